@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use super::ledger::{DeferredReport, EngineLedger, SessionAgent};
 use super::progress::WorkProgress;
 use super::stop_registry::StopRegistry;
-use crate::base::verdict::Gap;
+use crate::base::verdict::{Cause, Gap};
 use crate::config::Config;
 use crate::ipc::StateDirs;
 use crate::servers::{LanguageServers, MemoryLimits};
@@ -133,4 +133,29 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// Runs blocking work like [`run_blocking`]. A panic is a gap, because a result that was lost must
+/// not pass for an empty one.
+pub(super) async fn measure_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Gap> {
+    run_blocking(work).await.ok_or_else(panic_gap)
+}
+
+/// The gap left by work that panicked.
+pub(super) fn panic_gap() -> Gap {
+    Gap::new(Cause::Crashed, "internal error; the daemon's log says more")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn blocking_work_that_panics_leaves_a_gap_and_no_empty_result() {
+        let lost = measure_blocking(|| -> Vec<u8> { panic!("as a test") }).await;
+        assert_eq!(lost.map_err(|gap| gap.cause), Err(Cause::Crashed));
+        assert_eq!(measure_blocking(Vec::<u8>::new).await, Ok(Vec::new()));
+    }
 }

@@ -1,12 +1,12 @@
-//! What a change broke or mended in other files: the files that mention what was touched are
-//! searched for beside the measurement of the changed one, and measured after it; a few while the
-//! hook waits, more in the background. All of them are measured again at the session's Stop.
+//! The impact of a change on other files. Files that mention the touched symbols are searched for
+//! during the measurement of the changed file and measured after it: a few while the hook waits,
+//! more in the background. All of them are measured again at the session's Stop.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio::time::timeout_at;
 
 use super::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
@@ -29,25 +29,24 @@ use crate::report::agent::{self, CrossFileEffect};
 use crate::servers::ServerSelection;
 use crate::servers::resolve::ResolvedServer;
 
-/// What was changed, and for whom its effect is looked for.
+/// A change, and the reader of its impact.
 #[derive(Clone, Debug)]
 pub(super) struct ImpactContext {
     pub(super) engine: Arc<Engine>,
     pub(super) project: Project,
     pub(super) reader: SessionAgent,
-    /// How the change is named: `src/a.py`, `3 changed files`.
+    /// The change in the report: `src/a.py`, `3 changed files`.
     pub(super) label: String,
-    /// The changed files with their bytes of now; none for a vanished one.
+    /// The changed files with their present bytes; `None` for a deleted file.
     pub(super) changed: Vec<(RelPath, Option<ContentHash>)>,
-    /// The changed files as they were before, as far as that is known.
+    /// The earlier texts of the changed files, as far as they are known.
     pub(super) earlier: EarlierState,
-    /// Files that were changed as well, and are measured in their own right.
+    /// Other changed files, which are measured on their own.
     pub(super) measured_separately: Vec<RelPath>,
-    /// What is looked for.
     pub(super) touched: TouchedSymbols,
 }
 
-/// The search for files that a change concerns.
+/// A running search for the files that a change affects.
 #[derive(Debug)]
 pub(super) struct ImpactSearch {
     change: Arc<ImpactContext>,
@@ -55,57 +54,61 @@ pub(super) struct ImpactSearch {
 }
 
 impl ImpactSearch {
-    /// Begins the search, once the look at the root is done; `None` when there is nothing to look
-    /// for, or nobody to ask.
+    /// Starts the search as soon as the poll of the root is done; `None` if no symbol was touched or
+    /// no server handles the changed files.
     pub(super) fn begin(
         change: ImpactContext,
-        look: impl Future<Output = ()> + Send + 'static,
+        poll: impl Future<Output = ()> + Send + 'static,
     ) -> Option<Self> {
-        let is_asked = |(path, _): &(RelPath, _)| {
-            !gather::select_servers(&change.engine, &change.project, path).is_empty()
-        };
-        let can_ask = change.engine.lsp_gap.is_none() && change.project.config.lsp_enabled;
-        if change.touched.is_empty() || !can_ask || !change.changed.iter().any(is_asked) {
+        let is_enabled = change.engine.lsp_gap.is_none() && change.project.config.lsp_enabled;
+        let has_server = is_enabled
+            && change.changed.iter().any(|(path, _)| {
+                !gather::select_servers(&change.engine, &change.project, path).is_empty()
+            });
+        if change.touched.is_empty() || !has_server {
             return None;
         }
         let change = Arc::new(change);
         let searching = find_affected_files(Arc::clone(&change));
         let search = tokio::spawn(async move {
-            look.await;
+            poll.await;
             searching.await
         });
         Some(Self { change, search })
     }
 
-    /// What is known by the deadline of other files; the rest is told by a later hook.
+    /// The effects known by the deadline; a later hook delivers the rest.
     pub(super) async fn impacts_until(self, deadline: Instant) -> Vec<CrossFileEffect> {
         let Self { change, mut search } = self;
         let deadline = deadline.min(Instant::now() + Duration::from_millis(BLAST_INLINE_MS_MAX));
         let Ok(found) = timeout_at(deadline.into(), &mut search).await else {
-            in_background(&change, async move { search.await.unwrap_or_default() }, Vec::new());
+            let owned = Arc::clone(&change);
+            let files = async move { owned.searched_files(search.await) };
+            measure_in_background(&change, files, Vec::new());
             return Vec::new();
         };
-        let mut now = found.unwrap_or_default();
-        let later = now.split_off(now.len().min(BLAST_INLINE_FILES_MAX));
-        let mut asked: Vec<JoinHandle<Vec<FileImpact>>> = now
+        let mut first = change.searched_files(found);
+        let later = first.split_off(first.len().min(BLAST_INLINE_FILES_MAX));
+        let measurements: Vec<JoinHandle<Vec<FileImpact>>> = first
             .into_iter()
             .map(|path| tokio::spawn(measure_affected_file(Arc::clone(&change), path)))
             .collect();
-        let (mut told, mut pending) = (Vec::new(), Vec::new());
-        for mut one in asked.drain(..) {
-            match timeout_at(deadline.into(), &mut one).await {
-                Ok(effects) => told.extend(effects.unwrap_or_default()),
-                Err(_) => pending.push(one),
+        let (mut impacts, mut pending) = (Vec::new(), Vec::new());
+        for mut measurement in measurements {
+            match timeout_at(deadline.into(), &mut measurement).await {
+                // What a panic loses is measured again at the session's Stop.
+                Ok(effects) => impacts.extend(effects.unwrap_or_default()),
+                Err(_) => pending.push(measurement),
             }
         }
         if !pending.is_empty() || !later.is_empty() {
-            in_background(&change, async move { later }, pending);
+            measure_in_background(&change, async move { later }, pending);
         }
-        merged(told)
+        merge_by_file(impacts)
     }
 }
 
-/// What one language server says of one file that the change concerns.
+/// The effect of the change on one file, as measured by one language server.
 #[derive(Debug)]
 struct FileImpact {
     sensor: String,
@@ -114,8 +117,8 @@ struct FileImpact {
     baseline: Option<Vec<Finding>>,
 }
 
-/// One entry per file.
-fn merged(effects: Vec<FileImpact>) -> Vec<CrossFileEffect> {
+/// Merges the effects of several servers into one entry per file.
+fn merge_by_file(effects: Vec<FileImpact>) -> Vec<CrossFileEffect> {
     let mut all: Vec<CrossFileEffect> = Vec::new();
     for FileImpact { elsewhere, .. } in effects {
         match all.iter_mut().find(|known| known.path == elsewhere.path) {
@@ -129,9 +132,9 @@ fn merged(effects: Vec<FileImpact>) -> Vec<CrossFileEffect> {
     all
 }
 
-/// Waits for what is pending, measures the rest, and keeps what it finds for the reader's next
-/// hook; ends early when the change itself was changed again.
-fn in_background(
+/// Awaits pending measurements, measures the other files, and queues the results for the reader's
+/// next hook. Ends early if the changed files change again.
+fn measure_in_background(
     change: &Arc<ImpactContext>,
     files: impl Future<Output = Vec<RelPath>> + Send + 'static,
     pending: Vec<JoinHandle<Vec<FileImpact>>>,
@@ -139,78 +142,68 @@ fn in_background(
     let (change, job) = (Arc::clone(change), change.engine.job());
     tokio::spawn(async move {
         let _job = job;
-        for one in pending {
-            change.queue_reports(one.await.unwrap_or_default());
+        for measurement in pending {
+            change.queue_reports(measurement.await.unwrap_or_default());
         }
         let mut files = files.await;
         files.truncate(BLAST_LATE_FILES_MAX);
-        for some in files.chunks(BLAST_LATE_AT_ONCE_MAX) {
+        for chunk in files.chunks(BLAST_LATE_AT_ONCE_MAX) {
             if !change.is_current().await {
                 return;
             }
-            let asked =
-                some.iter().map(|path| measure_affected_file(Arc::clone(&change), path.clone()));
-            for effects in asked.collect::<JoinSet<_>>().join_all().await {
+            let measurements =
+                chunk.iter().map(|path| measure_affected_file(Arc::clone(&change), path.clone()));
+            for effects in measurements.collect::<JoinSet<_>>().join_all().await {
                 change.queue_reports(effects);
             }
         }
     });
 }
 
-/// Files of the same languages that mention what was touched, the likeliest first. They belong to
-/// the session's Stop from now on.
+/// Files of the same languages that mention touched symbols, the likeliest first. They are recorded
+/// for the session's Stop.
 async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
     let deadline = Instant::now() + Duration::from_millis(BLAST_SEARCH_MS_MAX);
     let searched = Arc::clone(&change);
     let found = run_blocking(move || {
-        let ImpactContext {
-            engine,
-            project,
-            reader,
-            changed,
-            measured_separately: apart,
-            touched: sought,
-            ..
-        } = &*searched;
-        let root = &project.root;
-        let language =
-            |path: &RelPath| project.workspace.catalogue.language_of(path).map(|it| it.0);
-        let languages: HashSet<&str> =
-            changed.iter().filter_map(|(path, _)| language(path)).collect();
+        let ImpactContext { engine, project, reader, changed, touched, .. } = &*searched;
+        let (root, catalogue) = (&project.root, &project.workspace.catalogue);
+        let languages: HashSet<&str> = changed
+            .iter()
+            .filter_map(|(path, _)| catalogue.language_of(path))
+            .map(|(language, _, _)| language)
+            .collect();
         let edited: Vec<RelPath> = changed.iter().map(|(path, _)| path.clone()).collect();
-        let own: HashSet<&RelPath> = edited.iter().chain(apart).collect();
-        let is_other = |path: &RelPath| {
-            language(path).is_some_and(|it| languages.contains(it)) && !own.contains(path)
-        };
-        let files: Vec<RelPath> = engine.ledger().files(root, is_other);
-        let found = files::search_files(root, &files, deadline, &|text| sought.mentioned_in(text));
+        let excluded: HashSet<&RelPath> =
+            edited.iter().chain(&searched.measured_separately).collect();
+        let files: Vec<RelPath> = engine.ledger().files(root, |path| {
+            let language = catalogue.language_of(path).map(|(language, _, _)| language);
+            language.is_some_and(|language| languages.contains(language))
+                && !excluded.contains(path)
+        });
+        let found = files::search_files(root, &files, deadline, &|text| touched.mentioned_in(text));
         let mut is_cut = found.is_truncated;
         let mut files = rank_by_impact(&edited, found.files);
         is_cut |= files.len() > AFFECTED_FILES_MAX;
         files.truncate(AFFECTED_FILES_MAX);
-        // Where git's data cannot be used, more is measured.
+        // If git's data is unusable, ignored files are measured as well.
         let ignored = git::ignored_paths(root, &files).unwrap_or_default();
         files.retain(|path| !ignored.contains(path) && files::is_real_path(root, path));
-        engine.ledger().record_affected(&reader.session, root, &files, sought, is_cut);
+        engine.ledger().record_affected(&reader.session, root, &files, touched, is_cut);
         files
     });
-    found.await.unwrap_or_else(|| {
-        // What was not found is not nothing: the Stop says that there may be more.
-        let ImpactContext { engine, project, reader, touched: sought, .. } = &*change;
-        engine.ledger().record_affected(&reader.session, &project.root, &[], sought, true);
-        Vec::new()
-    })
+    found.await.unwrap_or_else(|| change.record_lost_search())
 }
 
-/// What the change did to one file, by each language server that has a verdict.
+/// The effects of the change on one file, one per language server with a verdict.
 async fn measure_affected_file(change: Arc<ImpactContext>, path: RelPath) -> Vec<FileImpact> {
     let (root, file) = (change.project.root.clone(), path.under(&change.project.root));
     let Some(Ok(snapshot)) = run_blocking(move || files::read_snapshot(&root, &file)).await else {
         return Vec::new();
     };
     let mut effects = Vec::new();
-    for chosen in gather::select_servers(&change.engine, &change.project, &path) {
-        effects.extend(measure_impact(&change, &snapshot, chosen).await);
+    for selection in gather::select_servers(&change.engine, &change.project, &path) {
+        effects.extend(measure_impact(&change, &snapshot, selection).await);
     }
     effects
 }
@@ -218,47 +211,60 @@ async fn measure_affected_file(change: Arc<ImpactContext>, path: RelPath) -> Vec
 async fn measure_impact(
     change: &Arc<ImpactContext>,
     snapshot: &Snapshot,
-    chosen: ServerSelection,
+    selection: ServerSelection,
 ) -> Option<FileImpact> {
     let ImpactContext { engine, project, reader, .. } = &**change;
-    let Ok(choice) = chosen.clone() else { return None };
+    let Ok(choice) = selection.clone() else { return None };
     let (root, path, sensor) = (&project.root, &snapshot.path, choice.id.clone());
-    // A linter's findings in a file never come from an edit of another one.
+    // An edit of one file never causes a linter's findings in another.
     let catalogue = &project.workspace.catalogue;
-    let language = catalogue.language_of(path).map_or("", |it| it.0);
+    let language = catalogue.language_of(path).map_or("", |(language, _, _)| language);
     if catalogue.is_companion(&sensor, language) {
         return None;
     }
     let before = engine.ledger().verified(root, path, &sensor);
-    // What was found before and not told yet is compared with the same as then.
-    let of_bytes = (path, snapshot.hash);
-    let untold = engine.ledger().take_impact_reports(reader, root, of_bytes, &sensor);
-    let mut words = [gather::measure_snapshot(engine, project, snapshot, chosen).await];
-    gather::discard_superseded(project, &mut words).await;
-    // A verdict from before a newer change is no set to compare with: what it found first would
-    // never be told.
-    if words[0].gap.is_some() || !change.is_current().await {
-        engine.ledger().requeue_reports(reader, untold);
+    // An undelivered earlier report passes its baseline on to the new one.
+    let undelivered =
+        engine.ledger().take_impact_reports(reader, root, path, snapshot.hash, &sensor);
+    let mut results = [gather::measure_snapshot(engine, project, snapshot, selection).await];
+    gather::discard_superseded(project, &mut results).await;
+    // A result from before a newer change must not become the baseline: its findings would never be
+    // reported.
+    if results[0].gap.is_some() || !change.is_current().await {
+        engine.ledger().requeue_reports(reader, undelivered);
         return None;
     }
-    gather::store_verified(engine, project, &words);
-    let [word] = words;
+    gather::store_verified(engine, project, &results);
+    let [result] = results;
     let before = before.filter(|(hash, _)| *hash == snapshot.hash).map(|(_, findings)| findings);
-    let mut baseline = untold.into_iter().next().map_or(before, |late| late.baseline);
-    if baseline.is_none() && has_errors(&word) {
+    let mut baseline = undelivered.into_iter().next().map_or(before, |report| report.baseline);
+    if baseline.is_none() && has_errors(&result) {
         baseline = change.findings_before(snapshot, choice).await;
     }
-    let elsewhere = change.compare_errors(&word, baseline.as_deref(), snapshot);
+    let elsewhere = change.compare_errors(&result, baseline.as_deref(), snapshot);
     Some(FileImpact { sensor, hash: snapshot.hash, elsewhere, baseline })
 }
 
-/// Whether there is anything that the change may have broken.
-fn has_errors(word: &SensorResult) -> bool {
-    word.findings.iter().any(|finding| finding.severity >= Severity::Error)
+fn has_errors(result: &SensorResult) -> bool {
+    result.findings.iter().any(|finding| finding.severity >= Severity::Error)
 }
 
 impl ImpactContext {
-    /// What the server finds in an untouched file while it is shown the changed ones as they were.
+    /// The files that a finished search found.
+    fn searched_files(&self, search: Result<Vec<RelPath>, JoinError>) -> Vec<RelPath> {
+        search.unwrap_or_else(|_| self.record_lost_search())
+    }
+
+    /// Records that affected files may be unknown, because the search panicked; the Stop reports it.
+    fn record_lost_search(&self) -> Vec<RelPath> {
+        let root = &self.project.root;
+        let mut ledger = self.engine.ledger();
+        ledger.record_affected(&self.reader.session, root, &[], &self.touched, true);
+        Vec::new()
+    }
+
+    /// The server's findings in an unchanged file while the changed ones are overlaid with their
+    /// earlier texts.
     async fn findings_before(
         &self,
         snapshot: &Snapshot,
@@ -272,26 +278,26 @@ impl ImpactContext {
             .into_iter()
             .flatten()
             .next()
-            .filter(|word| word.gap.is_none())
-            .map(|word| word.findings)
+            .filter(|result| result.gap.is_none())
+            .map(|result| result.findings)
     }
 
-    /// The file's bytes are the same before and after, so places tell what is new: checkers word
-    /// one error differently, depending on what they read before. Where nothing is known from
-    /// before, only what names what was touched is the change's.
+    /// Compares errors by place, because the file's bytes are the same before and after while
+    /// checkers word one error differently depending on what they read before. Without an earlier
+    /// result, only errors that name touched symbols count as broken.
     fn compare_errors(
         &self,
-        word: &SensorResult,
+        result: &SensorResult,
         before: Option<&[Finding]>,
         snapshot: &Snapshot,
     ) -> CrossFileEffect {
         // Only errors: an edit seldom causes a warning in another file.
-        let errors = word.findings.iter().filter(|finding| finding.severity >= Severity::Error);
+        let errors = result.findings.iter().filter(|finding| finding.severity >= Severity::Error);
         let path = snapshot.path.clone();
         let Some(before) = before else {
-            let meant =
+            let related =
                 errors.filter(|finding| self.touched.concerns_finding(finding, &snapshot.text));
-            return CrossFileEffect { path, broken: meant.cloned().collect(), fixed: 0 };
+            return CrossFileEffect { path, broken: related.cloned().collect(), fixed: 0 };
         };
         let mut known: HashMap<FindingKey<'_>, usize> = HashMap::new();
         for finding in before.iter().filter(|finding| finding.severity >= Severity::Error) {
@@ -307,7 +313,7 @@ impl ImpactContext {
         CrossFileEffect { path, broken, fixed: known.into_values().sum() }
     }
 
-    /// Whether the changed files still have the bytes whose effect is looked for.
+    /// Whether the changed files still have the bytes whose impact is measured.
     async fn is_current(&self) -> bool {
         let (root, changed) = (self.project.root.clone(), self.changed.clone());
         run_blocking(move || files_match_hashes(&root, &changed)).await.unwrap_or(false)
@@ -316,21 +322,14 @@ impl ImpactContext {
     fn queue_reports(&self, effects: Vec<FileImpact>) {
         for FileImpact { sensor, hash, elsewhere, baseline } in effects {
             let (root, path) = (self.project.root.clone(), elsewhere.path.clone());
-            let because = self.changed.clone();
             let language = self.engine.ledger().language(&self.reader.session).unwrap_or_default();
             if let Some(text) =
                 agent::cross_file_text(&self.label, &[elsewhere], Some(&sensor), language)
             {
-                let late = DeferredReport {
-                    root,
-                    path,
-                    sensor,
-                    hash,
-                    text,
-                    baseline,
-                    depends_on: because,
-                };
-                self.engine.ledger().queue_report(&self.reader, late);
+                let depends_on = self.changed.clone();
+                let report =
+                    DeferredReport { root, path, sensor, hash, text, baseline, depends_on };
+                self.engine.ledger().queue_report(&self.reader, report);
             }
         }
     }
@@ -342,7 +341,7 @@ fn finding_key(finding: &Finding) -> FindingKey<'_> {
     (finding.range, &finding.code)
 }
 
-/// Whether files have these bytes; none stands for a file that is not there.
+/// Whether files have these bytes; `None` stands for a missing file.
 pub(super) fn files_match_hashes(
     root: &std::path::Path,
     changed: &[(RelPath, Option<ContentHash>)],

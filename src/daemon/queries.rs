@@ -1,5 +1,5 @@
-//! Asking a language server about a place: which file, which position, which server; and what its
-//! answer means in the files as they are on disk.
+//! Queries to a language server about a place: finds the file, the position and the server, and
+//! turns the locations of the reply into places in the files on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout_at;
 
 use super::disk_poll::sync_disk;
-use super::engine::{Engine, run_blocking};
+use super::engine::{Engine, measure_blocking, run_blocking};
 use super::gather::select_servers;
 use super::project::Project;
 use crate::base::limits::{
@@ -18,7 +18,7 @@ use crate::base::limits::{
 };
 use crate::base::path::RelPath;
 use crate::base::text::{
-    LineIndex, Position, PositionEncoding, TextRange, contains_identifier, identifier_columns,
+    LineIndex, Position, PositionEncoding, contains_identifier, identifier_columns,
 };
 use crate::base::verdict::{Cause, Gap};
 use crate::files::{self, Snapshot};
@@ -29,7 +29,7 @@ use crate::servers::resolve::ResolvedServer;
 use crate::wire::control::{CallerContext, RequestedPosition};
 use crate::wire::lsp::responses::LspLocation;
 
-/// A file as it is on disk, a place in it, and the server that is asked.
+/// A file as it is on disk, a position in it, and the server to query.
 #[derive(Clone, Debug)]
 pub(super) struct QueryTarget {
     pub(super) snapshot: Snapshot,
@@ -37,16 +37,16 @@ pub(super) struct QueryTarget {
     pub(super) choice: ResolvedServer,
 }
 
-/// A request about a target.
+/// A request to send about a target.
 #[derive(Clone, Debug)]
 pub(super) struct QuerySpec {
     pub(super) method: &'static str,
     pub(super) capability: &'static str,
-    /// Whether it is about the position, or about the whole document.
+    /// Whether the request names the position; else it is about the whole document.
     pub(super) has_position: bool,
-    /// Whether it is about the document at all, or about the workspace.
+    /// Whether the request names the document; else it is about the workspace.
     pub(super) names_document: bool,
-    /// Whether the answer speaks of files that are not open.
+    /// Whether the reply covers files that are not open.
     pub(super) needs_all_files: bool,
     pub(super) params: Value,
 }
@@ -64,13 +64,13 @@ impl QuerySpec {
         }
     }
 
-    /// The same about all files.
+    /// The same request about all files.
     pub(super) fn in_all_files(self) -> Self {
         Self { needs_all_files: true, ..self }
     }
 }
 
-/// The target that a caller named, with the servers told what changed on disk.
+/// Resolves the target that a caller named, after announcing changes on disk to the servers.
 pub(super) async fn query_target(
     engine: &Arc<Engine>,
     project: &Project,
@@ -78,13 +78,13 @@ pub(super) async fn query_target(
     at: &RequestedPosition,
 ) -> Result<QueryTarget, QueryError> {
     let snapshot = read_named_file(project, project.resolve_path(caller, &at.file)).await?;
-    let position = position(&snapshot, at)?;
+    let position = parse_position(&snapshot, at)?;
     let choice = main_server(engine, project, &snapshot.path)?;
     sync_disk(engine, project, std::slice::from_ref(&snapshot)).await;
     Ok(QueryTarget { snapshot, position, choice })
 }
 
-/// Reads a file that was named; one that cannot be read is invalid input.
+/// Reads a file that the caller named; an unreadable one is invalid input.
 pub(super) async fn read_named_file(
     project: &Project,
     file: PathBuf,
@@ -99,8 +99,8 @@ pub(super) async fn read_named_file(
     }
 }
 
-/// The 0-based position of what was named by people's counting.
-fn position(snapshot: &Snapshot, at: &RequestedPosition) -> Result<Position, QueryError> {
+/// Converts a requested position, which counts from 1, to a 0-based one.
+fn parse_position(snapshot: &Snapshot, at: &RequestedPosition) -> Result<Position, QueryError> {
     let path = &snapshot.path;
     let index = LineIndex::new(&snapshot.text);
     let line = at.line.checked_sub(1);
@@ -111,64 +111,68 @@ fn position(snapshot: &Snapshot, at: &RequestedPosition) -> Result<Position, Que
             at.line
         )));
     };
-    let refused = |kind, reason| Err(QueryError::Refused { kind, reason });
     match (&at.symbol, at.column) {
         (Some(symbol), _) => match identifier_columns(text, symbol).as_slice() {
-            [] => refused("no_symbol", format!("{path}:{}: {symbol} is not there", at.line)),
+            [] => {
+                let reason = format!("{path}:{}: {symbol} is not there", at.line);
+                Err(QueryError::Refused { kind: "no_symbol", reason })
+            }
             [column] => Ok(Position { line, character: *column }),
             many => {
-                let columns: Vec<String> = many.iter().map(|it| (it + 1).to_string()).collect();
+                let columns: Vec<String> =
+                    many.iter().map(|column| (column + 1).to_string()).collect();
                 let columns = columns.join(", ");
-                let place = format!("{path}:{}", at.line);
-                refused("ambiguous", format!("{place}: {symbol} stands at columns {columns}"))
+                let reason = format!("{path}:{}: {symbol} stands at columns {columns}", at.line);
+                Err(QueryError::Refused { kind: "ambiguous", reason })
             }
         },
         (None, column) => {
             let character = column.and_then(|column| column.checked_sub(1));
             let position = character.map(|character| Position { line, character });
-            let is_there = |at: &Position| index.offset(*at, PositionEncoding::Utf16).is_some();
-            position.filter(is_there).ok_or_else(|| {
-                let column = column.unwrap_or_default();
-                QueryError::Invalid(format!("{path}:{}: there is no column {column}", at.line))
-            })
+            position
+                .filter(|position| index.offset(*position, PositionEncoding::Utf16).is_some())
+                .ok_or_else(|| {
+                    let column = column.unwrap_or_default();
+                    QueryError::Invalid(format!("{path}:{}: there is no column {column}", at.line))
+                })
         }
     }
 }
 
-/// The main server of a file.
+/// Selects the main server of a file.
 pub(super) fn main_server(
     engine: &Engine,
     project: &Project,
     path: &RelPath,
 ) -> Result<ResolvedServer, QueryError> {
-    let unmeasured =
-        |server: &str, gap| Err(QueryError::Unmeasured { server: server.to_owned(), gap });
     if !project.config.lsp_enabled {
         let gap = Gap::new(Cause::SwitchedOff, "switched off by lsp.enabled");
-        return unmeasured("language servers", gap);
+        return Err(QueryError::Unmeasured { server: "language servers".to_owned(), gap });
     }
     match (select_servers(engine, project, path).into_iter().next(), &engine.lsp_gap) {
         (None, _) => {
             let gap =
                 Gap::new(Cause::NoTool, format!("{path} is in no language that is asked for"));
-            unmeasured("language servers", gap)
+            Err(QueryError::Unmeasured { server: "language servers".to_owned(), gap })
         }
-        (Some(Err((server, gap))), _) => unmeasured(&server, gap),
-        (Some(Ok(choice)), Some(gap)) => unmeasured(&choice.id, gap.clone()),
+        (Some(Err((server, gap))), _) => Err(QueryError::Unmeasured { server, gap }),
+        (Some(Ok(choice)), Some(gap)) => {
+            Err(QueryError::Unmeasured { server: choice.id, gap: gap.clone() })
+        }
         (Some(Ok(choice)), None) => Ok(choice),
     }
 }
 
-/// Asks, and asks again when the server could not answer for a reason that passes by itself.
+/// Sends a query, and retries it while the server fails for a reason that passes by itself.
 pub(super) async fn query_server(
     engine: &Engine,
     project: &Project,
     target: &QueryTarget,
-    wanted: QuerySpec,
+    spec: QuerySpec,
     deadline: Instant,
 ) -> Result<QueryReply, QueryError> {
     let QueryTarget { snapshot, position, choice } = target;
-    let begun = Instant::now();
+    let started = Instant::now();
     let document = DocumentRequest {
         ticket: 0,
         path: snapshot.path.clone(),
@@ -178,24 +182,24 @@ pub(super) async fn query_server(
     };
     let query = ServerQuery {
         document,
-        method: wanted.method.to_owned(),
-        capability: wanted.capability.to_owned(),
-        position: wanted.has_position.then_some(*position),
-        names_document: wanted.names_document,
-        needs_all_files: wanted.needs_all_files,
-        params: wanted.params,
+        method: spec.method.to_owned(),
+        capability: spec.capability.to_owned(),
+        position: spec.has_position.then_some(*position),
+        names_document: spec.names_document,
+        needs_all_files: spec.needs_all_files,
+        params: spec.params,
     };
     let gate = engine.ledger().overlay_gate(&project.root, &choice.id);
     let _pass = gate.live().await;
     let mut retries = 0;
     let gap = loop {
-        let asked = engine.servers.query(&project.workspace, choice.clone(), query.clone());
-        match timeout_at(deadline.into(), asked).await {
-            Ok(Ok(replied)) => return Ok(replied),
+        let reply = engine.servers.query(&project.workspace, choice.clone(), query.clone());
+        match timeout_at(deadline.into(), reply).await {
+            Ok(Ok(reply)) => return Ok(reply),
             Ok(Err(gap)) if is_transient(&gap) && retries < MEASURE_RETRIES_MAX => retries += 1,
             Ok(Err(gap)) => break gap,
             Err(_) => {
-                let elapsed_ms = begun.elapsed().as_millis();
+                let elapsed_ms = started.elapsed().as_millis();
                 break Gap::new(Cause::TimedOut, format!("no answer within {elapsed_ms} ms"));
             }
         }
@@ -209,25 +213,29 @@ pub(super) async fn query_server(
     })
 }
 
-/// Asks about a symbol in all files. A server lists new files some time after it was told of
-/// them; so those that were just written, speak of the symbol's name and are not in the answer
-/// are opened, and it is asked again. The gap says why some may still be missing.
+/// Queries a symbol in all files. A server indexes new files only some time after it heard of them.
+/// Therefore files that were just written, contain the symbol's name and are missing from the reply
+/// are opened, and the query is repeated. `listed_files` extracts the files of a reply; the gap
+/// tells why some may still be missing.
 pub(super) async fn query_all_files(
     engine: &Engine,
     project: &Project,
     target: &QueryTarget,
-    wanted: QuerySpec,
-    (answered, deadline): (impl Fn(&QueryReply) -> BTreeSet<PathBuf>, Instant),
+    spec: QuerySpec,
+    listed_files: impl Fn(&QueryReply) -> BTreeSet<PathBuf>,
+    deadline: Instant,
 ) -> Result<(QueryReply, Option<Gap>), QueryError> {
-    let wanted = wanted.in_all_files();
-    let replied = query_server(engine, project, target, wanted.clone(), deadline).await?;
+    let spec = spec.in_all_files();
+    let reply = query_server(engine, project, target, spec.clone(), deadline).await?;
     let candidates = {
-        let (project, target, answered) = (project.clone(), target.clone(), answered(&replied));
-        run_blocking(move || just_written(&project, &target, &answered)).await.unwrap_or_default()
+        let (project, target, listed) = (project.clone(), target.clone(), listed_files(&reply));
+        measure_blocking(move || recent_mentions(&project, &target, &listed)).await
     };
-    if candidates.is_empty() {
-        return Ok((replied, None));
-    }
+    let candidates = match candidates {
+        Ok(candidates) if candidates.is_empty() => return Ok((reply, None)),
+        Ok(candidates) => candidates,
+        Err(gap) => return Ok((reply, Some(gap))),
+    };
     let gap = (candidates.len() > NEW_FILES_OPENED_MAX).then(|| {
         let detail = format!("{} files with that name were just written", candidates.len());
         Gap::new(Cause::Loading, detail).with_remedy("ask again in a minute")
@@ -236,89 +244,93 @@ pub(super) async fn query_all_files(
         let opened = QueryTarget { snapshot, ..target.clone() };
         let open = QuerySpec {
             has_position: false,
-            // Every server that can be asked at all takes documents.
+            // Every usable server takes documents.
             ..QuerySpec::at("textDocument/documentSymbol", "textDocumentSync", json!({}))
         };
         match query_server(engine, project, &opened, open, deadline).await {
             Ok(_) | Err(QueryError::Refused { .. }) => {}
-            Err(no) => return Err(no),
+            Err(error) => return Err(error),
         }
     }
-    Ok((query_server(engine, project, target, wanted, deadline).await?, gap))
+    Ok((query_server(engine, project, target, spec, deadline).await?, gap))
 }
 
-/// Files in the target's language that were written a moment ago and speak of its name, beside
-/// those that are in the answer already.
-fn just_written(
+/// Files in the target's language that were written a moment ago and contain its name, without
+/// those that the reply lists already.
+fn recent_mentions(
     project: &Project,
     target: &QueryTarget,
-    answered: &BTreeSet<PathBuf>,
+    listed: &BTreeSet<PathBuf>,
 ) -> Vec<Snapshot> {
     let Some(name) = identifier(target) else { return Vec::new() };
     let catalogue = &project.workspace.catalogue;
-    let language =
-        |path: &RelPath| catalogue.language_of(path).map(|(language, _, _)| language.to_owned());
-    let wanted = language(&target.snapshot.path);
-    let is_wanted = |path: &RelPath| {
-        language(path) == wanted
+    let language = catalogue.language_of(&target.snapshot.path).map(|(language, _, _)| language);
+    let files = files::walk_watched(&project.root, &|path: &RelPath| {
+        catalogue.language_of(path).map(|(language, _, _)| language) == language
             && *path != target.snapshot.path
-            && !answered.contains(&path.under(&project.root))
-    };
+            && !listed.contains(&path.under(&project.root))
+    });
     let since = SystemTime::now()
         .checked_sub(Duration::from_secs(NEW_FILE_SECS_MAX))
         .and_then(|time| i128::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok());
-    let files = files::walk_watched(&project.root, &is_wanted);
-    let recent = files::stamp_files(&project.root, &files)
+    files::stamp_files(&project.root, &files)
         .into_iter()
-        .filter(|(_, stamp)| since.is_none_or(|since| stamp.is_modified_since(since)));
-    let read = recent.filter_map(|(path, _)| {
-        files::read_snapshot(&project.root, &path.under(&project.root)).ok()
-    });
-    read.filter(|snapshot| contains_identifier(&snapshot.text, &name)).collect()
+        .filter(|(_, stamp)| since.is_none_or(|since| stamp.is_modified_since(since)))
+        .filter_map(|(path, _)| {
+            files::read_snapshot(&project.root, &path.under(&project.root)).ok()
+        })
+        .filter(|snapshot| contains_identifier(&snapshot.text, &name))
+        .collect()
 }
 
 /// The identifier at the target.
 pub(super) fn identifier(target: &QueryTarget) -> Option<String> {
     let text = &target.snapshot.text;
     let at = LineIndex::new(text).offset(target.position, PositionEncoding::Utf16)?;
-    let is_part = |character: &char| character.is_alphanumeric() || "_$".contains(*character);
-    let (before, behind) = text.split_at(at);
-    let start: usize = before.chars().rev().take_while(is_part).map(char::len_utf8).sum();
-    let end: usize = behind.chars().take_while(is_part).map(char::len_utf8).sum();
+    let (before, after) = text.split_at(at);
+    let start: usize =
+        before.chars().rev().take_while(|it| is_name_char(*it)).map(char::len_utf8).sum();
+    let end: usize = after.chars().take_while(|it| is_name_char(*it)).map(char::len_utf8).sum();
     text.get(at - start..at + end).filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+fn is_name_char(character: char) -> bool {
+    character.is_alphanumeric() || "_$".contains(character)
 }
 
 fn is_transient(gap: &Gap) -> bool {
     matches!(gap.cause, Cause::Crashed | Cause::Loading)
 }
 
-/// The answer had no form that the protocol knows.
+/// The error for a reply that does not follow the protocol.
 pub(super) fn unreadable_answer(target: &QueryTarget) -> QueryError {
     let gap = Gap::new(Cause::Crashed, "its answer cannot be read");
     QueryError::Unmeasured { server: target.choice.id.clone(), gap }
 }
 
-/// Why a server cannot know all files that speak of a symbol. Without a list of what is compiled
-/// how, clangd sees open files only, and says nothing about it.
+/// Why a server cannot know all uses of a symbol. Without a compilation database, clangd sees open
+/// files only, and does not report that.
 pub(super) fn partial_knowledge(project: &Project, target: &QueryTarget) -> Option<Gap> {
     if target.choice.spec.diagnostics != DiagnosticsMethod::Clangd {
         return None;
     }
     let file = target.snapshot.path.under(&project.root);
-    let has_list = |folder: &Path| {
-        let names_list = |text: String| text.contains("CompilationDatabase");
-        folder.join("compile_commands.json").is_file()
-            || folder.join("build/compile_commands.json").is_file()
-            || std::fs::read_to_string(folder.join(".clangd")).is_ok_and(names_list)
-    };
-    let is_known = file.ancestors().skip(1).any(has_list);
+    let is_known = file.ancestors().skip(1).any(has_compilation_database);
     let detail = "there is no compile_commands.json, so it sees open files only";
     (!is_known).then(|| {
         Gap::new(Cause::ProjectFault, detail).with_remedy("cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=1")
     })
 }
 
-/// Locations as places in the files on disk, sorted, each once; and why some were left out.
+fn has_compilation_database(folder: &Path) -> bool {
+    folder.join("compile_commands.json").is_file()
+        || folder.join("build/compile_commands.json").is_file()
+        || std::fs::read_to_string(folder.join(".clangd"))
+            .is_ok_and(|text| text.contains("CompilationDatabase"))
+}
+
+/// Locations as places in the files on disk, sorted and without duplicates; the gap tells why some
+/// are missing.
 pub(super) async fn locate_sorted(
     project: &Project,
     mut locations: Vec<LspLocation>,
@@ -328,21 +340,24 @@ pub(super) async fn locate_sorted(
     locations.dedup();
     let count = locations.len();
     let kept = locations.into_iter().take(LOCATIONS_MAX).map(|location| (location, ()));
-    let placed = locate_each(project, kept.collect(), encoding).await;
+    let places = match locate_each(project, kept.collect(), encoding).await {
+        Ok(places) => places,
+        Err(gap) => return (Vec::new(), Some(gap)),
+    };
     let gap = (count > LOCATIONS_MAX).then(|| {
         Gap::new(Cause::Skipped, format!("only {LOCATIONS_MAX} of {count} locations are kept"))
     });
-    (placed.into_iter().map(|(place, ())| place).collect(), gap)
+    (places.into_iter().map(|(place, ())| place).collect(), gap)
 }
 
-/// Locations as places, each with what belongs to it, in their order. Every file is read once.
+/// Locations as places, each with its item, in their order. Every file is read once.
 pub(super) async fn locate_each<T: Send + 'static>(
     project: &Project,
     locations: Vec<(LspLocation, T)>,
     encoding: PositionEncoding,
-) -> Vec<(SourceLocation, T)> {
+) -> Result<Vec<(SourceLocation, T)>, Gap> {
     let root = project.root.clone();
-    let placed = run_blocking(move || {
+    measure_blocking(move || {
         let names: BTreeSet<&Path> =
             locations.iter().map(|(location, _)| location.file.as_path()).collect();
         let files: BTreeMap<PathBuf, (String, Option<Arc<str>>)> =
@@ -353,21 +368,22 @@ pub(super) async fn locate_each<T: Send + 'static>(
                 Some((file.as_path(), LineIndex::new(text.as_deref()?)))
             })
             .collect();
-        let place = |(location, item): (LspLocation, T)| {
-            let LspLocation { file, range } = location;
-            let index = indexes.get(file.as_path());
-            let recount = |at| match index {
-                Some(index) => index.convert_encoding(at, encoding, PositionEncoding::Utf16),
-                None => at,
-            };
-            let line = index.and_then(|index| index.line(range.start.line)).map(str::to_owned);
+        let mut places = Vec::with_capacity(locations.len());
+        for (LspLocation { file, mut range }, item) in locations {
+            let mut line = None;
+            if let Some(index) = indexes.get(file.as_path()) {
+                line = index.line(range.start.line).map(str::to_owned);
+                for position in [&mut range.start, &mut range.end] {
+                    *position =
+                        index.convert_encoding(*position, encoding, PositionEncoding::Utf16);
+                }
+            }
             let path = files.get(&file).map(|(path, _)| path.clone()).unwrap_or_default();
-            let range = TextRange { start: recount(range.start), end: recount(range.end) };
-            (SourceLocation { path, range, line }, item)
-        };
-        locations.into_iter().map(place).collect()
-    });
-    placed.await.unwrap_or_default()
+            places.push((SourceLocation { path, range, line }, item));
+        }
+        places
+    })
+    .await
 }
 
 /// How a file is called, and its text where it can be read. Servers and users may name the root

@@ -263,7 +263,7 @@ async fn with_workers(
         let (id, branch, base) = (id.to_owned(), Some(branch.name.clone()), commit.clone());
         LoopState { id, session_id: None, branch, base, options, ..state.clone() }
     };
-    let workers = start_workers(engine, project, &names, Some(&base), (now_ms, make)).await?;
+    let workers = start_workers(engine, project, &names, Some(&base), now_ms, make).await?;
     for worker in &workers {
         let there = Project { root: worker.root.clone(), ..project.clone() };
         if let Some(state) = &worker.state {

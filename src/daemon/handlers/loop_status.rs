@@ -6,7 +6,7 @@ use super::loop_selection::{failure_reply, loop_reply, no_loop_reply, no_such_lo
 use crate::daemon::engine::Engine;
 use crate::daemon::merge_work_tree;
 use crate::daemon::project::Project;
-use crate::daemon::workers::workers;
+use crate::daemon::workers::list_workers;
 use crate::report::{json, loops, workers as words};
 use crate::wire::control::{CallerContext, CommandReply, LoopSelector};
 
@@ -20,7 +20,11 @@ pub(super) async fn handle(
     let is_named = select.id.is_some() || select.session.is_some();
     let found =
         engine.store.find_loop(&project.key, &project.root, select_loop(&select, caller)).await;
-    let workers = if is_named { Vec::new() } else { workers(engine, &project).await };
+    let workers = if is_named { Ok(Vec::new()) } else { list_workers(engine, &project).await };
+    let workers = match workers {
+        Ok(workers) => workers,
+        Err(reason) => return failure_reply(&reason),
+    };
     match found {
         Ok(Some(state)) if !workers.is_empty() && select.json => {
             let mut document = json::loop_json(&state);

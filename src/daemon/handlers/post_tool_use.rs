@@ -113,7 +113,7 @@ async fn is_already_reported(
     let is_proven = || {
         choices.iter().all(|chosen| match (chosen, gather::server_identity(chosen)) {
             (Ok(choice), Some(server)) => {
-                engine.ledger().is_proven(root, path, &choice.id, (snapshot.hash, server))
+                engine.ledger().is_proven(root, path, &choice.id, snapshot.hash, server)
             }
             _ => false,
         })

@@ -77,9 +77,8 @@ async fn find_locations(
             let found = parse_locations(&replied.result).unwrap_or_default();
             found.into_iter().map(|location| location.file).collect()
         };
-        let asking = (files, deadline);
         let (replied, gap) =
-            queries::query_all_files(engine, project, &target, wanted, asking).await?;
+            queries::query_all_files(engine, project, &target, wanted, files, deadline).await?;
         (replied, queries::partial_knowledge(project, &target).or(gap))
     } else {
         (queries::query_server(engine, project, &target, wanted, deadline).await?, None)

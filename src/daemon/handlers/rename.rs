@@ -148,8 +148,8 @@ async fn propose(
             .flat_map(|edit| edit.paths().into_iter().map(Path::to_path_buf).collect::<Vec<_>>())
             .collect()
     };
-    let asking = (files, deadline);
-    let (replied, gap) = queries::query_all_files(engine, project, target, wanted, asking).await?;
+    let (replied, gap) =
+        queries::query_all_files(engine, project, target, wanted, files, deadline).await?;
     if let Some(gap) = gap {
         return Err(QueryError::Unmeasured { server: target.choice.id.clone(), gap });
     }

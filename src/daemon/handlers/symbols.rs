@@ -204,7 +204,10 @@ async fn locate_symbols(
         let file = symbol.file.as_deref().or(document)?.to_path_buf();
         Some((LspLocation { file, range: symbol.range }, symbol))
     });
-    let placed = queries::locate_each(project, located.collect(), encoding).await;
+    let placed = match queries::locate_each(project, located.collect(), encoding).await {
+        Ok(placed) => placed,
+        Err(gap) => return (Vec::new(), Some(gap)),
+    };
     let name = |(place, symbol): (SourceLocation, LspSymbol)| {
         let LspSymbol { name, kind, container, .. } = symbol;
         SymbolLocation { name, kind, container, place }

@@ -1,5 +1,5 @@
-//! One root's files on disk, from look to look: what changed when, and who is known to have
-//! written it. The number of the last look that found something is the root's epoch. Pure
+//! One root's files on disk from poll to poll: when each changed, and which session is known to have
+//! written it. The number of the last poll that found a change is the root's epoch. Pure
 //! bookkeeping.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,30 +11,31 @@ use crate::base::path::RelPath;
 use crate::files::FileStamp;
 use crate::lsp::session::DiskChange;
 
-/// See the module.
+/// The history of one root's files; see the module.
 #[derive(Debug, Default)]
 pub(super) struct DiskHistory {
     stamps: BTreeMap<RelPath, FileStamp>,
-    /// The epoch in which a file was last found changed; vanished files are among them.
+    /// The epoch of each file's last change, including deleted files.
     changed_at: BTreeMap<RelPath, u64>,
-    /// The epoch in which a file appeared that was not there at the first look.
+    /// The epoch in which a file appeared after the first poll.
     created_at: BTreeMap<RelPath, u64>,
-    /// The number of the last look that found something changed; 0 before the first.
+    /// The number of the last poll that found a change; 0 before the first poll.
     pub(super) epoch: u64,
-    /// The epoch whose changes language servers heard of.
+    /// The epoch up to which language servers were notified.
     pub(super) announced_epoch: u64,
-    /// A file of the newest change, and when.
+    /// A file of the newest change, with its epoch.
     newest: Option<(RelPath, u64)>,
-    /// When any other file was last changed.
+    /// The epoch of the last change of any other file.
     others_at: u64,
-    /// Sessions that wrote a file by a tool that said so, and the bytes.
+    /// Sessions that wrote a file with a reported tool call, and the bytes.
     writers: BTreeMap<RelPath, (String, ContentHash)>,
 }
 
 impl DiskHistory {
-    /// What changed since the last look; `number` is greater than that of any look before, at
-    /// whatever root: a forgotten root must not begin anew. At a first look nobody knows, so everything counts: a
-    /// server may be alive from before this root was forgotten.
+    /// Takes the result of a poll and returns the changes since the previous one. `number` must
+    /// exceed that of every earlier poll of any root, because the epochs of a forgotten root must not
+    /// repeat. At the first poll everything counts as changed, because a server may still run from
+    /// before this root was forgotten.
     pub(super) fn update(
         &mut self,
         root: &Path,
@@ -52,14 +53,14 @@ impl DiskHistory {
             Some(old) if old != stamp => Some((path.clone(), DiskChange::Changed)),
             Some(_) => None,
         });
-        let gone = before.keys().filter(|path| !self.stamps.contains_key(*path));
-        let gone = gone.map(|path| (path.clone(), DiskChange::Deleted));
-        let changes: Vec<(RelPath, DiskChange)> = appeared.chain(gone).collect();
-        self.note(&changes, number);
+        let deleted = before.keys().filter(|path| !self.stamps.contains_key(*path));
+        let deleted = deleted.map(|path| (path.clone(), DiskChange::Deleted));
+        let changes: Vec<(RelPath, DiskChange)> = appeared.chain(deleted).collect();
+        self.record_changes(&changes, number);
         changes.into_iter().map(|(path, change)| (path.under(root), change)).collect()
     }
 
-    fn note(&mut self, changes: &[(RelPath, DiskChange)], number: u64) {
+    fn record_changes(&mut self, changes: &[(RelPath, DiskChange)], number: u64) {
         let Some((first, _)) = changes.first() else { return };
         self.epoch = number;
         let newest = self.newest.replace((first.clone(), self.epoch));
@@ -75,7 +76,7 @@ impl DiskHistory {
             match change {
                 DiskChange::Created => self.created_at.insert(path.clone(), self.epoch),
                 DiskChange::Deleted => {
-                    // Who puts the same bytes back is another writer.
+                    // If the same bytes come back, another writer put them there.
                     self.writers.remove(path);
                     self.created_at.remove(path)
                 }
@@ -90,7 +91,7 @@ impl DiskHistory {
         }
     }
 
-    /// Files that changed after an epoch; vanished ones are among them.
+    /// Files that changed after an epoch, including deleted ones.
     pub(super) fn changed_since(&self, epoch: u64) -> Vec<RelPath> {
         let changed = self.changed_at.iter().filter(|(_, at)| **at > epoch);
         changed.map(|(path, _)| path.clone()).collect()
@@ -117,22 +118,22 @@ impl DiskHistory {
         at > epoch
     }
 
-    /// Whether the last look found a file.
+    /// Whether a file existed at the last poll.
     pub(super) fn is_there(&self, path: &RelPath) -> bool {
         self.stamps.contains_key(path)
     }
 
-    /// The files that the last look found.
+    /// The files of the last poll.
     pub(super) fn files(&self) -> impl Iterator<Item = &RelPath> {
         self.stamps.keys()
     }
 
-    /// A session wrote a file and is told about it on its own.
+    /// Records that a session wrote a file and its own hook reports on it.
     pub(super) fn set_writer(&mut self, path: &RelPath, session: &str, hash: ContentHash) {
         self.writers.insert(path.clone(), (session.to_owned(), hash));
     }
 
-    /// Whether these bytes were written by a session that is told about them on its own.
+    /// Whether a session's own hook reports on these bytes.
     pub(super) fn has_writer(&self, path: &RelPath, hash: ContentHash) -> bool {
         self.writers.get(path).is_some_and(|(_, written)| *written == hash)
     }
@@ -146,7 +147,7 @@ mod tests {
     struct Tree {
         folder: tempfile::TempDir,
         disk: DiskHistory,
-        looks: u64,
+        polls: u64,
     }
 
     impl Tree {
@@ -154,7 +155,7 @@ mod tests {
             RelPath::below(self.folder.path(), &self.folder.path().join(name)).expect("relative")
         }
 
-        /// Writes files (an empty text deletes), looks, and yields the epoch.
+        /// Writes files (an empty text deletes), polls, and returns the epoch.
         fn write(&mut self, files: &[(&str, &str)]) -> u64 {
             for (name, text) in files {
                 let path = self.folder.path().join(name);
@@ -166,8 +167,8 @@ mod tests {
             }
             let all = ["a", "b", "c"].map(|name| self.path(name));
             let now = stamp_files(self.folder.path(), &all);
-            self.looks += 1;
-            self.disk.update(self.folder.path(), now, self.looks);
+            self.polls += 1;
+            self.disk.update(self.folder.path(), now, self.polls);
             self.disk.epoch
         }
     }
@@ -176,12 +177,12 @@ mod tests {
         Tree {
             folder: tempfile::tempdir().expect("a folder"),
             disk: DiskHistory::default(),
-            looks: 0,
+            polls: 0,
         }
     }
 
     #[test]
-    fn what_changed_since_an_epoch_is_known_and_a_look_at_nothing_new_is_none() {
+    fn changes_since_an_epoch_are_listed_and_an_unchanged_poll_keeps_the_epoch() {
         let mut tree = tree();
         let first = tree.write(&[("a", "1"), ("b", "1")]);
         assert!(tree.disk.changed_since(first).is_empty());
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_another_file_is_told_from_one_of_the_file_itself() {
+    fn a_change_of_another_file_differs_from_one_of_the_file_itself() {
         let mut tree = tree();
         let (a, b) = (tree.path("a"), tree.path("b"));
         let first = tree.write(&[("a", "1"), ("b", "1")]);

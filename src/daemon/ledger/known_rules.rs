@@ -1,4 +1,4 @@
-//! The rules of a root as they were read last, with everything that decided them.
+//! The rules of a root as last read, with all inputs that decided them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,18 +8,18 @@ use crate::base::path::RelPath;
 use crate::files::FileStamp;
 use crate::scan::RuleSet;
 
-/// The rules of a root, and what they were read from.
+/// The rules of a root and their inputs.
 #[derive(Debug)]
 pub(in crate::daemon) struct KnownRules {
     pub(in crate::daemon) state: RuleInputs,
     pub(in crate::daemon) set: Arc<RuleSet>,
 }
 
-/// Everything that decides which rules a root has.
+/// All inputs that decide which rules a root has.
 #[derive(Debug, PartialEq)]
 pub(in crate::daemon) struct RuleInputs {
     pub(in crate::daemon) config: Option<(String, String)>,
-    /// What could not be read, with the reason.
+    /// Files and folders that could not be read, with the reason.
     pub(in crate::daemon) unreadable: Vec<(String, String)>,
     pub(in crate::daemon) rules: Vec<RuleFolder>,
     pub(in crate::daemon) utils: Vec<RuleFolder>,

@@ -1,5 +1,5 @@
-//! What is remembered for one session: what it wrote, what its edits concern, what it was told and
-//! up to where it has seen the changes on disk.
+//! The memory of one session: the files it wrote, the files its edits affect, its reports, and up to
+//! where it has seen the changes on disk.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -15,21 +15,21 @@ use crate::looping::framework::MessageLanguage;
 use crate::lsp::impact::TouchedSymbols;
 use crate::report::agent::EditText;
 
-/// See the module.
+/// The memory of one session; see the module.
 #[derive(Debug, Default)]
 pub(super) struct SessionState {
     pub(super) deferred_reports: VecDeque<(Option<String>, DeferredReport)>,
     pub(super) reported_gaps: HashSet<String>,
-    /// What it is to be told at its next hook about a loop that a command started.
+    /// The text about a loop that a command started, for the next hook.
     pub(super) start_text: Option<EditText>,
-    /// The language of its loop.
+    /// The language of the session's loop.
     pub(super) language: Option<MessageLanguage>,
     pub(super) pending_reports: PendingReports,
     pub(super) last_use: u64,
-    /// Whether its agents have called a tool in the present turn; `None` when this daemon has not seen
-    /// the turn.
+    /// Whether an agent has called a tool in the present turn; `None` if this daemon has not seen the
+    /// turn.
     pub(super) is_at_work: Option<bool>,
-    /// Texts for its user, kept until the next hook.
+    /// Texts for the user, kept until the next hook.
     pub(super) user_notices: Vec<String>,
     /// Whether a tool call was seen since the last Stop.
     pub(super) has_called_tool: bool,
@@ -38,59 +38,59 @@ pub(super) struct SessionState {
     roots: HashMap<PathBuf, SessionRoot>,
 }
 
-/// The background tasks that a session waits for.
+/// The background tasks that a session awaits.
 #[derive(Debug, Default)]
 struct TaskWait {
     tasks: BTreeSet<String>,
     stops: u32,
-    /// When the last of these Stops was counted, in milliseconds since the epoch.
+    /// The time of the last counted Stop, in milliseconds since the epoch.
     at_ms: u64,
 }
 
-/// A session's share in one root.
+/// A session's memory of one root.
 #[derive(Debug, Default)]
 struct SessionRoot {
     written: BTreeSet<RelPath>,
     is_written_cut: bool,
-    /// The last text that a hook of the session saw under each path.
+    /// The last text of each path that a hook of the session saw.
     texts: BTreeMap<RelPath, TextId>,
     affected: AffectedFiles,
     disk_cursor: Option<DiskCursor>,
 }
 
-/// Up to where a session has seen what changed on disk.
+/// Up to where a session has seen the changes on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::daemon) struct DiskCursor {
-    /// The root's epoch.
+    /// Epoch of the root.
     pub(in crate::daemon) epoch: u64,
-    /// The commit of HEAD.
+    /// Commit of HEAD.
     pub(in crate::daemon) head: Option<String>,
 }
 
-/// The files that the edits of a session concern.
+/// The files that the edits of a session affect.
 #[derive(Clone, Debug, Default)]
 pub(in crate::daemon) struct AffectedFiles {
-    /// The files, and what was wrong with each before; `None` for a file that had not been measured.
+    /// The files with their earlier findings; `None` for a file that had not been measured.
     pub(in crate::daemon) files: BTreeMap<RelPath, Option<Vec<Finding>>>,
-    /// All that the session touched.
+    /// All symbols that the session touched.
     pub(in crate::daemon) touched: TouchedSymbols,
-    /// Whether there may be more files than are remembered.
+    /// Whether there may be more files than are kept.
     pub(in crate::daemon) is_cut: bool,
 }
 
 impl AffectedFiles {
-    /// Whether this was wrong before; `None` where nobody knows. In the same bytes it stands at the
-    /// same place: fingerprints tell equal errors of one text apart by their order alone.
+    /// Whether a finding is older than the session's edits; `None` if the file had not been measured.
+    /// In the same bytes places are compared, because fingerprints tell equal errors of one text
+    /// apart by their order alone.
     pub(in crate::daemon) fn was_present_before(&self, now: &Finding) -> Option<bool> {
-        let known = self.files.get(&now.path)?.as_ref()?;
-        let what = |it: &Finding| (it.range, it.code.clone(), it.message.clone());
-        let is_same = |old: &Finding| {
-            if old.content_hash == now.content_hash {
-                return old.sensor == now.sensor && what(old) == what(now);
+        let earlier = self.files.get(&now.path)?.as_ref()?;
+        Some(earlier.iter().any(|old| {
+            if old.content_hash != now.content_hash {
+                return old.id == now.id;
             }
-            old.id == now.id
-        };
-        Some(known.iter().any(is_same))
+            let is_same_place = old.sensor == now.sensor && old.range == now.range;
+            is_same_place && old.code == now.code && old.message == now.message
+        }))
     }
 }
 
@@ -99,13 +99,13 @@ impl SessionState {
     pub(super) fn count_waiting_stop(
         &mut self,
         tasks: &BTreeSet<String>,
-        begun_ms: Option<u64>,
+        started_ms: Option<u64>,
         now_ms: u64,
     ) -> u32 {
         if tasks.is_empty() || self.task_wait.tasks != *tasks {
             self.task_wait = TaskWait { tasks: tasks.clone(), ..TaskWait::default() };
         }
-        let is_another = begun_ms.is_none_or(|begun_ms| begun_ms > self.task_wait.at_ms);
+        let is_another = started_ms.is_none_or(|started_ms| started_ms > self.task_wait.at_ms);
         if !tasks.is_empty() && is_another {
             self.task_wait.stops = self.task_wait.stops.saturating_add(1);
             self.task_wait.at_ms = now_ms;
@@ -122,10 +122,10 @@ impl SessionState {
         }
     }
 
-    /// The files of a root that it wrote, and whether there were more.
+    /// The files of a root that the session wrote, and whether there were more.
     pub(super) fn written(&self, root: &Path) -> (BTreeSet<RelPath>, bool) {
         let of_root = self.roots.get(root);
-        of_root.map(|it| (it.written.clone(), it.is_written_cut)).unwrap_or_default()
+        of_root.map(|state| (state.written.clone(), state.is_written_cut)).unwrap_or_default()
     }
 
     /// Records the text that a hook of the session saw in a file.
@@ -139,14 +139,14 @@ impl SessionState {
     }
 
     pub(super) fn texts(&self, root: &Path) -> BTreeMap<RelPath, TextId> {
-        self.roots.get(root).map(|it| it.texts.clone()).unwrap_or_default()
+        self.roots.get(root).map(|state| state.texts.clone()).unwrap_or_default()
     }
 
     pub(super) fn record_affected(
         &mut self,
         root: &Path,
         files: Vec<(RelPath, Option<Vec<Finding>>)>,
-        sought: &TouchedSymbols,
+        touched: &TouchedSymbols,
         is_cut: bool,
     ) {
         let affected = &mut self.root_state(root).affected;
@@ -159,7 +159,7 @@ impl SessionState {
             }
         }
         if affected.touched.names.len() < TOUCHED_NAMES_MAX {
-            affected.touched.extend(sought.clone());
+            affected.touched.extend(touched.clone());
         }
     }
 
@@ -168,10 +168,10 @@ impl SessionState {
     }
 
     pub(super) fn affected_files(&self, root: &Path) -> AffectedFiles {
-        self.roots.get(root).map(|it| it.affected.clone()).unwrap_or_default()
+        self.roots.get(root).map(|state| state.affected.clone()).unwrap_or_default()
     }
 
-    /// Replaces up to where the session has seen a root, and yields what it was.
+    /// Replaces up to where the session has seen a root, and returns the previous position.
     pub(super) fn replace_disk_cursor(
         &mut self,
         root: &Path,
@@ -185,7 +185,7 @@ impl SessionState {
     }
 
     pub(super) fn has_polled(&self, root: &Path) -> bool {
-        self.roots.get(root).is_some_and(|it| it.disk_cursor.is_some())
+        self.roots.get(root).is_some_and(|state| state.disk_cursor.is_some())
     }
 
     fn root_state(&mut self, root: &Path) -> &mut SessionRoot {

@@ -21,7 +21,7 @@ fn texts(late: &[DeferredReport]) -> Vec<&str> {
 }
 
 #[test]
-fn a_late_verdict_is_told_once_and_again_only_when_nobody_read_it() {
+fn a_deferred_report_is_delivered_once_and_again_only_after_a_failed_delivery() {
     let mut ledger = EngineLedger::default();
     let (own, other) = (reader("s", None), reader("t", None));
     ledger.queue_report(&own, late("1"));
@@ -35,7 +35,7 @@ fn a_late_verdict_is_told_once_and_again_only_when_nobody_read_it() {
 }
 
 #[test]
-fn a_subagents_verdict_is_its_own_and_nobody_reads_for_no_session() {
+fn reports_of_a_subagent_are_its_own_and_without_a_session_none_are_kept() {
     let mut ledger = EngineLedger::default();
     let (main, sub) = (reader("s", None), reader("s", Some("a1")));
     ledger.queue_report(&sub, late("sub"));
@@ -46,7 +46,7 @@ fn a_subagents_verdict_is_its_own_and_nobody_reads_for_no_session() {
 }
 
 #[test]
-fn memory_is_bounded_and_the_least_recent_goes_first() {
+fn memory_is_bounded_and_drops_the_least_recently_used_first() {
     let mut ledger = EngineLedger::default();
     for count in 0..=DELIVERIES_PER_SESSION_MAX {
         ledger.queue_report(&reader("s", None), late(&count.to_string()));
@@ -68,21 +68,21 @@ fn memory_is_bounded_and_the_least_recent_goes_first() {
 }
 
 #[test]
-fn an_effect_replaces_late_effects_on_the_same_bytes_and_no_edits_own_word() {
+fn a_newer_effect_replaces_effects_on_the_same_bytes_and_no_report_of_an_own_edit() {
     let (mut ledger, own) = (EngineLedger::default(), reader("s", None));
     let because = vec![(path("b.py"), None)];
     let old = DeferredReport { hash: ContentHash::of_bytes(b"old"), ..late("of other bytes") };
     ledger.queue_report(&own, late("the edit's own"));
     ledger.queue_report(&own, DeferredReport { depends_on: because.clone(), ..late("effect") });
     ledger.queue_report(&own, DeferredReport { depends_on: because, ..old });
-    let of_bytes = (&path("a.py"), ContentHash::of_bytes(b""));
-    let taken = ledger.take_impact_reports(&own, Path::new("/r"), of_bytes, "s");
+    let hash = ContentHash::of_bytes(b"");
+    let taken = ledger.take_impact_reports(&own, Path::new("/r"), &path("a.py"), hash, "s");
     assert_eq!(texts(&taken), ["effect"]);
     assert_eq!(texts(&ledger.take_reports(&own)), ["the edit's own", "of other bytes"]);
 }
 
 #[test]
-fn who_looks_at_a_root_holds_up_no_other_root() {
+fn the_poll_of_one_root_does_not_block_another() {
     let mut ledger = EngineLedger::default();
     let turn = ledger.poll_lock(Path::new("/a"));
     let _held = turn.try_acquire().expect("nobody looks");
@@ -95,19 +95,19 @@ fn who_looks_at_a_root_holds_up_no_other_root() {
 }
 
 #[test]
-fn what_servers_did_not_hear_of_yet_is_newer_than_what_was_announced() {
+fn changes_unknown_to_the_servers_are_newer_than_the_announced_epoch() {
     let folder = tempfile::tempdir().expect("a folder");
     let (root, mut ledger) = (folder.path(), EngineLedger::default());
     let files = ["a", "b"].map(|name| RelPath::below(root, &root.join(name)).expect("relative"));
-    let look = |ledger: &mut EngineLedger, name: &str, text: &str| {
+    let poll = |ledger: &mut EngineLedger, name: &str, text: &str| {
         std::fs::write(root.join(name), text).expect("the folder is ours");
         ledger.update_disk(root, crate::files::stamp_files(root, &files));
     };
-    look(&mut ledger, "a", "1");
+    poll(&mut ledger, "a", "1");
     ledger.announce(root);
     let asked_at = ledger.announced_epoch(root);
     assert!(!ledger.others_changed_since(root, &files[0], asked_at));
-    look(&mut ledger, "b", "1");
+    poll(&mut ledger, "b", "1");
     assert_eq!(ledger.announced_epoch(root), asked_at, "found, and nobody heard of it");
     assert!(ledger.others_changed_since(root, &files[0], asked_at));
     ledger.announce(root);
@@ -120,7 +120,7 @@ fn path(name: &str) -> RelPath {
 }
 
 #[test]
-fn what_a_session_wrote_and_what_it_concerns_is_bounded_and_a_cut_is_said() {
+fn written_and_affected_files_are_bounded_and_a_cut_is_reported() {
     let (mut ledger, root) = (EngineLedger::default(), Path::new("/r"));
     for count in 0..SESSION_FILES_MAX {
         ledger.record_write("s", root, &path(&count.to_string()));
@@ -141,7 +141,7 @@ fn what_a_session_wrote_and_what_it_concerns_is_bounded_and_a_cut_is_said() {
 }
 
 #[test]
-fn what_was_wrong_before_the_first_edit_is_remembered_over_later_ones() {
+fn findings_before_the_first_edit_outlast_later_edits() {
     let (mut ledger, root) = (EngineLedger::default(), Path::new("/r"));
     let file = path("b.py");
     let mut found = vec![crate::base::samples::finding("b.py", 1, "old")];
@@ -163,7 +163,7 @@ fn what_was_wrong_before_the_first_edit_is_remembered_over_later_ones() {
 }
 
 #[test]
-fn of_equal_errors_in_the_same_bytes_only_the_one_at_its_place_is_older() {
+fn of_equal_errors_in_the_same_bytes_only_the_one_at_its_old_place_is_older() {
     let finding = crate::base::samples::finding;
     let (mut ledger, root) = (EngineLedger::default(), Path::new("/r"));
     let file = path("b.py");
@@ -192,23 +192,24 @@ fn of_equal_errors_in_the_same_bytes_only_the_one_at_its_place_is_older() {
 }
 
 #[test]
-fn a_verified_set_holds_until_another_file_or_the_server_changes() {
+fn findings_hold_until_another_file_or_the_server_changes() {
     let folder = tempfile::tempdir().expect("a folder");
     let (root, mut ledger) = (folder.path(), EngineLedger::default());
     let files = ["a", "b"].map(|name| RelPath::below(root, &root.join(name)).expect("relative"));
-    let look = |ledger: &mut EngineLedger, name: &str, text: &str| {
+    let poll = |ledger: &mut EngineLedger, name: &str, text: &str| {
         std::fs::write(root.join(name), text).expect("the folder is ours");
         ledger.update_disk(root, crate::files::stamp_files(root, &files));
         ledger.epoch(root)
     };
     let (hash, server) = (ContentHash::of_bytes(b"1"), ContentHash::of_bytes(b"server"));
-    let epoch = look(&mut ledger, "a", "1");
+    let epoch = poll(&mut ledger, "a", "1");
     ledger.prove(root, &files[0], "s", VerdictProof { hash, server, epoch });
-    let holds = |ledger: &EngineLedger, of| ledger.is_proven(root, &files[0], "s", of);
-    assert!(holds(&ledger, (hash, server)));
-    assert!(!holds(&ledger, (hash, hash)) && !holds(&ledger, (server, server)));
-    look(&mut ledger, "a", "22");
-    assert!(holds(&ledger, (hash, server)), "the hash says which bytes");
-    look(&mut ledger, "b", "1");
-    assert!(!holds(&ledger, (hash, server)));
+    let holds =
+        |ledger: &EngineLedger, hash, server| ledger.is_proven(root, &files[0], "s", hash, server);
+    assert!(holds(&ledger, hash, server));
+    assert!(!holds(&ledger, hash, hash) && !holds(&ledger, server, server));
+    poll(&mut ledger, "a", "22");
+    assert!(holds(&ledger, hash, server), "the proof names the bytes itself");
+    poll(&mut ledger, "b", "1");
+    assert!(!holds(&ledger, hash, server));
 }

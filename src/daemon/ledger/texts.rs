@@ -1,5 +1,5 @@
-//! The last texts of files that hooks saw: what somebody writes next is compared with them. Bounded
-//! by bytes; the oldest go first.
+//! The last texts of files that hooks saw, as the baseline of the next edit. Bounded by bytes; the
+//! oldest are dropped first.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::base::path::RelPath;
 
 type FileKey = (PathBuf, RelPath);
 
-/// See the module.
+/// A bounded cache of texts; see the module.
 #[derive(Debug, Default)]
 pub(super) struct TextCache {
     by_file: HashMap<FileKey, Arc<str>>,
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_replaced_and_the_oldest_make_room() {
+    fn texts_are_replaced_and_the_oldest_are_dropped() {
         let root = Path::new("/r");
         let path = |name: &str| RelPath::below(root, &root.join(name)).expect("relative");
         let mut texts = TextCache::default();

@@ -1,4 +1,4 @@
-//! How far the transcripts of a session have been read, and the tokens counted in them.
+//! The transcripts of a session: how far they have been read, and the tokens counted in them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::base::verdict::{Cause, Gap};
 use crate::files::{TailPosition, read_tail};
 use crate::wire::transcript::{ContextSize, TranscriptTally, TranscriptThread};
 
-/// What is remembered between two looks.
+/// The state kept between two readings.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Spending {
     pub(in crate::daemon) tally: TranscriptTally,
@@ -21,7 +21,7 @@ pub(in crate::daemon) struct Spending {
 }
 
 impl Spending {
-    /// Reads on; the gap says why not everything was read.
+    /// Reads on from the last position; the gap tells why something was not read.
     pub(in crate::daemon) fn read(&mut self, transcript: &Path) -> Option<Gap> {
         let mut bytes_left = TRANSCRIPT_READ_BYTES_MAX;
         let gap = self.read_file(transcript, TranscriptThread::Main, &mut bytes_left).err();
@@ -29,14 +29,14 @@ impl Spending {
         if gap.as_ref().is_some_and(|gap| gap.cause == Cause::Loading) {
             return gap;
         }
-        let (paths, is_cut) = subagents(transcript);
+        let (paths, is_cut) = subagent_transcripts(transcript);
         let cut = is_cut.then(|| {
             let detail = format!("more than {TRANSCRIPT_FILES_MAX} subagents have transcripts");
             Gap::new(Cause::Skipped, detail)
         });
         let mut gap = gap.or(cut);
         for path in paths {
-            // With less, an ordinary line could be taken for one that is too long.
+            // With less room, an ordinary line would count as one that is too long.
             if bytes_left < TRANSCRIPT_LINE_BYTES_MAX {
                 return Some(read_later());
             }
@@ -65,7 +65,7 @@ impl Spending {
         if grown.has_more { Err(read_later()) } else { Ok(()) }
     }
 
-    /// What the context holds, when that is known up to now.
+    /// The present size of the context; a gap if the transcript was not read to its end.
     pub(in crate::daemon) fn context(&self) -> Result<ContextSize, Gap> {
         if let Some(gap) = &self.unread {
             return Err(gap.clone());
@@ -79,21 +79,25 @@ fn read_later() -> Gap {
     Gap::new(Cause::Loading, "the transcript is read on at the next look")
 }
 
-/// `<session>/subagents/agent-*.jsonl` beside `<session>.jsonl`, and whether there are more than
-/// are read. A host that keeps none has no such folder.
-fn subagents(transcript: &Path) -> (Vec<PathBuf>, bool) {
+/// The files `<session>/subagents/agent-*.jsonl` next to `<session>.jsonl`, and whether there are
+/// more than are read. Hosts without subagent transcripts have no such folder.
+fn subagent_transcripts(transcript: &Path) -> (Vec<PathBuf>, bool) {
     let folder = transcript.with_extension("").join("subagents");
     let Ok(entries) = fs::read_dir(folder) else { return (Vec::new(), false) };
-    let is_agent = |name: &str| {
-        name.strip_prefix("agent-").is_some_and(|it| it.strip_suffix(".jsonl").is_some())
-    };
-    let names = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_agent));
-    let mut paths: Vec<PathBuf> =
-        names.map(|entry| entry.path()).take(TRANSCRIPT_FILES_MAX + 1).collect();
+    let mut paths: Vec<PathBuf> = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_subagent_file))
+        .map(|entry| entry.path())
+        .take(TRANSCRIPT_FILES_MAX + 1)
+        .collect();
     paths.sort();
     let is_cut = paths.len() > TRANSCRIPT_FILES_MAX;
     paths.truncate(TRANSCRIPT_FILES_MAX);
     (paths, is_cut)
+}
+
+fn is_subagent_file(name: &str) -> bool {
+    name.strip_prefix("agent-").is_some_and(|rest| rest.strip_suffix(".jsonl").is_some())
 }
 
 #[cfg(test)]
@@ -128,11 +132,11 @@ mod tests {
         assert_eq!(spending.context().map(|context| context.tokens), Ok(2), "the last of its own");
         fs::remove_file(&transcript).expect("there");
         assert!(spending.read(&transcript).is_some());
-        assert!(spending.context().is_err(), "what was true once is not known any more");
+        assert!(spending.context().is_err(), "an unread transcript leaves the context unknown");
     }
 
     #[test]
-    fn a_transcript_that_cannot_be_read_is_a_gap_and_not_nothing() {
+    fn an_unreadable_transcript_is_a_gap_and_not_zero_tokens() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut spending = Spending::default();
         let gap = spending.read(&folder.path().join("none.jsonl"));
