@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use self::facts::{ParsedFile, ParsedFiles, SourceSide};
-use crate::base::finding::{Finding, Severity, assign_fingerprints};
+use crate::base::finding::{Finding, FindingPlace, Severity, assign_fingerprints};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::text::LineIndex;
@@ -183,7 +183,7 @@ fn parse(path: &RelPath, text: Option<&str>, gaps: &mut Vec<(RelPath, Gap)>) -> 
 fn to_finding(hit: Detection, changes: &[SourceChange], on_disk: &[SourceChange]) -> Finding {
     let range = LineIndex::new(text_now(changes, &hit.path)).range(hit.bytes.start, hit.bytes.end);
     let hash = ContentHash::of_bytes(text_now(on_disk, &hit.path).as_bytes());
-    let place = (hit.path, range, hash);
+    let place = FindingPlace { path: hit.path, range, content_hash: hash };
     let finding = Finding::new(SENSOR, hit.code, hit.severity, place, &hit.message);
     Finding { anchor: hit.anchor, ..finding }
 }

@@ -33,7 +33,7 @@ pub use self::sgconfig::{ScanConfig, TestDir};
 pub use self::trials::{
     RuleTestFile, RuleTrial, TrialFailure, assign_tests, parse_test_file, parse_trials,
 };
-use crate::base::finding::{Finding, assign_fingerprints};
+use crate::base::finding::{Finding, FindingPlace, assign_fingerprints};
 use crate::base::hash::ContentHash;
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
@@ -147,7 +147,7 @@ impl FileScan<'_> {
             let place = offset(matched.bytes.start)..offset(matched.bytes.end);
             let range = self.lines.range(place.start, place.end);
             let info = engine.info(&matched.id);
-            let at = (self.path.clone(), range, self.hash);
+            let at = FindingPlace { path: self.path.clone(), range, content_hash: self.hash };
             Finding {
                 cwe: info.cwe,
                 url: info.url,

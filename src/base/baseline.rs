@@ -87,23 +87,21 @@ impl Baseline {
         }
         self.follow_renamed(&mut left, &mut evidence.findings, exists);
         let scope = MeasuredScope::from_evidence(evidence);
-        let is_fixed = |known: &BaselineKey| {
+        let fixed = left.entries().filter(|(known, _)| {
             scope.covers_file(known) || scope.covers_sensor(known) && !exists(&known.path)
-        };
-        let fixed = left.entries().filter(|(known, _)| is_fixed(known)).map(|(_, count)| count);
-        let fixed = fixed.sum();
-        let is_new = |finding: &&Finding| finding.state == FindingState::Introduced;
-        let new = evidence.findings.iter().filter(is_new).count();
+        });
+        let fixed = fixed.map(|(_, count)| count).sum();
+        let new = evidence.findings.iter().filter(|finding| finding.is_introduced()).count();
         let known = evidence.findings.len() - new;
         evidence.baseline = Some(BaselineComparison { known, new, fixed });
         for reading in &mut evidence.readings {
-            let counts = |finding: &&Finding| {
+            let counted = evidence.findings.iter().filter(|finding| {
                 finding.sensor == reading.sensor && finding.severity >= threshold
-            };
-            let mut own = evidence.findings.iter().filter(counts).peekable();
+            });
+            let mut counted = counted.peekable();
             // A reading that is dirty without a finding, such as a failed check, stays dirty.
-            if own.peek().is_some() {
-                reading.dirty = own.any(|finding| finding.state == FindingState::Introduced);
+            if counted.peek().is_some() {
+                reading.dirty = counted.any(Finding::is_introduced);
             }
         }
     }
@@ -122,17 +120,16 @@ impl Baseline {
         }
         for is_name_kept in [true, false] {
             let unknown = findings.iter_mut().filter(|finding| {
-                finding.state == FindingState::Introduced
-                    && !known_files.contains(finding.path.as_str())
+                finding.is_introduced() && !known_files.contains(finding.path.as_str())
             });
             for finding in unknown {
                 let wanted = BaselineKey::from_finding(finding);
-                let is_match = |known: &&BaselineKey| {
+                let old = left.0.keys().find(|known| {
                     missing.contains(&known.path)
                         && known.equals_except_path(&wanted)
                         && (!is_name_kept || known.name() == wanted.name())
-                };
-                let Some(old) = left.0.keys().find(is_match).cloned() else { continue };
+                });
+                let Some(old) = old.cloned() else { continue };
                 left.remove_one(&old);
                 finding.state = FindingState::Existing;
             }

@@ -31,71 +31,60 @@ impl Delta {
             return Self { findings: now, ..Self::default() };
         };
         let mut pairs = FindingPairs::new(before, now);
-        let id = |finding: &Finding| Some(finding.id.clone());
-        pairs.match_up(id, id);
+        pairs.match_up(|finding| Some(finding.id.clone()), |finding| Some(finding.id.clone()));
         pairs.delta()
     }
 
-    /// Compares with the lines of both texts. A finding remains if it is on a kept line, within a
+    /// Compares with the lines of both texts: `before` with the findings `earlier`, `after` with
+    /// the findings `now`. A finding remains if it is on a kept line, within a
     /// stretch that the edit changed, or on a line that the edit moved. A finding that disappears
     /// from a kept line is fixed, even if an equal one appears on another line. On a kept line, a
     /// finding with the same code and column is the same finding, however it is worded.
     #[must_use]
     pub fn by_line_map(
-        before: (&LineHashes, &[Finding]),
-        after: (&LineHashes, Vec<Finding>),
+        before: &LineHashes,
+        earlier: &[Finding],
+        after: &LineHashes,
+        now: Vec<Finding>,
     ) -> Self {
-        let map = LineMap::between(before.0, after.0);
-        let line = |finding: &Finding| finding.range.start.line;
-        let mut pairs = FindingPairs::new(before.1, after.1);
+        let map = LineMap::between(before, after);
+        let mut pairs = FindingPairs::new(earlier, now);
         pairs.match_up(
-            |finding| Some((finding.identity(), map.fate_of_old_line(line(finding))?)),
-            |finding| Some((finding.identity(), map.fate_of_new_line(line(finding))?)),
+            |finding| Some((finding.identity(), map.fate_before(finding)?)),
+            |finding| Some((finding.identity(), map.fate_now(finding)?)),
         );
-        let moved = |finding: &Finding, lines: &LineHashes, fate: Option<LineFate>| match fate? {
-            LineFate::Edited(_) => Some((finding.identity(), lines.hash_at(line(finding))?)),
-            LineFate::Kept(_) => None,
-        };
         pairs.match_up(
-            |finding| moved(finding, before.0, map.fate_of_old_line(line(finding))),
-            |finding| moved(finding, after.0, map.fate_of_new_line(line(finding))),
+            |finding| moved_line_key(finding, before, map.fate_before(finding)?),
+            |finding| moved_line_key(finding, after, map.fate_now(finding)?),
         );
         // Type checkers word the same error differently, depending on what they read before: the
         // members of a union type change places. On a kept line, column and code identify it.
-        let at_place = |finding: &Finding, fate: Option<LineFate>| match fate? {
-            LineFate::Kept(line) if !finding.code.is_empty() => {
-                let column = finding.range.start.character;
-                Some((finding.sensor.clone(), finding.code.clone(), finding.severity, line, column))
-            }
-            LineFate::Kept(_) | LineFate::Edited(_) => None,
-        };
         pairs.match_up(
-            |finding| at_place(finding, map.fate_of_old_line(line(finding))),
-            |finding| at_place(finding, map.fate_of_new_line(line(finding))),
+            |finding| kept_column_key(finding, map.fate_before(finding)?),
+            |finding| kept_column_key(finding, map.fate_now(finding)?),
         );
         // Findings about the whole file are reported at its beginning, whichever line that is.
-        let of_file = |finding: &Finding| {
-            (finding.range.start == Position::default()).then(|| finding.identity())
-        };
-        pairs.match_up(of_file, of_file);
+        pairs.match_up(whole_file_key, whole_file_key);
         pairs.delta()
     }
 
     /// Decides for each finding whether the edit introduced it, when others may have written the
-    /// file too since the earlier set. `before` is the text before the edit with the findings still
-    /// known for it. A new finding on a line that the edit wrote is the edit's. On other lines,
-    /// only findings that name a touched symbol are (`names_touched`); the rest are unknown.
+    /// file too since the earlier set. `before` is the text before the edit, `earlier` are the
+    /// findings still known for it. A new finding on a line that the edit wrote is the edit's. On
+    /// other lines, only findings that name a touched symbol are (`names_touched`); the rest are
+    /// unknown.
     #[must_use]
     pub fn attribute_to_edit(
         mut self,
-        before: (&LineHashes, &[Finding]),
+        before: &LineHashes,
+        earlier: &[Finding],
         after: &LineHashes,
         names_touched: impl Fn(&Finding) -> bool,
     ) -> Self {
-        let map = LineMap::between(before.0, after);
-        let own = Self::by_line_map(before, (after, self.findings.clone()));
+        let map = LineMap::between(before, after);
+        let own = Self::by_line_map(before, earlier, after, self.findings.clone());
         for (finding, own) in self.findings.iter_mut().zip(own.findings) {
-            let fate = map.fate_of_new_line(finding.range.start.line);
+            let fate = map.fate_now(finding);
             finding.state = match (fate, finding.state, own.state) {
                 (Some(LineFate::Kept(_)), FindingState::Introduced, FindingState::Introduced) => {
                     if names_touched(finding) {
@@ -123,8 +112,7 @@ impl Delta {
     ) -> Self {
         let map = LineMap::between(before, after);
         for finding in &mut now {
-            let is_kept =
-                matches!(map.fate_of_new_line(finding.range.start.line), Some(LineFate::Kept(_)));
+            let is_kept = matches!(map.fate_now(finding), Some(LineFate::Kept(_)));
             let is_introduced = !is_kept || names_touched(finding);
             finding.state =
                 if is_introduced { FindingState::Introduced } else { FindingState::Unknown };
@@ -142,15 +130,48 @@ impl Delta {
 #[must_use]
 pub fn carry_findings(set: &[Finding], from: &LineHashes, to: &LineHashes) -> Vec<Finding> {
     let map = LineMap::between(from, to);
-    let carry = |finding: &Finding| {
-        let Some(LineFate::Kept(line)) = map.fate_of_old_line(finding.range.start.line) else {
-            return None;
-        };
-        let mut finding = finding.clone();
-        finding.range.start.line = line;
-        Some(finding)
-    };
-    set.iter().filter_map(carry).collect()
+    let mut carried = Vec::new();
+    for finding in set {
+        if let Some(LineFate::Kept(line)) = map.fate_before(finding) {
+            let mut finding = finding.clone();
+            finding.range.start.line = line;
+            carried.push(finding);
+        }
+    }
+    carried
+}
+
+impl LineMap {
+    fn fate_before(&self, finding: &Finding) -> Option<LineFate> {
+        self.fate_of_old_line(finding.range.start.line)
+    }
+
+    fn fate_now(&self, finding: &Finding) -> Option<LineFate> {
+        self.fate_of_new_line(finding.range.start.line)
+    }
+}
+
+/// Identity and line text, for a finding on an edited line.
+fn moved_line_key(finding: &Finding, lines: &LineHashes, fate: LineFate) -> Option<(String, u64)> {
+    match fate {
+        LineFate::Edited(_) => Some((finding.identity(), lines.hash_at(finding.range.start.line)?)),
+        LineFate::Kept(_) => None,
+    }
+}
+
+/// Sensor, code, severity and column, for a finding with a code on a kept line.
+fn kept_column_key(finding: &Finding, fate: LineFate) -> Option<impl Eq + Hash + use<>> {
+    match fate {
+        LineFate::Kept(line) if !finding.code.is_empty() => {
+            let column = finding.range.start.character;
+            Some((finding.sensor.clone(), finding.code.clone(), finding.severity, line, column))
+        }
+        LineFate::Kept(_) | LineFate::Edited(_) => None,
+    }
+}
+
+fn whole_file_key(finding: &Finding) -> Option<String> {
+    (finding.range.start == Position::default()).then(|| finding.identity())
 }
 
 /// Pairs equal findings of two sets; each is in at most one pair.
@@ -182,9 +203,7 @@ impl<'f> FindingPairs<'f> {
             }
         }
         let mut is_paired = vec![false; self.unmatched.len()];
-        for finding in
-            self.current.iter_mut().filter(|finding| finding.state == FindingState::Introduced)
-        {
+        for finding in self.current.iter_mut().filter(|finding| finding.is_introduced()) {
             let partners = key_now(finding).and_then(|key| waiting.get_mut(&key));
             if let Some(partner) = partners.and_then(VecDeque::pop_front) {
                 is_paired[partner] = true;

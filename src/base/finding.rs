@@ -48,6 +48,17 @@ pub enum FindingState {
     Unknown,
 }
 
+/// The place of a new finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FindingPlace {
+    /// The file.
+    pub path: RelPath,
+    /// The range in the file.
+    pub range: TextRange,
+    /// Hash of the file's bytes.
+    pub content_hash: ContentHash,
+}
+
 /// One problem at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -87,7 +98,7 @@ impl Finding {
         sensor: &str,
         code: &str,
         severity: Severity,
-        place: (RelPath, TextRange, ContentHash),
+        place: FindingPlace,
         message: &str,
     ) -> Self {
         let message = one_line(message, MESSAGE_CHARS_MAX);
@@ -95,9 +106,9 @@ impl Finding {
             sensor: sensor.to_owned(),
             code: code.to_owned(),
             severity,
-            path: place.0,
-            range: place.1,
-            content_hash: place.2,
+            path: place.path,
+            range: place.range,
+            content_hash: place.content_hash,
             state: FindingState::Unknown,
             cwe: Vec::new(),
             url: None,
@@ -106,6 +117,12 @@ impl Finding {
             anchor: message.clone(),
             message,
         }
+    }
+
+    /// Whether the finding was not in the last verified set.
+    #[must_use]
+    pub fn is_introduced(&self) -> bool {
+        self.state == FindingState::Introduced
     }
 
     /// Equal for the same finding in different texts of one file: sensor, code, path and anchor,
@@ -132,16 +149,17 @@ fn without_line_numbers(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     for part in message.split_inclusive(|character: char| !character.is_ascii_digit()) {
         let digits = part.bytes().take_while(u8::is_ascii_digit).count();
-        let is_place = || {
-            let tail = &out.as_bytes()[out.len().saturating_sub("lines ".len())..];
-            let tail = tail.to_ascii_lowercase();
-            ["line ", "lines ", ":"].iter().any(|word| tail.ends_with(word.as_bytes()))
-        };
-        let is_line = digits > 0 && is_place();
+        let is_line = digits > 0 && precedes_line_number(&out);
         out.push_str(if is_line { "#" } else { &part[..digits] });
         out.push_str(&part[digits..]);
     }
     out
+}
+
+fn precedes_line_number(text: &str) -> bool {
+    let tail = &text.as_bytes()[text.len().saturating_sub("lines ".len())..];
+    let tail = tail.to_ascii_lowercase();
+    ["line ", "lines ", ":"].iter().any(|word| tail.ends_with(word.as_bytes()))
 }
 
 /// Sorts findings by place, removes exact duplicates and sets each fingerprint: a hash of the
@@ -176,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_survives_moved_lines_and_tells_two_occurrences_apart() {
+    fn a_fingerprint_survives_moved_lines_and_differs_between_two_occurrences() {
         let before = ids(vec![finding("a.py", 3, "x"), finding("a.py", 9, "x")]);
         let after = ids(vec![finding("a.py", 13, "x"), finding("a.py", 19, "x")]);
         assert_eq!(before, after);
@@ -187,18 +205,21 @@ mod tests {
 
     #[test]
     fn line_numbers_in_a_message_do_not_count_and_other_numbers_do() {
-        let message = |text: &str| {
-            let place = finding("a.c", 3, "x");
-            let place = (place.path, place.range, place.content_hash);
-            vec![Finding::new("s", "c", Severity::Error, place, text)]
-        };
-        let check = |one: &str, other: &str, is_same: bool| {
-            assert_eq!(ids(message(one)) == ids(message(other)), is_same, "{one} / {other}");
-        };
-        check("already defined on line 12", "already defined on line 9", true);
-        check("note: see a.c:3:14: here", "note: see a.c:103:2: here", true);
-        check("expected 2 arguments", "expected 3 arguments", false);
-        check("see line 4 of b2", "see line 5 of b3", false);
+        for (message, other, is_same) in [
+            ("already defined on line 12", "already defined on line 9", true),
+            ("note: see a.c:3:14: here", "note: see a.c:103:2: here", true),
+            ("expected 2 arguments", "expected 3 arguments", false),
+            ("see line 4 of b2", "see line 5 of b3", false),
+        ] {
+            let [one, two] = [message, other].map(|text| ids(vec![finding_with_message(text)]));
+            assert_eq!(one == two, is_same, "{message} / {other}");
+        }
+    }
+
+    fn finding_with_message(message: &str) -> Finding {
+        let Finding { path, range, content_hash, .. } = finding("a.c", 3, "x");
+        let place = FindingPlace { path, range, content_hash };
+        Finding::new("s", "c", Severity::Error, place, message)
     }
 
     #[test]

@@ -95,14 +95,17 @@ impl LineMap {
 
 fn fates(kept: &[Option<usize>]) -> Vec<LineFate> {
     let mut stretch = 0;
-    let fate = |line: &Option<usize>| match line.map(u32::try_from) {
-        Some(Ok(line)) => {
-            stretch += 1;
-            LineFate::Kept(line)
-        }
-        _ => LineFate::Edited(stretch),
-    };
-    kept.iter().map(fate).collect()
+    let mut fates = Vec::with_capacity(kept.len());
+    for line in kept {
+        fates.push(match line.map(u32::try_from) {
+            Some(Ok(line)) => {
+                stretch += 1;
+                LineFate::Kept(line)
+            }
+            _ => LineFate::Edited(stretch),
+        });
+    }
+    fates
 }
 
 type RangePair = (Range<usize>, Range<usize>);
@@ -146,19 +149,24 @@ fn unique_in_both(
     of: &Range<usize>,
     to: &Range<usize>,
 ) -> Vec<(usize, usize)> {
-    let index = |lines: &[u64], range: &Range<usize>| {
-        let mut places: HashMap<u64, Option<usize>> = HashMap::new();
-        for at in range.clone() {
-            places.entry(lines[at]).and_modify(|place| *place = None).or_insert(Some(at));
+    let (places, others) = (line_places(before, of), line_places(after, to));
+    let mut pairs = Vec::new();
+    for at in of.clone() {
+        let other = others.get(&before[at]).copied().flatten();
+        if let (Some(_), Some(other)) = (places[&before[at]], other) {
+            pairs.push((at, other));
         }
-        places
-    };
-    let (places, others) = (index(before, of), index(after, to));
-    let pair = |at: usize| {
-        places[&before[at]]?;
-        Some((at, others.get(&before[at]).copied().flatten()?))
-    };
-    of.clone().filter_map(pair).collect()
+    }
+    pairs
+}
+
+/// Where each line occurs in the range; `None` for a line that occurs more than once.
+fn line_places(lines: &[u64], range: &Range<usize>) -> HashMap<u64, Option<usize>> {
+    let mut places: HashMap<u64, Option<usize>> = HashMap::new();
+    for at in range.clone() {
+        places.entry(lines[at]).and_modify(|place| *place = None).or_insert(Some(at));
+    }
+    places
 }
 
 /// The longest subsequence of the pairs whose second numbers rise too.

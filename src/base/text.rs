@@ -164,8 +164,9 @@ impl<'t> LineIndex<'t> {
 /// The 0-based UTF-16 columns at which a name occurs in a line as a whole identifier.
 #[must_use]
 pub fn identifier_columns(line: &str, name: &str) -> Vec<u32> {
-    let column = |at: usize| to_u32(line[..at].chars().map(char::len_utf16).sum());
-    identifiers(line, name).map(column).collect()
+    identifiers(line, name)
+        .map(|at| to_u32(line[..at].chars().map(char::len_utf16).sum()))
+        .collect()
 }
 
 /// Replaces every occurrence of a name as a whole identifier.
@@ -190,11 +191,15 @@ pub fn contains_identifier(text: &str, name: &str) -> bool {
 
 /// Byte offsets at which a name occurs as a whole identifier.
 fn identifiers<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> {
-    let is_part = |character: char| character.is_alphanumeric() || "_$".contains(character);
     let matches = text.match_indices(name).map(|(at, _)| at).filter(move |_| !name.is_empty());
     matches.filter(move |at| {
-        !text[..*at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
+        !text[..*at].ends_with(is_identifier_part)
+            && !text[at + name.len()..].starts_with(is_identifier_part)
     })
+}
+
+fn is_identifier_part(character: char) -> bool {
+    character.is_alphanumeric() || "_$".contains(character)
 }
 
 fn to_u32(value: usize) -> u32 {

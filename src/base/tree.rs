@@ -41,10 +41,10 @@ impl FileTree {
     /// Equal trees have equal ids; 64 hex digits.
     #[must_use]
     pub fn id(&self) -> String {
-        let line = |(path, node): (&RelPath, &FileNode)| {
-            format!("{:?} {} {path}\0", node.kind, node.content)
-        };
-        let lines: String = self.nodes.iter().map(line).collect();
+        let mut lines = String::new();
+        for (path, node) in &self.nodes {
+            lines += &format!("{:?} {} {path}\0", node.kind, node.content);
+        }
         ContentHash::of_bytes(lines.as_bytes()).to_string()
     }
 }
@@ -66,10 +66,10 @@ pub struct Checkpoint {
 
 /// Sorts checkpoints by age, and those of one loop by iteration.
 pub fn sort_checkpoints(checkpoints: &mut [Checkpoint]) {
-    let number = |name: &str| name.parse::<u64>().unwrap_or(u64::MAX);
     checkpoints.sort_by_key(|checkpoint| {
         let Checkpoint { at_secs, owner, name, .. } = checkpoint;
-        (*at_secs, owner.clone(), number(name), name.clone())
+        let iteration: u64 = name.parse().unwrap_or(u64::MAX);
+        (*at_secs, owner.clone(), iteration, name.clone())
     });
 }
 
@@ -118,24 +118,19 @@ pub fn restore_steps(
     made: &BTreeSet<RelPath>,
 ) -> RestoreSteps {
     let mut plan = RestoreSteps::default();
-    let reason = |path: &RelPath| {
-        let text = path.as_str();
-        let now = present.omitted.get(text).map(|reason| format!("not saved now: {reason}"));
-        now.or_else(|| target.omitted.get(text).map(|reason| format!("not saved then: {reason}")))
-    };
     for (path, node) in &target.nodes {
         let step = match present.nodes.get(path) {
             Some(now) if now == node => continue,
             Some(_) => RestoreStep::Changed,
             None => RestoreStep::Added,
         };
-        match reason(path) {
+        match omission_reason(path, present, target) {
             Some(reason) => drop(plan.untouched.insert(path.to_string(), reason)),
             None => drop(plan.steps.insert(path.clone(), step)),
         }
     }
     for path in present.nodes.keys().filter(|path| !target.nodes.contains_key(*path)) {
-        if let Some(reason) = reason(path) {
+        if let Some(reason) = omission_reason(path, present, target) {
             plan.untouched.insert(path.to_string(), reason);
         } else if made.contains(path) {
             plan.steps.insert(path.clone(), RestoreStep::Removed);
@@ -144,6 +139,13 @@ pub fn restore_steps(
         }
     }
     plan
+}
+
+/// Why one of the two trees omits the path; `None` if neither does.
+fn omission_reason(path: &RelPath, present: &FileTree, target: &FileTree) -> Option<String> {
+    let text = path.as_str();
+    let now = present.omitted.get(text).map(|reason| format!("not saved now: {reason}"));
+    now.or_else(|| target.omitted.get(text).map(|reason| format!("not saved then: {reason}")))
 }
 
 #[cfg(test)]

@@ -337,14 +337,14 @@ impl AttributionRule<'_> {
                 let earlier = scan_text(&self.project.rules, &word.path, before, hash);
                 let lines =
                     (LineHashes::from_text(before), LineHashes::from_text(&file.snapshot.text));
-                Delta::by_line_map((&lines.0, &earlier.findings), (&lines.1, now)).findings
+                Delta::by_line_map(&lines.0, &earlier.findings, &lines.1, now).findings
             }
             BaseText::Text(before) => {
                 let (old, new) =
                     (LineHashes::from_text(before), LineHashes::from_text(&file.snapshot.text));
                 let judged = match &self.known {
                     KnownFindings::Measured(set) => {
-                        Delta::by_line_map((&old, &set.findings), (&new, now)).findings
+                        Delta::by_line_map(&old, &set.findings, &new, now).findings
                     }
                     KnownFindings::Unmeasured(_) => {
                         self.attribute_by_lines(&old, &new, now, before)

@@ -175,7 +175,7 @@ fn other_line_ends_are_no_change_and_hide_none() {
 fn known(file: &str, line: u32, code: &str) -> Finding {
     let at = crate::base::text::Position { line, character: 0 };
     let range = crate::base::text::TextRange { start: at, end: at };
-    let place = (path(file), range, ContentHash::of_bytes(b""));
+    let place = FindingPlace { path: path(file), range, content_hash: ContentHash::of_bytes(b"") };
     Finding::new("mypy", code, Severity::Error, place, "wrong")
 }
 

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::criteria::counts::{RunAnomaly, TestCounts};
 use super::criteria::{AUTOCHECKS, CheckCommand, CheckPlan};
 use crate::base::evidence::{SensorKind, SensorReading};
-use crate::base::finding::{Finding, Severity, assign_fingerprints};
+use crate::base::finding::{Finding, FindingPlace, Severity, assign_fingerprints};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::text::TextRange;
@@ -152,8 +152,8 @@ impl ExamDifference {
                 change.as_str()
             ),
         };
-        let hash = self.now.unwrap_or_else(|| ContentHash::of_bytes(b""));
-        let place = (path.clone(), TextRange::default(), hash);
+        let content_hash = self.now.unwrap_or_else(|| ContentHash::of_bytes(b""));
+        let place = FindingPlace { path: path.clone(), range: TextRange::default(), content_hash };
         Some(Finding::new(SENSOR, TOUCHED, severity, place, &message))
     }
 }
@@ -213,7 +213,7 @@ pub fn anomaly_finding(
          refreeze)",
         command.name
     );
-    let place = (path, TextRange::default(), bytes);
+    let place = FindingPlace { path, range: TextRange::default(), content_hash: bytes };
     let finding = Finding::new(SENSOR, FEWER_TESTS, severity, place, &message);
     // The numbers differ from run to run; the finding is the same.
     Some(Finding { anchor: command.name.clone(), ..finding })

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::{SENSOR, ScanOutcome};
-use crate::base::finding::{Finding, Severity, assign_fingerprints};
+use crate::base::finding::{Finding, FindingPlace, Severity, assign_fingerprints};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::text::{Position, TextRange};
@@ -185,7 +185,8 @@ impl CachedFinding {
         let [line, character, end_line, end_character] = self.place;
         let start = Position { line, character };
         let end = Position { line: end_line, character: end_character };
-        let place = (path.clone(), TextRange { start, end }, hash);
+        let range = TextRange { start, end };
+        let place = FindingPlace { path: path.clone(), range, content_hash: hash };
         Some(Finding {
             cwe: self.cwe,
             url: self.url,

@@ -63,10 +63,7 @@ impl FrameDecoder {
 
     /// Moves to the first header block; false if there is none yet.
     fn skip_to_header(&mut self) -> bool {
-        let starts_with = |name: &[u8]| {
-            self.buffer.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name))
-        };
-        if starts_with(LENGTH_HEADER) || starts_with(TYPE_HEADER) {
+        if self.starts_with(LENGTH_HEADER) || self.starts_with(TYPE_HEADER) {
             return true;
         }
         let lower: Vec<u8> = self.buffer.iter().map(u8::to_ascii_lowercase).collect();
@@ -79,6 +76,10 @@ impl FrameDecoder {
         let keep = LSP_HEADER_BYTES_MAX.min(lower.len());
         self.drop_junk(header.unwrap_or(lower.len() - keep));
         header.is_some()
+    }
+
+    fn starts_with(&self, header: &[u8]) -> bool {
+        self.buffer.get(..header.len()).is_some_and(|head| head.eq_ignore_ascii_case(header))
     }
 
     fn drop_junk(&mut self, count: usize) {

@@ -168,12 +168,11 @@ impl HookInput {
     /// Ids of running background tasks; the host calls Stop again when they end.
     #[must_use]
     pub fn running_tasks(&self) -> BTreeSet<String> {
-        let is_running = |task: &&Value| {
-            task["status"].as_str().is_some_and(|status| matches!(status, "running" | "pending"))
-        };
-        let name =
-            |task: &Value| task["id"].as_str().map_or_else(|| task.to_string(), str::to_owned);
-        self.background_tasks.iter().filter(is_running).map(name).collect()
+        self.background_tasks
+            .iter()
+            .filter(|task| matches!(task["status"].as_str(), Some("running" | "pending")))
+            .map(|task| task["id"].as_str().map_or_else(|| task.to_string(), str::to_owned))
+            .collect()
     }
 
     /// Whether the turn must end whatever a hook says: the user interrupted it, the context is

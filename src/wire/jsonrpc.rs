@@ -11,6 +11,15 @@ pub enum RpcId {
     Text(String),
 }
 
+impl RpcId {
+    fn to_json(&self) -> Value {
+        match self {
+            Self::Number(number) => json!(number),
+            Self::Text(text) => json!(text),
+        }
+    }
+}
+
 /// An error response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RpcError {
@@ -85,22 +94,18 @@ impl RpcMessage {
     /// The wire form, without a frame header.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let id_value = |id: &RpcId| match id {
-            RpcId::Number(number) => json!(number),
-            RpcId::Text(text) => json!(text),
-        };
         let value = match self {
             Self::Request { id, method, params } => {
-                with_params(json!({"jsonrpc": "2.0", "id": id_value(id), "method": method}), params)
+                with_params(json!({"jsonrpc": "2.0", "id": id.to_json(), "method": method}), params)
             }
             Self::Notification { method, params } => {
                 with_params(json!({"jsonrpc": "2.0", "method": method}), params)
             }
             Self::Response { id, result: Ok(result) } => {
-                json!({"jsonrpc": "2.0", "id": id_value(id), "result": result})
+                json!({"jsonrpc": "2.0", "id": id.to_json(), "result": result})
             }
             Self::Response { id, result: Err(error) } => json!({
-                "jsonrpc": "2.0", "id": id_value(id),
+                "jsonrpc": "2.0", "id": id.to_json(),
                 "error": {"code": error.code, "message": error.message},
             }),
         };

@@ -6,7 +6,7 @@ pub mod responses;
 
 use serde_json::Value;
 
-use crate::base::finding::{Finding, Severity};
+use crate::base::finding::{Finding, FindingPlace, Severity};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::text::{Position, TextRange};
@@ -14,7 +14,7 @@ use crate::base::text::{Position, TextRange};
 /// Replaces a message that cannot be parsed.
 const UNREADABLE_MESSAGE: &str = "a diagnostic that cannot be read";
 
-/// What a list of diagnostics is context.
+/// The file that a list of diagnostics is about, and the server that sent it.
 #[derive(Clone, Copy, Debug)]
 pub struct DiagnosticContext<'a> {
     /// Language server id.
@@ -23,6 +23,14 @@ pub struct DiagnosticContext<'a> {
     pub path: &'a RelPath,
     /// Its bytes.
     pub hash: ContentHash,
+}
+
+impl DiagnosticContext<'_> {
+    /// A range of this file as the place of a finding.
+    #[must_use]
+    pub fn place(&self, range: TextRange) -> FindingPlace {
+        FindingPlace { path: self.path.clone(), range, content_hash: self.hash }
+    }
 }
 
 /// The findings of a list of LSP diagnostics. `None` if it is not a list, because an unreadable
@@ -50,8 +58,8 @@ fn parse_diagnostic(context: DiagnosticContext<'_>, item: &Value) -> Finding {
         // The protocol leaves a missing severity to the client; error is the safe choice.
         _ => Severity::Error,
     };
-    let place = (context.path.clone(), range, context.hash);
-    let mut finding = Finding::new(context.sensor, &code(&item["code"]), severity, place, message);
+    let (code, place) = (code(&item["code"]), context.place(range));
+    let mut finding = Finding::new(context.sensor, &code, severity, place, message);
     finding.url = item["codeDescription"]["href"].as_str().map(str::to_owned);
     finding
 }
@@ -63,24 +71,26 @@ pub fn parse_tsserver_diagnostics(
     context: DiagnosticContext<'_>,
     body: &Value,
 ) -> Option<Vec<Finding>> {
-    let position = |at: &Value| {
-        let one_based = |key: &str| u32::try_from(at[key].as_u64()?.checked_sub(1)?).ok();
-        Some(Position { line: one_based("line")?, character: one_based("offset")? })
+    Some(body.as_array()?.iter().map(|item| parse_tsserver_diagnostic(context, item)).collect())
+}
+
+fn parse_tsserver_diagnostic(context: DiagnosticContext<'_>, item: &Value) -> Finding {
+    let range = tsserver_position(&item["start"]).zip(tsserver_position(&item["end"]));
+    let range = range.map(|(start, end)| TextRange { start, end }).unwrap_or_default();
+    let severity = match item["category"].as_str() {
+        Some("warning") => Severity::Warning,
+        Some("suggestion") => Severity::Hint,
+        Some("message") => Severity::Info,
+        _ => Severity::Error,
     };
-    let finding = |item: &Value| {
-        let range = position(&item["start"]).zip(position(&item["end"]));
-        let range = range.map(|(start, end)| TextRange { start, end }).unwrap_or_default();
-        let severity = match item["category"].as_str() {
-            Some("warning") => Severity::Warning,
-            Some("suggestion") => Severity::Hint,
-            Some("message") => Severity::Info,
-            _ => Severity::Error,
-        };
-        let place = (context.path.clone(), range, context.hash);
-        let text = item["text"].as_str().unwrap_or(UNREADABLE_MESSAGE);
-        Finding::new(context.sensor, &code(&item["code"]), severity, place, text)
-    };
-    Some(body.as_array()?.iter().map(finding).collect())
+    let text = item["text"].as_str().unwrap_or(UNREADABLE_MESSAGE);
+    Finding::new(context.sensor, &code(&item["code"]), severity, context.place(range), text)
+}
+
+fn tsserver_position(position: &Value) -> Option<Position> {
+    let line = position["line"].as_u64()?.checked_sub(1)?;
+    let character = position["offset"].as_u64()?.checked_sub(1)?;
+    Some(Position { line: line.try_into().ok()?, character: character.try_into().ok()? })
 }
 
 fn code(code: &Value) -> String {
@@ -99,11 +109,14 @@ fn code(code: &Value) -> String {
 /// An LSP `Range` in the server's position encoding.
 #[must_use]
 pub fn range(range: &Value) -> Option<TextRange> {
-    let position = |at: &Value| {
-        let number = |key: &str| Some(u32::try_from(at[key].as_u64()?).unwrap_or(u32::MAX));
-        Some(Position { line: number("line")?, character: number("character")? })
-    };
     Some(TextRange { start: position(&range["start"])?, end: position(&range["end"])? })
+}
+
+fn position(position: &Value) -> Option<Position> {
+    Some(Position {
+        line: u32::try_from(position["line"].as_u64()?).unwrap_or(u32::MAX),
+        character: u32::try_from(position["character"].as_u64()?).unwrap_or(u32::MAX),
+    })
 }
 
 #[cfg(test)]

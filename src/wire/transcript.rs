@@ -235,34 +235,33 @@ impl TranscriptLine {
 }
 
 fn tokens(usage: &Value) -> TokenCounts {
-    let number = |value: &Value| value.as_u64().unwrap_or(0);
-    let written = number(&usage["cache_creation_input_tokens"]);
-    let for_hour = number(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
+    let written = token_count(&usage["cache_creation_input_tokens"]);
+    let for_hour = token_count(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
     let for_minutes = match usage["cache_creation"]["ephemeral_5m_input_tokens"].as_u64() {
         Some(number) => number,
         // Older hosts report only the total; five minutes are the default.
         None => written.saturating_sub(for_hour),
     };
     TokenCounts {
-        input: number(&usage["input_tokens"]),
-        output: number(&usage["output_tokens"]),
-        cache_read: number(&usage["cache_read_input_tokens"]),
+        input: token_count(&usage["input_tokens"]),
+        output: token_count(&usage["output_tokens"]),
+        cache_read: token_count(&usage["cache_read_input_tokens"]),
         cache_write_5m: for_minutes,
         cache_write_1h: for_hour,
     }
 }
 
+fn token_count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
 /// Suffix of the model's name for other prices.
 fn mode(usage: &Value) -> String {
-    let named = |value: &Value| {
-        value.as_str().filter(|word| *word != "standard").map(|word| format!(" ({word})"))
-    };
+    let speed = usage["speed"].as_str().filter(|speed| *speed != "standard");
+    let tier = usage["service_tier"].as_str().filter(|tier| *tier != "standard");
     // Inference in the US costs more.
     let place = usage["inference_geo"].as_str().filter(|place| *place == "us");
-    named(&usage["speed"])
-        .or_else(|| named(&usage["service_tier"]))
-        .or_else(|| place.map(|place| format!(" ({place})")))
-        .unwrap_or_default()
+    speed.or(tier).or(place).map(|mode| format!(" ({mode})")).unwrap_or_default()
 }
 
 fn at_ms(timestamp: &Value) -> u64 {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::base::finding::assign_fingerprints;
+use crate::base::finding::{FindingPlace, assign_fingerprints};
 use crate::base::samples::finding;
 
 fn set(of: &[(u32, &str)]) -> Vec<Finding> {
@@ -14,8 +14,8 @@ fn set(of: &[(u32, &str)]) -> Vec<Finding> {
 
 /// Introduced, fixed, remaining.
 fn counts(delta: &Delta) -> (usize, usize, usize) {
-    let count = |state| delta.in_state(state).count();
-    (count(FindingState::Introduced), delta.fixed, count(FindingState::Existing))
+    let introduced = delta.in_state(FindingState::Introduced).count();
+    (introduced, delta.fixed, delta.in_state(FindingState::Existing).count())
 }
 
 fn check_ids(before: Option<&[(u32, &str)]>, now: &[(u32, &str)], expected: (usize, usize, usize)) {
@@ -25,21 +25,19 @@ fn check_ids(before: Option<&[(u32, &str)]>, now: &[(u32, &str)], expected: (usi
 
 /// The word after each `!` is the code of a finding on its line.
 fn wrong(text: &str) -> Vec<Finding> {
-    let number = |at: usize| u32::try_from(at).expect("few lines");
-    let of_line = |(at, line): (usize, &str)| {
-        let codes = line.split('!').skip(1).map(|rest| {
-            rest.split(|it: char| !it.is_alphanumeric()).next().unwrap_or_default().to_owned()
-        });
-        codes.map(|code| (number(at), code)).collect::<Vec<_>>()
-    };
-    let all: Vec<_> = text.lines().enumerate().flat_map(of_line).collect();
-    let all: Vec<_> = all.iter().map(|(line, code)| (*line, code.as_str())).collect();
+    let mut all = Vec::new();
+    for (number, line) in (0..).zip(text.lines()) {
+        for rest in line.split('!').skip(1) {
+            let code = rest.split(|it: char| !it.is_alphanumeric()).next().unwrap_or_default();
+            all.push((number, code));
+        }
+    }
     set(&all)
 }
 
 fn mapped(before: &str, after: &str) -> Delta {
     let (old, new) = (LineHashes::from_text(before), LineHashes::from_text(after));
-    Delta::by_line_map((&old, &wrong(before)), (&new, wrong(after)))
+    Delta::by_line_map(&old, &wrong(before), &new, wrong(after))
 }
 
 fn check(before: &str, after: &str, expected: (usize, usize, usize)) {
@@ -56,25 +54,25 @@ fn swapping_one_error_for_another_is_not_no_change() {
 }
 
 #[test]
-fn without_an_earlier_set_lines_and_names_decide_and_the_rest_may_be_older() {
+fn without_an_earlier_set_edited_lines_and_touched_names_are_introduced() {
     let (before, after) = ("a !old\nb\nc !named", "a !old\nb !new\nc !named\nd !added");
-    let is_meant = |finding: &Finding| finding.code == "named";
     let (old, new) = (LineHashes::from_text(before), LineHashes::from_text(after));
-    let delta = Delta::by_edited_lines(&old, &new, wrong(after), is_meant);
-    let codes = |state| -> Vec<String> {
-        delta.in_state(state).map(|finding| finding.code.clone()).collect()
-    };
-    assert_eq!(codes(FindingState::Introduced), ["new", "named", "added"]);
-    assert_eq!(codes(FindingState::Unknown), ["old"]);
+    let delta = Delta::by_edited_lines(&old, &new, wrong(after), |finding| finding.code == "named");
+    assert_eq!(codes(&delta, FindingState::Introduced), ["new", "named", "added"]);
+    assert_eq!(codes(&delta, FindingState::Unknown), ["old"]);
+}
+
+fn codes(delta: &Delta, state: FindingState) -> Vec<&str> {
+    delta.in_state(state).map(|finding| finding.code.as_str()).collect()
 }
 
 #[test]
-fn a_first_look_claims_nothing() {
+fn a_first_measurement_introduces_nothing() {
     check_ids(None, &[(1, "x")], (0, 0, 0));
 }
 
 #[test]
-fn what_only_moved_remains() {
+fn a_moved_error_remains() {
     check("a\nb !x\nc", "new\na\nnew\nb !x\nc", (0, 0, 1));
     // A block that was cut here and pasted there.
     check("f !x\nb\nc\nd", "b\nc\nd\nf !x", (0, 0, 1));
@@ -89,38 +87,40 @@ fn an_edited_line_with_the_same_error_remains() {
 }
 
 #[test]
-fn of_several_equal_errors_the_right_one_counts() {
-    // The same text twice: the first is mended, a third appears at the end.
+fn equal_errors_are_paired_by_line() {
+    // The same text twice: the first is fixed, a third appears at the end.
     let delta = mapped("a !x\nk1\nb !x\nk2", "a\nk1\nb !x\nk2\nc !x");
     assert_eq!(counts(&delta), (1, 1, 1));
     let introduced: Vec<u32> =
-        delta.in_state(FindingState::Introduced).map(|one| one.range.start.line).collect();
+        delta.in_state(FindingState::Introduced).map(|finding| finding.range.start.line).collect();
     assert_eq!(introduced, [4]);
     // One more in front of it does not make the old one new.
     let delta = mapped("k1\nb !x\nk2", "c !x\nk1\nb !x\nk2");
     let introduced: Vec<u32> =
-        delta.in_state(FindingState::Introduced).map(|one| one.range.start.line).collect();
+        delta.in_state(FindingState::Introduced).map(|finding| finding.range.start.line).collect();
     assert_eq!(introduced, [0]);
     check("k\na !x\nb !x", "k\nc !x", (0, 1, 1));
 }
 
 #[test]
 fn an_error_that_only_gained_a_line_number_remains() {
-    let said = |line: u32, at: u32| {
-        let place = finding("a.py", line, "x");
-        let place = (place.path, place.range, place.content_hash);
-        let message = format!("obscured by a declaration on line {at}");
-        let mut set = vec![Finding::new("s", "c", Severity::Error, place, &message)];
-        assign_fingerprints(&mut set);
-        set
-    };
     let (old, new) = (LineHashes::from_text("a\nb\nc"), LineHashes::from_text("new\na\nb\nc"));
-    let delta = Delta::by_line_map((&old, &said(1, 3)), (&new, said(2, 4)));
+    let delta = Delta::by_line_map(&old, &obscured(1, 3), &new, obscured(2, 4));
     assert_eq!(counts(&delta), (0, 0, 1));
 }
 
+/// A finding on `line` whose message names another line.
+fn obscured(line: u32, other_line: u32) -> Vec<Finding> {
+    let Finding { path, range, content_hash, .. } = finding("a.py", line, "x");
+    let place = FindingPlace { path, range, content_hash };
+    let message = format!("obscured by a declaration on line {other_line}");
+    let mut set = vec![Finding::new("s", "c", Severity::Error, place, &message)];
+    assign_fingerprints(&mut set);
+    set
+}
+
 #[test]
-fn an_error_that_is_only_worded_differently_remains_where_its_line_did() {
+fn a_reworded_error_on_a_kept_line_remains() {
     let old = LineHashes::from_text("a\nb");
     let reworded = |line, code: &str, message: &str| {
         let mut finding = finding("a.py", line, code);
@@ -130,7 +130,7 @@ fn an_error_that_is_only_worded_differently_remains_where_its_line_did() {
     };
     let before = reworded(1, "2339", "no `handle` on `A | B`");
     let compared = |text: &str, now: Vec<Finding>| {
-        counts(&Delta::by_line_map((&old, &before), (&LineHashes::from_text(text), now)))
+        counts(&Delta::by_line_map(&old, &before, &LineHashes::from_text(text), now))
     };
     assert_eq!(compared("new\na\nb", reworded(2, "2339", "no `handle` on `B | A`")), (0, 0, 1));
     // Another code, or a line that the edit wrote, is another matter.
@@ -139,24 +139,23 @@ fn an_error_that_is_only_worded_differently_remains_where_its_line_did() {
 }
 
 #[test]
-fn what_is_said_of_the_whole_file_remains() {
+fn a_finding_about_the_whole_file_remains() {
     let (old, new) = (LineHashes::from_text("a\nb"), LineHashes::from_text("new\na\nb"));
-    let delta = Delta::by_line_map((&old, &set(&[(0, "x")])), (&new, set(&[(0, "x")])));
+    let delta = Delta::by_line_map(&old, &set(&[(0, "x")]), &new, set(&[(0, "x")]));
     assert_eq!(counts(&delta), (0, 0, 1));
 }
 
 #[test]
-fn a_hint_that_went_away_is_no_merit() {
+fn a_hint_that_disappears_does_not_count_as_fixed() {
     let mut hints = set(&[(0, "x")]);
     hints[0].severity = Severity::Hint;
     assert_eq!(Delta::by_fingerprint(Some(&hints), Vec::new()).fixed, 0);
 }
 
 #[test]
-fn a_finding_behind_the_end_costs_itself_only() {
+fn a_finding_after_the_last_line_does_not_affect_others() {
     let lines = LineHashes::from_text("a");
-    let delta =
-        Delta::by_line_map((&lines, &set(&[(7, "x")])), (&lines, set(&[(7, "x"), (0, "y")])));
+    let delta = Delta::by_line_map(&lines, &set(&[(7, "x")]), &lines, set(&[(7, "x"), (0, "y")]));
     assert_eq!(counts(&delta), (2, 1, 0));
 }
 
@@ -231,20 +230,17 @@ fn check_origin(
 ) {
     let (from, to) = (LineHashes::from_text(measured), LineHashes::from_text(before));
     let known = carry_findings(&wrong(measured), &from, &to);
-    let is_meant = |finding: &Finding| finding.code == "x";
-    let delta = mapped(measured, after).attribute_to_edit(
-        (&to, &known),
-        &LineHashes::from_text(after),
-        is_meant,
-    );
+    let after_lines = LineHashes::from_text(after);
+    let delta = mapped(measured, after)
+        .attribute_to_edit(&to, &known, &after_lines, |finding| finding.code == "x");
     let unknown = delta.in_state(FindingState::Unknown).count();
     assert_eq!((counts(&delta), unknown), expected, "{measured:?} -> {before:?} -> {after:?}");
 }
 
 #[test]
-fn what_an_edit_wrote_is_its_own_although_it_was_wrong_before_somebody_else_mended_it() {
+fn an_error_that_an_edit_wrote_is_introduced_even_if_another_writer_had_fixed_it() {
     check_origin("a\nb !y\nc", "a\nc", "a\nb !y\nc", ((1, 0, 0), 0));
-    // Nobody wrote between.
+    // No other writer in between.
     check_origin("a\nb !y\nc", "a\nb !y\nc", "a\nb2 !y\nc", ((0, 0, 1), 0));
     // Another line was written between.
     check_origin("a\nb !y\nc", "a\nb !y\nd\nc", "a\nb2 !y\nd\nc", ((0, 0, 1), 0));
@@ -252,7 +248,7 @@ fn what_an_edit_wrote_is_its_own_although_it_was_wrong_before_somebody_else_mend
 }
 
 #[test]
-fn what_stands_on_lines_that_an_edit_left_alone_is_blamed_on_it_only_when_it_is_meant() {
+fn an_error_on_a_kept_line_is_introduced_only_if_it_names_a_touched_symbol() {
     check_origin("a\nb", "a\nb !y", "c\na\nb !y", ((0, 0, 0), 1));
     check_origin("a\nb", "a\nb !x", "c\na\nb !x", ((1, 0, 0), 0));
     check_origin("a !y\nb !x", "a !y\nb !x", "c\na !y\nb !x", ((0, 0, 2), 0));

@@ -165,7 +165,7 @@ fn delta_from(engine: &Engine, before: Option<&[Finding]>, now: Vec<Finding>, te
         .and_then(|one| engine.ledger().lines.of(one.content_hash));
     match (before, lines) {
         (Some(set), Some(lines)) => {
-            Delta::by_line_map((&lines, set), (&LineHashes::from_text(text), now))
+            Delta::by_line_map(&lines, set, &LineHashes::from_text(text), now)
         }
         (set, _) => Delta::by_fingerprint(set, now),
     }
@@ -449,7 +449,7 @@ fn attribute_to_edit(
     };
     let sought = LazyCell::new(|| TouchedSymbols::from_edit(path, Some(&origin.text), Some(text)));
     let is_meant = |finding: &Finding| sought.concerns_finding(finding, text);
-    delta.attribute_to_edit((&before, &known), &LineHashes::from_text(text), is_meant)
+    delta.attribute_to_edit(&before, &known, &LineHashes::from_text(text), is_meant)
 }
 
 fn no_answer_yet_gap(waited: Duration) -> Gap {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::base::finding::Severity;
+use crate::base::finding::{FindingPlace, Severity};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::text::{Position, TextRange};
@@ -11,12 +11,15 @@ use crate::base::text::{Position, TextRange};
 /// Findings as `code: message`, one on each line of the file.
 fn findings(of: &[(&str, &str)]) -> Vec<Finding> {
     let path = RelPath::below(Path::new("/r"), Path::new("/r/a")).expect("relative");
-    let one = |(line, (code, message)): (usize, &(&str, &str))| {
+    let mut findings = Vec::new();
+    for (line, (code, message)) in of.iter().enumerate() {
         let at = Position { line: u32::try_from(line).expect("few"), character: 0 };
-        let place = (path.clone(), TextRange { start: at, end: at }, ContentHash::of_bytes(b""));
-        Finding::new("s", code, Severity::Error, place, message)
-    };
-    of.iter().enumerate().map(one).collect()
+        let range = TextRange { start: at, end: at };
+        let content_hash = ContentHash::of_bytes(b"");
+        let place = FindingPlace { path: path.clone(), range, content_hash };
+        findings.push(Finding::new("s", code, Severity::Error, place, message));
+    }
+    findings
 }
 
 fn names(of: &[&str]) -> BTreeSet<String> {

@@ -90,7 +90,7 @@ impl TsserverProtocol {
     fn finish(&mut self, subject: &MeasurementContext<'_>) -> Vec<Finding> {
         let mut found = std::mem::take(&mut self.findings);
         if self.is_inferred && !found.is_empty() {
-            let place = (subject.about.path.clone(), TextRange::default(), subject.about.hash);
+            let place = subject.about.place(TextRange::default());
             let text = "the file belongs to no tsconfig.json";
             found.push(Finding::new(
                 subject.about.sensor,

@@ -49,30 +49,37 @@ pub enum PrepareRenameResult {
 /// any other response; null is an empty list.
 #[must_use]
 pub fn parse_locations(result: &Value) -> Option<Vec<LspLocation>> {
-    let one = |item: &Value| {
-        let (uri, place) = match item["targetUri"].as_str() {
-            Some(uri) => (uri, &item["targetSelectionRange"]),
-            None => (item["uri"].as_str()?, &item["range"]),
-        };
-        Some(LspLocation { file: from_uri(uri)?, range: range(place)? })
-    };
     match result {
         Value::Null => Some(Vec::new()),
-        Value::Array(items) => items.iter().map(one).collect(),
-        item => Some(vec![one(item)?]),
+        Value::Array(items) => items.iter().map(parse_location).collect(),
+        item => Some(vec![parse_location(item)?]),
     }
+}
+
+fn parse_location(item: &Value) -> Option<LspLocation> {
+    let (uri, place) = match item["targetUri"].as_str() {
+        Some(uri) => (uri, &item["targetSelectionRange"]),
+        None => (item["uri"].as_str()?, &item["range"]),
+    };
+    Some(LspLocation { file: from_uri(uri)?, range: range(place)? })
 }
 
 /// The text of a `Hover`: markup, or the older marked strings. `None` if there is none.
 #[must_use]
 pub fn parse_hover(result: &Value) -> Option<String> {
-    let one = |item: &Value| item.as_str().or_else(|| item["value"].as_str()).map(str::to_owned);
     let text = match &result["contents"] {
-        Value::Array(items) => items.iter().filter_map(one).collect::<Vec<_>>().join("\n\n"),
-        item => one(item)?,
+        Value::Array(items) => {
+            items.iter().filter_map(marked_text).collect::<Vec<_>>().join("\n\n")
+        }
+        item => marked_text(item)?.to_owned(),
     };
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The text of `MarkupContent` or of a `MarkedString`.
+fn marked_text(item: &Value) -> Option<&str> {
+    item.as_str().or_else(|| item["value"].as_str())
 }
 
 /// `DocumentSymbol` (nested), `SymbolInformation` or `WorkspaceSymbol`, flattened in the order of
@@ -80,27 +87,27 @@ pub fn parse_hover(result: &Value) -> Option<String> {
 /// costs only itself.
 #[must_use]
 pub fn parse_symbols(result: &Value) -> Option<Vec<LspSymbol>> {
-    let mut found = Vec::new();
+    let mut symbols = Vec::new();
     match result {
         Value::Null => {}
         Value::Array(items) => {
             for item in items {
-                push_symbol(&mut found, item, None, SYMBOL_DEPTH_MAX);
+                push_symbol(&mut symbols, item, None, SYMBOL_DEPTH_MAX);
             }
         }
         _ => return None,
     }
-    Some(found)
+    Some(symbols)
 }
 
-fn push_symbol(found: &mut Vec<LspSymbol>, item: &Value, container: Option<&str>, depth: usize) {
+fn push_symbol(symbols: &mut Vec<LspSymbol>, item: &Value, container: Option<&str>, depth: usize) {
     let Some(name) = item["name"].as_str() else { return };
     let location = &item["location"];
     let place = if location.is_object() { &location["range"] } else { &item["selectionRange"] };
     // A WorkspaceSymbol may contain only the file.
     let place = range(place).unwrap_or_default();
     let holder = item["containerName"].as_str().filter(|it| !it.is_empty()).or(container);
-    found.push(LspSymbol {
+    symbols.push(LspSymbol {
         name: name.to_owned(),
         kind: kind(item["kind"].as_u64().unwrap_or(0)),
         container: holder.map(str::to_owned),
@@ -109,7 +116,7 @@ fn push_symbol(found: &mut Vec<LspSymbol>, item: &Value, container: Option<&str>
     });
     let children = item["children"].as_array().filter(|_| depth > 0);
     for child in children.into_iter().flatten() {
-        push_symbol(found, child, Some(name), depth - 1);
+        push_symbol(symbols, child, Some(name), depth - 1);
     }
 }
 
