@@ -41,11 +41,11 @@ impl FileTree {
     /// Equal trees have equal ids; 64 hex digits.
     #[must_use]
     pub fn id(&self) -> String {
-        let mut lines = String::new();
-        for (path, node) in &self.nodes {
-            lines += &format!("{:?} {} {path}\0", node.kind, node.content);
-        }
-        ContentHash::of_bytes(lines.as_bytes()).to_string()
+        let nodes = self.nodes.iter();
+        let lines: Vec<String> = nodes
+            .map(|(path, node)| format!("{:?} {} {path}\0", node.kind, node.content))
+            .collect();
+        ContentHash::of_bytes(lines.concat().as_bytes()).to_string()
     }
 }
 

@@ -167,25 +167,28 @@ pub fn call_or_start_daemon(
     }
 }
 
+fn is_listening(places: &StateDirs) -> bool {
+    UnixStream::connect(places.socket_path()).is_ok()
+}
+
 /// Ensures that a daemon was started by some process, and waits until it listens.
 fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result<(), CallError> {
-    let pause = || std::thread::sleep(Duration::from_millis(DAEMON_RETRY_MS));
-    let listens = || UnixStream::connect(places.socket_path()).is_ok();
+    let pause = Duration::from_millis(DAEMON_RETRY_MS);
     // One starter at a time, because fifty concurrent hooks must start one daemon.
     let _turn = loop {
         match try_lock(&places.start_lock()).map_err(unusable)? {
             Some(turn) => break turn,
-            None if listens() => return Ok(()),
+            None if is_listening(places) => return Ok(()),
             None if Instant::now() >= deadline => {
                 return Err(unusable("another process is starting it and does not finish"));
             }
-            None => pause(),
+            None => std::thread::sleep(pause),
         }
     };
     // A draining daemon has closed its socket and holds its lock until it ends.
     while try_lock(&places.daemon_lock()).map_err(unusable)?.is_none() {
-        pause();
-        if listens() || Instant::now() >= deadline {
+        std::thread::sleep(pause);
+        if is_listening(places) || Instant::now() >= deadline {
             return Ok(());
         }
     }

@@ -55,6 +55,17 @@ struct TextEdit {
     new_text: String,
 }
 
+impl TextEdit {
+    /// Whether it inserts `old as new` or `new as old`.
+    fn is_alias_of(&self, new_name: &str) -> bool {
+        let sides = self.new_text.split_once(" as ");
+        sides.is_some_and(|(left, right)| {
+            let (left, right) = (left.trim(), right.trim());
+            (left == new_name || right == new_name) && left != right
+        })
+    }
+}
+
 /// What exists under the paths that an edit names, and what the server knows of it.
 #[derive(Clone, Debug, Default)]
 pub struct DiskTree {
@@ -96,17 +107,10 @@ impl WorkspaceEdit {
     /// new`) while every other file keeps the old name.
     #[must_use]
     pub fn is_alias_only(&self, new_name: &str) -> bool {
-        let is_alias = |edit: &TextEdit| {
-            let sides = edit.new_text.split_once(" as ");
-            sides.is_some_and(|(left, right)| {
-                let (left, right) = (left.trim(), right.trim());
-                (left == new_name || right == new_name) && left != right
-            })
-        };
         let mut has_alias = false;
         for step in &self.steps {
             let EditStep::Edit { edits, .. } = step else { return false };
-            has_alias |= edits.iter().any(is_alias);
+            has_alias |= edits.iter().any(|edit| edit.is_alias_of(new_name));
         }
         has_alias && self.paths().len() == 1
     }

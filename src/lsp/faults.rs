@@ -83,8 +83,9 @@ pub fn needed_facts(language_id: &str, found: &[Finding]) -> Option<NeededFacts>
     };
     // Missing packages matter only when there are findings.
     let wanted = if found.is_empty() { NeededFacts { manifests: &[], ..wanted } } else { wanted };
-    let speaks_of = |one: &Finding| wanted.codes.contains(&one.code.as_str());
-    (wanted.codes.is_empty() || found.iter().any(speaks_of)).then_some(wanted)
+    let is_possible = wanted.codes.is_empty()
+        || found.iter().any(|finding| wanted.codes.contains(&finding.code.as_str()));
+    is_possible.then_some(wanted)
 }
 
 /// A fault and the findings it explains.
@@ -123,11 +124,10 @@ pub fn explain_findings(
         _ => None,
     };
     let explained = fault.as_ref().map(|fault| fault.explained.clone()).unwrap_or_default();
-    let remains = |at: &usize, one: &Finding| {
-        !explained.contains(at) && !typescript::is_inferred_project_marker(one)
-    };
-    let left = found.into_iter().enumerate().filter(|(at, one)| remains(at, one));
-    (left.map(|(_, one)| one).collect(), fault.map(|fault| fault.gap))
+    let remaining = found.into_iter().enumerate().filter(|(at, finding)| {
+        !explained.contains(at) && !typescript::is_inferred_project_marker(finding)
+    });
+    (remaining.map(|(_, finding)| finding).collect(), fault.map(|fault| fault.gap))
 }
 
 /// The first quoted part of a message, in double quotes, single quotes or backticks.
@@ -139,7 +139,7 @@ fn first_quoted(message: &str) -> Option<&str> {
 
 /// Indices of the matching findings.
 fn matching_indices(found: &[Finding], fits: impl Fn(&Finding) -> bool) -> BTreeSet<usize> {
-    found.iter().enumerate().filter(|(_, one)| fits(one)).map(|(at, _)| at).collect()
+    found.iter().enumerate().filter(|(_, finding)| fits(finding)).map(|(at, _)| at).collect()
 }
 
 #[cfg(test)]

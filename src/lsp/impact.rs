@@ -36,7 +36,7 @@ impl TouchedSymbols {
     /// `None` is a text that did not or does not exist.
     #[must_use]
     pub fn from_edit(path: &RelPath, before: Option<&str>, after: Option<&str>) -> Self {
-        Self::from_edit_except(path, before, after, |_, _| Default::default())
+        Self::from_edit_except(path, before, after, |_, _| InvisibleLines::default())
     }
 
     /// The symbols whose change other files can notice: most edits of a function's body they
@@ -70,15 +70,17 @@ impl TouchedSymbols {
 
     /// Merges two sets.
     pub fn extend(&mut self, other: Self) {
-        let changes_meaning =
-            |set: &Self, name: &String| set.names.contains(name) && !set.only_used.contains(name);
-        let all = self.only_used.union(&other.only_used);
-        let used =
-            all.filter(|name| !changes_meaning(self, name) && !changes_meaning(&other, name));
-        self.only_used = used.cloned().collect();
+        let mut only_used: BTreeSet<String> =
+            self.only_used.union(&other.only_used).cloned().collect();
+        only_used.retain(|name| !self.changes_meaning(name) && !other.changes_meaning(name));
+        self.only_used = only_used;
         self.names.extend(other.names);
         self.modules.extend(other.modules);
         self.concerns_importers |= other.concerns_importers;
+    }
+
+    fn changes_meaning(&self, name: &str) -> bool {
+        self.names.contains(name) && !self.only_used.contains(name)
     }
 
     /// Whether no symbol was touched that another file could mention.
@@ -108,20 +110,30 @@ impl TouchedSymbols {
     #[must_use]
     pub fn concerns_finding(&self, finding: &Finding, text: &str) -> bool {
         let line = text.lines().nth(finding.range.start.line as usize).unwrap_or_default();
-        let names_it = |text: &str| {
-            let mut words = word_ranges(text).map(|(start, end)| &text[start..end]);
-            words.any(|word| self.names.contains(word) && !self.only_used.contains(word))
-                || (self.concerns_importers && self.modules.iter().any(|it| has_word(text, it)))
-        };
-        names_it(&finding.message) || names_it(line)
+        self.is_named_in(&finding.message) || self.is_named_in(line)
+    }
+
+    fn is_named_in(&self, text: &str) -> bool {
+        let mut words = word_ranges(text).map(|(start, end)| &text[start..end]);
+        words.any(|word| self.names.contains(word) && !self.only_used.contains(word))
+            || (self.concerns_importers && self.modules.iter().any(|it| has_word(text, it)))
     }
 }
 
-/// The lines of a text, and which of them changed, as ascending indices.
-type ChangedLines<'t> = (&'t [&'t str], &'t [usize]);
+/// The lines of a text, and which of them changed.
+#[derive(Clone, Copy, Debug)]
+struct ChangedLines<'t> {
+    lines: &'t [&'t str],
+    /// Ascending indices into the lines.
+    changed: &'t [usize],
+}
 
-/// Changed lines of both texts that other files cannot notice.
-type InvisibleLines = (BTreeSet<usize>, BTreeSet<usize>);
+/// Indices of the changed lines of both texts that other files cannot notice.
+#[derive(Debug, Default)]
+struct InvisibleLines {
+    before: BTreeSet<usize>,
+    after: BTreeSet<usize>,
+}
 
 /// How one file mentions the touched symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,15 +150,13 @@ pub struct FileMentions {
 #[must_use]
 pub fn rank_by_impact(edited: &[RelPath], mut found: Vec<(RelPath, FileMentions)>) -> Vec<RelPath> {
     let folders: HashSet<&str> = edited.iter().map(parent_folder).collect();
-    let is_near = |path: &RelPath| folders.contains(parent_folder(path));
     if found.len() > BLAST_COMMON_FILES_MAX {
-        found.retain(|(path, mention)| mention.imports || is_near(path));
+        found.retain(|(path, mentions)| mentions.imports || folders.contains(parent_folder(path)));
     }
-    found.sort_by(|(a, of_a), (b, of_b)| {
-        let rank = |path: &RelPath, of: &FileMentions| {
-            (Reverse(of.imports), Reverse(is_near(path)), Reverse(of.count))
-        };
-        rank(a, of_a).cmp(&rank(b, of_b)).then_with(|| a.cmp(b))
+    found.sort_by_cached_key(|(path, mentions)| {
+        let is_near = folders.contains(parent_folder(path));
+        let rank = (Reverse(mentions.imports), Reverse(is_near), Reverse(mentions.count));
+        (rank, path.clone())
     });
     found.into_iter().map(|(path, _)| path).collect()
 }
@@ -178,9 +188,12 @@ fn touched_names(
 ) -> (BTreeSet<String>, BTreeSet<String>) {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let (mut gone, mut came) = (lines_missing_in(&new, &old), lines_missing_in(&old, &new));
-    let (unnoticed_gone, unnoticed_came) = unnoticed((&old, &gone), (&new, &came));
-    gone.retain(|at| !unnoticed_gone.contains(at));
-    came.retain(|at| !unnoticed_came.contains(at));
+    let unnoticed = unnoticed(
+        ChangedLines { lines: &old, changed: &gone },
+        ChangedLines { lines: &new, changed: &came },
+    );
+    gone.retain(|at| !unnoticed.before.contains(at));
+    came.retain(|at| !unnoticed.after.contains(at));
     let (old_declared, new_declared) =
         (touched_declarations(&old, &gone), touched_declarations(&new, &came));
     let mut redefined: BTreeSet<String> =
@@ -191,17 +204,22 @@ fn touched_names(
     let declared = old_declared.iter().chain(&new_declared).map(|it| it.name);
     add_names(&mut names, declared.filter(|word| is_symbol_name(word)));
     let (gone, came) = (word_counts(&old, &gone), word_counts(&new, &came));
-    let differs = |a: &HashMap<&str, usize>, b: &HashMap<&str, usize>| -> BTreeSet<String> {
-        let more = a.iter().filter(|(word, count)| b.get(*word).is_none_or(|other| other < count));
-        more.map(|(word, _)| (*word).to_owned()).collect()
-    };
-    let (removed, added) = (differs(&gone, &came), differs(&came, &gone));
+    let (removed, added) = (more_frequent_words(&gone, &came), more_frequent_words(&came, &gone));
     for words in [&removed, &added] {
         add_names(&mut names, words.iter().map(String::as_str).filter(|word| is_distinctive(word)));
     }
     redefined.extend(removed);
     let used = names.difference(&redefined).cloned().collect();
     (names, used)
+}
+
+fn more_frequent_words(
+    counts: &HashMap<&str, usize>,
+    others: &HashMap<&str, usize>,
+) -> BTreeSet<String> {
+    let more =
+        counts.iter().filter(|(word, count)| others.get(*word).is_none_or(|other| other < count));
+    more.map(|(word, _)| (*word).to_owned()).collect()
 }
 
 /// The names declared on changed lines, and the definitions that enclose them.
@@ -271,14 +289,16 @@ fn word_counts<'t>(lines: &[&'t str], changed: &[usize]) -> HashMap<&'t str, usi
 
 /// Whether a text contains another one as a whole word.
 fn has_word(text: &str, word: &str) -> bool {
-    // Module names may have hyphens.
-    let continues = |byte: &u8| *byte == b'-' || words::is_word_byte(*byte);
-    let is_word = |byte: Option<&u8>| byte.is_some_and(continues);
-    let bytes = text.as_bytes();
     text.match_indices(word).any(|(at, _)| {
-        !is_word(at.checked_sub(1).and_then(|at| bytes.get(at)))
-            && !is_word(bytes.get(at + word.len()))
+        let (before, after) = (&text.as_bytes()[..at], &text.as_bytes()[at + word.len()..]);
+        !before.last().copied().is_some_and(is_module_byte)
+            && !after.first().copied().is_some_and(is_module_byte)
     })
+}
+
+/// Module names may have hyphens.
+fn is_module_byte(byte: u8) -> bool {
+    byte == b'-' || words::is_word_byte(byte)
 }
 
 #[cfg(test)]

@@ -90,26 +90,22 @@ impl ServerProbe {
     /// The acts. A companion checks single files only, so its project has no module.
     #[must_use]
     pub fn acts(&self, is_companion: bool) -> Vec<ProbeAct> {
-        let act = |name, text: &str, expected| ProbeAct {
-            name,
-            module: None,
-            texts: vec![text.to_owned()],
-            expected,
-        };
         let mut acts = vec![
-            act("cold", &self.wrong, ProbeExpectation::Wrong),
-            act("fix", &self.right, ProbeExpectation::Clean),
-            act("break", &self.wrong, ProbeExpectation::Wrong),
-            ProbeAct { texts: self.burst(), ..act("burst", "", ProbeExpectation::Clean) },
-            act("again", &self.right, ProbeExpectation::Clean),
+            ProbeAct::new("cold", &self.wrong, ProbeExpectation::Wrong),
+            ProbeAct::new("fix", &self.right, ProbeExpectation::Clean),
+            ProbeAct::new("break", &self.wrong, ProbeExpectation::Wrong),
+            ProbeAct { texts: self.burst(), ..ProbeAct::new("burst", "", ProbeExpectation::Clean) },
+            ProbeAct::new("again", &self.right, ProbeExpectation::Clean),
         ];
         if self.module.is_some() && !is_companion {
-            let on_disk = |name, module: &str, expected| ProbeAct {
-                module: Some(module.to_owned()),
-                ..act(name, &self.right, expected)
-            };
-            acts.push(on_disk("module", &self.module_wrong, ProbeExpectation::Wrong));
-            acts.push(on_disk("back", &self.module_right, ProbeExpectation::Clean));
+            acts.push(ProbeAct {
+                module: Some(self.module_wrong.clone()),
+                ..ProbeAct::new("module", &self.right, ProbeExpectation::Wrong)
+            });
+            acts.push(ProbeAct {
+                module: Some(self.module_right.clone()),
+                ..ProbeAct::new("back", &self.right, ProbeExpectation::Clean)
+            });
         }
         acts
     }
@@ -123,17 +119,26 @@ impl ServerProbe {
     }
 }
 
+impl ProbeAct {
+    fn new(name: &'static str, text: &str, expected: ProbeExpectation) -> Self {
+        Self { name, module: None, texts: vec![text.to_owned()], expected }
+    }
+}
+
 impl ProbeExpectation {
     /// Compares a result with the expectation. Hints and infos do not count, because they are
     /// matters of taste.
     #[must_use]
     pub fn judge(self, answer: &Result<Vec<Finding>, Gap>) -> ProbeOutcome {
-        let is_wrong = |found: &[Finding]| found.iter().any(|it| it.severity >= Severity::Warning);
-        match (self, answer) {
-            (_, Err(gap)) => ProbeOutcome::Unmeasured(gap.clone()),
-            (Self::Wrong, Ok(found)) if !is_wrong(found) => ProbeOutcome::FalseClean,
-            (Self::Clean, Ok(found)) if is_wrong(found) => ProbeOutcome::Stale,
-            (_, Ok(_)) => ProbeOutcome::Right,
+        let findings = match answer {
+            Ok(findings) => findings,
+            Err(gap) => return ProbeOutcome::Unmeasured(gap.clone()),
+        };
+        let is_wrong = findings.iter().any(|finding| finding.severity >= Severity::Warning);
+        match self {
+            Self::Wrong if !is_wrong => ProbeOutcome::FalseClean,
+            Self::Clean if is_wrong => ProbeOutcome::Stale,
+            Self::Wrong | Self::Clean => ProbeOutcome::Right,
         }
     }
 }
@@ -146,7 +151,7 @@ mod tests {
     use crate::lsp::registry::Catalogue;
 
     #[test]
-    fn every_probe_belongs_to_a_language_and_tells_right_from_wrong() {
+    fn every_probe_belongs_to_a_language_and_its_texts_differ() {
         for (language, probe) in all_probes() {
             assert!(Catalogue::built_in().language(language).is_some(), "{language}");
             assert_ne!(probe.right, probe.wrong, "{language}");
@@ -157,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_play_ends_where_the_disk_is() {
+    fn the_last_act_of_a_probe_restores_the_state_on_disk() {
         let acts = all_probes()["python"].acts(false);
         let names: Vec<&str> = acts.iter().map(|act| act.name).collect();
         assert_eq!(names, ["cold", "fix", "break", "burst", "again", "module", "back"]);

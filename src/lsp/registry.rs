@@ -54,6 +54,12 @@ pub struct LanguageSpec {
     pub user_servers: Option<Vec<String>>,
 }
 
+impl LanguageSpec {
+    fn lists_server(&self, server: &str) -> bool {
+        self.servers.iter().chain(&self.companions).any(|listed| listed == server)
+    }
+}
+
 /// How to start one language server and get diagnostics from it. Strings in `command`, `args`,
 /// `env`, `initialization_options` and `settings` may contain the placeholders `${python}` (the
 /// project's interpreter), `${root}` (workspace folder), `${server}` (folder of the installed
@@ -319,11 +325,8 @@ impl Catalogue {
     /// Whether a hidden file of this name affects the findings of servers.
     #[must_use]
     pub fn is_hidden_configuration(&self, name: &str) -> bool {
-        let is_tools = |tool: &str| match name.strip_prefix(tool) {
-            Some(rest) => rest.is_empty() || rest.starts_with('.'),
-            None => false,
-        };
-        self.is_marker(name) || HIDDEN_CONFIGURATION.iter().any(|tool| is_tools(tool))
+        let mut suffixes = HIDDEN_CONFIGURATION.iter().filter_map(|tool| name.strip_prefix(tool));
+        self.is_marker(name) || suffixes.any(|suffix| suffix.is_empty() || suffix.starts_with('.'))
     }
 
     /// A language by its id.
@@ -336,15 +339,21 @@ impl Catalogue {
     /// other.
     #[must_use]
     pub fn share_server(&self, one: &str, other: &str) -> bool {
-        let servers = |id: &str| self.languages.get(id).map(|it| it.servers.as_slice());
-        let (Some(one), Some(other)) = (servers(one), servers(other)) else { return one == other };
-        one.iter().any(|server| other.contains(server))
+        match (self.languages.get(one), self.languages.get(other)) {
+            (Some(one), Some(other)) => {
+                one.servers.iter().any(|server| other.servers.contains(server))
+            }
+            _ => one == other,
+        }
     }
 
     /// The servers that read files of this extension as data.
     pub fn data_readers(&self, extension: &str) -> impl Iterator<Item = &str> {
-        let reads = move |spec: &ServerSpec| spec.data_extensions.iter().any(|it| it == extension);
-        self.servers.iter().filter(move |(_, spec)| reads(spec)).map(|(id, _)| id.as_str())
+        let readers = self
+            .servers
+            .iter()
+            .filter(move |(_, spec)| spec.data_extensions.iter().any(|it| it == extension));
+        readers.map(|(id, _)| id.as_str())
     }
 
     /// Whether a server for this language reads its configuration from a file of this name.
@@ -379,11 +388,8 @@ impl Catalogue {
     /// Whether a server may be asked about a language: it is listed for it, or for no language.
     #[must_use]
     pub fn serves_language(&self, server: &str, language: &str) -> bool {
-        let lists = |of: &LanguageSpec| {
-            of.servers.iter().chain(&of.companions).any(|listed| listed == server)
-        };
-        let is_listed = self.languages.get(language).is_some_and(lists);
-        is_listed || !self.languages.values().any(lists)
+        let is_listed = self.languages.get(language).is_some_and(|it| it.lists_server(server));
+        is_listed || !self.languages.values().any(|it| it.lists_server(server))
     }
 
     /// Whether a server is a companion of a language: a linter that runs next to the type checker. An

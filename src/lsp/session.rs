@@ -274,10 +274,9 @@ impl LspSession {
 
     /// Handles the passing of time.
     pub fn tick(&mut self, now: Instant) {
-        let due = |job: &MeasureJob| job.wake_at.is_some_and(|at| at <= now);
-        let woken: Vec<u64> =
-            self.jobs.iter().filter(|(_, job)| due(job)).map(|(id, _)| *id).collect();
-        for job in woken {
+        let due = self.jobs.iter().filter(|(_, job)| job.wake_at.is_some_and(|at| at <= now));
+        let due: Vec<u64> = due.map(|(id, _)| *id).collect();
+        for job in due {
             if let Some(job) = self.jobs.get_mut(&job) {
                 job.wake_at = None;
             }

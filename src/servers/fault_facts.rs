@@ -35,28 +35,26 @@ fn gather(context: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) 
     let file = subject.path.under(&context.root);
     let folders: Vec<&Path> =
         file.ancestors().skip(1).take_while(|folder| folder.starts_with(&context.root)).collect();
-    let is_there =
-        |name: &&&str| folders.iter().any(|folder| folder.join(name).symlink_metadata().is_ok());
-    let nearest =
-        |name: &str| folders.iter().find_map(|folder| read_bounded_text(&folder.join(name)));
-    let manifests = wanted.manifests.iter();
-    let startable = |name: &&&str| {
-        program_on_path(name, &context.env).is_some() || is_in_cargo_home(context, name)
-    };
-    let mut facts = FaultFacts {
-        names: wanted.names.iter().filter(is_there).map(|name| (*name).to_owned()).collect(),
-        manifests: manifests
-            .filter_map(|name| Some(((*name).to_owned(), nearest(name)?)))
-            .collect(),
-        programs: wanted.programs.iter().filter(startable).map(|it| (*it).to_owned()).collect(),
-        neighbours: if wanted.neighbours {
-            neighbours(&context.root, &folders)
-        } else {
-            BTreeSet::new()
-        },
-        has_environment: has_environment(context),
-        ..FaultFacts::default()
-    };
+    let mut facts =
+        FaultFacts { has_environment: has_environment(context), ..FaultFacts::default() };
+    for name in wanted.names {
+        if folders.iter().any(|folder| folder.join(name).symlink_metadata().is_ok()) {
+            facts.names.insert((*name).to_owned());
+        }
+    }
+    for name in wanted.manifests {
+        if let Some(text) = nearest_text(&folders, name) {
+            facts.manifests.insert((*name).to_owned(), text);
+        }
+    }
+    for name in wanted.programs {
+        if program_on_path(name, &context.env).is_some() || is_in_cargo_home(context, name) {
+            facts.programs.insert((*name).to_owned());
+        }
+    }
+    if wanted.neighbours {
+        facts.neighbours = neighbours(&context.root, &folders);
+    }
     if let Some(manifest) = facts.manifests.get("package.json") {
         let mut packages = faults::declared_packages(manifest);
         packages.retain(|package| !is_installed(&file, package));
@@ -65,10 +63,14 @@ fn gather(context: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) 
     facts.path = subject.path.to_string();
     if wanted.names.contains(&"tsconfig.json") {
         facts.missing_base = missing_base(&folders);
-        facts.has_broken_config =
-            nearest("tsconfig.json").is_some_and(|config| !faults::is_readable(&config));
+        facts.has_broken_config = nearest_text(&folders, "tsconfig.json")
+            .is_some_and(|config| !faults::is_readable(&config));
     }
     facts
+}
+
+fn nearest_text(folders: &[&Path], name: &str) -> Option<String> {
+    folders.iter().find_map(|folder| read_bounded_text(&folder.join(name)))
 }
 
 /// Devices and pipes are not opened and the size is bounded, because a project may hold any file.
@@ -99,8 +101,8 @@ fn neighbours(root: &Path, folders: &[&Path]) -> BTreeSet<String> {
     let source = root.join("src");
     let places = [Some(root), Some(source.as_path()), folders.first().copied()];
     let entries = places.into_iter().flatten().filter_map(|place| std::fs::read_dir(place).ok());
-    let stem = |entry: std::fs::DirEntry| Some(entry.path().file_stem()?.to_str()?.to_owned());
-    entries.flatten().flatten().filter_map(stem).collect()
+    let files = entries.flatten().flatten().map(|entry| entry.path());
+    files.filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned())).collect()
 }
 
 /// Whether Node finds a package from this file, searching up to the file system's root. Yarn's

@@ -32,8 +32,8 @@ pub(super) fn server_version(spec: &ServerSpec) -> Option<String> {
 fn pinned_version(spec: &ServerSpec) -> Option<String> {
     let install = spec.install.as_ref()?;
     let npm = install.npm.first().and_then(|package| package.rsplit('@').next());
-    let pip = || install.pip.first().and_then(|package| package.rsplit("==").next());
-    npm.or_else(pip).map(str::to_owned)
+    let pip = install.pip.first().and_then(|package| package.rsplit("==").next());
+    npm.or(pip).map(str::to_owned)
 }
 
 /// The program of a server that is installed in `data`.
@@ -128,24 +128,17 @@ pub fn servers_to_install<'c>(
     catalogue: &'c Catalogue,
     name: &str,
 ) -> Result<Vec<(&'c str, &'c ServerSpec)>, InstallError> {
-    let by_hand = |name: &str, spec: Option<&ServerSpec>| InstallError::ByHand {
-        name: name.to_owned(),
-        hint: spec
-            .and_then(|spec| spec.install.as_ref()?.hint.clone())
-            .unwrap_or_else(|| "no language server is known for it".to_owned()),
-    };
     if let Some(language) = catalogue.language(name) {
         let servers = default_servers(catalogue, language);
-        let first = || catalogue.server(language.servers.first()?);
-        return if servers.is_empty() {
-            Err(by_hand(&language.name, first()))
-        } else {
-            Ok(servers)
-        };
+        if servers.is_empty() {
+            let first = language.servers.first().and_then(|server| catalogue.server(server));
+            return Err(install_by_hand(&language.name, first));
+        }
+        return Ok(servers);
     }
     match catalogue.servers().find(|(id, _)| *id == name) {
         Some((id, spec)) if is_possible(spec) => Ok(vec![(id, spec)]),
-        Some((id, spec)) => Err(by_hand(id, Some(spec))),
+        Some((id, spec)) => Err(install_by_hand(id, Some(spec))),
         None => {
             let known: Vec<&str> = catalogue.language_ids().collect();
             let servers = catalogue.servers().filter(|(_, spec)| is_possible(spec));
@@ -167,9 +160,18 @@ pub(super) fn default_servers<'c>(
         catalogue.servers().filter(|(id, _)| language.servers.iter().any(|server| server == id));
     let (conditional, plain): (Vec<_>, Vec<_>) =
         named.filter(|(_, spec)| is_possible(spec)).partition(|(_, spec)| spec.when.is_some());
-    let order = |id: &str| language.servers.iter().position(|server| server == id);
-    let first = plain.into_iter().min_by_key(|(id, _)| order(id));
+    let first = plain
+        .into_iter()
+        .min_by_key(|(id, _)| language.servers.iter().position(|server| server == id));
     conditional.into_iter().chain(first).collect()
+}
+
+fn install_by_hand(name: &str, spec: Option<&ServerSpec>) -> InstallError {
+    let hint = spec.and_then(|spec| spec.install.as_ref()?.hint.clone());
+    InstallError::ByHand {
+        name: name.to_owned(),
+        hint: hint.unwrap_or_else(|| "no language server is known for it".to_owned()),
+    }
 }
 
 fn is_possible(spec: &ServerSpec) -> bool {
@@ -276,7 +278,10 @@ impl ServerInstaller<'_> {
         packages: &[String],
         source: &InstallSources,
     ) -> Result<InstallTool<'_>, InstallError> {
-        let missing = || InstallError::NoTool {
+        if let Some(program) = program_on_path(name, self.env) {
+            return Ok(InstallTool { name, program, env: self.env });
+        }
+        Err(InstallError::NoTool {
             tool: name,
             packages: packages.join(" "),
             remedy: match name {
@@ -284,9 +289,7 @@ impl ServerInstaller<'_> {
                 "python3" => "install Python 3 with its venv module".to_owned(),
                 _ => source.hint.clone().unwrap_or_else(|| format!("install {name}")),
             },
-        };
-        let program = program_on_path(name, self.env).ok_or_else(missing)?;
-        Ok(InstallTool { name, program, env: self.env })
+        })
     }
 }
 

@@ -307,11 +307,11 @@ impl ServerPool {
     /// Stops servers that this one replaces unless they are needed: same project and program, other
     /// packages or options. A running server does not notice packages installed later.
     fn stop_outdated(&mut self, key: &ServerKey) {
-        let replaces = |old: &ServerKey| {
+        self.drop_actors(|old, entry| {
             let is_same_place = old.root == key.root && old.workspace == key.workspace;
-            *old != *key && is_same_place && old.id == key.id && old.env == key.env
-        };
-        self.drop_actors(|old, entry| replaces(old) && !entry.is_needed());
+            let is_same_program = old.id == key.id && old.env == key.env;
+            *old != *key && is_same_place && is_same_program && !entry.is_needed()
+        });
     }
 
     fn stop_idle(&mut self) {
@@ -355,8 +355,10 @@ impl ServerPool {
         }
         self.memory_measurement = Some(tokio::task::spawn_blocking(move || {
             let all = processes::list_processes();
-            let size = |(actor, id)| Some((actor, processes::tree_resident_bytes(&all, id)?));
-            leaders.into_iter().filter_map(size).collect()
+            let sizes = leaders
+                .into_iter()
+                .filter_map(|(actor, id)| Some((actor, processes::tree_resident_bytes(&all, id)?)));
+            sizes.collect()
         }));
     }
 

@@ -73,10 +73,10 @@ impl ServerProcess {
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()?;
-        let missing = || std::io::Error::other("a pipe of the language server is missing");
-        let stdin = child.stdin.take().ok_or_else(missing)?;
-        let stdout = child.stdout.take().ok_or_else(missing)?;
-        let stderr = child.stderr.take().ok_or_else(missing)?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(std::io::Error::other("a pipe of the language server is missing"));
+        };
         let (to_server, outgoing) = mpsc::channel(SERVER_QUEUE_MAX);
         let (incoming, from_server) = mpsc::channel(SERVER_QUEUE_MAX);
         let (written, lines) = mpsc::channel(SERVER_QUEUE_MAX);

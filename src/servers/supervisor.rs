@@ -119,12 +119,12 @@ fn end_with_owner(owner: Option<Pid>) {
         // A closed stdin would end every later `poll` at once.
         let count = if end_at.is_some() { 1 } else { 2 };
         let _ = poll(&mut ends[..count], Some(&pause));
-        let is_closed = |end: &PollFd<'_>| !end.revents().is_empty();
-        let is_abandoned = is_closed(&ends[0]) || getppid() != owner;
+        let [is_stdout_closed, is_stdin_closed] = ends.map(|end| !end.revents().is_empty());
+        let is_abandoned = is_stdout_closed || getppid() != owner;
         if is_abandoned || end_at.is_some_and(|at| at <= Instant::now()) {
             break;
         }
-        if end_at.is_none() && is_closed(&ends[1]) {
+        if end_at.is_none() && is_stdin_closed {
             end_at = Some(Instant::now() + Duration::from_millis(SERVER_STOP_MS_MAX));
         }
     }

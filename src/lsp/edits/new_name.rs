@@ -20,15 +20,19 @@ pub fn invalid_name_reason(name: &str) -> Option<String> {
 #[must_use]
 pub fn misshapen_name_reason(name: &str, old: Option<&str>, language_id: &str) -> Option<String> {
     let old = old.unwrap_or_default();
-    let is_known = |it: char| "_$".contains(it) || name_punctuation(language_id).contains(it);
-    let is_allowed = |it: char| it.is_alphanumeric() || is_known(it) || old.contains(it);
-    // Combining marks of many scripts are not letters; other non-ASCII characters are left to the
-    // server.
-    let is_foreign = |it: char| !it.is_ascii() && !it.is_whitespace();
-    if let Some(odd) = name.chars().find(|it| !is_allowed(*it) && !is_foreign(*it)) {
-        return Some(format!("{name:?} is no name: it holds {odd:?}"));
+    let punctuation = name_punctuation(language_id);
+    for character in name.chars() {
+        let is_allowed = character.is_alphanumeric()
+            || "_$".contains(character)
+            || punctuation.contains(character)
+            || old.contains(character);
+        // Combining marks of many scripts are not letters; other non-ASCII characters are left to
+        // the server.
+        let is_foreign = !character.is_ascii() && !character.is_whitespace();
+        if !is_allowed && !is_foreign {
+            return Some(format!("{name:?} is no name: it holds {character:?}"));
+        }
     }
-    let begins_with_digit = |text: &str| text.starts_with(|it: char| it.is_ascii_digit());
     if begins_with_digit(name) && !begins_with_digit(old) {
         return Some(format!("{name:?} is no name: it begins with a digit"));
     }
@@ -36,6 +40,10 @@ pub fn misshapen_name_reason(name: &str, old: Option<&str>, language_id: &str) -
         return Some(format!("{name:?} is no name: the language reserves it"));
     }
     None
+}
+
+fn begins_with_digit(text: &str) -> bool {
+    text.bytes().next().is_some_and(|first| first.is_ascii_digit())
 }
 
 /// Punctuation allowed in names of a language.

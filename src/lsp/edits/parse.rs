@@ -46,11 +46,11 @@ fn malformed(what: &str) -> EditRefusal {
 }
 
 fn step(step: &Value, annotations: &Value) -> Result<EditStep, EditRefusal> {
-    let option = |name: &str| step["options"][name].as_bool().unwrap_or(false);
-    let exists = match (option("overwrite"), option("ignoreIfExists")) {
-        (true, _) => IfExists::Overwrite,
-        (false, true) => IfExists::Ignore,
-        (false, false) => IfExists::Refuse,
+    let options = &step["options"];
+    let exists = match (options["overwrite"].as_bool(), options["ignoreIfExists"].as_bool()) {
+        (Some(true), _) => IfExists::Overwrite,
+        (_, Some(true)) => IfExists::Ignore,
+        _ => IfExists::Refuse,
     };
     refuse_unconfirmed(step, annotations)?;
     match step["kind"].as_str() {
@@ -72,8 +72,8 @@ fn step(step: &Value, annotations: &Value) -> Result<EditStep, EditRefusal> {
         }),
         Some("delete") => Ok(EditStep::Delete {
             file: path(&step["uri"])?,
-            is_recursive: option("recursive"),
-            may_be_missing: option("ignoreIfNotExists"),
+            is_recursive: options["recursive"].as_bool().unwrap_or(false),
+            may_be_missing: options["ignoreIfNotExists"].as_bool().unwrap_or(false),
         }),
         _ => Err(malformed("a step of unknown kind")),
     }

@@ -38,17 +38,19 @@ pub fn plan_edit(
     while let Some(first) = steps.first() {
         // Consecutive text edits refer to the same state, because a document may be named more than
         // once.
-        let is_edit = |step: &EditStep| matches!(step, EditStep::Edit { .. });
-        let run = steps.iter().take_while(|step| is_edit(step)).count();
-        let (now, later) = steps.split_at(run.max(1));
-        if is_edit(first) {
-            planning.edit(now)?;
+        let edits = steps.iter().take_while(|step| matches!(step, EditStep::Edit { .. })).count();
+        if edits > 0 {
+            planning.edit(&steps[..edits])?;
         } else {
             planning.apply_operation(first)?;
         }
-        steps = later;
+        steps = &steps[edits.max(1)..];
     }
     planning.finish()
+}
+
+fn unreadable_file(path: &RelPath, reason: &str) -> EditRefusal {
+    EditRefusal::Unreadable { path: path.to_string(), reason: reason.to_owned() }
 }
 
 /// A file in memory.
@@ -69,11 +71,11 @@ struct EditPlanner<'t> {
 
 impl<'t> EditPlanner<'t> {
     fn new(tree: &'t DiskTree, encoding: PositionEncoding) -> Self {
-        let entry = |(path, bytes): (&RelPath, &Arc<[u8]>)| {
-            let entry = PlannedFile { bytes: Arc::clone(bytes), origin: Some(path.clone()) };
-            (path.clone(), entry)
-        };
-        let files = tree.files.iter().map(entry).collect();
+        let mut files = BTreeMap::new();
+        for (path, bytes) in &tree.files {
+            let file = PlannedFile { bytes: Arc::clone(bytes), origin: Some(path.clone()) };
+            files.insert(path.clone(), file);
+        }
         Self { tree, encoding, files, emptied_folders: BTreeSet::new(), edits: 0 }
     }
 
@@ -93,14 +95,11 @@ impl<'t> EditPlanner<'t> {
         }
         for (path, edits) in by_file {
             let name = path.to_string();
-            let unreadable = |reason: &str| EditRefusal::Unreadable {
-                path: name.clone(),
-                reason: reason.to_owned(),
-            };
             let Some(entry) = self.files.get_mut(&path) else {
-                return Err(unreadable("does not exist"));
+                return Err(unreadable_file(&path, "does not exist"));
             };
-            let text = std::str::from_utf8(&entry.bytes).map_err(|_| unreadable("not UTF-8"))?;
+            let text = std::str::from_utf8(&entry.bytes)
+                .map_err(|_| unreadable_file(&path, "not UTF-8"))?;
             let edited = text_edits::apply_text_edits(&name, text, &edits, self.encoding)?;
             self.edits += edits.len();
             entry.bytes = edited.into_bytes().into();

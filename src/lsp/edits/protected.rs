@@ -7,15 +7,14 @@ use crate::base::protected::{foreign_folder, is_generated};
 /// Refuses a path that is protected by its name, by git's ignore rules, or by the first lines of
 /// its current text.
 pub(super) fn refuse_protected(path: &RelPath, tree: &DiskTree) -> Result<(), EditRefusal> {
-    let refuse = |reason: String| Err(EditRefusal::Protected { path: path.to_string(), reason });
-    if let Some(folder) = foreign_folder(path) {
-        return refuse(format!("in {folder}/"));
-    }
-    if tree.ignored.contains(path) {
-        return refuse("ignored by git".to_owned());
-    }
-    match tree.files.get(path) {
-        Some(bytes) if is_generated(bytes) => refuse("marked as generated".to_owned()),
-        _ => Ok(()),
-    }
+    let reason = if let Some(folder) = foreign_folder(path) {
+        format!("in {folder}/")
+    } else if tree.ignored.contains(path) {
+        "ignored by git".to_owned()
+    } else if tree.files.get(path).is_some_and(|bytes| is_generated(bytes)) {
+        "marked as generated".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(EditRefusal::Protected { path: path.to_string(), reason })
 }

@@ -56,10 +56,9 @@ fn is_required(manifest: &str, import: &str) -> bool {
     let required = manifest
         .lines()
         .filter_map(|line| line.trim().trim_start_matches("require ").split_whitespace().next());
-    let covers = |module: &str| {
+    required.filter(|module| module.contains('.')).any(|module| {
         import.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    required.filter(|module| module.contains('.')).any(covers)
+    })
 }
 
 pub(super) const RUST_FACTS: NeededFacts = NeededFacts {

@@ -19,11 +19,11 @@ pub(super) const PHP_FACTS: NeededFacts = NeededFacts {
 
 pub(super) fn php_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
     let manifest: Value = serde_json::from_str(facts.manifest("composer.json")).unwrap_or_default();
+    let requirements =
+        ["require", "require-dev"].iter().filter_map(|key| manifest[key].as_object());
     // `php` and `ext-*` are not packages.
-    let requires = |key: &str| {
-        manifest[key].as_object().is_some_and(|map| map.keys().any(|name| name.contains('/')))
-    };
-    if facts.has_any(&["vendor"]) || !(requires("require") || requires("require-dev")) {
+    let has_packages = requirements.flat_map(|map| map.keys()).any(|name| name.contains('/'));
+    if facts.has_any(&["vendor"]) || !has_packages {
         return None;
     }
     let own = ["autoload", "autoload-dev"].map(|key| manifest[key]["psr-4"].clone());
@@ -33,13 +33,12 @@ pub(super) fn php_fault(facts: &FaultFacts, found: &[Finding]) -> Option<Project
         .flat_map(|map| map.keys())
         .map(|prefix| prefix.trim_matches('\\'))
         .collect();
-    let is_foreign = |one: &Finding| {
-        let name = first_quoted(&one.message).unwrap_or_default().trim_start_matches('\\');
-        let space = name.split_once('\\').map(|_| name);
-        space.is_some_and(|name| !own.iter().any(|prefix| name.starts_with(prefix)))
-    };
-    let explained =
-        matching_indices(found, |one| TYPE_CODES.contains(&one.code.as_str()) && is_foreign(one));
+    let explained = matching_indices(found, |finding| {
+        let name = first_quoted(&finding.message).unwrap_or_default().trim_start_matches('\\');
+        TYPE_CODES.contains(&finding.code.as_str())
+            && name.contains('\\')
+            && !own.iter().any(|prefix| name.starts_with(prefix))
+    });
     (!explained.is_empty()).then(|| {
         ProjectFault::new(
             "packages of composer.json are not installed",

@@ -82,16 +82,14 @@ pub(super) fn python_fault(
         foreign.iter().filter_map(|at| imported_module(&found[*at])).collect();
     let lines: BTreeSet<u32> = foreign.iter().map(|at| found[*at].range.start.line).collect();
     let is_most = lines.len() * 2 > import_count(text) && modules.len() >= FAULT_IMPORTS_MIN;
-    let is_declared = |at: &usize| {
-        imported_module(&found[*at]).is_some_and(|name| {
-            facts.manifests.values().any(|manifest| names_package(manifest, name))
-        })
-    };
-    let explained: BTreeSet<usize> = if is_most && !facts.has_environment {
-        foreign
-    } else {
-        foreign.into_iter().filter(is_declared).collect()
-    };
+    let mut explained = foreign;
+    if !is_most || facts.has_environment {
+        explained.retain(|at| {
+            imported_module(&found[*at]).is_some_and(|name| {
+                facts.manifests.values().any(|manifest| names_package(manifest, name))
+            })
+        });
+    }
     if explained.is_empty() {
         return None;
     }
@@ -119,24 +117,28 @@ fn imported_module(finding: &Finding) -> Option<&str> {
 }
 
 fn import_count(text: &str) -> usize {
-    let is_import = |line: &&str| {
-        let line = line.trim_start();
-        line.starts_with("import ") || line.starts_with("from ") && line.contains(" import")
-    };
-    text.lines().filter(is_import).count()
+    let lines = text.lines().map(str::trim_start);
+    lines
+        .filter(|line| {
+            line.starts_with("import ") || line.starts_with("from ") && line.contains(" import")
+        })
+        .count()
 }
 
 /// Whether a manifest names the package of a module. Names are compared as the package index does:
 /// case-insensitively, with `_` equal to `-`.
 fn names_package(manifest: &str, module: &str) -> bool {
-    let plain = |text: &str| text.to_ascii_lowercase().replace('_', "-");
-    let (manifest, module) = (plain(manifest), module.to_ascii_lowercase());
+    let (manifest, module) = (normalized_package(manifest), module.to_ascii_lowercase());
     let package = PACKAGES.iter().find(|(name, _)| *name == module);
-    let package = plain(package.map_or(module.as_str(), |(_, package)| package));
-    let is_part = |character: char| character.is_ascii_alphanumeric();
+    let package = normalized_package(package.map_or(module.as_str(), |(_, package)| package));
     manifest.match_indices(&package).any(|(at, _)| {
         let before = manifest[..at].chars().next_back();
         let after = manifest[at + package.len()..].chars().next();
-        !before.is_some_and(|it| is_part(it) || it == '-') && !after.is_some_and(is_part)
+        !before.is_some_and(|before| before.is_ascii_alphanumeric() || before == '-')
+            && !after.is_some_and(|after| after.is_ascii_alphanumeric())
     })
+}
+
+fn normalized_package(text: &str) -> String {
+    text.to_ascii_lowercase().replace('_', "-")
 }

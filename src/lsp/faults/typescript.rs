@@ -105,18 +105,20 @@ pub(super) fn typescript_fault(facts: &FaultFacts, found: &[Finding]) -> Option<
 
 /// Whether installing the missing packages would have prevented this finding.
 fn is_missing_package(facts: &FaultFacts, finding: &Finding) -> bool {
-    let is_missing = |package: &str| facts.missing_packages.contains(package);
+    let missing = &facts.missing_packages;
     let code = finding.code.as_str();
     if MODULE_CODES.contains(&code) {
         return first_quoted(&finding.message).is_some_and(|module| {
             let package = package_of_module(module);
             let types = format!("@types/{}", package.trim_start_matches('@').replace('/', "__"));
             let is_of_node = module.starts_with("node:") || NODE_MODULES.contains(&package);
-            is_missing(package) || is_missing(&types) || is_of_node && is_missing("@types/node")
+            missing.contains(package)
+                || missing.contains(&types)
+                || is_of_node && missing.contains("@types/node")
         });
     }
-    NODE_CODES.contains(&code) && is_missing("@types/node")
-        || RUNNER_CODES.contains(&code) && RUNNERS.into_iter().any(is_missing)
+    NODE_CODES.contains(&code) && missing.contains("@types/node")
+        || RUNNER_CODES.contains(&code) && RUNNERS.iter().any(|runner| missing.contains(*runner))
 }
 
 /// `@scope/name` of `@scope/name/part`, `name` of `name/part`.
@@ -143,8 +145,8 @@ fn install(facts: &FaultFacts) -> String {
 pub fn declared(manifest: &str) -> BTreeSet<String> {
     let manifest: Value = serde_json::from_str(manifest).unwrap_or_default();
     let kinds = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
-    let of_kind = |kind| manifest[kind].as_object().into_iter().flat_map(|map| map.keys().cloned());
-    kinds.into_iter().flat_map(of_kind).collect()
+    let declarations = kinds.iter().filter_map(|kind| manifest[kind].as_object());
+    declarations.flat_map(|map| map.keys().cloned()).collect()
 }
 
 /// What a tsconfig.json extends: a path, a package's file, or several. Comments and trailing commas
@@ -156,12 +158,16 @@ pub fn extended_configs(config: &str) -> Vec<String> {
     let Some(value) = rest.trim_start().strip_prefix(':').map(str::trim_start) else {
         return Vec::new();
     };
-    let strings =
-        |text: &str| text.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     match value.strip_prefix('[') {
-        Some(list) => strings(list.split(']').next().unwrap_or_default()),
-        None => strings(value).into_iter().take(1).collect(),
+        Some(list) => {
+            quoted_strings(list.split(']').next().unwrap_or_default()).map(str::to_owned).collect()
+        }
+        None => quoted_strings(value).take(1).map(str::to_owned).collect(),
     }
+}
+
+fn quoted_strings(text: &str) -> impl Iterator<Item = &str> {
+    text.split('"').skip(1).step_by(2)
 }
 
 /// Whether a tsconfig.json is JSON with comments and trailing commas. TypeScript uses what it can

@@ -53,12 +53,13 @@ impl PullProtocol {
                     }
                     (Some("full"), Some(findings)) => {
                         let failure = self.failure.take().filter(|_| findings.is_empty());
-                        let gap = |failure| {
-                            Gap::new(Cause::Crashed, format!("the server failed: {failure}"))
-                        };
-                        ProtocolStep::Done(
-                            failure.map_or(Ok(findings), |failure| Err(gap(failure))),
-                        )
+                        ProtocolStep::Done(match failure {
+                            Some(failure) => Err(Gap::new(
+                                Cause::Crashed,
+                                format!("the server failed: {failure}"),
+                            )),
+                            None => Ok(findings),
+                        })
                     }
                     _ => ProtocolStep::Done(Err(Gap::new(
                         Cause::Crashed,

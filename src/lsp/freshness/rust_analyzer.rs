@@ -113,8 +113,9 @@ impl RustAnalyzerProtocol {
             RustAnalyzerStage::Loading => self.begin(subject),
             RustAnalyzerStage::Native | RustAnalyzerStage::Confirm => self.pull.on_wake(subject),
             RustAnalyzerStage::Check if subject.flycheck.is_overdue(subject.now) => {
-                let never = || Gap::new(Cause::TimedOut, "cargo check does not begin");
-                ProtocolStep::Done(Err(subject.flycheck.project_fault().unwrap_or_else(never)))
+                let fault = subject.flycheck.project_fault();
+                ProtocolStep::Done(Err(fault
+                    .unwrap_or_else(|| Gap::new(Cause::TimedOut, "cargo check does not begin"))))
             }
             RustAnalyzerStage::Check => self.await_run(subject),
         }
@@ -165,28 +166,32 @@ impl RustAnalyzerProtocol {
 /// Combines both sources. What both report is kept once, in the compiler's wording; without an
 /// error of its own the file is clean only when the run covered everything.
 fn verdict(subject: &MeasurementContext<'_>, native: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
-    let unreadable = || Gap::new(Cause::Crashed, "published diagnostics could not be read");
     let items = subject.flycheck.items(subject.file);
-    let mut found = parse_diagnostics(subject.about, &items).ok_or_else(unreadable)?;
+    let Some(mut findings) = parse_diagnostics(subject.about, &items) else {
+        return Err(Gap::new(Cause::Crashed, "published diagnostics could not be read"));
+    };
     // In a faulty project the server's own findings are mostly about the fault.
     let native = match subject.flycheck.project_fault() {
         Some(_) => Vec::new(),
         None => native,
     };
-    let is_twice = |one: &Finding| {
-        let is_same = |other: &Finding| {
-            other.range.start == one.range.start
-                && (other.code == one.code || other.message == one.message)
-        };
-        found.iter().any(is_same)
-    };
-    let native: Vec<Finding> = native.into_iter().filter(|one| !is_twice(one)).collect();
-    found.extend(native);
-    let root = root_of(subject);
-    match subject.flycheck.unproven_reason(root).filter(|_| !has_error(&found)) {
-        Some(gap) => Err(gap),
-        None => Ok(found),
+    let compiled = findings.len();
+    for finding in native {
+        let is_reported =
+            findings[..compiled].iter().any(|reported| is_same_problem(reported, &finding));
+        if !is_reported {
+            findings.push(finding);
+        }
     }
+    let root = root_of(subject);
+    match subject.flycheck.unproven_reason(root).filter(|_| !has_error(&findings)) {
+        Some(gap) => Err(gap),
+        None => Ok(findings),
+    }
+}
+
+fn is_same_problem(one: &Finding, other: &Finding) -> bool {
+    one.range.start == other.range.start && (one.code == other.code || one.message == other.message)
 }
 
 fn has_error(found: &[Finding]) -> bool {

@@ -30,25 +30,25 @@ struct BlockFrame {
 /// affect the structure of the text.
 pub(super) fn invisible_lines(
     path: &RelPath,
-    (old, gone): ChangedLines<'_>,
-    (new, came): ChangedLines<'_>,
+    old: ChangedLines<'_>,
+    new: ChangedLines<'_>,
 ) -> InvisibleLines {
-    let Some(dialect) = header_style(path) else { return Default::default() };
-    let is_plain = |lines: &[&str]| !lines.iter().any(|line| dialect.exposes_bodies(line));
-    if !is_plain(old) || !is_plain(new) {
-        return Default::default();
+    let Some(style) = header_style(path) else { return InvisibleLines::default() };
+    if old.lines.iter().chain(new.lines).any(|line| style.exposes_bodies(line)) {
+        return InvisibleLines::default();
     }
-    let (declared, redeclared) =
-        (dialect.count_declarations(old, gone), dialect.count_declarations(new, came));
-    let (mut gone, mut came) = (dialect.body_lines(old, gone), dialect.body_lines(new, came));
-    for (declaration, at) in declared {
+    let mut invisible =
+        InvisibleLines { before: style.body_lines(old), after: style.body_lines(new) };
+    let redeclared = style.count_declarations(new);
+    for (declaration, at) in style.count_declarations(old) {
         if let Some(now) = redeclared.get(declaration) {
-            gone.insert(at);
-            came.insert(*now);
+            invisible.before.insert(at);
+            invisible.after.insert(*now);
         }
     }
-    let weight = |lines: &[&str], of: &BTreeSet<usize>| balance(of.iter().map(|at| lines[*at]));
-    if weight(old, &gone) == weight(new, &came) { (gone, came) } else { Default::default() }
+    let brackets_before = balance(invisible.before.iter().map(|at| old.lines[*at]));
+    let brackets_after = balance(invisible.after.iter().map(|at| new.lines[*at]));
+    if brackets_before == brackets_after { invisible } else { InvisibleLines::default() }
 }
 
 /// The languages with explicit signatures. Problems in a C header show in all files that include
@@ -69,25 +69,32 @@ fn header_style(path: &RelPath) -> Option<HeaderStyle> {
 fn balance<'l>(lines: impl Iterator<Item = &'l str>) -> [isize; 7] {
     let mut open = [0; 7];
     for line in lines {
-        let count = |mark: &str| isize::try_from(line.matches(mark).count()).unwrap_or(0);
         for (at, (begin, end)) in
             [("(", ")"), ("[", "]"), ("{", "}"), ("/*", "*/")].iter().enumerate()
         {
-            open[at] += count(begin) - count(end);
+            open[at] += occurrences(line, begin) - occurrences(line, end);
         }
         for (at, quote) in ["\"", "'", "`"].iter().enumerate() {
-            open[4 + at] = (open[4 + at] + count(quote)) % 2;
+            open[4 + at] = (open[4 + at] + occurrences(line, quote)) % 2;
         }
     }
     open
 }
 
+fn occurrences(line: &str, mark: &str) -> isize {
+    isize::try_from(line.matches(mark).count()).unwrap_or(0)
+}
+
+fn has_any_word(text: &str, words: &[&str]) -> bool {
+    word_ranges(text).any(|(start, end)| words.contains(&&text[start..end]))
+}
+
 impl HeaderStyle {
     /// The changed lines in the body of an explicit function.
-    fn body_lines(self, lines: &[&str], changed: &[usize]) -> BTreeSet<usize> {
+    fn body_lines(self, text: ChangedLines<'_>) -> BTreeSet<usize> {
         let (mut found, mut open) = (BTreeSet::new(), Vec::<BlockFrame>::new());
-        let mut changed = changed.iter().copied().peekable();
-        for (at, line) in lines.iter().enumerate() {
+        let mut changed = text.changed.iter().copied().peekable();
+        for (at, line) in text.lines.iter().enumerate() {
             let code = line.trim_start();
             if code.is_empty() {
                 continue;
@@ -116,13 +123,9 @@ impl HeaderStyle {
 
     /// The changed lines that assign a module's variable, with their text before the value: name
     /// and type, which is all that other files see.
-    fn count_declarations<'l>(
-        self,
-        lines: &[&'l str],
-        changed: &[usize],
-    ) -> BTreeMap<&'l str, usize> {
-        let said = changed.iter().filter_map(|at| Some((self.declaration(lines[*at])?, *at)));
-        said.collect()
+    fn count_declarations(self, text: ChangedLines<'_>) -> BTreeMap<&str, usize> {
+        let changed = text.changed.iter();
+        changed.filter_map(|at| Some((self.declaration(text.lines[*at])?, *at))).collect()
     }
 
     /// `name: type` of a line that begins with an assignment to a typed variable.
@@ -131,7 +134,7 @@ impl HeaderStyle {
         let starts = line.starts_with(|first: char| first.is_alphabetic() || first == '_');
         let (declaration, value) = line.split_once('=')?;
         let (name, kind) = declaration.split_once(':')?;
-        let is_said = match self {
+        let is_declared = match self {
             // A type inferred from the value, and the variable that controls `import *`.
             Self::Python => {
                 let is_name = name.chars().all(|it| it.is_alphanumeric() || it == '_');
@@ -147,7 +150,7 @@ impl HeaderStyle {
         let is_whole = balance(std::iter::once(declaration)) == [0; 7]
             && kind.matches('<').count() == kind.matches('>').count();
         let is_value = !value.starts_with(['=', '>']) && !kind.trim().is_empty();
-        (starts && is_said && is_whole && is_value).then_some(declaration)
+        (starts && is_declared && is_whole && is_value).then_some(declaration)
     }
 
     /// Whether lines below these headers are in the body of a function with an explicit signature.
@@ -160,9 +163,6 @@ impl HeaderStyle {
     /// Whether a header is a complete function header that leaves nothing to be inferred from the
     /// body.
     fn is_explicit(self, header: &str) -> bool {
-        let has = |words: &[&str]| {
-            word_ranges(header).any(|(start, end)| words.contains(&&header[start..end]))
-        };
         let is_open = header.ends_with('{');
         let behind = header.rfind(')').map_or("", |at| header[at + 1..].trim_start());
         match self {
@@ -179,18 +179,24 @@ impl HeaderStyle {
                     "union",
                 ];
                 let is_function = header.starts_with(|first: char| first.is_ascii_alphabetic());
-                is_open && is_function && !behind.is_empty() && !has(&OTHER)
+                is_open && is_function && !behind.is_empty() && !has_any_word(header, &OTHER)
             }
             Self::Go => {
                 let is_type = ["struct {", "interface {"].iter().any(|it| header.ends_with(it));
-                is_open && has(&["func"]) && !is_type
+                is_open && has_any_word(header, &["func"]) && !is_type
             }
             Self::Java => {
                 const OTHER: [&str; 4] = ["class", "enum", "interface", "record"];
-                is_open && !behind.is_empty() && !has(&OTHER)
+                is_open && !behind.is_empty() && !has_any_word(header, &OTHER)
             }
-            Self::Python => header.ends_with(':') && has(&["def"]) && header.contains("->"),
-            Self::Rust => is_open && has(&["fn"]) && !has(&["async", "const", "impl"]),
+            Self::Python => {
+                header.ends_with(':') && has_any_word(header, &["def"]) && header.contains("->")
+            }
+            Self::Rust => {
+                is_open
+                    && has_any_word(header, &["fn"])
+                    && !has_any_word(header, &["async", "const", "impl"])
+            }
             Self::TypeScript => {
                 let result = behind.strip_prefix(':').and_then(|it| it.strip_suffix('{'));
                 result.is_some_and(is_whole_type) && !header.contains(" ? ")

@@ -45,11 +45,14 @@ pub(super) fn is_import_keyword(word: &str) -> bool {
 pub(super) fn names_of_code(line: &str) -> Vec<&str> {
     let Some(code) = strip_comment(line) else { return Vec::new() };
     let strings = string_ranges(code);
-    let is_code = |(start, end): &(usize, usize)| {
-        let around = strings.iter().find(|(from, to)| from < start && end <= to);
-        around.is_none_or(|(from, to)| (*start, *end) == (from + 1, *to))
-    };
-    word_ranges(code).filter(is_code).map(|(start, end)| &code[start..end]).collect()
+    let mut names = Vec::new();
+    for (start, end) in word_ranges(code) {
+        let enclosing = strings.iter().find(|(from, to)| *from < start && end <= *to);
+        if enclosing.is_none_or(|(from, to)| (start, end) == (from + 1, *to)) {
+            names.push(&code[start..end]);
+        }
+    }
+    names
 }
 
 /// A name that a line of code declares.
@@ -64,40 +67,64 @@ pub(super) struct DeclaredName<'t> {
 /// `class`, `fn` …, the first word before `=` or `:`, a parameter with its type, a function's name.
 pub(super) fn declared_names(line: &str) -> Vec<DeclaredName<'_>> {
     let Some(code) = strip_comment(line) else { return Vec::new() };
-    let words: Vec<(usize, usize)> = word_ranges(code).collect();
-    let text = |at: usize| -> &str { &code[words[at].0..words[at].1] };
-    let is_declaration = (0..words.len()).any(|at| is_declaration_keyword(text(at)));
-    let opens = code.trim_end().ends_with(['{', ':', '(', ',']) || code.contains("):");
-    let is_declared = |at: &usize| {
-        let (start, end) = words[*at];
-        let before = if *at == 0 { "" } else { &code[words[at - 1].1..start] };
-        let word_before = if *at == 0 { "" } else { text(at - 1) };
+    let words = CodeWords { code, ranges: word_ranges(code).collect() };
+    let indices = 0..words.ranges.len();
+    let has_keyword = indices.clone().any(|at| is_declaration_keyword(words.word(at)));
+    let mut declared = Vec::new();
+    for at in indices.filter(|at| words.is_declared(*at, has_keyword)) {
+        let before = words.text_before(at);
+        let is_parameter = before.ends_with('(') || before.trim_end().ends_with(',');
+        declared.push(DeclaredName { name: words.word(at), is_parameter });
+    }
+    declared
+}
+
+/// A line of code and the ranges of its words.
+struct CodeWords<'t> {
+    code: &'t str,
+    ranges: Vec<(usize, usize)>,
+}
+
+impl<'t> CodeWords<'t> {
+    fn word(&self, at: usize) -> &'t str {
+        let (start, end) = self.ranges[at];
+        &self.code[start..end]
+    }
+
+    /// The text between the previous word and this one; empty before the first word.
+    fn text_before(&self, at: usize) -> &'t str {
+        if at == 0 { "" } else { &self.code[self.ranges[at - 1].1..self.ranges[at].0] }
+    }
+
+    /// `has_keyword`: whether one of the line's words begins a declaration.
+    fn is_declared(&self, at: usize, has_keyword: bool) -> bool {
+        let before = self.text_before(at);
+        let word_before = if at == 0 { "" } else { self.word(at - 1) };
         let is_member = before.ends_with('.') && matches!(word_before, "self" | "this" | "cls");
-        let is_first = *at == 0 || (*at == 1 && is_member);
-        let is_behind_word = *at > 0 && before.trim_matches([' ', '*', '&']).is_empty();
+        let is_first = at == 0 || (at == 1 && is_member);
+        let is_behind_word = at > 0 && before.trim_matches([' ', '*', '&']).is_empty();
         if is_behind_word && is_declaration_keyword(word_before) {
             return true;
         }
-        let rest = code[end..].trim_start();
+        let is_only_word = self.ranges.len() == 1;
+        let rest = self.code[self.ranges[at].1..].trim_start();
         match rest.bytes().next() {
             Some(b'(') => {
-                (is_declaration && !before.ends_with('.'))
-                    || (is_first && opens)
+                (has_keyword && !before.ends_with('.'))
+                    || (is_first && self.opens_block())
                     || (is_behind_word && !BEFORE_CALLS.contains(word_before))
             }
             Some(b'=') => is_first && !rest.starts_with("=="),
             Some(b':') => is_first || before.ends_with(['(', ',', '{']) || before.ends_with(", "),
-            Some(b',' | b';') => is_first && words.len() == 1,
-            None => words.len() == 1,
+            Some(b',' | b';') => is_first && is_only_word,
+            None => is_only_word,
             _ => false,
         }
-    };
-    let is_parameter = |at: usize| {
-        let before = if at == 0 { "" } else { &code[words[at - 1].1..words[at].0] };
-        before.ends_with('(') || before.trim_end().ends_with(',')
-    };
-    let declared = (0..words.len()).filter(is_declared);
-    declared.map(|at| DeclaredName { name: text(at), is_parameter: is_parameter(at) }).collect()
+    }
+
+    fn opens_block(&self) -> bool {
+        self.code.trim_end().ends_with(['{', ':', '(', ',']) || self.code.contains("):")
+    }
 }
 
 /// A line without its comment; `None` for a line that is one.

@@ -93,16 +93,16 @@ impl Catalogue {
         // A server of the catalogue keeps its protocol and its markers.
         let known = self.servers.get(id).cloned();
         let spec = known.unwrap_or_else(default_server_spec);
-        let to_root = |text: String| {
-            text.replace("${CLAUDE_PLUGIN_ROOT}", "${root}")
-                .replace("${CLAUDE_PROJECT_DIR}", "${root}")
-        };
         let spec = ServerSpec {
             // Whatever its id, it must not hide what an edit broke in other files.
             change_after_open: spec.change_after_open || server.command.contains("pyright"),
-            command: to_root(server.command),
-            args: server.args.into_iter().map(to_root).collect(),
-            env: server.env.into_iter().map(|(name, value)| (name, to_root(value))).collect(),
+            command: with_root_placeholder(&server.command),
+            args: server.args.iter().map(|text| with_root_placeholder(text)).collect(),
+            env: server
+                .env
+                .into_iter()
+                .map(|(name, value)| (name, with_root_placeholder(&value)))
+                .collect(),
             initialization_options: server
                 .initialization_options
                 .unwrap_or(spec.initialization_options),
@@ -114,6 +114,11 @@ impl Catalogue {
         };
         self.servers.insert(id.to_owned(), spec);
     }
+}
+
+/// Replaces the host's placeholders for the plugin's and the project's folder.
+fn with_root_placeholder(text: &str) -> String {
+    text.replace("${CLAUDE_PLUGIN_ROOT}", "${root}").replace("${CLAUDE_PROJECT_DIR}", "${root}")
 }
 
 fn new_language(id: &str) -> LanguageSpec {

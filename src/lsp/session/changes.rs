@@ -8,19 +8,19 @@ use crate::base::text::{LineIndex, Position, PositionEncoding};
 /// gopls, clangd and rust-analyzer do not; tsserver ends one at U+2028, Python's `splitlines` also
 /// at form feeds and NEL. Ranges in such a text would be applied at another place.
 pub(super) fn has_disputed_lines(text: &str) -> bool {
-    let is_odd = |character| {
-        matches!(
-            character,
-            '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
-        )
-    };
-    text.contains(is_odd) || has_lone_return(text)
+    text.contains(is_disputed_line_end) || has_lone_return(text)
+}
+
+fn is_disputed_line_end(character: char) -> bool {
+    matches!(
+        character,
+        '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+    )
 }
 
 fn has_lone_return(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let is_lone = |(at, byte): (usize, &u8)| *byte == b'\r' && bytes.get(at + 1) != Some(&b'\n');
-    bytes.iter().enumerate().any(is_lone)
+    (0..bytes.len()).any(|at| bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n'))
 }
 
 /// One ranged content change from `old` to `new`, in the server's encoding. Equal texts give an
@@ -29,15 +29,19 @@ fn has_lone_return(text: &str) -> bool {
 pub(super) fn ranged_change(old: &str, new: &str, encoding: PositionEncoding) -> Value {
     let (start, old_end, new_end) = difference(old, new);
     let index = LineIndex::new(old);
-    let place = |offset| {
-        let at: Position =
-            index.convert_encoding(index.position(offset), PositionEncoding::Utf16, encoding);
-        json!({"line": at.line, "character": at.character})
-    };
     json!({
-        "range": {"start": place(start), "end": place(old_end)},
+        "range": {
+            "start": lsp_position(&index, start, encoding),
+            "end": lsp_position(&index, old_end, encoding),
+        },
         "text": &new[start..new_end],
     })
+}
+
+fn lsp_position(index: &LineIndex<'_>, offset: usize, encoding: PositionEncoding) -> Value {
+    let at: Position =
+        index.convert_encoding(index.position(offset), PositionEncoding::Utf16, encoding);
+    json!({"line": at.line, "character": at.character})
 }
 
 /// Byte offsets: where the texts begin to differ, and where the difference ends in each. All three
@@ -46,15 +50,14 @@ fn difference(old: &str, new: &str) -> (usize, usize, usize) {
     if old == new {
         return (0, 0, 0);
     }
-    let equal = |pair: &(u8, u8)| pair.0 == pair.1;
-    let prefix = old.bytes().zip(new.bytes()).take_while(equal).count();
+    let prefix = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
     let mut start = prefix;
     while !is_between(old, start) || !is_between(new, start) {
         start -= 1;
     }
     let rest = (old.len() - start).min(new.len() - start);
     let backwards = old.bytes().rev().zip(new.bytes().rev());
-    let mut suffix = backwards.take(rest).take_while(equal).count();
+    let mut suffix = backwards.take(rest).take_while(|(old, new)| old == new).count();
     while !is_between(old, old.len() - suffix) || !is_between(new, new.len() - suffix) {
         suffix -= 1;
     }

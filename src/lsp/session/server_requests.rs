@@ -105,16 +105,17 @@ impl LspSession {
     /// settings, so `scopeUri` is ignored. Eclipse's Java server fails on null.
     fn configuration(&self, params: &Value) -> Value {
         let items = params["items"].as_array().map_or(&[][..], Vec::as_slice);
-        let answer = |item: &Value| {
-            let section = item["section"].as_str().unwrap_or_default();
-            let parts = section.split('.').filter(|part| !part.is_empty());
-            let settings = parts.fold(&self.settings, |settings, part| &settings[part]).clone();
-            if settings.is_null() && self.spec.diagnostics == DiagnosticsMethod::Jdtls {
-                json!({})
-            } else {
-                settings
-            }
-        };
-        items.iter().map(answer).collect()
+        items.iter().map(|item| self.settings_section(item)).collect()
+    }
+
+    fn settings_section(&self, item: &Value) -> Value {
+        let section = item["section"].as_str().unwrap_or_default();
+        let parts = section.split('.').filter(|part| !part.is_empty());
+        let settings = parts.fold(&self.settings, |settings, part| &settings[part]);
+        if settings.is_null() && self.spec.diagnostics == DiagnosticsMethod::Jdtls {
+            json!({})
+        } else {
+            settings.clone()
+        }
     }
 }

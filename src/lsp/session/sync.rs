@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::documents::{OpenPolicy, ResendPolicy, SyncStep};
 use super::{DiskChange, DocumentRequest, LspSession, SessionPhase};
@@ -48,23 +48,20 @@ impl LspSession {
         }
         // Contents of an open document are sent by `didChange`, and some servers analyse twice when
         // they are also notified of the disk's change.
-        let is_asked = |path: &Path| asked.iter().any(|asked| asked.under(&self.root) == path);
-        let is_new = |(path, change): &&(PathBuf, DiskChange)| {
-            *change != DiskChange::Changed || !is_asked(path)
-        };
-        let new: Vec<(PathBuf, DiskChange)> = changes.iter().filter(is_new).cloned().collect();
-        let is_unwatched = |(path, change): &(PathBuf, DiskChange)| {
-            !self.registrations.watches([&self.workspace, &self.root], path, *change)
-        };
-        self.is_behind_disk |= new.iter().any(is_unwatched);
-        self.send_changes(new);
+        let mut to_send = changes.to_vec();
+        to_send.retain(|(path, change)| {
+            *change != DiskChange::Changed
+                || !asked.iter().any(|asked| asked.under(&self.root) == *path)
+        });
+        self.is_behind_disk |= to_send.iter().any(|(path, change)| !self.is_watched(path, *change));
+        self.send_changes(to_send);
         self.rediscover_project(changes);
     }
 
     /// rust-analyzer without a project searches for one again only when its folders change.
     fn rediscover_project(&mut self, changes: &[(PathBuf, DiskChange)]) {
-        let is_manifest = |(path, _): &(PathBuf, DiskChange)| path.ends_with("Cargo.toml");
-        if self.flycheck.has_no_project() && changes.iter().any(is_manifest) {
+        let touches_manifest = changes.iter().any(|(path, _)| path.ends_with("Cargo.toml"));
+        if touches_manifest && self.flycheck.has_no_project() {
             let folder = [json!({"uri": to_uri(&self.workspace), "name": "root"})];
             let event = json!({"removed": folder, "added": folder});
             self.notify("workspace/didChangeWorkspaceFolders", json!({"event": event}));
@@ -74,22 +71,27 @@ impl LspSession {
     /// Notifies the server of changes that its watchers match, oldest first; the rest is kept.
     pub(super) fn send_changes(&mut self, changes: Vec<(PathBuf, DiskChange)>) {
         self.queue_changes(changes);
-        let is_watched = |(path, change): &mut (PathBuf, DiskChange)| {
-            self.registrations.watches([&self.workspace, &self.root], path, *change)
-        };
-        let event = |(path, change): (PathBuf, DiskChange)| {
+        let mut events = Vec::new();
+        for (path, change) in std::mem::take(&mut self.unsent_changes) {
+            if !self.is_watched(&path, change) {
+                self.unsent_changes.push((path, change));
+                continue;
+            }
             let kind = match change {
                 DiskChange::Created => 1,
                 DiskChange::Changed => 2,
                 DiskChange::Deleted => 3,
             };
-            json!({"uri": to_uri(&path), "type": kind})
-        };
-        let events: Vec<Value> =
-            self.unsent_changes.extract_if(.., is_watched).map(event).collect();
+            events.push(json!({"uri": to_uri(&path), "type": kind}));
+        }
         if !events.is_empty() {
             self.notify("workspace/didChangeWatchedFiles", json!({"changes": events}));
         }
+    }
+
+    /// Whether one of the server's watchers matches the change.
+    fn is_watched(&self, path: &Path, change: DiskChange) -> bool {
+        self.registrations.watches([&self.workspace, &self.root], path, change)
     }
 
     fn queue_changes(&mut self, changes: Vec<(PathBuf, DiskChange)>) {

@@ -3,17 +3,17 @@
 use serde_json::Value;
 
 /// The version number in a server's version text; the text itself where there is none.
-pub(super) fn short_version(said: &str) -> String {
-    let build = serde_json::from_str::<Value>(said).unwrap_or_default();
+pub(super) fn short_version(text: &str) -> String {
+    let build = serde_json::from_str::<Value>(text).unwrap_or_default();
     // Go's build information; the inner one is that of the module.
     let versions = [&build["Version"], &build["Main"]["Version"]];
     let mut named = versions.into_iter().filter_map(Value::as_str).filter(|it| !it.is_empty());
     let first = named.next();
-    let said = first.filter(|it| is_number(it)).or_else(|| named.next()).or(first).unwrap_or(said);
-    let words = || said.split_whitespace().map(|word| word.trim_matches(['(', ')', ',', ';']));
-    words()
-        .find(|word| is_number(word))
-        .map_or_else(|| words().collect::<Vec<_>>().join(" "), str::to_owned)
+    let text = first.filter(|it| is_number(it)).or_else(|| named.next()).or(first).unwrap_or(text);
+    let words: Vec<&str> =
+        text.split_whitespace().map(|word| word.trim_matches(['(', ')', ',', ';'])).collect();
+    let number = words.iter().find(|word| is_number(word));
+    number.map_or_else(|| words.join(" "), |number| (*number).to_owned())
 }
 
 fn is_number(word: &str) -> bool {

@@ -28,17 +28,15 @@ impl ServerActor {
             Some(_) => ServerState::Ready,
         };
         let catalogue = &self.context.catalogue;
-        let is_served = |language: &&str| {
-            let servers = catalogue.language(language).map(|language| &language.servers);
-            servers.is_some_and(|servers| servers.contains(&self.choice.id))
-        };
+        let languages = catalogue.languages();
+        let served = languages.filter(|(_, language)| language.servers.contains(&self.choice.id));
         ActorDescription {
             state,
             uptime: self.running.as_ref().map(|running| running.started_at.elapsed()),
             answered: self.answered,
             restarts: self.starts.saturating_sub(1),
             last_gap: self.breaker.last_gap().cloned(),
-            languages: catalogue.language_ids().filter(is_served).map(str::to_owned).collect(),
+            languages: served.map(|(id, _)| id.to_owned()).collect(),
         }
     }
 }

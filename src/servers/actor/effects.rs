@@ -15,13 +15,13 @@ impl ServerActor {
         let mut running = self.running.take()?;
         let effects = running.session.take_effects();
         let gap = self.deliver(effects, Some(&mut running));
-        let overdue = running.start_deadline.is_some_and(|deadline| deadline <= Instant::now());
+        let is_overdue = running.start_deadline.is_some_and(|deadline| deadline <= Instant::now());
         self.running = Some(running);
-        let too_slow = || {
+        if gap.is_none() && is_overdue {
             let secs = SERVER_START_MS_MAX / 1000;
-            Gap::new(Cause::TimedOut, format!("it did not start within {secs} s"))
-        };
-        gap.or_else(|| overdue.then(too_slow))
+            return Some(Gap::new(Cause::TimedOut, format!("it did not start within {secs} s")));
+        }
+        gap
     }
 
     pub(super) fn deliver(

@@ -32,11 +32,19 @@ pub(super) struct InstallTool<'a> {
 impl InstallTool<'_> {
     /// Runs it in `folder` with empty input, so that it cannot prompt.
     pub(super) fn run(&self, arguments: &[String], folder: &Path) -> Result<(), InstallError> {
-        let command = || format!("{} {}", self.name, arguments.join(" "));
-        let failed = |output: String| InstallError::Failed { command: command(), output };
-        let io = |error: std::io::Error| failed(error.to_string());
+        let output = match self.failure(arguments, folder) {
+            Ok(None) => return Ok(()),
+            Ok(Some(output)) => output,
+            Err(error) => error.to_string(),
+        };
+        let command = format!("{} {}", self.name, arguments.join(" "));
+        Err(InstallError::Failed { command, output })
+    }
+
+    /// Runs it; the end of its output if it failed, `None` for success.
+    fn failure(&self, arguments: &[String], folder: &Path) -> std::io::Result<Option<String>> {
         // Output goes to a file because a pipe could fill up.
-        let mut words = tempfile::tempfile().map_err(io)?;
+        let mut output = tempfile::tempfile()?;
         let mut child = Command::new(&self.program)
             .args(arguments)
             .current_dir(folder)
@@ -46,15 +54,14 @@ impl InstallTool<'_> {
             )
             .env("DEBIAN_FRONTEND", "noninteractive")
             .stdin(Stdio::null())
-            .stdout(words.try_clone().map_err(io)?)
-            .stderr(words.try_clone().map_err(io)?)
-            .spawn()
-            .map_err(io)?;
-        match wait(&mut child, Duration::from_millis(INSTALL_MS_MAX)).map_err(io)? {
-            Some(status) if status.success() => Ok(()),
-            Some(status) => Err(failed(output_tail(&mut words, status))),
-            None => Err(failed(format!("no end within {} s", INSTALL_MS_MAX / 1000))),
-        }
+            .stdout(output.try_clone()?)
+            .stderr(output.try_clone()?)
+            .spawn()?;
+        Ok(match wait(&mut child, Duration::from_millis(INSTALL_MS_MAX))? {
+            Some(status) if status.success() => None,
+            Some(status) => Some(output_tail(&mut output, status)),
+            None => Some(format!("no end within {} s", INSTALL_MS_MAX / 1000)),
+        })
     }
 }
 
@@ -77,9 +84,9 @@ fn wait(child: &mut Child, bound: Duration) -> std::io::Result<Option<ExitStatus
     Ok(None)
 }
 
-fn output_tail(words: &mut std::fs::File, status: ExitStatus) -> String {
+fn output_tail(output: &mut std::fs::File, status: ExitStatus) -> String {
     let mut bytes = Vec::new();
-    let read = words.rewind().and_then(|()| words.read_to_end(&mut bytes));
+    let read = output.rewind().and_then(|()| output.read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let lines: Vec<&str> = lines.rev().take(5).collect();

@@ -51,23 +51,24 @@ impl ServerInstaller<'_> {
         if let Some(python) = python {
             fetch_pip(&python, &source.pip, staging.path())?;
         }
-        let incomplete = |what: String| InstallError::Incomplete {
-            packages: [source.npm.as_slice(), &source.pip].concat().join(" "),
-            what,
-        };
         for (link, goal) in &source.links {
             let goal = expand_unique(staging.path(), goal)
-                .ok_or_else(|| incomplete(format!("{goal} is not there exactly once")))?;
+                .ok_or_else(|| incomplete(source, format!("{goal} is not there exactly once")))?;
             let link = staging.path().join(link);
             let parent = link.parent().unwrap_or(staging.path());
             fs::create_dir_all(parent).map_err(folder_error(parent))?;
             symlink(goal, &link).map_err(folder_error(&link))?;
         }
         if program_in_folder(staging.path(), &spec.command).is_none() {
-            return Err(incomplete(format!("there is no program {}", spec.command)));
+            return Err(incomplete(source, format!("there is no program {}", spec.command)));
         }
         publish(&staging.keep(), target)
     }
+}
+
+fn incomplete(source: &InstallSources, what: String) -> InstallError {
+    let packages = [source.npm.as_slice(), &source.pip].concat().join(" ");
+    InstallError::Incomplete { packages, what }
 }
 
 /// Waits until no other process installs the same server. The lock is released when dropped, or by

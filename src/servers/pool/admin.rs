@@ -29,11 +29,11 @@ impl PoolEntry {
 impl ServerPool {
     /// The selected servers that status lists show, ordered by root and id.
     fn selected_entries(&self, filter: &PoolFilter) -> Vec<(&ServerKey, &PoolEntry)> {
-        let is_selected = |key: &ServerKey| {
-            let has_id = filter.ids.is_empty() || filter.ids.contains(&key.id);
-            has_id && filter.root.as_ref().is_none_or(|root| *root == key.root)
-        };
-        let entries = self.entries.iter().filter(|(key, it)| is_selected(key) && it.is_listed());
+        let entries = self.entries.iter().filter(|(key, entry)| {
+            (filter.ids.is_empty() || filter.ids.contains(&key.id))
+                && filter.root.as_ref().is_none_or(|root| *root == key.root)
+                && entry.is_listed()
+        });
         let mut entries: Vec<(&ServerKey, &PoolEntry)> = entries.collect();
         entries.sort_by(|(a, _), (b, _)| (&a.root, &a.id).cmp(&(&b.root, &b.id)));
         entries
@@ -117,9 +117,10 @@ impl ServerPool {
         tokio::spawn(async move {
             let mut done = Vec::new();
             for (id, root, _, gone) in ending {
-                let late = || Gap::new(Cause::TimedOut, "it has not ended yet");
                 // The actor only drops the sender; nothing is sent.
-                let outcome = timeout_at(until, gone).await.map(drop).map_err(|_| late());
+                let outcome = timeout_at(until, gone).await.map(drop);
+                let outcome =
+                    outcome.map_err(|_| Gap::new(Cause::TimedOut, "it has not ended yet"));
                 done.push(ServerActionResult { id, root, outcome });
             }
             let _ = reply.send(done);

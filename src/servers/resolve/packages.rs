@@ -10,11 +10,16 @@ use crate::servers::ServerContext;
 /// Modification times of everything in `restart_on`. A running server does not notice a new
 /// package, or briefly answers from an old configuration after a change.
 pub(super) fn restart_times(spec: &ServerSpec, context: &ServerContext) -> Vec<Option<SystemTime>> {
-    let times = |name: &String| match name.as_str() {
-        "${python}" => context.package_times.get_or_init(|| site_packages(context)).clone(),
-        name => vec![modified(&context.root.join(name))],
-    };
-    spec.restart_on.iter().flat_map(times).collect()
+    let mut times = Vec::new();
+    for name in &spec.restart_on {
+        match name.as_str() {
+            "${python}" => {
+                times.extend(context.package_times.get_or_init(|| site_packages(context)));
+            }
+            name => times.push(modified(&context.root.join(name))),
+        }
+    }
+    times
 }
 
 /// The interpreter of the caller's active virtual environment, else of the project's `.venv` or
@@ -43,17 +48,16 @@ fn site_packages(context: &ServerContext) -> Vec<Option<SystemTime>> {
         .map(|path| path.join("site-packages"))
         .collect();
     sites.sort();
-    let is_installers = |path: &Path| {
+    sites.into_iter().map(installation_time).collect()
+}
+
+/// The latest modification of a `site-packages` folder and of what installers write into it.
+fn installation_time(site: PathBuf) -> Option<SystemTime> {
+    let entries = std::fs::read_dir(&site).into_iter().flatten().flatten();
+    let written = entries.map(|entry| entry.path()).filter(|path| {
         path.extension().is_some_and(|it| matches!(it.to_str(), Some("dist-info" | "pth")))
-    };
-    let entries = |site: &PathBuf| std::fs::read_dir(site).into_iter().flatten().flatten();
-    sites
-        .iter()
-        .map(|site| {
-            let inside = entries(site).map(|entry| entry.path()).filter(|path| is_installers(path));
-            inside.chain([site.clone()]).filter_map(|path| modified(&path)).max()
-        })
-        .collect()
+    });
+    written.chain([site]).filter_map(|path| modified(&path)).max()
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {

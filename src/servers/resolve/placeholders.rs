@@ -34,15 +34,22 @@ impl<'a> PlaceholderFiller<'a> {
 
     /// The entry with its placeholders filled in.
     pub(super) fn spec(&self, spec: &ServerSpec) -> ServerSpec {
-        let text = |text: &String| self.text(text).unwrap_or_default();
         ServerSpec {
-            command: text(&spec.command),
-            args: spec.args.iter().map(text).collect(),
-            env: spec.env.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
+            command: self.text_or_empty(&spec.command),
+            args: spec.args.iter().map(|text| self.text_or_empty(text)).collect(),
+            env: spec
+                .env
+                .iter()
+                .map(|(name, value)| (name.clone(), self.text_or_empty(value)))
+                .collect(),
             initialization_options: self.value(&spec.initialization_options),
             settings: self.value(&spec.settings),
             ..spec.clone()
         }
+    }
+
+    fn text_or_empty(&self, text: &str) -> String {
+        self.text(text).unwrap_or_default()
     }
 
     /// A text whose placeholder is unset becomes null.
@@ -83,18 +90,14 @@ impl<'a> PlaceholderFiller<'a> {
     }
 
     fn placeholder_value(&self, name: &str) -> PlaceholderValue {
-        let of = |path: Option<&Path>| match path {
-            Some(path) => PlaceholderValue::Text(path.display().to_string()),
-            None => PlaceholderValue::Unset,
-        };
         match name {
-            "python" => of(python_interpreter(self.context).as_deref()),
-            "root" => of(Some(self.workspace)),
-            "server" => of(self.server.as_deref()),
+            "python" => PlaceholderValue::from_path(python_interpreter(self.context).as_deref()),
+            "root" => PlaceholderValue::from_path(Some(self.workspace)),
+            "server" => PlaceholderValue::from_path(self.server.as_deref()),
             "storage" => {
                 // On failure the server itself reports that it cannot write there.
                 let _ = DirBuilder::new().recursive(true).mode(0o700).create(&self.storage);
-                of(Some(&self.storage))
+                PlaceholderValue::from_path(Some(&self.storage))
             }
             "os" if cfg!(target_os = "macos") => PlaceholderValue::Text("mac".to_owned()),
             "os" => PlaceholderValue::Text("linux".to_owned()),
@@ -109,4 +112,10 @@ enum PlaceholderValue {
     /// A known placeholder without a value here.
     Unset,
     Unknown,
+}
+
+impl PlaceholderValue {
+    fn from_path(path: Option<&Path>) -> Self {
+        path.map_or(Self::Unset, |path| Self::Text(path.display().to_string()))
+    }
 }

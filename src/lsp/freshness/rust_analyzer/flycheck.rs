@@ -153,16 +153,15 @@ impl Flycheck {
     /// Records published diagnostics of any file, including those outside the workspace.
     pub fn on_publish(&mut self, params: &Value) {
         let Some(file) = params["uri"].as_str().and_then(from_uri) else { return };
+        let mut items = params["diagnostics"].as_array().cloned().unwrap_or_default();
         // Hints are parts of another item: where a value was moved, what would fix it.
-        let is_whole = |item: &&Value| item["severity"].as_u64() != Some(HINT);
-        let items = params["diagnostics"].as_array().map_or(&[][..], Vec::as_slice);
+        items.retain(|item| item["severity"].as_u64() != Some(HINT));
         if let FlycheckPhase::Running { saw_crate, .. } = &mut self.phase
-            && items.iter().any(|item| is_whole(&item))
+            && !items.is_empty()
         {
             *saw_crate = true;
         }
         // With pull offered, only the compiler's items are published.
-        let items: Vec<Value> = items.iter().filter(is_whole).cloned().collect();
         if items.is_empty() {
             self.published.remove(&file);
         } else {
@@ -183,10 +182,9 @@ impl Flycheck {
         if let Some(gap) = self.project_fault() {
             return Some(gap);
         }
-        let has_error = |items: &&Vec<Value>| {
+        let mut broken = self.published.iter().filter(|(_, items)| {
             items.iter().any(|item| matches!(item["severity"].as_u64(), None | Some(ERROR)))
-        };
-        let mut broken = self.published.iter().filter(|(_, items)| has_error(items));
+        });
         let (file, _) = broken.next()?;
         let file = file.strip_prefix(root).unwrap_or(file).display();
         let others = match broken.count() {
@@ -220,7 +218,7 @@ impl Flycheck {
     /// The current complaint, without that of an earlier run, which a new run may clear.
     #[must_use]
     pub fn lasting_project_fault(&self) -> Option<Gap> {
-        let is_of_run = |trouble: &str| trouble.starts_with("cargo check failed");
-        self.project_fault().filter(|_| !self.reported_fault.as_deref().is_some_and(is_of_run))
+        let fault = self.reported_fault.as_deref().unwrap_or_default();
+        self.project_fault().filter(|_| !fault.starts_with("cargo check failed"))
     }
 }
