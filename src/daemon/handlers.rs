@@ -1,4 +1,4 @@
-//! One handler per request: the list of files below is the list of what can be asked.
+//! One handler for each request of the daemon.
 
 mod changed_on_disk;
 mod check;
@@ -56,7 +56,7 @@ mod user_prompt_submit;
 
 use std::sync::Arc;
 
-use self::replies::anyway;
+use self::replies::with_options_warning;
 use super::engine::{Engine, HandlerOutcome};
 use crate::base::hash::ContentHash;
 use crate::looping::stop_table::StopDelivery;
@@ -72,14 +72,16 @@ pub(super) async fn handle(
         DaemonRequest::Hook { event, input, id, begun_ms } => {
             let delivery =
                 StopDelivery { call: id, content: content_of(&input), start_ms: begun_ms };
-            Box::pin(hook::handle(engine, caller, (&event, delivery), &input)).await
+            Box::pin(hook::handle(engine, caller, &event, delivery, &input)).await
         }
         DaemonRequest::Check(check) => check::handle(engine, &caller, check).await.into(),
         DaemonRequest::Scan(scan) => scan::handle(engine, &caller, scan).await.into(),
-        DaemonRequest::ScanTest(wished) => scan_test::handle(engine, &caller, wished).await.into(),
-        DaemonRequest::Guard(wished) => guard::handle(engine, &caller, wished).await.into(),
-        DaemonRequest::GuardAllow(wished) => {
-            guard_allow::handle(engine, &caller, wished).await.into()
+        DaemonRequest::ScanTest(request) => {
+            scan_test::handle(engine, &caller, request).await.into()
+        }
+        DaemonRequest::Guard(request) => guard::handle(engine, &caller, request).await.into(),
+        DaemonRequest::GuardAllow(request) => {
+            guard_allow::handle(engine, &caller, request).await.into()
         }
         DaemonRequest::References(lookup) => {
             references::handle(engine, &caller, lookup).await.into()
@@ -88,38 +90,48 @@ pub(super) async fn handle(
             definition::handle(engine, &caller, lookup).await.into()
         }
         DaemonRequest::Hover(lookup) => hover::handle(engine, &caller, lookup).await.into(),
-        DaemonRequest::Symbols(wish) => symbols::handle(engine, &caller, wish).await.into(),
-        DaemonRequest::Rename(wish) => rename::handle(engine, &caller, wish).await.into(),
-        DaemonRequest::Search(wish) => search::handle(engine, &caller, wish).await.into(),
-        DaemonRequest::Rewrite(wish) => rewrite::handle(engine, &caller, wish).await.into(),
-        DaemonRequest::Judge(wish) => judge::handle(engine, &caller, wish).await.into(),
+        DaemonRequest::Symbols(request) => symbols::handle(engine, &caller, request).await.into(),
+        DaemonRequest::Rename(request) => rename::handle(engine, &caller, request).await.into(),
+        DaemonRequest::Search(request) => search::handle(engine, &caller, request).await.into(),
+        DaemonRequest::Rewrite(request) => rewrite::handle(engine, &caller, request).await.into(),
+        DaemonRequest::Judge(request) => judge::handle(engine, &caller, request).await.into(),
         DaemonRequest::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
-        DaemonRequest::LoopStatus(select) => {
-            anyway(engine, &caller, loop_status::handle(engine, &caller, select).await)
+        DaemonRequest::LoopStatus(select) => with_options_warning(
+            engine,
+            &caller,
+            loop_status::handle(engine, &caller, select).await,
+        ),
+        DaemonRequest::LoopRestore(request) => {
+            loop_restore::handle(engine, &caller, request).await.into()
         }
-        DaemonRequest::LoopRestore(wish) => {
-            loop_restore::handle(engine, &caller, wish).await.into()
-        }
-        DaemonRequest::LoopCancel(select) => {
-            anyway(engine, &caller, loop_cancel::handle(engine, &caller, select).await)
-        }
+        DaemonRequest::LoopCancel(select) => with_options_warning(
+            engine,
+            &caller,
+            loop_cancel::handle(engine, &caller, select).await,
+        ),
         DaemonRequest::LoopPause(select) => {
-            anyway(engine, &caller, loop_pause::handle(engine, &caller, select).await)
+            with_options_warning(engine, &caller, loop_pause::handle(engine, &caller, select).await)
         }
-        DaemonRequest::LoopResume(wish) => {
-            anyway(engine, &caller, loop_resume::handle(engine, &caller, wish).await)
-        }
-        DaemonRequest::LoopHistory(wish) => {
-            anyway(engine, &caller, loop_history::handle(engine, &caller, wish).await)
-        }
-        DaemonRequest::LoopReport(select) => {
-            anyway(engine, &caller, loop_report::handle(engine, &caller, select).await)
-        }
+        DaemonRequest::LoopResume(request) => with_options_warning(
+            engine,
+            &caller,
+            loop_resume::handle(engine, &caller, request).await,
+        ),
+        DaemonRequest::LoopHistory(request) => with_options_warning(
+            engine,
+            &caller,
+            loop_history::handle(engine, &caller, request).await,
+        ),
+        DaemonRequest::LoopReport(select) => with_options_warning(
+            engine,
+            &caller,
+            loop_report::handle(engine, &caller, select).await,
+        ),
         DaemonRequest::LoopChecks { select, list } => {
             loop_checks::handle(engine, &caller, select, list).await.into()
         }
         DaemonRequest::LoopAdopt(adopt) => {
-            anyway(engine, &caller, loop_adopt::handle(engine, &caller, adopt).await)
+            with_options_warning(engine, &caller, loop_adopt::handle(engine, &caller, adopt).await)
         }
         DaemonRequest::LoopForget(select) => {
             loop_forget::handle(engine, &caller, select).await.into()
@@ -127,7 +139,7 @@ pub(super) async fn handle(
         DaemonRequest::LoopRefreeze(select) => {
             loop_refreeze::handle(engine, &caller, select).await.into()
         }
-        DaemonRequest::Doctor(asked) => doctor::handle(engine, &caller, asked).await.into(),
+        DaemonRequest::Doctor(request) => doctor::handle(engine, &caller, request).await.into(),
         DaemonRequest::McpTools => mcp_tools::handle(engine, &caller).into(),
         DaemonRequest::ServerList { json } => server_list::handle(engine, json).await.into(),
         DaemonRequest::ServerStart { what, json } => {
@@ -143,14 +155,14 @@ pub(super) async fn handle(
             server_logs::handle(engine, &caller, select).await.into()
         }
         DaemonRequest::DaemonStatus { json } => daemon_status::handle(engine, json).await.into(),
-        // Stopping is the lifecycle's own business; an engine without a daemon has nothing to stop.
+        // The daemon's lifecycle answers this itself; an engine without a daemon has nothing to stop.
         DaemonRequest::DaemonStop => {
             CommandReply::success("no daemon is running\n".to_owned()).into()
         }
     }
 }
 
-/// What tells hook inputs apart.
+/// Hash of a hook input, to recognise a Stop that was delivered twice.
 fn content_of(input: &str) -> String {
     ContentHash::of_bytes(input.trim().as_bytes()).to_string()
 }

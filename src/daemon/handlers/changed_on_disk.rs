@@ -28,7 +28,7 @@ pub(super) async fn disk_change_texts(call: &HookCall<'_>) -> Vec<EditText> {
     if !project.config.lsp_enabled && !project.config.scan_enabled {
         return Vec::new();
     }
-    let begun = Instant::now();
+    let started_at = Instant::now();
     let language = language(engine, session);
     let unseen = disk_poll::take_unseen_files(engine, project, session, tool_start_ns(call)).await;
     let is_many = unseen.changed.len() + unseen.deleted.len() > CHANGED_INLINE_FILES_MAX;
@@ -39,7 +39,7 @@ pub(super) async fn disk_change_texts(call: &HookCall<'_>) -> Vec<EditText> {
     for path in &unseen.changed {
         engine.ledger().record_write(session, &project.root, path);
     }
-    let mut texts = measure_unseen(call, &unseen, begun).await;
+    let mut texts = measure_unseen(call, &unseen, started_at).await;
     let named = unseen.unreadable.iter().take(CHANGED_INLINE_FILES_MAX);
     for skipped in named.clone() {
         texts.extend(
@@ -67,7 +67,7 @@ pub(super) fn tool_start_ns(call: &HookCall<'_>) -> Option<i128> {
 async fn measure_unseen(
     call: &HookCall<'_>,
     unseen: &UnseenFiles,
-    begun: Instant,
+    started_at: Instant,
 ) -> Vec<EditText> {
     if unseen.to_measure.is_empty() && unseen.deleted.is_empty() {
         return Vec::new();
@@ -77,20 +77,20 @@ async fn measure_unseen(
     let befores: Vec<TextBeforeEdit> =
         unseen.to_measure.iter().map(|it| text_before(call, unseen, it)).collect();
     // The look is behind us, and what it found was announced.
-    let look = DiskEpoch { epoch: Some(unseen.epoch) };
-    let look: SharedDiskEpoch = Arc::new(OnceCell::new_with(Some(look)));
+    let disk_epoch = DiskEpoch { epoch: Some(unseen.epoch) };
+    let disk_epoch: SharedDiskEpoch = Arc::new(OnceCell::new_with(Some(disk_epoch)));
     let ask = |(snapshot, before): (&Snapshot, &TextBeforeEdit)| {
-        start_measuring(call, snapshot, before, &look)
+        start_measuring(call, snapshot, before, &disk_epoch)
     };
     let asked: Vec<_> = unseen.to_measure.iter().zip(&befores).map(ask).collect();
-    let blast = ImpactSearch::begin(change.clone(), async {});
+    let impact = ImpactSearch::begin(change.clone(), async {});
     let mut texts = Vec::new();
     for ((snapshot, before), asked) in unseen.to_measure.iter().zip(befores).zip(asked) {
-        let told = collect_deltas(call, snapshot, before, asked, begun).await;
+        let told = collect_deltas(call, snapshot, before, asked, started_at).await;
         texts.extend(edit_text(call.engine, session, &told));
     }
-    if let Some(blast) = blast {
-        let effects = blast.impacts_until(begun + call.project.config.inline_budget).await;
+    if let Some(impact) = impact {
+        let effects = impact.impacts_until(started_at + call.project.config.inline_budget).await;
         let language = language(call.engine, session);
         texts.extend(agent::cross_file_text(&change.label, &effects, None, language));
     }

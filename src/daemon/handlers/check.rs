@@ -1,11 +1,11 @@
-//! `check`: fresh evidence about files, as a report.
+//! `check`: measures files and reports the evidence.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
-use super::replies::{REFUSED, load};
+use super::replies::{REFUSED, load_project};
 use crate::base::evidence::SkippedFile;
 use crate::base::path::RelPath;
 use crate::daemon::attribution::BaseComparison;
@@ -24,8 +24,8 @@ pub(super) async fn handle(
     caller: &CallerContext,
     check: CheckRequest,
 ) -> CommandReply {
-    let begun = Instant::now();
-    let project = match load(engine, caller) {
+    let started_at = Instant::now();
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
@@ -48,7 +48,7 @@ pub(super) async fn handle(
                 return CommandReply::failure(REFUSED, "moai-ralph: the files could not be listed");
             }
         };
-    let wish = ReportOptions {
+    let options = ReportOptions {
         format: check.format,
         style: human::ReportStyle { has_color: check.color, shows_hints: check.verbose },
         fail_on: check.fail_on.clone(),
@@ -56,42 +56,42 @@ pub(super) async fn handle(
         baselines,
         is_tool: caller.is_tool,
     };
-    let asked = MeasureRequest {
+    let request = MeasureRequest {
         files,
         skipped,
         run_lsp: project.config.lsp_enabled && !check.no_lsp,
         run_scan: project.config.scan_enabled && !check.no_scan,
-        threshold: wish.threshold(),
-        deadline: begun + Duration::from_secs(check.timeout_secs),
+        threshold: options.threshold(),
+        deadline: started_at + Duration::from_secs(check.timeout_secs),
         dependents,
         comparison,
     };
-    let evidence = gather_evidence(engine, &project, asked).await;
+    let evidence = gather_evidence(engine, &project, request).await;
     if evidence.older > 0 {
         note = format!(
             "{note}moai-ralph: in these files {} older findings, not about it, are left out\n",
             evidence.older
         );
     }
-    let (shared, shown) = (Arc::clone(&project.rules), wish.clone());
+    let (shared, shown) = (Arc::clone(&project.rules), options.clone());
     let rules = run_blocking(move || shown.shown_rules(&shared)).await.unwrap_or_default();
     let measured = ReportInput { evidence, excerpts: None, note, rules, may_be_empty };
-    evidence_reply(&project.root, &wish, measured, begun)
+    evidence_reply(&project.root, &options, measured, started_at)
 }
 
-/// The files asked for.
+/// The files to check.
 #[derive(Default)]
 struct CheckFileSet {
     files: Vec<RelPath>,
-    /// What was skipped on the way.
+    /// Files that the listing skipped.
     skipped: Vec<SkippedFile>,
     /// For the user, on stderr.
     note: String,
-    /// Whether no file at all is a fair answer: what changed may be nothing.
+    /// Whether an empty set is a valid answer, because nothing may have changed.
     may_be_empty: bool,
-    /// The files that are measured only because the changes concern them.
+    /// Unchanged files that the changes may affect.
     dependents: UntouchedDependents,
-    /// What their findings are compared with.
+    /// The baseline of their findings.
     comparison: Option<BaseComparison>,
     /// Changed files that configure servers.
     configuration: Vec<RelPath>,
@@ -162,8 +162,8 @@ fn find_check_files(
 }
 
 impl CheckFileSet {
-    /// Adds the files that the changes since HEAD concern: nobody touched them, and they may be
-    /// broken. What was wrong with them before does not count.
+    /// Adds the unchanged files that the changes since HEAD may break. Their older findings do not
+    /// count.
     fn add_dependents(&mut self, project: &Project, deleted: &[RelPath]) {
         let base = WorkBase::head(project);
         let concerned = DependentFiles::find(project, &base, &self.files, deleted);

@@ -1,4 +1,5 @@
-//! Answers of language servers that come after their hook has gone: kept for the session's next one.
+//! Deferred reports: answers of language servers that arrive after their hook has answered, kept for
+//! the session's next hook.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ use crate::files::Snapshot;
 use crate::report::agent::{self, EditFeedback, EditText};
 use crate::servers::resolve::ResolvedServer;
 
-/// What is needed to word a late verdict.
+/// Context for the report of a late answer.
 pub(super) struct DeferredMeasurement {
     pub(super) engine: Arc<Engine>,
     pub(super) project: Project,
@@ -34,7 +35,7 @@ pub(super) struct DeferredMeasurement {
 }
 
 impl DeferredMeasurement {
-    /// Waits for the answer and keeps it for the reader, without holding up anybody.
+    /// Waits for the answer in the background and queues it for the reader.
     pub(super) fn await_result(
         self,
         answer: JoinHandle<(Snapshot, SensorResult)>,
@@ -46,7 +47,7 @@ impl DeferredMeasurement {
         tokio::spawn(async move {
             let _job = job;
             match timeout(patience, answer).await {
-                Ok(Ok((snapshot, word))) => self.queue_result(&snapshot, word).await,
+                Ok(Ok((snapshot, result))) => self.queue_result(&snapshot, result).await,
                 Ok(Err(_)) => self.queue_gap(asked, gather::internal_error_gap()),
                 Err(_) => {
                     let detail = format!("no answer within {} s", patience.as_secs());
@@ -56,9 +57,9 @@ impl DeferredMeasurement {
         });
     }
 
-    async fn queue_result(self, snapshot: &Snapshot, word: SensorResult) {
-        let gap = word.gap.clone();
-        if let Some(gap) = gap.clone().filter(|_| !has_project_fault(&word)) {
+    async fn queue_result(self, snapshot: &Snapshot, result: SensorResult) {
+        let gap = result.gap.clone();
+        if let Some(gap) = gap.clone().filter(|_| !has_project_fault(&result)) {
             return self.queue_gap(snapshot.hash, gap);
         }
         let session = &self.reader.session;
@@ -74,15 +75,16 @@ impl DeferredMeasurement {
             topic: self.topic.clone(),
         };
         let deadline = Instant::now() + Duration::from_millis(EARLIER_LATE_MS_MAX);
-        let baseline = findings.complete(baseline, &word, snapshot, deadline).await;
-        let earlier = if has_project_fault(&word) { &baseline.partial } else { &baseline.complete };
+        let baseline = findings.complete(baseline, &result, snapshot, deadline).await;
+        let earlier =
+            if has_project_fault(&result) { &baseline.partial } else { &baseline.complete };
         let earlier = earlier.clone();
         let delta =
-            delta_from_baseline(&self.engine, &self.topic.root, baseline, word, &snapshot.text);
+            delta_from_baseline(&self.engine, &self.topic.root, baseline, result, &snapshot.text);
         self.queue_report(snapshot.hash, delta, gap, earlier);
     }
 
-    /// Without a verdict what the session knew stays what the next answer is compared with.
+    /// Queues a gap. The baseline stays, and the next answer is compared with it.
     fn queue_gap(self, hash: ContentHash, gap: Gap) {
         let session = &self.reader.session;
         if self.engine.ledger().pending_reports(session).is_newest(&self.topic, self.number) {
@@ -112,7 +114,7 @@ impl DeferredMeasurement {
         };
         let session = &self.reader.session;
         let language = language(&self.engine, session);
-        // The hook has said that an answer follows, so even a clean one does.
+        // The hook announced an answer, so a clean one is reported, too.
         let text = edit_text(&self.engine, session, &feedback)
             .unwrap_or_else(|| EditText::agent_only(agent::no_new_findings(&feedback, language)));
         let because = Vec::new();

@@ -15,5 +15,5 @@ pub(super) async fn handle(
     lookup: LookupRequest,
 ) -> CommandReply {
     let wanted = QuerySpec::at("textDocument/definition", "definitionProvider", json!({}));
-    locate(engine, caller, lookup, ("definition", wanted)).await
+    locate(engine, caller, lookup, "definition", wanted).await
 }

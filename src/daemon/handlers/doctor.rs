@@ -1,4 +1,4 @@
-//! `doctor`: which language of the project is served by what; and with probes, what every installed
+//! `doctor`: the language servers for the project's languages; with probes, what every installed
 //! server really does.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
-use super::replies::{INVALID, REFUSED, UNMEASURED, load};
+use super::replies::{INVALID, REFUSED, UNMEASURED, load_project};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
@@ -17,7 +17,7 @@ use crate::files;
 use crate::lsp::probe::{self, ProbeAct, ProbeOutcome, ServerProbe};
 use crate::lsp::registry::CatalogueOverrides;
 use crate::lsp::session::DiskChange;
-use crate::report::doctor::{self as words, LanguageSupport, ProbeActResult, ProbeRow};
+use crate::report::doctor::{self as report, LanguageSupport, ProbeActResult, ProbeRow};
 use crate::servers::resolve::ResolvedServer;
 use crate::servers::{MeasureInput, MeasureTarget, PoolFilter, ServerContext, ServerMeasurement};
 use crate::wire::control::{CallerContext, CommandReply, DoctorRequest};
@@ -27,7 +27,7 @@ pub(super) async fn handle(
     caller: &CallerContext,
     asked: DoctorRequest,
 ) -> CommandReply {
-    let project = match load(engine, caller) {
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
@@ -40,11 +40,11 @@ pub(super) async fn handle(
         }
     }
     let stdout = if asked.json {
-        format!("{:#}\n", words::doctor_json(&served, &probed))
+        format!("{:#}\n", report::doctor_json(&served, &probed))
     } else if asked.probe {
-        words::matrix(&probed)
+        report::matrix(&probed)
     } else {
-        words::language_support_text(&served)
+        report::language_support_text(&served)
     };
     let code = if probed.iter().any(ProbeRow::has_false_result) {
         REFUSED
@@ -84,7 +84,7 @@ async fn served_languages(engine: &Arc<Engine>, project: &Project) -> Vec<Langua
     rows
 }
 
-/// Plays the probes of every installed server, one after the other: they would slow each other.
+/// Runs the probes of every installed server one after the other, because they would slow each other.
 async fn probe_all(
     engine: &Arc<Engine>,
     project: &Project,
@@ -103,17 +103,18 @@ async fn probe_all(
         }
         for server in language.servers.iter().chain(&language.companions) {
             let acts = probe.acts(language.companions.contains(server));
-            rows.extend(probe_one(engine, project, (id, server), probe, acts).await?);
+            rows.extend(probe_one(engine, project, id, server, probe, acts).await?);
         }
     }
     Ok(rows)
 }
 
-/// One server's row; `None` when it is not installed.
+/// The row of one server; `None` if it is not installed.
 async fn probe_one(
     engine: &Arc<Engine>,
     project: &Project,
-    (language, server): (&str, &str),
+    language: &str,
+    server: &str,
     probe: &ServerProbe,
     acts: Vec<ProbeAct>,
 ) -> Result<Option<ProbeRow>, String> {
@@ -128,10 +129,10 @@ async fn probe_one(
     let options = CatalogueOverrides { choose, ..CatalogueOverrides::default() };
     let catalogue = project.workspace.catalogue.as_ref().clone().with_user_options(&options);
     let env = Arc::clone(&project.workspace.env);
-    let around = ServerContext::new(root.clone(), env, Arc::new(catalogue));
+    let workspace = ServerContext::new(root.clone(), env, Arc::new(catalogue));
     let Some(path) = RelPath::below(&root, &root.join(&probe.file)) else { return Ok(None) };
-    let Some(Ok(choice)) = engine.servers.select(&around, &path).pop() else { return Ok(None) };
-    let stage = ProbeSession { engine, workspace: around, choice, path };
+    let Some(Ok(choice)) = engine.servers.select(&workspace, &path).pop() else { return Ok(None) };
+    let stage = ProbeSession { engine, workspace, choice, path };
     let (mut played, mut version) = (Vec::new(), None);
     for act in acts {
         if let (Some(module), Some(text)) = (&probe.module, &act.module) {
@@ -154,7 +155,7 @@ fn write(root: &Path, name: &str, text: &str) -> Result<(), String> {
         .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// One server on its probe.
+/// A running probe of one server.
 struct ProbeSession<'a> {
     engine: &'a Arc<Engine>,
     workspace: ServerContext,
@@ -163,7 +164,7 @@ struct ProbeSession<'a> {
 }
 
 impl ProbeSession<'_> {
-    /// What the engine tells servers about files that others wrote.
+    /// Announces a file written by others, as the engine does.
     async fn announce_change(&self, module: &str) {
         let root = self.workspace.root.clone();
         let changes = vec![(root.join(module), DiskChange::Changed)];
@@ -172,16 +173,16 @@ impl ProbeSession<'_> {
         self.engine.servers.files_changed(root, changes, vec![asked]).await;
     }
 
-    /// Asks about all texts without waiting in between; the last one's answer counts. Also yields
-    /// the version.
+    /// Measures all texts without waiting in between; the last answer counts. Also returns the
+    /// server's version.
     async fn run_act(&self, act: &ProbeAct) -> (ProbeActResult, Option<String>) {
-        let begun = Instant::now();
+        let started_at = Instant::now();
         let last = act.texts.last().map(String::as_str).unwrap_or_default();
         let answer = match write(&self.workspace.root, self.path.as_str(), last) {
             Ok(()) => last_of(act.texts.iter().map(|text| self.measure_text(text)).collect()).await,
             Err(error) => Err(error),
         };
-        let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let elapsed_ms = u64::try_from(started_at.elapsed().as_millis()).unwrap_or(u64::MAX);
         let (outcome, version) = match answer {
             Ok(measured) => (act.expected.judge(&measured.outcome), measured.version),
             Err(error) => (ProbeOutcome::Unmeasured(Gap::new(Cause::Crashed, error)), None),
@@ -197,8 +198,8 @@ impl ProbeSession<'_> {
     }
 }
 
-/// Runs all side by side and yields what the last one does. Each is begun in its turn, so that the
-/// questions arrive in this order.
+/// Runs all futures concurrently and returns the output of the last. They are polled in order, so
+/// that the requests arrive in this order.
 async fn last_of<T>(futures: Vec<impl Future<Output = T>>) -> Result<T, String> {
     let mut running: Vec<_> = futures.into_iter().map(|future| Some(Box::pin(future))).collect();
     std::future::poll_fn(|context| {

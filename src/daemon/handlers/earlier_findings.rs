@@ -1,6 +1,6 @@
-//! The findings of the text before an edit, for a file that was never measured before it. Measured
-//! after the edit's own result, for as long as the hook may wait; what comes later corrects what
-//! the edit was reported to have introduced.
+//! Findings of the text before an edit, for a file that was never measured before. They are measured
+//! after the edit's own result, as long as the hook may wait; a later result corrects the report of
+//! introduced findings.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,32 +24,32 @@ use crate::files::Snapshot;
 use crate::report::agent::EditFeedback;
 use crate::servers::resolve::ResolvedServer;
 
-/// See the module.
+/// Measures the findings of one file before an edit.
 pub(super) struct EarlierFindings {
     pub(super) engine: Arc<Engine>,
     pub(super) project: Project,
-    /// The server, where one can be asked.
+    /// The server, if one is available.
     pub(super) choice: Option<ResolvedServer>,
     pub(super) reader: SessionAgent,
     pub(super) topic: MeasureTopic,
 }
 
 impl EarlierFindings {
-    /// The baseline with the findings of the text before the edit, where they are missing and the
-    /// edited text has findings to be compared. What is not there by the deadline comes later.
+    /// Completes a baseline without findings of the text before the edit, if the edited text has
+    /// findings to compare. A result after the deadline is reported later.
     pub(super) async fn complete(
         self,
         baseline: EditBaseline,
-        word: &SensorResult,
+        result: &SensorResult,
         snapshot: &Snapshot,
         deadline: Instant,
     ) -> EditBaseline {
-        let is_known = if has_project_fault(word) {
+        let is_known = if has_project_fault(result) {
             baseline.partial.is_some()
         } else {
             baseline.complete.is_some()
         };
-        let has_findings = word.findings.iter().any(|finding| finding.severity > Severity::Hint);
+        let has_findings = result.findings.iter().any(|finding| finding.severity > Severity::Hint);
         let Some(earlier) = self.earlier_text(&baseline) else { return baseline };
         let Some(choice) = self.choice.clone().filter(|_| has_findings && !is_known) else {
             return baseline;
@@ -64,12 +64,12 @@ impl EarlierFindings {
         if let Ok(measured) = timeout_at(deadline.into(), &mut measuring).await {
             return self.with_measured(baseline, measured.ok().flatten());
         }
-        let (guessed, word, snapshot) = (baseline.clone(), word.clone(), snapshot.clone());
+        let (guessed, result, snapshot) = (baseline.clone(), result.clone(), snapshot.clone());
         let job = self.engine.job();
         tokio::spawn(async move {
             let _job = job;
             let measured = measuring.await.ok().flatten();
-            self.correct(guessed, measured, &word, &snapshot);
+            self.correct(guessed, measured, &result, &snapshot);
         });
         baseline
     }
@@ -105,12 +105,12 @@ impl EarlierFindings {
         baseline
     }
 
-    /// Reports what turned out to be introduced and was reported as perhaps older.
+    /// Reports introduced findings that were first reported as perhaps older.
     fn correct(
         self,
         guessed: EditBaseline,
         measured: Option<SensorResult>,
-        word: &SensorResult,
+        result: &SensorResult,
         snapshot: &Snapshot,
     ) {
         let (engine, root) = (&self.engine, &self.project.root);
@@ -119,8 +119,8 @@ impl EarlierFindings {
             return;
         }
         let reported =
-            delta_from_baseline(engine, root, guessed, word.clone(), &snapshot.text).findings;
-        let now = delta_from_baseline(engine, root, exact, word.clone(), &snapshot.text).findings;
+            delta_from_baseline(engine, root, guessed, result.clone(), &snapshot.text).findings;
+        let now = delta_from_baseline(engine, root, exact, result.clone(), &snapshot.text).findings;
         let is_news = |pair: &(Finding, Finding)| {
             pair.0.state == FindingState::Introduced && pair.1.state != FindingState::Introduced
         };

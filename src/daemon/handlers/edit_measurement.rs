@@ -1,5 +1,5 @@
-//! What the sensors say of one written file: the scan's delta, and each language server's, as far as
-//! they are there in time. What comes later is kept for the session's next hook.
+//! Measures one written file: the deltas of the scan and of each language server that answers in
+//! time. Later answers are kept for the session's next hook.
 
 use std::cell::LazyCell;
 use std::path::Path;
@@ -35,76 +35,74 @@ use crate::servers::ServerSelection;
 use crate::servers::resolve::ResolvedServer;
 use crate::wire::hook::TextBeforeEdit;
 
-/// The look for other changes, made once for all that wait for it.
+/// The disk poll for other changes, made once and shared by everything that waits for it.
 pub(super) type SharedDiskEpoch = Arc<OnceCell<DiskEpoch>>;
 
 /// A sensor without a verdict.
 struct UnmeasuredSensor {
     sensor: String,
     gap: Gap,
-    /// Whether the session must hear of it even when there is nothing else to say.
+    /// Whether the session is told even when nothing else is reported.
     must_report: bool,
 }
 
-/// All sensors' deltas of one file, as far as they are there in time.
+/// The deltas of all sensors that answer in time.
 pub(super) async fn collect_deltas(
     call: &HookCall<'_>,
     snapshot: &Snapshot,
     before: TextBeforeEdit,
-    asked: Vec<InFlightMeasure>,
-    begun: Instant,
+    in_flight: Vec<InFlightMeasure>,
+    started_at: Instant,
 ) -> EditFeedback {
     let scanned = scan_delta(call.engine, &call.project, snapshot, before);
     let measured = async {
-        // At the same time: one that is slow takes no time from the others.
+        // At the same time, so that a slow server takes no time from the others.
         let mut answers = Vec::new();
-        for one in asked {
+        for measure in in_flight {
             let context = AnswerContext {
                 engine: Arc::clone(call.engine),
                 project: call.project.clone(),
                 reader: call.reader(),
                 hash: snapshot.hash,
-                started_at: begun,
+                started_at,
             };
-            answers.push(tokio::spawn(one.finish(context)));
+            answers.push(tokio::spawn(measure.finish(context)));
         }
-        let mut said = Vec::new();
+        let mut deltas = Vec::new();
         for answer in answers {
-            said.extend(answer.await.unwrap_or_default());
+            deltas.extend(answer.await.unwrap_or_default());
         }
-        said
+        deltas
     };
     let (scanned, measured) = tokio::join!(scanned, measured);
-    let (mut delta, mut gaps, mut gaps_are_news) = (Delta::default(), Vec::new(), false);
-    for word in scanned.into_iter().chain(measured) {
-        match word {
+    let (mut delta, mut gaps, mut has_new_gaps) = (Delta::default(), Vec::new(), false);
+    for result in scanned.into_iter().chain(measured) {
+        match result {
             Ok(of_sensor) => {
                 delta.findings.extend(of_sensor.findings);
                 delta.fixed += of_sensor.fixed;
                 delta.fixed_errors += of_sensor.fixed_errors;
             }
             Err(unmeasured) => {
-                gaps_are_news |= unmeasured.must_report;
+                has_new_gaps |= unmeasured.must_report;
                 gaps.push((unmeasured.sensor, unmeasured.gap));
             }
         }
     }
     delta.findings.sort_by_key(|finding| finding.range);
-    let (path, elsewhere) = (snapshot.path.clone(), Vec::new());
-    let (counts_are_news, late) = (false, None);
     EditFeedback {
-        path,
+        path: snapshot.path.clone(),
         delta,
         gaps,
-        has_new_gaps: gaps_are_news,
-        has_new_counts: counts_are_news,
-        deferred_sensor: late,
-        other_files: elsewhere,
+        has_new_gaps,
+        has_new_counts: false,
+        deferred_sensor: None,
+        other_files: Vec::new(),
     }
 }
 
-/// What the edit did to the scan's findings. The host hands over the text before the edit, so the
-/// delta is this edit's alone, even at a first look and after other writers.
+/// The edit's delta of scan findings. The host supplies the text before the edit, so the delta is
+/// this edit's alone, even for a file that was never scanned or that others wrote in between.
 async fn scan_delta(
     engine: &Arc<Engine>,
     project: &Project,
@@ -125,7 +123,7 @@ async fn scan_delta(
                     Some((of, findings)) if of == hash => Some(findings),
                     _ => {
                         let before = scan_text(&rules, &now.path, &text, hash);
-                        // What was only partly seen is no set to compare with.
+                        // A partial scan cannot serve as a baseline.
                         before.gap.is_none().then_some(before.findings)
                     }
                 };
@@ -141,28 +139,29 @@ async fn scan_delta(
             before,
         )
     });
-    let (word, before) =
+    let (result, before) =
         scanned.await.unwrap_or_else(|| (gather::failed_scan_result(snapshot), None));
-    gather::store_verified(engine, project, std::slice::from_ref(&word));
-    cache_lines(engine, snapshot, &word.findings);
-    Some(match word.gap {
-        None => Ok(delta_from(engine, before.as_deref(), word.findings, &snapshot.text)),
-        Some(gap) => Err(UnmeasuredSensor { sensor: word.sensor, gap, must_report: true }),
+    gather::store_verified(engine, project, std::slice::from_ref(&result));
+    cache_lines(engine, snapshot, &result.findings);
+    Some(match result.gap {
+        None => Ok(delta_from(engine, before.as_deref(), result.findings, &snapshot.text)),
+        Some(gap) => Err(UnmeasuredSensor { sensor: result.sensor, gap, must_report: true }),
     })
 }
 
-/// Keeps what finds these findings again after the next edit.
-fn cache_lines(engine: &Engine, snapshot: &Snapshot, found: &[Finding]) {
-    if !found.is_empty() {
+/// Keeps the line hashes that map these findings to the text after the next edit.
+fn cache_lines(engine: &Engine, snapshot: &Snapshot, findings: &[Finding]) {
+    if !findings.is_empty() {
         engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
     }
 }
 
-/// The delta to an earlier set; by lines, where those of its text are still known.
+/// The delta to an earlier set of findings: by line map if its lines are still cached, else by
+/// fingerprint.
 fn delta_from(engine: &Engine, before: Option<&[Finding]>, now: Vec<Finding>, text: &str) -> Delta {
     let lines = before
         .and_then(|set| set.first())
-        .and_then(|one| engine.ledger().lines.of(one.content_hash));
+        .and_then(|finding| engine.ledger().lines.of(finding.content_hash));
     match (before, lines) {
         (Some(set), Some(lines)) => {
             Delta::by_line_map(&lines, set, &LineHashes::from_text(text), now)
@@ -171,26 +170,28 @@ fn delta_from(engine: &Engine, before: Option<&[Finding]>, now: Vec<Finding>, te
     }
 }
 
-/// Asks all language servers of a file at once.
+/// Asks all language servers of a file at the same time.
 pub(super) fn start_measuring(
     call: &HookCall<'_>,
     snapshot: &Snapshot,
     before: &TextBeforeEdit,
-    look: &SharedDiskEpoch,
+    disk_epoch: &SharedDiskEpoch,
 ) -> Vec<InFlightMeasure> {
     let choices = gather::select_servers(call.engine, &call.project, &snapshot.path);
-    let ask = |chosen| start_measure(call, snapshot, before, chosen, Arc::clone(look));
-    choices.into_iter().map(ask).collect()
+    choices
+        .into_iter()
+        .map(|chosen| start_measure(call, snapshot, before, chosen, Arc::clone(disk_epoch)))
+        .collect()
 }
 
-/// One language server that was asked about the written file.
+/// A running measurement of the written file by one language server.
 pub(super) struct InFlightMeasure {
     topic: MeasureTopic,
-    /// The server, where one can be asked.
+    /// The server, if one is available.
     choice: Option<ResolvedServer>,
     number: u64,
     was_measured: bool,
-    /// How long the edit waits for it.
+    /// How long the hook waits for the answer.
     inline_wait: Duration,
     answer: JoinHandle<(Snapshot, SensorResult)>,
 }
@@ -200,7 +201,7 @@ fn start_measure(
     snapshot: &Snapshot,
     before: &TextBeforeEdit,
     chosen: ServerSelection,
-    look: SharedDiskEpoch,
+    disk_epoch: SharedDiskEpoch,
 ) -> InFlightMeasure {
     let (engine, project) = (call.engine, &call.project);
     let sensor = match &chosen {
@@ -221,9 +222,9 @@ fn start_measure(
     let late = ledger.take_reports_about(&call.reader(), root, path, &topic.sensor);
     let is_new_file = *before == TextBeforeEdit::Absent;
     let baseline = match late.into_iter().next() {
-        // A file that did not exist had nothing wrong, whatever an earlier one of its name had.
+        // A new file had no findings, whatever an earlier file of this name had.
         _ if is_new_file => EditBaseline::of(Some(Vec::new())),
-        // A late verdict that this edit overtakes was never told: its findings are still news.
+        // The overtaken deferred report was never delivered, so its findings are still new.
         Some(late) => EditBaseline::of(late.baseline),
         None => verified,
     };
@@ -236,8 +237,13 @@ fn start_measure(
     let number = ledger.pending_reports(session).ask(topic.clone(), baseline, is_new_file);
     drop(ledger);
     let choice = chosen.as_ref().ok().cloned();
-    let question =
-        measure_current_bytes(Arc::clone(engine), project.clone(), snapshot.clone(), chosen, look);
+    let question = measure_current_bytes(
+        Arc::clone(engine),
+        project.clone(),
+        snapshot.clone(),
+        chosen,
+        disk_epoch,
+    );
     InFlightMeasure {
         topic,
         choice,
@@ -248,7 +254,7 @@ fn start_measure(
     }
 }
 
-/// What the edit began with, where the host says it.
+/// The state before the edit, if the host supplies the text.
 fn edit_origin(
     ledger: &EngineLedger,
     topic: &MeasureTopic,
@@ -261,25 +267,25 @@ fn edit_origin(
     Some(EditOrigin { text: text.as_str().into(), measured, epoch })
 }
 
-/// Who waits for an answer.
+/// What is needed to turn an answer into feedback.
 struct AnswerContext {
     engine: Arc<Engine>,
     project: Project,
     reader: SessionAgent,
-    /// The bytes that were asked about.
+    /// Hash of the measured bytes.
     hash: ContentHash,
     started_at: Instant,
 }
 
 impl InFlightMeasure {
-    /// What the server says of the edit; after the wait the measurement goes on and its verdict is
-    /// told by the session's next hook.
+    /// The server's delta of the edit. After the wait the measurement goes on, and the session's next
+    /// hook reports its result.
     async fn finish(self, context: AnswerContext) -> Vec<Result<Delta, UnmeasuredSensor>> {
         let Self { topic, choice, number, was_measured, inline_wait: wait, mut answer } = self;
-        let AnswerContext { engine, project, reader, hash, started_at: begun } = context;
+        let AnswerContext { engine, project, reader, hash, started_at } = context;
         let session = reader.session.clone();
         let is_newest = || engine.ledger().pending_reports(&session).is_newest(&topic, number);
-        let Ok(joined) = timeout_at((begun + wait).into(), &mut answer).await else {
+        let Ok(joined) = timeout_at((started_at + wait).into(), &mut answer).await else {
             if !is_newest() {
                 return Vec::new();
             }
@@ -292,146 +298,150 @@ impl InFlightMeasure {
                 must_report: true,
             })];
         };
-        let Ok((snapshot, word)) = joined else {
+        let Ok((snapshot, result)) = joined else {
             let gap = gather::internal_error_gap();
             return vec![Err(UnmeasuredSensor { sensor: topic.sensor, gap, must_report: true })];
         };
-        let mut said = Vec::new();
-        let is_partial = has_project_fault(&word);
-        if word.gap.is_some() && !is_partial && !is_newest() {
-            return said;
+        let mut deltas = Vec::new();
+        let is_partial = has_project_fault(&result);
+        if result.gap.is_some() && !is_partial && !is_newest() {
+            return deltas;
         }
-        let (sensor, gap) = (topic.sensor.clone(), word.gap.clone());
+        let (sensor, gap) = (topic.sensor.clone(), result.gap.clone());
         if gap.is_none() || is_partial {
-            let told = engine.ledger().pending_reports(&session).take_baseline(&topic, number);
-            // A newer edit of the file is told in its stead.
-            let Some(baseline) = told else { return said };
+            let baseline = engine.ledger().pending_reports(&session).take_baseline(&topic, number);
+            // Without a baseline a newer edit of the file is reported instead.
+            let Some(baseline) = baseline else { return deltas };
             let root = project.root.clone();
-            let inline = begun + project.config.inline_budget;
+            let inline = started_at + project.config.inline_budget;
             let deadline =
                 inline.min(Instant::now() + Duration::from_millis(EARLIER_INLINE_MS_MAX));
             let shared = Arc::clone(&engine);
             let earlier = EarlierFindings { engine: shared, project, choice, reader, topic };
-            let baseline = earlier.complete(baseline, &word, &snapshot, deadline).await;
-            said.push(Ok(delta_from_baseline(&engine, &root, baseline, word, &snapshot.text)));
+            let baseline = earlier.complete(baseline, &result, &snapshot, deadline).await;
+            deltas.push(Ok(delta_from_baseline(&engine, &root, baseline, result, &snapshot.text)));
         }
         if let Some(gap) = gap {
-            // A tool that was never there is named once, not at every edit.
+            // A tool that was never installed is reported once, not at every edit.
             let is_first = engine.ledger().report_once(&session, &format!("{sensor} {gap}"));
             let was_lost = was_measured && !is_partial || gap.cause.is_transient();
-            said.push(Err(UnmeasuredSensor { sensor, gap, must_report: is_first || was_lost }));
+            deltas.push(Err(UnmeasuredSensor { sensor, gap, must_report: is_first || was_lost }));
         }
-        said
+        deltas
     }
 }
 
-/// A measurement of the bytes that are there at its end, and which those are.
+/// Measures until the result is about the bytes on disk; returns these with the result.
 async fn measure_current_bytes(
     engine: Arc<Engine>,
     project: Project,
     mut snapshot: Snapshot,
     chosen: ServerSelection,
-    look: SharedDiskEpoch,
+    disk_epoch: SharedDiskEpoch,
 ) -> (Snapshot, SensorResult) {
-    // In a large tree the look for other changes takes as long as an answer, and it seldom finds
-    // any; so the server is asked meanwhile, and asked again when it did not know of everything.
+    // In a large tree the disk poll takes as long as an answer and seldom finds a change, so the
+    // server is asked at the same time, and again when a change had not been announced to it.
     let asked_at = engine.ledger().announced_epoch(&project.root);
-    let looking = look.get_or_init(async || {
+    let looking = disk_epoch.get_or_init(async || {
         disk_poll::sync_disk(&engine, &project, std::slice::from_ref(&snapshot)).await
     });
     let first = gather::measure_snapshot(&engine, &project, &snapshot, chosen.clone());
-    let (look, mut word) = tokio::join!(looking, first);
-    // Another hook's look may have found them, too.
+    let (disk_epoch, mut result) = tokio::join!(looking, first);
+    // The poll of another hook may have found changes, too.
     let (root, path) = (&project.root, snapshot.path.clone());
     let mut is_behind = engine.ledger().others_changed_since(root, &path, asked_at);
     let mut is_current = false;
     for _ in 0..MEASURE_RETRIES_MAX {
-        // Superseded by older bytes that were asked about later: hooks overtake each other.
-        let is_superseded = word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded);
+        // A hook for older bytes may have asked later, because hooks overtake each other.
+        let is_superseded = result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded);
         let Some(now) = read_current(&project, &snapshot).await else { break };
         is_current = now.hash == snapshot.hash && !is_behind && !is_superseded;
         if is_current {
             break;
         }
-        // A formatter, or an edit whose own hook is on its way: only what is there now counts, and a
-        // question about other bytes would supersede that hook's.
+        // A formatter, or an edit whose own hook is on its way: only the current bytes count, and a
+        // request about other bytes would supersede that hook's.
         (snapshot, is_behind) = (now, false);
-        word = gather::measure_snapshot(&engine, &project, &snapshot, chosen.clone()).await;
+        result = gather::measure_snapshot(&engine, &project, &snapshot, chosen.clone()).await;
     }
-    record_latency(&engine, &project, &word);
-    let mut words = [word];
+    record_latency(&engine, &project, &result);
+    let mut results = [result];
     if !is_current {
-        gather::discard_superseded(&project, &mut words).await;
+        gather::discard_superseded(&project, &mut results).await;
     }
-    gather::record_results(&engine, &project, &mut words, *look);
-    let [word] = words;
-    cache_lines(&engine, &snapshot, &word.findings);
-    (snapshot, word)
+    gather::record_results(&engine, &project, &mut results, *disk_epoch);
+    let [result] = results;
+    cache_lines(&engine, &snapshot, &result.findings);
+    (snapshot, result)
 }
 
-/// The file as it is now; `None` when it cannot be read any more.
+/// The file as it is now; `None` if it cannot be read any more.
 async fn read_current(project: &Project, snapshot: &Snapshot) -> Option<Snapshot> {
     post_tool_use::read_edited_file(project, &snapshot.path.under(&project.root)).await?.ok()
 }
 
-/// Remembers how long the server took.
-fn record_latency(engine: &Engine, project: &Project, word: &SensorResult) {
+/// Records the server's latency.
+fn record_latency(engine: &Engine, project: &Project, result: &SensorResult) {
     let mut ledger = engine.ledger();
-    let latency = ledger.latency(&project.root, &word.sensor);
-    match word.gap.as_ref().map(|gap| gap.cause) {
-        None | Some(Cause::ProjectFault) => latency.record_answer(word.elapsed),
+    let latency = ledger.latency(&project.root, &result.sensor);
+    match result.gap.as_ref().map(|gap| gap.cause) {
+        None | Some(Cause::ProjectFault) => latency.record_answer(result.elapsed),
         Some(Cause::Crashed | Cause::TimedOut | Cause::Loading) => latency.record_failure(),
         Some(_) => {}
     }
 }
 
-/// Whether a fault of the project was told beside the findings.
-pub(super) fn has_project_fault(word: &SensorResult) -> bool {
-    word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault)
+/// Whether the server reported a fault of the project along with the findings.
+pub(super) fn has_project_fault(result: &SensorResult) -> bool {
+    result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault)
 }
 
-/// What an answer did to its baseline. Where the project is at fault, nothing found is no merit.
+/// The delta of an answer to its baseline. With a fault of the project the server does not see
+/// everything, so missing findings do not count as fixed.
 pub(super) fn delta_from_baseline(
     engine: &Engine,
     root: &Path,
     baseline: EditBaseline,
-    word: SensorResult,
+    result: SensorResult,
     text: &str,
 ) -> Delta {
-    let is_partial = has_project_fault(&word);
+    let is_partial = has_project_fault(&result);
     let earlier = if is_partial { baseline.partial } else { baseline.complete };
     if let (None, Some(origin)) = (&earlier, &baseline.origin) {
-        let sought =
-            LazyCell::new(|| TouchedSymbols::from_edit(&word.path, Some(&origin.text), Some(text)));
-        let is_meant = |finding: &Finding| sought.concerns_finding(finding, text);
+        let sought = LazyCell::new(|| {
+            TouchedSymbols::from_edit(&result.path, Some(&origin.text), Some(text))
+        });
+        let concerns_edit = |finding: &Finding| sought.concerns_finding(finding, text);
         return Delta::by_edited_lines(
             &LineHashes::from_text(&origin.text),
             &LineHashes::from_text(text),
-            word.findings,
-            is_meant,
+            result.findings,
+            concerns_edit,
         );
     }
-    let mut delta = delta_from(engine, earlier.as_deref(), word.findings, text);
+    let mut delta = delta_from(engine, earlier.as_deref(), result.findings, text);
     if is_partial && delta.findings.is_empty() {
         delta.fixed = 0;
         delta.fixed_errors = 0;
     }
     match (earlier, baseline.origin) {
         (Some(set), Some(origin)) if !is_partial => {
-            attribute_to_edit(engine, root, (&origin, &set), delta, (&word.path, text))
+            attribute_to_edit(engine, root, &origin, &set, delta, &result.path, text)
         }
         _ => delta,
     }
 }
 
-/// Leaves to an edit what it made itself. The earlier set may be of another text than the edit
-/// began with, because a command wrote between, and other files may have changed since.
+/// Reduces a delta to what the edit itself caused. The earlier set may belong to another text than
+/// the one before the edit, because a command wrote in between, and other files may have changed.
 fn attribute_to_edit(
     engine: &Engine,
     root: &Path,
-    (origin, set): (&EditOrigin, &[Finding]),
+    origin: &EditOrigin,
+    set: &[Finding],
     delta: Delta,
-    (path, text): (&RelPath, &str),
+    path: &RelPath,
+    text: &str,
 ) -> Delta {
     let ledger = engine.ledger();
     let is_same_text = origin.measured == Some(ContentHash::of_bytes(origin.text.as_bytes()));
@@ -448,8 +458,8 @@ fn attribute_to_edit(
         None => Vec::new(),
     };
     let sought = LazyCell::new(|| TouchedSymbols::from_edit(path, Some(&origin.text), Some(text)));
-    let is_meant = |finding: &Finding| sought.concerns_finding(finding, text);
-    delta.attribute_to_edit(&before, &known, &LineHashes::from_text(text), is_meant)
+    let concerns_edit = |finding: &Finding| sought.concerns_finding(finding, text);
+    delta.attribute_to_edit(&before, &known, &LineHashes::from_text(text), concerns_edit)
 }
 
 fn no_answer_yet_gap(waited: Duration) -> Gap {

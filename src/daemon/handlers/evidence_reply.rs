@@ -1,10 +1,10 @@
-//! The reply of `check` and `scan`: how evidence is written and which exit code it has.
+//! The reply of `check`, `scan` and `guard`: format and exit code of a report.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use super::replies::{INVALID, REFUSED, UNMEASURED, ended};
+use super::replies::{INVALID, REFUSED, UNMEASURED, millis_since};
 use crate::base::evidence::Evidence;
 use crate::base::finding::Severity;
 use crate::base::verdict::Verdict;
@@ -14,18 +14,18 @@ use crate::report::{github, human, json, jsonl, sarif, tools};
 use crate::scan::{RuleFacts, RuleSet};
 use crate::wire::control::{CallerContext, CommandReply, ReportFormat};
 
-/// How a report is wanted.
+/// Options of a report.
 #[derive(Clone, Debug)]
 pub(super) struct ReportOptions {
     pub(super) format: ReportFormat,
     pub(super) style: human::ReportStyle,
     /// Lowest severity that fails: `error`, `warning` or `never`.
     pub(super) fail_on: String,
-    /// A gap does not fail.
+    /// Whether a gap is no failure.
     pub(super) allow_unmeasured: bool,
-    /// What findings are compared with, and where they are kept.
+    /// Baseline files to compare with and to write.
     pub(super) baselines: BaselineFiles,
-    /// The answer is for a tool of an agent.
+    /// Whether the reply is for an agent's tool.
     pub(super) is_tool: bool,
 }
 
@@ -35,7 +35,7 @@ impl ReportOptions {
         if self.fail_on == "warning" { Severity::Warning } else { Severity::Error }
     }
 
-    /// What the format shows of a set of rules.
+    /// The rules that the format lists.
     pub(super) fn shown_rules(&self, rules: &RuleSet) -> Vec<RuleFacts> {
         if self.format == ReportFormat::Sarif { rules.rules() } else { Vec::new() }
     }
@@ -48,9 +48,9 @@ pub(super) struct ReportInput {
     pub(super) excerpts: Option<SourceExcerpts>,
     /// For the user, on stderr.
     pub(super) note: String,
-    /// What the rules of the scan say of themselves, where the format shows it.
+    /// Descriptions of the scan's rules, if the format lists them.
     pub(super) rules: Vec<RuleFacts>,
-    /// Whether no file at all is a fair answer: what changed may be nothing.
+    /// Whether a report without files is valid, because nothing may have changed.
     pub(super) may_be_empty: bool,
 }
 
@@ -65,15 +65,15 @@ pub(super) fn load_baselines(
         .map_err(|error| CommandReply::failure(INVALID, &format!("moai-ralph: {error}")))
 }
 
-/// The reply about what was measured since `begun`.
+/// The reply about a measurement that started at `started_at`.
 pub(super) fn evidence_reply(
     root: &Path,
-    wish: &ReportOptions,
+    options: &ReportOptions,
     measured: ReportInput,
-    begun: Instant,
+    started_at: Instant,
 ) -> CommandReply {
     let ReportInput { mut evidence, excerpts, mut note, rules, may_be_empty } = measured;
-    let is_written = match wish.baselines.apply(root, &mut evidence, wish.threshold()) {
+    let is_written = match options.baselines.apply(root, &mut evidence, options.threshold()) {
         Ok(told) => {
             note.push_str(&told);
             true
@@ -83,12 +83,12 @@ pub(super) fn evidence_reply(
             false
         }
     };
-    let elapsed_ms = ended(begun);
-    let stdout = match (wish.format, &excerpts) {
+    let elapsed_ms = millis_since(started_at);
+    let stdout = match (options.format, &excerpts) {
         (ReportFormat::Text, Some(excerpts)) => {
-            excerpt::scan_text(&evidence, excerpts, elapsed_ms, wish.style)
+            excerpt::scan_text(&evidence, excerpts, elapsed_ms, options.style)
         }
-        (ReportFormat::Text, None) => human::check_text(&evidence, elapsed_ms, wish.style),
+        (ReportFormat::Text, None) => human::check_text(&evidence, elapsed_ms, options.style),
         (ReportFormat::Jsonl, _) => jsonl::findings(&evidence.findings),
         (ReportFormat::Json, _) => {
             format!("{:#}\n", json::report_json(root, &evidence, elapsed_ms))
@@ -99,14 +99,14 @@ pub(super) fn evidence_reply(
     let code = match evidence.verdict() {
         _ if !is_written => REFUSED,
         Verdict::Clean => 0,
-        // The verdict stays dirty; what fails is the user's to say.
-        Verdict::Dirty if wish.fail_on == "never" => 0,
+        // The verdict stays dirty, but the user chose that it does not fail.
+        Verdict::Dirty if options.fail_on == "never" => 0,
         Verdict::Dirty => REFUSED,
-        Verdict::Unmeasured(_) if wish.allow_unmeasured => 0,
-        // Nothing changed, so nothing that was asked for is left unmeasured.
+        Verdict::Unmeasured(_) if options.allow_unmeasured => 0,
+        // Nothing changed, so nothing is left unmeasured.
         Verdict::Unmeasured(_) if may_be_empty && evidence.files_total() == 0 => 0,
         Verdict::Unmeasured(_) => UNMEASURED,
     };
-    let document = wish.is_tool.then(|| tools::diagnostics_json(&evidence, &note).into());
+    let document = options.is_tool.then(|| tools::diagnostics_json(&evidence, &note).into());
     CommandReply { stdout, document, stderr: note, code }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
-use super::replies::{INVALID, load};
+use super::replies::{INVALID, load_project};
 use crate::daemon::engine::Engine;
 use crate::daemon::guard_run::{GuardRunOptions, run_guard};
 use crate::report::human::ReportStyle;
@@ -14,10 +14,10 @@ use crate::wire::control::{CallerContext, CommandReply, GuardRequest};
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
-    wished: GuardRequest,
+    request: GuardRequest,
 ) -> CommandReply {
-    let begun = Instant::now();
-    let project = match load(engine, caller) {
+    let started_at = Instant::now();
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
@@ -25,15 +25,15 @@ pub(super) async fn handle(
         Ok(baselines) => baselines,
         Err(reply) => return reply,
     };
-    let wish = ReportOptions {
-        format: wished.format,
-        style: ReportStyle { has_color: wished.color, shows_hints: wished.verbose },
-        fail_on: wished.fail_on,
-        allow_unmeasured: wished.allow_unmeasured,
+    let options = ReportOptions {
+        format: request.format,
+        style: ReportStyle { has_color: request.color, shows_hints: request.verbose },
+        fail_on: request.fail_on,
+        allow_unmeasured: request.allow_unmeasured,
         baselines,
         is_tool: caller.is_tool,
     };
-    let (base, goal, threshold) = (wished.base, wished.goal, wish.threshold());
+    let (base, goal, threshold) = (request.base, request.goal, options.threshold());
     let wanted = GuardRunOptions { base, goal, threshold, known: Vec::new(), loop_id: None };
     let guarded = match run_guard(engine, &project, wanted).await {
         Ok(guarded) => guarded,
@@ -48,5 +48,5 @@ pub(super) async fn handle(
     // Nothing that differs is a fair answer; no base to compare with is none.
     let may_be_empty = evidence.readings.iter().all(|reading| reading.gap.is_none());
     let measured = ReportInput { evidence, excerpts: None, note, rules: Vec::new(), may_be_empty };
-    evidence_reply(&project.root, &wish, measured, begun)
+    evidence_reply(&project.root, &options, measured, started_at)
 }

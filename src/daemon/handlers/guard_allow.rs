@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::override_log;
-use super::replies::{INVALID, REFUSED, load};
+use super::replies::{INVALID, REFUSED, load_project};
 use crate::base::finding::Severity;
 use crate::daemon::engine::{Engine, run_blocking};
 use crate::daemon::guard_run::{GuardRunOptions, run_guard};
@@ -14,13 +14,13 @@ use crate::wire::control::{CallerContext, CommandReply, GuardAllowRequest};
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
-    wished: GuardAllowRequest,
+    request: GuardAllowRequest,
 ) -> CommandReply {
-    let project = match load(engine, caller) {
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let GuardAllowRequest { id, reason, base } = wished;
+    let GuardAllowRequest { id, reason, base } = request;
     let (goal, known, threshold) = (String::new(), Vec::new(), Severity::Error);
     let wanted = GuardRunOptions { base, goal, known, threshold, loop_id: None };
     let guarded = match run_guard(engine, &project, wanted).await {

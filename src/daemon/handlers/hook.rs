@@ -1,5 +1,5 @@
-//! A hook event of the host. Whatever happens, the agent is not disturbed: exit code 0, at most
-//! one JSON document, and one line in the log when something is wrong.
+//! Dispatches a hook event of the host. A failure never disturbs the agent: exit code 0, at most one
+//! JSON document, and one line in the log.
 
 use std::sync::Arc;
 
@@ -13,20 +13,21 @@ use crate::daemon::engine::{Engine, HandlerOutcome};
 use crate::daemon::project::Project;
 use crate::looping::framework::MessageLanguage;
 use crate::looping::stop_table::StopDelivery;
-use crate::report::notice as words;
+use crate::report;
 use crate::store::loops::LoopQuery;
 use crate::wire::control::{CallerContext, CommandReply};
 use crate::wire::hook::{HookEvent, HookInput};
 
-/// Reads the input and hands it to its event.
+/// Parses the input and runs the handler of its event.
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     mut caller: CallerContext,
-    (name, delivery): (&str, StopDelivery),
+    name: &str,
+    delivery: StopDelivery,
     input: &str,
 ) -> HandlerOutcome {
     let Some(event) = HookEvent::from_name(name) else {
-        // Events of the contract that this version has no work for, and events of newer hosts.
+        // Events without work in this version, and events of newer hosts.
         tracing::info!(event = name, "a hook event without a handler");
         return HandlerOutcome::default();
     };
@@ -40,26 +41,26 @@ pub(super) async fn handle(
     if let Some(folder) = project_folder(&caller, &input) {
         caller.cwd = folder;
     }
-    // Tools of subagents do not count: it is the main agent that a Stop holds.
+    // Tool calls of subagents do not count, because a Stop holds only the main agent.
     let is_main_agent = input.agent_id.is_none() && !input.session_id.is_empty();
     let session = input.session_id.clone();
     note_tool_or_prompt(engine, &session, event, is_main_agent);
     let mut project = Project::load_unserved(engine, &caller);
     if !project.config.is_enabled {
-        let held = match event {
+        let active_loop = match event {
             HookEvent::Stop | HookEvent::PostToolUse => {
                 active_loop_anywhere(engine, &caller, &project, &input.session_id).await
             }
             _ => None,
         };
-        let Some((there, _)) = held else { return HandlerOutcome::default() };
-        project = there;
+        let Some((loop_project, _)) = active_loop else { return HandlerOutcome::default() };
+        project = loop_project;
     }
     if event != HookEvent::Stop {
         project = project.without_unserved_languages(engine);
     }
     let notice = notice(engine, &caller, &project, &input, event).await;
-    let lost = match event {
+    let lost_loop = match event {
         HookEvent::SessionStart | HookEvent::UserPromptSubmit | HookEvent::Stop => {
             lost_loops::marker_notice(engine, &project, &input.session_id).await
         }
@@ -68,9 +69,9 @@ pub(super) async fn handle(
     if matches!(event, HookEvent::PostToolUse | HookEvent::PostToolBatch) {
         learn_language(engine, &project, &input.session_id).await;
     }
-    let stopped = (event == HookEvent::Stop).then(|| project.key.clone());
+    let stop_key = (event == HookEvent::Stop).then(|| project.key.clone());
     let call = HookCall { engine, caller, project, input, delivery };
-    let (output, told) = match event {
+    let (output, deferred_reports) = match event {
         HookEvent::SessionStart => (session_start::handle(call).await, None),
         HookEvent::UserPromptSubmit => Box::pin(user_prompt_submit::handle(call)).await,
         HookEvent::UserPromptExpansion => {
@@ -82,18 +83,18 @@ pub(super) async fn handle(
         HookEvent::SessionEnd => (session_end::handle(&call), None),
     };
     note_end_of_turn(engine, &session, event, is_main_agent && !output.is_held());
-    let news = engine.ledger().take_user_notices(&session);
-    let mut output = output.with_notice(notice).with_notice(lost).with_notice(news);
-    if let Some(key) = stopped.filter(|_| engine.store.has_damage()) {
-        // A loop that went with its store holds nobody any more, and that must not pass in silence.
+    let user_notices = engine.ledger().take_user_notices(&session);
+    let mut output = output.with_notice(notice).with_notice(lost_loop).with_notice(user_notices);
+    if let Some(key) = stop_key.filter(|_| engine.store.has_damage()) {
+        // A loop that was lost with its store no longer holds the agent; the user must learn that.
         let damage = engine.store.take_recovery_notice(&key).await.ok().flatten();
-        output = output.with_notice(damage.map(|damage| words::recovered(&damage)));
+        output = output.with_notice(damage.map(|damage| report::notice::recovered(&damage)));
     }
-    HandlerOutcome { reply: CommandReply::success(output.to_stdout(event)), deferred_reports: told }
+    HandlerOutcome { reply: CommandReply::success(output.to_stdout(event)), deferred_reports }
 }
 
 /// Records whether the agents of a session are at work. A subagent works in the main agent's turn,
-/// but only the main agent is held by a Stop.
+/// but a Stop holds only the main agent.
 fn note_tool_or_prompt(engine: &Engine, session: &str, event: HookEvent, is_main_agent: bool) {
     match event {
         HookEvent::PostToolUse | HookEvent::PostToolBatch => {
@@ -107,15 +108,15 @@ fn note_tool_or_prompt(engine: &Engine, session: &str, event: HookEvent, is_main
     }
 }
 
-/// A Stop that the main agent is not held at ends the turn.
-fn note_end_of_turn(engine: &Engine, session: &str, event: HookEvent, is_let_go: bool) {
-    if event == HookEvent::Stop && is_let_go {
+/// A Stop that does not hold the main agent ends the turn.
+fn note_end_of_turn(engine: &Engine, session: &str, event: HookEvent, is_released: bool) {
+    if event == HookEvent::Stop && is_released {
         engine.ledger().set_at_work(session, false);
     }
 }
 
-/// What the user must hear once per session: options that cannot be used, a damaged store that was
-/// moved aside. Only where a session or a turn begins.
+/// Notice for the user once per session, at the start of a session or turn: unusable options, or a
+/// damaged store that was moved aside.
 async fn notice(
     engine: &Arc<Engine>,
     caller: &CallerContext,
@@ -129,13 +130,13 @@ async fn notice(
     if let Err(error) = Project::load(engine, caller)
         && engine.ledger().report_once(&input.session_id, &error)
     {
-        return Some(words::default_options(&error));
+        return Some(report::notice::default_options(&error));
     }
     let recovered = engine.store.take_recovery_notice(&project.key).await.ok().flatten()?;
-    Some(words::recovered(&recovered))
+    Some(report::notice::recovered(&recovered))
 }
 
-/// The session's project: what the host names, else where the session is.
+/// The project folder that the host names, else the session's working directory.
 fn project_folder(caller: &CallerContext, input: &HookInput) -> Option<std::path::PathBuf> {
     let named = caller.env.get("CLAUDE_PROJECT_DIR").map(std::path::PathBuf::from);
     named
@@ -143,8 +144,8 @@ fn project_folder(caller: &CallerContext, input: &HookInput) -> Option<std::path
         .or_else(|| Some(input.cwd.clone()).filter(|folder| folder.is_absolute()))
 }
 
-/// Looks up the language of a session's loop, once for each life of the daemon; whoever starts or
-/// ends a loop of the session sets it anew.
+/// Looks up the language of a session's loop once per daemon process; starting or ending a loop of
+/// the session sets it again.
 async fn learn_language(engine: &Engine, project: &Project, session: &str) {
     if session.is_empty() || engine.ledger().language(session).is_some() {
         return;

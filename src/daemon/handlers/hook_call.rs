@@ -1,4 +1,4 @@
-//! The input of every hook event's handler, and the texts their outputs are made of.
+//! The input of every hook handler, and the assembly of its output.
 
 use std::sync::Arc;
 
@@ -13,28 +13,28 @@ use crate::report::agent::{self, EditFeedback, EditText};
 use crate::wire::control::CallerContext;
 use crate::wire::hook::{HookInput, HookOutput};
 
-/// What an event's handler is given.
+/// Input of an event's handler.
 pub(super) struct HookCall<'e> {
     pub(super) engine: &'e Arc<Engine>,
     pub(super) caller: CallerContext,
     pub(super) project: Project,
     pub(super) input: HookInput,
-    /// What tells this call apart from others.
+    /// Identity of this call, to recognise a Stop that was delivered twice.
     pub(super) delivery: StopDelivery,
 }
 
 impl HookCall<'_> {
-    /// Who reads what this hook says.
+    /// The agent that reads this hook's output.
     pub(super) fn reader(&self) -> SessionAgent {
         SessionAgent { session: self.input.session_id.clone(), agent: self.input.agent_id.clone() }
     }
 }
 
-/// Texts for the agent, and which late verdicts are among them.
-pub(super) type Told = (HookOutput, Option<(SessionAgent, Vec<DeferredReport>)>);
+/// Texts for the agent, and the deferred reports among them.
+pub(super) type HookTexts = (HookOutput, Option<(SessionAgent, Vec<DeferredReport>)>);
 
-/// The session's late verdicts that still speak of the bytes on disk, then `texts`, as one context.
-pub(super) async fn with_late(call: &HookCall<'_>, texts: Vec<EditText>) -> Told {
+/// One context of the session's deferred reports whose files have not changed since, then `texts`.
+pub(super) async fn with_deferred_reports(call: &HookCall<'_>, texts: Vec<EditText>) -> HookTexts {
     let reader = call.reader();
     let late = call.engine.ledger().take_reports(&reader);
     let fresh = still_fresh(late).await;
@@ -45,32 +45,33 @@ pub(super) async fn with_late(call: &HookCall<'_>, texts: Vec<EditText>) -> Told
     if all.is_empty() {
         return (HookOutput::Silent, None);
     }
-    let notices: Vec<String> = all.iter().filter_map(|one| one.notice.clone()).collect();
-    let texts: Vec<String> = all.into_iter().map(|one| one.text).collect();
+    let notices: Vec<String> = all.iter().filter_map(|text| text.notice.clone()).collect();
+    let texts: Vec<String> = all.into_iter().map(|text| text.text).collect();
     let notice = Some(notices.join("\n")).filter(|text| !text.is_empty());
-    let told = (!fresh.is_empty()).then_some((reader, fresh));
-    (HookOutput::Context(agent::join_contexts(&texts)).with_notice(notice), told)
+    let reported = (!fresh.is_empty()).then_some((reader, fresh));
+    (HookOutput::Context(agent::join_contexts(&texts)).with_notice(notice), reported)
 }
 
-/// The language in which a session is spoken to.
+/// The language of a session's messages.
 pub(super) fn language(engine: &Engine, session: &str) -> MessageLanguage {
     engine.ledger().language(session).unwrap_or_default()
 }
 
-/// What is said about an edited file; counts of older findings only where the session does not know
-/// them yet.
+/// Feedback text about an edited file; with counts of older findings only if they are new to the
+/// session.
 pub(super) fn edit_text(
     engine: &Engine,
     session: &str,
     feedback: &EditFeedback,
 ) -> Option<EditText> {
-    let is_news = |key: String| engine.ledger().report_once(session, &key);
-    let counts_are_news = feedback.counts_key().is_some_and(is_news);
-    let feedback = EditFeedback { has_new_counts: counts_are_news, ..feedback.clone() };
+    let has_new_counts =
+        feedback.counts_key().is_some_and(|key| engine.ledger().report_once(session, &key));
+    let feedback = EditFeedback { has_new_counts, ..feedback.clone() };
     agent::edit_text(&feedback, language(engine, session))
 }
 
-/// Most hooks have none to look at, and these wait for no other thread.
+/// Drops reports whose file or dependencies changed since. Most hooks have no report, and then no
+/// blocking thread is used.
 async fn still_fresh(late: Vec<DeferredReport>) -> Vec<DeferredReport> {
     if late.is_empty() {
         return late;

@@ -1,11 +1,11 @@
-//! `hover`: what a symbol is, in its language server's words.
+//! `hover`: the language server's description of a symbol.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::replies::{asked, ended, load, no_reply};
+use super::replies::{error_reply, load_project, millis_since, query_context};
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
 use crate::daemon::queries::{self, QuerySpec};
@@ -21,23 +21,23 @@ pub(super) async fn handle(
     caller: &CallerContext,
     lookup: LookupRequest,
 ) -> CommandReply {
-    let begun = Instant::now();
-    let project = match load(engine, caller) {
+    let started_at = Instant::now();
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let mut asked = asked("hover", &project, caller);
-    let found = query_hover(engine, caller, &project, &lookup, (&mut asked, begun)).await;
-    asked.elapsed_ms = ended(begun);
+    let mut context = query_context("hover", &project, caller);
+    let found = query_hover(engine, caller, &project, &lookup, &mut context, started_at).await;
+    context.elapsed_ms = millis_since(started_at);
     match found {
         Ok(text) if lookup.json => {
-            CommandReply::success(format!("{:#}\n", answers::hover_json(&asked, &text)))
+            CommandReply::success(format!("{:#}\n", answers::hover_json(&context, &text)))
         }
         Ok(text) => {
-            let document = caller.is_tool.then(|| tools::hover(&asked, &text).into());
-            CommandReply { document, ..CommandReply::success(answers::hover_text(&asked, &text)) }
+            let document = caller.is_tool.then(|| tools::hover(&context, &text).into());
+            CommandReply { document, ..CommandReply::success(answers::hover_text(&context, &text)) }
         }
-        Err(no) => no_reply(SCHEMA, &asked, &no, lookup.json),
+        Err(error) => error_reply(SCHEMA, &context, &error, lookup.json),
     }
 }
 
@@ -46,13 +46,14 @@ async fn query_hover(
     caller: &CallerContext,
     project: &Project,
     lookup: &LookupRequest,
-    (asked, begun): (&mut QueryContext, Instant),
+    context: &mut QueryContext,
+    started_at: Instant,
 ) -> Result<String, QueryError> {
     let target = queries::query_target(engine, project, caller, &lookup.at).await?;
-    asked.server = Some(target.choice.id.clone());
-    asked.position = Some((target.snapshot.path.to_string(), Some(target.position)));
+    context.server = Some(target.choice.id.clone());
+    context.position = Some((target.snapshot.path.to_string(), Some(target.position)));
     let wanted = QuerySpec::at("textDocument/hover", "hoverProvider", json!({}));
-    let deadline = begun + Duration::from_secs(lookup.timeout_secs);
+    let deadline = started_at + Duration::from_secs(lookup.timeout_secs);
     let replied = queries::query_server(engine, project, &target, wanted, deadline).await?;
     parse_hover(&replied.result).ok_or_else(|| {
         let reason = format!("{}: nothing is known here", target.choice.id);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::replies::{INVALID, REFUSED, UNMEASURED, ended, load};
+use super::replies::{INVALID, REFUSED, UNMEASURED, load_project, millis_since};
 use crate::base::limits::{COMMAND_SECS_MAX, JUDGE_PARTS_MAX};
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::judge_run::{self, JudgeRequest};
@@ -19,38 +19,38 @@ use crate::wire::control::{CallerContext, CommandReply, JudgeChangeRequest};
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
-    wish: JudgeChangeRequest,
+    request: JudgeChangeRequest,
 ) -> CommandReply {
-    let begun = Instant::now();
-    let project = match load(engine, caller) {
+    let started_at = Instant::now();
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let rubric = match rubric(&project, caller, wish.rubric.as_deref()) {
+    let rubric = match rubric(&project, caller, request.rubric.as_deref()) {
         Ok(rubric) => rubric,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
     let calls = u32::try_from(project.config.judge.judges().len() * JUDGE_PARTS_MAX);
     let patience = project.config.judge.timeout.saturating_mul(calls.unwrap_or(u32::MAX));
-    let asked = JudgeRequest {
+    let judge_request = JudgeRequest {
         rubric,
         goal: String::new(),
-        base: wish.base,
+        base: request.base,
         loop_id: None,
         checks: Vec::new(),
-        deadline: begun + patience.min(Duration::from_secs(COMMAND_SECS_MAX)),
+        deadline: started_at + patience.min(Duration::from_secs(COMMAND_SECS_MAX)),
     };
-    let judged = judge_run::run_judges(engine, &project, asked).await;
+    let judged = judge_run::run_judges(engine, &project, judge_request).await;
     let mut stderr = String::new();
-    if wish.record {
+    if request.record {
         let moment = JudgementContext { at_ms: now_ms(), ..JudgementContext::default() };
         for notice in judge_run::record_judgement(&project, &judged, moment).await {
             stderr.push_str(&notice);
             stderr.push('\n');
         }
     }
-    let stdout = if wish.json {
-        format!("{:#}\n", report::judge_json(&project.root, &judged, ended(begun)))
+    let stdout = if request.json {
+        format!("{:#}\n", report::judge_json(&project.root, &judged, millis_since(started_at)))
     } else {
         report::judge_text(&judged)
     };

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::loop_selection::select_loop;
-use super::replies::{REFUSED, UNMEASURED, load};
+use super::replies::{REFUSED, UNMEASURED, load_project};
 use crate::base::evidence::Evidence;
 use crate::base::limits::CHECKS_MS_MAX;
 use crate::base::verdict::Verdict;
@@ -22,7 +22,7 @@ pub(super) async fn handle(
     select: LoopSelector,
     list: bool,
 ) -> CommandReply {
-    let project = match load(engine, caller) {
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::loop_selection::{failure_reply, no_such_loop};
-use super::replies::{REFUSED, load};
+use super::replies::{REFUSED, load_project};
 use crate::daemon::branch_merge;
 use crate::daemon::checkpoints;
 use crate::daemon::engine::Engine;
@@ -19,7 +19,7 @@ pub(super) async fn handle(
     caller: &CallerContext,
     select: LoopSelector,
 ) -> CommandReply {
-    let project = match load(engine, caller) {
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };

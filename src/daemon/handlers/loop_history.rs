@@ -9,11 +9,11 @@ use crate::wire::control::{CallerContext, CommandReply, LoopHistoryRequest};
 pub(super) async fn handle(
     engine: &Engine,
     caller: &CallerContext,
-    wish: LoopHistoryRequest,
+    request: LoopHistoryRequest,
 ) -> CommandReply {
     let project = Project::load_or_default(engine, caller);
-    let json = wish.select.json;
-    if wish.all {
+    let json = request.select.json;
+    if request.all {
         return match engine.store.list_loops(&project.key).await {
             Ok(all) if json => {
                 CommandReply::success(format!("{:#}\n", loops::loop_list_json(&all)))
@@ -24,7 +24,7 @@ pub(super) async fn handle(
     }
     match engine
         .store
-        .find_loop(&project.key, &project.root, select_loop(&wish.select, caller))
+        .find_loop(&project.key, &project.root, select_loop(&request.select, caller))
         .await
     {
         Ok(Some(state)) if json => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::loop_selection::select_loop;
 use super::override_log;
-use super::replies::{REFUSED, load};
+use super::replies::{REFUSED, load_project};
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
 use crate::daemon::{authorship, exam};
@@ -19,7 +19,7 @@ pub(super) async fn handle(
     caller: &CallerContext,
     select: LoopSelector,
 ) -> CommandReply {
-    let project = match load(engine, caller) {
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };

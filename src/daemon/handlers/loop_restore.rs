@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::replies::{REFUSED, load};
+use super::replies::{REFUSED, load_project};
 use crate::base::tree::Checkpoint;
 use crate::daemon::change_journal;
 use crate::daemon::checkpoints::{self, CheckpointStore};
@@ -19,14 +19,14 @@ use crate::wire::control::{CallerContext, CommandReply, LoopRestoreRequest};
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
-    wish: LoopRestoreRequest,
+    request: LoopRestoreRequest,
 ) -> CommandReply {
-    let project = match load(engine, caller) {
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let is_json = wish.json;
-    match restore_checkpoint(engine, &project, wish).await {
+    let is_json = request.json;
+    match restore_checkpoint(engine, &project, request).await {
         Ok(restored) if is_json => {
             CommandReply::success(format!("{:#}\n", restore_json(&restored)))
         }
@@ -39,17 +39,17 @@ pub(super) async fn handle(
 async fn restore_checkpoint(
     engine: &Arc<Engine>,
     project: &Project,
-    wish: LoopRestoreRequest,
+    request: LoopRestoreRequest,
 ) -> Result<RestoreReport, String> {
-    let which = LoopQuery::Id(wish.id.clone());
+    let which = LoopQuery::Id(request.id.clone());
     let found = engine.store.find_loop(&project.key, &project.root, which).await;
     let best = found.map_err(|error| error.to_string())?.and_then(|state| state.best());
     let (root, folder) = (project.root.clone(), checkpoints::folder(engine, project));
-    let is_preview = !wish.apply;
+    let is_preview = !request.apply;
     let prepared = run_blocking(move || {
         let keeper = CheckpointStore::find(root, folder)?;
         let all = keeper.list()?;
-        let checkpoint = choose(&keeper, &all, &wish, best)?;
+        let checkpoint = choose(&keeper, &all, &request, best)?;
         let plan = plan_restore(&keeper, &all, &checkpoint)?;
         let texts = if is_preview { plan.texts(&keeper) } else { Vec::new() };
         // What cannot be read or is too much is no promise.
@@ -179,21 +179,21 @@ async fn apply_restore_changes(
 fn choose(
     keeper: &CheckpointStore,
     all: &[Checkpoint],
-    wish: &LoopRestoreRequest,
+    request: &LoopRestoreRequest,
     best: Option<u32>,
 ) -> Result<Checkpoint, String> {
-    let id = &wish.id;
+    let id = &request.id;
     let own: Vec<&Checkpoint> = all.iter().filter(|it| it.owner == *id).collect();
     let damage = |name: &str| keeper.damage(id, name);
     let Some(first) = own.first() else {
         let none = || format!("{id} has no checkpoints");
-        return Err(damage(&wish.to).unwrap_or_else(none));
+        return Err(damage(&request.to).unwrap_or_else(none));
     };
     if first.root != keeper.root {
         let root = first.root.display();
         return Err(format!("{id} worked in {root}: --root {root}"));
     }
-    let name = match wish.to.as_str() {
+    let name = match request.to.as_str() {
         "best" => best.ok_or_else(|| format!("{id} was never measured: --to N"))?.to_string(),
         name => name.to_owned(),
     };

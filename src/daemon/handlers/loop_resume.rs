@@ -15,20 +15,22 @@ use crate::wire::control::{CallerContext, CommandReply, LoopResumeRequest};
 pub(super) async fn handle(
     engine: &Engine,
     caller: &CallerContext,
-    wish: LoopResumeRequest,
+    request: LoopResumeRequest,
 ) -> CommandReply {
     let project = Project::load_or_default(engine, caller);
     let raise = NewLimits {
-        max_iterations: wish.max_iterations,
-        max_minutes: wish.max_minutes,
-        max_tokens: wish.max_tokens,
+        max_iterations: request.max_iterations,
+        max_minutes: request.max_minutes,
+        max_tokens: request.max_tokens,
     };
-    let which = match select_loop_to_change(engine, &project, &wish.select, caller).await {
+    let which = match select_loop_to_change(engine, &project, &request.select, caller).await {
         Ok(which) => which,
         Err(reply) => return reply,
     };
     match resume_loop(engine, &project, which, raise).await {
-        Ok(Some(state)) => loop_reply(&state, caller, wish.select.json, loops::loop_status(&state)),
+        Ok(Some(state)) => {
+            loop_reply(&state, caller, request.select.json, loops::loop_status(&state))
+        }
         Ok(None) => no_such_loop(),
         Err(error) => failure_reply(&error),
     }

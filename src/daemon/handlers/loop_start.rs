@@ -1,10 +1,10 @@
-//! `loop start`: one active loop per session, refused with its id.
+//! `loop start`: starts a loop, unless the session already has an active one.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::loop_selection::{loop_reply, own_session, unknown_word};
-use super::replies::{REFUSED, load};
+use super::replies::{REFUSED, load_project};
 use super::session_loop::{checks_of_loop, loop_id};
 use crate::base::limits::START_CHECKPOINT_MS_MAX;
 use crate::daemon::base_preparation::prepare_base;
@@ -34,17 +34,17 @@ pub(super) async fn handle(
     caller: &CallerContext,
     request: LoopStartRequest,
 ) -> CommandReply {
-    let project = match load(engine, caller) {
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
     let (json, call) = (request.json, request.call.clone());
     let session = request.session.clone().or_else(|| own_session(caller));
-    let wish = match loop_request(request) {
-        Ok(wish) => wish,
+    let request = match loop_request(request) {
+        Ok(request) => request,
         Err(reply) => return reply,
     };
-    match start_loop(engine, &project, wish, session.as_deref(), &call).await {
+    match start_loop(engine, &project, request, session.as_deref(), &call).await {
         Ok(LoopStartOutcome::Loop(state)) => {
             if let Some(session) = &state.session_id {
                 let checks = checks_of_loop(engine, &project, &state).await;
@@ -54,17 +54,17 @@ pub(super) async fn handle(
             }
             loop_reply(&state, caller, json, loops::loop_status(&state))
         }
-        Ok(LoopStartOutcome::Workers(begun)) if json => {
-            CommandReply::success(format!("{:#}\n", workers::document(&begun)))
+        Ok(LoopStartOutcome::Workers(started)) if json => {
+            CommandReply::success(format!("{:#}\n", workers::document(&started)))
         }
-        Ok(LoopStartOutcome::Workers(begun)) => CommandReply::success(workers::started(&begun)),
+        Ok(LoopStartOutcome::Workers(started)) => CommandReply::success(workers::started(&started)),
         Err(reason) => CommandReply::failure(REFUSED, &format!("moai-ralph: {reason}")),
     }
 }
 
 const UNTIL_VALUES: &str = "clean, diagnostics, checks or promise";
 
-/// The request with its words understood.
+/// Parses the options of a request.
 fn loop_request(request: LoopStartRequest) -> Result<LoopRequest, CommandReply> {
     let until = match request.until.as_deref() {
         None => None,
@@ -107,7 +107,7 @@ fn loop_request(request: LoopStartRequest) -> Result<LoopRequest, CommandReply> 
     })
 }
 
-/// What a start made.
+/// Outcome of a start.
 pub(super) enum LoopStartOutcome {
     /// A loop of the session, or one to be claimed.
     Loop(Box<LoopState>),
@@ -120,7 +120,7 @@ pub(super) enum LoopStartOutcome {
 pub(super) async fn start_loop(
     engine: &Arc<Engine>,
     project: &Project,
-    wish: LoopRequest,
+    request: LoopRequest,
     session: Option<&str>,
     call: &str,
 ) -> Result<LoopStartOutcome, String> {
@@ -147,8 +147,8 @@ pub(super) async fn start_loop(
         base: head(project).await,
         now_ms: now_ms(),
     };
-    let wish = with_rubric_limits(wish, &rubric);
-    let mut state = match initial_state(wish, &setting) {
+    let request = with_rubric_limits(request, &rubric);
+    let mut state = match initial_state(request, &setting) {
         Ok(state) => state,
         Err(refusal) => return Err(refusal_text(project, &refusal).await),
     };
@@ -180,7 +180,7 @@ pub(super) async fn start_loop(
     Ok(LoopStartOutcome::Loop(Box::new(state)))
 }
 
-/// A refusal, and what would work in this project.
+/// Text of a refusal, with what would work in this project.
 async fn refusal_text(project: &Project, refusal: &LoopStartError) -> String {
     match refusal {
         LoopStartError::NoChecks => {
@@ -193,7 +193,7 @@ async fn refusal_text(project: &Project, refusal: &LoopStartError) -> String {
     }
 }
 
-/// Whether a loop is what this call started: its answer was lost, and it is asked again.
+/// Whether this call started the loop: its answer was lost, and the client repeats the request.
 fn was_started_by(state: &LoopState, call: &str) -> bool {
     !call.is_empty() && state.answer.as_ref().is_some_and(|answer| answer.call == call)
 }
@@ -210,13 +210,13 @@ async fn checks_and_rubric(project: &Project) -> (bool, Rubric) {
     found.await.unwrap_or_default()
 }
 
-/// The wish with what the rubric adds to it.
-fn with_rubric_limits(mut wish: LoopRequest, rubric: &Rubric) -> LoopRequest {
-    wish.hitl_threshold = wish.hitl_threshold.or(rubric.hitl_threshold);
-    wish
+/// The request with the rubric's limits as defaults.
+fn with_rubric_limits(mut request: LoopRequest, rubric: &Rubric) -> LoopRequest {
+    request.hitl_threshold = request.hitl_threshold.or(rubric.hitl_threshold);
+    request
 }
 
-/// Whether the project's options ask every loop for its promise.
+/// Whether the project's options require a promise of every loop.
 pub(super) fn needs_promise(project: &Project) -> bool {
     project.config.success_criteria.contains(&CheckCriterion::Marker)
 }
@@ -240,7 +240,7 @@ async fn own_branch(
     Ok(Some(branch))
 }
 
-/// A loop like this one for each worker.
+/// Starts a copy of this loop for each worker.
 async fn with_workers(
     engine: &Arc<Engine>,
     project: &Project,
@@ -273,8 +273,8 @@ async fn with_workers(
     Ok(workers)
 }
 
-/// What a loop goes back to later, as it is now: its first checkpoint, its notes. What cannot be
-/// kept is told where it is missed.
+/// Keeps the loop's first checkpoint and creates its notes. Failures are only logged here; the use
+/// that misses them reports them.
 async fn keep_start_state(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
     keep_start(engine, project, state.id.clone()).await;
     if state.options.structured_memory {
@@ -284,13 +284,15 @@ async fn keep_start_state(engine: &Arc<Engine>, project: &Project, state: &LoopS
     }
 }
 
-/// Keeps the first checkpoint; in a large project it is finished while the agent begins.
+/// Keeps the first checkpoint; in a large project it finishes while the agent already works.
 async fn keep_start(engine: &Arc<Engine>, project: &Project, id: String) {
     let (engine, project) = (Arc::clone(engine), project.clone());
     let kept = tokio::spawn(async move {
         let name = (id, checkpoints::START_CHECKPOINT.to_owned());
         let kept = match checkpoints::snapshot_tree(&engine, &project).await {
-            Ok(look) => checkpoints::keep_checkpoint(&engine, &project, look, name, None).await,
+            Ok(snapshot) => {
+                checkpoints::keep_checkpoint(&engine, &project, snapshot, name, None).await
+            }
             Err(gap) => Err(gap),
         };
         if let Err(gap) = kept {

@@ -2,9 +2,9 @@
 //! exactly once.
 
 use super::changed_on_disk;
-use super::hook_call::{HookCall, Told, with_late};
+use super::hook_call::{HookCall, HookTexts, with_deferred_reports};
 
-pub(super) async fn handle(call: &HookCall<'_>) -> Told {
+pub(super) async fn handle(call: &HookCall<'_>) -> HookTexts {
     let texts = changed_on_disk::disk_change_texts(call).await;
-    with_late(call, texts).await
+    with_deferred_reports(call, texts).await
 }

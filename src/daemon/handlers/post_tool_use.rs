@@ -1,6 +1,6 @@
-//! The agent wrote a file: what did this edit introduce, fix and leave, and what did it break
-//! elsewhere? Scan and language servers are asked at the same time; what is not there within the
-//! inline budget is told by a later hook. After other tools, what changed on disk is told.
+//! Feedback after a tool call. For an edit: the findings it introduced, fixed and left, and its
+//! impact on other files, from scan and language servers at the same time; results that exceed the
+//! inline budget are reported by a later hook. For other tools: the changes on disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::changed_on_disk;
 use super::edit_measurement::{SharedDiskEpoch, collect_deltas, start_measuring};
-use super::hook_call::{HookCall, Told, edit_text, with_late};
+use super::hook_call::{HookCall, HookTexts, edit_text, with_deferred_reports};
 use crate::base::delta::Delta;
 use crate::base::evidence::SkippedFile;
 use crate::base::hash::ContentHash;
@@ -26,7 +26,7 @@ use crate::lsp::impact::TouchedSymbols;
 use crate::report::agent::{EditFeedback, EditText};
 use crate::wire::hook::TextBeforeEdit;
 
-pub(super) async fn handle(call: HookCall<'_>) -> Told {
+pub(super) async fn handle(call: HookCall<'_>) -> HookTexts {
     let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
     let texts = if let Some(file) = call.input.edited_file() {
         let write = ToolWrite::File(file.clone());
@@ -39,15 +39,14 @@ pub(super) async fn handle(call: HookCall<'_>) -> Told {
         }
         changed_on_disk::disk_change_texts(&call).await
     };
-    with_late(&call, texts).await
+    with_deferred_reports(&call, texts).await
 }
 
 /// The feedback about one written file.
 async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<EditText> {
     let (engine, project) = (call.engine, &call.project);
-    let begun = Instant::now();
-    // Remembered before it is read: what cannot be read now is not measured at the Stop either, and
-    // is named there.
+    let started_at = Instant::now();
+    // Recorded before it is read, so that the Stop names a file that cannot be read.
     if let Some(path) = RelPath::below(&project.root, file).filter(|path| project.has_sensor(path))
     {
         engine.ledger().record_write(&call.input.session_id, &project.root, &path);
@@ -57,48 +56,49 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<EditText> {
     }
     let snapshot = match read_edited_file(project, file).await? {
         Ok(snapshot) => snapshot,
-        Err(skipped) => return about_skipped(call, file, skipped),
+        Err(skipped) => return skipped_file_text(call, file, skipped),
     };
     if !project.has_sensor(&snapshot.path) {
         return None;
     }
     let before = call.input.text_before_edit();
-    let look = SharedDiskEpoch::default();
-    if is_already_reported(call, &snapshot, &before, &look).await {
+    let disk_epoch = SharedDiskEpoch::default();
+    if is_already_reported(call, &snapshot, &before, &disk_epoch).await {
         return None;
     }
     let change = impact_context(call, &snapshot, &before);
     engine.ledger().set_writer(&call.input.session_id, &project.root, &snapshot);
     engine.ledger().record_text(&call.input.session_id, &project.root, &snapshot);
-    let blast = ImpactSearch::begin(change, shared_poll(call, &snapshot, &look));
-    let asked = start_measuring(call, &snapshot, &before, &look);
-    let mut told = collect_deltas(call, &snapshot, before, asked, begun).await;
-    if let Some(blast) = blast {
-        told.other_files = blast.impacts_until(begun + project.config.inline_budget).await;
+    let impact = ImpactSearch::begin(change, shared_poll(call, &snapshot, &disk_epoch));
+    let in_flight = start_measuring(call, &snapshot, &before, &disk_epoch);
+    let mut feedback = collect_deltas(call, &snapshot, before, in_flight, started_at).await;
+    if let Some(impact) = impact {
+        feedback.other_files =
+            impact.impacts_until(started_at + project.config.inline_budget).await;
     }
-    edit_text(engine, &call.input.session_id, &told)
+    edit_text(engine, &call.input.session_id, &feedback)
 }
 
 fn shared_poll(
     call: &HookCall<'_>,
     snapshot: &Snapshot,
-    look: &SharedDiskEpoch,
+    disk_epoch: &SharedDiskEpoch,
 ) -> impl Future<Output = ()> + Send + 'static {
     let (engine, project) = (Arc::clone(call.engine), call.project.clone());
-    let (snapshot, look) = (snapshot.clone(), Arc::clone(look));
+    let (snapshot, disk_epoch) = (snapshot.clone(), Arc::clone(disk_epoch));
     async move {
-        let asked = std::slice::from_ref(&snapshot);
-        look.get_or_init(async || disk_poll::sync_disk(&engine, &project, asked).await).await;
+        let known = std::slice::from_ref(&snapshot);
+        disk_epoch.get_or_init(async || disk_poll::sync_disk(&engine, &project, known).await).await;
     }
 }
 
-/// An edit that changed no byte, of a file about which all language servers have said everything
-/// there is to say: none is asked, as long as no other file has changed.
+/// Whether the edit changed no byte of a file that all language servers have already measured, and
+/// no other file changed since: then no server is asked.
 async fn is_already_reported(
     call: &HookCall<'_>,
     snapshot: &Snapshot,
     before: &TextBeforeEdit,
-    look: &SharedDiskEpoch,
+    disk_epoch: &SharedDiskEpoch,
 ) -> bool {
     let is_same = match before {
         TextBeforeEdit::Text(text) => ContentHash::of_bytes(text.as_bytes()) == snapshot.hash,
@@ -121,11 +121,11 @@ async fn is_already_reported(
     if !is_proven() {
         return false;
     }
-    shared_poll(call, snapshot, look).await;
+    shared_poll(call, snapshot, disk_epoch).await;
     is_proven()
 }
 
-/// What the edit may have done to other files.
+/// Input of the search for the edit's impact on other files.
 fn impact_context(
     call: &HookCall<'_>,
     snapshot: &Snapshot,
@@ -160,9 +160,8 @@ pub(super) async fn read_edited_file(
     run_blocking(move || files::read_snapshot(&root, &file)).await
 }
 
-/// A file that cannot be read as source is worth a word only when a sensor would have looked at
-/// it, it lies in the project and still exists.
-fn about_skipped(call: &HookCall<'_>, file: &Path, skipped: SkippedFile) -> Option<EditText> {
+/// Reports a file that cannot be read as source, if it still exists in the project and has a sensor.
+fn skipped_file_text(call: &HookCall<'_>, file: &Path, skipped: SkippedFile) -> Option<EditText> {
     let path = RelPath::below(&call.project.root, file)?;
     if !call.project.has_sensor(&path) || !file.exists() {
         return None;
@@ -170,7 +169,7 @@ fn about_skipped(call: &HookCall<'_>, file: &Path, skipped: SkippedFile) -> Opti
     skipped_text(call, path, skipped.reason)
 }
 
-/// That a file is not measured, once for a session, file and reason.
+/// Reports an unmeasured file, once per session, file and reason.
 pub(super) fn skipped_text(call: &HookCall<'_>, path: RelPath, reason: String) -> Option<EditText> {
     let gap = Gap::new(Cause::Skipped, reason);
     if !call.engine.ledger().report_once(&call.input.session_id, &format!("{path} {gap}")) {

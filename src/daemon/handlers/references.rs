@@ -1,11 +1,11 @@
-//! `references`: everywhere a symbol is spoken of.
+//! `references`: every place that mentions a symbol.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::replies::{UNMEASURED, asked, ended, load, no_reply};
+use super::replies::{UNMEASURED, error_reply, load_project, millis_since, query_context};
 use crate::base::verdict::Gap;
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
@@ -26,38 +26,39 @@ pub(super) async fn handle(
 ) -> CommandReply {
     let params = json!({"context": {"includeDeclaration": true}});
     let wanted = QuerySpec::at(REFERENCES, "referencesProvider", params);
-    locate(engine, caller, lookup, ("references", wanted)).await
+    locate(engine, caller, lookup, "references", wanted).await
 }
 
-/// Asks a question whose answer is a list of locations.
+/// Runs a query whose answer is a list of locations.
 pub(super) async fn locate(
     engine: &Arc<Engine>,
     caller: &CallerContext,
     lookup: LookupRequest,
-    (command, wanted): (&'static str, QuerySpec),
+    command: &'static str,
+    wanted: QuerySpec,
 ) -> CommandReply {
-    let begun = Instant::now();
-    let project = match load(engine, caller) {
+    let started_at = Instant::now();
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let mut asked = asked(command, &project, caller);
-    let deadline = begun + Duration::from_secs(lookup.timeout_secs);
+    let mut context = query_context(command, &project, caller);
+    let deadline = started_at + Duration::from_secs(lookup.timeout_secs);
     let found =
-        find_locations(engine, caller, &project, &lookup, wanted, (&mut asked, deadline)).await;
-    asked.elapsed_ms = ended(begun);
+        find_locations(engine, caller, &project, &lookup, wanted, &mut context, deadline).await;
+    context.elapsed_ms = millis_since(started_at);
     let (places, partial) = match found {
         Ok(found) => found,
-        Err(no) => return no_reply(SCHEMA, &asked, &no, lookup.json),
+        Err(error) => return error_reply(SCHEMA, &context, &error, lookup.json),
     };
     let stdout = if lookup.json {
-        format!("{:#}\n", answers::locations_json(&asked, &places, partial.as_ref()))
+        format!("{:#}\n", answers::locations_json(&context, &places, partial.as_ref()))
     } else {
-        answers::locations_text(&asked, &places, partial.as_ref())
+        answers::locations_text(&context, &places, partial.as_ref())
     };
     let code = if partial.is_some() { UNMEASURED } else { 0 };
     let document =
-        caller.is_tool.then(|| tools::locations(&asked, &places, partial.as_ref()).into());
+        caller.is_tool.then(|| tools::locations(&context, &places, partial.as_ref()).into());
     CommandReply { stdout, document, code, ..CommandReply::default() }
 }
 
@@ -67,11 +68,12 @@ async fn find_locations(
     project: &Project,
     lookup: &LookupRequest,
     wanted: QuerySpec,
-    (asked, deadline): (&mut QueryContext, Instant),
+    context: &mut QueryContext,
+    deadline: Instant,
 ) -> Result<(Vec<SourceLocation>, Option<Gap>), QueryError> {
     let target = queries::query_target(engine, project, caller, &lookup.at).await?;
-    asked.server = Some(target.choice.id.clone());
-    asked.position = Some((target.snapshot.path.to_string(), Some(target.position)));
+    context.server = Some(target.choice.id.clone());
+    context.position = Some((target.snapshot.path.to_string(), Some(target.position)));
     let (replied, partial) = if wanted.method == REFERENCES {
         let files = |replied: &QueryReply| {
             let found = parse_locations(&replied.result).unwrap_or_default();
@@ -85,7 +87,7 @@ async fn find_locations(
     };
     let found =
         parse_locations(&replied.result).ok_or_else(|| queries::unreadable_answer(&target))?;
-    // Even a symbol that nobody uses is declared somewhere.
+    // An empty list means an unknown symbol: even an unused one has its declaration.
     if found.is_empty() {
         let reason = format!("{}: no symbol is known here", target.choice.id);
         return Err(QueryError::Refused { kind: "no_symbol", reason });

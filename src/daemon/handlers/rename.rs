@@ -1,4 +1,4 @@
-//! `rename`: a symbol gets another name wherever it is spoken of, in all files or in none.
+//! `rename`: renames a symbol everywhere, in all files or in none.
 
 mod comparison;
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use self::comparison::RenameBaseline;
-use super::replies::{REFUSED, UNMEASURED, asked, ended, load, no_reply};
+use super::replies::{REFUSED, UNMEASURED, error_reply, load_project, millis_since, query_context};
 use crate::base::finding::Severity;
 use crate::base::limits::RENAME_TRIES_MAX;
 use crate::base::path::RelPath;
@@ -38,36 +38,36 @@ const SCHEMA: &str = "moai-ralph/rename@1";
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
-    wish: RenameRequest,
+    request: RenameRequest,
 ) -> CommandReply {
-    let begun = Instant::now();
-    let project = match load(engine, caller) {
+    let started_at = Instant::now();
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let mut asked = asked("rename", &project, caller);
-    let deadline = begun + Duration::from_secs(wish.timeout_secs);
-    let renamed = rename(engine, caller, &project, &wish, (&mut asked, deadline)).await;
-    asked.elapsed_ms = ended(begun);
+    let mut context = query_context("rename", &project, caller);
+    let deadline = started_at + Duration::from_secs(request.timeout_secs);
+    let renamed = rename(engine, caller, &project, &request, &mut context, deadline).await;
+    context.elapsed_ms = millis_since(started_at);
     let renamed = match renamed {
         Ok(renamed) => renamed,
-        Err(no) => return no_reply(SCHEMA, &asked, &no, wish.json),
+        Err(error) => return error_reply(SCHEMA, &context, &error, request.json),
     };
-    let stdout = if wish.json {
-        format!("{:#}\n", report::rename_json(&asked, &renamed))
+    let stdout = if request.json {
+        format!("{:#}\n", report::rename_json(&context, &renamed))
     } else {
-        report::rename_text(&asked, &renamed)
+        report::rename_text(&context, &renamed)
     };
     let code = match &renamed.outcome {
         Some(it) if it.introduced().any(|one| one.severity == Severity::Error) => REFUSED,
         Some(it) if !it.is_all_measured() || it.unknown().next().is_some() => UNMEASURED,
         _ => 0,
     };
-    let document = caller.is_tool.then(|| tools::rename(&asked, &renamed).into());
+    let document = caller.is_tool.then(|| tools::rename(&context, &renamed).into());
     CommandReply { stdout, document, code, ..CommandReply::default() }
 }
 
-/// A plan, and what it was made from.
+/// A plan and the files it was made from.
 struct PlannedRename {
     plan: EditPlan,
     tree: DiskTree,
@@ -78,21 +78,22 @@ async fn rename(
     engine: &Arc<Engine>,
     caller: &CallerContext,
     project: &Project,
-    wish: &RenameRequest,
-    (asked, deadline): (&mut QueryContext, Instant),
+    request: &RenameRequest,
+    context: &mut QueryContext,
+    deadline: Instant,
 ) -> Result<RenameReport, QueryError> {
-    if let Some(reason) = invalid_name_reason(&wish.new_name) {
+    if let Some(reason) = invalid_name_reason(&request.new_name) {
         return Err(QueryError::Invalid(reason));
     }
     let mut tries = 0;
     let planned = loop {
         tries += 1;
-        // Before anything is read: whatever is written from here on is noticed.
+        // Taken before anything is read, so that every later write is noticed.
         let stamps = stamps(project).await;
-        let target = queries::query_target(engine, project, caller, &wish.at).await?;
-        asked.server = Some(target.choice.id.clone());
-        asked.position = Some((target.snapshot.path.to_string(), Some(target.position)));
-        let planned = propose(engine, project, &target, wish, deadline).await?;
+        let target = queries::query_target(engine, project, caller, &request.at).await?;
+        context.server = Some(target.choice.id.clone());
+        context.position = Some((target.snapshot.path.to_string(), Some(target.position)));
+        let planned = propose(engine, project, &target, request, deadline).await?;
         if is_plan_current(project, &planned, stamps).await {
             break planned;
         }
@@ -103,12 +104,12 @@ async fn rename(
     };
     let mut renamed = RenameReport {
         old_name: planned.old_name.clone(),
-        new_name: wish.new_name.clone(),
+        new_name: request.new_name.clone(),
         edits: planned.plan.edits,
         files: changed_files(&planned),
         outcome: None,
     };
-    if wish.apply {
+    if request.apply {
         let before = RenameBaseline::measure(engine, project, &planned.plan.set, deadline).await;
         let set = planned.plan.set.clone();
         let refused = |kind, reason| Err(QueryError::Refused { kind, reason });
@@ -122,12 +123,12 @@ async fn rename(
     Ok(renamed)
 }
 
-/// The server's proposal, planned on the files as they are on disk.
+/// Plans the server's proposal on the files on disk.
 async fn propose(
     engine: &Arc<Engine>,
     project: &Project,
     target: &QueryTarget,
-    wish: &RenameRequest,
+    request: &RenameRequest,
     deadline: Instant,
 ) -> Result<PlannedRename, QueryError> {
     if let Some(gap) = queries::partial_knowledge(project, target) {
@@ -135,13 +136,13 @@ async fn propose(
         return Err(QueryError::Refused { kind: "partial_knowledge", reason });
     }
     let old_name = prepare(engine, project, target, deadline).await?;
-    let (new_name, language_id) = (&wish.new_name, &target.choice.language_id);
+    let (new_name, language_id) = (&request.new_name, &target.choice.language_id);
     if let Some(reason) = misshapen_name_reason(new_name, old_name.as_deref(), language_id) {
         return Err(QueryError::Refused { kind: "invalid_name", reason });
     }
-    let params = json!({"newName": wish.new_name});
+    let params = json!({"newName": request.new_name});
     let wanted = QuerySpec::at("textDocument/rename", "renameProvider", params);
-    // What cannot be read is refused below; it names no files.
+    // An unreadable edit names no files; it is refused below.
     let files = |replied: &QueryReply| {
         let edit = WorkspaceEdit::parse(&replied.result).ok();
         edit.into_iter()
@@ -162,8 +163,8 @@ async fn propose(
         QueryError::Refused { kind: refusal.kind(), reason }
     };
     let edit = WorkspaceEdit::parse(&replied.result).map_err(refused)?;
-    if edit.is_alias_only(&wish.new_name) {
-        return Err(refused(EditRefusal::AliasOnly(wish.new_name.clone())));
+    if edit.is_alias_only(&request.new_name) {
+        return Err(refused(EditRefusal::AliasOnly(request.new_name.clone())));
     }
     let sent = (replied.version, target.snapshot.hash);
     let open = BTreeMap::from([(target.snapshot.path.clone(), sent)]);
@@ -179,7 +180,7 @@ async fn propose(
     Ok(PlannedRename { plan, tree, old_name })
 }
 
-/// Asks whether there is something to rename, where the server can tell; the old name, as far as
+/// Asks the server, if it supports that, whether the symbol can be renamed. Returns the old name if
 /// it is known.
 async fn prepare(
     engine: &Arc<Engine>,
@@ -196,7 +197,7 @@ async fn prepare(
         Err(QueryError::Refused { kind: "unsupported", .. }) => {
             return Ok(queries::identifier(target));
         }
-        Err(no) => return Err(no),
+        Err(error) => return Err(error),
     };
     let between = |TextRange { start, end }: TextRange| {
         let offset = |at| index.offset(at, replied.encoding);
@@ -213,7 +214,7 @@ async fn prepare(
     }
 }
 
-/// When the files that a server may read were last written.
+/// Stamps of all files that a server may read.
 async fn stamps(project: &Project) -> BTreeMap<RelPath, FileStamp> {
     let project = project.clone();
     let stamps = run_blocking(move || {
@@ -223,8 +224,8 @@ async fn stamps(project: &Project) -> BTreeMap<RelPath, FileStamp> {
     stamps.await.unwrap_or_default()
 }
 
-/// Whether nobody wrote a file of the plan since the server was asked: it may have read the file
-/// before, and positions in other bytes mean nothing.
+/// Whether the files of the plan are unchanged since the server was asked: positions that it took
+/// from other bytes would be wrong.
 async fn is_plan_current(
     project: &Project,
     planned: &PlannedRename,

@@ -1,4 +1,4 @@
-//! What the replies of many commands share: exit codes, unusable options, queries without an answer.
+//! Shared parts of replies: exit codes, unusable options, failed queries.
 
 use std::time::Instant;
 
@@ -12,18 +12,21 @@ use crate::wire::control::{CallerContext, CommandReply};
 pub(super) const REFUSED: u8 = 1;
 /// Exit code of unusable input or options.
 pub(super) const INVALID: u8 = 3;
-/// Exit code when something asked for could not be measured.
+/// Exit code when something could not be measured.
 pub(super) const UNMEASURED: u8 = 4;
 
 /// The caller's project; the error is the reply that names file, line and key.
-pub(super) fn load(engine: &Engine, caller: &CallerContext) -> Result<Project, CommandReply> {
+pub(super) fn load_project(
+    engine: &Engine,
+    caller: &CallerContext,
+) -> Result<Project, CommandReply> {
     Project::load(engine, caller)
         .map_err(|error| CommandReply::failure(INVALID, &format!("moai-ralph: {error}")))
 }
 
-/// The reply of a command that works with default options while a file of options is broken: a loop
-/// holds its session then as well. What is broken is named all the same.
-pub(super) fn anyway(
+/// The reply of a command that works with default options while an options file is broken, because a
+/// loop holds its session then as well; names what is broken on stderr.
+pub(super) fn with_options_warning(
     engine: &Engine,
     caller: &CallerContext,
     mut reply: CommandReply,
@@ -34,8 +37,8 @@ pub(super) fn anyway(
     reply.into()
 }
 
-/// What a question begins with.
-pub(super) fn asked(
+/// Context of a query before it is sent.
+pub(super) fn query_context(
     command: &'static str,
     project: &Project,
     caller: &CallerContext,
@@ -44,27 +47,27 @@ pub(super) fn asked(
     QueryContext { command, root, is_tool, server: None, position: None, elapsed_ms: 0 }
 }
 
-/// The reply of a question that has no answer.
-pub(super) fn no_reply(
+/// The reply of a failed query.
+pub(super) fn error_reply(
     schema: &str,
-    asked: &QueryContext,
-    no: &QueryError,
+    context: &QueryContext,
+    error: &QueryError,
     json: bool,
 ) -> CommandReply {
-    let code = match no {
+    let code = match error {
         QueryError::Invalid(_) => INVALID,
         QueryError::Refused { .. } => REFUSED,
         QueryError::Unmeasured { .. } => UNMEASURED,
     };
     if json {
-        let stdout = format!("{:#}\n", query_error_json(schema, asked, no));
+        let stdout = format!("{:#}\n", query_error_json(schema, context, error));
         return CommandReply { stdout, code, ..CommandReply::default() };
     }
-    let document = asked.is_tool.then(|| tools::tool_query_error(no).into());
-    CommandReply { document, ..CommandReply::failure(code, &query_error_text(no)) }
+    let document = context.is_tool.then(|| tools::tool_query_error(error).into());
+    CommandReply { document, ..CommandReply::failure(code, &query_error_text(error)) }
 }
 
 /// Milliseconds since a request began.
-pub(super) fn ended(begun: Instant) -> u64 {
-    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+pub(super) fn millis_since(started_at: Instant) -> u64 {
+    u64::try_from(started_at.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,9 +1,9 @@
-//! `rewrite`: code of one shape gets another one, in all files or in none.
+//! `rewrite`: structural search and replace (ast-grep patterns), in all files or in none.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::replies::{REFUSED, UNMEASURED, asked, ended, load, no_reply};
+use super::replies::{REFUSED, UNMEASURED, error_reply, load_project, millis_since, query_context};
 use crate::base::finding::Severity;
 use crate::daemon::engine::{Engine, run_blocking};
 use crate::daemon::file_sweep::FileSweep;
@@ -20,33 +20,33 @@ pub(super) const SCHEMA: &str = "moai-ralph/rewrite@1";
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
-    wish: RewriteRequest,
+    request: RewriteRequest,
 ) -> CommandReply {
-    let begun = Instant::now();
-    let project = match load(engine, caller) {
+    let started_at = Instant::now();
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let mut asked = asked("rewrite", &project, caller);
-    let json = wish.json;
-    let deadline = begun + Duration::from_secs(wish.timeout_secs);
-    let rewritten = plan_and_rewrite(engine, caller, &project, wish, deadline).await;
-    asked.elapsed_ms = ended(begun);
+    let mut context = query_context("rewrite", &project, caller);
+    let json = request.json;
+    let deadline = started_at + Duration::from_secs(request.timeout_secs);
+    let rewritten = plan_and_rewrite(engine, caller, &project, request, deadline).await;
+    context.elapsed_ms = millis_since(started_at);
     match rewritten {
-        Ok((rewritten, is_measured)) => rewrite_reply(&asked, &rewritten, is_measured, json),
-        Err(no) => no_reply(SCHEMA, &asked, &no, json),
+        Ok((rewritten, is_measured)) => rewrite_reply(&context, &rewritten, is_measured, json),
+        Err(error) => error_reply(SCHEMA, &context, &error, json),
     }
 }
 
-/// What was rewritten, and whether every file was looked through that was asked for by its name.
+/// The rewrite, and whether every file that was named was searched.
 async fn plan_and_rewrite(
     engine: &Arc<Engine>,
     caller: &CallerContext,
     project: &Project,
-    wish: RewriteRequest,
+    request: RewriteRequest,
     deadline: Instant,
 ) -> Result<(RewriteReport, bool), QueryError> {
-    let RewriteRequest { pattern, replacement, languages, paths, apply, .. } = wish;
+    let RewriteRequest { pattern, replacement, languages, paths, apply, .. } = request;
     let rewrite = patterns::PatternRewrite::new(&pattern, &replacement, &languages)
         .map_err(|error| QueryError::Invalid(error.to_string()))?;
     let job = engine.job();
@@ -70,17 +70,17 @@ async fn plan_and_rewrite(
     Ok((rewritten, is_measured))
 }
 
-/// The reply about a plan, made or not; for `scan --fix`, too.
+/// The reply about a rewrite, applied or only planned; also for `scan --fix`.
 pub(super) fn rewrite_reply(
-    asked: &QueryContext,
+    context: &QueryContext,
     rewritten: &RewriteReport,
     is_measured: bool,
     json: bool,
 ) -> CommandReply {
     let stdout = if json {
-        format!("{:#}\n", report::rewrite_json(asked, rewritten))
+        format!("{:#}\n", report::rewrite_json(context, rewritten))
     } else {
-        report::rewrite_text(asked, rewritten)
+        report::rewrite_text(context, rewritten)
     };
     let code = match &rewritten.outcome {
         Some(it) if it.introduced().any(|one| one.severity == Severity::Error) => REFUSED,
@@ -88,6 +88,6 @@ pub(super) fn rewrite_reply(
         _ if !is_measured => UNMEASURED,
         _ => 0,
     };
-    let document = asked.is_tool.then(|| tools::rewrite(rewritten).into());
+    let document = context.is_tool.then(|| tools::rewrite(rewritten).into());
     CommandReply { stdout, document, code, ..CommandReply::default() }
 }

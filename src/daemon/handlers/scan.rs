@@ -1,5 +1,5 @@
-//! `scan`: the structural scan alone, over files, what changed, or a text on stdin. It works in the
-//! calling process and keeps no text, so a project of any size fits.
+//! `scan`: the structural scan alone, over files, the changed files, or a text on stdin. It runs in
+//! the calling process and keeps no text, so a project of any size fits.
 
 mod fix;
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
-use super::replies::{INVALID, REFUSED, load};
+use super::replies::{INVALID, REFUSED, load_project};
 use crate::base::evidence::SkippedFile;
 use crate::base::finding::Severity;
 use crate::base::limits::KEPT_SCANS_FILES_MIN;
@@ -26,47 +26,47 @@ use crate::scan::RuleSet;
 use crate::wire::control::{CallerContext, CommandReply, ReportFormat, ScanRequest, StdinText};
 use crate::{files, git, scan};
 
-/// Why a file that usually holds secrets is not looked into.
+/// Reason for skipping a file that usually holds secrets.
 const SENSITIVE: &str = "usually holds secrets; --include-sensitive scans it";
-/// Why a file that was named is not looked into.
+/// Reason for skipping a named file.
 const NO_RULE: &str = "no rule speaks about this kind of file";
 
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
-    wished: ScanRequest,
+    request: ScanRequest,
 ) -> CommandReply {
-    let begun = Instant::now();
-    let project = match load(engine, caller) {
+    let started_at = Instant::now();
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    if wished.fix {
-        return fix::handle(engine, caller, &project, wished, begun).await;
+    if request.fix {
+        return fix::handle(engine, caller, &project, request, started_at).await;
     }
     let baselines = match load_baselines(
         caller,
-        wished.baseline.as_deref(),
-        wished.write_baseline.as_deref(),
+        request.baseline.as_deref(),
+        request.write_baseline.as_deref(),
     ) {
         Ok(baselines) => baselines,
         Err(reply) => return reply,
     };
-    let wish = ReportOptions {
-        format: wished.format,
-        style: ReportStyle { has_color: wished.color, shows_hints: wished.verbose },
-        fail_on: wished.fail_on.clone(),
-        allow_unmeasured: wished.allow_unmeasured,
+    let options = ReportOptions {
+        format: request.format,
+        style: ReportStyle { has_color: request.color, shows_hints: request.verbose },
+        fail_on: request.fail_on.clone(),
+        allow_unmeasured: request.allow_unmeasured,
         baselines,
         is_tool: caller.is_tool,
     };
     let measured = {
         let (engine, project, caller) = (Arc::clone(engine), project.clone(), caller.clone());
-        let wish = wish.clone();
-        run_blocking(move || measure_scan(&engine, &project, &caller, &wished, &wish)).await
+        let options = options.clone();
+        run_blocking(move || measure_scan(&engine, &project, &caller, &request, &options)).await
     };
     match measured {
-        Some(Ok(measured)) => evidence_reply(&project.root, &wish, measured, begun),
+        Some(Ok(measured)) => evidence_reply(&project.root, &options, measured, started_at),
         Some(Err(ScanCommandError(code, error))) => {
             CommandReply::failure(code, &format!("moai-ralph: {error}"))
         }
@@ -74,47 +74,47 @@ pub(super) async fn handle(
     }
 }
 
-/// Why there is no report: exit code and one line.
+/// A failed scan: exit code and one line for the user.
 struct ScanCommandError(u8, String);
 
 fn measure_scan(
     engine: &Engine,
     project: &Project,
     caller: &CallerContext,
-    wished: &ScanRequest,
-    wish: &ReportOptions,
+    request: &ScanRequest,
+    options: &ReportOptions,
 ) -> Result<ReportInput, ScanCommandError> {
     let named =
-        named_rules(project, caller, wished).map_err(|error| ScanCommandError(INVALID, error))?;
+        named_rules(project, caller, request).map_err(|error| ScanCommandError(INVALID, error))?;
     let rules = named.as_ref().unwrap_or(&*project.rules);
-    let lowest = if wished.verbose { Severity::Hint } else { Severity::Info };
-    let excerpts = (wished.format == ReportFormat::Text).then_some(lowest);
+    let lowest = if request.verbose { Severity::Hint } else { Severity::Info };
+    let excerpts = (request.format == ReportFormat::Text).then_some(lowest);
     let root = &project.root;
     let work = ScanTask { root, rules, cache: None, excerpts, progress: &engine.progress };
     let mut found = ScanFileSet::default();
-    let scanned = if let Some(text) = &wished.stdin {
+    let scanned = if let Some(text) = &request.stdin {
         scan_given_text(work, text).map_err(|error| ScanCommandError(INVALID, error))?
     } else {
-        found = find_scan_files(project, caller, rules, wished)
+        found = find_scan_files(project, caller, rules, request)
             .map_err(|error| ScanCommandError(REFUSED, error))?;
         scan_with_cache(engine, project, work, &found.files)
     };
-    let ScanResults { results: words, skipped, excerpts, .. } = scanned;
+    let ScanResults { results, skipped, excerpts, .. } = scanned;
     found.skipped.extend(skipped);
     let is_broken = |gap: &Gap| gap.cause == Cause::BrokenRule;
-    let is_short = words.iter().any(|word| word.gap.as_ref().is_some_and(is_broken));
-    let paths = words.iter().map(|word| word.path.clone());
-    let (files, unseen) = split_unchecked(paths, &words);
+    let is_short = results.iter().any(|result| result.gap.as_ref().is_some_and(is_broken));
+    let paths = results.iter().map(|result| result.path.clone());
+    let (files, unseen) = split_unchecked(paths, &results);
     found.skipped.extend(unseen);
-    let mut evidence = combine_results(files, found.skipped, words, wish.threshold());
+    let mut evidence = combine_results(files, found.skipped, results, options.threshold());
     evidence.excluded = found.excluded;
     let note = if is_short { found.note + &broken(rules) } else { found.note };
     let may_be_empty = found.may_be_empty;
-    let rules = wish.shown_rules(rules);
+    let rules = options.shown_rules(rules);
     Ok(ReportInput { evidence, excerpts: Some(excerpts), note, rules, may_be_empty })
 }
 
-/// Scans many files with what is known of them from an earlier scan.
+/// Scans files; reuses the results of an earlier scan if there are many.
 fn scan_with_cache(
     engine: &Engine,
     project: &Project,
@@ -130,29 +130,29 @@ fn scan_with_cache(
     scanned
 }
 
-/// The rules with those of the folders that were named; `None` when none was.
+/// The rules with those of the named folders; `None` if no folder was named.
 fn named_rules(
     project: &Project,
     caller: &CallerContext,
-    wished: &ScanRequest,
+    request: &ScanRequest,
 ) -> Result<Option<RuleSet>, String> {
-    let folders = wished.only_rules.iter().chain(&wished.rules);
+    let folders = request.only_rules.iter().chain(&request.rules);
     let folders: Vec<PathBuf> =
         folders.map(|folder| project.resolve_path(caller, folder)).collect();
     if folders.is_empty() {
         return Ok(None);
     }
-    let named = NamedRuleFolders { folders, is_exclusive: !wished.only_rules.is_empty() };
+    let named = NamedRuleFolders { folders, is_exclusive: !request.only_rules.is_empty() };
     project_rules::rules_with_folders(&project.root, &project.config, &named).map(Some)
 }
 
-/// The rules that cannot be used, a line each.
+/// Broken rules, one line each.
 fn broken(rules: &RuleSet) -> String {
     let line = |rule: &scan::BrokenRule| format!("moai-ralph: {}: {}\n", rule.source, rule.reason);
     rules.broken().iter().map(line).collect()
 }
 
-/// The files asked for.
+/// The files to scan.
 #[derive(Default)]
 struct ScanFileSet {
     files: Vec<RelPath>,
@@ -166,26 +166,26 @@ fn find_scan_files(
     project: &Project,
     caller: &CallerContext,
     rules: &RuleSet,
-    wished: &ScanRequest,
+    request: &ScanRequest,
 ) -> Result<ScanFileSet, String> {
     let is_handled = |path: &RelPath| rules.handles(path);
-    let mut found = if wished.changed {
+    let mut found = if request.changed {
         changed_files(project, &is_handled)?
     } else {
-        let named = wished.paths.iter().map(|path| project.resolve_path(caller, path));
-        let starts: Vec<PathBuf> = match wished.paths.as_slice() {
+        let named = request.paths.iter().map(|path| project.resolve_path(caller, path));
+        let starts: Vec<PathBuf> = match request.paths.as_slice() {
             [] => vec![project.root.clone()],
             _ => named.collect(),
         };
         files_below(&project.root, &starts, &is_handled)
     };
-    if !wished.include_sensitive {
+    if !request.include_sensitive {
         found.leave_out_sensitive();
     }
     Ok(found)
 }
 
-/// What is below some starts; a file that was named and is in no language with a rule is skipped.
+/// The files below `starts`; a named file in a language without rules is skipped.
 fn files_below(
     root: &Path,
     starts: &[PathBuf],
@@ -240,7 +240,7 @@ fn skip(path: &RelPath, reason: &str) -> SkippedFile {
     SkippedFile { path: path.to_string(), reason: reason.to_owned() }
 }
 
-/// Scans a text that is no file.
+/// Scans a text from stdin.
 fn scan_given_text(task: ScanTask<'_>, text: &StdinText) -> Result<ScanResults, String> {
     let path = given_path(task, text)?;
     let mut scanned = ScanResults::default();
@@ -251,25 +251,25 @@ fn scan_given_text(task: ScanTask<'_>, text: &StdinText) -> Result<ScanResults, 
     Ok(scanned)
 }
 
-/// The path a given text stands for; it decides about language and globs.
+/// The path that a text from stdin is scanned as; it selects language and globs.
 fn given_path(task: ScanTask<'_>, text: &StdinText) -> Result<RelPath, String> {
     let path = text.path.as_ref().map(|path| {
         let below = RelPath::below(task.root, &task.root.join(path));
         below.ok_or_else(|| format!("--stdin-path {}: outside the root", path.display()))
     });
-    let Some(word) = &text.language else {
+    let Some(language) = &text.language else {
         return path.unwrap_or_else(|| Err("--stdin needs --lang or --stdin-path".to_owned()));
     };
-    let Some(name) = scan::file_name_in_language("stdin", word) else {
+    let Some(name) = scan::file_name_in_language("stdin", language) else {
         let known = scan::language_names().collect::<Vec<_>>().join(", ");
-        return Err(format!("--lang {word}: not a language of the scan; known are {known}"));
+        return Err(format!("--lang {language}: not a language of the scan; known are {known}"));
     };
     let Some(path) = path.transpose()? else {
-        return RelPath::parse(&name).ok_or_else(|| format!("--lang {word}: no file name"));
+        return RelPath::parse(&name).ok_or_else(|| format!("--lang {language}: no file name"));
     };
-    if scan::is_in_language(task.rules, &path, word) {
+    if scan::is_in_language(task.rules, &path, language) {
         Ok(path)
     } else {
-        Err(format!("--stdin-path {path}: not the name of a {word} file"))
+        Err(format!("--stdin-path {path}: not the name of a {language} file"))
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::replies::{INVALID, REFUSED, load};
+use super::replies::{INVALID, REFUSED, load_project};
 use crate::base::path::RelPath;
 use crate::daemon::engine::{Engine, run_blocking};
 use crate::daemon::option_files::read;
@@ -23,16 +23,16 @@ use crate::wire::control::{CallerContext, CommandReply, ScanTestRequest};
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
-    wished: ScanTestRequest,
+    request: ScanTestRequest,
 ) -> CommandReply {
-    let project = match load(engine, caller) {
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let (json, verbose) = (wished.json, wished.verbose);
+    let (json, verbose) = (request.json, request.verbose);
     let tried = {
         let (engine, caller) = (Arc::clone(engine), caller.clone());
-        run_blocking(move || run_rule_tests(&engine.progress, &project, &caller, &wished)).await
+        run_blocking(move || run_rule_tests(&engine.progress, &project, &caller, &request)).await
     };
     let tried = match tried {
         Some(Ok(tried)) => tried,
@@ -57,9 +57,9 @@ fn run_rule_tests(
     progress: &WorkProgress,
     project: &Project,
     caller: &CallerContext,
-    wished: &ScanTestRequest,
+    request: &ScanTestRequest,
 ) -> Result<Tried, String> {
-    let folders = wished.folders.iter().map(|folder| project.resolve_path(caller, folder));
+    let folders = request.folders.iter().map(|folder| project.resolve_path(caller, folder));
     let folders: Vec<PathBuf> = folders.collect();
     let is_alone = !folders.is_empty();
     let test_folders = folders.clone();

@@ -1,9 +1,9 @@
-//! `search`: where code of one shape stands.
+//! `search`: structural search (ast-grep patterns).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::replies::{UNMEASURED, asked, ended, load, no_reply};
+use super::replies::{UNMEASURED, error_reply, load_project, millis_since, query_context};
 use crate::base::evidence::SkippedFile;
 use crate::base::path::RelPath;
 use crate::daemon::engine::{Engine, run_blocking};
@@ -21,32 +21,37 @@ const SCHEMA: &str = "moai-ralph/search@1";
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
-    wish: SearchRequest,
+    request: SearchRequest,
 ) -> CommandReply {
-    let begun = Instant::now();
-    let project = match load(engine, caller) {
+    let started_at = Instant::now();
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let asked = asked("search", &project, caller);
-    let query = match PatternQuery::new(&wish.pattern, &wish.languages) {
+    let context = query_context("search", &project, caller);
+    let query = match PatternQuery::new(&request.pattern, &request.languages) {
         Ok(query) => query,
         Err(error) => {
-            return no_reply(SCHEMA, &asked, &QueryError::Invalid(error.to_string()), wish.json);
+            return error_reply(
+                SCHEMA,
+                &context,
+                &QueryError::Invalid(error.to_string()),
+                request.json,
+            );
         }
     };
-    let json = wish.json;
+    let json = request.json;
     let job = engine.job();
     let caller = caller.clone();
     let reply = run_blocking(move || {
         let _job = job;
-        let deadline = begun + Duration::from_secs(wish.timeout_secs);
+        let deadline = started_at + Duration::from_secs(request.timeout_secs);
         let sweep =
-            FileSweep::find(&project, &caller, &wish.paths, &|path| query.covers_path(path));
-        let searched = search(&project, &sweep, &query, deadline, wish.results_max);
+            FileSweep::find(&project, &caller, &request.paths, &|path| query.covers_path(path));
+        let searched = search(&project, &sweep, &query, deadline, request.results_max);
         let is_measured = !sweep.has_named(&searched.coverage.skipped);
         search_reply(
-            &QueryContext { elapsed_ms: ended(begun), ..asked },
+            &QueryContext { elapsed_ms: millis_since(started_at), ..context },
             &searched,
             is_measured,
             json,
@@ -58,22 +63,22 @@ pub(super) async fn handle(
 }
 
 fn search_reply(
-    asked: &QueryContext,
+    context: &QueryContext,
     searched: &SearchReport,
     is_measured: bool,
     json: bool,
 ) -> CommandReply {
     let stdout = if json {
-        format!("{:#}\n", report::search_json(asked, searched))
+        format!("{:#}\n", report::search_json(context, searched))
     } else {
-        report::search_text(asked, searched)
+        report::search_text(context, searched)
     };
-    let document = asked.is_tool.then(|| tools::search(searched).into());
+    let document = context.is_tool.then(|| tools::search(searched).into());
     let code = if is_measured { 0 } else { UNMEASURED };
     CommandReply { stdout, document, code, ..CommandReply::default() }
 }
 
-/// What one processor found in its share of the files.
+/// Matches of one thread in its share of the files.
 #[derive(Default)]
 struct SearchShare {
     hits: Vec<(RelPath, SearchMatch)>,

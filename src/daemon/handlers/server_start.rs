@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::replies::{INVALID, load};
+use super::replies::{INVALID, load_project};
 use super::server_restart::server_action_reply;
 use crate::base::path::RelPath;
 use crate::daemon::engine::Engine;
@@ -17,7 +17,7 @@ pub(super) async fn handle(
     what: &str,
     json: bool,
 ) -> CommandReply {
-    let project = match load(engine, caller) {
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };

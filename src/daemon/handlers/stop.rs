@@ -1,5 +1,6 @@
-//! The agent wants to stop. Whose loop is it, fresh evidence, what others say to it, one pure step,
-//! saved before the reply. Any failure lets the turn end: nobody is trapped by a broken engine.
+//! The Stop event: find the session's loop, gather fresh evidence, consult judge and merge, take one
+//! pure step and save it before the reply. Any failure lets the turn end, so that a broken engine
+//! never traps the agent.
 
 mod consult;
 mod cooldown;
@@ -42,30 +43,30 @@ pub(super) use scope::StopBase;
 /// The host's variable for its cap of continuations.
 const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
 
-/// When a Stop began, and by when its parts must be done.
+/// Start of a Stop and the deadlines of its parts.
 #[derive(Clone, Copy, Debug)]
 struct StopSchedule {
     started_at: Instant,
-    /// The end of the project's own checks, so that time is left for everything else.
+    /// Deadline of the project's checks; leaves time for everything else.
     checks_deadline: Instant,
-    /// The end of everything but saving and the reply.
+    /// Deadline of everything except saving and the reply.
     deadline: Instant,
 }
 
 impl StopSchedule {
-    /// The time of a Stop whose hook process began `passed` ago.
-    fn from_config(began: Instant, passed: Duration, config: &Config) -> Self {
+    /// Schedule of a Stop whose hook process started `passed` before `started_at`.
+    fn from_config(started_at: Instant, passed: Duration, config: &Config) -> Self {
         let most = config.stop_timeout.min(Duration::from_millis(HOOK_STOP_MS_MAX));
         let kept_back = Duration::from_millis(STOP_REPLY_MS).min(most / STOP_REPLY_SHARE);
         let left = most.saturating_sub(kept_back).saturating_sub(passed);
         let after_checks = config.stop_budget.min(left / STOP_SENSORS_SHARE);
-        let checks_end = began + left.saturating_sub(after_checks);
-        Self { started_at: began, checks_deadline: checks_end, deadline: began + left }
+        let checks_end = started_at + left.saturating_sub(after_checks);
+        Self { started_at, checks_deadline: checks_end, deadline: started_at + left }
     }
 }
 
 pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
-    let began = Instant::now();
+    let started_at = Instant::now();
     let found = load_session_loop(&mut call).await;
     let (engine, input) = (call.engine, &call.input);
     let state = match found {
@@ -73,7 +74,7 @@ pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be looked up");
             let text = notice::no_store(&error.to_string());
-            // Where there is no daemon there was never a store, and so never a loop.
+            // Without a daemon there never was a store, and so no loop.
             let is_news =
                 engine.lsp_gap.is_none() && engine.ledger().report_once(&input.session_id, &text);
             return if is_news { HookOutput::Notice(text) } else { HookOutput::Silent };
@@ -83,10 +84,10 @@ pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     let language = language.map_or(MessageLanguage::English, LoopState::language);
     engine.ledger().set_language(&input.session_id, language);
     let waited = call.delivery.start_ms.map_or(0, |begun_ms| now_ms().saturating_sub(begun_ms));
-    let times =
-        StopSchedule::from_config(began, Duration::from_millis(waited), &call.project.config);
+    let schedule =
+        StopSchedule::from_config(started_at, Duration::from_millis(waited), &call.project.config);
     let mut stop = stop_input(&call);
-    let state = match admit_or_answer(&call, &stop, state, times).await {
+    let state = match admit_or_answer(&call, &stop, state, schedule).await {
         Ok(state) => state,
         Err(output) => return output,
     };
@@ -99,12 +100,12 @@ pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
                 None => continue,
             },
         };
-        // Another Stop may have been decided since the loop was looked up.
-        let output = match reload_and_admit(&call, &stop, &id, times).await {
+        // Another Stop may have been decided since the loop was loaded.
+        let output = match reload_and_admit(&call, &stop, &id, schedule).await {
             Ok(state) => {
-                // Read once a Stop: whoever only waits must not take it away.
+                // Taken only by the Stop that decides; one that waits must leave it.
                 stop.has_acted = engine.ledger().take_tool_call(&input.session_id);
-                Box::pin(decide_unless_interrupted(&call, &stop, state, times, &lead)).await
+                Box::pin(decide_unless_interrupted(&call, &stop, state, schedule, &lead)).await
             }
             Err(output) => output,
         };
@@ -113,20 +114,20 @@ pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     }
 }
 
-/// What needs no evidence: the loop that must be measured, or the answer. `state` is the session's
-/// last loop.
+/// Returns the loop to measure, or as an error the answer that needs no evidence. `state` is the
+/// session's last loop.
 async fn admit_or_answer(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     state: Option<LoopState>,
-    times: StopSchedule,
+    schedule: StopSchedule,
 ) -> Result<LoopState, HookOutput> {
     if let Some((state, output)) = stored_answer::replayed_answer(&call.delivery, state.as_ref()) {
-        // Nobody knows whether they were kept, and what is there is not added twice.
+        // The first delivery may have ended before it wrote the notes; entries are not added twice.
         let notices =
             loop_files::write_loop_notes(call.engine, &call.project, &iteration_summary(&state))
                 .await;
-        let output = cooldown::after_cooldown(call, stop, &state, output, times).await;
+        let output = cooldown::after_cooldown(call, stop, &state, output, schedule).await;
         return Err(with_new_notices(call, output, &notices));
     }
     match (admit_stop(state.as_ref(), stop), state) {
@@ -142,17 +143,17 @@ async fn admit_or_answer(
     }
 }
 
-/// The same for a loop that somebody may have changed meanwhile.
+/// Loads the loop again, because it may have changed meanwhile, then as `admit_or_answer`.
 async fn reload_and_admit(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     id: &str,
-    times: StopSchedule,
+    schedule: StopSchedule,
 ) -> Result<LoopState, HookOutput> {
     let (engine, project) = (call.engine, &call.project);
     let found = engine.store.find_loop(&project.key, &project.root, LoopQuery::Id(id.to_owned()));
     match found.await {
-        Ok(state) => admit_or_answer(call, stop, state, times).await,
+        Ok(state) => admit_or_answer(call, stop, state, schedule).await,
         Err(error) => {
             tracing::warn!(%error, id, "the loop could not be looked at again");
             Err(HookOutput::Notice(notice::no_store(&error.to_string())))
@@ -160,30 +161,30 @@ async fn reload_and_admit(
     }
 }
 
-/// Decides a Stop. When a person pauses or ends the loop meanwhile, whatever runs for the Stop is
-/// ended with it, and the loop is looked at again.
+/// Decides a Stop. When a user pauses or ends the loop meanwhile, the work for this Stop is
+/// cancelled and the loop is loaded again.
 async fn decide_unless_interrupted(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     mut state: LoopState,
-    times: StopSchedule,
+    schedule: StopSchedule,
     lead: &StopLead,
 ) -> HookOutput {
     loop {
         let id = state.id.clone();
         tokio::select! {
-            output = decide(call, stop, state, times) => return output,
+            output = decide(call, stop, state, schedule) => return output,
             () = lead.interrupted() => {}
         }
-        state = match reload_and_admit(call, stop, &id, times).await {
+        state = match reload_and_admit(call, stop, &id, schedule).await {
             Ok(state) => state,
             Err(output) => return output,
         };
     }
 }
 
-/// The session's active loop, else its last one. An active one that its root does not lead to takes
-/// the call to its own project.
+/// The session's active loop, else its last one. An active loop of another project switches the call
+/// to that project.
 async fn load_session_loop(call: &mut HookCall<'_>) -> Result<Option<LoopState>, StoreError> {
     let session = &call.input.session_id;
     let (last, _) = last_loop_of_session(call.engine, &call.project, session).await?;
@@ -205,7 +206,7 @@ fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
     StopInput {
         session_id: &input.session_id,
         last_message: input.last_assistant_message.as_deref().unwrap_or_default(),
-        // A subagent that stops does not end the turn, and a plan is no work yet.
+        // A subagent's stop does not end the turn, and plan mode has no work to check yet.
         must_end: input.must_end() || input.is_planning() || input.agent_id.is_some(),
         is_continuation: input.stop_hook_active,
         has_acted: false,
@@ -220,22 +221,22 @@ fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
     }
 }
 
-/// The host's cap of continuations without a tool call; it hands its environment to its hooks.
+/// The host's cap of continuations without a tool call; hooks inherit the host's environment.
 fn continuations_max(env: &BTreeMap<String, String>) -> Option<u32> {
     let set = env.get(BLOCK_CAP).and_then(|text| text.trim().parse().ok());
     Some(set.unwrap_or(HOST_CONTINUATIONS_MAX)).filter(|most| *most > 0)
 }
 
-/// Measures, steps and saves. When somebody else changed the loop meanwhile, it is looked at again:
-/// another Stop of this session leaves it running, and then this one must be decided as well.
+/// Measures, decides and saves; retries on a loop that was changed meanwhile, because another Stop
+/// of this session may have left it running.
 async fn decide(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     mut state: LoopState,
-    times: StopSchedule,
+    schedule: StopSchedule,
 ) -> HookOutput {
     for _ in 0..STOP_TRIES_MAX {
-        if let Some(output) = decide_once(call, stop, &state, times).await {
+        if let Some(output) = decide_once(call, stop, &state, schedule).await {
             return output;
         }
         let which = LoopQuery::Id(state.id.clone());
@@ -249,21 +250,21 @@ async fn decide(
     HookOutput::Notice(notice::overtaken(&state.id))
 }
 
-/// `None` when the loop was changed by somebody else while it was measured.
+/// One try; `None` when the loop was changed while it was measured.
 async fn decide_once(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     state: &LoopState,
-    times: StopSchedule,
+    schedule: StopSchedule,
 ) -> Option<HookOutput> {
-    let seen = evidence::collect_stop_evidence(call, state, times).await;
-    let found = consult::consult_others(call, stop, state, &seen, times).await;
-    let (mut next, decision) = decide_stop(state, stop, &seen.evidence, &found.facts);
+    let stop_evidence = evidence::collect_stop_evidence(call, state, schedule).await;
+    let found = consult::consult_others(call, stop, state, &stop_evidence, schedule).await;
+    let (mut next, decision) = decide_stop(state, stop, &stop_evidence.evidence, &found.facts);
     tracing::info!(
         id = next.id, iteration = next.iteration, status = next.status.as_str(),
         errors = next.remaining.errors, decision = ?decision, "stop decided"
     );
-    let output = decision_output(state, &next, &decision, (&seen, &found));
+    let output = decision_output(state, &next, &decision, &stop_evidence, &found);
     next.answer = stored_answer::stored_answer(&call.delivery, &output);
     let is_rejected = matches!(found.facts.judge, Some(JudgeOutcome::Rejected { .. }));
     let rejections = state.counters.consecutive_rejections + u32::from(is_rejected);
@@ -275,7 +276,7 @@ async fn decide_once(
         next: next.clone(),
         judged: found.judged.map(|judged| (judged, rejections)),
     };
-    // From here on the Stop counts, whoever is there to hear of it.
+    // From here on the Stop counts, even if its hook process has ended.
     let kept = match run_to_completion(decided.save()).await {
         Some(Ok(kept)) => kept,
         Some(Err(StopSaveError::Overtaken)) => return None,
@@ -284,32 +285,32 @@ async fn decide_once(
         }
         None => return Some(HookOutput::Notice(notice::not_saved(&next.id, "internal error"))),
     };
-    let notices: Vec<String> = [seen.notes.notices, found.notices, kept].concat();
-    let output = cooldown::after_cooldown(call, stop, &next, output, times).await;
+    let notices: Vec<String> = [stop_evidence.notes.notices, found.notices, kept].concat();
+    let output = cooldown::after_cooldown(call, stop, &next, output, schedule).await;
     Some(with_new_notices(call, output, &notices))
 }
 
-/// A decided Stop with all that it leaves behind.
+/// A decided Stop and everything to save with it.
 struct DecidedStop {
     engine: Arc<Engine>,
     project: Project,
     session: String,
     before: LoopState,
     next: LoopState,
-    /// What the judges said, and how often in a row they have rejected.
+    /// The judges' report and their rejections in a row.
     judged: Option<(JudgeReport, u32)>,
 }
 
 /// Why a decision was not saved.
 enum StopSaveError {
-    /// Somebody else changed the loop while it was measured.
+    /// The loop was changed while it was measured.
     Overtaken,
     Failed(String),
 }
 
 impl DecidedStop {
-    /// Saves the decision, then what it leaves in the tree, once nobody can overtake it any more.
-    /// Returns what the user must know about it.
+    /// Saves the decision, and only then writes into the tree, because an overtaken decision must
+    /// leave no trace. Returns notices for the user.
     async fn save(self) -> Result<Vec<String>, StopSaveError> {
         let Self { engine, project, session, before, next, judged } = self;
         match engine.store.advance_loop(&project.key, &before, next.clone()).await {
@@ -323,7 +324,7 @@ impl DecidedStop {
         if !next.status.is_active() {
             engine.ledger().set_language(&session, MessageLanguage::English);
         }
-        // The evidence is newer than anything still waiting to be told.
+        // The evidence is newer than every pending report.
         engine.ledger().drop_reports(&session);
         let mut notices = Vec::new();
         if let Some((judged, rejections)) = &judged {
@@ -348,17 +349,18 @@ fn iteration_summary(state: &LoopState) -> IterationSummary {
     }
 }
 
-/// The words of a decision.
+/// The hook output of a decision.
 fn decision_output(
     before: &LoopState,
     next: &LoopState,
     decision: &StopDecision,
-    (seen, found): (&StopEvidence, &StopContext),
+    stop_evidence: &StopEvidence,
+    context: &StopContext,
 ) -> HookOutput {
-    let evidence = &seen.evidence;
+    let evidence = &stop_evidence.evidence;
     let notes = loops::IterationNotes {
-        remaining: &seen.notes.remaining,
-        too_many_lines: seen.notes.too_many_lines,
+        remaining: &stop_evidence.notes.remaining,
+        too_many_lines: stop_evidence.notes.too_many_lines,
     };
     let mut text = match decision {
         StopDecision::Continue(reasons) => {
@@ -367,13 +369,13 @@ fn decision_output(
         StopDecision::Yield(reasons) => loops::yield_notice(next, evidence, reasons),
         StopDecision::End => loops::end_notice(next),
     };
-    if let Some(spent) = found.session_usage.as_ref().filter(|_| !next.status.is_active()) {
+    if let Some(spent) = context.session_usage.as_ref().filter(|_| !next.status.is_active()) {
         text = format!("{text}\n{}", session_usage::session_usage_line(spent));
     }
     HookOutput::Notice(text)
 }
 
-/// What else is new is told to the user, whether the turn goes on or ends.
+/// Adds the notices that the session has not had yet, whether the turn goes on or ends.
 fn with_new_notices(call: &HookCall<'_>, output: HookOutput, notices: &[String]) -> HookOutput {
     let mut ledger = call.engine.ledger();
     let news = notices.iter().filter(|text| ledger.report_once(&call.input.session_id, text));

@@ -1,4 +1,4 @@
-//! `symbols`: what a file defines, or where in the project a name is defined.
+//! `symbols`: the definitions in a file, or the places in the project that define a name.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::replies::{UNMEASURED, asked, ended, load, no_reply};
+use super::replies::{UNMEASURED, error_reply, load_project, millis_since, query_context};
 use crate::base::limits::{LOCATIONS_MAX, SYMBOL_SERVERS_MAX};
 use crate::base::path::RelPath;
 use crate::base::text::{Position, PositionEncoding};
@@ -23,42 +23,42 @@ use crate::wire::lsp::responses::{LspLocation, LspSymbol, parse_symbols};
 
 const SCHEMA: &str = "moai-ralph/symbols@1";
 
-/// Symbols, and why there may be more.
+/// Symbols, and the gap when the list may be incomplete.
 type SymbolList = (Vec<SymbolLocation>, Option<Gap>);
 
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
-    wish: SymbolsRequest,
+    request: SymbolsRequest,
 ) -> CommandReply {
-    let begun = Instant::now();
-    let deadline = begun + Duration::from_secs(wish.timeout_secs);
-    let project = match load(engine, caller) {
+    let started_at = Instant::now();
+    let deadline = started_at + Duration::from_secs(request.timeout_secs);
+    let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let mut asked = asked("symbols", &project, caller);
-    let file = project.resolve_path(caller, Path::new(&wish.subject));
-    let found = if file.exists() || names_a_file(&project, &wish.subject) {
-        symbols_of_file(engine, &project, file, (&mut asked, deadline)).await
+    let mut context = query_context("symbols", &project, caller);
+    let file = project.resolve_path(caller, Path::new(&request.subject));
+    let found = if file.exists() || names_a_file(&project, &request.subject) {
+        symbols_of_file(engine, &project, file, &mut context, deadline).await
     } else {
-        symbols_of_project(engine, &project, &wish.subject, (&mut asked, deadline)).await
+        symbols_of_project(engine, &project, &request.subject, &mut context, deadline).await
     };
-    asked.elapsed_ms = ended(begun);
+    context.elapsed_ms = millis_since(started_at);
     let (symbols, partial) = match found {
         Ok(found) => found,
-        Err(no) => return no_reply(SCHEMA, &asked, &no, wish.json),
+        Err(error) => return error_reply(SCHEMA, &context, &error, request.json),
     };
-    let stdout = if wish.json {
-        format!("{:#}\n", answers::symbols_json(&asked, &symbols, partial.as_ref()))
+    let stdout = if request.json {
+        format!("{:#}\n", answers::symbols_json(&context, &symbols, partial.as_ref()))
     } else {
-        answers::symbols_text(&asked, &symbols, partial.as_ref())
+        answers::symbols_text(&context, &symbols, partial.as_ref())
     };
     let code = if partial.is_some() { UNMEASURED } else { 0 };
     CommandReply { stdout, code, ..CommandReply::default() }
 }
 
-/// A path that leads nowhere is a mistake, and not a name to look for.
+/// Whether the subject looks like a path: a missing file is then a mistake, not a symbol name.
 fn names_a_file(project: &Project, subject: &str) -> bool {
     let path = RelPath::parse(subject);
     subject.contains('/')
@@ -69,13 +69,14 @@ async fn symbols_of_file(
     engine: &Arc<Engine>,
     project: &Project,
     file: PathBuf,
-    (asked, deadline): (&mut QueryContext, Instant),
+    context: &mut QueryContext,
+    deadline: Instant,
 ) -> Result<SymbolList, QueryError> {
     let snapshot = queries::read_named_file(project, file).await?;
     let choice = queries::main_server(engine, project, &snapshot.path)?;
     sync_disk(engine, project, std::slice::from_ref(&snapshot)).await;
-    asked.server = Some(choice.id.clone());
-    asked.position = Some((snapshot.path.to_string(), None));
+    context.server = Some(choice.id.clone());
+    context.position = Some((snapshot.path.to_string(), None));
     let target = QueryTarget { snapshot, position: Position::default(), choice };
     let wanted = QuerySpec {
         has_position: false,
@@ -88,19 +89,20 @@ async fn symbols_of_file(
     Ok(locate_symbols(project, found, Some(&file), replied.encoding).await)
 }
 
-/// Asks each server of the project once, with one of its files in hand: some servers know a
-/// project only through an open file.
+/// Asks each server of the project once, about one of its files, because some servers load a
+/// project only for an open file.
 async fn symbols_of_project(
     engine: &Arc<Engine>,
     project: &Project,
     query: &str,
-    (asked, deadline): (&mut QueryContext, Instant),
+    context: &mut QueryContext,
+    deadline: Instant,
 ) -> Result<SymbolList, QueryError> {
     let (targets, mut partial) = representatives(engine, project).await?;
     sync_disk(engine, project, &[]).await;
     let mut all = Vec::new();
     let mut servers = Vec::new();
-    let mut last_no = None;
+    let mut last_error = None;
     for target in targets {
         let wanted = QuerySpec {
             has_position: false,
@@ -121,23 +123,23 @@ async fn symbols_of_project(
                 partial = partial.or(cut);
                 servers.push(target.choice.id.clone());
             }
-            Err(no) => {
-                if let QueryError::Unmeasured { server, gap } = &no {
+            Err(error) => {
+                if let QueryError::Unmeasured { server, gap } = &error {
                     let detail = format!("{server} did not answer: {}", gap.detail);
                     partial = partial.or(Some(Gap::new(gap.cause, detail)));
                 }
-                last_no = Some(no);
+                last_error = Some(error);
             }
         }
     }
-    asked.server = (!servers.is_empty()).then(|| servers.join(", "));
-    match last_no {
-        Some(no) if servers.is_empty() => Err(no),
+    context.server = (!servers.is_empty()).then(|| servers.join(", "));
+    match last_error {
+        Some(error) if servers.is_empty() => Err(error),
         _ => Ok((all, partial)),
     }
 }
 
-/// One file per server of the project, and why some servers are not asked.
+/// One file per server of the project, and the gap for servers that are not asked.
 async fn representatives(
     engine: &Arc<Engine>,
     project: &Project,
@@ -158,16 +160,16 @@ async fn representatives(
         }
     }
     let mut targets: BTreeMap<String, QueryTarget> = BTreeMap::new();
-    let (mut partial, mut last_no) = (None, None);
+    let (mut partial, mut last_error) = (None, None);
     for file in first_of.into_values() {
         let choice = match queries::main_server(engine, project, &file) {
             Ok(choice) => choice,
-            Err(no) => {
-                if let QueryError::Unmeasured { server, gap } = &no {
+            Err(error) => {
+                if let QueryError::Unmeasured { server, gap } = &error {
                     let detail = format!("{server}: {}", gap.detail);
                     partial = partial.or(Some(Gap { detail, ..gap.clone() }));
                 }
-                last_no = Some(no);
+                last_error = Some(error);
                 continue;
             }
         };
@@ -183,8 +185,8 @@ async fn representatives(
         let position = Position::default();
         targets.insert(choice.id.clone(), QueryTarget { snapshot, position, choice });
     }
-    match last_no {
-        Some(no) if targets.is_empty() => Err(no),
+    match last_error {
+        Some(error) if targets.is_empty() => Err(error),
         None if targets.is_empty() => {
             Err(QueryError::Invalid("there is no source file in a known language".to_owned()))
         }
@@ -192,7 +194,7 @@ async fn representatives(
     }
 }
 
-/// Symbols with their places, in the order of the answer.
+/// Symbols with their locations, in the order of the answer.
 async fn locate_symbols(
     project: &Project,
     symbols: Vec<LspSymbol>,

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use super::hook_call::{HookCall, Told, with_late};
+use super::hook_call::{HookCall, HookTexts, with_deferred_reports};
 use super::lost_loops;
 use super::session_loop::{checks_of_loop, loop_of_session};
 use crate::daemon::disk_poll;
 use crate::report::agent::EditText;
 use crate::report::loops;
 
-pub(super) async fn handle(call: HookCall<'_>) -> Told {
+pub(super) async fn handle(call: HookCall<'_>) -> HookTexts {
     poll_in_background(&call);
     let claimed = loop_of_session(call.engine, &call.project, &call.input.session_id).await;
     let texts = match claimed {
@@ -28,7 +28,7 @@ pub(super) async fn handle(call: HookCall<'_>) -> Told {
             Vec::new()
         }
     };
-    with_late(&call, texts).await
+    with_deferred_reports(&call, texts).await
 }
 
 /// Nobody waits for it: the agent's first tool call is a model's answer away.

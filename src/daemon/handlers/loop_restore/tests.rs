@@ -164,8 +164,8 @@ fn left(reply: &CommandReply) -> Vec<(String, String)> {
 /// Checkpoints count in seconds: what is made from here on is younger than what was.
 fn next_second() {
     let now = || std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
-    let begun = now();
-    while now() <= begun {
+    let started_at = now();
+    while now() <= started_at {
         std::thread::yield_now();
     }
 }

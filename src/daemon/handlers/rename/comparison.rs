@@ -1,5 +1,5 @@
-//! What a rename introduced: the changed files are measured before and after. A finding that only
-//! speaks of the new name instead of the old one is not new.
+//! Findings that a rename introduced: the changed files are measured before and after it. A finding
+//! that differs only by the new name is not introduced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::report::rename::{RenameReport, WriteOutcome};
 pub(super) struct RenameBaseline {
     evidence: Evidence,
     after: Vec<RelPath>,
-    /// Files of the change that no sensor speaks about.
+    /// Changed files without a sensor.
     unmeasured: Vec<SkippedFile>,
 }
 
@@ -46,7 +46,7 @@ impl RenameBaseline {
         Self { evidence, after, unmeasured: foreign }
     }
 
-    /// Tells the servers what was written and measures again.
+    /// Announces the written files to the servers and measures again.
     pub(super) async fn compare(
         self,
         engine: &Arc<Engine>,
@@ -83,7 +83,7 @@ impl RenameBaseline {
         let of_now = |path: &str| moved.get(path).copied().unwrap_or(path).to_owned();
         let unread: BTreeSet<String> =
             self.evidence.skipped.iter().map(|one| of_now(&one.path)).collect();
-        // Of a sensor or a file that could not say all before, it is not known what is new.
+        // If a sensor or file had a gap before the rename, introduced findings cannot be told apart.
         let readings = self.evidence.readings.iter().filter(|reading| reading.gap.is_some());
         let unknown: BTreeSet<&str> = readings.map(|reading| reading.sensor.as_str()).collect();
         for finding in &mut delta.findings {

@@ -1,4 +1,4 @@
-//! `scan --fix`: what the rules would put in place of what they find, in all files or in none.
+//! `scan --fix`: applies the fixes of the rules, in all files or in none.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use crate::base::limits::FIX_SECS_MAX;
 use crate::base::path::RelPath;
 use crate::daemon::engine::{Engine, run_blocking};
 use crate::daemon::file_sweep::FileSweep;
-use crate::daemon::handlers::replies::{INVALID, asked, ended, no_reply};
+use crate::daemon::handlers::replies::{INVALID, error_reply, millis_since, query_context};
 use crate::daemon::handlers::rewrite::{SCHEMA, rewrite_reply};
 use crate::daemon::project::Project;
 use crate::daemon::rewrite_plan::{RewritePlan, plan_rewrite};
@@ -23,45 +23,45 @@ pub(super) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
     project: &Project,
-    wished: ScanRequest,
-    begun: Instant,
+    request: ScanRequest,
+    started_at: Instant,
 ) -> CommandReply {
-    let mut asked = asked("scan", project, caller);
-    let json = wished.format == ReportFormat::Json;
-    if !json && wished.format != ReportFormat::Text {
+    let mut context = query_context("scan", project, caller);
+    let json = request.format == ReportFormat::Json;
+    if !json && request.format != ReportFormat::Text {
         return CommandReply::failure(INVALID, "moai-ralph: --fix is written as text or json");
     }
-    let fixed = plan_and_fix(engine, caller, project, wished, begun).await;
-    asked.elapsed_ms = ended(begun);
+    let fixed = plan_and_fix(engine, caller, project, request, started_at).await;
+    context.elapsed_ms = millis_since(started_at);
     match fixed {
-        Ok((fixed, is_measured)) => rewrite_reply(&asked, &fixed, is_measured, json),
-        Err(no) => no_reply(SCHEMA, &asked, &no, json),
+        Ok((fixed, is_measured)) => rewrite_reply(&context, &fixed, is_measured, json),
+        Err(error) => error_reply(SCHEMA, &context, &error, json),
     }
 }
 
-/// What was planned.
+/// Planned fixes.
 struct PlannedFixes {
     plan: RewritePlan,
     withheld_fixes: usize,
-    /// Whether every file was looked through that was asked for by its name.
+    /// Whether every file that was named was scanned.
     is_measured: bool,
     rules: Arc<RuleSet>,
 }
 
-/// What was fixed, and whether every file was looked through that was asked for by its name.
+/// The fixes, and whether every file that was named was scanned.
 async fn plan_and_fix(
     engine: &Arc<Engine>,
     caller: &CallerContext,
     project: &Project,
-    wished: ScanRequest,
-    begun: Instant,
+    request: ScanRequest,
+    started_at: Instant,
 ) -> Result<(RewriteReport, bool), QueryError> {
-    let (apply, job) = (wished.apply, engine.job());
+    let (apply, job) = (request.apply, engine.job());
     let planned = {
         let (project, caller) = (project.clone(), caller.clone());
         run_blocking(move || {
             let _job = job;
-            plan_fixes(&project, &caller, &wished, begun)
+            plan_fixes(&project, &caller, &request, started_at)
         })
     };
     let internal = || QueryError::Refused { kind: "internal", reason: "internal error".to_owned() };
@@ -77,24 +77,25 @@ async fn plan_and_fix(
 fn plan_fixes(
     project: &Project,
     caller: &CallerContext,
-    wished: &ScanRequest,
-    begun: Instant,
+    request: &ScanRequest,
+    started_at: Instant,
 ) -> Result<PlannedFixes, QueryError> {
-    let named = named_rules(project, caller, wished).map_err(QueryError::Invalid)?;
+    let named = named_rules(project, caller, request).map_err(QueryError::Invalid)?;
     let rules = named.map_or_else(|| Arc::clone(&project.rules), Arc::new);
     let unlisted = |reason| QueryError::Refused { kind: "unreadable", reason };
     let ScanFileSet { files, mut skipped, excluded, .. } =
-        find_scan_files(project, caller, &rules, wished).map_err(unlisted)?;
+        find_scan_files(project, caller, &rules, request).map_err(unlisted)?;
     skipped.extend(excluded);
-    let sweep = FileSweep::of(project, caller, &wished.paths, (files, skipped));
-    let trust = if wished.unsafe_fixes { FixTrust::Any } else { FixTrust::Safe };
+    let sweep = FileSweep::of(project, caller, &request.paths, (files, skipped));
+    let trust = if request.unsafe_fixes { FixTrust::Any } else { FixTrust::Safe };
     let held = AtomicUsize::new(0);
     let editor = |path: &RelPath, text: &str| {
         let fixed = apply_fixes(&rules, path, text, trust)?;
         held.fetch_add(fixed.skipped_unsafe, Ordering::Relaxed);
         Ok(fixed.edited)
     };
-    let plan = plan_rewrite(project, &sweep, begun + Duration::from_secs(FIX_SECS_MAX), &editor)?;
+    let plan =
+        plan_rewrite(project, &sweep, started_at + Duration::from_secs(FIX_SECS_MAX), &editor)?;
     let is_measured = !sweep.has_named(&plan.skipped);
     Ok(PlannedFixes { plan, withheld_fixes: held.into_inner(), is_measured, rules })
 }

@@ -1,5 +1,5 @@
-//! Who is asked beside the sensors: the judge where only it could object, the merge where only it is
-//! missing, the transcript, the keeper of checkpoints. Each failure is a gap or a notice.
+//! Consults more than the sensors at a Stop: the judges if only they could still object, the merge if
+//! only it is missing, the transcript and the checkpoints. Each failure is a gap or a notice.
 
 use std::time::Instant;
 
@@ -24,14 +24,14 @@ use crate::looping::state::{LoopState, Mode};
 use crate::looping::step::{EvidenceOutlook, StopInput, outlook, wants_merge};
 use crate::report;
 
-/// What they said.
+/// Results of a Stop besides its evidence.
 pub(super) struct StopContext {
     pub(super) facts: StopFacts,
-    /// What the judges said; `None` when they were not asked.
+    /// The judges' report; `None` if they were not asked.
     pub(super) judged: Option<JudgeReport>,
-    /// What the session has used, as far as the host names its transcript.
+    /// Usage of the session, if the host names its transcript.
     pub(super) session_usage: Option<SessionUsage>,
-    /// What the user must know.
+    /// Notices for the user.
     pub(super) notices: Vec<String>,
 }
 
@@ -39,45 +39,50 @@ pub(super) async fn consult_others(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     state: &LoopState,
-    seen: &StopEvidence,
-    times: StopSchedule,
+    stop_evidence: &StopEvidence,
+    schedule: StopSchedule,
 ) -> StopContext {
-    let deadline = times.deadline;
+    let deadline = schedule.deadline;
     let spent = within_deadline(deadline, used_by_session(call, state)).await.unwrap_or_default();
-    let contradictions = claims::contradictions(stop.last_message, &seen.evidence);
+    let contradictions = claims::contradictions(stop.last_message, &stop_evidence.evidence);
     let mut facts = StopFacts {
-        research_missing: match &seen.notes.research {
+        research_missing: match &stop_evidence.notes.research {
             ResearchGate::Missing(lines) => lines.clone(),
             ResearchGate::Passed => Vec::new(),
         },
         contradictions: report::spending::contradiction_lines(&contradictions),
-        unrequested_criteria: seen.not_asked.iter().map(|one| one.as_str().to_owned()).collect(),
-        exam_changed: seen.exam_changes.clone(),
-        check_problems: Some(seen.check_problems),
-        work: seen.work.clone(),
-        tree: seen.tree.as_ref().ok().map(|look| look.id.clone()),
+        unrequested_criteria: stop_evidence
+            .not_asked
+            .iter()
+            .map(|one| one.as_str().to_owned())
+            .collect(),
+        exam_changed: stop_evidence.exam_changes.clone(),
+        check_problems: Some(stop_evidence.check_problems),
+        work: stop_evidence.work.clone(),
+        tree: stop_evidence.tree.as_ref().ok().map(|snapshot| snapshot.id.clone()),
         tokens: spent.as_ref().and_then(|spent| tokens(state, spent)),
         lsp_required: call.project.config.lsp_required,
         now_ms: now_ms(),
         ..StopFacts::default()
     };
-    let outlook = outlook(state, stop, &seen.evidence, &facts);
+    let outlook = outlook(state, stop, &stop_evidence.evidence, &facts);
     let mut judged = None;
     if outlook.is_open_to_judge() {
-        (facts.judge, judged) = consult_judges(call, state, seen, deadline).await;
+        (facts.judge, judged) = consult_judges(call, state, stop_evidence, deadline).await;
         facts.judge_files = judged.as_ref().map(|judged| judged.coverage.shown);
         facts.observations =
             judged.as_ref().map(report::judging::suspicion_lines).unwrap_or_default();
     }
-    facts.merge = merge_if_ready(call, state, seen, (&outlook, facts.judge.as_ref()), times).await;
+    facts.merge =
+        merge_if_ready(call, state, stop_evidence, &outlook, facts.judge.as_ref(), schedule).await;
     let mut notices = Vec::new();
     match context(call, spent.as_ref()) {
         Ok(context) => facts.context = context,
         Err(gap) => notices.push(report::spending::context_unmeasured(&gap)),
     }
-    let left_out = seen.tree.as_ref().ok().map(|look| &look.tree.omitted);
+    let left_out = stop_evidence.tree.as_ref().ok().map(|snapshot| &snapshot.tree.omitted);
     notices.extend(left_out.and_then(report::restore::excluded_files));
-    match within_deadline(deadline, keep_stop_checkpoint(call, state, seen))
+    match within_deadline(deadline, keep_stop_checkpoint(call, state, stop_evidence))
         .await
         .and_then(|kept| kept)
     {
@@ -87,7 +92,7 @@ pub(super) async fn consult_others(
             notices.push(format!("[moai-ralph] loop {}: {gap}", state.id));
         }
     }
-    // Judge and merge take their time.
+    // Judge and merge may have taken minutes.
     facts.now_ms = now_ms();
     StopContext { facts, judged, session_usage: spent, notices }
 }
@@ -100,7 +105,7 @@ async fn used_by_session(call: &HookCall<'_>, state: &LoopState) -> Option<Sessi
     )
 }
 
-/// How full the context is, where the project has a budget of it.
+/// Fill level of the context, if the project sets a budget for it.
 fn context(call: &HookCall<'_>, spent: Option<&SessionUsage>) -> Result<Option<ContextUse>, Gap> {
     let (budget_permille, window) =
         (call.project.config.context_permille, call.project.config.context_window);
@@ -118,7 +123,7 @@ fn context(call: &HookCall<'_>, spent: Option<&SessionUsage>) -> Result<Option<C
     Ok(Some(ContextUse { tokens: held.tokens, window, budget_permille, line }))
 }
 
-/// A transcript that was not read wholly tells at least what is known already.
+/// Tokens used since the loop started; after a partial read at least the last known count.
 fn tokens(state: &LoopState, spent: &SessionUsage) -> Option<u64> {
     let read = spent.usage.total().uncached();
     match &spent.gap {
@@ -127,8 +132,8 @@ fn tokens(state: &LoopState, spent: &SessionUsage) -> Option<u64> {
     }
 }
 
-/// The judges' word. Without anything to judge by nobody is asked; a rubric of checks alone is met
-/// when these passed, which the evidence says.
+/// Runs the judges. Without criteria they are not asked; a rubric of checks alone is met when these
+/// pass, which is part of the evidence.
 async fn consult_judges(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -175,13 +180,14 @@ async fn consult_judges(
     (Some(outcome), Some(judged))
 }
 
-/// Merges the branch of the loop as it was measured, when nothing else is missing.
+/// Merges the loop's branch as it was measured, if only the merge is missing.
 async fn merge_if_ready(
     call: &HookCall<'_>,
     state: &LoopState,
-    seen: &StopEvidence,
-    (outlook, judge): (&EvidenceOutlook, Option<&JudgeOutcome>),
-    times: StopSchedule,
+    stop_evidence: &StopEvidence,
+    outlook: &EvidenceOutlook,
+    judge: Option<&JudgeOutcome>,
+    schedule: StopSchedule,
 ) -> Option<MergeOutcome> {
     let (name, base) = (state.branch.clone()?, state.options.base_branch.clone()?);
     if !wants_merge(state, outlook, judge) {
@@ -189,13 +195,14 @@ async fn merge_if_ready(
     }
     let branch = LoopBranch { name, base, created_ms: state.created_ms };
     let again = || async move {
-        match evidence::remeasure(call, state, times).await {
+        match evidence::remeasure(call, state, schedule).await {
             (evidence, measured) if evidence.verdict() == Verdict::Clean => Ok(measured),
             (evidence, _) => Err(report::loops::initial_problems(&evidence, state.language())),
         }
     };
-    let measured = MeasuredWork { head: seen.head.clone(), tree: seen.tree.clone() };
-    let branch = (&branch, times.deadline);
+    let measured =
+        MeasuredWork { head: stop_evidence.head.clone(), tree: stop_evidence.tree.clone() };
+    let branch = (&branch, schedule.deadline);
     let landing =
         branch_merge::merge_loop_branch(call.engine, &call.project, branch, measured, again);
     Some(match landing.await {
@@ -207,13 +214,13 @@ async fn merge_if_ready(
     })
 }
 
-/// Keeps the tree as it was measured, under the number of this iteration.
+/// Keeps a checkpoint of the measured tree under the number of this iteration.
 async fn keep_stop_checkpoint(
     call: &HookCall<'_>,
     state: &LoopState,
-    seen: &StopEvidence,
+    stop_evidence: &StopEvidence,
 ) -> Result<String, Gap> {
-    let look = seen.tree.clone()?;
+    let snapshot = stop_evidence.tree.clone()?;
     let name = (state.id.clone(), (state.iteration + 1).to_string());
-    checkpoints::keep_checkpoint(call.engine, &call.project, look, name, state.best()).await
+    checkpoints::keep_checkpoint(call.engine, &call.project, snapshot, name, state.best()).await
 }

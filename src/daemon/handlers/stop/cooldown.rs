@@ -1,4 +1,4 @@
-//! A Stop that goes on is answered no sooner than the project wants. It must not know why it goes on.
+//! Delays the answer of a Stop that holds by the project's cooldown.
 
 use super::{HookCall, StopSchedule};
 use crate::looping::cooldown;
@@ -8,19 +8,19 @@ use crate::report::{loops, notice};
 use crate::store::loops::LoopQuery;
 use crate::wire::hook::HookOutput;
 
-/// The answer of a decided Stop, later. The loop is looked at again then: one that was paused or
-/// ended meanwhile holds nobody.
+/// Returns the answer of a decided Stop after the cooldown. The loop is loaded again then, because
+/// one that was paused or ended meanwhile must not hold.
 pub(super) async fn after_cooldown(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     decided: &LoopState,
     output: HookOutput,
-    times: StopSchedule,
+    schedule: StopSchedule,
 ) -> HookOutput {
     let (engine, project) = (call.engine, &call.project);
-    let StopSchedule { started_at: began, deadline, .. } = times;
+    let StopSchedule { started_at, deadline, .. } = schedule;
     let rest = cooldown::remaining_cooldown(
-        began,
+        started_at,
         std::time::Instant::now(),
         project.config.cooldown,
         deadline,

@@ -1,6 +1,5 @@
-//! What a Stop is decided on: the project's own commands, the files afresh, what games them, what
-//! examines the loop, the work tree as it is and the loop's notes. It must not know what becomes
-//! of it.
+//! Gathers the evidence for a Stop: the project's checks, fresh results for the files, guard and exam,
+//! the work tree and the loop's notes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,12 +28,12 @@ use crate::looping::facts::WorkChange;
 use crate::looping::options::BaselineMode;
 use crate::looping::state::{LoopState, UntilCondition};
 
-/// What the reading is called that says that there is none.
+/// Name of the reading that reports the absence of any sensor.
 const NO_SENSOR_READING: &str = "files";
 /// Name of the reading for a base state that cannot be read.
 const NO_BASELINE_READING: &str = "baseline";
 
-/// All that was looked at.
+/// Everything that a Stop is decided on.
 pub(super) struct StopEvidence {
     pub(super) evidence: Evidence,
     /// The commit that the loop's changes count from.
@@ -43,23 +42,22 @@ pub(super) struct StopEvidence {
     pub(super) head: Option<String>,
     /// The work tree as it was measured.
     pub(super) tree: Result<TreeSnapshot, Gap>,
-    /// What changed in the exam without the session, one line each.
+    /// Changes of the exam that others made, one line each.
     pub(super) exam_changes: Vec<String>,
-    /// What the loop's notes say.
     pub(super) notes: loop_files::LoopFileNotes,
-    /// Criteria that the project has commands for and that were not asked.
+    /// Criteria that the project has commands for but does not require.
     pub(super) not_asked: Vec<CheckCriterion>,
-    /// What the failing checks count.
+    /// Number of problems that the failing checks report.
     pub(super) check_problems: u64,
     /// Whether the loop changed anything.
     pub(super) work: WorkChange,
 }
 
-/// Looks at everything. The project's commands come first, because they may write files.
+/// Gathers everything. The project's commands run first, because they may write files.
 pub(super) async fn collect_stop_evidence(
     call: &HookCall<'_>,
     state: &LoopState,
-    times: StopSchedule,
+    schedule: StopSchedule,
 ) -> StopEvidence {
     merge_work_tree::remove_stale_work_trees(call.engine, &call.project).await;
     if state.branch.is_some() {
@@ -67,11 +65,11 @@ pub(super) async fn collect_stop_evidence(
     }
     let head = head(call).await;
     let CheckEvidence { readings: checks, not_asked, problems } =
-        checks(call, state, times.checks_deadline).await;
+        checks(call, state, schedule.checks_deadline).await;
     let base = loop_base_commit(&call.project, state).await;
     let ((mut evidence, exam_changed), tree, notes) = tokio::join!(
-        measure_afresh(call, state, base.as_deref(), times.deadline),
-        tree(call, times.deadline),
+        measure_afresh(call, state, base.as_deref(), schedule.deadline),
+        tree(call, schedule.deadline),
         loop_files::read_loop_notes(&call.project),
     );
     add(&mut evidence, checks);
@@ -91,19 +89,19 @@ pub(super) async fn collect_stop_evidence(
     }
 }
 
-/// The evidence alone and what it is about, once the branch of the loop was moved.
+/// Evidence and the measured work, without notes, after the loop's branch was moved.
 pub(super) async fn remeasure(
     call: &HookCall<'_>,
     state: &LoopState,
-    times: StopSchedule,
+    schedule: StopSchedule,
 ) -> (Evidence, MeasuredWork) {
     let head = head(call).await;
-    let checks = checks(call, state, times.checks_deadline).await.readings;
+    let checks = checks(call, state, schedule.checks_deadline).await.readings;
     let base = loop_base_commit(&call.project, state).await;
     // A changed exam makes its reading dirty.
     let ((mut evidence, _), tree) = tokio::join!(
-        measure_afresh(call, state, base.as_deref(), times.deadline),
-        tree(call, times.deadline),
+        measure_afresh(call, state, base.as_deref(), schedule.deadline),
+        tree(call, schedule.deadline),
     );
     add(&mut evidence, checks);
     let silence = no_sensor_reading(&evidence);
@@ -111,7 +109,7 @@ pub(super) async fn remeasure(
     (evidence, MeasuredWork { head, tree })
 }
 
-/// What `work` comes to, if it is done by the deadline of the Stop.
+/// The output of `work`, or a gap if it misses the deadline of the Stop.
 pub(super) async fn within_deadline<T>(
     deadline: Instant,
     work: impl Future<Output = T>,
@@ -119,12 +117,12 @@ pub(super) async fn within_deadline<T>(
     tokio::time::timeout_at(deadline.into(), work).await.map_err(|_| stop_deadline_gap())
 }
 
-/// The work tree as it is.
+/// The current work tree.
 async fn tree(call: &HookCall<'_>, deadline: Instant) -> Result<TreeSnapshot, Gap> {
     within_deadline(deadline, checkpoints::snapshot_tree(call.engine, &call.project)).await?
 }
 
-/// Evidence of one sensor that was not done in time.
+/// Evidence of one sensor that missed the deadline.
 fn timed_out_evidence(sensor: &str, kind: SensorKind, gap: Gap) -> Evidence {
     let readings = vec![SensorReading { gap: Some(gap), ..SensorReading::clean(sensor, kind, 0) }];
     Evidence { readings, ..Evidence::default() }
@@ -135,8 +133,8 @@ async fn head(call: &HookCall<'_>) -> Option<String> {
     run_blocking(move || git::head_commit(&root)).await.flatten()
 }
 
-/// What language servers and scan say about the files of a Stop; `commit` is where its loop's
-/// changes count from, `base` the state that they began with.
+/// Results of language servers and scan for the files of a Stop. The loop's changes count from
+/// `commit`; `base` is the state they are compared with.
 pub(in crate::daemon::handlers) async fn measure_stop_files(
     call: &HookCall<'_>,
     commit: Option<&str>,
@@ -162,8 +160,8 @@ pub(in crate::daemon::handlers) async fn measure_stop_files(
     if others.is_empty() || !asked.run_lsp || evidence.verdict() == Verdict::Dirty {
         return evidence;
     }
-    // Names do not show all that a change can break: a type inferred in a file between, a name of two
-    // letters. So the other programs of the project are measured before the loop completes.
+    // A search by name misses some dependents (a type inferred through a third file, a name of two
+    // letters), so the other programs of the project are measured before the loop completes.
     let mut wider = MeasureRequest { skipped: Vec::new(), run_scan: false, ..asked };
     wider.files.extend(others.iter().cloned());
     wider.dependents.files.extend(others);
@@ -171,8 +169,8 @@ pub(in crate::daemon::handlers) async fn measure_stop_files(
     with_others(evidence, wider)
 }
 
-/// Adds what the other programs of the project show: errors that the work introduced there, and how
-/// many files were measured. A gap there is not added: nothing suggests that the work concerns them.
+/// Adds the results of the other programs: errors that the work introduced there, and the number of
+/// measured files. Gaps there are dropped, because nothing suggests that the work affects them.
 fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
     let is_server = |reading: &SensorReading| reading.kind == SensorKind::Lsp;
     if wider.verdict() == Verdict::Dirty {
@@ -195,15 +193,15 @@ fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
     evidence
 }
 
-/// Readings and the findings that belong to them.
+/// Readings and their findings.
 type SensorReadings = (Vec<SensorReading>, Vec<Finding>);
 
-/// What the project's commands said.
+/// Results of the project's commands.
 struct CheckEvidence {
     readings: SensorReadings,
-    /// Criteria that the project has commands for and that were not asked.
+    /// Criteria that the project has commands for but does not require.
     not_asked: Vec<CheckCriterion>,
-    /// What the failing ones count.
+    /// Number of problems that the failing checks report.
     problems: u64,
 }
 
@@ -217,8 +215,8 @@ async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> CheckEv
     CheckEvidence { readings: (readings, findings), not_asked, problems }
 }
 
-/// Servers, scan, guard and exam, at the same time; and changes that weaken the exam and were not
-/// made by the session.
+/// Evidence of servers, scan, guard and exam, run at the same time; and the changes weakening the
+/// exam that the session did not make.
 async fn measure_afresh(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -234,7 +232,7 @@ async fn measure_afresh(
         loop_id: Some(state.id.clone()),
     };
     let left = deadline.saturating_duration_since(Instant::now());
-    // Servers name their own gaps, which takes a moment.
+    // Leaves the servers a moment to report their own gaps.
     let budget = project.config.stop_budget.min(left.saturating_sub(left / STOP_REPLY_SHARE));
     let (compared, unknown) = stop_base(call, state, base).await;
     let (evidence, guarded, exam) = tokio::join!(
@@ -260,7 +258,7 @@ async fn measure_afresh(
     let skipped: Vec<_> = skipped.into_iter().filter(|one| is_new(&one.path)).collect();
     evidence.skipped.extend(skipped);
     let not_own = authorship::foreign_findings(engine, project, state, &findings).await;
-    // Without the record every finding counts as the agent's, and the loop does not complete.
+    // Without the record of authors every finding counts as the agent's, and the loop goes on.
     let not_own = not_own.unwrap_or_else(|error| {
         tracing::warn!(%error, id = state.id, "who wrote the changed files is not known");
         Vec::new()
@@ -272,8 +270,7 @@ async fn measure_afresh(
     (evidence, foreign)
 }
 
-/// The state that the work of a loop is compared with; and, where it cannot be read, a reading that
-/// says so.
+/// The state that a loop's work is compared with, and a reading with a gap if it cannot be read.
 async fn stop_base(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -304,7 +301,8 @@ fn add(evidence: &mut Evidence, (readings, findings): SensorReadings) {
     assign_fingerprints(&mut evidence.findings);
 }
 
-/// Guard and exam look at what games a measurement. Where there is none, nothing was measured.
+/// A reading with a gap if only guard and exam ran: they examine how the work is measured, and
+/// without another sensor nothing was measured.
 fn no_sensor_reading(evidence: &Evidence) -> Vec<SensorReading> {
     let is_about_games = |reading: &SensorReading| reading.kind == SensorKind::Guard;
     if !evidence.skipped.is_empty() || !evidence.readings.iter().all(is_about_games) {
@@ -317,7 +315,7 @@ fn no_sensor_reading(evidence: &Evidence) -> Vec<SensorReading> {
     }]
 }
 
-/// The checks were there when the loop started; without them it cannot end well.
+/// A dirty reading for checks that existed when the loop started and are missing now.
 fn missing_checks() -> SensorReading {
     let output = format!("{AUTOCHECKS} is gone; the loop ends when it passes: put it back");
     let clean = SensorReading::clean(AUTOCHECKS, SensorKind::Check, 0);

@@ -1,4 +1,4 @@
-//! Which files a Stop is about. It must not know how they are measured.
+//! Selects the files that a Stop measures.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,35 +18,35 @@ use crate::daemon::project::{NOTEBOOK_UNMEASURED, Project};
 use crate::daemon::work_base::WorkBase;
 use crate::{files, git};
 
-/// What a Stop is about.
+/// The files of a Stop.
 #[derive(Default)]
 pub(super) struct StopScope {
     pub(super) files: Vec<RelPath>,
     pub(super) skipped: Vec<SkippedFile>,
-    /// Those that are measured only because an edit concerns them.
+    /// Unchanged files that are measured only because an edit may affect them.
     pub(super) dependents: UntouchedDependents,
-    /// What their findings are compared with.
+    /// The baseline of their findings.
     pub(super) comparison: Option<BaseComparison>,
-    /// Programs that the changes may break although they mention nothing of them.
+    /// Programs that the changes may break without being mentioned there.
     pub(super) related_programs: BTreeSet<RelPath>,
-    /// All files that changed or are gone.
+    /// All changed and deleted files.
     changed: Vec<RelPath>,
-    /// Those among them that configure servers.
+    /// The changed files that configure servers.
     configuration: Vec<RelPath>,
 }
 
-/// The state that the work of a Stop began with.
+/// The state that a Stop is compared with.
 #[derive(Clone, Debug, Default)]
 pub(in crate::daemon::handlers) struct StopBase {
     /// The state, if it can be read.
     pub(super) state: Option<Arc<WorkBase>>,
-    /// Whether findings are compared with it; otherwise all of them are to be fixed.
+    /// Whether older findings are excluded; otherwise all findings must be fixed.
     pub(super) is_compared: bool,
 }
 
-/// The files that differ from HEAD, those committed since `commit`, those that the session wrote,
-/// and those that all of this concerns; with `paths`, the files below those. When all findings are
-/// to be fixed and nothing changed, the whole project.
+/// The files that differ from HEAD, were committed since `commit` or written by the session, and
+/// their dependents; with `paths`, the files below these. If all findings must be fixed and nothing
+/// changed, the whole project.
 pub(super) async fn files_of_stop(
     call: &HookCall<'_>,
     commit: Option<&str>,
@@ -56,14 +56,14 @@ pub(super) async fn files_of_stop(
     let project = call.project.clone();
     let session = &call.input.session_id;
     let StopBase { state, is_compared } = base;
-    let hiding = HiddenFileSearch {
+    let hidden_search = HiddenFileSearch {
         engine: Arc::clone(call.engine),
         project: project.clone(),
         session: session.clone(),
         base: state.clone(),
     };
     if !paths.is_empty() {
-        return narrowed(hiding, paths.to_vec()).await;
+        return narrowed(hidden_search, paths.to_vec()).await;
     }
     let commit = commit.map(str::to_owned);
     let (written, is_written_cut) = call.engine.ledger().written(session, &project.root);
@@ -72,7 +72,7 @@ pub(super) async fn files_of_stop(
         let mut found = changed_files(&project, commit.as_deref());
         let is_there = |path: &RelPath| path.under(&project.root).symlink_metadata().is_ok();
         found.files.extend(written.into_iter().filter(is_there));
-        let gone = hiding.reveal(&mut found, &|_| true);
+        let gone = hidden_search.reveal(&mut found, &|_| true);
         if found.files.is_empty() && found.skipped.is_empty() && !is_compared {
             found = all_files(&project);
         }
@@ -123,16 +123,16 @@ pub(super) async fn files_of_stop(
     found.await.unwrap_or_else(StopScope::after_internal_error)
 }
 
-/// A loop that is narrowed to paths is about all files there, changed or not, and about no other.
-async fn narrowed(hiding: HiddenFileSearch, paths: Vec<String>) -> StopScope {
+/// A loop limited to paths measures all files there, changed or not, and no others.
+async fn narrowed(hidden_search: HiddenFileSearch, paths: Vec<String>) -> StopScope {
     let found = run_blocking(move || {
-        let project = &hiding.project;
+        let project = &hidden_search.project;
         let is_wanted = |path: &RelPath| project.has_sensor(path);
         let starts: Vec<PathBuf> = paths.iter().map(|path| project.root.join(path)).collect();
         let walk = files::walk_files(&project.root, &starts, &is_wanted);
         let mut scope =
             StopScope { files: walk.files, skipped: walk.skipped, ..StopScope::default() };
-        hiding.reveal(&mut scope, &|path| {
+        hidden_search.reveal(&mut scope, &|path| {
             starts.iter().any(|start| path.under(&project.root).starts_with(start))
         });
         scope.files.sort();
@@ -143,7 +143,7 @@ async fn narrowed(hiding: HiddenFileSearch, paths: Vec<String>) -> StopScope {
     found.await.unwrap_or_else(StopScope::after_internal_error)
 }
 
-/// Finds files that were put where git or the sensors do not see them.
+/// Search for files that were moved out of sight of git or of the sensors.
 struct HiddenFileSearch {
     engine: Arc<Engine>,
     project: Project,
@@ -152,14 +152,18 @@ struct HiddenFileSearch {
 }
 
 impl HiddenFileSearch {
-    /// Adds the hidden files that `is_meant` says a Stop is about, and names those that cannot be
-    /// measured. Returns the files of the base that are gone.
-    fn reveal(&self, scope: &mut StopScope, is_meant: &dyn Fn(&RelPath) -> bool) -> Vec<RelPath> {
+    /// Adds the hidden files that `is_in_scope` accepts, and reports those that cannot be measured as
+    /// skipped. Returns the deleted files of the base.
+    fn reveal(
+        &self,
+        scope: &mut StopScope,
+        is_in_scope: &dyn Fn(&RelPath) -> bool,
+    ) -> Vec<RelPath> {
         let (project, base) = (&self.project, self.base.as_deref());
         let gone = base.map(WorkBase::deleted_files).unwrap_or_default();
         if let Some(base) = base {
             let hidden = HiddenFiles::find(project, base, &gone);
-            // Hooks do not look at what git ignores.
+            // Hooks do not record the texts of files that git ignores.
             for path in &hidden.files {
                 if let Ok(snapshot) =
                     files::read_snapshot(&project.root, &path.under(&project.root))
@@ -167,12 +171,12 @@ impl HiddenFileSearch {
                     self.engine.ledger().record_text(&self.session, &project.root, &snapshot);
                 }
             }
-            scope.files.extend(hidden.files.into_iter().filter(is_meant));
+            scope.files.extend(hidden.files.into_iter().filter(is_in_scope));
             scope.skipped.extend(hidden.skipped);
         }
         let seen = self.engine.ledger().seen_texts(&self.session, &project.root);
         let mut vanished = vanished_texts(project, base, &gone, seen);
-        vanished.retain(|_, path| is_meant(path));
+        vanished.retain(|_, path| is_in_scope(path));
         let measured = scope.files.iter().cloned().collect();
         let (root, copies) = (&*project.root, &*self.engine.dirs.state);
         let search = MoveSearch { root, base, measured: &measured, copies };
@@ -197,7 +201,7 @@ fn changed_files(project: &Project, base: Option<&str>) -> StopScope {
             let files = changed.files.into_iter().filter(|path| project.has_sensor(path)).collect();
             StopScope { files, skipped, changed: all, configuration, ..StopScope::default() }
         }
-        // Without git nobody knows what changed.
+        // Without git the changed files are unknown.
         Ok(None) => all_files(project),
         Err(error) => {
             let reason = format!("changed files cannot be listed: {error}");
@@ -220,7 +224,7 @@ impl StopScope {
         lost
     }
 
-    /// Changed files first: what is beyond the bound is skipped.
+    /// Skips the files beyond the bound; changed files come first.
     fn bound(&mut self) {
         let reason = format!("more than {STOP_FILES_MAX} files");
         let beyond = self.files.split_off(self.files.len().min(STOP_FILES_MAX));

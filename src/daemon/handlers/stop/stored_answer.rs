@@ -1,14 +1,14 @@
-//! The answer to a Stop is kept with its decision. When the daemon ends before the answer arrives,
-//! the front door asks the next daemon the same, and when two hook processes deliver one Stop, the
-//! second may come after the answer. Neither is decided again: the agent has done nothing in
-//! between. It must not know how answers are worded.
+//! Stores the answer to a Stop with its decision and replays it. If the daemon ends before the answer
+//! arrives, the client repeats the request to the next daemon; and of two hook processes that deliver
+//! one Stop, the second may come after the answer. Neither is decided again, because the agent has
+//! done nothing in between.
 
 use crate::daemon::engine::now_ms;
 use crate::looping::state::{LoopState, Status, StopAnswer};
 use crate::looping::stop_table::StopDelivery;
 use crate::wire::hook::HookOutput;
 
-/// What is kept of an answer; nothing of silence.
+/// The stored form of an answer; `None` for a silent one.
 pub(super) fn stored_answer(delivery: &StopDelivery, output: &HookOutput) -> Option<StopAnswer> {
     let (text, is_held) = match output {
         HookOutput::Block(text) => (text, true),
@@ -19,8 +19,8 @@ pub(super) fn stored_answer(delivery: &StopDelivery, output: &HookOutput) -> Opt
     Some(StopAnswer { call, content, at_ms: now_ms(), text: text.clone(), is_held })
 }
 
-/// The loop that decided this Stop already, and the answer it was given. `last` is the session's
-/// loop, which may be over by now.
+/// The loop and its stored answer if this Stop was already decided. `last` is the session's last
+/// loop, which may have ended since.
 pub(super) fn replayed_answer(
     delivery: &StopDelivery,
     last: Option<&LoopState>,
@@ -30,7 +30,7 @@ pub(super) fn replayed_answer(
     let text = answer.text.clone();
     match answer.is_held {
         true if state.status == Status::Running => Some((state.clone(), HookOutput::Block(text))),
-        // Cancelled or paused meanwhile.
+        // The loop was cancelled or paused meanwhile.
         true => None,
         false => Some((state.clone(), HookOutput::Notice(text))),
     }
