@@ -1,7 +1,4 @@
-//! Reads the formats that tools are configured in, all into one kind of value. It must not know
-//! what a key means.
-
-mod toml;
+//! Parses the formats of tool configurations into JSON values.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +10,7 @@ use crate::base::text::one_line;
 pub(super) enum SettingsFormat {
     /// JSON, with comments and trailing commas where a tool takes them.
     Json,
-    /// TOML 1.0.
+    /// TOML.
     Toml,
     /// Sections of `key = value`, values going on in indented lines, as Python's `configparser`
     /// reads them; every value is text.
@@ -27,7 +24,7 @@ pub(super) fn parse_settings(format: SettingsFormat, text: &str) -> Result<Value
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match format {
         SettingsFormat::Json => json(text),
-        SettingsFormat::Toml => toml::parse_toml(text),
+        SettingsFormat::Toml => toml(text),
         SettingsFormat::Ini => Ok(ini(text)),
         SettingsFormat::Yaml => yaml(text),
     }
@@ -76,6 +73,31 @@ fn string_length(text: &str) -> usize {
         is_end
     });
     end.map_or(text.len(), |(at, _)| at + 1)
+}
+
+fn toml(text: &str) -> Result<Value, String> {
+    let table: toml::Table = toml::from_str(text).map_err(|error| {
+        let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or(text));
+        let line = before.matches('\n').count() + 1;
+        format!("line {line}: {}", one_line(error.message(), MESSAGE_CHARS_MAX))
+    })?;
+    Ok(json_value(toml::Value::Table(table)))
+}
+
+/// The JSON value of a TOML value; dates and numbers that JSON lacks become text.
+fn json_value(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => Value::String(text),
+        toml::Value::Integer(number) => Value::from(number),
+        toml::Value::Float(number) if number.is_finite() => Value::from(number),
+        toml::Value::Float(number) => Value::String(number.to_string()),
+        toml::Value::Boolean(is) => Value::Bool(is),
+        toml::Value::Datetime(date) => Value::String(date.to_string()),
+        toml::Value::Array(items) => items.into_iter().map(json_value).collect(),
+        toml::Value::Table(table) => {
+            table.into_iter().map(|(key, value)| (key, json_value(value))).collect()
+        }
+    }
 }
 
 fn yaml(text: &str) -> Result<Value, String> {
@@ -195,5 +217,34 @@ mod tests {
         let value = parse_settings(SettingsFormat::Ini, text).expect("ini is always read");
         assert_eq!(as_list(&value["flake8"]["ignore"]), ["E1", "E2"]);
         assert_eq!(as_bool(&value["mypy-x.*"]["ignore_errors"]), Some(true));
+    }
+
+    #[test]
+    fn tables_lists_and_dotted_keys_are_read() {
+        let text = "a.b = 1 # one\n[tool.\"x y\"]\nlist = [\n  'p\\d', # why\n  \"q\\n\",\n]\n\
+                    t = { k = true, l.m = 90.5 }\n[[tool.o]]\nn = \"1\"\n[[tool.o]]\nn = 2\n\
+                    [tool.o.deep]\nd = 2020-01-01\ns = '''\nx'''\n";
+        let expected = json!({
+            "a": {"b": 1},
+            "tool": {
+                "x y": {"list": ["p\\d", "q\n"], "t": {"k": true, "l": {"m": 90.5}}},
+                "o": [{"n": "1"}, {"n": 2, "deep": {"d": "2020-01-01", "s": "x"}}],
+            },
+        });
+        assert_eq!(parse_settings(SettingsFormat::Toml, text), Ok(expected));
+    }
+
+    #[test]
+    fn what_is_no_toml_is_an_error_with_its_line() {
+        for text in ["a", "a = ", "a = [1", "a = \"x", "[a", "a = 1 2 = 3\n]", "a = 1\na.b = 2"] {
+            assert!(parse_settings(SettingsFormat::Toml, text).is_err(), "{text}");
+        }
+        assert!(
+            parse_settings(SettingsFormat::Toml, "a = 1\nb = [1\n= 2")
+                .expect_err("broken")
+                .starts_with("line 3")
+        );
+        let deep = format!("a = {}", "[".repeat(10_000));
+        assert!(parse_settings(SettingsFormat::Toml, &deep).is_err());
     }
 }

@@ -35,6 +35,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("serde_saphyr", &["config", "guard::settings", "scan::rules"]),
     ("similar", &["report"]),
+    ("toml", &["guard::settings"]),
     ("tree_sitter_r", &["scan::engine"]),
     ("ureq", &["models::http"]),
     ("tracing_subscriber", &["cli", "daemon"]),
