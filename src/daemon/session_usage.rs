@@ -7,6 +7,7 @@ use super::engine::{Engine, run_blocking};
 use super::ledger::Spending;
 use crate::base::verdict::{Cause, Gap};
 use crate::config::prices::{PriceList, TokenCost};
+use crate::looping::framework::MessageLanguage;
 use crate::report::spending::{TokenPrice, usage_line};
 use crate::wire::transcript::{ContextSize, TokenUsage};
 
@@ -36,23 +37,26 @@ pub(super) async fn read_session_usage(
         (spending, gap)
     });
     let (spending, gap) = read.await.unwrap_or_else(|| {
-        let gap = Gap::new(Cause::Crashed, "internal error; the daemon's log says more");
+        let gap = Gap::new(Cause::Crashed, "internal error; see the daemon's log");
         (Spending { unread: Some(gap.clone()), ..Spending::default() }, Some(gap))
     });
     let usage = spending.tally.usage(since_ms);
     let context = spending.context();
     engine.ledger().keep_spending(session, spending);
     let gap = gap.or_else(|| {
-        let detail = "the session has more replies than are counted";
+        let detail = "the session has more replies than can be counted";
         usage.is_truncated.then(|| Gap::new(Cause::Skipped, detail))
     });
     SessionUsage { cost: PriceList::built_in().cost(&usage), usage, gap, context }
 }
 
-/// One line about it for people.
-pub(super) fn session_usage_line(spent: &SessionUsage) -> String {
+/// One line about it for people; `None` where nothing was used.
+pub(super) fn session_usage_line(
+    language: MessageLanguage,
+    spent: &SessionUsage,
+) -> Option<String> {
     let SessionUsage { usage, cost, gap, .. } = spent;
     let as_of = &PriceList::built_in().as_of;
     let price = TokenPrice { cents: cost.cents(), unknown_models: &cost.unknown_models, as_of };
-    usage_line(usage, price, gap.as_ref())
+    usage_line(language, usage, price, gap.as_ref())
 }

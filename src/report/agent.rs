@@ -1,7 +1,8 @@
-//! What an agent reads after an edit. Short, neutral, one line per finding, never above the
-//! host's bound.
+//! The feedback that an agent reads after an edit: one line per finding, within the host's bound.
 
-use super::wording::{self, ERRORS, FILES, MORE_FILES, MORE_FINDINGS, severity_counts_in};
+use super::wording::{
+    self, ERRORS, FILES, MORE_FILES, MORE_FINDINGS, OTHER_FILES, severity_counts_in,
+};
 use super::{finding_line, sanitized_name};
 use crate::base::delta::Delta;
 use crate::base::finding::{Finding, FindingState, Severity};
@@ -10,37 +11,37 @@ use crate::base::path::RelPath;
 use crate::base::verdict::Gap;
 use crate::looping::framework::MessageLanguage;
 
-/// What is to be said about one edited file.
+/// The result of one edit.
 #[derive(Clone, Debug)]
 pub struct EditFeedback {
     /// The file.
     pub path: RelPath,
     /// Introduced, fixed, remaining.
     pub delta: Delta,
-    /// Sensors with no verdict yet or none at all.
+    /// Sensors without a verdict.
     pub gaps: Vec<(String, Gap)>,
-    /// Whether the gaps alone are worth a word; beside other words they are always named.
+    /// Whether the gaps alone are reported; with other results they always are.
     pub has_new_gaps: bool,
-    /// Whether the session does not know yet how many findings are older ([`Self::counts_key`]).
+    /// Whether the counts of older findings are new to the session ([`Self::counts_key`]).
     pub has_new_counts: bool,
-    /// The sensor whose late verdict this is.
+    /// The sensor whose deferred report this is.
     pub deferred_sensor: Option<String>,
     /// What the edit did to other files.
     pub other_files: Vec<CrossFileEffect>,
 }
 
-/// What a change did to a file that it did not touch.
+/// The effect of a change on a file that it did not touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrossFileEffect {
     /// The file.
     pub path: RelPath,
-    /// What is wrong with it since.
+    /// The findings that the change introduced there.
     pub broken: Vec<Finding>,
-    /// How much is mended.
+    /// The number of findings that the change fixed there.
     pub fixed: usize,
 }
 
-/// A text for the agent, and a line for the user where the user should know, too.
+/// A text for the agent, and a line for the user where errors came or went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditText {
     /// For the agent.
@@ -50,7 +51,7 @@ pub struct EditText {
 }
 
 impl EditText {
-    /// A text that is for the agent alone.
+    /// A text for the agent alone.
     #[must_use]
     pub fn agent_only(text: String) -> Self {
         Self { text, notice: None }
@@ -58,25 +59,24 @@ impl EditText {
 }
 
 impl EditFeedback {
-    /// The findings in one state that are worth a word. Hints are taste; an agent that acts on them
-    /// churns.
+    /// The findings in one state, without hints: an agent that acts on those churns.
     fn reportable(&self, state: FindingState) -> impl Iterator<Item = &Finding> {
         self.delta.in_state(state).filter(|finding| finding.severity > Severity::Hint)
     }
 
     fn broken(&self) -> impl Iterator<Item = &Finding> {
-        self.other_files.iter().flat_map(|of_file| &of_file.broken)
+        self.other_files.iter().flat_map(|effect| &effect.broken)
     }
 
     fn has_effect(&self) -> bool {
         let has_broken =
             self.reportable(FindingState::Introduced).chain(self.broken()).next().is_some();
-        let has_fixed_there = self.other_files.iter().any(|of_file| of_file.fixed > 0);
+        let has_fixed_there = self.other_files.iter().any(|effect| effect.fixed > 0);
         has_broken || self.delta.fixed > 0 || has_fixed_there
     }
 
-    /// What stands for the counts of older findings: a session is told them once, and again when
-    /// they change. `None` where they would not be said in any case.
+    /// Identifies the counts of older findings, which a session reads once and again when they
+    /// change. `None` where they would not be shown anyway.
     #[must_use]
     pub fn counts_key(&self) -> Option<String> {
         let older = self.reportable(FindingState::Existing).count();
@@ -86,23 +86,20 @@ impl EditFeedback {
         is_said.then(|| format!("{} {sensor}: {older} older, {unknown} unknown", self.path))
     }
 
-    /// The header's parts about this file.
+    /// The parts of the header that concern the edited file.
     fn header(&self, language: MessageLanguage) -> Vec<String> {
-        let introduced = severity_counts_in(
-            language,
-            self.reportable(FindingState::Introduced).chain(self.broken()),
-        );
+        let introduced = severity_counts_in(language, self.reportable(FindingState::Introduced));
         let older = self.reportable(FindingState::Existing).count();
         let unknown = self.reportable(FindingState::Unknown).count();
         let mut parts = Vec::new();
         if !introduced.is_empty() {
             parts.push(wording::INTRODUCED.with(language, &[&introduced]));
         }
-        if parts.is_empty() && older == 0 && unknown == 0 && self.gaps.is_empty() {
-            parts.push(wording::CLEAN.text_in(language).to_owned());
-        }
         if self.delta.fixed > 0 {
             parts.push(wording::FIXED.with(language, &[&self.delta.fixed.to_string()]));
+            if introduced.is_empty() && older == 0 && unknown == 0 && self.gaps.is_empty() {
+                parts.push(wording::NOW_CLEAN.text_in(language).to_owned());
+            }
         }
         if unknown > 0 && self.has_new_counts {
             let phrase = if introduced.is_empty() {
@@ -119,14 +116,30 @@ impl EditFeedback {
     }
 }
 
+/// `introduced 1 error in cart.py`, with the number of files where they are several.
+fn introduced_elsewhere(
+    effects: &[CrossFileEffect],
+    phrase: &wording::BilingualPhrase,
+    count: &str,
+    language: MessageLanguage,
+) -> Option<String> {
+    let broken: Vec<&CrossFileEffect> =
+        effects.iter().filter(|effect| !effect.broken.is_empty()).collect();
+    let place = match broken.as_slice() {
+        [only] => sanitized_name(only.path.as_str()),
+        several => OTHER_FILES.count(language, several.len()),
+    };
+    (!count.is_empty()).then(|| phrase.with(language, &[count, &place]))
+}
+
 fn fixed_elsewhere(
     elsewhere: &[CrossFileEffect],
     language: MessageLanguage,
 ) -> impl Iterator<Item = String> {
-    let fixed = elsewhere.iter().filter(|of_file| of_file.fixed > 0);
-    fixed.map(move |of_file| {
-        let path = sanitized_name(of_file.path.as_str());
-        wording::FIXED_IN.with(language, &[&of_file.fixed.to_string(), &path])
+    let fixed = elsewhere.iter().filter(|effect| effect.fixed > 0);
+    fixed.map(move |effect| {
+        let path = sanitized_name(effect.path.as_str());
+        wording::FIXED_IN.with(language, &[&effect.fixed.to_string(), &path])
     })
 }
 
@@ -134,7 +147,7 @@ fn late_mark(late: Option<&str>, language: MessageLanguage) -> String {
     late.map(|sensor| wording::LATE.with(language, &[sensor])).unwrap_or_default()
 }
 
-/// What a change did to other files alone: `changed` names it. `None` when it did nothing.
+/// The effect of the change `changed` on other files alone; `None` without one.
 #[must_use]
 pub fn cross_file_text(
     changed: &str,
@@ -142,10 +155,9 @@ pub fn cross_file_text(
     late: Option<&str>,
     language: MessageLanguage,
 ) -> Option<EditText> {
-    let broken: Vec<&Finding> = elsewhere.iter().flat_map(|of_file| &of_file.broken).collect();
-    let introduced = severity_counts_in(language, broken.iter().copied());
-    let introduced =
-        (!introduced.is_empty()).then(|| wording::INTRODUCED.with(language, &[&introduced]));
+    let broken: Vec<&Finding> = elsewhere.iter().flat_map(|effect| &effect.broken).collect();
+    let counts = severity_counts_in(language, broken.iter().copied());
+    let introduced = introduced_elsewhere(elsewhere, &wording::INTRODUCED_IN, &counts, language);
     let parts: Vec<String> =
         introduced.into_iter().chain(fixed_elsewhere(elsewhere, language)).collect();
     if parts.is_empty() {
@@ -153,14 +165,15 @@ pub fn cross_file_text(
     }
     let late = late_mark(late, language);
     let mut text = format!("[moai-ralph] {}{late}: {}", sanitized_name(changed), parts.join("; "));
-    let notice = error_notice(changed, broken.iter().copied(), 0, language);
-    let mut lines: Vec<(&Finding, bool)> = broken.into_iter().map(|it| (it, true)).collect();
+    let notice = error_notice(changed, &Delta::default(), elsewhere, language);
+    let mut lines: Vec<(&Finding, bool)> =
+        broken.into_iter().map(|finding| (finding, true)).collect();
     lines.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.severity));
     push_findings(&mut text, &lines, "", language);
     Some(EditText { text, notice })
 }
 
-/// Changes by others that are too many to be measured while a hook waits.
+/// Too many changes on disk to measure while a hook waits.
 #[must_use]
 pub fn many_changed(file_count: usize, is_rest: bool, language: MessageLanguage) -> String {
     let files = if is_rest { MORE_FILES } else { FILES }.count(language, file_count);
@@ -174,8 +187,7 @@ pub fn head_moved(commit: &str, file_count: usize, language: MessageLanguage) ->
     format!("[moai-ralph] {}", wording::HEAD_MOVED.with(language, &[commit, &files]))
 }
 
-/// The feedback of an edit; `None` when there is nothing worth a word. A clean edit says nothing
-/// unless it fixed something.
+/// The feedback of an edit; `None` without news. A clean edit is news only if it fixed something.
 #[must_use]
 pub fn edit_text(feedback: &EditFeedback, language: MessageLanguage) -> Option<EditText> {
     let has_unknown = feedback.reportable(FindingState::Unknown).next().is_some();
@@ -184,14 +196,19 @@ pub fn edit_text(feedback: &EditFeedback, language: MessageLanguage) -> Option<E
         return None;
     }
     let mut parts = feedback.header(language);
+    let counts = severity_counts_in(language, feedback.broken());
+    parts.extend(introduced_elsewhere(
+        &feedback.other_files,
+        &wording::INTRODUCED_IN,
+        &counts,
+        language,
+    ));
     parts.extend(fixed_elsewhere(&feedback.other_files, language));
     if parts.is_empty() {
-        parts.push(wording::NOTHING_SO_FAR.text_in(language).to_owned());
+        parts.push(wording::NOT_FULLY_MEASURED.text_in(language).to_owned());
     }
-    let (path, late) = (
-        sanitized_name(feedback.path.as_str()),
-        late_mark(feedback.deferred_sensor.as_deref(), language),
-    );
+    let path = sanitized_name(feedback.path.as_str());
+    let late = late_mark(feedback.deferred_sensor.as_deref(), language);
     let mut text = format!("[moai-ralph] {path}{late}: {}", parts.join("; "));
     let own = feedback.reportable(FindingState::Introduced).map(|finding| (finding, false));
     let mut lines: Vec<_> = own.chain(feedback.broken().map(|finding| (finding, true))).collect();
@@ -201,34 +218,43 @@ pub fn edit_text(feedback: &EditFeedback, language: MessageLanguage) -> Option<E
         let gap = gap.to_string();
         push_line(&mut text, &wording::NOT_MEASURED_LINE.with(language, &[sensor, &gap]));
     }
-    let introduced = feedback.reportable(FindingState::Introduced).chain(feedback.broken());
     let notice =
-        error_notice(feedback.path.as_str(), introduced, feedback.delta.fixed_errors, language);
+        error_notice(feedback.path.as_str(), &feedback.delta, &feedback.other_files, language);
     Some(EditText { text, notice })
 }
 
-/// One line for the user about errors that came and went; `None` where there were none.
-fn error_notice<'f>(
+/// One line for the user about errors that came and went; `None` without any.
+fn error_notice(
     changed: &str,
-    introduced: impl Iterator<Item = &'f Finding>,
-    fixed_errors: usize,
+    delta: &Delta,
+    elsewhere: &[CrossFileEffect],
     language: MessageLanguage,
 ) -> Option<String> {
-    let introduced = introduced.filter(|finding| finding.severity == Severity::Error).count();
+    let introduced = error_count(delta.in_state(FindingState::Introduced));
+    let broken = error_count(elsewhere.iter().flat_map(|effect| &effect.broken));
     let mut parts = Vec::new();
     if introduced > 0 {
         let errors = ERRORS.count(language, introduced);
         parts.push(wording::NOTICE_INTRODUCED.with(language, &[&errors]));
     }
-    if fixed_errors > 0 {
-        let errors = ERRORS.count(language, fixed_errors);
+    if broken > 0 {
+        let errors = ERRORS.count(language, broken);
+        let phrase = &wording::NOTICE_INTRODUCED_IN;
+        parts.extend(introduced_elsewhere(elsewhere, phrase, &errors, language));
+    }
+    if delta.fixed_errors > 0 {
+        let errors = ERRORS.count(language, delta.fixed_errors);
         parts.push(wording::NOTICE_FIXED.with(language, &[&errors]));
     }
     (!parts.is_empty())
         .then(|| format!("[moai-ralph] {}: {}", sanitized_name(changed), parts.join(", ")))
 }
 
-/// The late verdict of an edit that introduced nothing.
+fn error_count<'f>(findings: impl Iterator<Item = &'f Finding>) -> usize {
+    findings.filter(|finding| finding.severity == Severity::Error).count()
+}
+
+/// The deferred report of an edit that introduced nothing.
 #[must_use]
 pub fn no_new_findings(feedback: &EditFeedback, language: MessageLanguage) -> String {
     let older = feedback.reportable(FindingState::Existing).count();
@@ -242,7 +268,8 @@ pub fn no_new_findings(feedback: &EditFeedback, language: MessageLanguage) -> St
     )
 }
 
-/// One line each; those of other files are marked. `path` is what a check would show all of.
+/// One line per finding; those in other files are marked. `path` goes into the command that lists
+/// all of them.
 fn push_findings(
     text: &mut String,
     findings: &[(&Finding, bool)],
@@ -265,20 +292,19 @@ fn push_line(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// Several texts as one context within the host's bound. What does not fit is cut at a line and
-/// the cut is said.
+/// Several texts as one context, truncated to the host's bound.
 #[must_use]
 pub fn join_contexts(texts: &[String]) -> String {
-    truncate_text(&texts.join("\n"), CONTEXT_CHARS_MAX, "moai-ralph check shows all")
+    truncate_text(&texts.join("\n"), CONTEXT_CHARS_MAX, "see moai-ralph check")
 }
 
-/// A text of at most `chars_max` characters, cut at a line where possible; `where_all` says where
-/// all of it is.
+/// A text of at most `chars_max` characters, truncated at a line where possible; `where_all` names
+/// the source of the whole text.
 pub(super) fn truncate_text(text: &str, chars_max: usize, where_all: &str) -> String {
     truncate_text_in(MessageLanguage::English, text, chars_max, where_all)
 }
 
-/// The same, with the words about the cut in a language.
+/// [`truncate_text`] in a given language.
 pub(super) fn truncate_text_in(
     language: MessageLanguage,
     text: &str,
@@ -339,7 +365,7 @@ mod tests {
     fn what_an_edit_did_in_one_header_and_one_line_each() {
         let text = say(Some(&[(1, "old"), (2, "gone")]), &[(1, "old"), (9, "new")], None);
         insta::assert_snapshot!(text.expect("something to say"), @r"
-        [moai-ralph] src/a.py: introduced 1 error; fixed 1; 1 from before this edit remain
+        [moai-ralph] src/a.py: introduced 1 error; fixed 1; 1 older remaining
           error src/a.py:10:1 pyright(new): new is wrong
         ");
     }
@@ -349,7 +375,7 @@ mod tests {
         assert_eq!(say(Some(&[]), &[], None), None);
         assert_eq!(say(Some(&[(1, "x")]), &[(4, "x")], None), None);
         let fixed = say(Some(&[(1, "x"), (2, "y")]), &[], None);
-        assert_eq!(fixed.as_deref(), Some("[moai-ralph] src/a.py: clean; fixed 2"));
+        assert_eq!(fixed.as_deref(), Some("[moai-ralph] src/a.py: fixed 2; now clean"));
     }
 
     #[test]
@@ -385,7 +411,7 @@ mod tests {
         let delta = Delta::by_fingerprint(Some(&[]), vec![finding("src/a.py", 9, "new")]);
         let feedback = EditFeedback { delta, other_files: elsewhere, ..feedback(path) };
         insta::assert_snapshot!(english(&feedback).expect("something to say"), @r"
-        [moai-ralph] src/a.py: introduced 2 errors; fixed 2 in src/b.py
+        [moai-ralph] src/a.py: introduced 1 error; introduced 1 error in src/cart.py; fixed 2 in src/b.py
           error src/a.py:10:1 pyright(new): new is wrong
           error src/cart.py:44:1 pyright(arg): arg is wrong [broken by this edit]
         ");
@@ -394,9 +420,12 @@ mod tests {
             cross_file_text("src/a.py", files, Some("pyright"), MessageLanguage::English)
         };
         let told = alone(&feedback.other_files).expect("something to say");
-        assert_eq!(told.notice.as_deref(), Some("[moai-ralph] src/a.py: 1 error introduced"));
+        assert_eq!(
+            told.notice.as_deref(),
+            Some("[moai-ralph] src/a.py: 1 error introduced in src/cart.py")
+        );
         insta::assert_snapshot!(told.text, @r"
-        [moai-ralph] src/a.py (pyright, late): introduced 1 error; fixed 2 in src/b.py
+        [moai-ralph] src/a.py (pyright, late): introduced 1 error in src/cart.py; fixed 2 in src/b.py
           error src/cart.py:44:1 pyright(arg): arg is wrong [broken by this edit]
         ");
         assert_eq!(alone(&[of("src/b.py", 0)]), None);
@@ -424,10 +453,7 @@ mod tests {
         let delta = Delta::by_fingerprint(Some(&before), now);
         let told = EditFeedback { delta, ..feedback(finding("src/a.py", 0, "x").path) };
         let said = |feedback: &EditFeedback| english(feedback).expect("something to say");
-        assert!(
-            told.counts_key().is_some()
-                && said(&told).contains("; 1 from before this edit remain\n")
-        );
+        assert!(told.counts_key().is_some() && said(&told).contains("; 1 older remaining\n"));
         let again = EditFeedback { has_new_counts: false, ..told };
         assert!(said(&again).starts_with("[moai-ralph] src/a.py: introduced 1 error\n"));
         let quiet = Delta::by_fingerprint(Some(&before), before.clone());
@@ -444,13 +470,13 @@ mod tests {
         let feedback = EditFeedback { delta, gaps, ..feedback(finding("src/a.py", 0, "x").path) };
         let told = edit_text(&feedback, MessageLanguage::Korean).expect("something to say");
         insta::assert_snapshot!(told.text, @r"
-        [moai-ralph] src/a.py: 새로 생긴 오류 1개; 3개 해결
+        [moai-ralph] src/a.py: 오류 1개 발생; 3개 해결
           error src/a.py:10:1 pyright(new): new is wrong
           측정 안 됨: ruff (not installed)
         ");
         assert_eq!(
             told.notice.as_deref(),
-            Some("[moai-ralph] src/a.py: 오류 1개 생김, 오류 2개 해결")
+            Some("[moai-ralph] src/a.py: 오류 1개 발생, 오류 2개 해결")
         );
         let told = edit_text(&feedback, MessageLanguage::English).expect("something to say");
         let expected = "[moai-ralph] src/a.py: 1 error introduced, 2 errors fixed";
@@ -465,6 +491,6 @@ mod tests {
         assert!(text.ends_with("… and 480 more findings: moai-ralph check src/a.py"), "{text}");
         let long = join_contexts(&vec!["줄 하나\n".repeat(90); 90]);
         assert!(long.chars().count() <= CONTEXT_CHARS_MAX);
-        assert!(long.ends_with("moai-ralph check shows all"));
+        assert!(long.ends_with("truncated: see moai-ralph check"));
     }
 }

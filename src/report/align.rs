@@ -53,8 +53,7 @@ pub fn instructions(task: &str, is_there: bool) -> String {
              답을 들으면 `- [x] 질문 → 답`으로 고치세요. 열린 질문이 있으면 루프가 시작되지 않습니다."
         }
     };
-    let task =
-        truncate_text(task.trim(), TASK_CHARS_MAX, "the command as typed has the whole task");
+    let task = truncate_text(task.trim(), TASK_CHARS_MAX, "see the command as typed");
     let shown = if task.is_empty() { String::new() } else { format!("{task_head}:\n{task}\n\n") };
     let form = align::render(&align::blank_alignment(""));
     format!("{head}\n\n{shown}{questions}\n\n{form}")

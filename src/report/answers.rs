@@ -16,7 +16,7 @@ use crate::base::text::{Position, TextRange, one_line};
 use crate::base::verdict::Gap;
 
 /// Where the rest of a text is that was cut for a tool.
-pub(super) const CUT_FOR_TOOL: &str = "the rest is left out";
+pub(super) const CUT_FOR_TOOL: &str = "the rest is omitted";
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,7 +176,7 @@ pub fn locations_json(
 /// A hover text; markdown as the server wrote it, without control characters.
 #[must_use]
 pub fn hover_text(asked: &QueryContext, hover: &str) -> String {
-    let where_all = if asked.is_tool { CUT_FOR_TOOL } else { "--json has all" };
+    let where_all = if asked.is_tool { CUT_FOR_TOOL } else { "see --json" };
     format!("{}\n", truncate_text(&sanitized_text(hover), HOVER_CHARS_MAX, where_all))
 }
 
@@ -238,7 +238,7 @@ pub fn symbols_json(
 
 fn push_more(text: &mut String, asked: &QueryContext, total: usize) {
     if let Some(more) = total.checked_sub(asked.items_max()).filter(|more| *more > 0) {
-        let where_all = if asked.is_tool { "" } else { ": --json has all" };
+        let where_all = if asked.is_tool { "" } else { ": see --json" };
         let _ = writeln!(text, "… and {more} more{where_all}");
     }
 }

@@ -1,5 +1,5 @@
-//! The words of a loop for its agent and its user: its start and how it goes on. Below: why a Stop is
-//! held, for people how it stands and how it ended. All of it in the language of the task.
+//! The texts of a loop for its agent and its user, in the language of the task: its start here;
+//! held Stops, status and end in the modules below.
 
 mod adoption;
 mod ending;
@@ -36,8 +36,9 @@ pub use status_text::{
 #[must_use]
 pub fn start_instructions(state: &LoopState, checks: &[String]) -> String {
     let language = state.language();
-    let (id, next) = (&state.id, (state.iteration + 1).to_string());
-    let active = wording::ACTIVE.with(language, &[id, &next, &state.max_iterations.to_string()]);
+    let (iteration, limit) = (state.current_iteration(), state.max_iterations);
+    let active =
+        wording::ACTIVE.with(language, &[&state.id, &iteration.to_string(), &limit.to_string()]);
     let named = match checks {
         [] => String::new(),
         checks => wording::AND_CHECKS.with(language, &[&named(checks)]),
@@ -52,7 +53,7 @@ pub fn start_instructions(state: &LoopState, checks: &[String]) -> String {
     )
 }
 
-/// One line for the user when a loop starts: what ends it, and what it is held to.
+/// One line for the user when a loop starts: what ends it, and the checks it must pass.
 #[must_use]
 pub fn started_notice(state: &LoopState, checks: &[String]) -> String {
     let language = state.language();
@@ -75,8 +76,8 @@ fn named(checks: &[String]) -> String {
     one_line(&checks.join(", "), CHECKS_NAMED_CHARS_MAX)
 }
 
-/// The same to an agent that may have forgotten it, with how the loop stands; of a paused loop only
-/// that it is paused.
+/// The start instructions again with the loop's progress, for an agent that may have lost them; for
+/// a paused loop only the pause.
 #[must_use]
 pub fn resume_instructions(state: &LoopState, checks: &[String]) -> String {
     let language = state.language();
@@ -88,19 +89,20 @@ pub fn resume_instructions(state: &LoopState, checks: &[String]) -> String {
     let errors = ERRORS.count(language, last.errors);
     let warnings = WARNINGS.count(language, last.warnings);
     text.push('\n');
-    text.push_str(&wording::STANDS.with(language, &[&errors, &warnings]));
+    text.push_str(&wording::LAST_STOP.with(language, &[&errors, &warnings]));
     if !state.remaining.checks_failed.is_empty() {
         let failed = state.remaining.checks_failed.join(", ");
-        text.push_str(&wording::STANDS_CHECKS.with(language, &[&failed]));
+        text.push_str(&wording::LAST_STOP_CHECKS.with(language, &[&failed]));
     }
-    let way: Vec<String> = state.history.iter().map(|one| one.errors.to_string()).collect();
-    let way = one_line(&way.join(" "), 200);
-    text.push_str(&wording::STANDS_WAY.with(language, &[&way]));
+    let errors: Vec<String> =
+        state.history.iter().map(|iteration| iteration.errors.to_string()).collect();
+    let errors = one_line(&errors.join(" "), 200);
+    text.push_str(&wording::ERRORS_BY_ITERATION.with(language, &[&errors]));
     text
 }
 
-/// How the agent works in this loop, as `looping::framework` chose it. `None` for a loop that only
-/// mends what sensors report: it needs no such words.
+/// How the agent works in this loop, as `looping::framework` chose it. `None` for a basic loop that
+/// keeps no notes: it needs no instructions beyond the findings.
 fn framework_of(state: &LoopState, is_research: bool) -> Option<IterationFramework> {
     let (has_research, has_memory) = (state.options.research, state.options.structured_memory);
     let keeps_notes = has_research || has_memory || state.promise.is_some();
@@ -114,8 +116,8 @@ fn is_research(state: &LoopState) -> bool {
     state.options.research && state.iteration == 0
 }
 
-/// The whole instructions, with a line of their own before and behind. A loop that begins with
-/// research is told both phases at once, so that no later Stop has to repeat them.
+/// The instructions, with a blank line before and after. A loop that begins with research gets
+/// both phases at once, so that no later Stop has to repeat them.
 fn instructions(state: &LoopState) -> String {
     let Some(now) = framework_of(state, is_research(state)) else { return String::new() };
     let mut text = format!("\n{}\n\n", framework::instructions(now).trim_end());
@@ -128,7 +130,7 @@ fn instructions(state: &LoopState) -> String {
     text
 }
 
-/// What ends the loop, in a line; the promise follows on a line of its own.
+/// What ends the loop; the promise follows on a line of its own.
 fn completion_text(state: &LoopState) -> String {
     let words = claim_words(state);
     match &state.promise {
@@ -142,13 +144,13 @@ fn claim_words(state: &LoopState) -> String {
     match &state.promise {
         Some(_) => wording::CLAIM_WITH.text_in(language).to_owned(),
         None if state.options.force_max => {
-            wording::GOES_TO_THE_END.with(language, &[&state.max_iterations.to_string()])
+            wording::RUNS_ALL_ITERATIONS.with(language, &[&state.max_iterations.to_string()])
         }
-        None => wording::ENDS_BY_ITSELF.text_in(language).to_owned(),
+        None => wording::ENDS_WHEN_CLEAN.text_in(language).to_owned(),
     }
 }
 
-/// What is wrong at the start of a loop that mends what is there.
+/// The findings at the start of a loop that fixes them.
 #[must_use]
 pub fn initial_problems(evidence: &Evidence, language: MessageLanguage) -> String {
     let mut text = String::new();
@@ -156,10 +158,17 @@ pub fn initial_problems(evidence: &Evidence, language: MessageLanguage) -> Strin
         evidence.findings.iter().filter(|finding| finding.severity >= Severity::Warning).collect();
     wrong.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     if wrong.is_empty() {
-        let _ = writeln!(text, "{}", wording::NOTHING_TO_MEND.text_in(language));
-    } else {
-        let all = severity_counts_in(language, wrong.iter().copied());
-        let _ = writeln!(text, "{}", wording::STILL_WRONG.with(language, &[&all]));
+        let _ = writeln!(text, "{}", wording::NOTHING_TO_FIX.text_in(language));
+    }
+    let (errors, warnings): (Vec<&Finding>, Vec<&Finding>) =
+        wrong.iter().partition(|finding| hold_reason::is_holding(finding));
+    if !errors.is_empty() {
+        let errors = ERRORS.count(language, errors.len());
+        let _ = writeln!(text, "{}", wording::TO_FIX.with(language, &[&errors]));
+    }
+    if !warnings.is_empty() {
+        let warnings = WARNINGS.count(language, warnings.len());
+        let _ = writeln!(text, "{}", wording::NOT_BLOCKING.with(language, &[&warnings]));
     }
     for finding in wrong.iter().take(FEEDBACK_FINDINGS_MAX) {
         let _ = writeln!(text, "  {}", finding_line(finding));
@@ -175,12 +184,12 @@ pub fn initial_problems(evidence: &Evidence, language: MessageLanguage) -> Strin
     text.trim_end().to_owned()
 }
 
-/// For the user, when the host would not hold the agent once more although the loop is not done.
+/// For the user, when the host does not let the loop hold the agent again although it is not done.
 #[must_use]
 pub fn yield_notice(state: &LoopState, evidence: &Evidence, reasons: &HoldReasons) -> String {
     let language = state.language();
     let why = if reasons.is_dirty {
-        let wrong = evidence.findings.iter().filter(|one| hold_reason::is_holding(one));
+        let wrong = evidence.findings.iter().filter(|finding| hold_reason::is_holding(finding));
         wording::YIELDS_WRONG.with(language, &[&severity_counts_in(language, wrong)])
     } else {
         wording::YIELDS_UNFINISHED.text_in(language).to_owned()
@@ -191,15 +200,12 @@ pub fn yield_notice(state: &LoopState, evidence: &Evidence, reasons: &HoldReason
 
 fn task(state: &LoopState) -> String {
     let language = state.language();
-    truncate_text_in(language, &state.prompt, TASK_CHARS_MAX, wording::WHOLE_TASK.text_in(language))
+    truncate_text_in(language, &state.prompt, TASK_CHARS_MAX, wording::SEE_TASK.text_in(language))
 }
 
-/// What was left out of a Stop because it was there before the loop.
+/// Errors that a Stop ignores because they are older than the loop.
 fn older_errors(error_count: usize, language: MessageLanguage) -> Option<String> {
-    let errors = match language {
-        MessageLanguage::English => super::count_noun(error_count, "older error"),
-        MessageLanguage::Korean => ERRORS.count(language, error_count),
-    };
+    let errors = ERRORS.count(language, error_count);
     (error_count > 0).then(|| wording::OLDER_ERRORS.with(language, &[&errors]))
 }
 

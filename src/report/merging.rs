@@ -133,7 +133,7 @@ pub fn merge_task(branch: &str, base: &str, task: &MergeTask<'_>) -> String {
             let _ = writeln!(text, "Git or one of the project's hooks refused it:\n{said}");
         }
     }
-    truncate_text(text.trim_end(), MERGE_TASK_CHARS_MAX, "git status says more")
+    truncate_text(text.trim_end(), MERGE_TASK_CHARS_MAX, "see git status")
 }
 
 fn push_files(text: &mut String, files: &[String]) {

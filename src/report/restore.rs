@@ -61,7 +61,7 @@ pub fn restore_text(restored: &RestoreReport) -> String {
     let mut text = String::new();
     if restored.saved.is_none() {
         let diff = preview(&restored.texts);
-        let all = "the files below are all";
+        let all = "all files are listed below";
         text.push_str(&truncate_text(diff.trim_end(), RESTORE_DIFF_CHARS_MAX, all));
         if !text.is_empty() {
             text.push('\n');

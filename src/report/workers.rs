@@ -40,7 +40,11 @@ pub fn status(workers: &[LoopWorker]) -> String {
             || "no loop".to_owned(),
             |state| {
                 let (status, id) = (state.status.as_str(), &state.id);
-                format!("{id} {status}, iteration {} of {}", state.iteration, state.max_iterations)
+                format!(
+                    "{id} {status}, iteration {} of {}",
+                    state.current_iteration(),
+                    state.max_iterations
+                )
             },
         );
         let _ = writeln!(text, "  worker {}: {stands}, {branch}", place(root));

@@ -369,8 +369,10 @@ fn decision_output(
         StopDecision::Yield(reasons) => loops::yield_notice(next, evidence, reasons),
         StopDecision::End => loops::end_notice(next),
     };
-    if let Some(spent) = context.session_usage.as_ref().filter(|_| !next.status.is_active()) {
-        text = format!("{text}\n{}", session_usage::session_usage_line(spent));
+    let usage = context.session_usage.as_ref().filter(|_| !next.status.is_active());
+    let usage = usage.and_then(|usage| session_usage::session_usage_line(next.language(), usage));
+    if let Some(line) = usage {
+        text = format!("{text}\n{line}");
     }
     HookOutput::Notice(text)
 }

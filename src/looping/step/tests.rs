@@ -532,7 +532,7 @@ fn only_a_judge_that_was_asked_stands_among_the_sensors() {
 
 #[test]
 fn where_no_sensor_speaks_only_the_judge_completes() {
-    let gap = Gap::new(Cause::Nothing, "no file here is one that a sensor speaks about");
+    let gap = Gap::new(Cause::Nothing, "no changed file is covered by a sensor");
     let silent =
         SensorReading { gap: Some(gap), ..SensorReading::clean("files", SensorKind::Scan, 0) };
     let silent = Evidence { readings: vec![silent], ..Evidence::default() };

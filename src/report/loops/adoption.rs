@@ -37,7 +37,7 @@ pub fn mark_difference(difference: &MarkerDifference) -> String {
 }
 
 fn standing(language: MessageLanguage, it: LoopSummary) -> String {
-    let numbers = [it.iteration.to_string(), it.max_iterations.to_string()];
+    let numbers = [it.current_iteration().to_string(), it.max_iterations.to_string()];
     wording::STANDING.with(language, &[it.status.as_str(), &numbers[0], &numbers[1]])
 }
 
@@ -59,7 +59,8 @@ pub fn adoption_offer_for_agent(state: &LoopState, session: &str) -> String {
 
 fn offer_text(phrase: &wording::BilingualPhrase, state: &LoopState, session: &str) -> String {
     let goal = one_line(state.goal(), GOAL_CHARS_MAX);
-    let (iteration, most) = (state.iteration.to_string(), state.max_iterations.to_string());
+    let (iteration, most) =
+        (state.current_iteration().to_string(), state.max_iterations.to_string());
     let parts = [state.id.as_str(), &goal, &iteration, &most, session];
     phrase.with(state.language(), &parts)
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::older_errors;
 use crate::base::evidence::SensorKind;
-use crate::base::limits::BACKGROUND_STOPS_MAX;
+use crate::base::limits::{BACKGROUND_STOPS_MAX, STALL_ITERATIONS_MAX};
 use crate::looping::criteria::CheckCriterion;
 use crate::looping::framework::MessageLanguage;
 use crate::looping::progress;
@@ -80,7 +80,7 @@ fn unverified(state: &LoopState, after: &str) -> String {
         Some(rest) => {
             let rest = rest.trim_start_matches("; ");
             let gaps = Some(rest).filter(|rest| !rest.is_empty());
-            let gaps = gaps.map(|gaps| wording::ALSO_NOT_MEASURED.with(language, &[gaps]));
+            let gaps = gaps.map(|gaps| wording::BUT_NOT_MEASURED.with(language, &[gaps]));
             let unchanged = wording::UNCHANGED.with(language, &[&state.id, after]);
             unchanged + gaps.as_deref().unwrap_or_default()
         }
@@ -168,7 +168,7 @@ fn noticed(state: &LoopState) -> Option<String> {
 /// What was kept of a loop is gone.
 #[must_use]
 pub fn forgotten(id: &str, checkpoints: usize) -> String {
-    format!("loop {id} is forgotten, with {}", count_noun(checkpoints, "checkpoint"))
+    format!("loop {id} is deleted with {}", count_noun(checkpoints, "checkpoint"))
 }
 
 /// The turn ends although the loop runs, because the agent waits for its own background tasks.
@@ -211,7 +211,8 @@ fn paused(state: &LoopState) -> String {
 /// The ends that are no success.
 fn failed(state: &LoopState, after: &str) -> String {
     let (language, note) = (state.language(), state.note.as_deref());
-    let how = match state.status {
+    let why = match state.status {
+        Status::MaxIterations => wording::AT_ITERATION_LIMIT,
         Status::TimedOut => wording::AT_TIME_LIMIT,
         Status::Budget => wording::AT_TOKEN_LIMIT,
         Status::Stalled => wording::STALLED,
@@ -220,10 +221,9 @@ fn failed(state: &LoopState, after: &str) -> String {
         Status::Failed => wording::NOT_FINISHED,
         _ => wording::AT_LIMIT,
     };
-    let mut text = match state.status {
-        Status::MaxIterations => wording::AT_ITERATION_LIMIT.with(language, &[&state.id, after]),
-        _ => wording::FAILED.with(language, &[&state.id, how.text_in(language), after]),
-    };
+    let stalled_for = ITERATIONS.count(language, STALL_ITERATIONS_MAX);
+    let why = why.with(language, &[&stalled_for]);
+    let mut text = wording::FAILED.with(language, &[&state.id, &why, after]);
     text.push_str(&left(state));
     for reason in open(state) {
         let _ = write!(text, "; {reason}");
@@ -313,13 +313,13 @@ fn claim(state: &LoopState) -> Vec<String> {
     let mut lines = vec![match state.basis.is_claimed {
         Some(true) => "the agent claimed completion with its promise".to_owned(),
         Some(false) => "the agent did not claim completion".to_owned(),
-        None => "no promise was asked for".to_owned(),
+        None => "no completion promise was required".to_owned(),
     }];
     if !state.basis.last_words.is_empty() {
-        lines.push(format!("last words: {}", state.basis.last_words));
+        lines.push(format!("last message: {}", state.basis.last_words));
     }
     let denied = state.basis.contradictions.iter();
-    lines.extend(denied.map(|one| format!("said, but not what was measured: {one}")));
+    lines.extend(denied.map(|one| format!("contradicts the measurement: {one}")));
     lines
 }
 
@@ -352,7 +352,7 @@ fn before(state: &LoopState) -> Vec<String> {
     }
     lines.extend(older_errors(state.remaining.older, MessageLanguage::English));
     if lines.is_empty() {
-        lines.push("nothing is known of the state before".to_owned());
+        lines.push("the state before is not known".to_owned());
     }
     lines
 }
@@ -363,7 +363,7 @@ fn gaps(state: &LoopState) -> Vec<String> {
         lines.extend(state.note.clone());
     }
     if state.options.max_tokens.is_some() && state.counters.tokens.is_none() {
-        lines.push("tokens: nobody counted them, so their limit was not kept".to_owned());
+        lines.push("tokens: not counted, so their limit was not enforced".to_owned());
     }
     if lines.is_empty() {
         lines.push("none".to_owned());
@@ -373,21 +373,21 @@ fn gaps(state: &LoopState) -> Vec<String> {
 
 fn risk(state: &LoopState) -> Vec<String> {
     let mut lines = vec![match state.status {
-        Status::Completed => "what no test, rule or type expresses was not looked at".to_owned(),
-        Status::CompletedUnverified => "what was not measured may be wrong".to_owned(),
+        Status::Completed => "problems that no test, rule or type expresses".to_owned(),
+        Status::CompletedUnverified => "errors in what was not measured".to_owned(),
         Status::Running | Status::Paused => "the work is not finished".to_owned(),
-        _ => "the work was left as it is; parts of it may be half done".to_owned(),
+        _ => "the work stays as it is; parts may be half done".to_owned(),
     }];
     if state.mode == crate::looping::state::Mode::Judge {
         lines.push("a judge is a model and can be wrong".to_owned());
     }
     let noticed = state.basis.observations.iter();
-    lines.extend(noticed.map(|one| format!("noticed beside the judgement: {one}")));
+    lines.extend(noticed.map(|one| format!("noticed by the judge: {one}")));
     lines.extend(state.overrides.iter().map(|one| override_words(one, MessageLanguage::English)));
     let codes: Vec<&str> =
         state.history.iter().flat_map(|one| &one.guard_codes).map(String::as_str).collect();
     if !codes.is_empty() {
-        lines.push(format!("the guard objected on the way: {}", codes.join(" ")));
+        lines.push(format!("guard findings along the way: {}", codes.join(" ")));
     }
     lines
 }

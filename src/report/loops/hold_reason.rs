@@ -104,7 +104,7 @@ impl HeldStop<'_> {
     fn opening(&self) -> String {
         let phrase =
             if self.reasons.is_acknowledged { wording::GOES_ON_FORCED } else { wording::GOES_ON };
-        let (now, most) = (self.next.iteration + 1, self.next.max_iterations);
+        let (now, most) = (self.next.current_iteration(), self.next.max_iterations);
         phrase.with(self.language, &[&self.next.id, &now.to_string(), &most.to_string()])
     }
 
@@ -147,7 +147,7 @@ impl HeldStop<'_> {
         }
         let is_told = !self.is_first() && self.before.remaining.older == self.evidence.older;
         if let Some(older) = older_errors(self.evidence.older, self.language).filter(|_| !is_told) {
-            push(&mut text, &wording::NOT_COUNTED.with(self.language, &[&older]));
+            push(&mut text, &wording::NOT_BLOCKING.with(self.language, &[&older]));
         }
         text
     }
@@ -306,8 +306,8 @@ impl HeldStop<'_> {
             return lists.to_owned();
         }
         let has_failed = self.failed_checks().next().is_some();
-        let all = if has_failed { wording::CHECKS_SHOW_ALL } else { wording::SHOWS_ALL };
-        let cut = wording::CUT.with(self.language, &[all.text_in(self.language)]);
+        let commands = if has_failed { wording::SEE_CHECKS } else { wording::SEE_CHECK };
+        let cut = wording::CUT.with(self.language, &[commands.text_in(self.language)]);
         let room = bytes_max.saturating_sub(cut.len() + 1);
         let end = (0..=room).rev().find(|at| lists.is_char_boundary(*at)).unwrap_or_default();
         let end = lists[..end].rfind('\n').map_or(0, |at| at + 1);

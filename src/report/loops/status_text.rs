@@ -17,7 +17,7 @@ pub fn loop_status(state: &LoopState) -> String {
         state.id,
         state.status.as_str(),
         state.mode.as_str(),
-        state.iteration,
+        state.current_iteration(),
         state.max_iterations,
         state.until.as_str(),
         state.session_id.as_deref().unwrap_or("none yet (the next session of this root claims it)"),
@@ -156,7 +156,7 @@ pub fn loop_list(loops: &[LoopState]) -> String {
             one.id,
             rfc3339(one.created_ms),
             one.status.as_str(),
-            one.iteration,
+            one.current_iteration(),
             one.max_iterations,
             one.goal()
         );

@@ -1,4 +1,4 @@
-//! The words of a loop.
+//! The texts of a loop.
 
 use super::*;
 use crate::base::evidence::{SensorKind, SensorReading, TestTotals};
@@ -39,7 +39,7 @@ fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
     Not measured: pyright (it is still loading the project)
     Task:
     fix it
-    The loop ends by itself when everything measured is clean.
+    The loop ends when everything measured is clean.
     ");
     let text = hold_reason(&state(), &state(), &evidence, &reasons, IterationNotes::default());
     let (feedback, rest) = text.split_once("\nTask:\nfix it\n").expect("the task is repeated");
@@ -81,7 +81,7 @@ fn an_end_names_the_best_iteration_and_how_to_have_it_back() {
     let remaining = RemainingWork { errors: 4, ..RemainingWork::default() };
     let stalled =
         LoopState { status: Status::Stalled, iteration: 3, history, remaining, ..state() };
-    insta::assert_snapshot!(end_notice(&stalled), @"[moai-ralph] loop loop-1 ended because nothing got better for too long after 3 iterations, not completed: 4 errors, 0 warnings left; best was iteration 1: 1 error, 0 warnings, checks none (moai-ralph loop restore loop-1 --to best); moai-ralph loop resume goes on");
+    insta::assert_snapshot!(end_notice(&stalled), @"[moai-ralph] loop loop-1 stopped: no progress in 3 iterations; not completed after 3 iterations: 4 errors, 0 warnings left; best: iteration 1 (1 error, 0 warnings, checks none; restore: moai-ralph loop restore loop-1 --to best); continue: moai-ralph loop resume");
 }
 
 #[test]
@@ -111,26 +111,26 @@ fn a_report_has_five_parts_and_hides_no_gap() {
         ..state()
     };
     insta::assert_snapshot!(loop_report(&unverified), @r"
-    [moai-ralph] loop loop-1 ended after 2 iterations; nothing wrong was found, but this was not measured: pyright (no answer); judge (not asked)
+    [moai-ralph] loop loop-1 ended unverified after 2 iterations: no errors found, but not measured: pyright (no answer); judge (not asked)
     Claim:
       - the agent claimed completion with its promise
-      - last words: All 12 tests pass.
-      - said, but not what was measured: 12 tests were claimed, 10 ran
+      - last message: All 12 tests pass.
+      - contradicts the measurement: 12 tests were claimed, 10 ran
     Evidence:
       - pyright 1.1: unmeasured (2 files)
       - 0 errors, 0 warnings left
-      - best was iteration 1: 3 errors, 0 warnings, checks none
+      - best: iteration 1 (3 errors, 0 warnings, checks none)
     Before:
       - at the first Stop: 3 errors, 0 warnings, checks none
-      - 1 older error, from before the loop
+      - 1 error from before the loop
     Gaps:
       - pyright (no answer)
       - judge (not asked)
-      - tokens: nobody counted them, so their limit was not kept
+      - tokens: not counted, so their limit was not enforced
     Residual risk:
-      - what was not measured may be wrong
+      - errors in what was not measured
       - a judge is a model and can be wrong
-      - the guard objected on the way: G01
+      - guard findings along the way: G01
     ");
 }
 
@@ -146,7 +146,7 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
     let reasons = HoldReasons {
         rejected: vec!["the parser has no test".into()],
         needs_new_strategy: true,
-        conflict: Some("mend a.py".into()),
+        conflict: Some("fix a.py".into()),
         research_missing: vec!["APPROACH (50 characters at least)".into()],
         contradictions: vec!["all tests pass: 2 failed".into()],
         waiting_gap: Some(Gap::new(Cause::TimedOut, "the judge did not answer within 60 s")),
@@ -160,31 +160,34 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
     let text = hold_reason(&plain, &plain, &evidence, &reasons, notes);
     insta::assert_snapshot!(text, @r"
     [moai-ralph] loop loop-1: not done yet. Iteration 1 of 3 begins.
-    Nothing got better for two iterations. Take another approach: question what you assume about the cause. One more like this ends the loop.
-    This is worse than iteration 1 was.
-    No file was changed for two iterations, so nothing can be different.
-    Comes back again and again: error a.py:3:1 pyright(x): x is wrong
+    No progress for two iterations. Take another approach: question what you assume about the cause. One more iteration like this ends the loop.
+    This is worse than iteration 1.
+    No file changed in the last two iterations, so the result cannot differ.
+    Keeps coming back: error a.py:3:1 pyright(x): x is wrong
     Still wrong: 1 error
       error a.py:3:1 pyright(x): x is wrong
     Not measured: the judge did not answer within 60 s
-    Stop again in a moment; what is missing is measured then.
+    Stop again in a moment; the rest is measured then.
     Rejected 5 times in a row: do not improve on this approach once more. Read all of JUDGE_FEEDBACK.md, name the one cause behind the rejections in progress.txt, and take an approach that does not have it; put the old one down as rejected.
     The judge did not approve:
       - the parser has no test
-    Said, but not what was measured:
+    Your message contradicts the measurement:
       - all tests pass: 2 failed
-    … cut: moai-ralph check shows all
-    mend a.py
+    … truncated: see moai-ralph check
+    fix a.py
     Task:
     fix it
-    The loop ends by itself when everything measured is clean.
+    The loop ends when everything measured is clean.
     ");
     let back = ProgressSignals { oscillates: Some((1, 2)), ..ProgressSignals::default() };
     let back = HoldReasons { signals: back, ..HoldReasons::default() };
     let told = hold_reason(&state(), &state(), &evidence, &back, IterationNotes::default());
-    assert!(told.contains("where iteration 1 was: what iteration 2 changed was undone"), "{told}");
+    assert!(
+        told.contains("state of iteration 1: the changes of iteration 2 were undone"),
+        "{told}"
+    );
     let told = yield_notice(&LoopState { iteration: 9, ..state() }, &evidence, &back);
-    assert!(told.contains("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP") && told.contains("stays running"));
+    assert!(told.contains("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP") && told.contains("keeps running"));
 }
 
 #[test]
@@ -196,7 +199,7 @@ fn an_end_at_the_limit_says_what_stood_in_the_way() {
         let basis = StopBasis { is_claimed, sensors, ..StopBasis::default() };
         end_notice(&LoopState { basis, ..over.clone() })
     };
-    assert!(with(Some(false), "clean").contains("; the promise was not given"));
+    assert!(with(Some(false), "clean").contains("; completion was not claimed"));
     assert!(with(Some(true), "dirty").contains("; the judge did not approve"));
     let neither = with(None, "clean");
     assert!(!neither.contains("promise") && !neither.contains("judge"), "{neither}");
@@ -225,8 +228,8 @@ fn what_the_judge_noticed_is_told_with_success_and_in_the_report() {
     let noticed = vec!["instruction_in_data at app.py:3".to_owned()];
     let basis = StopBasis { observations: noticed, ..StopBasis::default() };
     let done = LoopState { status: Status::Completed, basis, ..state() };
-    assert!(end_notice(&done).contains("to be looked at: instruction_in_data at app.py:3"));
-    assert!(loop_report(&done).contains("noticed beside the judgement: instruction_in_data"));
+    assert!(end_notice(&done).contains("please review: instruction_in_data at app.py:3"));
+    assert!(loop_report(&done).contains("noticed by the judge: instruction_in_data"));
 }
 
 #[test]
@@ -236,7 +239,7 @@ fn forced_iterations_are_not_said_to_end_by_themselves() {
     let reasons = HoldReasons { is_acknowledged: true, ..HoldReasons::default() };
     let text =
         hold_reason(&forced, &forced, &Evidence::default(), &reasons, IterationNotes::default());
-    assert!(!text.contains("ends by itself") && text.contains("its last iteration, 3"), "{text}");
+    assert!(!text.contains("The loop ends") && text.contains("runs all 3 iterations"), "{text}");
 }
 
 #[test]
@@ -292,7 +295,7 @@ fn a_later_stop_lists_what_is_new_and_counts_the_rest() {
     let all = errors(5);
     let text = said(&after_a_stop(&all[..4]), all.clone());
     assert!(text.contains("New since the last Stop: 1 error\n  error a.py:5:1 "), "{text}");
-    assert!(text.contains("Still wrong: 4 errors (moai-ralph check lists them)\n"), "{text}");
+    assert!(text.contains("Still wrong: 4 errors (list: moai-ralph check)\n"), "{text}");
     assert!(!text.contains("a.py:1:1"), "{text}");
     // Nothing new: the agent is still told where to begin.
     let text = said(&after_a_stop(&all), all.clone());
@@ -388,13 +391,13 @@ fn an_end_names_what_it_rests_on_in_one_line() {
         ..StopBasis::default()
     };
     let done = LoopState { status: Status::Completed, iteration: 3, basis, ..state() };
-    insta::assert_snapshot!(end_notice(&done), @"[moai-ralph] loop loop-1 completed after 3 iterations: 24 tests passed (pytest), pyright on 3 files, scan, guard; not asked: build");
+    insta::assert_snapshot!(end_notice(&done), @"[moai-ralph] loop loop-1 completed after 3 iterations: 24 tests passed (pytest), pyright on 3 files, scan, guard; not run: build");
     let korean = LoopState { prompt: "고쳐줘".to_owned(), ..done };
-    insta::assert_snapshot!(end_notice(&korean), @"[moai-ralph] 루프 loop-1 완료(반복 3회): 테스트 24개 통과(pytest), pyright(파일 3개 대상), 스캔, 가드; 요청하지 않은 것: 빌드");
+    insta::assert_snapshot!(end_notice(&korean), @"[moai-ralph] 루프 loop-1 완료(반복 3회): 테스트 24개 통과(pytest), pyright(파일 3개), 스캔, 가드; 실행하지 않음: 빌드");
     let status = Status::CompletedUnverified;
     let note = Some("ruff (not installed)".to_owned());
     let missing = LoopState { status, note, prompt: "fix it".to_owned(), ..korean };
-    assert!(end_notice(&missing).ends_with("guard; not asked: build"), "{}", end_notice(&missing));
+    assert!(end_notice(&missing).ends_with("guard; not run: build"), "{}", end_notice(&missing));
 }
 
 #[test]
@@ -402,11 +405,11 @@ fn the_user_hears_at_the_start_what_ends_the_loop_and_what_it_is_held_to() {
     let plain = LoopState { promise: None, ..state() };
     let plain = LoopState { until: UntilCondition::Clean, ..plain };
     let notice = started_notice(&plain, &["npm test".to_owned()]);
-    insta::assert_snapshot!(notice, @"[moai-ralph] loop loop-1 started: ends when diagnostics are clean and the checks pass, after 3 iterations at most; checks: npm test");
+    insta::assert_snapshot!(notice, @"[moai-ralph] loop loop-1 started: ends when diagnostics are clean and the checks pass, or after 3 iterations; checks: npm test");
     let korean = LoopState { prompt: "로그인을 고쳐줘".to_owned(), ..state() };
-    insta::assert_snapshot!(started_notice(&korean, &[]), @"[moai-ralph] 루프 loop-1 시작: 측정한 것이 모두 깨끗하고 에이전트가 <promise>DONE</promise>를 쓰면 끝남, 최대 반복 3회; 검사: 없음");
+    insta::assert_snapshot!(started_notice(&korean, &[]), @"[moai-ralph] 루프 loop-1 시작: 측정 결과가 모두 깨끗하고 에이전트가 <promise>DONE</promise>를 쓰면 종료, 최대 반복 3회; 검사: 없음");
     let text = start_instructions(&korean, &["npm test".to_owned()]);
-    assert!(text.contains("검사 npm test") && !text.contains("Task"), "{text}");
+    assert!(text.contains("검사: npm test") && !text.contains("Task"), "{text}");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn where_no_sensor_speaks_nothing_is_completed() {
     assert_eq!(start(&sandbox, &["--max-iterations", "5"]).code, 0);
     sandbox.write("x.zig", "const a = ;\n");
     let told = notice(&raw_stop(&sandbox));
-    assert!(told.contains("no file here is one that a sensor speaks about"), "{told}");
+    assert!(told.contains("no changed file is covered by a sensor"), "{told}");
     assert_eq!(status(&sandbox)["status"], "completed_unverified");
     // The project's own checks do.
     autochecks(&sandbox, "exit 0");

@@ -308,7 +308,7 @@ fn no_sensor_reading(evidence: &Evidence) -> Vec<SensorReading> {
     if !evidence.skipped.is_empty() || !evidence.readings.iter().all(is_about_games) {
         return Vec::new();
     }
-    let gap = Gap::new(Cause::Nothing, "no file here is one that a sensor speaks about");
+    let gap = Gap::new(Cause::Nothing, "no changed file is covered by a sensor");
     vec![SensorReading {
         gap: Some(gap),
         ..SensorReading::clean(NO_SENSOR_READING, SensorKind::Scan, 0)
