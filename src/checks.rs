@@ -256,7 +256,7 @@ async fn wait_for_outcome(
             }
             Ok(Some(ParentReport::NotStarted(error))) => return WaitOutcome::NotStarted(error),
             Ok(None) | Err(_) => {
-                let detail = "the process that ran it was killed before it ended";
+                let detail = "its parent process was killed";
                 return WaitOutcome::Finished(CommandOutcome::Unmeasured(Gap::new(
                     Cause::Crashed,
                     detail,
@@ -296,7 +296,7 @@ fn outcome_of_status(status: io::Result<ExitStatus>) -> CommandOutcome {
     let status = match status {
         Ok(status) => status,
         Err(error) => {
-            let gap = Gap::new(Cause::Crashed, format!("its end was lost: {error}"));
+            let gap = Gap::new(Cause::Crashed, format!("its exit status is unknown: {error}"));
             return CommandOutcome::Unmeasured(gap);
         }
     };
@@ -321,7 +321,7 @@ fn start_failure_gap(command: &ProcessCommand, error: &io::Error) -> Gap {
     let is_name = command.program.components().count() == 1 && command.program.is_relative();
     match error.kind() {
         _ if !command.cwd.is_dir() => {
-            let detail = format!("its directory does not exist: {}", command.cwd.display());
+            let detail = format!("its working directory does not exist: {}", command.cwd.display());
             Gap::new(Cause::ProjectFault, detail)
         }
         // The kernel reports "not found" for a missing interpreter too.

@@ -97,7 +97,7 @@ pub fn scan_text_metered(
     let language = match rules.language_of(path) {
         Some(language) if rules.handles(path) => language,
         _ => {
-            let why = rules.unsupported_reason(path).unwrap_or("no rule speaks about this file");
+            let why = rules.unsupported_reason(path).unwrap_or("no rule covers this file");
             return gap_outcome(Cause::NoTool, why);
         }
     };

@@ -89,7 +89,7 @@ pub enum StoreError {
     #[error("the store is damaged: {0}")]
     Corrupt(String),
     /// The database is sound, but the state of one loop cannot be read.
-    #[error("loop {id} cannot be read ({reason}); moai-ralph loop cancel {id} sets it aside")]
+    #[error("loop {id} cannot be read ({reason}); remove it with moai-ralph loop cancel {id}")]
     Unreadable {
         /// The loop.
         id: String,

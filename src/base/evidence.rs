@@ -148,7 +148,7 @@ impl Evidence {
     pub fn verdict(&self) -> Verdict {
         let mut verdict = match self.skipped.as_slice() {
             [] if self.readings.is_empty() => {
-                Verdict::Unmeasured(Gap::new(Cause::Nothing, "there was nothing to measure"))
+                Verdict::Unmeasured(Gap::new(Cause::Nothing, "nothing to measure"))
             }
             [] => Verdict::Clean,
             [one] => {

@@ -184,7 +184,7 @@ async fn base_findings(
     let touched = touched_servers(engine, project, comparison, files);
     let (mut subjects, mut places) = (Vec::new(), Vec::new());
     for word in words {
-        let nothing = Gap::new(Cause::NoBaseline, "it was not measured before the change");
+        let nothing = Gap::new(Cause::NoBaseline, "not measured before the change");
         let mut found = KnownFindings::Unmeasured(nothing);
         if let Some(file) = files.get(&word.path)
             && word.kind == SensorKind::Lsp
@@ -204,7 +204,7 @@ async fn base_findings(
                 }
                 found = KnownFindings::Measured(set);
             } else if file.is_renamed() {
-                let gap = Gap::new(Cause::NoBaseline, "it had another name then");
+                let gap = Gap::new(Cause::NoBaseline, "the file had another name then");
                 found = KnownFindings::Unmeasured(gap);
             } else {
                 places.push(known.len());

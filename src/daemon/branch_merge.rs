@@ -113,7 +113,7 @@ where
             Err(MergeHalt::Overtaken) => {}
         }
     }
-    let detail = format!("{} moved {MERGE_TRIES_MAX} times while it was merged", branch.base);
+    let detail = format!("{} moved during each of {MERGE_TRIES_MAX} merge attempts", branch.base);
     BranchMergeResult::Unmeasured(Gap::new(Cause::Superseded, detail))
 }
 

@@ -288,7 +288,9 @@ impl CheckRunner<'_> {
             let text = engine.store.exam_text(&self.project.key, &state.id, &path).await;
             match text {
                 Ok(Some(text)) => self.frozen_script(engine, &text).await,
-                Ok(None) => self.unmeasured("it was edited, and was too large to be kept"),
+                Ok(None) => {
+                    self.unmeasured("it was edited, and the original was too large to freeze")
+                }
                 Err(error) => self.unmeasured(&error.to_string()),
             }
         }
@@ -350,7 +352,7 @@ impl CheckRunner<'_> {
     ) -> CommandRun {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            let gap = Gap::new(Cause::TimedOut, "the checks before it took all of the time");
+            let gap = Gap::new(Cause::TimedOut, "earlier checks used all of the time");
             let end = CommandOutcome::Unmeasured(gap.with_remedy(MORE_TIME));
             return CommandRun { outcome: end, output: String::new(), elapsed: Duration::ZERO };
         }
@@ -405,7 +407,7 @@ fn is_without_tests(run: &CommandRun, counts: Option<&TestCounts>) -> bool {
 
 /// Something else lies where the checks should.
 fn no_file() -> SensorReading {
-    let gap = Gap::new(Cause::ProjectFault, "it is no file");
+    let gap = Gap::new(Cause::ProjectFault, "it is not a file");
     SensorReading { gap: Some(gap), ..SensorReading::clean(AUTOCHECKS, SensorKind::Check, 0) }
 }
 

@@ -40,8 +40,7 @@ impl Engine {
             if is_hook {
                 return HandlerOutcome::default();
             }
-            CommandReply::failure(1, "moai-ralph: internal error; the daemon's log says more")
-                .into()
+            CommandReply::failure(1, "moai-ralph: internal error; see the daemon's log").into()
         })
     }
 }

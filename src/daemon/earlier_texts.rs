@@ -131,7 +131,7 @@ async fn measure_by_server(
             }
         }
     }
-    let gap = Gap::new(Cause::TimedOut, "other measurements were in the way");
+    let gap = Gap::new(Cause::TimedOut, "other measurements took the time");
     let gaps = left.into_iter().map(|it| (it.index, without_result(it.subject, gap.clone())));
     results.extend(gaps);
     results
@@ -231,10 +231,10 @@ impl<'a> ServerOverlay<'a> {
         choice: &ResolvedServer,
     ) -> Result<SensorResult, Gap> {
         if self.guard.should_yield() {
-            return Err(Gap::new(Cause::Superseded, "another measurement came in between"));
+            return Err(Gap::new(Cause::Superseded, "another measurement intervened"));
         }
         if Instant::now() >= self.deadline {
-            return Err(Gap::new(Cause::TimedOut, "there was no time left for the earlier text"));
+            return Err(Gap::new(Cause::TimedOut, "no time left to measure the earlier text"));
         }
         let OverlayGuard { engine, project, .. } = &self.guard;
         Ok(gather::measure_without_gate(engine, project, text, Ok(choice.clone())).await)

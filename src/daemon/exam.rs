@@ -192,7 +192,7 @@ async fn attributed_differences(
         exam_differences(engine, project, &state.id, ExamRole::AT_STOP).await.map_err(crashed)?;
     let Some((exam, differences)) = looked else {
         // Whoever has no exam is not examined, which is not the same as having passed.
-        let gap = Gap::new(Cause::Skipped, "it was not frozen when the loop started");
+        let gap = Gap::new(Cause::Skipped, "the checks were not frozen when the loop started");
         return Err(gap.with_remedy("moai-ralph loop refreeze"));
     };
     let writes = engine.store.exam_writes(&project.key, &state.id).await.map_err(crashed)?;

@@ -228,7 +228,7 @@ fn scan_in_parallel(
 }
 
 /// What went wrong inside is a gap like any other, and never nothing.
-const INTERNAL: &str = "internal error; the daemon's log says more";
+const INTERNAL: &str = "internal error; see the daemon's log";
 
 /// The gap of a sensor whose word was lost inside.
 pub(super) fn internal_error_gap() -> Gap {

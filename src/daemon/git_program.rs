@@ -147,7 +147,7 @@ fn name_of<'a>(arguments: &[&'a str]) -> &'a str {
 
 /// The time of a Stop is over.
 pub(super) fn stop_deadline_gap() -> Gap {
-    Gap::new(Cause::TimedOut, "the time of this Stop was over")
+    Gap::new(Cause::TimedOut, "the time of this Stop ran out")
 }
 
 /// What a call of git said, or how it ended when it said nothing.

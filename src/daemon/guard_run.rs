@@ -65,7 +65,8 @@ fn inspect_changes(
         found => found.map(|different| (different, Vec::new())),
     };
     let Some((different, skipped)) = found else {
-        let gap = Gap::new(Cause::NoTool, "not a git work tree, so there is no base");
+        let gap =
+            Gap::new(Cause::NoTool, "not a git work tree, so there is nothing to compare with");
         return Ok(unmeasured(gap.with_remedy("git init")));
     };
     let mut texts = ChangeReader { root: files::RootReader::open(&project.root), skipped };

@@ -68,7 +68,10 @@ pub(super) async fn run_judges(
     let change = match collected {
         Some(Ok(CollectedChange::Change(change))) => change,
         Some(Ok(CollectedChange::NoGit)) => {
-            let gap = Gap::new(Cause::NoTool, "without git nobody knows what was changed");
+            let gap = Gap::new(
+                Cause::NoTool,
+                "the project has no git repository, so the change is unknown",
+            );
             return unmeasured(ReviewCoverage::default(), gap);
         }
         Some(Err(detail)) => {
@@ -145,14 +148,14 @@ fn rubric_gap(rubric: &Rubric) -> Option<Gap> {
     let nothing = |what: &str| Some(Gap::new(Cause::Nothing, what));
     match &rubric.gap {
         Some(gap) => Some(gap.clone()),
-        None if rubric.is_empty() => nothing("RUBRIC.md asks for nothing"),
+        None if rubric.is_empty() => nothing("RUBRIC.md has no criteria"),
         None if rubric.criteria.is_empty() => nothing("RUBRIC.md has no judge criteria"),
         None => None,
     }
 }
 
 fn internal() -> Gap {
-    Gap::new(Cause::Crashed, "internal error; the daemon's log says more")
+    Gap::new(Cause::Crashed, "internal error; see the daemon's log")
 }
 
 /// A view of the change and the criteria that are judged by it.

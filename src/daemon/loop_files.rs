@@ -224,7 +224,7 @@ where
     let mut notice = None;
     for _ in 0..LOOP_FILE_TRIES_MAX {
         let (root, plan) = (project.root.clone(), plan.clone());
-        let internal = || words::file_not_saved(what, "internal error; the daemon's log says more");
+        let internal = || words::file_not_saved(what, "internal error; see the daemon's log");
         let writes = match run_blocking(move || plan(&root)).await {
             None => return Some(internal()),
             Some(Err(notice)) => return Some(notice),

@@ -33,7 +33,9 @@ pub(super) async fn lock_merges(
     deadline: Instant,
 ) -> Result<File, Gap> {
     let root = project.root.clone();
-    let failed = |error: &io::Error| Gap::new(Cause::ProjectFault, format!("no lock: {error}"));
+    let failed = |error: &io::Error| {
+        Gap::new(Cause::ProjectFault, format!("the merge lock cannot be opened: {error}"))
+    };
     let lost = || Err(io::Error::other("internal error"));
     let opened = run_blocking(move || open(&root)).await;
     let file = opened.unwrap_or_else(lost).map_err(|error| failed(&error))?;
@@ -45,7 +47,7 @@ pub(super) async fn lock_merges(
             Err(TryLockError::WouldBlock) => {}
         }
         if Instant::now() >= deadline {
-            let detail = "another branch of this repository is being merged";
+            let detail = "another branch is being merged";
             return Err(Gap::new(Cause::TimedOut, detail));
         }
         tokio::time::sleep(Duration::from_millis(MERGE_RETRY_MS)).await;

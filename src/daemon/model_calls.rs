@@ -38,7 +38,7 @@ impl ModelCall {
         for prompt in self.prompts {
             let left = self.deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                last = Gap::new(Cause::TimedOut, "there was no time left for the judge");
+                last = Gap::new(Cause::TimedOut, "no time left for the judge");
                 break;
             }
             let question = ModelRequest {
@@ -76,11 +76,13 @@ pub(super) fn random() -> Result<u128, Gap> {
     use std::io::Read as _;
     let mut bytes = [0; 16];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    read.map_err(|error| Gap::new(Cause::Crashed, format!("no random numbers: {error}")))?;
+    read.map_err(|error| {
+        Gap::new(Cause::Crashed, format!("no random numbers available: {error}"))
+    })?;
     Ok(u128::from_ne_bytes(bytes))
 }
 
 /// Nothing was tried.
 fn no_try() -> Gap {
-    Gap::new(Cause::Crashed, "the judge was not asked")
+    Gap::new(Cause::Crashed, "the judge was not called")
 }

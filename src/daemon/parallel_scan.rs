@@ -87,7 +87,7 @@ impl ScanResults {
         let scan = || catch_unwind(AssertUnwindSafe(|| scan_snapshot(task.rules, snapshot)));
         let scanned = scanned.unwrap_or_else(scan);
         let Some(word) = scanned.unwrap_or_else(|_| Some(failed_scan_result(snapshot))) else {
-            let reason = "no rule speaks about this kind of file".to_owned();
+            let reason = "no rule covers this kind of file".to_owned();
             return self.skipped.push(SkippedFile { path: snapshot.path.to_string(), reason });
         };
         if let Some(lowest) = task.excerpts.filter(|_| !word.findings.is_empty()) {

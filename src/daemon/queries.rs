@@ -151,8 +151,7 @@ pub(super) fn main_server(
     }
     match (select_servers(engine, project, path).into_iter().next(), &engine.lsp_gap) {
         (None, _) => {
-            let gap =
-                Gap::new(Cause::NoTool, format!("{path} is in no language that is asked for"));
+            let gap = Gap::new(Cause::NoTool, format!("{path} has no language server"));
             Err(QueryError::Unmeasured { server: "language servers".to_owned(), gap })
         }
         (Some(Err((server, gap))), _) => Err(QueryError::Unmeasured { server, gap }),
@@ -238,7 +237,7 @@ pub(super) async fn query_all_files(
     };
     let gap = (candidates.len() > NEW_FILES_OPENED_MAX).then(|| {
         let detail = format!("{} files with that name were just written", candidates.len());
-        Gap::new(Cause::Loading, detail).with_remedy("ask again in a minute")
+        Gap::new(Cause::Loading, detail).with_remedy("try again in a minute")
     });
     for snapshot in candidates.into_iter().take(NEW_FILES_OPENED_MAX) {
         let opened = QueryTarget { snapshot, ..target.clone() };
@@ -316,7 +315,7 @@ pub(super) fn partial_knowledge(project: &Project, target: &QueryTarget) -> Opti
     }
     let file = target.snapshot.path.under(&project.root);
     let is_known = file.ancestors().skip(1).any(has_compilation_database);
-    let detail = "there is no compile_commands.json, so it sees open files only";
+    let detail = "no compile_commands.json, so clangd sees only open files";
     (!is_known).then(|| {
         Gap::new(Cause::ProjectFault, detail).with_remedy("cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=1")
     })
@@ -345,7 +344,7 @@ pub(super) async fn locate_sorted(
         Err(gap) => return (Vec::new(), Some(gap)),
     };
     let gap = (count > LOCATIONS_MAX).then(|| {
-        Gap::new(Cause::Skipped, format!("only {LOCATIONS_MAX} of {count} locations are kept"))
+        Gap::new(Cause::Skipped, format!("only {LOCATIONS_MAX} of {count} locations are listed"))
     });
     (places.into_iter().map(|(place, ())| place).collect(), gap)
 }

@@ -197,7 +197,7 @@ impl RewritePlan {
             }
         }
         let is_on = project.config.scan_enabled;
-        let lost = || only_gap(Cause::Crashed, "internal error; the daemon's log says more");
+        let lost = || only_gap(Cause::Crashed, "internal error; see the daemon's log");
         if !is_on {
             return Ok(only_gap(Cause::SwitchedOff, "switched off"));
         }

@@ -39,7 +39,7 @@ pub(super) async fn frozen_rubric(
     let Some(path) = path else { return Ok(Rubric::default()) };
     let text = store.exam_text(&project.key, loop_id, &path).await;
     let too_large = || {
-        let detail = format!("{RUBRIC} was too large to be kept when the loop started");
+        let detail = format!("{RUBRIC} was too large to freeze when the loop started");
         Gap::new(Cause::Skipped, detail)
     };
     let bytes = text.map_err(|error| lost(error.to_string()))?.ok_or_else(too_large)?;

@@ -247,6 +247,6 @@ pub(super) async fn base_of_loop(
     let commit = commit.map(str::to_owned);
     let found =
         run_blocking(move || WorkBase::of_loop(&engine, &project, &state, commit.as_deref()));
-    let lost = || Err(Gap::new(Cause::NoBaseline, "internal error; the daemon's log says more"));
+    let lost = || Err(Gap::new(Cause::NoBaseline, "internal error; see the daemon's log"));
     found.await.unwrap_or_else(lost)
 }

@@ -31,7 +31,7 @@ use crate::base::path::RelPath;
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// A file differs from the state that the change was computed for.
-    #[error("{0}: changed meanwhile; nothing was written")]
+    #[error("{0}: changed in the meantime; nothing was written")]
     Changed(String),
     /// Something that is not a regular file is at the path.
     #[error("{path}: {reason}; nothing was written")]
@@ -42,7 +42,7 @@ pub enum ApplyError {
         reason: String,
     },
     /// Reading or writing failed.
-    #[error("{path}: {error}; every file is as it was")]
+    #[error("{path}: {error}; all files were restored")]
     Failed {
         /// The path.
         path: String,
@@ -50,13 +50,13 @@ pub enum ApplyError {
         error: io::Error,
     },
     /// Another change set of the project is being applied.
-    #[error("another change of this project is being made; nothing was written")]
+    #[error("another change is being written to this project; nothing was written")]
     Busy,
     /// Other writers changed files while they were being replaced.
-    #[error("{0}: written by others meanwhile and left so; every other file is as it was")]
+    #[error("{0}: changed by another program and kept; all other files were restored")]
     Mixed(String),
     /// This change set, or an earlier one, could not be rolled back.
-    #[error("a change is half done and cannot be taken back now ({0}); it is tried again later")]
+    #[error("a change is incomplete and cannot be reverted now ({0}); it is retried later")]
     HalfDone(String),
 }
 

@@ -390,7 +390,7 @@ fn hit(new: &NewOccurrence<'_, '_>, known: &[Finding], deprecates: bool) -> Opti
     let what = if code.is_empty() { directive.to_owned() } else { format!("{directive} {code}") };
     let message = match hides {
         Some(finding) => {
-            format!("`{what}` hides {} {}: mend what it speaks about", finding.sensor, finding.code)
+            format!("`{what}` hides {} {}: fix the finding instead", finding.sensor, finding.code)
         }
         None if is_fine => format!("`{what}` is new: mend what it silences where that is possible"),
         None => format!(

@@ -27,13 +27,13 @@ pub enum CallError {
     #[error("the daemon cannot be used: {0}")]
     Unusable(String),
     /// The daemon ended during the call.
-    #[error("the daemon ended while it worked")]
+    #[error("the daemon ended during the request")]
     DaemonEnded,
     /// The daemon did not answer in time.
     #[error("the daemon did not answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
     /// The daemon was silent for a while, and its answer is not worth waiting for.
-    #[error("the daemon said nothing for {} ms and is not waited for", .0.as_millis())]
+    #[error("the daemon reported nothing for {} ms", .0.as_millis())]
     Abandoned(Duration),
 }
 

@@ -80,9 +80,9 @@ pub struct CanaryApproved;
 
 impl From<CanaryApproved> for Gap {
     fn from(_: CanaryApproved) -> Self {
-        let detail = "the judge believes comments: it approved a wrong function that was planted";
+        let detail = "the judge trusts comments: it approved a planted wrong function";
         Self::new(Cause::Refused, detail)
-            .with_remedy("name another model; this one is not asked about this change again")
+            .with_remedy("configure another model; this one is not used for this change again")
     }
 }
 
@@ -179,7 +179,7 @@ impl JudgeOpinion {
         if self.would_approve() {
             return Judgement::Approved;
         }
-        let detail = "no criterion speaks about this change";
+        let detail = "no criterion applies to this change";
         Judgement::Unmeasured(Gap::new(Cause::Nothing, detail))
     }
 }

@@ -71,7 +71,7 @@ impl JudgePrompt {
         let canary = CanaryFunction::for_question(question, random);
         let evidence = evidence(question, canary.as_ref());
         if evidence.contains(&nonce) {
-            let detail = "the change holds the secret of this very call";
+            let detail = "the change contains the nonce of this call";
             return Err(Gap::new(Cause::Refused, detail));
         }
         let mut criteria: Vec<&RubricCriterion> = question.criteria.iter().collect();

@@ -27,7 +27,7 @@ pub enum LoopOptionError {
     )]
     PathNotFound(String),
     /// Its value is missing or no good.
-    #[error("{0} {1}; to use the words as the task, write -- before the task")]
+    #[error("{0} {1}; if it belongs to the task, write -- before the task")]
     InvalidValue(&'static str, &'static str),
     /// More than new bounds for a loop that is there.
     #[error("only --max-iterations N, --max-minutes N and --max-tokens N can change")]

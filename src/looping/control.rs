@@ -97,7 +97,7 @@ pub enum LoopControlError {
     #[error("loop {0} is over ({1}); start a new one")]
     AlreadyEnded(String, &'static str),
     /// A bound is used up and must be raised first.
-    #[error("loop {0} is at its limit; go on with {1} and a higher number")]
+    #[error("loop {0} is at its limit; resume it with a higher {1}")]
     AtLimit(String, &'static str),
     /// The new bound cannot be one.
     #[error(transparent)]

@@ -207,7 +207,7 @@ pub fn unrequested_criteria(plan: &CheckPlan, proposed: &[CheckCommand]) -> Vec<
 #[must_use]
 pub fn missing_test_command(test: &str, why: &str) -> CriterionGap {
     let test = one_line(test, GAP_CHARS_MAX / 2);
-    let gap = Gap::new(Cause::NoCheck, format!("{test} is a test, and {why}"))
+    let gap = Gap::new(Cause::NoCheck, format!("{test} is a test, but {why}"))
         .with_remedy("name the command under loop.checks with kind: test_pass");
     CriterionGap { name: "tests".to_owned(), gap }
 }

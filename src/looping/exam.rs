@@ -191,7 +191,7 @@ pub fn exam_reading(exam: &Exam, differences: &[ExamDifference]) -> (SensorReadi
         differences.iter().filter_map(ExamDifference::finding).collect();
     assign_fingerprints(&mut findings);
     let gap = exam.is_truncated.then(|| {
-        let detail = "more files examine this loop than are compared";
+        let detail = "too many files examine this loop; not all are compared";
         Gap::new(Cause::Skipped, detail)
     });
     let dirty = findings.iter().any(|finding| finding.severity == Severity::Error);

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::framework::MessageLanguage;
-use super::state::{self, LoopState, Status};
+use super::state::{LoopState, Status};
 
 /// The progress of a loop, told to the user when mark and row differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +23,6 @@ impl LoopSummary {
     pub fn of(state: &LoopState) -> Self {
         let LoopState { status, iteration, max_iterations, .. } = *state;
         Self { status, iteration, max_iterations }
-    }
-
-    /// The iteration to show ([`state::current_iteration`]).
-    #[must_use]
-    pub fn current_iteration(&self) -> u32 {
-        state::current_iteration(self.status, self.iteration, self.max_iterations)
     }
 }
 

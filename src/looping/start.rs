@@ -98,13 +98,13 @@ pub enum LoopStartError {
     #[error("--until promise needs --completion-promise TEXT")]
     NoPromise,
     /// The project wants every loop to be claimed.
-    #[error("loop.success_criteria asks for the marker: --completion-promise TEXT is needed")]
+    #[error("loop.success_criteria contains the marker: add --completion-promise TEXT")]
     NoMarker,
     /// There is nothing to pass.
-    #[error("--until checks needs checks, and the project has none")]
+    #[error("--until checks needs checks, but the project has none")]
     NoChecks,
     /// There is nothing to judge by.
-    #[error("--mode judge needs RUBRIC.md: without it there is nothing to judge by")]
+    #[error("--mode judge needs criteria in RUBRIC.md")]
     NoRubric,
     /// A bound or threshold of nothing.
     #[error("{0} must be between 1 and {1}")]
@@ -113,13 +113,13 @@ pub enum LoopStartError {
     #[error("{0} needs --mode autonomous")]
     NeedsAutonomous(&'static str),
     /// No branch has such a name.
-    #[error("--base-branch must be the name of a branch")]
+    #[error("--base-branch must be a branch name")]
     BadBranch,
     /// The loop cannot be narrowed to it.
-    #[error("{0:?} is no path below the root: name files or folders of the project")]
+    #[error("{0:?} is not below the root: name files or folders of the project")]
     BadPath(String),
     /// Narrowed to too much.
-    #[error("{0} paths; at most {LOOP_PATHS_MAX}: name their folder instead")]
+    #[error("{0} paths; the limit is {LOOP_PATHS_MAX}: name their folder instead")]
     TooManyPaths(usize),
     /// One loop per session.
     #[error(

@@ -325,12 +325,6 @@ pub struct Iteration {
     pub told_oscillation: bool,
 }
 
-/// The iteration to show: the one that runs now, or the last one of a loop that ended.
-#[must_use]
-pub fn current_iteration(status: Status, completed: u32, max_iterations: u32) -> u32 {
-    if status.is_active() { (completed + 1).min(max_iterations) } else { completed }
-}
-
 impl LoopState {
     /// First line of the task.
     #[must_use]
@@ -338,10 +332,11 @@ impl LoopState {
         self.prompt.trim_start().lines().next().unwrap_or_default().trim_end()
     }
 
-    /// The iteration to show ([`current_iteration`]).
+    /// The iteration to show: the one that runs now, or the last one of a loop that ended.
     #[must_use]
     pub fn current_iteration(&self) -> u32 {
-        current_iteration(self.status, self.iteration, self.max_iterations)
+        let completed = self.iteration;
+        if self.status.is_active() { (completed + 1).min(self.max_iterations) } else { completed }
     }
 
     /// The language of the task, in which all texts of the loop are written.

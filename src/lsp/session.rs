@@ -327,7 +327,7 @@ impl LspSession {
             Ok(result) => result,
             Err(error) => {
                 let gap =
-                    Gap::new(Cause::Crashed, format!("it refused to start: {}", error.message));
+                    Gap::new(Cause::Crashed, format!("it failed to start: {}", error.message));
                 self.fail(&gap);
                 self.effects.push(SessionEffect::GiveUp(gap));
                 return;
@@ -533,7 +533,7 @@ impl LspSession {
             if findings.iter().all(|finding| index.contains(&finding.range)) {
                 return Ok(findings);
             }
-            Err(Gap::new(Cause::Superseded, "the answer speaks of lines that do not exist"))
+            Err(Gap::new(Cause::Superseded, "the answer names lines that do not exist"))
         });
         let path = job.document.path.clone();
         for ticket in job.into_tickets() {

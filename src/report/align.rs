@@ -1,5 +1,5 @@
-//! The words of the alignment before a loop: what an agent is asked to find out, and why a loop is
-//! not started while the user has not answered.
+//! The texts of the alignment before a loop: the instructions of the agent, and refusals while a
+//! blocking question is open.
 
 use std::fmt::Write as _;
 
@@ -22,9 +22,9 @@ pub fn instructions(task: &str, is_there: bool) -> String {
             "Task",
         ),
         (MessageLanguage::English, true) => (
-            "[moai-ralph] Alignment before a loop. Change no source file. .claude/gulf-align.md is \
-             there: bring its four parts up to date (the form is below), keep what still holds, \
-             and leave every \"Loop completed\" part as it is.",
+            "[moai-ralph] Alignment before a loop. Change no source file. .claude/gulf-align.md \
+             exists: update its four parts (the form is below), keep what still holds, and leave \
+             every \"Loop completed\" part as it is.",
             "Task",
         ),
         (MessageLanguage::Korean, false) => (
@@ -44,7 +44,7 @@ pub fn instructions(task: &str, is_there: bool) -> String {
         MessageLanguage::English => {
             "Put under \"Blocking questions\" only what you can neither find out nor safely \
              assume, one line `- [ ] question` each, or `none`. Then ask the user these questions. \
-             Tick each answered one and write the answer behind it: `- [x] question → answer`. A \
+             Tick each answered one and write the answer after it: `- [x] question → answer`. A \
              loop does not start while one is open."
         }
         MessageLanguage::Korean => {
@@ -63,7 +63,7 @@ pub fn instructions(task: &str, is_there: bool) -> String {
 #[must_use]
 pub fn unread(reason: &str) -> String {
     format!(
-        "no loop is started: .claude/gulf-align.md cannot be read ({}), and a question in it may \
+        "no loop started: .claude/gulf-align.md cannot be read ({}), and a question in it may \
          be open\nMake it readable or remove it, then start again.",
         one_line(reason, GAP_CHARS_MAX)
     )
@@ -73,7 +73,7 @@ pub fn unread(reason: &str) -> String {
 #[must_use]
 pub fn unanswered_refusal(questions: &[String]) -> String {
     let mut text = format!(
-        "no loop is started: {} in .claude/gulf-align.md {} no answer yet",
+        "no loop started: {} in .claude/gulf-align.md {} no answer yet",
         count_noun(questions.len(), "blocking question"),
         if questions.len() == 1 { "has" } else { "have" }
     );
@@ -84,7 +84,7 @@ pub fn unanswered_refusal(questions: &[String]) -> String {
         let _ = write!(text, "\n  … and {more} more");
     }
     text.push_str(
-        "\nWrite each answer behind its question (`- [x] question → answer`), then start again.",
+        "\nWrite each answer after its question (`- [x] question → answer`), then start again.",
     );
     text
 }
@@ -92,7 +92,7 @@ pub fn unanswered_refusal(questions: &[String]) -> String {
 /// A file of the loop that could not be read or written; the loop goes on without it.
 #[must_use]
 pub fn file_not_saved(path: &str, reason: &str) -> String {
-    format!("[moai-ralph] {path} was left alone: {}", one_line(reason, GAP_CHARS_MAX))
+    format!("[moai-ralph] {path} was not changed: {}", one_line(reason, GAP_CHARS_MAX))
 }
 
 #[cfg(test)]

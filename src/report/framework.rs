@@ -1,6 +1,5 @@
-//! How to work in an iteration of a loop, in English and Korean: what `looping::framework` chose,
-//! in words. Names of files and fields stay as they are in both languages, because they are read
-//! again.
+//! Instructions for an iteration of a loop, in English and Korean. Names of files and fields are the
+//! same in both languages because the program reads them again.
 
 use std::fmt::Write as _;
 
@@ -60,37 +59,37 @@ struct FrameworkTexts {
 }
 
 const ENGLISH: FrameworkTexts = FrameworkTexts {
-    orient: "0. Orient yourself briefly, with a fifth of your effort at most: git log --oneline -10, \
+    orient: "0. Orient yourself briefly (at most a fifth of your effort): git log --oneline -10, \
              progress.txt, .claude/gulf-align.md where it exists",
     feedback: ", JUDGE_FEEDBACK.md (why you were rejected; answer each point)",
     memory_read: ", .claude/memory/INDEX.md and only those links that matter now",
     work: "1. Take one step from REMAINING_GAP and finish it: one feature, one fix or one test.\n\
-           2. Search before you write: what seems missing may be there under another name.\n\
+           2. Search before you write: what seems missing may exist under another name.\n\
            3. Write it completely, without placeholders.\n\
-           4. Run tests, linter and type checker. When they pass, commit, where there is git, and \
-           say in the message why it is done this way.",
-    alone: " Also say what you ruled out: nobody is watching or answers questions, and the log is \
-            the only account of your decisions.",
-    progress: "5. Bring progress.txt up to date, with these fields:\n",
+           4. Run tests, linter and type checker. When they pass, commit (if the project \
+           uses git) and give the reason in the message.",
+    alone: " Also record what you ruled out: nobody is watching or answers questions, and the log \
+            is the only account of your decisions.",
+    progress: "5. Update progress.txt with these fields:\n",
     memory_write: "6. Note in .claude/memory/: loops/current.md (what you did), map.md, \
-                   constraints.md (only add), decisions/<topic>.md, linked in INDEX.md.\n",
+                   constraints.md (append only), decisions/<topic>.md, linked in INDEX.md.\n",
     always: "Always: a failing test means that the code is wrong, so never delete, skip or weaken \
-             one. No values made for the inputs of a test. No finding silenced in place of fixed.",
+             one. Never hard-code values for the inputs of a test. Fix findings; do not silence them.",
     research: "This iteration is research: change no source file yet. Look at the task as its \
                defender (what works and must stay), critic (which assumption is wrong), scout \
-               (where the obvious way breaks) and gap finder (what is left open). Weigh what they \
-               say against each other, and write progress.txt with these fields:\n",
-    memory_research: "Write goals and what counts as done into .claude/memory/spec.md, and begin \
+               (where the obvious way breaks) and gap finder (what is left open). Weigh the four \
+               views and write progress.txt with these fields:\n",
+    memory_research: "Write goals and what counts as done into .claude/memory/spec.md, and start \
                       loops/current.md there.\n",
     research_end: "Then end your turn. APPROACH needs at least 50 characters, \
                    APPROACHES_CONSIDERED at least one entry, CONFIDENCE at least 30; the work \
-                   begins in the next iteration.",
-    remind_work: "Take one step from REMAINING_GAP, finish and test it; then commit and bring \
-                  progress.txt up to date.",
+                   starts in the next iteration.",
+    remind_work: "Take one step from REMAINING_GAP, finish and test it; then commit and update \
+                  progress.txt.",
     remind_feedback: " Answer each point of JUDGE_FEEDBACK.md.",
-    remind_alone: " Say in the message what you ruled out: nobody is watching.",
+    remind_alone: " Record what you ruled out: nobody is watching.",
     remind_always: " Never weaken a test.",
-    remind_research: "The research goes on: change no source file, complete progress.txt, then end \
+    remind_research: "Continue the research: change no source file, complete progress.txt, then end \
                       your turn.",
 };
 
@@ -164,7 +163,7 @@ pub fn instructions(framework: IterationFramework) -> String {
     text
 }
 
-/// The same in a sentence, for an agent that has read it: what is repeated at each Stop.
+/// The instructions in a sentence or two, repeated at each Stop.
 #[must_use]
 pub fn reminder(framework: IterationFramework) -> String {
     let words = framework_texts(framework.language);
@@ -177,23 +176,25 @@ pub fn reminder(framework: IterationFramework) -> String {
     format!("{}{alone}{feedback}{}", words.remind_work, words.remind_always)
 }
 
-/// What the agent itself left to do, at the head of an iteration; empty for nothing.
+/// The open items of the agent's own notes; empty without any.
 #[must_use]
 pub fn remaining(language: MessageLanguage, gap: &[String]) -> String {
     let head = match language {
-        MessageLanguage::English => "You left to do (REMAINING_GAP in progress.txt):",
+        MessageLanguage::English => {
+            "Open from your last iteration (REMAINING_GAP in progress.txt):"
+        }
         MessageLanguage::Korean => "남겨 둔 일(progress.txt의 REMAINING_GAP):",
     };
     list(head, gap)
 }
 
-/// A hand-off that grew too long to be of use.
+/// Asks for a shorter hand-off.
 #[must_use]
 pub fn too_long(language: MessageLanguage, line_count: usize) -> String {
     match language {
         MessageLanguage::English => format!(
-            "progress.txt has {line_count} lines: shorten it to what the next iteration needs; \
-             decisions are kept in decisions.md."
+            "progress.txt has {line_count} lines: cut it down to what the next iteration needs; \
+             decisions.md keeps the decisions."
         ),
         MessageLanguage::Korean => format!(
             "progress.txt가 {line_count}줄입니다. 다음 반복에 필요한 것만 남기고 줄이세요. 결정은 \
@@ -202,7 +203,7 @@ pub fn too_long(language: MessageLanguage, line_count: usize) -> String {
     }
 }
 
-/// Why the research is not finished; empty for nothing.
+/// What the research lacks; empty when complete.
 #[must_use]
 pub fn research_lacks(language: MessageLanguage, missing: &[String]) -> String {
     let head = match language {
@@ -212,14 +213,14 @@ pub fn research_lacks(language: MessageLanguage, missing: &[String]) -> String {
     list(head, missing)
 }
 
-/// In place of a pause, where nobody can be asked: another way altogether.
+/// Replaces the pause for review in autonomous mode: a new approach.
 #[must_use]
 pub fn strategy_reset(language: MessageLanguage, rejections: u32) -> String {
     match language {
         MessageLanguage::English => format!(
-            "Rejected {rejections} times in a row: do not improve on this approach once more. Read \
-             all of JUDGE_FEEDBACK.md, name the one cause behind the rejections in progress.txt, \
-             and take an approach that does not have it; put the old one down as rejected."
+            "Rejected {rejections} times in a row: do not refine this approach again. Read all of \
+             JUDGE_FEEDBACK.md, name the common cause of the rejections in progress.txt, and take \
+             an approach without it; record the old one as rejected."
         ),
         MessageLanguage::Korean => format!(
             "{rejections}번 연속 거절되었습니다. 같은 방법을 다시 다듬지 마세요. JUDGE_FEEDBACK.md를 \

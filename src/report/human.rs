@@ -91,8 +91,7 @@ pub(super) fn summary(evidence: &Evidence, elapsed_ms: u64) -> String {
     if evidence.files_total() == 0 {
         // A guard without a changed file has compared all there is.
         let has_compared = evidence.readings.iter().any(|it| it.kind == SensorKind::Guard);
-        let nothing =
-            if has_compared { "no file was changed" } else { "there was nothing to measure" };
+        let nothing = if has_compared { "no file was changed" } else { "nothing to measure" };
         return nothing.to_owned();
     }
     let (known, new): (Vec<&Finding>, Vec<&Finding>) =
@@ -160,7 +159,7 @@ mod tests {
     #[test]
     fn nothing_to_measure_is_not_nothing_found() {
         let text = check_text(&Evidence::default(), 1, ReportStyle::default());
-        assert_eq!(text, "unmeasured: there was nothing to measure\n");
+        assert_eq!(text, "unmeasured: nothing to measure\n");
         let readings = vec![SensorReading::clean("guard", SensorKind::Guard, 0)];
         let text =
             check_text(&Evidence { readings, ..Evidence::default() }, 1, ReportStyle::default());

@@ -1,5 +1,5 @@
-//! What the judges said: as text, as a document, and as the files that a loop keeps in the tree.
-//! Of a model's words only the bounded fields are shown, never its answer.
+//! The report of the judges as text, as JSON, and as the files that a loop keeps in the tree. Only
+//! bounded fields of a model's answer are shown, never the whole answer.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,12 +15,12 @@ use crate::judge::judge_report::{JudgeReport, JudgeResult};
 use crate::judge::rubric::RubricCriterion;
 use crate::judge::verdict::{CriterionRuling, RulingDoubt, SourceQuote, Suspicion};
 
-/// Where a judgement belongs to in a loop.
+/// The place of a judgement in a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JudgementContext {
-    /// The iteration; `None` outside a loop.
+    /// `None` outside a loop.
     pub iteration: Option<u32>,
-    /// Rejections in a row, this one among them.
+    /// Rejections in a row, including this one.
     pub rejections: u32,
     /// Milliseconds since the epoch.
     pub at_ms: u64,
@@ -58,7 +58,7 @@ fn said_by(judge: &JudgeResult) -> String {
     let model = judge.model.as_ref().map(|model| format!(" ({})", sanitized_name(model)));
     let how = match (&judge.judgement, judge.is_cached) {
         (Judgement::Unmeasured(gap), _) => format!(": {gap}"),
-        (_, true) => ", the same change was judged before".to_owned(),
+        (_, true) => ", cached for the same change".to_owned(),
         (_, false) => format!(", {}", count_noun(judge.calls, "call")),
     };
     let cost = judge.cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
@@ -95,9 +95,9 @@ fn push_ruling(
 
 fn doubt_words(doubt: RulingDoubt) -> &'static str {
     match doubt {
-        RulingDoubt::NoQuote => "the judge said met and quoted no code",
-        RulingDoubt::WrongQuote => "the judge said met and quoted code that is not there",
-        RulingDoubt::Disagreement => "two independent calls did not agree",
+        RulingDoubt::NoQuote => "the judge ruled met without quoting code",
+        RulingDoubt::WrongQuote => "the judge ruled met but quoted code that does not exist",
+        RulingDoubt::Disagreement => "two independent calls disagreed",
     }
 }
 
@@ -114,7 +114,7 @@ fn place(suspicion: &Suspicion) -> String {
     format!("{}{line}", sanitized_name(suspicion.path.as_str()))
 }
 
-/// What search and judges noticed beside the criteria, one line each.
+/// Suspicions of the search and the judges, one line each.
 #[must_use]
 pub fn suspicion_lines(judged: &JudgeReport) -> Vec<String> {
     let suspicions = judged.suspicions().into_iter().take(SKIPPED_NAMED_MAX);
@@ -135,7 +135,7 @@ fn push_skipped(text: &mut String, word: &str, skipped: &[SkippedFile]) {
     }
 }
 
-/// One line for each criterion that stands in the way, for the agent.
+/// One line per open criterion, for the agent.
 #[must_use]
 pub fn rejection_reasons(judged: &JudgeReport) -> Vec<String> {
     let open = judged.open().into_iter();
@@ -209,15 +209,14 @@ fn skipped(skipped: &[SkippedFile]) -> Vec<Value> {
     skipped.iter().map(|one| json!({"path": one.path, "reason": one.reason})).collect()
 }
 
-/// For people: a file of the loop that stays without the judgement.
+/// A file of the loop that could not be updated with the judgement.
 #[must_use]
 pub fn feedback_not_written(name: &str, reason: &str) -> String {
-    format!("moai-ralph: {name} was left as it is, and the judgement is not in it: {reason}")
+    format!("moai-ralph: {name} was not updated with the judgement: {reason}")
 }
 
-/// `JUDGE_FEEDBACK.md` after a rejection: the entries that were there and one more; the oldest go
-/// when they grow too large, and what stands before the first stays. `None` when there was no
-/// rejection.
+/// `JUDGE_FEEDBACK.md` after a rejection: one entry more; the oldest are dropped when they grow too
+/// large, and text before the first entry stays. `None` without a rejection.
 #[must_use]
 pub fn feedback_file(
     before: &str,
@@ -249,7 +248,7 @@ pub fn feedback_file(
     Some(format!("{own}{}{gap}{entry}\n", entries.concat()))
 }
 
-/// What a file begins with before the first entry, which somebody else wrote, and the entries.
+/// The text of other authors before the first entry, and the entries.
 fn entries(text: &str) -> (&str, Vec<&str>) {
     const HEAD: &str = "---\n## ";
     let is_head = |at: &usize| *at == 0 || text[..*at].ends_with('\n');
@@ -259,8 +258,8 @@ fn entries(text: &str) -> (&str, Vec<&str>) {
     (own, starts.iter().zip(ends).map(|(start, end)| &text[*start..end]).collect())
 }
 
-/// `JUDGE_EVOLUTION.md` after a decision: lines that somebody else wrote, then the last entries,
-/// one line each. `None` when nothing was decided.
+/// `JUDGE_EVOLUTION.md` after a decision: lines of other authors, then the last entries, one line
+/// each. `None` without a decision.
 #[must_use]
 pub fn evolution_file(
     before: &str,

@@ -39,24 +39,24 @@ pub enum BranchRefusal<'a> {
 #[must_use]
 pub fn branch_refusal(reason: &BranchRefusal<'_>) -> String {
     match reason {
-        BranchRefusal::NoGit => "a loop with a branch of its own needs git: git init".to_owned(),
+        BranchRefusal::NoGit => {
+            "a loop on its own branch needs a git repository: git init".to_owned()
+        }
         BranchRefusal::NoCommit => {
-            "a loop with a branch of its own starts from a commit, and there is none: git commit"
+            "a loop on its own branch starts from a commit, and there is none: git commit"
                 .to_owned()
         }
         BranchRefusal::Detached => {
-            "HEAD is on no branch: --base-branch NAME says what the loop is \
-                               merged into"
-                .to_owned()
+            "HEAD is detached: name the branch to merge into with --base-branch NAME".to_owned()
         }
         BranchRefusal::NoBase(name) => format!("there is no branch {}", sanitized_name(name)),
         BranchRefusal::Unfinished(what) => format!("{what} is under way here: finish or abort it"),
         BranchRefusal::Conflicts(files) => {
-            format!("files are in conflict, resolve them first: {}", files.join(", "))
+            format!("resolve these conflicts first: {}", files.join(", "))
         }
         BranchRefusal::OfLoop(name) => format!(
-            "{} is the branch of a loop: git switch to the branch this work shall go into, or name \
-             it with --base-branch",
+            "{} is the branch of a loop: git switch to the branch to merge into, or name it with \
+             --base-branch",
             sanitized_name(name)
         ),
         BranchRefusal::Taken { id, branch } => format!(
@@ -64,7 +64,7 @@ pub fn branch_refusal(reason: &BranchRefusal<'_>) -> String {
              cancel {id}), or use --workers",
             sanitized_name(branch)
         ),
-        BranchRefusal::Git(said) => format!("git could not make the branch: {}", said.trim()),
+        BranchRefusal::Git(said) => format!("git could not create the branch: {}", said.trim()),
     }
 }
 
@@ -100,37 +100,37 @@ pub fn merge_task(branch: &str, base: &str, task: &MergeTask<'_>) -> String {
             let _ = writeln!(text, "{what} is under way here: finish or abort it.");
         }
         MergeTask::Uncommitted(changed, new) => {
-            text.push_str("Commit what belongs to the work, and say why in the message:\n");
+            text.push_str("Commit the files of this work and give the reason in the message:\n");
             push_files(&mut text, changed);
             push_files(&mut text, new);
         }
         MergeTask::Conflict(files, newest) => {
-            let _ = writeln!(text, "Both sides changed the same places of:");
+            let _ = writeln!(text, "Both sides changed the same places in:");
             push_files(&mut text, files);
             let _ = writeln!(
                 text,
-                "1. git merge {newest}, and understand what each side wanted (git log, git show).\n\
-                 2. Resolve it so that both intents hold; do not drop one of them.\n\
-                 3. Write tests that show it, run all tests, and commit.\n\
-                 The merge is tried again at your next stop."
+                "1. git merge {newest}, and understand the intent of each side (git log, git show).\n\
+                 2. Resolve it so that both intents hold; do not drop either.\n\
+                 3. Write tests for both, run all tests, and commit.\n\
+                 The merge is tried again at your next Stop."
             );
         }
         MergeTask::InTheWay(files) => {
             let _ = writeln!(
                 text,
-                "The present {base} has files where these lie, which git does not track here; move \
-                 them aside, and lose nothing that is in them:"
+                "{base} now has files at the paths of these untracked files; move yours aside \
+                 without losing their content:"
             );
             push_files(&mut text, files);
         }
         MergeTask::ChecksFailed(said) => {
             let _ = writeln!(
                 text,
-                "The branch now stands on the present {base}, and there the checks fail:\n{said}"
+                "The branch now includes the current {base}, and the checks fail there:\n{said}"
             );
         }
         MergeTask::Refused(said) => {
-            let _ = writeln!(text, "Git or one of the project's hooks refused it:\n{said}");
+            let _ = writeln!(text, "Git or a git hook of the project refused the merge:\n{said}");
         }
     }
     truncate_text(text.trim_end(), MERGE_TASK_CHARS_MAX, "see git status")
@@ -150,8 +150,8 @@ fn push_files(text: &mut String, files: &[String]) {
 pub fn base_in_use(base: &str, place: &str, kept: &str) -> String {
     let place = sanitized_name(place);
     format!(
-        "{base} is checked out in {place}, where something of yours is in the way, and was left as \
-         it is: commit it or put it away, then moai-ralph loop resume, or take the merge yourself: \
+        "{base} is checked out in {place}, where your changes block the merge: commit or remove \
+         them, then moai-ralph loop resume, or merge yourself: \
          git -C '{place}' merge --ff-only {kept}"
     )
 }
@@ -159,7 +159,7 @@ pub fn base_in_use(base: &str, place: &str, kept: &str) -> String {
 /// Why two versions of a base cannot both be followed.
 #[must_use]
 pub fn diverged(base: &str, remote: &str) -> String {
-    format!("{base} and {remote}/{base} have gone different ways: bring them together first")
+    format!("{base} and {remote}/{base} have diverged: reconcile them first")
 }
 
 #[cfg(test)]
@@ -177,7 +177,7 @@ mod tests {
         Everything is clean, but gulf/auto-1-ab is not merged into main yet.
         Both sides changed the same places of:
           a.py
-        1. git merge main, and understand what each side wanted (git log, git show).
+        1. git merge main, and understand the intent of each side (git log, git show).
         2. Resolve it so that both intents hold; do not drop one of them.
         3. Write tests that show it, run all tests, and commit.
         The merge is tried again at your next stop.

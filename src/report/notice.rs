@@ -1,9 +1,9 @@
-//! What the user is told beside the work: trouble with options and with the store.
+//! Notices for the user about trouble with options and the store.
 
 /// Options that cannot be used; the error names file, line and key.
 #[must_use]
 pub fn default_options(error: &str) -> String {
-    format!("[moai-ralph] {error}. Default options are used until this is mended.")
+    format!("[moai-ralph] {error}. Default options are used until this is fixed.")
 }
 
 /// A damaged store was moved aside.
@@ -12,18 +12,18 @@ pub fn recovered(what: &str) -> String {
     format!("[moai-ralph] {what}")
 }
 
-/// Without the store nobody knows whether a loop holds this session.
+/// Without the store it is unknown whether a loop holds this session.
 #[must_use]
 pub fn no_store(error: &str) -> String {
-    format!("[moai-ralph] loops cannot be looked up, so this stop is not held: {error}")
+    format!("[moai-ralph] loops cannot be looked up, so this Stop is not held: {error}")
 }
 
-/// Nobody was there long enough to decide a Stop.
+/// A Stop could not be decided in time.
 #[must_use]
 pub fn undecided(error: &str) -> String {
     format!(
-        "[moai-ralph] this stop was not decided and is not held: {error}; a loop of this session \
-         stays as it was (moai-ralph loop status)"
+        "[moai-ralph] this Stop was not decided and is not held: {error}; a loop of this session \
+         stays unchanged (moai-ralph loop status)"
     )
 }
 
@@ -31,13 +31,13 @@ pub fn undecided(error: &str) -> String {
 #[must_use]
 pub fn overtaken(loop_id: &str) -> String {
     format!(
-        "[moai-ralph] loop {loop_id} is still running, but this stop was overtaken by others each \
-         time it was measured, so it is not held"
+        "[moai-ralph] loop {loop_id} is still running, but other Stops changed it during every \
+         measurement of this one, so it is not held"
     )
 }
 
-/// A decision that could not be saved holds nobody.
+/// A Stop whose decision could not be saved is not held.
 #[must_use]
 pub fn not_saved(loop_id: &str, error: &str) -> String {
-    format!("[moai-ralph] loop {loop_id} could not be saved, so this stop is not held: {error}")
+    format!("[moai-ralph] loop {loop_id} could not be saved, so this Stop is not held: {error}")
 }

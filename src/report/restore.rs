@@ -37,7 +37,7 @@ pub fn excluded_files(files: &BTreeMap<String, String>) -> Option<String> {
         named.push(format!("… and {}", count_noun(more, "more file")));
     }
     let all = named.join(", ");
-    (!files.is_empty()).then(|| format!("[moai-ralph] checkpoints do not hold {all}"))
+    (!files.is_empty()).then(|| format!("[moai-ralph] not in the checkpoints: {all}"))
 }
 
 impl RestoreReport {
@@ -72,7 +72,7 @@ pub fn restore_text(restored: &RestoreReport) -> String {
     }
     for path in &restored.steps.kept_files {
         let path = sanitized_name(path.as_str());
-        let _ = writeln!(text, "kept    {path} (no checkpoint of the loop holds it)");
+        let _ = writeln!(text, "kept    {path} (in no checkpoint of the loop)");
     }
     for (path, reason) in &restored.steps.untouched {
         let _ = writeln!(text, "left    {} ({reason})", sanitized_name(path));
@@ -84,7 +84,7 @@ pub fn restore_text(restored: &RestoreReport) -> String {
         Some(saved) => writeln!(
             text,
             "checkpoint {name} of {owner} is restored: {counts}\n\
-             what was there before: moai-ralph loop restore {owner} --to {saved} --apply"
+             undo: moai-ralph loop restore {owner} --to {saved} --apply"
         ),
     };
     text
@@ -147,7 +147,7 @@ mod tests {
         +x = 1
         changed a.py
         removed new.bin
-        kept    mine.py (no checkpoint of the loop holds it)
+        kept    mine.py (in no checkpoint of the loop)
         left    big (not saved now: larger than 16 MiB)
         checkpoint 3 of loop-1: 1 file changed, 1 file removed; not written: --apply
         ");

@@ -362,7 +362,7 @@ phrases!(SPENDING {
 });
 
 phrases!(LOSSES {
-    STANDING: "{0}, iteration {1} of {2}", "{0}, 반복 {1}/{2}";
+    STANDING: "{0}, {1} of {2} iterations done", "{0}, 반복 {1}/{2} 완료";
     ROW_GONE:
         "[moai-ralph] loop {0} ({1}) is lost: {2} has no record of it, so Stops are not held. Start \
          it again with `moai-ralph loop start` or /moai-loop, or dismiss this message with \

@@ -1,4 +1,4 @@
-//! The words about workers: work trees with a loop each, and what became of them.
+//! The texts about workers: work trees with a loop each.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub struct LoopWorker {
 #[must_use]
 pub fn started(workers: &[LoopWorker]) -> String {
     let number = count_noun(workers.len(), "worker");
-    let mut text = format!("{number}; open a session in each folder, it claims the loop there:\n");
+    let mut text = format!("{number}; open a session in each folder to claim its loop:\n");
     for worker in workers {
         let _ = writeln!(text, "  {}", place(&worker.root));
     }

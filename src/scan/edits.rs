@@ -42,7 +42,7 @@ pub enum FixpointError {
     #[error("the fixes undo each other")]
     Oscillation,
     /// Too many rounds left something to replace.
-    #[error("not done after {FIX_ROUNDS_MAX} rounds")]
+    #[error("still not stable after {FIX_ROUNDS_MAX} rounds")]
     Rounds,
     /// Matches are nested too deeply.
     #[error("matches nested deeper than {REWRITE_NESTING_MAX} levels")]

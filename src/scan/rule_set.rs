@@ -388,7 +388,7 @@ impl RuleSet {
         let rules = if count == 1 { "rule" } else { "rules" };
         let what = format!("{}: {}", first.location(), first.describe());
         let detail = format!("{count} {rules} could not be used ({what})");
-        Some(Gap::new(Cause::BrokenRule, detail).with_remedy(format!("mend {}", first.source)))
+        Some(Gap::new(Cause::BrokenRule, detail).with_remedy(format!("fix {}", first.source)))
     }
 }
 

@@ -21,7 +21,7 @@ pub enum PatternQueryError {
     #[error("unknown language {0}; known: {known}", known = known_languages())]
     Language(String),
     /// The list of languages is empty.
-    #[error("no language is named")]
+    #[error("no language is given")]
     NoLanguage,
     /// The pattern is invalid.
     #[error("the pattern `{pattern}` cannot be used: {reason}")]
@@ -168,7 +168,7 @@ pub enum RewriteError {
     #[error(transparent)]
     NoFixpoint(#[from] FixpointError),
     /// The result would have a new syntax error.
-    #[error("line {line} would not parse any more")]
+    #[error("line {line} would no longer parse")]
     SyntaxError {
         /// 1-based, in the resulting text.
         line: u32,

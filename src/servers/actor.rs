@@ -207,7 +207,7 @@ impl ServerActor {
 
     fn enqueue(&mut self, queued: QueuedRequest) {
         if self.queue.len() >= SERVER_QUEUE_MAX {
-            return queued.refuse(Gap::new(Cause::TimedOut, "too many questions are waiting"));
+            return queued.refuse(Gap::new(Cause::TimedOut, "too many requests are queued"));
         }
         let deadline = Instant::now() + Duration::from_millis(SERVER_ROOM_MS_MAX);
         self.queue.push_back((deadline, queued));
@@ -326,7 +326,7 @@ impl ServerActor {
             std::mem::take(&mut self.queue).into_iter().partition(|(at, _)| *at <= now);
         self.queue = queued;
         let detail = if self.running.is_some() {
-            "it crashed and is being tried again".to_owned()
+            "it crashed and is restarting".to_owned()
         } else {
             format!("{LANGUAGE_SERVERS_MAX} other language servers are busy")
         };

@@ -72,7 +72,7 @@ pub enum InstallError {
         known: String,
     },
     /// The server must be installed by other means.
-    #[error("{name} cannot be installed by this program: {hint}")]
+    #[error("moai-ralph cannot install {name}: {hint}")]
     ByHand {
         /// Language or server.
         name: String,
@@ -90,7 +90,7 @@ pub enum InstallError {
         remedy: String,
     },
     /// Only the superuser can install it.
-    #[error("{packages} must be installed by you: {command}")]
+    #[error("install {packages} yourself: {command}")]
     NeedsRoot {
         /// What is missing.
         packages: String,
@@ -106,7 +106,7 @@ pub enum InstallError {
         output: String,
     },
     /// The installed packages do not match the table.
-    #[error("{packages} was fetched, but {what}")]
+    #[error("{packages} was downloaded, but {what}")]
     Incomplete {
         /// What was asked for.
         packages: String,

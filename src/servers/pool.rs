@@ -266,7 +266,7 @@ impl ServerPool {
         entry.mark_used();
         // The pool must not wait for a full queue: other servers' requests would wait too.
         if let Err(error) = entry.requests.try_send(request) {
-            let gap = Gap::new(Cause::TimedOut, "too many questions are waiting");
+            let gap = Gap::new(Cause::TimedOut, "too many requests are queued");
             error.into_inner().refuse(gap);
         }
     }
@@ -379,7 +379,7 @@ impl ServerPool {
                 }
                 MemoryAction::Kill => {
                     let most = self.memory.hard_bytes / (1024 * 1024);
-                    let detail = format!("it used {mib} MiB, more than the {most} it may");
+                    let detail = format!("it used {mib} MiB; the limit is {most} MiB");
                     entry.send_control(ActorControl::Kill(Gap::new(Cause::Crashed, detail)));
                 }
             }

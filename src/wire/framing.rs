@@ -15,7 +15,7 @@ pub struct FrameDecoder {
 
 /// A frame over the limit was announced, so the stream cannot be followed any more.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("a frame of {0} bytes was announced")]
+#[error("frame of {0} bytes is too large")]
 pub struct FrameTooLarge(usize);
 
 impl FrameDecoder {

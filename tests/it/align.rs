@@ -48,7 +48,7 @@ fn an_open_question_stops_every_start_until_it_is_answered() {
     let answer = output.json();
     assert_eq!(answer["decision"], "block", "{output:#?}");
     let reason = answer["reason"].as_str().unwrap_or_default();
-    assert!(reason.starts_with("[moai-ralph] no loop is started"), "{reason}");
+    assert!(reason.starts_with("[moai-ralph] no loop started"), "{reason}");
     assert!(!is_active(&sandbox));
     let latin = [file("[ ] Which database?").into_bytes(), vec![0xe9]].concat();
     std::fs::write(sandbox.path(FILE), latin).expect("written");

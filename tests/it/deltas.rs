@@ -44,15 +44,12 @@ fn an_old_error_that_moved_is_not_news_and_an_equal_one_is() {
     assert_eq!(sandbox.tool_write("app.py", &moved).context(), "");
     // The same error once more, above the old one: the new one is named, by its line.
     let told = sandbox.tool_write("app.py", &format!("d = 'BAD'\n{moved}")).context();
-    let expected = "[moai-ralph] app.py: introduced 1 error; 1 from before this edit remain\n  \
+    let expected = "[moai-ralph] app.py: introduced 1 error; 1 older remaining\n  \
                     error app.py:1:6 pyright(badWord): bad word";
     assert_eq!(told.trim_end(), expected);
     // One mended and an equal one made elsewhere.
     let told = sandbox.tool_write("app.py", &format!("d = 'BAD'\n{moved}e = 'BAD'\n"));
-    assert!(
-        told.context().contains("introduced 1 error; 2 from before this edit remain"),
-        "{told:#?}"
-    );
+    assert!(told.context().contains("introduced 1 error; 2 older remaining"), "{told:#?}");
     let swapped = format!("d = 'WORSE'\n{moved}e = 'BAD'\n");
     let told = sandbox.tool_write("app.py", &swapped).context();
     assert!(told.contains("introduced 1 error; fixed 1\n"), "2 older were told: {told}");
@@ -77,7 +74,7 @@ fn an_error_that_an_edit_puts_back_is_introduced_whoever_removed_it() {
     // What others wrote, too, is not the edit's.
     sandbox.write("app.py", &format!("{wrong}d = 'WORSE'\n"));
     let told = edited(&format!("z = 0\n{wrong}d = 'WORSE'\n"));
-    assert!(told.contains("app.py: 1 may be older; 1 from before this edit remain"), "{told}");
+    assert!(told.contains("app.py: 1 may be older; 1 older remaining"), "{told}");
 }
 
 #[test]
@@ -97,10 +94,7 @@ fn an_edit_is_not_blamed_for_what_another_file_does() {
     assert!(told.contains("cart.py: 1 may be older"), "{told}");
     // What the edit itself wrote is its own.
     let told = sandbox.tool_write("cart.py", &format!("{cart}other = 2\nmore = half(1)\n"));
-    assert!(
-        told.context().contains("introduced 1 error; 1 from before this edit remain"),
-        "{told:#?}"
-    );
+    assert!(told.context().contains("introduced 1 error; 1 older remaining"), "{told:#?}");
 }
 
 #[test]
@@ -138,10 +132,10 @@ fn a_slow_server_makes_later_edits_wait_less_and_is_told_late_exactly_once() {
     let write = |text: &str| sandbox.tool_write("app.py", text).context();
     // Nothing is known yet.
     let told = write("word = 1\n");
-    assert!(told.contains("no answer within 900 ms yet; it follows"), "{told}");
+    assert!(told.contains("no answer within 900 ms; the result follows"), "{told}");
     // It has been silent for a while.
     let told = write("word = 'BAD'\n");
-    assert!(told.contains("no answer within 300 ms yet; it follows"), "{told}");
+    assert!(told.contains("no answer within 300 ms; the result follows"), "{told}");
     let mut all = until_told(&sandbox, "bad word");
     // Warm, and not yet known to be slow when warm.
     all.push(write("word = 'BAD'\n'WORSE'\n"));

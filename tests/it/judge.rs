@@ -206,12 +206,12 @@ fn without_criteria_or_without_a_change_nobody_is_asked() {
     script(&sandbox, "ask-model", &honest(BOTH, QUOTE));
     for rubric in ["", "## Checks\n\n## Judge criteria\n", "---\nmodel: x\n---\njust prose\n"] {
         sandbox.write("RUBRIC.md", rubric);
-        check_unmeasured(&sandbox.run(&["judge", "--json"]), "asks for nothing");
+        check_unmeasured(&sandbox.run(&["judge", "--json"]), "has no criteria");
     }
     sandbox.write("RUBRIC.md", "## Checks\n- npm test\n");
     check_unmeasured(&sandbox.run(&["judge", "--json"]), "no judge criteria");
     fs::remove_file(sandbox.path("RUBRIC.md")).expect("there");
-    check_unmeasured(&sandbox.run(&["judge", "--json"]), "asks for nothing");
+    check_unmeasured(&sandbox.run(&["judge", "--json"]), "has no criteria");
     assert_eq!(sandbox.run(&["judge", "--rubric", "none.md"]).code, 3);
     sandbox.write("other.md", RUBRIC);
     sandbox.commit();

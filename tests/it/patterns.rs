@@ -282,7 +282,7 @@ fn when_one_file_cannot_be_written_no_byte_changes() {
     let output = finish(&mut limited, "");
     assert_eq!(output.code, 1, "{output:#?}");
     assert!(output.stderr.contains("b.py: "), "{output:#?}");
-    assert!(output.stderr.contains("every file is as it was"), "{output:#?}");
+    assert!(output.stderr.contains("all files were restored"), "{output:#?}");
     for (path, text) in files {
         assert!(sandbox.read(path) == *text, "{path} is not as it was");
     }

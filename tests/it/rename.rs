@@ -236,7 +236,7 @@ fn links_ignored_and_foreign_files_are_left_alone() {
             sandbox.write(".gitignore", "gen/\n");
             sandbox.write("gen/x.py", "x\n");
         },
-        "gen/x.py: ignored by git, so a change would not last",
+        "gen/x.py: ignored by git, so a change would be overwritten",
     );
     refused(
         "node_modules/x.py",
@@ -287,7 +287,7 @@ fn a_write_that_fails_leaves_every_byte_as_it_was() {
     assert_eq!(output.code, 1, "{output:#?}");
     let document = output.json();
     let reason = document["reason"].as_str().unwrap_or_default();
-    assert!(reason.ends_with("every file is as it was"), "{document:#}");
+    assert!(reason.ends_with("all files were restored"), "{document:#}");
     assert_untouched(&sandbox);
     assert_eq!(fs::read_to_string(&file).expect("the file is there"), "total\n");
 }

@@ -64,7 +64,7 @@ fn what_a_shell_command_wrote_is_told_once_in_the_form_of_an_edit() {
     assert_eq!(after_shell(&sandbox), expected);
     assert_eq!((after_shell(&sandbox).as_str(), after_batch(&sandbox).as_str()), ("", ""));
     sandbox.write("app.py", CLEAN);
-    assert_eq!(after_shell(&sandbox), "[moai-ralph] app.py: clean; fixed 1");
+    assert_eq!(after_shell(&sandbox), "[moai-ralph] app.py: fixed 1; now clean");
     assert_eq!(after_batch(&sandbox), "");
 }
 
@@ -99,7 +99,7 @@ fn of_many_changed_files_some_are_measured_and_the_rest_is_counted() {
     // The file that is known comes first, whatever it is called.
     assert!(told.starts_with("[moai-ralph] app.py: introduced 1 error"), "{told}");
     assert_eq!(told.matches("bad word").count(), 8, "{told}");
-    assert!(told.contains("13 more files changed on disk; measured when asked"), "{told}");
+    assert!(told.contains("13 more files changed on disk; measured at the next Stop"), "{told}");
     assert_eq!(after_batch(&sandbox), "");
 }
 
@@ -177,7 +177,7 @@ fn a_late_verdict_about_a_shell_command_is_told_exactly_once() {
     after_shell(&sandbox);
     sandbox.write("new.py", DIRTY);
     let mut told = vec![after_shell(&sandbox)];
-    assert!(told[0].contains("it follows"), "{told:?}");
+    assert!(told[0].contains("the result follows"), "{told:?}");
     let is_told = |texts: &[String]| texts.iter().any(|text| text.contains("bad word"));
     eventually(PATIENCE, || {
         if !is_told(&told) {
@@ -193,14 +193,14 @@ fn a_late_verdict_about_a_shell_command_is_told_exactly_once() {
 fn what_an_edit_breaks_and_mends_elsewhere_is_told_with_it() {
     let sandbox = shop();
     let told = sandbox.tool_write("prices.py", OTHER_SIGNATURE).context();
-    let expected = "[moai-ralph] prices.py: introduced 1 error\n  error cart.py:3:9 \
+    let expected = "[moai-ralph] prices.py: introduced 1 error in cart.py\n  error cart.py:3:9 \
                     pyright(args): argument missing [broken by this edit]";
     assert_eq!(told, expected);
     let again = format!("{OTHER_SIGNATURE}\n\nhalf(1, 2)\n");
     let told = sandbox.tool_write("prices.py", &again).context();
     assert!(!told.contains("cart.py"), "told before: {told}");
     let told = sandbox.tool_write("prices.py", SIGNATURE).context();
-    assert_eq!(told, "[moai-ralph] prices.py: clean; fixed 1 in cart.py");
+    assert_eq!(told, "[moai-ralph] prices.py: fixed 1 in cart.py");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_command_that_removes_a_module_breaks_its_importers() {
     after_shell(&sandbox);
     fs::remove_file(sandbox.path("prices.py")).expect("the file is ours");
     let told = after_shell(&sandbox);
-    let expected = "[moai-ralph] prices.py: introduced 1 error\n  error cart.py:3:9 \
+    let expected = "[moai-ralph] prices.py: introduced 1 error in cart.py\n  error cart.py:3:9 \
                     pyright(args): argument missing [broken by this edit]";
     assert_eq!(told, expected);
 }
@@ -310,7 +310,7 @@ fn what_was_wrong_before_in_a_file_nobody_touched_holds_no_stop() {
     start_loop(&sandbox);
     sandbox.tool_write("prices.py", OTHER_SIGNATURE);
     let ended = stop(&sandbox).expect("what is wrong is older");
-    assert!(ended.contains("1 older error, from before the loop"), "{ended}");
+    assert!(ended.contains("1 error from before the loop"), "{ended}");
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn its_word_follows_the_edits_and_the_disk() {
     let wrong = MAIN.replace("\"x\"", "1");
     sandbox.write(".moai/config/sections/ralph.yaml", "ralph:\n  lsp: {inline_budget_ms: 500}\n");
     let told = sandbox.tool_write("src/app/Main.java", &wrong).context();
-    assert!(told.contains("it follows"), "{told}");
+    assert!(told.contains("the result follows"), "{told}");
     let late = eventually(std::time::Duration::from_mins(2), || {
         let told = sandbox.hook("post-tool-batch", &sandbox.payload("PostToolBatch")).context();
         (!told.is_empty()).then_some(told)

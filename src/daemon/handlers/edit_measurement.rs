@@ -463,6 +463,6 @@ fn attribute_to_edit(
 }
 
 fn no_answer_yet_gap(waited: Duration) -> Gap {
-    let detail = format!("no answer within {} ms yet; it follows", waited.as_millis());
+    let detail = format!("no answer within {} ms; the result follows", waited.as_millis());
     Gap::new(Cause::TimedOut, detail)
 }

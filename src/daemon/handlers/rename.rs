@@ -98,7 +98,7 @@ async fn rename(
             break planned;
         }
         if tries >= RENAME_TRIES_MAX {
-            let gap = Gap::new(Cause::Superseded, "files changed while it was asked");
+            let gap = Gap::new(Cause::Superseded, "files changed during the request");
             return Err(QueryError::Unmeasured { server: target.choice.id, gap });
         }
     };

@@ -29,7 +29,7 @@ use crate::{files, git, scan};
 /// Reason for skipping a file that usually holds secrets.
 const SENSITIVE: &str = "usually holds secrets; --include-sensitive scans it";
 /// Reason for skipping a named file.
-const NO_RULE: &str = "no rule speaks about this kind of file";
+const NO_RULE: &str = "no rule covers this kind of file";
 
 pub(super) async fn handle(
     engine: &Arc<Engine>,
@@ -208,7 +208,7 @@ fn changed_files(
         Ok(Some(changed)) => {
             let files: Vec<RelPath> = changed.files.into_iter().filter(is_handled).collect();
             let note = if files.is_empty() && changed.skipped.is_empty() {
-                "moai-ralph: no file that a rule speaks about differs from HEAD\n"
+                "moai-ralph: no file covered by a rule differs from HEAD\n"
             } else {
                 ""
             };

@@ -177,7 +177,7 @@ async fn representatives(
             continue;
         }
         if targets.len() >= SYMBOL_SERVERS_MAX {
-            let detail = format!("only {SYMBOL_SERVERS_MAX} language servers are asked");
+            let detail = format!("only {SYMBOL_SERVERS_MAX} language servers are queried");
             partial = partial.or(Some(Gap::new(Cause::Skipped, detail)));
             break;
         }
@@ -215,7 +215,7 @@ async fn locate_symbols(
         SymbolLocation { name, kind, container, place }
     };
     let gap = (count > LOCATIONS_MAX).then(|| {
-        Gap::new(Cause::Skipped, format!("only {LOCATIONS_MAX} of {count} symbols are kept"))
+        Gap::new(Cause::Skipped, format!("only {LOCATIONS_MAX} of {count} symbols are listed"))
     });
     (placed.into_iter().map(name).collect(), gap)
 }

@@ -31,7 +31,7 @@ impl Spending {
         }
         let (paths, is_cut) = subagent_transcripts(transcript);
         let cut = is_cut.then(|| {
-            let detail = format!("more than {TRANSCRIPT_FILES_MAX} subagents have transcripts");
+            let detail = format!("more than {TRANSCRIPT_FILES_MAX} subagents");
             Gap::new(Cause::Skipped, detail)
         });
         let mut gap = gap.or(cut);
@@ -70,13 +70,13 @@ impl Spending {
         if let Some(gap) = &self.unread {
             return Err(gap.clone());
         }
-        let detail = "the transcript has no reply since the context began or was compacted";
+        let detail = "no reply in the transcript since the context started or was compacted";
         self.tally.context().cloned().ok_or_else(|| Gap::new(Cause::Loading, detail))
     }
 }
 
 fn read_later() -> Gap {
-    Gap::new(Cause::Loading, "the transcript is read on at the next look")
+    Gap::new(Cause::Loading, "part of the transcript is read later")
 }
 
 /// The files `<session>/subagents/agent-*.jsonl` next to `<session>.jsonl`, and whether there are

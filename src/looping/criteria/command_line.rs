@@ -9,7 +9,7 @@ pub enum CommandLineError {
     #[error("the command is empty")]
     Empty,
     /// A quote is never closed.
-    #[error("a quote is not closed in the command")]
+    #[error("the command has an unclosed quote")]
     OpenQuote,
     /// Only a shell understands it.
     #[error(

@@ -106,7 +106,7 @@ fn apply_judgement(
             None
         }
         // A judge that was not asked has not approved.
-        None => (next.mode == Mode::Judge).then(|| Gap::new(Cause::NoTool, "it was not asked")),
+        None => (next.mode == Mode::Judge).then(|| Gap::new(Cause::NoTool, "it was not called")),
     };
     match gap {
         Some(gap) if may_close(&gap) && may_wait(next) => reasons.waiting_gap = Some(gap),

@@ -13,13 +13,13 @@ pub enum EditRefusal {
     #[error("the language server's edit cannot be read: {0}")]
     Malformed(String),
     /// The edit requires the user's consent.
-    #[error("the language server wants this confirmed by a person: {0}")]
+    #[error("the language server asks for confirmation: {0}")]
     NeedsConfirmation(String),
     /// A text with placeholders, although plain text was asked for.
     #[error("{0}: the edit is a snippet with placeholders")]
     Snippet(String),
     /// The edit was computed for another version of the document.
-    #[error("{path}: the edit is for version {edit} of the document, the server was sent {sent}")]
+    #[error("{path}: the edit is for document version {edit}, but the server has version {sent}")]
     VersionMismatch {
         /// The file.
         path: String,
@@ -40,7 +40,7 @@ pub enum EditRefusal {
         at: Position,
     },
     /// A range that the text does not have.
-    #[error("{path}:{}:{}: the text has no such place", at.line + 1, at.character + 1)]
+    #[error("{path}:{}:{}: no such position in the text", at.line + 1, at.character + 1)]
     OutOfRange {
         /// The file.
         path: String,
@@ -51,7 +51,7 @@ pub enum EditRefusal {
     #[error("{0}: outside the root")]
     OutsideRoot(String),
     /// A generated, vendored or ignored file.
-    #[error("{path}: {reason}, so a change would not last")]
+    #[error("{path}: {reason}, so a change would be overwritten")]
     Protected {
         /// The file.
         path: String,
@@ -67,13 +67,13 @@ pub enum EditRefusal {
         reason: String,
     },
     /// Something exists where a file should be created.
-    #[error("{0}: exists already")]
+    #[error("{0}: already exists")]
     Exists(String),
     /// A folder with files in it would be deleted without `recursive`.
     #[error("{0}: the folder is not empty")]
     NotEmpty(String),
     /// Only another name for an import is proposed.
-    #[error("only an alias would be made here ({0}): rename where the symbol is defined")]
+    #[error("this would only create an alias ({0}): rename at the definition of the symbol")]
     AliasOnly(String),
     /// The edit changes more files than the bound allows.
     #[error("more than {CHANGED_FILES_MAX} files would change")]

@@ -198,7 +198,7 @@ impl JdtlsProtocol {
 
     fn verdict(&mut self) -> Result<Vec<Finding>, Gap> {
         let Some(found) = self.last_findings.take() else {
-            return Err(Gap::new(Cause::Silent, "the server published nothing about the file"));
+            return Err(Gap::new(Cause::Silent, "the server reported nothing for the file"));
         };
         if found.iter().any(|finding| finding.message.contains(OUTSIDE_SOURCES_MESSAGE)) {
             return Err(Gap::new(Cause::ProjectFault, "the file is in no source folder")

@@ -217,7 +217,7 @@ impl PushProtocol {
             }
             Some(_) => ProtocolStep::Done(Err(Gap::new(
                 Cause::Silent,
-                "the server said nothing about the file, which proves nothing",
+                "the server reported nothing for the file, which proves nothing",
             ))),
         }
     }

@@ -115,7 +115,7 @@ impl RustAnalyzerProtocol {
             RustAnalyzerStage::Check if subject.flycheck.is_overdue(subject.now) => {
                 let fault = subject.flycheck.project_fault();
                 ProtocolStep::Done(Err(fault
-                    .unwrap_or_else(|| Gap::new(Cause::TimedOut, "cargo check does not begin"))))
+                    .unwrap_or_else(|| Gap::new(Cause::TimedOut, "cargo check did not start"))))
             }
             RustAnalyzerStage::Check => self.await_run(subject),
         }

@@ -160,7 +160,7 @@ impl LspSession {
                     self.begin_queries();
                     return;
                 }
-                Err(Gap::new(Cause::TimedOut, "the server keeps putting the question off"))
+                Err(Gap::new(Cause::TimedOut, "the server keeps postponing the request"))
             }
             Err(error) => {
                 let detail = format!("the server refused: {}", error.message);

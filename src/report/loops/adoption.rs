@@ -37,7 +37,7 @@ pub fn mark_difference(difference: &MarkerDifference) -> String {
 }
 
 fn standing(language: MessageLanguage, it: LoopSummary) -> String {
-    let numbers = [it.current_iteration().to_string(), it.max_iterations.to_string()];
+    let numbers = [it.iteration.to_string(), it.max_iterations.to_string()];
     wording::STANDING.with(language, &[it.status.as_str(), &numbers[0], &numbers[1]])
 }
 

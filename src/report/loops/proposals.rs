@@ -50,7 +50,7 @@ pub fn no_checks(proposed: &[CheckCommand]) -> String {
 #[must_use]
 pub fn no_rubric() -> String {
     format!(
-        "--mode judge needs RUBRIC.md: without it there is nothing to judge by. Write one and start \
+        "--mode judge needs criteria in RUBRIC.md. Add some and start \
          again, for example:\n\n{RUBRIC}"
     )
 }

@@ -22,9 +22,10 @@ impl MissingProgram {
     pub(super) fn gap(&self, spec: &ServerSpec, install_argument: &str) -> Gap {
         let gap = match self {
             Self::Server => Gap::new(Cause::NotInstalled, "not installed"),
-            Self::Requirement(program) => {
-                Gap::new(Cause::NotInstalled, format!("{program}, which it needs, is not on PATH"))
-            }
+            Self::Requirement(program) => Gap::new(
+                Cause::NotInstalled,
+                format!("{program}, which it requires, is not on PATH"),
+            ),
         };
         gap.with_remedy(match &spec.install {
             Some(install) if install.is_possible() => {

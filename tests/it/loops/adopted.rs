@@ -47,7 +47,7 @@ fn after_clear_user_and_agent_are_offered_the_loop_and_adopting_goes_on_with_it(
     let told = output.json()["systemMessage"].as_str().unwrap_or_default().to_owned();
     for text in [&told, &output.context()] {
         let command = format!("moai-ralph loop adopt {id}");
-        for part in [id.as_str(), "fix it", "iteration 1 of 5", &command] {
+        for part in [id.as_str(), "fix it", "iteration 2 of 5", &command] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
     }
@@ -149,7 +149,10 @@ fn without_a_session_it_is_that_of_the_host_or_the_next_one() {
     let adopted = sandbox.run(&["loop", "adopt", "--json"]);
     assert_eq!(adopted.json()["session_id"], Value::Null, "{adopted:#?}");
     let prompt = hook_of(&sandbox, "user-prompt-submit", "UserPromptSubmit", OTHER).context();
-    assert!(prompt.contains("iteration 2 of 5") && prompt.contains("left 1 error"), "{prompt}");
+    assert!(
+        prompt.contains("iteration 2 of 5") && prompt.contains("Last Stop: 1 error"),
+        "{prompt}"
+    );
     assert_eq!(status(&sandbox)["session_id"], OTHER);
     sandbox.set("CLAUDE_CODE_SESSION_ID", SESSION);
     let adopted = sandbox.run(&["loop", "adopt", "--json"]);

@@ -24,7 +24,10 @@ fn a_loop_that_gets_nowhere_stalls_and_is_never_called_done() {
     assert!(reason.contains("Take another approach"), "{reason}");
     let output = sandbox.hook("stop", &sandbox.payload("Stop"));
     let told = notice(&output);
-    assert!(told.contains("nothing got better") && told.contains("not completed"), "{told}");
+    assert!(
+        told.contains("no progress in 3 iterations") && told.contains("not completed"),
+        "{told}"
+    );
     assert_eq!(status(&sandbox)["status"], "stalled");
     let report = sandbox.run(&["loop", "report"]);
     assert!(!report.stdout.contains("completed after"), "{report:#?}");
@@ -37,7 +40,7 @@ fn going_back_and_forth_is_told_and_then_ends() {
     assert_eq!(play(&sandbox, &[a, b]), [true, true]);
     sandbox.write("app.py", a);
     let reason = stop(&sandbox, "finished").expect("the first time it is told");
-    assert!(reason.contains("iteration 1 was: what iteration 2 changed"), "{reason}");
+    assert!(reason.contains("state of iteration 1: the changes of iteration 2"), "{reason}");
     assert_eq!(play(&sandbox, &[b]), [false]);
     let status = status(&sandbox);
     assert_eq!((&status["status"], &status["best"]), (&json!("oscillating"), &json!(3)));
@@ -86,7 +89,7 @@ fn forced_iterations_acknowledge_what_is_done_and_go_on_to_the_last() {
     sandbox.write("app.py", FIXED);
     for _ in 0..2 {
         let reason = stop(&sandbox, "finished").expect("it goes on");
-        assert!(reason.contains("done and measured"), "{reason}");
+        assert!(reason.contains("All iterations were requested"), "{reason}");
     }
     assert_eq!(stop(&sandbox, "finished"), None);
     let status = status(&sandbox);

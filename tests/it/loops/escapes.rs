@@ -50,7 +50,7 @@ fn a_loop_without_an_exam_is_never_completed() {
     sql(&sandbox, "DELETE FROM exam_files; DELETE FROM exams");
     sandbox.write("app.py", FIXED);
     let told = notice(&raw_stop(&sandbox));
-    assert!(told.contains("exam (it was not frozen when the loop started"), "{told}");
+    assert!(told.contains("exam (the checks were not frozen when the loop started"), "{told}");
     assert_eq!(status(&sandbox)["status"], "completed_unverified");
 }
 
@@ -79,7 +79,7 @@ fn a_folder_in_the_place_of_the_checks_is_named() {
     assert_eq!(start(&sandbox, &["--max-iterations", "5"]).code, 0);
     sandbox.write("app.py", FIXED);
     let reason = stop(&sandbox, "finished").expect("the agent can mend it");
-    assert!(reason.contains("autochecks.sh (it is no file"), "{reason}");
+    assert!(reason.contains("autochecks.sh (it is not a file"), "{reason}");
 }
 
 #[test]

@@ -144,7 +144,7 @@ const REFROZEN: &str = "the checks were refrozen by hand at ";
 /// A refreeze that may be the agent's own pauses the loop, is told and named.
 fn is_asked_about_the_refreeze(sandbox: &Sandbox) {
     let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
-    for part in [REFROZEN, "while the agent was at work", "loop resume", "loop cancel"] {
+    for part in [REFROZEN, "while the agent was working", "loop resume", "loop cancel"] {
         assert!(told.contains(part), "{part}: {told}");
     }
     let paused = status(sandbox);

@@ -151,7 +151,7 @@ fn what_the_agent_says_is_held_against_what_was_measured() {
     assert_eq!(start(&sandbox, &[]).code, 0);
     sandbox.write("app.py", DIRTY);
     let reason = stop(&sandbox, "There are no errors left.").expect("it is dirty");
-    assert!(reason.contains("Said, but not what was measured:"), "{reason}");
+    assert!(reason.contains("Your message contradicts the measurement:"), "{reason}");
     assert!(reason.contains("measured: 1 error"), "{reason}");
 }
 
@@ -179,6 +179,6 @@ fn tokens_of_the_session_are_counted_and_bound_the_loop() {
     assert!(blocked(&stop_with(&line("m1", 400))).is_some());
     assert_eq!(status(&sandbox)["tokens"], 400);
     let told = notice(&stop_with(&(line("m1", 400) + &line("m2", 800))));
-    assert!(told.contains("limit of tokens") && told.contains("used 1,200 fresh"), "{told}");
+    assert!(told.contains("token limit reached") && told.contains("used 1,200 fresh"), "{told}");
     assert_eq!(status(&sandbox)["status"], "budget");
 }

@@ -124,11 +124,11 @@ fn a_suggested_program_that_is_not_installed_or_finds_no_test_is_no_failure() {
 /// Held once for want of any change, then let go.
 fn is_asked_once(sandbox: &Sandbox, last_words: &str) {
     let reason = stop(sandbox, last_words).expect("nothing was done");
-    assert!(reason.contains("No file changed since the loop began"), "{reason}");
+    assert!(reason.contains("No file changed since the loop started"), "{reason}");
     let mut input = sandbox.payload("Stop");
     input["last_assistant_message"] = last_words.into();
     let told = notice(&sandbox.hook("stop", &input));
-    assert!(told.contains("nothing was changed") && !told.contains("completed"), "{told}");
+    assert!(told.contains("no file changed") && !told.contains("completed"), "{told}");
     assert_eq!(status(sandbox)["status"], "completed_unverified");
 }
 
@@ -226,7 +226,7 @@ fn fewer_failing_tests_each_time_are_no_stall_and_a_stall_is_resumed() {
         assert!(stop(&sandbox, "on it").is_some());
     }
     let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
-    assert!(told.contains("nothing got better") && told.contains("loop resume"), "{told}");
+    assert!(told.contains("no progress in 3 iterations") && told.contains("loop resume"), "{told}");
     assert_eq!(status(&sandbox)["status"], "stalled");
     let resumed = sandbox.run(&["loop", "resume", "--json"]);
     assert_eq!((resumed.code, &resumed.json()["status"]), (0, &json!("running")), "{resumed:#?}");

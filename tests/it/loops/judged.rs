@@ -106,7 +106,10 @@ fn rejections_in_a_row_pause_for_a_person_at_the_threshold_of_the_rubric() {
     assert!(stop(&sandbox, "finished").is_some());
     sandbox.write("app.py", &format!("{FIXED}more = 1\n"));
     let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
-    assert!(told.contains("rejected 2 times in a row") && told.contains("C1 unmet"), "{told}");
+    assert!(
+        told.contains("rejected the work 2 times in a row") && told.contains("C1 unmet"),
+        "{told}"
+    );
     let status = status(&sandbox);
     assert_eq!((&status["status"], &status["pause_reason"]), (&json!("paused"), &json!("hitl")));
 }
@@ -185,5 +188,5 @@ fn what_the_judge_noticed_is_told_although_it_approved() {
     );
     let report = sandbox.run(&["loop", "report"]).stdout;
     assert!(report.contains("judge: clean (1 file)"), "{report}");
-    assert!(report.contains("noticed beside the judgement: instruction_in_data"), "{report}");
+    assert!(report.contains("noticed by the judge: instruction_in_data"), "{report}");
 }

@@ -47,7 +47,8 @@ fn a_removed_state_folder_is_told_once_and_holds_nobody() {
     kill(daemon(&sandbox));
     fs::remove_dir_all(sandbox.base().join("state")).expect("there");
     let told = assert_lets_go(&raw_stop(&sandbox));
-    for part in [&id, "iteration 1 of 5", "store.db", "moai-ralph loop start", "loop forget"] {
+    for part in [&id, "1 of 5 iterations done", "store.db", "moai-ralph loop start", "loop forget"]
+    {
         assert!(told.contains(part), "{part} is not in {told}");
     }
     assert_eq!(raw_stop(&sandbox).stdout, "", "it is said once");
@@ -95,7 +96,7 @@ fn a_forged_end_is_told() {
     sql(&sandbox, forged);
     let told = assert_lets_go(&raw_stop(&sandbox));
     let id = loop_id(&sandbox);
-    for part in [&id, "running, iteration 1 of 5", "completed, iteration 1 of 5", "loop forget"] {
+    for part in [&id, "it was running, 1 of 5", "is now completed, 1 of 5", "loop forget"] {
         assert!(told.contains(part), "{part} is not in {told}");
     }
     assert_eq!(sandbox.run(&["loop", "forget", &id]).code, 0);
@@ -110,7 +111,7 @@ fn a_forged_limit_is_told_and_the_loop_goes_on_with_it() {
     let output = raw_stop(&sandbox);
     assert!(blocked(&output).is_some(), "{output:#?}");
     let told = notice(&output);
-    assert!(told.contains("iteration 0 of 5") && told.contains("iteration 0 of 9"), "{told}");
+    assert!(told.contains("0 of 5 iterations") && told.contains("0 of 9 iterations"), "{told}");
     let again = raw_stop(&sandbox);
     assert_eq!(again.json()["systemMessage"], Value::Null, "{again:#?}");
 }

@@ -102,7 +102,8 @@ fn after_compaction_and_when_it_is_resumed_the_session_is_told_where_it_stands()
     for source in ["compact", "resume"] {
         input["source"] = source.into();
         let told = sandbox.hook("session-start", &input).context();
-        for part in ["iteration 2 of 5", "fix it", "<promise>DONE</promise>", "left 1 error"] {
+        for part in ["iteration 2 of 5", "fix it", "<promise>DONE</promise>", "Last Stop: 1 error"]
+        {
             assert!(told.contains(part), "{source}: {part} is not in {told}");
         }
     }

@@ -85,7 +85,7 @@ fn an_end_names_what_it_rests_on_and_what_was_not_asked() {
     let rests_on = "completed after 1 iteration: .claude/autochecks.sh passed, pyright on 1 file, \
                     scan, guard";
     assert!(end.contains(rests_on), "{end}");
-    assert!(end.lines().next().expect("a line").ends_with("; not asked: tests"), "{end}");
+    assert!(end.lines().next().expect("a line").ends_with("; not run: tests"), "{end}");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn the_user_hears_of_the_start_of_errors_and_of_the_end() {
     let started = expand(&sandbox, "moai-loop", "fix it --max-iterations 4");
     let said = notice(&started);
     let id = status(&sandbox)["id"].as_str().expect("a loop").to_owned();
-    for part in [id.as_str(), "4 iterations at most", "checks: .claude/autochecks.sh"] {
+    for part in [id.as_str(), "or after 4 iterations", "checks: .claude/autochecks.sh"] {
         assert!(said.contains(part), "{said}");
     }
     assert!(started.context().contains(".claude/autochecks.sh"), "{started:#?}");
@@ -118,8 +118,8 @@ fn a_korean_task_is_answered_in_korean_throughout() {
     assert!(notice(&started).contains("시작"), "{started:#?}");
     sandbox.tool_write("app.py", CLEAN);
     let told = sandbox.tool_write("app.py", DIRTY);
-    assert!(told.context().starts_with("[moai-ralph] app.py: 새로 생긴 오류 1개\n"), "{told:#?}");
-    assert_eq!(notice(&told), "[moai-ralph] app.py: 오류 1개 생김");
+    assert!(told.context().starts_with("[moai-ralph] app.py: 오류 1개 발생\n"), "{told:#?}");
+    assert_eq!(notice(&told), "[moai-ralph] app.py: 오류 1개 발생");
     let reason = stop(&sandbox, "끝").expect("held");
     assert!(reason.contains("아직 끝나지 않았습니다"), "{reason}");
     assert!(reason.contains("남은 문제: 오류 1개\n  error app.py:1:9"), "{reason}");
@@ -127,7 +127,7 @@ fn a_korean_task_is_answered_in_korean_throughout() {
     sandbox.run(&["daemon", "stop"]);
     sandbox.tool_write("new.py", CLEAN);
     let told = sandbox.tool_write("new.py", DIRTY);
-    assert!(told.context().contains("새로 생긴"), "a new daemon knows the language: {told:#?}");
+    assert!(told.context().contains("오류 1개 발생"), "a new daemon knows the language: {told:#?}");
     sandbox.write("app.py", FIXED);
     sandbox.write("new.py", CLEAN);
     let output = sandbox.hook("stop", &sandbox.payload("Stop"));
@@ -144,7 +144,7 @@ fn older_findings_are_counted_once_for_a_file() {
     let older = "a = 'BAD'\n";
     sandbox.tool_write("old.py", older);
     let told = sandbox.tool_write("old.py", &format!("{older}b = 'BAD'\n")).context();
-    assert!(told.contains("introduced 1 error; 1 from before this edit remain"), "{told}");
+    assert!(told.contains("introduced 1 error; 1 older remaining"), "{told}");
     sandbox.tool_write("old.py", older);
     let told = sandbox.tool_write("old.py", &format!("c = 'BAD'\n{older}")).context();
     assert!(told.contains("introduced 1 error") && !told.contains("older"), "{told}");

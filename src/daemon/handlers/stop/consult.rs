@@ -112,7 +112,7 @@ fn context(call: &HookCall<'_>, spent: Option<&SessionUsage>) -> Result<Option<C
     if budget_permille == 0 {
         return Ok(None);
     }
-    let unnamed = || Gap::new(Cause::NoTool, "the host names no transcript");
+    let unnamed = || Gap::new(Cause::NoTool, "the host gave no transcript");
     let held = spent.ok_or_else(unnamed)?.context.as_ref().map_err(Clone::clone)?;
     let window = window.or_else(|| PriceList::built_in().context_tokens(&held.model));
     let window = window.ok_or_else(|| {
@@ -152,7 +152,8 @@ async fn consult_judges(
         let is_asked_for = state.mode == Mode::Judge;
         let outcome = match rubric.is_empty() {
             true if is_asked_for => {
-                let gap = Gap::new(Cause::Nothing, "RUBRIC.md asked for nothing at the start");
+                let gap =
+                    Gap::new(Cause::Nothing, "RUBRIC.md had no criteria when the loop started");
                 Some(JudgeOutcome::Unmeasured(gap))
             }
             true => None,

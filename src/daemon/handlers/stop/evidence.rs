@@ -281,7 +281,7 @@ async fn stop_base(
         Ok(base) => (StopBase { state: Some(Arc::new(base)), is_compared }, None),
         Err(gap) => {
             tracing::warn!(%gap, id = state.id, "the base of a loop cannot be read");
-            let detail = format!("what is older is not known: {}", gap.detail);
+            let detail = format!("older findings are unknown: {}", gap.detail);
             let gap = Some(Gap::new(Cause::NoBaseline, detail));
             let reading = SensorReading {
                 gap,

@@ -220,7 +220,7 @@ fn all_files(project: &Project) -> StopScope {
 impl StopScope {
     fn after_internal_error() -> Self {
         let mut lost = Self::default();
-        lost.skip("internal error; the daemon's log says more".to_owned());
+        lost.skip("internal error; see the daemon's log".to_owned());
         lost
     }
 

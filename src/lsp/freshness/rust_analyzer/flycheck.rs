@@ -194,7 +194,7 @@ impl Flycheck {
         // Errors prevent the compiler from checking dependent crates, and from linting any; syntax
         // errors prevent everything.
         let detail = format!("cargo check stops at errors in {file}{others}");
-        Some(Gap::new(Cause::ProjectFault, detail).with_remedy("mend those first"))
+        Some(Gap::new(Cause::ProjectFault, detail).with_remedy("fix those first"))
     }
 
     /// The server's complaint about the project, as a gap.

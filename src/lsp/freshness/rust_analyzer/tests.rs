@@ -323,7 +323,7 @@ fn a_run_that_never_begins_is_a_gap() {
     play.wait(FLYCHECK_BEGIN_MS_MAX - 1);
     assert_eq!(play.answers(), [""; 0]);
     play.wait(1);
-    assert_eq!(play.answers(), ["1: TimedOut cargo check does not begin"]);
+    assert_eq!(play.answers(), ["1: TimedOut cargo check did not start"]);
     play.ask(2, "src/b.rs");
     assert_eq!(play.answer_requests(&nothing()), 1, "the next question asks for a run again");
 }
