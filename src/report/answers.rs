@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(document["complete"], false);
         let many = vec![place("a.py", 0, None); LOCATIONS_NAMED_MAX + 3];
         let text = locations_text(&asked(), &many, None);
-        assert!(text.contains("\n… and 3 more: --json has all\n203 references"), "{text}");
+        assert!(text.contains("\n… and 3 more: see --json\n203 references"), "{text}");
     }
 
     #[test]

@@ -175,12 +175,12 @@ mod tests {
         );
         insta::assert_snapshot!(text, @r"
         Everything is clean, but gulf/auto-1-ab is not merged into main yet.
-        Both sides changed the same places of:
+        Both sides changed the same places in:
           a.py
         1. git merge main, and understand the intent of each side (git log, git show).
-        2. Resolve it so that both intents hold; do not drop one of them.
-        3. Write tests that show it, run all tests, and commit.
-        The merge is tried again at your next stop.
+        2. Resolve it so that both intents hold; do not drop either.
+        3. Write tests for both, run all tests, and commit.
+        The merge is tried again at your next Stop.
         ");
     }
 

@@ -310,7 +310,7 @@ mod tests {
         let answer = rename(&asked(), &renamed);
         let diff = answer["diff"].as_str().expect("a diff");
         assert!(diff.chars().count() <= TOOL_DIFF_CHARS_MAX);
-        assert!(diff.ends_with("… cut: the rest is left out"), "{diff}");
+        assert!(diff.ends_with("… truncated: the rest is omitted"), "{diff}");
         assert_eq!(answer["files"].as_array().map(Vec::len), Some(TOOL_FINDINGS_MAX));
         assert_eq!(answer["files_omitted"], 10);
         let text = crate::report::rename::rename_text(&asked(), &renamed);

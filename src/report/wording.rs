@@ -274,7 +274,7 @@ phrases!(ENDS {
     RESTS_ON: "; measured: {0}", "; 측정함: {0}";
     TESTS_PASSED: "{0} passed ({1})", "{0} 통과({1})";
     CHECK_PASSED: "{0} passed", "{0} 통과";
-    SERVER_ON: "{0} on {1}", "{0}({1})";
+    SERVER_ON: "{0} on {1}", "{0}({1} 대상)";
     JUDGE_APPROVED: "judge", "심사자";
     SCAN: "scan", "스캔";
     GUARD: "guard", "가드";

@@ -90,7 +90,7 @@ mod tests {
             LoopWorker { root, branch: Some("gulf/auto-1-ab".into()), state: Some(state()) };
         let idle = LoopWorker { branch: None, state: None, ..worker.clone() };
         insta::assert_snapshot!(status(&[worker.clone(), idle]), @r"
-          worker /p.moai-workers/1: loop-1 running, iteration 0 of 3, gulf/auto-1-ab
+          worker /p.moai-workers/1: loop-1 running, iteration 1 of 3, gulf/auto-1-ab
           worker /p.moai-workers/1: no loop, no branch
         ");
         assert!(started(&[worker]).starts_with("1 worker; open a session"));

@@ -393,7 +393,7 @@ fn an_end_names_what_it_rests_on_in_one_line() {
     let done = LoopState { status: Status::Completed, iteration: 3, basis, ..state() };
     insta::assert_snapshot!(end_notice(&done), @"[moai-ralph] loop loop-1 completed after 3 iterations: 24 tests passed (pytest), pyright on 3 files, scan, guard; not run: build");
     let korean = LoopState { prompt: "고쳐줘".to_owned(), ..done };
-    insta::assert_snapshot!(end_notice(&korean), @"[moai-ralph] 루프 loop-1 완료(반복 3회): 테스트 24개 통과(pytest), pyright(파일 3개), 스캔, 가드; 실행하지 않음: 빌드");
+    insta::assert_snapshot!(end_notice(&korean), @"[moai-ralph] 루프 loop-1 완료(반복 3회): 테스트 24개 통과(pytest), pyright(파일 3개 대상), 스캔, 가드; 실행하지 않음: 빌드");
     let status = Status::CompletedUnverified;
     let note = Some("ruff (not installed)".to_owned());
     let missing = LoopState { status, note, prompt: "fix it".to_owned(), ..korean };
