@@ -324,8 +324,8 @@ phrases!(ENDS {
         "[moai-ralph] 루프 {0}: 백그라운드 작업 {1}개가 실행 중이어서 이번 Stop은 세지 않습니다. 이런 Stop이 \
          {2}번 이어지면 그대로 측정합니다";
     FAILED:
-        "[moai-ralph] loop {0} stopped: {1}; not completed after {2}: ",
-        "[moai-ralph] 루프 {0} 중단: {1}; {2} 뒤 미완료: ";
+        "[moai-ralph] loop {0} stopped: {1}; not completed in {2}: ",
+        "[moai-ralph] 루프 {0} 중단: {1}; {2} 미완료: ";
     AT_ITERATION_LIMIT: "iteration limit reached", "반복 한도 도달";
     AT_TIME_LIMIT: "time limit reached", "시간 한도 도달";
     AT_TOKEN_LIMIT: "token limit reached", "토큰 한도 도달";

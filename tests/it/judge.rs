@@ -132,7 +132,7 @@ fn a_link_in_the_place_of_the_feedback_is_not_followed() {
     std::os::unix::fs::symlink(&target, sandbox.path("JUDGE_FEEDBACK.md")).expect("ours");
     let output = sandbox.run(&["judge", "--record"]);
     assert_eq!(output.code, 1);
-    assert!(output.stderr.contains("JUDGE_FEEDBACK.md was left as it is"), "{output:#?}");
+    assert!(output.stderr.contains("JUDGE_FEEDBACK.md was not updated"), "{output:#?}");
     assert_eq!(fs::read_to_string(&target).expect("there"), "mine\n");
 }
 
@@ -144,7 +144,7 @@ fn files_of_the_user_in_the_place_of_the_judgements_stay_and_that_is_said() {
     fs::write(sandbox.path("JUDGE_FEEDBACK.md"), mine).expect("ours");
     fs::create_dir(sandbox.path("JUDGE_EVOLUTION.md")).expect("ours");
     let output = sandbox.run(&["judge", "--record"]);
-    for said in ["JUDGE_FEEDBACK.md was left as it is", "JUDGE_EVOLUTION.md was left as it is"] {
+    for said in ["JUDGE_FEEDBACK.md was not updated", "JUDGE_EVOLUTION.md was not updated"] {
         assert!(output.stderr.contains(said), "{output:#?}");
     }
     assert_eq!(fs::read(sandbox.path("JUDGE_FEEDBACK.md")).expect("there"), mine);
@@ -347,7 +347,7 @@ fn a_judge_that_believed_what_was_planted_is_not_asked_again() {
     for number in [caught, caught + 1, 0] {
         let (code, document) = judge_anew(number);
         assert_eq!((code, &document["verdict"]), (4, &json!("unmeasured")), "{document:#}");
-        assert!(document["reason"].as_str().is_some_and(|it| it.contains("believes comments")));
+        assert!(document["reason"].as_str().is_some_and(|it| it.contains("trusts comments")));
     }
     assert_eq!(prompts(&sandbox, "ask-model").len(), calls);
     let model = "{backend: command, command: [ask-model], model: other}";

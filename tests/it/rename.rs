@@ -183,7 +183,7 @@ fn refusals_name_their_reason_and_write_nothing() {
     let versioned = json!({"documentChanges": [{
         "textDocument": {"uri": "file://{{ROOT}}/lib.py", "version": 9}, "edits": [edit(0, 4, 9)],
     }]});
-    let line = "lib.py: the edit is for version 9 of the document, the server was sent 2";
+    let line = "lib.py: the edit is for document version 9, but the server has version 2";
     refused(&project(&versioned), "version_mismatch", line);
     let overlap = json!({"changes": {"file://{{ROOT}}/lib.py": [edit(0, 4, 9), edit(0, 5, 7)]}});
     refused(&project(&overlap), "overlap", "lib.py:1:6: two edits overlap");

@@ -197,7 +197,7 @@ fn a_server_beyond_the_hard_limit_is_ended_and_its_question_is_a_gap() {
     assert_eq!(output.code, 4, "{output:#?}");
     let report = output.json();
     let reason = report["sensors"][0]["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains("MiB, more than the 100 it may"), "{reason}");
+    assert!(reason.contains("MiB; the limit is 100 MiB"), "{reason}");
     let servers = list(&sandbox);
     assert_eq!((servers.len(), &servers[0]["state"]), (1, &json!("down")), "{servers:#?}");
     assert!(servers[0]["last_gap"].as_str().is_some_and(|gap| gap.contains("100")));

@@ -81,7 +81,7 @@ fn an_end_names_the_best_iteration_and_how_to_have_it_back() {
     let remaining = RemainingWork { errors: 4, ..RemainingWork::default() };
     let stalled =
         LoopState { status: Status::Stalled, iteration: 3, history, remaining, ..state() };
-    insta::assert_snapshot!(end_notice(&stalled), @"[moai-ralph] loop loop-1 stopped: no progress in 3 iterations; not completed after 3 iterations: 4 errors, 0 warnings left; best: iteration 1 (1 error, 0 warnings, checks none; restore: moai-ralph loop restore loop-1 --to best); continue: moai-ralph loop resume");
+    insta::assert_snapshot!(end_notice(&stalled), @"[moai-ralph] loop loop-1 stopped: no progress in 3 iterations; not completed in 3 iterations: 4 errors, 0 warnings left; best: iteration 1 (1 error, 0 warnings, checks none; restore: moai-ralph loop restore loop-1 --to best); continue: moai-ralph loop resume");
 }
 
 #[test]
