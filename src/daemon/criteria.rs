@@ -288,9 +288,7 @@ impl CheckRunner<'_> {
             let text = engine.store.exam_text(&self.project.key, &state.id, &path).await;
             match text {
                 Ok(Some(text)) => self.frozen_script(engine, &text).await,
-                Ok(None) => {
-                    self.unmeasured("it was edited, and the original was too large to freeze")
-                }
+                Ok(None) => self.unmeasured("it was edited; its frozen text was too large to keep"),
                 Err(error) => self.unmeasured(&error.to_string()),
             }
         }
