@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn line_numbers_in_a_message_do_not_count_and_other_numbers_do() {
+    fn only_line_numbers_in_a_message_are_ignored() {
         for (message, other, is_same) in [
             ("already defined on line 12", "already defined on line 9", true),
             ("note: see a.c:3:14: here", "note: see a.c:103:2: here", true),

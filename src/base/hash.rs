@@ -46,8 +46,10 @@ impl TextId {
     /// `None` for white space alone, because too many files have that text.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
-        let hash = || ContentHash::of_bytes(text.as_bytes());
-        (!text.trim().is_empty()).then(|| Self { bytes: text.len() as u64, hash: hash() })
+        if text.trim().is_empty() {
+            return None;
+        }
+        Some(Self { bytes: text.len() as u64, hash: ContentHash::of_bytes(text.as_bytes()) })
     }
 }
 

@@ -243,9 +243,7 @@ mod tests {
 
     #[test]
     fn a_text_of_the_largest_size_is_compared_at_once() {
-        let many =
-            |words: [&str; 3]| words.map(|word| format!("{word}\n")).concat().repeat(100_000);
-        let (before, after) = (many(["a", "b", "c"]), many(["d", "e", "f"]));
+        let (before, after) = ("a\nb\nc\n".repeat(100_000), "d\ne\nf\n".repeat(100_000));
         let map = LineMap::between(&LineHashes::from_text(&before), &LineHashes::from_text(&after));
         assert_eq!(map.fate_of_old_line(0), Some(LineFate::Edited(0)));
     }
@@ -266,10 +264,11 @@ mod tests {
                 prop_assert_eq!(map.fate_of_new_line(now), Some(*fate));
                 last = Some(now);
             }
-            let count = |fates: &[LineFate]| {
-                fates.iter().filter(|fate| matches!(fate, LineFate::Kept(_))).count()
-            };
-            prop_assert_eq!(count(&map.before), count(&map.after));
+            prop_assert_eq!(kept_count(&map.before), kept_count(&map.after));
         }
+    }
+
+    fn kept_count(fates: &[LineFate]) -> usize {
+        fates.iter().filter(|fate| matches!(fate, LineFate::Kept(_))).count()
     }
 }

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_a_relative_path_is_parsed_as_one() {
+    fn only_relative_paths_are_parsed() {
         assert_eq!(
             RelPath::parse("src/a.py").map(|path| path.to_string()).as_deref(),
             Some("src/a.py")

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn without_knowledge_the_whole_budget_is_waited() {
+    fn without_samples_the_whole_budget_is_used() {
         check(&[], BUDGET_MS);
         check(&[1_000], BUDGET_MS);
         check(&[20_000], BUDGET_MS);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_server_is_given_half_more_than_it_needs() {
+    fn a_warm_server_gets_half_more_than_its_usual_time() {
         let warm = |took| [[1_000].as_slice(), &[took; LATENCY_SAMPLES_MIN]].concat();
         check(&warm(600), 900);
         check(&warm(20), INLINE_MS_MIN);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_cannot_come_in_time_is_not_waited_for() {
+    fn an_answer_that_cannot_arrive_in_time_is_not_awaited() {
         check(&[20_000, 20_000], INLINE_MS_MIN);
         // Known to start slowly, and now starting.
         check(&[20_000, 100, 0], INLINE_MS_MIN);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_still_silent_is_not_waited_for() {
+    fn a_silent_server_is_not_awaited() {
         let (mut latency, start) = (ServerLatency::default(), Instant::now());
         latency.record_request(start);
         let wait = |latency: &ServerLatency, after_ms| {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn late_answers_are_waited_for_within_bounds() {
+    fn deferred_answers_are_awaited_within_bounds() {
         let check = |took: &[u64], expected_ms| {
             let latency = check(took, BUDGET_MS);
             assert_eq!(latency.deferred_timeout().as_millis(), u128::from(expected_ms));

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn alike_but_for_one_thing() {
+    fn each_value_decides_between_otherwise_equal_servers() {
         // The one idle for longest.
         check(&[(900, 3, Some(200), 9), (900, 3, Some(200), 90), (900, 3, Some(200), 30)], 1);
         // The one that restarts fastest.

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_are_looked_for_as_node_does() {
+    fn packages_are_resolved_as_by_node() {
         let manifest =
             ("package.json", r#"{"dependencies": {"a": "1"}, "devDependencies": {"@b/c": "1"}}"#);
         check(&[manifest], None, &["@b/c", "a"]);

@@ -58,10 +58,11 @@ impl LogBuffer {
     /// calls itself an error (a backtrace or a version may follow), else the last stderr line.
     pub(super) fn last_stderr_error(&self) -> Option<&str> {
         let since = self.0.iter().rev().take_while(|line| line.source != "engine");
-        let said = since.filter(|line| line.source == "stderr").map(|line| line.text.as_str());
-        let is_error =
-            |line: &&str| line.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
-        said.clone().find(is_error).or_else(|| said.clone().next())
+        let mut texts = since.filter(|line| line.source == "stderr").map(|line| line.text.as_str());
+        let error = texts
+            .clone()
+            .find(|text| text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error")));
+        error.or_else(|| texts.next())
     }
 
     /// All lines, oldest first.
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_that_names_the_error_is_told_and_an_older_process_is_not_blamed() {
+    fn the_error_line_of_the_last_process_is_reported() {
         let mut diary = LogBuffer::default();
         diary.push_line("stderr", "error: of the process before");
         diary.push_line("engine", "started");

@@ -335,9 +335,10 @@ impl ServerPool {
     fn make_room(&mut self) {
         let now = Instant::now();
         while self.slots.shortfall() > 0 {
-            let may_leave =
-                |entry: &&PoolEntry| self.slots.may_leave(entry.actor) && !entry.is_needed();
-            let candidates = self.entries.values().filter(may_leave);
+            let candidates = self
+                .entries
+                .values()
+                .filter(|entry| self.slots.may_leave(entry.actor) && !entry.is_needed());
             let candidates = candidates.map(|entry| (entry, entry.candidate(now)));
             let Some(entry) = least_valuable(candidates) else { return };
             if !entry.send_control(ActorControl::Release) {

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_five_places_and_the_sixth_waits_for_one_to_leave() {
+    fn the_sixth_server_waits_for_a_slot() {
         let (notes, mut incoming_notes) = mpsc::unbounded_channel();
         let mut room = ServerSlots::new(notes);
         let mut held: Vec<ServerSlot> =
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gave_up_waiting_takes_no_place_and_makes_nobody_leave() {
+    fn an_abandoned_wait_takes_no_slot_and_evicts_no_server() {
         let (notes, _incoming_notes) = mpsc::unbounded_channel();
         let mut room = ServerSlots::new(notes);
         let held: Vec<_> = (0..5).map(|actor| want(&mut room, actor)).collect();

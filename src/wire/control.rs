@@ -450,7 +450,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prompt_travels_byte_for_byte_on_one_line() {
+    fn a_prompt_is_sent_unchanged_on_one_line() {
         let prompt = "fix \"all\" $(touch x) `id`\r\n---\n한글\u{2028}";
         let call = DaemonCall {
             protocol: PROTOCOL_VERSION,

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_length_costs_only_itself() {
+    fn a_broken_length_loses_only_its_own_frame() {
         let stream = [b"Content-Length: many\r\n\r\n".as_slice(), &encode_frame(b"{}")];
         assert_eq!(frames(&stream).0, vec!["{}".to_owned()]);
     }

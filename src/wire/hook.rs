@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_must_end_is_known_by_its_reason() {
+    fn a_turn_that_must_end_is_recognized_by_its_reason() {
         let with = |reason: &str| parse(&json!({"stop_reason": reason})).must_end();
         for reason in ["user_abort", "context_limit", "Interrupted", "rate_limit"] {
             assert!(with(reason), "{reason}");
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_field_does_not_cost_the_others() {
+    fn an_invalid_field_does_not_affect_the_others() {
         let odd = parse(&json!({"session_id": "s", "cwd": null, "tool_input": null, "agent_id": 7,
             "tool_name": [], "background_tasks": "x", "last_assistant_message": "words"}));
         assert_eq!(odd.session_id, "s");
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn another_plugins_command_of_the_same_name_is_not_ours() {
+    fn a_command_of_another_plugin_is_not_ours() {
         let named = |name: &str| parse(&json!({"command_name": name}));
         assert_eq!(named("moai-ralph:moai-loop").own_command(), Some("moai-loop"));
         assert_eq!(named("moai-loop").own_command(), Some("moai-loop"));

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_item_costs_its_odd_fields_and_is_never_lost() {
+    fn an_invalid_diagnostic_keeps_its_valid_fields() {
         let range =
             json!({"start": {"line": 1, "character": 2}, "end": {"line": 1, "character": 3}});
         let list = json!([
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_not_an_empty_list() {
+    fn a_value_that_is_not_a_list_is_not_an_empty_list() {
         assert_eq!(check(parse_diagnostics, &json!(null)), None);
         assert_eq!(check(parse_diagnostics, &json!({})), None);
         assert_eq!(check(parse_tsserver_diagnostics, &json!(null)), None);

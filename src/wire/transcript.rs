@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_counts_nothing_and_junk_is_counted() {
+    fn lines_without_a_reply_cost_nothing_and_junk_lines_are_counted() {
         let made_up = line("m2", "r2", 9).replace("claude-opus-4-6", "<synthetic>");
         let user = line("m3", "r3", 9).replace("\"assistant\"", "\"user\"");
         let nameless = line("m4", "r4", 9).replace("\"id\"", "\"no\"");
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn older_hosts_and_other_modes_are_understood() {
+    fn older_hosts_and_other_modes_are_parsed() {
         let old = json!({"type": "assistant", "uuid": "u1", "message": {
             "model": "claude-3-5-haiku-20241022",
             "usage": {"input_tokens": 1, "output_tokens": 2, "cache_creation_input_tokens": 7},
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_came_since_is_counted() {
+    fn only_replies_since_the_given_time_are_counted() {
         let mut tally = TranscriptTally::default();
         tally.add_line(&line("m1", "r1", 5), TranscriptThread::Main);
         tally.add_line(
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_replies_is_bounded_and_said() {
+    fn the_number_of_replies_is_bounded_and_reported() {
         let mut tally = TranscriptTally::default();
         for number in 0..=TRANSCRIPT_REPLIES_MAX {
             tally.replies.insert(
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn the_context_is_what_the_last_reply_of_the_main_thread_held() {
+    fn the_context_size_is_that_of_the_last_main_thread_reply() {
         let after = |lines: &[(&str, TranscriptThread)]| {
             let mut tally = TranscriptTally::default();
             for (line, thread) in lines {

@@ -45,7 +45,7 @@ fn check(before: &str, after: &str, expected: (usize, usize, usize)) {
 }
 
 #[test]
-fn swapping_one_error_for_another_is_not_no_change() {
+fn replacing_an_error_by_another_is_one_introduced_and_one_fixed() {
     check_ids(Some(&[(1, "x")]), &[(1, "y")], (1, 1, 0));
     check_ids(Some(&[(1, "x"), (5, "y")]), &[(9, "x")], (0, 1, 1));
     check_ids(Some(&[(1, "x")]), &[(1, "x"), (2, "x")], (1, 0, 1));
@@ -122,20 +122,24 @@ fn obscured(line: u32, other_line: u32) -> Vec<Finding> {
 #[test]
 fn a_reworded_error_on_a_kept_line_remains() {
     let old = LineHashes::from_text("a\nb");
-    let reworded = |line, code: &str, message: &str| {
-        let mut finding = finding("a.py", line, code);
-        message.clone_into(&mut finding.message);
-        message.clone_into(&mut finding.anchor);
-        vec![finding]
-    };
     let before = reworded(1, "2339", "no `handle` on `A | B`");
-    let compared = |text: &str, now: Vec<Finding>| {
-        counts(&Delta::by_line_map(&old, &before, &LineHashes::from_text(text), now))
-    };
-    assert_eq!(compared("new\na\nb", reworded(2, "2339", "no `handle` on `B | A`")), (0, 0, 1));
-    // Another code, or a line that the edit wrote, is another matter.
-    assert_eq!(compared("new\na\nb", reworded(2, "2345", "not assignable")), (1, 1, 0));
-    assert_eq!(compared("a\nbb", reworded(1, "2339", "no `handle` on `B | A`")), (1, 1, 0));
+    for (text, now, expected) in [
+        ("new\na\nb", reworded(2, "2339", "no `handle` on `B | A`"), (0, 0, 1)),
+        // Another code is another finding.
+        ("new\na\nb", reworded(2, "2345", "not assignable"), (1, 1, 0)),
+        // On an edited line, the message counts.
+        ("a\nbb", reworded(1, "2339", "no `handle` on `B | A`"), (1, 1, 0)),
+    ] {
+        let delta = Delta::by_line_map(&old, &before, &LineHashes::from_text(text), now);
+        assert_eq!(counts(&delta), expected, "{text}");
+    }
+}
+
+fn reworded(line: u32, code: &str, message: &str) -> Vec<Finding> {
+    let mut finding = finding("a.py", line, code);
+    message.clone_into(&mut finding.message);
+    message.clone_into(&mut finding.anchor);
+    vec![finding]
 }
 
 #[test]
@@ -162,12 +166,14 @@ fn a_finding_after_the_last_line_does_not_affect_others() {
 prop_compose! {
     /// Lines, some of them wrong; no two are equal.
     fn text()(marks in prop::collection::vec(0..4_u8, 1..25)) -> Vec<String> {
-        let line = |(at, mark): (usize, &u8)| match mark {
-            0 => format!("line{at} !x"),
-            1 => format!("line{at} !y"),
-            _ => format!("line{at}"),
-        };
-        marks.iter().enumerate().map(line).collect()
+        let marks = marks.iter().enumerate();
+        marks
+            .map(|(at, mark)| match mark {
+                0 => format!("line{at} !x"),
+                1 => format!("line{at} !y"),
+                _ => format!("line{at}"),
+            })
+            .collect()
     }
 }
 

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_seen_is_never_a_name() {
+    fn invisible_characters_are_not_allowed_in_names() {
         for name in ["", " ", "a\nb", "a\tb", "a\0", "a\u{202E}b", "\u{FEFF}a", "a\u{2028}"] {
             assert!(invalid_name_reason(name).is_some(), "{name:?}");
         }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_the_language_reserves_is_no_name() {
+    fn a_reserved_word_is_not_a_name() {
         let cases = [
             ("class", "python"),
             ("delete", "typescript"),

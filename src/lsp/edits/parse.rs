@@ -35,9 +35,10 @@ impl WorkspaceEdit {
             (Value::Null, Value::Null) if edit.is_object() => Vec::new(),
             _ => return Err(malformed("neither changes nor documentChanges")),
         };
-        let is_void =
-            |step: &EditStep| matches!(step, EditStep::Edit { edits, .. } if edits.is_empty());
-        if steps.iter().all(is_void) { Err(EditRefusal::Empty) } else { Ok(Self { steps }) }
+        let is_empty = steps
+            .iter()
+            .all(|step| matches!(step, EditStep::Edit { edits, .. } if edits.is_empty()));
+        if is_empty { Err(EditRefusal::Empty) } else { Ok(Self { steps }) }
     }
 }
 

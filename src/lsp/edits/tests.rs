@@ -15,26 +15,30 @@ fn rel(path: &str) -> RelPath {
 
 /// A project below `/r` in which every path resolves to itself.
 fn tree(edit: &WorkspaceEdit, files: &[(&str, &str)]) -> DiskTree {
-    let place = |path: &Path| (path.to_path_buf(), RelPath::below(Path::new("/r"), path));
-    let file = |(path, text): &(&str, &str)| (rel(path), Arc::from(text.as_bytes()));
-    DiskTree {
-        resolved_paths: edit.paths().into_iter().map(place).collect(),
-        files: files.iter().map(file).collect(),
-        ..DiskTree::default()
+    let mut tree = DiskTree::default();
+    for path in edit.paths() {
+        let resolved = RelPath::below(Path::new("/r"), path);
+        tree.resolved_paths.insert(path.to_path_buf(), resolved);
     }
+    for (path, text) in files {
+        tree.files.insert(rel(path), Arc::from(text.as_bytes()));
+    }
+    tree
 }
 
 /// The planned text of each changed path; `-` for a deleted one.
 fn outcome(files: &[(&str, &str)], edit: &Value) -> Result<Vec<(String, String)>, EditRefusal> {
     let edit = WorkspaceEdit::parse(edit)?;
     let plan = plan_edit(&edit, &tree(&edit, files), PositionEncoding::Utf16)?;
-    let text = |after: &crate::base::change::NewContent| {
-        String::from_utf8(after.bytes.to_vec()).expect("texts stay texts")
-    };
-    let one = |change: &crate::base::change::PathChange| {
-        (change.path.to_string(), change.after.as_ref().map_or_else(|| "-".to_owned(), text))
-    };
-    Ok(plan.set.changes.iter().map(one).collect())
+    let mut texts = Vec::new();
+    for change in &plan.set.changes {
+        let text = match &change.after {
+            Some(after) => String::from_utf8(after.bytes.to_vec()).expect("texts stay texts"),
+            None => "-".to_owned(),
+        };
+        texts.push((change.path.to_string(), text));
+    }
+    Ok(texts)
 }
 
 fn check(files: &[(&str, &str)], edit: &Value, expected: &[(&str, &str)]) {
@@ -123,7 +127,7 @@ fn columns_are_counted_as_the_server_counts() {
 }
 
 #[test]
-fn what_does_not_fit_the_text_is_refused() {
+fn edits_outside_the_text_are_refused() {
     let files = [("a.py", "🦀 = 1\n")];
     let overlap = [text_edit((0, 2), (0, 4), "x"), text_edit((0, 3), (0, 5), "y")];
     refused(&files, &edit_a(&overlap), "a.py:1:4: two edits overlap");
@@ -225,7 +229,7 @@ fn one_document_named_twice_is_edited_as_the_server_saw_it() {
 }
 
 #[test]
-fn consent_and_placeholders_are_not_given() {
+fn edits_that_need_consent_or_have_placeholders_are_refused() {
     let annotated = |needs: bool| {
         let mut edit = text_edit((0, 0), (0, 1), "y");
         edit["annotationId"] = json!("one");
@@ -280,7 +284,7 @@ fn an_edit_of_another_version_or_other_bytes_is_refused() {
 }
 
 #[test]
-fn what_is_not_the_projects_own_is_left_alone() {
+fn protected_and_outside_files_are_not_edited() {
     let edit =
         |path: &str| steps(&[of_file(path, &Value::Null, &[text_edit((0, 0), (0, 1), "y")])]);
     let line = "in node_modules/, so a change would not last";
@@ -372,7 +376,7 @@ fn position(units: &[String], at: usize, encoding: PositionEncoding) -> (u32, u3
 
 proptest! {
     #[test]
-    fn any_edits_that_do_not_meet_give_what_splicing_gives(
+    fn disjoint_edits_equal_splicing(
         text in "[a-c한🦀é \r\n]{0,40}",
         cuts in proptest::collection::vec((0usize..=40, "[x🦀]{0,3}"), 0..12),
         encoding in prop_oneof![Just(PositionEncoding::Utf8), Just(PositionEncoding::Utf16), Just(PositionEncoding::Utf32)],
@@ -419,7 +423,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_a_server_says_is_planned_or_refused(
+    fn any_server_edit_is_planned_or_refused(
         lines in proptest::collection::vec((0u32..4, 0u32..6, 0u32..4, 0u32..6), 0..6),
         text in "[a🦀\r\n]{0,12}",
     ) {

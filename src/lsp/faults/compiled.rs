@@ -19,10 +19,12 @@ pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectF
         let remedy = "install Go and put it on PATH";
         return Some(ProjectFault::new("go is not on PATH", remedy, []));
     }
-    let is_left_out =
-        |folder: &str| folder == "testdata" || folder.starts_with('_') || folder.starts_with('.');
+    let is_left_out = facts
+        .path
+        .split('/')
+        .any(|part| part == "testdata" || part.starts_with('_') || part.starts_with('.'));
     let has_package = found.iter().all(|one| !one.message.starts_with("No packages found"));
-    if facts.path.split('/').any(is_left_out) || !has_package {
+    if is_left_out || !has_package {
         let detail = "the go command builds the file into no package";
         let remedy =
             "see its folder's and file's names (testdata, _ or . in front), build tags and GOOS";
@@ -138,22 +140,24 @@ pub(super) const JAVA_FACTS: NeededFacts = NeededFacts {
 };
 
 pub(super) fn java_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
-    let said =
+    let syntax_only =
         matching_indices(found, |one| one.message.contains("only syntax errors are reported"));
     let has_build = facts.has_any(JAVA_BUILDS);
     let imports = matching_indices(found, |one| !has_build && one.code == IMPORT_NOT_FOUND);
-    if said.is_empty() && imports.is_empty() {
+    if syntax_only.is_empty() && imports.is_empty() {
         return None;
     }
-    let unknown =
-        |name: &str| imports.iter().any(|at| found[*at].message.contains(&format!(".{name} ")));
     // Only the types from those imports.
     let types = matching_indices(found, |one| {
-        one.code == UNDEFINED_TYPE && one.message.split_whitespace().next().is_some_and(&unknown)
+        let name = one.message.split_whitespace().next().unwrap_or_default();
+        let import_end = format!(".{name} ");
+        one.code == UNDEFINED_TYPE
+            && !name.is_empty()
+            && imports.iter().any(|at| found[*at].message.contains(&import_end))
     });
     let (detail, remedy) = if has_build {
         ("the file is on no class path, so only syntax is checked", "move it to a source folder")
-    } else if said.is_empty() {
+    } else if syntax_only.is_empty() {
         ("imports cannot be resolved without a build file", "add a pom.xml or build.gradle")
     } else {
         (
@@ -161,5 +165,9 @@ pub(super) fn java_fault(facts: &FaultFacts, found: &[Finding]) -> Option<Projec
             "add a pom.xml or build.gradle",
         )
     };
-    Some(ProjectFault::new(detail, remedy, said.into_iter().chain(imports.clone()).chain(types)))
+    Some(ProjectFault::new(
+        detail,
+        remedy,
+        syntax_only.into_iter().chain(imports.clone()).chain(types),
+    ))
 }

@@ -39,11 +39,11 @@ fn check(
     remaining: &[&str],
     gap: &str,
 ) {
-    let (left, told) = explain_findings(language, text, facts, findings(found));
+    let (left, fault) = explain_findings(language, text, facts, findings(found));
     let left: Vec<&str> = left.iter().map(|one| one.code.as_str()).collect();
-    let told = told.map(|told| told.to_string()).unwrap_or_default();
-    assert_eq!(left, remaining, "{told}");
-    assert!(told.starts_with(gap) && gap.is_empty() == told.is_empty(), "{told:?}");
+    let fault = fault.map(|fault| fault.to_string()).unwrap_or_default();
+    assert_eq!(left, remaining, "{fault}");
+    assert!(fault.starts_with(gap) && gap.is_empty() == fault.is_empty(), "{fault:?}");
 }
 
 const NUMPY: (&str, &str) = ("reportMissingImports", "Import \"numpy\" could not be resolved");
@@ -56,7 +56,7 @@ fn python_facts() -> FaultFacts {
 }
 
 #[test]
-fn python_without_an_environment_is_one_gap_and_real_errors_stay() {
+fn python_without_an_environment_is_one_gap_and_other_errors_remain() {
     let text = "import numpy\nfrom django.db import models\nx: int = ''\n";
     let gap = "imports cannot be resolved: create a virtual environment";
     check("python", text, &python_facts(), &[NUMPY, DJANGO, TYPE], &["reportAssignmentType"], gap);
@@ -77,7 +77,7 @@ fn python_without_an_environment_is_one_gap_and_real_errors_stay() {
 }
 
 #[test]
-fn a_python_import_that_no_environment_would_mend_is_a_finding() {
+fn a_python_import_that_no_environment_provides_is_a_finding() {
     let missing = &["reportMissingImports"];
     check("python", "import numpy\n", &python_facts(), &[NUMPY], missing, "");
     // Two of many are no sign of a missing environment.
@@ -95,13 +95,13 @@ fn a_python_import_that_no_environment_would_mend_is_a_finding() {
 
 #[test]
 fn a_declared_python_package_is_known_by_its_modules_name() {
-    let said = ("reportMissingImports", "Import \"yaml\" could not be resolved");
+    let import = ("reportMissingImports", "Import \"yaml\" could not be resolved");
     let facts = FaultFacts {
         has_environment: true,
         manifests: texts(&[("requirements.txt", "# ours\nPyYAML==6.0\nrequests-toolbelt\n")]),
         ..python_facts()
     };
-    check("python", "import yaml\n", &facts, &[said], &[], "imports cannot be resolved: install");
+    check("python", "import yaml\n", &facts, &[import], &[], "imports cannot be resolved: install");
     let other = ("reportMissingImports", "Import \"request\" could not be resolved");
     check("python", "import request\n", &facts, &[other], &["reportMissingImports"], "");
 }
@@ -121,7 +121,7 @@ const IMPLICIT: (&str, &str) = ("7006", "Parameter 'req' implicitly has an 'any'
 const WRONG: (&str, &str) = ("2322", "Type 'string' is not assignable to type 'number'.");
 
 #[test]
-fn packages_that_nobody_installed_are_one_gap() {
+fn missing_packages_are_one_gap() {
     let found = &[EXPRESS, NODE, RELATIVE, IMPLICIT, WRONG];
     let facts = node_facts(&["express", "@types/node"]);
     let gap = "packages of package.json are not installed: pnpm install";
@@ -138,7 +138,7 @@ fn packages_that_nobody_installed_are_one_gap() {
 }
 
 #[test]
-fn a_file_without_a_tsconfig_is_told_once() {
+fn a_file_without_a_tsconfig_is_one_gap() {
     let gap = "imports cannot be resolved: add a tsconfig.json";
     check(
         "typescript",
@@ -156,7 +156,7 @@ fn a_file_without_a_tsconfig_is_told_once() {
 }
 
 #[test]
-fn what_no_build_has_is_never_clean() {
+fn a_go_file_in_no_package_is_never_clean() {
     let gap = "the go command builds the file into no package";
     let of = |path: &str| FaultFacts {
         programs: names(&["go"]),

@@ -92,10 +92,10 @@ pub(super) fn typescript_fault(facts: &FaultFacts, found: &[Finding]) -> Option<
     let is_inferred = found.iter().any(is_inferred_project_marker)
         || !facts.has_any(&["tsconfig.json", "jsconfig.json"]);
     let guessed = matching_indices(found, |one| {
-        let is_foreign =
-            || first_quoted(&one.message).is_none_or(|name| !name.starts_with(['.', '/']));
         let code = one.code.as_str();
-        NODE_CODES.contains(&code) || MODULE_CODES.contains(&code) && is_foreign()
+        NODE_CODES.contains(&code)
+            || MODULE_CODES.contains(&code)
+                && first_quoted(&one.message).is_none_or(|name| !name.starts_with(['.', '/']))
     });
     (is_inferred && !guessed.is_empty()).then(|| {
         let remedy = "add a tsconfig.json or jsconfig.json that covers the file";

@@ -171,7 +171,6 @@ impl ClangdProtocol {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::time::Instant;
 
     use super::super::tests::{with_subject, word};
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_clangd_confirms_its_publish_behind_a_second_barrier() {
+    fn an_idle_clangd_confirms_its_publish_after_a_second_barrier() {
         check(&[
             (0, State("parsing includes, running Update"), "wait"),
             (5, Publish(2, 3), "wait"),
@@ -222,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn includes_that_it_may_look_at_later_are_given_time() {
+    fn clangd_gets_time_to_parse_includes_later() {
         check(&[
             (6, Publish(3, 1), "wait"),
             (7, State("idle"), "wait"),
@@ -250,19 +249,24 @@ mod tests {
     }
 
     #[test]
-    fn without_file_status_a_versioned_publish_and_quiet_must_do() {
+    fn without_file_status_a_versioned_publish_followed_by_silence_counts() {
         check(&[(0, Answer, "wake"), (1, Publish(3, 0), "wake"), (251, Wake, "clean")]);
     }
 
     #[test]
-    fn options_of_the_catalogue_stay() {
+    fn options_of_the_catalogue_are_kept() {
         let mut options = json!({"clangdFileStatus": false, "fallbackFlags": []});
         complete_options(&mut options);
         assert_eq!(options["clangdFileStatus"], false);
         complete_options(&mut Value::Null);
-        let header = |name: &str| {
-            is_header(&RelPath::below(Path::new("/r"), &Path::new("/r").join(name)).expect("below"))
-        };
-        assert!(header("a.h") && header("a.tpp") && header("vector") && !header("a.CPP"));
+    }
+
+    #[test]
+    fn headers_are_recognized_by_extension_or_by_having_none() {
+        for (name, expected) in [("a.h", true), ("a.tpp", true), ("vector", true), ("a.CPP", false)]
+        {
+            let path = RelPath::parse(name).expect("a relative path");
+            assert_eq!(is_header(&path), expected, "{name}");
+        }
     }
 }

@@ -182,15 +182,13 @@ mod tests {
                 })
             };
         assert_eq!(at(0, GoplsProtocol::on_response), "wake");
-        let nothing = |gopls: &mut GoplsProtocol, subject: &MeasurementContext<'_>| {
-            gopls.on_publish(subject, Some(3), &json!([]))
-        };
-        assert_eq!(at(1, nothing), "wake", "another view may still speak");
+        let step = at(1, |gopls, subject| gopls.on_publish(subject, Some(3), &json!([])));
+        assert_eq!(step, "wake", "another view may still publish");
         assert_eq!(at(102, GoplsProtocol::on_wake), "clean");
     }
 
     #[test]
-    fn with_a_delay_the_second_pass_is_waited_for() {
+    fn with_a_delay_the_second_pass_is_awaited() {
         let pass = |at, messages| (at, Publish(Some(3), messages));
         let acts =
             [(0, Barrier), pass(1, vec![]), (500, Wake), pass(1_002, vec!["late"]), (2_302, Wake)];
@@ -208,9 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn delays_are_read_as_go_writes_them() {
-        let of = |text| parse_go_duration(text).map(|duration| duration.as_millis());
-        assert_eq!([of("0s"), of("250ms"), of("1.5s")], [Some(0), Some(250), Some(1500)]);
-        assert_eq!([of("1m30s"), of("soon"), of("-1s")], [None, None, None]);
+    fn go_durations_are_parsed() {
+        for (text, millis) in [("0s", 0), ("250ms", 250), ("1.5s", 1500)] {
+            assert_eq!(parse_go_duration(text), Some(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["1m30s", "soon", "-1s"] {
+            assert_eq!(parse_go_duration(text), None, "{text}");
+        }
     }
 }

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_published_last_after_a_build_counts() {
+    fn the_last_publish_after_a_build_counts() {
         let settled = 700 + SETTLE_MS;
         check(
             &[
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_began_before_the_barrier_may_be_about_older_bytes() {
+    fn a_publish_begun_before_the_barrier_may_be_about_older_bytes() {
         check(
             &[
                 (0, Task(true)),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_that_failed_is_a_gap_and_a_cancelled_one_is_asked_for_again() {
+    fn a_failed_build_is_a_gap_and_a_cancelled_one_is_requested_again() {
         let begin =
             || vec![(10, answered(0)), (600, Task(true)), (600, Publish(0)), (601, Task(false))];
         let words = ["wake", "wake", "wait", "ask java/buildWorkspace"];
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn publishing_that_is_under_way_at_the_end_is_waited_for() {
+    fn publishing_still_running_after_the_build_is_awaited() {
         let settled = 700 + SETTLE_MS;
         check(
             &[

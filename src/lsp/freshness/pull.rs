@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_answer_behind_a_logged_error_is_a_failure_of_some_servers() {
+    fn an_empty_result_after_a_logged_error_is_a_failure_for_some_servers() {
         let (failing, quiet) = (spec(r#", "logs_failures": true"#), spec(""));
         let log = |kind: u64| json!({"type": kind, "message": "No such thing\n at a.js:1"});
         let after = |spec: &ServerSpec, kind: u64, count: usize| {

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_project_the_fact_stands_beside_the_findings() {
+    fn without_a_project_a_marker_is_added_to_the_findings() {
         check("/dev/null/inferredProject1*", &json!([diagnostic(2307)]), "2 found");
         check("/dev/null/inferredProject1*", &json!([]), "clean");
     }

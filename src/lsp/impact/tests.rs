@@ -33,7 +33,7 @@ fn elsewhere(name: &str, text: &str, old: &str, new: &str) -> Vec<String> {
 }
 
 #[test]
-fn nobody_notices_the_body_of_a_function_whose_header_says_everything() {
+fn the_body_of_a_function_with_an_explicit_signature_is_invisible() {
     let texts = [
         ("a.py", "class Cart:\n    def total(\n        self,\n    ) -> int:\n        return OLD\n"),
         ("a.go", "func (r *Repo) Find(id int) error {\n\tif true {\n\t\treturn OLD\n\t}\n}\n"),
@@ -53,7 +53,7 @@ fn nobody_notices_the_body_of_a_function_whose_header_says_everything() {
 }
 
 #[test]
-fn nobody_notices_another_value_of_what_has_a_type() {
+fn the_value_of_a_typed_variable_is_invisible() {
     for (name, text) in [
         ("a.py", "import x\n\nLIMIT: int = OLD\n"),
         ("b.py", "names: dict[str, list[int]] = OLD  # why\n"),
@@ -82,7 +82,7 @@ fn nobody_notices_another_value_of_what_has_a_type() {
 }
 
 #[test]
-fn a_body_that_says_more_than_its_header_is_noticed() {
+fn a_body_that_affects_the_signature_is_visible() {
     let texts = [
         ("a.py", "def total(self):\n    return OLD\n"),
         ("b.py", "def total(\n    self,\n    OLD,\n) -> int:\n    return 1\n"),
@@ -127,20 +127,20 @@ fn a_huge_edit_is_bounded() {
     let names = TouchedSymbols::from_edit(&path("a.py"), Some(""), Some(&many.join("\n"))).names;
     assert_eq!(names.len(), BLAST_NAMES_MAX);
     // Then every importer counts.
-    let sought =
+    let touched =
         TouchedSymbols::from_edit(&path("many.py"), Some("first = 1\n"), Some(&many.join("\n")));
-    assert!(sought.mentioned_in("from many import first_of_all\n").is_some());
+    assert!(touched.mentioned_in("from many import first_of_all\n").is_some());
 }
 
 #[test]
 fn importers_come_first_then_neighbours_then_the_most_mentions() {
     let before = Some("def half(number): ...\n");
-    let sought = TouchedSymbols::from_edit(
+    let touched = TouchedSymbols::from_edit(
         &path("shop/prices.py"),
         before,
         Some("def third(number): ...\n"),
     );
-    let mention = |text: &str| sought.mentioned_in(text);
+    let mention = |text: &str| touched.mentioned_in(text);
     let imports = mention("from shop.prices import half\n");
     assert_eq!(imports, Some(FileMentions { imports: true, count: 1 }));
     assert_eq!(mention("import shop.prices\nbehalf = halfway\n"), None);
@@ -178,26 +178,26 @@ fn a_name_that_is_everywhere_leaves_importers_and_neighbours() {
 }
 
 #[test]
-fn parameters_and_words_that_a_new_function_uses_mean_nothing_elsewhere() {
+fn parameters_and_used_words_of_a_new_function_concern_no_other_file() {
     let before = "def half(number): ...\n";
     let after = format!("{before}\ndef note(value: int) -> int:\n    return value + other\n");
-    let mut sought = TouchedSymbols::from_edit(&path("a.py"), Some(before), Some(&after));
+    let mut touched = TouchedSymbols::from_edit(&path("a.py"), Some(before), Some(&after));
     let text = "x = value\ny = other\nz = note(1)\n";
-    assert!(!sought.concerns_finding(&finding("b.py", 0, "x"), text));
-    assert!(!sought.concerns_finding(&finding("b.py", 1, "x"), text));
-    assert!(sought.concerns_finding(&finding("b.py", 2, "x"), text));
+    assert!(!touched.concerns_finding(&finding("b.py", 0, "x"), text));
+    assert!(!touched.concerns_finding(&finding("b.py", 1, "x"), text));
+    assert!(touched.concerns_finding(&finding("b.py", 2, "x"), text));
     // Another edit took the name away.
-    sought.extend(TouchedSymbols::from_edit(&path("c.py"), Some("value = 1\n"), Some("")));
-    assert!(sought.concerns_finding(&finding("b.py", 0, "x"), text));
+    touched.extend(TouchedSymbols::from_edit(&path("c.py"), Some("value = 1\n"), Some("")));
+    assert!(touched.concerns_finding(&finding("b.py", 0, "x"), text));
 }
 
 #[test]
-fn a_finding_is_meant_when_its_message_or_its_line_names_what_was_touched() {
-    let sought = TouchedSymbols::from_edit(&path("a.py"), Some("def half(): ...\n"), None);
+fn a_finding_is_concerned_when_its_message_or_line_names_a_touched_symbol() {
+    let touched = TouchedSymbols::from_edit(&path("a.py"), Some("def half(): ...\n"), None);
     let text = "import a\nx = half()\ny = 1\n";
-    assert!(sought.concerns_finding(&finding("b.py", 1, "x"), text));
-    assert!(!sought.concerns_finding(&finding("b.py", 2, "x"), text));
+    assert!(touched.concerns_finding(&finding("b.py", 1, "x"), text));
+    assert!(!touched.concerns_finding(&finding("b.py", 2, "x"), text));
     let mut other = finding("b.py", 2, "x");
     other.message = "\"half\" is unknown import symbol".to_owned();
-    assert!(sought.concerns_finding(&other, text));
+    assert!(touched.concerns_finding(&other, text));
 }

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_covers_what_differs_and_nothing_else() {
+    fn a_change_covers_exactly_the_difference() {
         let change =
             ranged_change("one\ntwo\nthree\n", "one\ntoo\nthree\n", PositionEncoding::Utf16);
         let range =
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_whose_lines_are_disputed_are_told_apart() {
+    fn texts_with_disputed_line_ends_are_recognized() {
         for text in ["a\rb", "a\r", "a\u{2028}b", "a\u{85}b", "\u{c}\n"] {
             assert!(has_disputed_lines(text), "{text:?}");
         }

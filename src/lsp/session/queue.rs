@@ -85,9 +85,11 @@ impl LspSession {
 
     pub(super) fn begin_queued(&mut self, now: Instant) {
         while self.can_begin() {
-            let may_begin =
-                |queued: &QueuedMeasure| queued.storm.is_none_or(|storm| storm.measure_at <= now);
-            let Some(first) = self.queued_measures.iter().position(may_begin) else { return };
+            let first = self
+                .queued_measures
+                .iter()
+                .position(|queued| queued.storm.is_none_or(|storm| storm.measure_at <= now));
+            let Some(first) = first else { return };
             let waiting = self.queued_measures.remove(first);
             self.begin_job(waiting, now);
         }

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unregistered_stops_and_the_rest_stays() {
+    fn only_the_unregistered_capabilities_end() {
         let mut registrations = Registrations::default();
         let entry = |id: &str, method: &str| json!({"id": id, "method": method});
         registrations.register(

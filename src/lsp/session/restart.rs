@@ -31,9 +31,9 @@ impl LspSession {
     /// Ends the jobs about the same bytes, because the text is sent as a newer version and nothing
     /// is published for the older one any more. Returns their tickets.
     pub(super) fn take_over(&mut self, document: &DocumentRequest) -> Vec<u64> {
-        let is_same =
-            |other: &DocumentRequest| other.path == document.path && other.hash == document.hash;
-        let same = self.jobs.iter().filter(|(_, job)| is_same(&job.document));
+        let same = self.jobs.iter().filter(|(_, job)| {
+            job.document.path == document.path && job.document.hash == document.hash
+        });
         let same: Vec<u64> = same.map(|(id, _)| *id).collect();
         same.into_iter()
             .filter_map(|id| self.remove_job(id))

@@ -191,7 +191,7 @@ fn a_question_waits_for_the_handshake_and_then_opens_the_document() {
 }
 
 #[test]
-fn where_opening_is_no_news_to_other_files_a_change_follows() {
+fn a_change_follows_where_opening_does_not_refresh_other_files() {
     let mut play = Play::ready("pull");
     play.session.spec.change_after_open = true;
     play.ask(1, "a.py", "x");
@@ -227,7 +227,7 @@ fn newer_bytes_supersede_the_question_and_its_late_answer_is_not_taken() {
 }
 
 #[test]
-fn a_finding_behind_the_end_proves_that_other_bytes_were_measured() {
+fn a_finding_after_the_last_line_proves_that_other_bytes_were_measured() {
     let mut play = Play::ready("pull");
     play.ask(1, "a.py", "one line");
     play.receive(json!({"id": 1, "result": report(40, 1)}));
@@ -299,7 +299,7 @@ fn an_empty_answer_during_loading_is_asked_again_when_it_ends() {
 }
 
 #[test]
-fn a_file_changed_behind_us_is_closed_and_announced() {
+fn a_file_changed_on_disk_is_closed_and_announced() {
     let mut play = Play::ready("pull");
     play.receive(json!({"id": 5, "method": "client/registerCapability", "params":
         {"registrations": [{"id": "1", "method": "workspace/didChangeWatchedFiles",

@@ -25,12 +25,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_a_word_of_what_the_server_says() {
+    fn a_version_is_a_word_of_the_servers_version_text() {
         let go = |own: &str, module: &str| {
             let main = format!(r#"{{"Path": "golang.org/x/tools/gopls", "Version": "{module}"}}"#);
             format!(r#"{{"GoVersion": "go1.19.8", "Main": {main}, "Version": "{own}"}}"#)
         };
-        for (said, expected) in [
+        for (text, expected) in [
             ("1.1.414", "1.1.414"),
             ("clangd version 22.1.1 (https://example.org/llvm abc) linux", "22.1.1"),
             ("Debian clangd version 14.0.6", "14.0.6"),
@@ -42,7 +42,7 @@ mod tests {
             ("nightly", "nightly"),
             ("", ""),
         ] {
-            assert_eq!(short_version(said), expected, "{said}");
+            assert_eq!(short_version(text), expected, "{text}");
         }
     }
 }

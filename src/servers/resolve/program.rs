@@ -71,11 +71,12 @@ fn server_program(
         return is_program(&command).then_some(command);
     }
     let own = project_bin.map(|bin| bin.join(&spec.command)).filter(|program| is_program(program));
-    let found = own.or_else(|| program_in_folder(&folder?, &spec.command));
+    let mut program = own.or_else(|| program_in_folder(&folder?, &spec.command));
     // Where the project's own version is required, the one on PATH could be any version.
-    let elsewhere =
-        || if spec.when.is_some() { None } else { program_on_path(&spec.command, &context.env) };
-    let program = found.or_else(elsewhere)?;
+    if program.is_none() && spec.when.is_none() {
+        program = program_on_path(&spec.command, &context.env);
+    }
+    let program = program?;
     let components = spec.install.as_ref().map_or(&[][..], |install| &install.rustup);
     let is_there = components.is_empty()
         || is_component_there(&program, &spec.command, &context.root, &context.env);

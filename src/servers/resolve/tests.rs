@@ -127,7 +127,7 @@ fn auxiliary_languages_count_where_their_server_is_installed_or_chosen() {
 }
 
 #[test]
-fn a_server_without_what_it_needs_is_not_there() {
+fn a_server_without_its_required_program_is_a_gap() {
     let gopls = ("path/bin/gopls", "");
     let gap = "gopls: go, which it needs, is not on PATH: moai-ralph server install go";
     check(&[gopls], "a.go", &[gap]);
@@ -136,7 +136,7 @@ fn a_server_without_what_it_needs_is_not_there() {
 }
 
 #[test]
-fn what_is_installed_is_told_the_projects_interpreter_and_its_version() {
+fn an_installed_server_gets_the_projects_interpreter_and_reports_its_version() {
     let project = Project::new(&[(PYRIGHT, ""), (".venv/bin/python", "")]);
     let choice = project.only("a.py");
     let python = project.root.join(".venv/bin/python").display().to_string();
@@ -213,7 +213,7 @@ fn rustups_link_counts_only_where_the_component_is_installed() {
 }
 
 #[test]
-fn what_a_server_reads_once_starts_it_anew_when_it_changes() {
+fn a_change_of_a_file_read_at_start_restarts_the_server() {
     let project = Project::new(&[(PYRIGHT, ""), ("pyproject.toml", ""), ("path/bin/clangd", "")]);
     let before = project.only("a.py").restart_times;
     let later = SystemTime::now() + std::time::Duration::from_secs(5);

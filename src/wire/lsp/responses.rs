@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_are_flattened_with_what_holds_them() {
+    fn symbols_are_flattened_with_their_containers() {
         let nested = json!([{"name": "A", "kind": 5, "range": place(0), "selectionRange": place(1),
             "children": [{"name": "m", "kind": 6, "range": place(2), "selectionRange": place(3)}]}]);
         let found = parse_symbols(&nested).expect("symbols");
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_renamed_is_read_in_all_forms() {
+    fn all_forms_of_a_prepare_rename_result_are_parsed() {
         let named = json!({"range": place(1), "placeholder": "old"});
         assert_eq!(parse_prepare_rename(&named), Some(PrepareRenameResult::Name("old".to_owned())));
         assert!(matches!(parse_prepare_rename(&place(1)), Some(PrepareRenameResult::Range(_))));

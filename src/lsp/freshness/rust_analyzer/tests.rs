@@ -169,7 +169,7 @@ fn verdict(native: &Value, published: Value) -> String {
 }
 
 #[test]
-fn clean_takes_the_servers_own_word_and_a_whole_run() {
+fn clean_requires_native_diagnostics_and_a_complete_run() {
     let mut play = Play::ready();
     play.ask(1, "src/a.rs");
     play.answer_requests(&nothing());
@@ -184,7 +184,7 @@ fn clean_takes_the_servers_own_word_and_a_whole_run() {
 }
 
 #[test]
-fn what_both_lanes_say_is_said_once_and_parts_of_an_item_are_left_out() {
+fn a_problem_from_both_sources_is_reported_once_and_hints_are_omitted() {
     let own = json!([item("rust-analyzer", 1, "E0308", "expected i32, found &str")]);
     let compiler = json!([
         item("rustc", 1, "E0308", "mismatched types"),
@@ -221,7 +221,7 @@ fn items_of_an_earlier_run_under_a_new_version_prove_nothing() {
 }
 
 #[test]
-fn fifty_questions_share_one_run() {
+fn fifty_measurements_share_one_run() {
     let mut play = Play::ready();
     for ticket in 1..=50 {
         play.ask(ticket, &format!("src/{ticket}.rs"));
@@ -235,7 +235,7 @@ fn fifty_questions_share_one_run() {
 }
 
 #[test]
-fn a_question_that_came_during_a_run_gets_the_next_one_and_no_run_is_broken_off() {
+fn a_measurement_started_during_a_run_waits_for_the_next_one() {
     let mut play = Play::ready();
     play.ask(1, "src/a.rs");
     play.answer_requests(&nothing());
@@ -271,7 +271,7 @@ fn errors_elsewhere_may_hide_others_so_an_empty_list_is_not_clean() {
 }
 
 #[test]
-fn a_run_that_failed_says_why_and_the_next_one_may_do_better() {
+fn a_failed_run_reports_its_cause_until_the_next_run() {
     let mut play = Play::ready();
     play.ask(1, "src/a.rs");
     play.answer_requests(&nothing());
@@ -292,7 +292,7 @@ fn a_run_that_failed_says_why_and_the_next_one_may_do_better() {
 }
 
 #[test]
-fn a_project_that_does_not_load_is_one_gap_after_a_moment() {
+fn a_project_that_does_not_load_is_one_gap_after_a_delay() {
     let mut play = Play::loading();
     play.status("error", true, Some("Failed to load workspaces."));
     play.ask(1, "src/a.rs");
@@ -305,7 +305,7 @@ fn a_project_that_does_not_load_is_one_gap_after_a_moment() {
 }
 
 #[test]
-fn a_project_that_comes_later_is_looked_for() {
+fn a_project_that_is_created_later_is_discovered() {
     let mut play = Play::loading();
     play.status("warning", true, Some("Failed to discover workspace.\nConsider …"));
     let change = |name: &str| [(PathBuf::from(name), DiskChange::Created)];
@@ -329,7 +329,7 @@ fn a_run_that_never_begins_is_a_gap() {
 }
 
 #[test]
-fn what_was_compiled_before_needs_no_word_of_cargo() {
+fn a_silent_run_is_enough_for_a_crate_compiled_before() {
     let mut play = Play::ready();
     play.ask(1, "src/a.rs");
     play.answer_requests(&nothing());

@@ -177,7 +177,7 @@ fn questions_about_the_same_bytes_share_the_newest_version() {
 }
 
 #[test]
-fn a_publish_about_another_file_says_nothing_and_silence_opens_the_document_anew() {
+fn a_publish_about_another_file_is_ignored_and_silence_reopens_the_document() {
     let mut play = Play::ready("push");
     play.ask(1, "a.py", "x");
     play.receive(json!({"id": 1, "result": null}));
@@ -244,7 +244,7 @@ fn clangd_is_forced_where_it_would_be_silent_or_trust_an_old_header() {
 }
 
 #[test]
-fn changes_from_before_a_server_asked_to_hear_of_them_are_told_then_and_once() {
+fn changes_before_a_watcher_registration_are_sent_once_after_it() {
     let mut play = Play::ready("pull");
     let change = |file: &str, change| [(PathBuf::from(file), change)];
     play.session.files_changed(&change("/r/lib.py", DiskChange::Changed), &[]);
@@ -299,7 +299,7 @@ fn a_query_about_an_older_text_does_not_become_the_text_that_is_measured() {
 }
 
 #[test]
-fn a_document_behind_the_disk_is_closed_though_its_measurement_begins_again() {
+fn a_document_older_than_the_disk_is_closed_even_if_its_measurement_restarts() {
     let mut play = Play::ready("pull");
     play.ask(1, "a.py", "x");
     play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Changed)], &[]);
@@ -330,7 +330,7 @@ fn a_text_that_waited_while_its_file_changed_does_not_stay_open() {
 }
 
 #[test]
-fn what_changed_during_the_handshake_is_told_when_the_server_asks() {
+fn changes_during_the_handshake_are_sent_after_the_registration() {
     let mut play = Play::new("pull");
     play.session.files_changed(&[(PathBuf::from("/r/lib.py"), DiskChange::Created)], &[]);
     play.receive(json!({"id": 0, "result": {"capabilities": {}}}));
