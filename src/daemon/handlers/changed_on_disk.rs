@@ -22,7 +22,7 @@ use crate::lsp::impact::TouchedSymbols;
 use crate::report::agent::{self, EditText};
 use crate::wire::hook::TextBeforeEdit;
 
-/// What there is to say about changes that no hook has spoken of yet.
+/// Texts about the changes on disk that no hook has reported yet.
 pub(super) async fn disk_change_texts(call: &HookCall<'_>) -> Vec<EditText> {
     let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
     if !project.config.lsp_enabled && !project.config.scan_enabled {
@@ -55,15 +55,14 @@ pub(super) async fn disk_change_texts(call: &HookCall<'_>) -> Vec<EditText> {
     texts
 }
 
-/// When the tool call began, in nanoseconds since the epoch, as far as the host says how long it
-/// took.
+/// Start of the tool call in nanoseconds since the epoch, if the host supplies its duration.
 pub(super) fn tool_start_ns(call: &HookCall<'_>) -> Option<i128> {
     let took_ms = call.input.duration_ms?;
     let begun_ms = now_ms().saturating_sub(took_ms).saturating_sub(TOOL_CLOCK_SLACK_MS);
     Some(i128::from(begun_ms) * 1_000_000)
 }
 
-/// The changed files in the form of an edit, then what the changes did to other files.
+/// Feedback for each changed file as for an edit, then the impact on other files.
 async fn measure_unseen(
     call: &HookCall<'_>,
     unseen: &UnseenFiles,
@@ -75,19 +74,21 @@ async fn measure_unseen(
     let session = &call.input.session_id;
     let change = impact_context(call, unseen).await;
     let befores: Vec<TextBeforeEdit> =
-        unseen.to_measure.iter().map(|it| text_before(call, unseen, it)).collect();
-    // The look is behind us, and what it found was announced.
+        unseen.to_measure.iter().map(|file| text_before(call, unseen, file)).collect();
+    // The disk poll is done, and its changes were announced to the servers.
     let disk_epoch = DiskEpoch { epoch: Some(unseen.epoch) };
     let disk_epoch: SharedDiskEpoch = Arc::new(OnceCell::new_with(Some(disk_epoch)));
-    let ask = |(snapshot, before): (&Snapshot, &TextBeforeEdit)| {
-        start_measuring(call, snapshot, before, &disk_epoch)
-    };
-    let asked: Vec<_> = unseen.to_measure.iter().zip(&befores).map(ask).collect();
+    let in_flight: Vec<_> = unseen
+        .to_measure
+        .iter()
+        .zip(&befores)
+        .map(|(snapshot, before)| start_measuring(call, snapshot, before, &disk_epoch))
+        .collect();
     let impact = ImpactSearch::begin(change.clone(), async {});
     let mut texts = Vec::new();
-    for ((snapshot, before), asked) in unseen.to_measure.iter().zip(befores).zip(asked) {
-        let told = collect_deltas(call, snapshot, before, asked, started_at).await;
-        texts.extend(edit_text(call.engine, session, &told));
+    for ((snapshot, before), measures) in unseen.to_measure.iter().zip(befores).zip(in_flight) {
+        let feedback = collect_deltas(call, snapshot, before, measures, started_at).await;
+        texts.extend(edit_text(call.engine, session, &feedback));
     }
     if let Some(impact) = impact {
         let effects = impact.impacts_until(started_at + call.project.config.inline_budget).await;
@@ -97,12 +98,12 @@ async fn measure_unseen(
     texts
 }
 
-/// The text that a change is compared with.
+/// The text before a change.
 fn text_before(call: &HookCall<'_>, unseen: &UnseenFiles, snapshot: &Snapshot) -> TextBeforeEdit {
     let kept = call.engine.ledger().replace_text(&call.project.root, snapshot);
     match kept {
         Some(text) => TextBeforeEdit::Text(text.to_string()),
-        // Where something vanished as well, the file may have been moved here as it was.
+        // If a file was deleted as well, this one may be that file, moved unchanged.
         None if unseen.deleted.is_empty() && unseen.created.contains(&snapshot.path) => {
             TextBeforeEdit::Absent
         }
@@ -110,36 +111,39 @@ fn text_before(call: &HookCall<'_>, unseen: &UnseenFiles, snapshot: &Snapshot) -
     }
 }
 
-/// What the changes may have done to other files.
+/// Input of the search for the changes' impact on other files.
 async fn impact_context(call: &HookCall<'_>, unseen: &UnseenFiles) -> ImpactContext {
     let (engine, project) = (Arc::clone(call.engine), call.project.clone());
     let (fresh, gone) = (unseen.to_measure.clone(), unseen.deleted.clone());
     let created = unseen.created.clone();
-    let is_fresh = |path: &&RelPath| fresh.iter().any(|it| it.path == **path);
-    let apart: Vec<RelPath> =
-        unseen.changed.iter().filter(|path| !is_fresh(path)).cloned().collect();
+    let counted_only: Vec<RelPath> = unseen
+        .changed
+        .iter()
+        .filter(|path| fresh.iter().all(|snapshot| snapshot.path != **path))
+        .cloned()
+        .collect();
     let compared = run_blocking(move || {
         let root = &project.root;
         let before = |path: &RelPath| {
             let kept = engine.ledger().text(root, path).map(|text| text.to_string());
             kept.or_else(|| git::head_text(root, path))
         };
-        let mut sought = TouchedSymbols::default();
+        let mut touched = TouchedSymbols::default();
         let mut earlier = EarlierState::default();
         for Snapshot { path, text, .. } in &fresh {
             let before = if created.contains(path) { None } else { before(path) };
             earlier.add(path, before.as_deref());
-            sought.extend(TouchedSymbols::visible_elsewhere(path, before.as_deref(), Some(text)));
+            touched.extend(TouchedSymbols::visible_elsewhere(path, before.as_deref(), Some(text)));
         }
         for path in gone.iter().take(CHANGED_INLINE_FILES_MAX) {
             let before = before(path).unwrap_or_default();
-            sought.extend(TouchedSymbols::visible_elsewhere(path, Some(&before), None));
+            touched.extend(TouchedSymbols::visible_elsewhere(path, Some(&before), None));
         }
-        // A vanished file cannot be shown, nor can changes that are only counted.
-        earlier.created_or_deleted.extend(apart.into_iter().chain(gone));
-        (sought, earlier)
+        // A deleted file and files that are only counted have no text to overlay.
+        earlier.created_or_deleted.extend(counted_only.into_iter().chain(gone));
+        (touched, earlier)
     });
-    let changed = unseen.to_measure.iter().map(|it| (it.path.clone(), Some(it.hash)));
+    let changed = unseen.to_measure.iter().map(|file| (file.path.clone(), Some(file.hash)));
     let gone =
         unseen.deleted.iter().take(CHANGED_INLINE_FILES_MAX).map(|path| (path.clone(), None));
     let changed: Vec<_> = changed.chain(gone).collect();
@@ -147,7 +151,7 @@ async fn impact_context(call: &HookCall<'_>, unseen: &UnseenFiles) -> ImpactCont
         [(path, _)] => path.to_string(),
         many => format!("{} changed files", many.len()),
     };
-    let (sought, earlier) = compared.await.unwrap_or_default();
+    let (touched, earlier) = compared.await.unwrap_or_default();
     ImpactContext {
         engine: Arc::clone(call.engine),
         earlier,
@@ -156,6 +160,6 @@ async fn impact_context(call: &HookCall<'_>, unseen: &UnseenFiles) -> ImpactCont
         label,
         changed,
         measured_separately: unseen.changed.clone(),
-        touched: sought,
+        touched,
     }
 }

@@ -113,11 +113,11 @@ fn find_check_files(
             check.paths.iter().map(|path| project.resolve_path(caller, path)).collect();
         let walk = files::walk_files(&project.root, &starts, &is_wanted);
         let (files, other): (Vec<_>, Vec<_>) = walk.files.into_iter().partition(is_wanted);
-        let no_sensor = |path: RelPath| SkippedFile {
+        let without_sensor = other.into_iter().map(|path| SkippedFile {
             path: path.to_string(),
             reason: "no sensor for this kind of file".to_owned(),
-        };
-        let skipped = walk.skipped.into_iter().chain(other.into_iter().map(no_sensor)).collect();
+        });
+        let skipped = walk.skipped.into_iter().chain(without_sensor).collect();
         return Ok(CheckFileSet { files, skipped, ..CheckFileSet::default() });
     }
     if check.all {

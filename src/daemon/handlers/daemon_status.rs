@@ -1,4 +1,4 @@
-//! `daemon status`: what runs.
+//! `daemon status`: the daemon and what it runs.
 
 use std::fmt::Write as _;
 

@@ -121,14 +121,17 @@ impl EarlierFindings {
         let reported =
             delta_from_baseline(engine, root, guessed, result.clone(), &snapshot.text).findings;
         let now = delta_from_baseline(engine, root, exact, result.clone(), &snapshot.text).findings;
-        let is_news = |pair: &(Finding, Finding)| {
-            pair.0.state == FindingState::Introduced && pair.1.state != FindingState::Introduced
-        };
-        let now: Vec<Finding> =
-            now.into_iter().zip(reported).filter(is_news).map(|pair| pair.0).collect();
+        let introduced: Vec<Finding> = now
+            .into_iter()
+            .zip(reported)
+            .filter(|(now, reported)| {
+                now.state == FindingState::Introduced && reported.state != FindingState::Introduced
+            })
+            .map(|(now, _)| now)
+            .collect();
         let feedback = EditFeedback {
             path: snapshot.path.clone(),
-            delta: Delta { findings: now, ..Delta::default() },
+            delta: Delta { findings: introduced, ..Delta::default() },
             gaps: Vec::new(),
             has_new_gaps: false,
             has_new_counts: false,

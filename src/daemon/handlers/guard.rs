@@ -1,4 +1,4 @@
-//! `guard`: whether what changed makes the measurements easier instead of the code better.
+//! `guard`: whether a change weakens the checks instead of improving the code.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(super) async fn handle(
         let _ = writeln!(note, "moai-ralph: {path}: guard({code}) is allowed: {reason}");
     }
     let evidence = guarded.evidence;
-    // Nothing that differs is a fair answer; no base to compare with is none.
+    // An empty change is a valid answer; a missing base is not.
     let may_be_empty = evidence.readings.iter().all(|reading| reading.gap.is_none());
     let measured = ReportInput { evidence, excerpts: None, note, rules: Vec::new(), may_be_empty };
     evidence_reply(&project.root, &options, measured, started_at)

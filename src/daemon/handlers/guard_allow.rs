@@ -1,4 +1,4 @@
-//! `guard allow`: the user lets a finding be. The front door has made sure that it is the user.
+//! `guard allow`: the user waives a finding. The client has checked that a user runs it.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub(super) async fn handle(
     }
 }
 
-/// Records in every active loop of the root what was allowed.
+/// Records the waiver in every active loop of the root.
 async fn record(engine: &Engine, project: &Project, what: &str) -> Result<(), String> {
     let active = engine.store.active_loops(&project.key, &project.root).await;
     for (id, _) in active.map_err(|error| error.to_string())? {

@@ -76,13 +76,12 @@ async fn still_fresh(late: Vec<DeferredReport>) -> Vec<DeferredReport> {
     if late.is_empty() {
         return late;
     }
-    let fresh = run_blocking(move || {
-        let is_fresh = |late: &DeferredReport| {
-            let now = files::read_snapshot(&late.root, &late.path.under(&late.root));
-            now.is_ok_and(|now| now.hash == late.hash)
-                && files_match_hashes(&late.root, &late.depends_on)
-        };
-        late.into_iter().filter(is_fresh).collect()
-    });
+    let fresh = run_blocking(move || late.into_iter().filter(is_report_fresh).collect());
     fresh.await.unwrap_or_default()
+}
+
+fn is_report_fresh(report: &DeferredReport) -> bool {
+    let now = files::read_snapshot(&report.root, &report.path.under(&report.root));
+    now.is_ok_and(|now| now.hash == report.hash)
+        && files_match_hashes(&report.root, &report.depends_on)
 }

@@ -62,7 +62,7 @@ pub(super) async fn handle(
     CommandReply { stdout, stderr, code, ..CommandReply::default() }
 }
 
-/// The rubric that was named, else that of the project; one that nobody wrote asks for nothing.
+/// The named rubric, else the project's; a project without one has an empty rubric.
 fn rubric(
     project: &Project,
     caller: &CallerContext,

@@ -1,4 +1,4 @@
-//! `loop adopt`: an active loop goes on in another session.
+//! `loop adopt`: moves an active loop to another session.
 
 use super::loop_selection::{change_loop, failure_reply, host_session, loop_reply};
 use super::session_loop::checks_of_loop;
@@ -42,13 +42,13 @@ pub(super) async fn handle(
     loop_reply(&state, caller, select.json, loops::loop_status(&state))
 }
 
-/// Hosts use UUIDs or words of their own.
+/// Whether a text can be a session id: hosts use UUIDs or formats of their own.
 fn is_session_id(session: &str) -> bool {
-    let is_plain = |it: char| !it.is_control() && !it.is_whitespace();
+    let is_plain = |c: char| !c.is_control() && !c.is_whitespace();
     (1..=SESSION_ID_CHARS_MAX).contains(&session.chars().count()) && session.chars().all(is_plain)
 }
 
-/// The loop that an agent may not adopt: it could free itself of its own loop like that.
+/// The loop that an agent may not adopt, because it could free itself of its own loop that way.
 async fn loop_of_live_session(
     engine: &Engine,
     project: &Project,
@@ -65,9 +65,8 @@ async fn loop_of_live_session(
     })
 }
 
-/// Whether the loop of a session may go to another one without a person. A new daemon knows no
-/// session until a hook calls: it then gives a loop only to a session that it has seen, as one that
-/// began with `/clear`.
+/// Whether a session's loop may move to another one without a user. A new daemon knows no session
+/// until a hook calls, so it gives a loop only to a session that it has seen start with `/clear`.
 fn is_free(owner: SessionLife, taker: Option<SessionLife>) -> bool {
     match owner {
         SessionLife::Ended => true,
@@ -76,8 +75,8 @@ fn is_free(owner: SessionLife, taker: Option<SessionLife>) -> bool {
     }
 }
 
-/// Binds a loop to a session; without one, to the next that shows up. Without an id it is the only
-/// active loop. The error is the reason for the user.
+/// Binds a loop to a session; without one, to the next session that appears. Without an id it is the
+/// only active loop. The error is the reason for the user.
 pub(super) async fn adopt_loop(
     engine: &Engine,
     project: &Project,

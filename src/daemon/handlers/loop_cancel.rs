@@ -1,4 +1,4 @@
-//! `loop cancel`: idempotent, takes effect at once, touches no file of the user.
+//! `loop cancel`: idempotent, takes effect at once, touches no user file.
 
 use std::convert::Infallible;
 
@@ -38,7 +38,7 @@ pub(super) async fn handle(
     }
 }
 
-/// Cancelling must work in every state, also in one that nobody can read.
+/// Cancels a loop whose stored state cannot be read: cancelling must always work.
 async fn set_unreadable_aside(
     engine: &Engine,
     caller: &CallerContext,
@@ -53,7 +53,7 @@ async fn set_unreadable_aside(
     }
 }
 
-/// Cancels a loop; one that is over stays what it was.
+/// Cancels a loop; one that has ended keeps its status.
 pub(super) async fn cancel_loop(
     engine: &Engine,
     project: &Project,

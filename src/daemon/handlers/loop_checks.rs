@@ -1,4 +1,4 @@
-//! `loop checks`: the commands of the project that a Stop runs, run now or listed.
+//! `loop checks`: runs or lists the project's commands that a Stop runs.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ pub(super) async fn handle(
     let is_named = select.id.is_some() || select.session.is_some();
     let state = match found {
         Ok(None) if is_named => return refused("there is no such loop"),
-        // Without a name, a loop that is over says nothing about the project as it is now.
+        // A loop that has ended does not describe the project's current checks, unless it is named.
         Ok(found) => found.filter(|state| is_named || state.status.is_active()),
         Err(error) => return refused(&error.to_string()),
     };

@@ -1,5 +1,5 @@
-//! The active loop of a session where its root does not lead to it any more: a repository or a root
-//! was made or hidden meanwhile, or the project's options were switched off. Asked at Stops alone.
+//! Finds the active loop of a session that its current root does not lead to any more, because a
+//! repository or root was created or hidden meanwhile, or the project's options were switched off.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,11 @@ use crate::store::ProjectKey;
 use crate::store::loops::LoopQuery;
 use crate::wire::control::CallerContext;
 
-/// A loop and the project it belongs to.
+/// A loop and its project.
 pub(super) type ProjectLoop = (Project, LoopState);
 
-/// The session's loop in the project itself or [`active_loop_elsewhere`], where the user's own options leave the
-/// program on: what the agent can write does not end a loop.
+/// The session's loop in the project itself or as [`active_loop_elsewhere`], unless the user's own
+/// options switch the program off: files that the agent can write must not end a loop.
 pub(super) async fn active_loop_anywhere(
     engine: &Engine,
     caller: &CallerContext,
@@ -47,8 +47,8 @@ pub(super) async fn active_loop_elsewhere(
     if session.is_empty() {
         return None;
     }
-    // A look at a few names; most Stops have no loop, and these wait for no other thread.
-    // Today's root may be above the one that the loop began with.
+    // Only a few names are checked: most Stops have no loop and need no blocking thread.
+    // The current root may be above the one that the loop started in.
     let below = caller.cwd.canonicalize().ok().filter(|folder| folder.starts_with(&project.root));
     let folder = below.unwrap_or_else(|| project.root.clone());
     for (root, key) in loop_databases(&folder, &engine.dirs.state) {
@@ -65,7 +65,7 @@ pub(super) async fn active_loop_elsewhere(
     None
 }
 
-/// Roots that may have a loop of a session that stands in this folder, with each database there is.
+/// Roots that may hold the loop of a session in this folder, with each existing database.
 fn loop_databases(folder: &Path, state: &Path) -> Vec<(PathBuf, ProjectKey)> {
     let mut found = Vec::new();
     for at in folder.ancestors() {

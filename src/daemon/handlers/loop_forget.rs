@@ -1,5 +1,5 @@
-//! `loop forget`: removes what is kept of a loop that is over: its checkpoints, its rows, and the
-//! merge that its user did not take. No file of the user is touched.
+//! `loop forget`: removes the checkpoints and rows of an ended loop, and its merge if the user did not
+//! take it. No user file is touched.
 
 use std::sync::Arc;
 
@@ -30,11 +30,11 @@ pub(super) async fn handle(
         Ok(Some(state)) if state.status.is_active() => return is_active(&id),
         Ok(Some(state)) => state.branch,
         Ok(None) => return forget_lost(engine, &project, id, select.json).await,
-        // What nobody can read can be forgotten all the same.
+        // An unreadable loop can be removed as well.
         Err(StoreError::Unreadable { .. }) => None,
         Err(error) => return failure_reply(&error),
     };
-    // The rows last: as long as they are there, it can be tried again.
+    // The rows last, so that a failed removal can be tried again.
     let checkpoints = match forget_files(engine, &project, &id, branch).await {
         Ok(checkpoints) => checkpoints,
         Err(error) => return failure_reply(&error),
@@ -47,7 +47,7 @@ pub(super) async fn handle(
     }
 }
 
-/// Removes what is left of a loop that is missing in the store: its mark, and its checkpoints if it
+/// Removes the rest of a loop that is missing in the store: its marker, and its checkpoints if it
 /// belonged to this store.
 async fn forget_lost(
     engine: &Arc<Engine>,
@@ -79,7 +79,7 @@ fn forgotten(id: &str, checkpoints: usize, is_json: bool) -> String {
     }
 }
 
-/// Returns how many checkpoints there were.
+/// Returns the number of removed checkpoints.
 async fn forget_files(
     engine: &Arc<Engine>,
     project: &Project,

@@ -1,4 +1,4 @@
-//! `loop pause`: the agent may stop as it likes until the loop is resumed.
+//! `loop pause`: lets the agent stop freely until the loop is resumed.
 
 use super::loop_selection::{
     change_loop, failure_reply, loop_reply, no_such_loop, select_loop_to_change,

@@ -1,4 +1,4 @@
-//! `loop refreeze`: the user takes over what differs from a loop's frozen exam.
+//! `loop refreeze`: the user accepts the changes to a loop's frozen exam.
 
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ use crate::daemon::{authorship, exam};
 use crate::looping::exam::ExamRole;
 use crate::looping::state::LoopState;
 use crate::report::checks_report::{RefreezeReport, refreeze_json, refreeze_text};
-use crate::store::StoreError;
 use crate::wire::control::{CallerContext, CommandReply, LoopSelector};
 
 pub(super) async fn handle(
@@ -40,16 +39,16 @@ pub(super) async fn handle(
     }
 }
 
-/// Takes over what differs, and what the guard found in files that the session did not write.
+/// Accepts the changes, and the guard's findings in files that the session did not write.
 async fn refreeze(
     engine: &Arc<Engine>,
     project: &Project,
     state: &LoopState,
 ) -> Result<RefreezeReport, String> {
-    let words = |error: StoreError| error.to_string();
-    let before =
-        exam::exam_differences(engine, project, &state.id, ExamRole::ALL).await.map_err(words)?;
-    exam::freeze_exam(engine, project, state).await.map_err(words)?;
+    let before = exam::exam_differences(engine, project, &state.id, ExamRole::ALL)
+        .await
+        .map_err(|error| error.to_string())?;
+    exam::freeze_exam(engine, project, state).await.map_err(|error| error.to_string())?;
     let allowed = authorship::allow_foreign_findings(engine, project, state).await?;
     override_log::record_override(engine, project, &state.id, None).await?;
     let differences = before.map(|(_, differences)| differences).unwrap_or_default();

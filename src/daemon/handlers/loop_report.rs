@@ -1,4 +1,4 @@
-//! `loop report`: a loop's claim, evidence, what was there before, gaps and residual risk.
+//! `loop report`: a loop's claim, evidence, older findings, gaps and residual risk.
 
 use super::loop_selection::{failure_reply, no_such_loop, select_loop};
 use crate::daemon::engine::Engine;

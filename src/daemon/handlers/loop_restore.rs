@@ -1,5 +1,5 @@
-//! `loop restore`: the files of a loop as one of its checkpoints holds them, previewed or written;
-//! what stands there before is a checkpoint, too.
+//! `loop restore`: previews or writes the files of a loop's checkpoint, after it kept a checkpoint of
+//! the current files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) async fn handle(
     }
 }
 
-/// The error is the reason for the user; then no file was written.
+/// Previews or restores; after an error, which is the reason for the user, no file was written.
 async fn restore_checkpoint(
     engine: &Arc<Engine>,
     project: &Project,
@@ -66,7 +66,7 @@ async fn restore_checkpoint(
     Ok(restored)
 }
 
-/// A checkpoint that is about to be brought back.
+/// A checkpoint to restore.
 struct PreparedRestore {
     keeper: CheckpointStore,
     all: Vec<Checkpoint>,
@@ -111,10 +111,10 @@ async fn write_restore(
     Ok(())
 }
 
-/// Why files were not changed.
+/// Why a restore failed.
 struct RestoreError {
     reason: String,
-    /// Whether every file is as it was.
+    /// Whether every file is unchanged.
     is_unchanged: bool,
 }
 
@@ -140,7 +140,7 @@ async fn apply_in_order(
     Err(RestoreError { is_unchanged: failure.is_unchanged && is_back, ..failure })
 }
 
-/// Puts back what went first; whether all of it is there again.
+/// Puts back what was removed first; returns whether that succeeded.
 async fn undo_clearing(
     engine: &Arc<Engine>,
     project: &Project,
@@ -175,7 +175,7 @@ async fn apply_restore_changes(
     run_blocking(move || changes.finish(&restore.keeper)).await.ok_or_else(internal)
 }
 
-/// The checkpoint that is meant: by its name, or the best one.
+/// The checkpoint with the requested name, or the best one.
 fn choose(
     keeper: &CheckpointStore,
     all: &[Checkpoint],

@@ -1,4 +1,4 @@
-//! `loop resume`: a paused loop goes on; one that ended at a limit, when the limit is raised.
+//! `loop resume`: continues a paused loop, or one that ended at a limit that is now raised.
 
 use super::loop_selection::{
     LoopChangeError, change_loop, failure_reply, loop_reply, no_such_loop, select_loop_to_change,
@@ -36,7 +36,7 @@ pub(super) async fn handle(
     }
 }
 
-/// Lets a loop go on. One that is over and had a branch needs its work tree for itself again.
+/// Resumes a loop. One that had ended and has a branch needs the work tree for itself again.
 pub(super) async fn resume_loop(
     engine: &Engine,
     project: &Project,

@@ -1,5 +1,5 @@
-//! What the commands about loops share: which loop is meant, a change of it that nothing overtakes,
-//! and the reply that shows it.
+//! Shared by the loop commands: selecting a loop, changing it without losing concurrent changes, and
+//! the reply that shows it.
 
 use std::fmt::Display;
 
@@ -12,10 +12,10 @@ use crate::store::StoreError;
 use crate::store::loops::{LoopQuery, SaveOutcome};
 use crate::wire::control::{CallerContext, CommandReply, LoopSelector};
 
-/// The host's name for the session of a process that it started.
+/// The host's variable with the session id, set for processes it starts.
 const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 
-/// The session of an agent that calls a tool; people name theirs.
+/// The session of an agent that calls a tool; users name theirs.
 pub(super) fn own_session(caller: &CallerContext) -> Option<String> {
     host_session(caller).filter(|_| caller.is_tool)
 }
@@ -25,7 +25,7 @@ pub(super) fn host_session(caller: &CallerContext) -> Option<String> {
     caller.env.get(SESSION).filter(|session| !session.is_empty()).cloned()
 }
 
-/// Which loop a command means.
+/// The loop that a command selects.
 pub(super) fn select_loop(select: &LoopSelector, caller: &CallerContext) -> LoopQuery {
     let session = select.session.clone().or_else(|| own_session(caller));
     match (&select.id, session) {
@@ -35,21 +35,21 @@ pub(super) fn select_loop(select: &LoopSelector, caller: &CallerContext) -> Loop
     }
 }
 
-/// Which loop a command changes. Where none is named it must be the only active one: whoever asks
-/// twice would else change another session's loop the second time.
+/// The loop that a command changes. An unnamed loop must be the only active one, or a repeated
+/// command would change another session's loop.
 pub(super) async fn select_loop_to_change(
     engine: &Engine,
     project: &Project,
     select: &LoopSelector,
     caller: &CallerContext,
 ) -> Result<LoopQuery, CommandReply> {
-    let meant = select_loop(select, caller);
-    if meant != LoopQuery::Latest {
-        return Ok(meant);
+    let query = select_loop(select, caller);
+    if query != LoopQuery::Latest {
+        return Ok(query);
     }
     match engine.store.active_loops(&project.key, &project.root).await {
         Ok(active) => match active.as_slice() {
-            [] => Ok(meant),
+            [] => Ok(query),
             [(id, _)] => Ok(LoopQuery::Id(id.clone())),
             several => {
                 let text = format!("moai-ralph: {}", loops::several_active_loops(several));
@@ -71,9 +71,8 @@ pub(super) enum LoopChangeError {
     Store(#[from] StoreError),
 }
 
-/// Changes a loop; `None` when there is none. A Stop that is decided at the same moment comes
-/// first, and what it made of the loop is changed. One that is still measured hears of it at once
-/// when the loop does not run any more.
+/// Changes a loop; `None` if there is none. A Stop that is saved at the same moment comes first, and
+/// its result is changed. A Stop that still measures is interrupted if the loop no longer runs.
 pub(super) async fn change_loop<E: ToString>(
     engine: &Engine,
     project: &Project,
@@ -104,7 +103,7 @@ pub(super) async fn change_loop<E: ToString>(
     }
 }
 
-/// A loop in a reply; `text` is for people.
+/// The reply that shows a loop; `text` is for users.
 pub(super) fn loop_reply(
     state: &LoopState,
     caller: &CallerContext,
@@ -116,24 +115,24 @@ pub(super) fn loop_reply(
     CommandReply { stdout, document, ..CommandReply::default() }
 }
 
-/// There is no loop, which is no failure.
+/// The reply without a loop, which is no failure.
 pub(super) fn no_loop_reply(caller: &CallerContext, json: bool, text: &str) -> CommandReply {
     let stdout = if json { "null\n".to_owned() } else { format!("{text}\n") };
     let document = caller.is_tool.then(|| tools::tool_loop(None).into());
     CommandReply { stdout, document, ..CommandReply::default() }
 }
 
-/// A loop was named, and there is none of that name.
+/// The failure of a command that names an unknown loop.
 pub(super) fn no_such_loop() -> CommandReply {
     CommandReply::failure(REFUSED, "moai-ralph: there is no such loop")
 }
 
-/// Something stood in the way.
+/// The failure of a command, with its error.
 pub(super) fn failure_reply(error: &impl Display) -> CommandReply {
     CommandReply::failure(REFUSED, &format!("moai-ralph: {error}"))
 }
 
-/// A word that stands for nothing.
+/// The failure of a command with an unknown value of an option.
 pub(super) fn unknown_word(option: &str, word: &str, known: &str) -> CommandReply {
     CommandReply::failure(INVALID, &format!("moai-ralph: {option} {word}: {known}"))
 }

@@ -25,7 +25,6 @@ use crate::looping::state::{LoopState, Mode, StopAnswer, UntilCondition};
 use crate::report::agent::EditText;
 use crate::report::loops;
 use crate::report::workers::{self, LoopWorker};
-use crate::store::StoreError;
 use crate::store::loops::LoopQuery;
 use crate::wire::control::{CallerContext, CommandReply, LoopStartRequest};
 
@@ -126,8 +125,11 @@ pub(super) async fn start_loop(
 ) -> Result<LoopStartOutcome, String> {
     let session = session.filter(|id| !id.is_empty());
     let which = session.map_or(LoopQuery::ActiveUnclaimed, |id| LoopQuery::ActiveOf(id.to_owned()));
-    let text = |error: StoreError| error.to_string();
-    let active = engine.store.find_loop(&project.key, &project.root, which).await.map_err(text)?;
+    let active = engine
+        .store
+        .find_loop(&project.key, &project.root, which)
+        .await
+        .map_err(|error| error.to_string())?;
     if let Some(state) = active.as_ref().filter(|state| was_started_by(state, call)) {
         return Ok(LoopStartOutcome::Loop(Box::new(state.clone())));
     }
@@ -170,7 +172,7 @@ pub(super) async fn start_loop(
         if let Some(branch) = branch {
             undo_branch(project, &branch).await;
         }
-        return Err(text(error));
+        return Err(error.to_string());
     }
     if let Some(session) = session {
         engine.ledger().bind_to_loop(session, &project.root, &state);
@@ -251,12 +253,13 @@ async fn with_workers(
     let commit = read_git(move || branches::resolve_commit(&root, &reference)).await;
     let commit = commit.map_err(|error| error.to_string())?;
     let now_ms = state.created_ms;
-    let one = |_| {
-        let id = loop_id();
-        let branch = branch_name(&id, now_ms);
-        (id, branch)
-    };
-    let names: Vec<(String, String)> = (0..state.options.workers).map(one).collect();
+    let names: Vec<(String, String)> = (0..state.options.workers)
+        .map(|_| {
+            let id = loop_id();
+            let branch = branch_name(&id, now_ms);
+            (id, branch)
+        })
+        .collect();
     let make = |id: &str, branch: &LoopBranch| {
         let base_branch = Some(branch.base.clone());
         let options = LoopOptions { base_branch, workers: 0, ..state.options.clone() };

@@ -1,4 +1,4 @@
-//! `loop status`: the loop meant, active or the last one, and the workers of the project.
+//! `loop status`: the selected loop, active or last, and the workers of the project.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Loops that would be lost silently: the store and a mark disagree, or a loop's session is gone. It
-//! must not know which hooks call it.
+//! Notices about loops that would be lost silently: the store disagrees with a loop marker, or the
+//! loop's session ended.
 
 use super::hook_call::HookCall;
 use crate::base::limits::OFFERED_LOOPS_MAX;
@@ -10,7 +10,7 @@ use crate::report::agent::EditText;
 use crate::report::loops;
 use crate::store::loops::LoopQuery;
 
-/// A notice for the user of a session about marks that disagree with the store, each told once.
+/// Notice for a session's user about loop markers that disagree with the store, once each.
 pub(super) async fn marker_notice(
     engine: &Engine,
     project: &Project,
@@ -31,23 +31,23 @@ pub(super) async fn marker_notice(
     };
     let texts: Vec<String> = differences.iter().map(loops::mark_difference).collect();
     let mut ledger = engine.ledger();
-    let news: Vec<String> =
+    let new_notices: Vec<String> =
         texts.into_iter().filter(|text| ledger.report_once(session, text)).collect();
-    Some(news.join("\n")).filter(|text| !text.is_empty())
+    Some(new_notices.join("\n")).filter(|text| !text.is_empty())
 }
 
-/// The active loops whose session is gone, offered to a session that has none, each once. `source`
-/// says how the session began, where it begins.
+/// Offers active loops whose session ended to a session without a loop, once each. `source` is the
+/// host's reason for a session start, if this is one.
 pub(super) async fn offer(call: &HookCall<'_>, source: &str) -> Option<EditText> {
     let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
     if session.is_empty() {
         return None;
     }
     let active = engine.store.active_loops(&project.key, &project.root).await.ok()?;
-    let is_meant = |owner: &String| is_offered(engine.ledger().session_life(owner), source);
-    let meant = active.into_iter().filter(|(_, owner)| owner.as_ref().is_some_and(is_meant));
+    let is_owner_gone = |owner: &String| is_offered(engine.ledger().session_life(owner), source);
+    let offered = active.into_iter().filter(|(_, owner)| owner.as_ref().is_some_and(is_owner_gone));
     let (mut texts, mut notices) = (Vec::new(), Vec::new());
-    for (id, _) in meant.take(OFFERED_LOOPS_MAX) {
+    for (id, _) in offered.take(OFFERED_LOOPS_MAX) {
         let found = engine.store.find_loop(&project.key, &project.root, LoopQuery::Id(id)).await;
         let Ok(Some(state)) = found else { continue };
         let notice = loops::adoption_offer(&state);
@@ -60,8 +60,8 @@ pub(super) async fn offer(call: &HookCall<'_>, source: &str) -> Option<EditText>
     (!texts.is_empty()).then_some(offer)
 }
 
-/// Two sessions may work in one project, so only the loop of a session that ended is offered. After
-/// `/clear`, a session whose hooks this daemon has not seen is most likely the one that was cleared.
+/// Only the loop of an ended session is offered, because two sessions may work in one project. After
+/// `/clear`, a session whose hooks this daemon has not seen is most likely the cleared one.
 fn is_offered(life: SessionLife, source: &str) -> bool {
     match life {
         SessionLife::Ended => true,

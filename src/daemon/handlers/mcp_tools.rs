@@ -1,4 +1,4 @@
-//! Which tools the project's options offer to agents.
+//! The tools that the project's options offer to agents.
 
 use serde_json::json;
 

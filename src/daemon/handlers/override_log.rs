@@ -1,6 +1,6 @@
-//! Overrides by hand: a loop records what was taken over or allowed at a terminal, and its user is
-//! told. Who did it cannot be proven: a process of the agent can hide that it is one. An override
-//! made while the agent is at work waits until a person resumes the loop.
+//! Manual overrides: a loop records what was accepted or allowed at a terminal and notifies its user,
+//! because an agent's process can hide its origin. An override made while the agent is at work stays
+//! unconfirmed until a user resumes the loop.
 
 use super::loop_selection::change_loop;
 use crate::daemon::engine::{Engine, now_ms};

@@ -1,5 +1,4 @@
-//! All tool calls of one message ended: what others wrote meanwhile and late verdicts are told,
-//! exactly once.
+//! End of all tool calls of one message: reports changes on disk and deferred reports, exactly once.
 
 use super::changed_on_disk;
 use super::hook_call::{HookCall, HookTexts, with_deferred_reports};

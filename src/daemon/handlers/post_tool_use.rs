@@ -132,11 +132,13 @@ fn impact_context(
     before: &TextBeforeEdit,
 ) -> ImpactContext {
     let (engine, root, path) = (call.engine, &call.project.root, &snapshot.path);
-    let kept = || engine.ledger().text(root, path).map(|text| text.to_string());
     let before = match before {
         TextBeforeEdit::Text(text) => Some(text.clone()),
         TextBeforeEdit::Absent => None,
-        TextBeforeEdit::Unknown => kept().or_else(|| git::head_text(root, path)),
+        TextBeforeEdit::Unknown => {
+            let kept = engine.ledger().text(root, path).map(|text| text.to_string());
+            kept.or_else(|| git::head_text(root, path))
+        }
     };
     let mut earlier = EarlierState::default();
     earlier.add(path, before.as_deref());

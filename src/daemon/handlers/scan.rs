@@ -3,6 +3,7 @@
 
 mod fix;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +15,7 @@ use crate::base::finding::Severity;
 use crate::base::limits::KEPT_SCANS_FILES_MIN;
 use crate::base::path::RelPath;
 use crate::base::sensitive::is_sensitive;
-use crate::base::verdict::{Cause, Gap};
+use crate::base::verdict::Cause;
 use crate::daemon::engine::{Engine, run_blocking};
 use crate::daemon::gather::{combine_results, split_unchecked};
 use crate::daemon::parallel_scan::{ScanResults, ScanTask, scan_files};
@@ -101,8 +102,9 @@ fn measure_scan(
     };
     let ScanResults { results, skipped, excerpts, .. } = scanned;
     found.skipped.extend(skipped);
-    let is_broken = |gap: &Gap| gap.cause == Cause::BrokenRule;
-    let is_short = results.iter().any(|result| result.gap.as_ref().is_some_and(is_broken));
+    let is_short = results
+        .iter()
+        .any(|result| result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::BrokenRule));
     let paths = results.iter().map(|result| result.path.clone());
     let (files, unseen) = split_unchecked(paths, &results);
     found.skipped.extend(unseen);
@@ -148,8 +150,11 @@ fn named_rules(
 
 /// Broken rules, one line each.
 fn broken(rules: &RuleSet) -> String {
-    let line = |rule: &scan::BrokenRule| format!("moai-ralph: {}: {}\n", rule.source, rule.reason);
-    rules.broken().iter().map(line).collect()
+    let mut lines = String::new();
+    for rule in rules.broken() {
+        let _ = writeln!(lines, "moai-ralph: {}: {}", rule.source, rule.reason);
+    }
+    lines
 }
 
 /// The files to scan.
@@ -194,8 +199,8 @@ fn files_below(
     let walk = files::walk_files(root, starts, is_handled);
     let (files, other): (Vec<_>, Vec<_>) =
         walk.files.into_iter().partition(|path| is_handled(path) || is_sensitive(path));
-    let no_rule = |path: RelPath| skip(&path, NO_RULE);
-    let skipped = walk.skipped.into_iter().chain(other.into_iter().map(no_rule)).collect();
+    let without_rule = other.iter().map(|path| skip(path, NO_RULE));
+    let skipped = walk.skipped.into_iter().chain(without_rule).collect();
     ScanFileSet { files, skipped, ..ScanFileSet::default() }
 }
 

@@ -1,5 +1,5 @@
-//! `scan test`: rules against their own snippets, those of the project and the built-in ones, or
-//! those of folders.
+//! `scan test`: tests rules on their own snippets: the project's and the built-in rules, or those of
+//! named folders.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,7 +96,7 @@ fn is_test(name: &str) -> bool {
     stem.ends_with("-test") || name.split('/').any(|part| part == "__snapshots__")
 }
 
-/// The folders of tests that the project's `sgconfig.yml` names.
+/// The test folders that the project's `sgconfig.yml` names.
 fn test_dirs(root: &Path, sources: &RuleSources) -> Vec<PathBuf> {
     let config = sources.config.as_ref().map(|(name, text)| ScanConfig::parse(name, text));
     let dirs = config.into_iter().flat_map(|config| config.test_dirs);
@@ -136,7 +136,7 @@ fn unknown_rule_failure(rule: String) -> TrialFailure {
     }
 }
 
-/// Tries all rules, on all cores, and yields what failed in the order of the rules.
+/// Tests all rules on all cores and returns the results in the order of the rules.
 fn run(progress: &WorkProgress, rules: &[RuleTrial], sources: &RuleSources) -> Vec<TrialFailure> {
     progress.expect(rules.len());
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

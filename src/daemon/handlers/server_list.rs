@@ -1,4 +1,4 @@
-//! `server list`: the language servers that run, are to run, or went wrong.
+//! `server list`: the language servers that run, start or failed.
 
 use crate::daemon::engine::Engine;
 use crate::report::servers::{self, ServerRow};

@@ -1,4 +1,4 @@
-//! `server logs`: what a language server wrote lately, as far as the daemon remembers it.
+//! `server logs`: the latest log lines of a language server that the daemon holds.
 
 use super::replies::REFUSED;
 use super::server_restart::selection;

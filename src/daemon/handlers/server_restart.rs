@@ -1,4 +1,4 @@
-//! `server restart`: ends language servers and starts them again.
+//! `server restart`: stops language servers and starts them again.
 
 use super::replies::REFUSED;
 use crate::daemon::engine::Engine;
@@ -16,13 +16,13 @@ pub(super) async fn handle(
     server_action_reply("restarted", &select, done)
 }
 
-/// The servers a command means: those of every project, unless it names a root.
+/// The servers that a command selects: of every project, unless it names a root.
 pub(super) fn selection(caller: &CallerContext, select: &ServersRequest) -> PoolFilter {
     let root = caller.root.as_ref().map(|_| project::project_root(caller));
     PoolFilter { ids: select.ids.clone(), root }
 }
 
-/// What became of each, and of what was named but does not run.
+/// The reply about each server, and each named one that does not run.
 pub(super) fn server_action_reply(
     act: &'static str,
     select: &ServersRequest,

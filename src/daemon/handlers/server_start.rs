@@ -1,5 +1,5 @@
-//! `server start`: starts the language servers of a language, or one by its id, for the project,
-//! before anybody asks them.
+//! `server start`: starts the project's servers of a language, or one by its id, before the first
+//! request.
 
 use std::sync::Arc;
 
@@ -41,8 +41,8 @@ pub(super) async fn handle(
     server_action_reply("started", &ServersRequest { ids: Vec::new(), json }, done)
 }
 
-/// The servers for a file of the language; for a server's id, that one, by the first language of
-/// which it serves a file here.
+/// The servers for a file of the language; or one server by its id, for the first language with a
+/// file that it serves here.
 fn servers_to_start(engine: &Engine, project: &Project, what: &str) -> Vec<ServerSelection> {
     let catalogue = &project.workspace.catalogue;
     let of_extension = |extension: &String| {
@@ -55,9 +55,9 @@ fn servers_to_start(engine: &Engine, project: &Project, what: &str) -> Vec<Serve
     }
     let languages = catalogue.language_ids().filter_map(|id| catalogue.language(id));
     let extensions = languages.flat_map(|language| language.extensions.keys());
-    let is_meant = |chosen: &ServerSelection| match chosen {
+    let is_selected = |chosen: &ServerSelection| match chosen {
         Ok(choice) => choice.id == what,
         Err((id, _)) => id == what,
     };
-    extensions.flat_map(of_extension).find(is_meant).into_iter().collect()
+    extensions.flat_map(of_extension).find(is_selected).into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! `server stop`: ends language servers; the next question starts them again.
+//! `server stop`: stops language servers; the next request starts them again.
 
 use super::server_restart::{selection, server_action_reply};
 use crate::daemon::engine::Engine;

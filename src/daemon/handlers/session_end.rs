@@ -1,5 +1,5 @@
-//! A session ended: what was remembered for it alone is dropped. Its loop stays, because the
-//! session may be resumed.
+//! End of a session: drops the memory for it alone. Its loop stays, because the session may be
+//! resumed.
 
 use super::hook_call::HookCall;
 use crate::wire::hook::HookOutput;

@@ -11,8 +11,8 @@ use crate::looping::state::LoopState;
 use crate::store::StoreError;
 use crate::store::loops::{LoopQuery, SaveOutcome};
 
-/// The active loop of a session; an unclaimed one of the root becomes this session's. Whether it
-/// did comes with it.
+/// The active loop of a session, and whether it was claimed just now: a session without a loop
+/// claims an unclaimed one of the root.
 pub(super) async fn loop_of_session(
     engine: &Engine,
     project: &Project,
@@ -22,7 +22,7 @@ pub(super) async fn loop_of_session(
     Ok((last.filter(|state| state.status.is_active()), is_claimed))
 }
 
-/// The same; without an active one the session's last, which is over.
+/// As above; without an active loop the session's last one, which has ended.
 pub(super) async fn last_loop_of_session(
     engine: &Engine,
     project: &Project,
@@ -43,12 +43,12 @@ pub(super) async fn last_loop_of_session(
             engine.ledger().bind_to_loop(session, root, &claimed);
             Ok((Some(claimed), true))
         }
-        // Another session was quicker.
+        // Another session claimed it first.
         SaveOutcome::Overtaken => Ok((None, false)),
     }
 }
 
-/// The commands that a Stop of this loop runs, by name, as they were frozen at its start.
+/// Names of the commands that a Stop of this loop runs, as frozen at its start.
 pub(super) async fn checks_of_loop(
     engine: &Engine,
     project: &Project,

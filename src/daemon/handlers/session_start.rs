@@ -1,5 +1,5 @@
-//! A session starts, resumes or goes on after compaction: the active loop's instructions are given
-//! again, and a loop whose session is gone is offered.
+//! Start, resumption or compaction of a session: repeats the active loop's instructions and offers a
+//! loop whose session ended.
 
 use super::hook_call::HookCall;
 use super::lost_loops;

@@ -1,5 +1,5 @@
-//! A slash command of ours: its arguments arrive as JSON, exactly as typed, and never pass a
-//! shell. A refusal stops the command and shows its reason to the user.
+//! The plugin's slash commands: arguments arrive as JSON, exactly as typed, and never pass a shell. A
+//! refusal stops the command and shows its reason to the user.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -19,11 +19,11 @@ use crate::report::{agent, loops, workers};
 use crate::store::loops::LoopQuery;
 use crate::wire::hook::HookOutput;
 
-/// What `/moai-fix` works on when the user names nothing.
+/// Goal of `/moai-fix` when the user names nothing.
 const FIX_ALL: &str = "Fix everything that the language servers, the structural scan and the \
                        project's checks report, at its cause.";
 
-/// Why no loop begins or goes on.
+/// Refusal to start or resume a loop.
 const NO_SESSION: &str = "[moai-ralph] the host named no session, so no loop can own it";
 
 pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
@@ -47,12 +47,12 @@ enum LoopCommandKind {
     Fix,
 }
 
-/// What `/moai-fix` is claimed with where the project asks for a promise and the user names none.
+/// Promise of `/moai-fix` if the project requires one and the user names none.
 const FIX_PROMISE: &str = "FIXED";
 
 /// A fix ends when everything measured is clean, unless the user or the project said otherwise.
 fn fix(mut wish: LoopRequest, needs_promise: bool) -> LoopRequest {
-    // What is there already is the task.
+    // The existing findings are the task.
     wish.baseline.get_or_insert(BaselineMode::None);
     if needs_promise {
         wish.promise.get_or_insert_with(|| FIX_PROMISE.to_owned());
@@ -69,7 +69,7 @@ fn fix(mut wish: LoopRequest, needs_promise: bool) -> LoopRequest {
     wish
 }
 
-/// What a word names below the root, seen from where the session is or from the root.
+/// The path below the root that a word names, relative to the session's folder or to the root.
 fn path_named(call: &HookCall<'_>, word: &str) -> Option<String> {
     let root = &call.project.root;
     let starts = [call.input.cwd.as_path(), root.as_path()];
@@ -140,7 +140,7 @@ async fn status(call: &HookCall<'_>) -> HookOutput {
     HookOutput::Context(agent::join_contexts(&[format!("{head}{text}")]))
 }
 
-/// The options are those of `loop resume`; anything else is a mistake worth telling.
+/// Takes the options of `loop resume`; anything else is reported as a mistake.
 async fn resume(call: &HookCall<'_>) -> HookOutput {
     let raise = match arguments::parse_raise(&call.input.command_args) {
         Ok(raise) => raise,
@@ -157,7 +157,7 @@ async fn resume(call: &HookCall<'_>) -> HookOutput {
     }
 }
 
-/// The only argument is the loop's id, where several are active.
+/// Takes one argument, the loop's id, if several are active.
 async fn adopt(call: &HookCall<'_>) -> HookOutput {
     let session = call.input.session_id.as_str();
     if session.is_empty() {

@@ -1,5 +1,5 @@
-//! The user sent a prompt: a loop that waits for a session finds its owner, one whose session is gone
-//! is offered, late verdicts are told.
+//! The user sent a prompt: claims an unclaimed loop, offers one whose session ended, and delivers
+//! deferred reports.
 //! What lies on disk now is looked at, so that what the session writes from now on is known as new.
 
 use std::sync::Arc;

@@ -114,8 +114,9 @@ impl RustAnalyzerProtocol {
             RustAnalyzerStage::Native | RustAnalyzerStage::Confirm => self.pull.on_wake(subject),
             RustAnalyzerStage::Check if subject.flycheck.is_overdue(subject.now) => {
                 let fault = subject.flycheck.project_fault();
-                ProtocolStep::Done(Err(fault
-                    .unwrap_or_else(|| Gap::new(Cause::TimedOut, "cargo check did not start"))))
+                ProtocolStep::Done(Err(
+                    fault.unwrap_or_else(|| Gap::new(Cause::TimedOut, "cargo check did not start"))
+                ))
             }
             RustAnalyzerStage::Check => self.await_run(subject),
         }

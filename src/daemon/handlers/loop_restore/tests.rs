@@ -1,4 +1,4 @@
-//! Checkpoints of a project, kept and brought back.
+//! Tests of keeping and restoring a project's checkpoints.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -146,14 +146,14 @@ async fn what_cannot_be_restored_is_refused_with_what_could() {
     assert!(refused.stderr.contains(" worked in "), "{refused:?}");
 }
 
-/// Previews a checkpoint, brings it back, and returns what both say would change.
+/// Previews a checkpoint, restores it, and returns the changes that both report.
 async fn as_shown(place: &TestProject, to: &str) -> Vec<(String, String)> {
     let shown = actions(&restore(place, to, false).await);
     assert_eq!(actions(&restore(place, to, true).await), shown, "the preview was true");
     shown
 }
 
-/// Paths that were left, with the reason.
+/// Paths that were left out, with the reason.
 fn left(reply: &CommandReply) -> Vec<(String, String)> {
     let document: serde_json::Value = serde_json::from_str(&reply.stdout).unwrap();
     let word = |value: &serde_json::Value| value.as_str().unwrap().to_owned();

@@ -112,8 +112,8 @@ fn context(call: &HookCall<'_>, spent: Option<&SessionUsage>) -> Result<Option<C
     if budget_permille == 0 {
         return Ok(None);
     }
-    let unnamed = || Gap::new(Cause::NoTool, "the host gave no transcript");
-    let held = spent.ok_or_else(unnamed)?.context.as_ref().map_err(Clone::clone)?;
+    let spent = spent.ok_or_else(|| Gap::new(Cause::NoTool, "the host gave no transcript"))?;
+    let held = spent.context.as_ref().map_err(Clone::clone)?;
     let window = window.or_else(|| PriceList::built_in().context_tokens(&held.model));
     let window = window.ok_or_else(|| {
         let gap = Gap::new(Cause::NoTool, report::spending::no_window(&held.model));
@@ -128,7 +128,9 @@ fn tokens(state: &LoopState, spent: &SessionUsage) -> Option<u64> {
     let read = spent.usage.total().uncached();
     match &spent.gap {
         None => Some(read),
-        Some(_) => Some(read.max(state.counters.tokens.unwrap_or_default())).filter(|it| *it > 0),
+        Some(_) => {
+            Some(read.max(state.counters.tokens.unwrap_or_default())).filter(|tokens| *tokens > 0)
+        }
     }
 }
 
@@ -165,8 +167,9 @@ async fn consult_judges(
         .readings
         .iter()
         .filter(|reading| reading.kind == SensorKind::Check && reading.verdict() == Verdict::Clean);
-    let output = |output: &Option<String>| output.clone().unwrap_or_default();
-    let checks = passed.map(|reading| (reading.sensor.clone(), output(&reading.output))).collect();
+    let checks = passed
+        .map(|reading| (reading.sensor.clone(), reading.output.clone().unwrap_or_default()))
+        .collect();
     let (goal, base) = (state.prompt.clone(), base.clone());
     let loop_id = Some(state.id.clone());
     let asked = JudgeRequest { rubric, goal, base, loop_id, checks, deadline };

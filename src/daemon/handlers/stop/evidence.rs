@@ -224,7 +224,7 @@ async fn measure_afresh(
     deadline: Instant,
 ) -> (Evidence, Vec<String>) {
     let (engine, project) = (call.engine, &call.project);
-    let wanted = GuardRunOptions {
+    let options = GuardRunOptions {
         base: base.map(str::to_owned),
         goal: state.prompt.clone(),
         known: Vec::new(),
@@ -240,7 +240,7 @@ async fn measure_afresh(
             deadline,
             measure_stop_files(call, base, compared, &state.options.paths, budget)
         ),
-        within_deadline(deadline, run_guard(engine, project, wanted)),
+        within_deadline(deadline, run_guard(engine, project, options)),
         within_deadline(deadline, exam::stop_exam_report(engine, project, state)),
     );
     let mut evidence =
@@ -254,8 +254,10 @@ async fn measure_afresh(
     });
     let exam = exam.unwrap_or_else(ExamReport::unmeasured);
     let Evidence { skipped, readings, findings, .. } = guarded.evidence;
-    let is_new = |path: &str| evidence.skipped.iter().all(|one| one.path != path);
-    let skipped: Vec<_> = skipped.into_iter().filter(|one| is_new(&one.path)).collect();
+    let skipped: Vec<_> = skipped
+        .into_iter()
+        .filter(|file| evidence.skipped.iter().all(|known| known.path != file.path))
+        .collect();
     evidence.skipped.extend(skipped);
     let not_own = authorship::foreign_findings(engine, project, state, &findings).await;
     // Without the record of authors every finding counts as the agent's, and the loop goes on.
@@ -294,8 +296,8 @@ async fn stop_base(
 
 fn add(evidence: &mut Evidence, (readings, findings): SensorReadings) {
     evidence.readings.extend(readings);
-    evidence.readings.sort_by(|one, other| {
-        (one.kind, one.sensor.as_str()).cmp(&(other.kind, other.sensor.as_str()))
+    evidence.readings.sort_by(|left, right| {
+        (left.kind, left.sensor.as_str()).cmp(&(right.kind, right.sensor.as_str()))
     });
     evidence.findings.extend(findings);
     assign_fingerprints(&mut evidence.findings);
@@ -304,8 +306,8 @@ fn add(evidence: &mut Evidence, (readings, findings): SensorReadings) {
 /// A reading with a gap if only guard and exam ran: they examine how the work is measured, and
 /// without another sensor nothing was measured.
 fn no_sensor_reading(evidence: &Evidence) -> Vec<SensorReading> {
-    let is_about_games = |reading: &SensorReading| reading.kind == SensorKind::Guard;
-    if !evidence.skipped.is_empty() || !evidence.readings.iter().all(is_about_games) {
+    let is_guard_only = evidence.readings.iter().all(|reading| reading.kind == SensorKind::Guard);
+    if !evidence.skipped.is_empty() || !is_guard_only {
         return Vec::new();
     }
     let gap = Gap::new(Cause::Nothing, "no changed file is covered by a sensor");

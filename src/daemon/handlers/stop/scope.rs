@@ -193,10 +193,12 @@ fn changed_files(project: &Project, base: Option<&str>) -> StopScope {
                 all.iter().filter(|path| project.is_configuration(path)).cloned().collect();
             let notebooks = changed.files.iter().filter(|path| Project::is_notebook(path));
             let notebooks = notebooks.filter(|path| path.under(&project.root).is_file());
-            let reason = || NOTEBOOK_UNMEASURED.to_owned();
-            let unmeasured =
-                notebooks.map(|path| SkippedFile { path: path.to_string(), reason: reason() });
-            let mut skipped: Vec<SkippedFile> = unmeasured.collect();
+            let mut skipped: Vec<SkippedFile> = notebooks
+                .map(|path| SkippedFile {
+                    path: path.to_string(),
+                    reason: NOTEBOOK_UNMEASURED.to_owned(),
+                })
+                .collect();
             skipped.extend(changed.skipped);
             let files = changed.files.into_iter().filter(|path| project.has_sensor(path)).collect();
             StopScope { files, skipped, changed: all, configuration, ..StopScope::default() }
@@ -212,8 +214,9 @@ fn changed_files(project: &Project, base: Option<&str>) -> StopScope {
 }
 
 fn all_files(project: &Project) -> StopScope {
-    let is_wanted = |path: &RelPath| project.has_sensor(path);
-    let walk = files::walk_files(&project.root, std::slice::from_ref(&project.root), &is_wanted);
+    let walk = files::walk_files(&project.root, std::slice::from_ref(&project.root), &|path| {
+        project.has_sensor(path)
+    });
     StopScope { files: walk.files, skipped: walk.skipped, ..StopScope::default() }
 }
 
