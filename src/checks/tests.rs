@@ -256,7 +256,7 @@ async fn what_cannot_start_is_unmeasured_with_the_reason() {
     assert_eq!(found.detail, "./no-such.sh does not exist");
 
     let found = gap(program("sh", &folder.join("gone"))).await;
-    assert!(found.detail.starts_with("its directory does not exist: "), "{found}");
+    assert!(found.detail.starts_with("its working directory does not exist: "), "{found}");
 }
 
 #[tokio::test]

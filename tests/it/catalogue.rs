@@ -169,8 +169,8 @@ fn what_cannot_be_installed_is_refused_before_anything_is_fetched() {
     let mut sandbox = Sandbox::new();
     for (name, part) in [
         ("cobol", "unknown language or language server cobol; known: bash, cpp"),
-        ("ruby", "Ruby cannot be installed by this program: gem install ruby-lsp"),
-        ("metals", "metals cannot be installed by this program: cs install metals"),
+        ("ruby", "moai-ralph cannot install Ruby: gem install ruby-lsp"),
+        ("metals", "moai-ralph cannot install metals: cs install metals"),
     ] {
         let output = sandbox.run(&["server", "install", "python", name]);
         assert_eq!((output.code, output.stdout.as_str()), (3, ""), "{output:#?}");

@@ -89,7 +89,7 @@ async fn without_a_sound_place_to_start_from_there_is_no_branch() {
         create_branch(&project, (NAME, base), 0).await.unwrap_err()
     };
     let place = TestProject::new();
-    assert!(refused(&place, None).await.contains("needs git"));
+    assert!(refused(&place, None).await.contains("needs a git repository"));
     place.git(&["init", "-q", "-b", "main"]);
     assert!(refused(&place, None).await.contains("starts from a commit"));
 
@@ -140,7 +140,7 @@ async fn on_a_base_that_moved_the_checks_run_again() {
     };
     let task =
         task_of(merge_loop_branch(&place.engine, &project, (&branch, far()), now, failing).await);
-    assert!(task.contains("FAIL with c: true") && task.contains("the present main"), "{task}");
+    assert!(task.contains("FAIL with c: true") && task.contains("the current main"), "{task}");
     assert_eq!((place.git(&["rev-parse", "main"]), count.into_inner()), (main, 1));
     assert_eq!(merged(&place, &branch).await, BranchMergeResult::Merged);
     assert_eq!(place.git(&["ls-tree", "--name-only", "main"]), "a\nb\nc");

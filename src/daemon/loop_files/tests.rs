@@ -69,7 +69,7 @@ async fn a_stop_knows_what_the_agent_wrote_down() {
     assert_eq!(read_loop_notes(&world.project).await.too_many_lines, Some(100));
     world.write(PROGRESS_FILE, "\0");
     let facts = read_loop_notes(&world.project).await;
-    assert_eq!(facts.notices, ["[moai-ralph] progress.txt was left alone: binary"]);
+    assert_eq!(facts.notices, ["[moai-ralph] progress.txt was not changed: binary"]);
     assert_ne!(facts.research, ResearchGate::Passed);
 }
 
@@ -122,7 +122,7 @@ async fn nothing_is_written_through_a_link_that_leads_out_and_the_rest_is() {
     symlink(outside.join("d.md"), world.project.root.join(DECISIONS_FILE)).expect("linked");
     world.write(PROGRESS_FILE, PROGRESS_TEXT);
     let notices = world.decided(1, true).await;
-    assert_eq!(notices, ["[moai-ralph] decisions.md was left alone: outside the root"]);
+    assert_eq!(notices, ["[moai-ralph] decisions.md was not changed: outside the root"]);
     assert_eq!(fs::read_to_string(outside.join("d.md")).expect("there"), "kept\n");
     assert!(world.read(ALIGN_FILE).contains("Loop completed"));
     // A folder of the way, too.

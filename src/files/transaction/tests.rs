@@ -143,9 +143,12 @@ fn what_is_not_as_expected_is_refused_before_anything_is_written() {
         project.check(&files);
     };
     let nothing = "nothing was written";
-    refused(change("b", Some("other"), Some("B")), "b: changed meanwhile; nothing was written");
-    refused(change("b", None, Some("B")), "b: changed meanwhile; nothing was written");
-    refused(change("n", Some("n"), Some("N")), "n: changed meanwhile; nothing was written");
+    refused(
+        change("b", Some("other"), Some("B")),
+        "b: changed in the meantime; nothing was written",
+    );
+    refused(change("b", None, Some("B")), "b: changed in the meantime; nothing was written");
+    refused(change("n", Some("n"), Some("N")), "n: changed in the meantime; nothing was written");
     refused(change("c", Some("c"), Some("C")), &format!("c: a folder; {nothing}"));
     refused(change("b/n", None, Some("N")), &format!("b: not a folder; {nothing}"));
 }

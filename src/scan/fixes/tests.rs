@@ -55,7 +55,7 @@ fn endless_fixes_are_refused() {
     let error = fixed(&[&there, &back], "f(1)\n").expect_err("endless");
     assert_eq!(error.to_string(), "the fixes undo each other");
     let error = fixed(&[&rule("more", "f($A)", "f(f($A))")], "f(1)\n").expect_err("endless");
-    assert_eq!(error.to_string(), "not done after 10 rounds");
+    assert_eq!(error.to_string(), "still not stable after 10 rounds");
 }
 
 #[test]

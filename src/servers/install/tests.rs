@@ -184,7 +184,7 @@ fn a_language_selects_its_first_server_and_its_conditional_ones() {
     let error = |word: &str| {
         servers_to_install(Catalogue::built_in(), word).expect_err("refused").to_string()
     };
-    assert_eq!(error("ruby"), "Ruby cannot be installed by this program: gem install ruby-lsp");
+    assert_eq!(error("ruby"), "moai-ralph cannot install Ruby: gem install ruby-lsp");
     assert!(error("metals").ends_with("cs install metals"));
     assert!(error("cobol").starts_with("unknown language or language server cobol; known: bash, "));
 }

@@ -129,7 +129,7 @@ fn auxiliary_languages_count_where_their_server_is_installed_or_chosen() {
 #[test]
 fn a_server_without_its_required_program_is_a_gap() {
     let gopls = ("path/bin/gopls", "");
-    let gap = "gopls: go, which it needs, is not on PATH: moai-ralph server install go";
+    let gap = "gopls: go, which it requires, is not on PATH: moai-ralph server install go";
     check(&[gopls], "a.go", &[gap]);
     check(&[gopls, ("path/bin/go", "")], "a.go", &["gopls path/bin/gopls"]);
     check(&[], "a.rb", &["ruby-lsp: not installed: gem install ruby-lsp"]);

@@ -369,7 +369,7 @@ async fn a_restore_that_fails_puts_back_what_made_way_and_leaves_no_checkpoint()
     let prepared = PreparedRestore { keeper: keeper.clone(), all: all.clone(), plan };
     place.write("a.py", "meanwhile\n");
     let refused = write_restore(&place.engine, &project, (prepared, changes), &mut restored).await;
-    assert_eq!(refused, Err("a.py: changed meanwhile; nothing was written".to_owned()));
+    assert_eq!(refused, Err("a.py: changed in the meantime; nothing was written".to_owned()));
     assert_eq!(place.read("d").as_deref(), Some("now\n"));
     assert_ne!(fs::metadata(root.join("d")).unwrap().permissions().mode() & 0o111, 0);
     assert_eq!(fs::read_link(root.join("conf")).unwrap().to_str(), Some("shared"));

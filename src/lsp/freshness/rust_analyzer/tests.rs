@@ -265,7 +265,7 @@ fn errors_elsewhere_may_hide_others_so_an_empty_list_is_not_clean() {
         play.answer_requests(&nothing());
         let file = file.trim_start_matches("/r/");
         let expected =
-            format!("1: ProjectFault cargo check stops at errors in {file}: mend those first");
+            format!("1: ProjectFault cargo check stops at errors in {file}: fix those first");
         assert_eq!(play.answers(), [expected]);
     }
 }
