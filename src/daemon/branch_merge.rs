@@ -1,17 +1,16 @@
-//! The branch of an autonomous loop: made at its start, merged at its end. It must not know what
-//! makes a loop complete.
+//! The branch of an autonomous loop: created at its start, merged at its end.
 //!
 //! ```text
-//! lock -> fetch -> rebase, beside the work tree -> branch moved -> checks -> merge --no-ff, beside
-//!   the work tree -> still as measured? -> push, when asked -> base branch moved in one step
+//! lock -> fetch -> rebase, in a separate work tree -> branch moved -> checks -> merge --no-ff, in
+//!   that work tree -> unchanged since the measurement? -> push, if configured -> base branch moved
 //! ```
 //!
-//! Only what was measured is merged: when the branch or a file has changed since, the next Stop
-//! measures it first.
-//! Rebase and merge happen in a work tree of their own that is thrown away, so that a conflict, or
-//! an end in the middle, leaves everybody's files as they were. Branches move only from the commit
-//! they were seen at; who was quicker wins, and the merge begins anew. What moves a branch or a work
-//! tree of somebody is not begun when the time is over, and never cut off in the middle.
+//! Only measured work is merged: if the branch or a file has changed since, the next Stop measures
+//! first.
+//! Rebase and merge run in a temporary work tree, so that a conflict or a crash leaves the user's
+//! files unchanged. A branch moves only if it is still at the commit that was read; otherwise the
+//! merge starts again. Moves of a user's branch or work tree do not start after the deadline, and
+//! are never interrupted.
 
 mod branch_move;
 mod new_files;
@@ -42,34 +41,34 @@ use crate::report::merging::{self as words, BranchRefusal, MergeTask};
 use branch_move::BranchMove;
 use new_files::{is_note, made_since};
 
-/// What became of a merge.
+/// The outcome of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BranchMergeResult {
     /// The base branch holds the work.
     Merged,
     /// The agent must do something first; its task.
     Task(String),
-    /// Not now; nothing is lost.
+    /// Not merged this time; the next Stop tries again.
     Unmeasured(Gap),
-    /// The merge is made, and only the user can move the base branch to it; how.
+    /// The merge commit exists, and only the user can move the base branch to it; the instructions.
     Held(String),
-    /// Not at all, whatever the agent does.
+    /// No merge is possible, whatever the agent does; the reason.
     Impossible(String),
 }
 
-/// The work as it was measured: what may be merged, and nothing else.
+/// The measured work, the only work that may be merged.
 #[derive(Clone, Debug)]
 pub(super) struct MeasuredWork {
-    /// The commit of HEAD before the measurement began.
+    /// The commit of HEAD before the measurement.
     pub(super) head: Option<String>,
-    /// The files while it went on.
+    /// The files during the measurement.
     pub(super) tree: Result<TreeSnapshot, Gap>,
 }
 
-/// Why a step did not lead to the next one.
+/// Why the merge does not go on to its next step.
 enum MergeHalt {
     End(BranchMergeResult),
-    /// A branch moved meanwhile.
+    /// A branch has moved in the meantime.
     Overtaken,
 }
 
@@ -79,14 +78,15 @@ impl From<GitError> for MergeHalt {
     }
 }
 
-/// Merges the branch of a loop into its base, as it was `measured`, or leaves everything as it was
-/// when `deadline` comes first; a branch that was rebased by then stays rebased. `checks` measures
-/// the work tree of the loop once more when the rebase has changed it; its error is what the agent
-/// is told. With the option `loop.push` the remote's branch is moved first, if there is a remote.
+/// Merges the `measured` branch of a loop into its base, or changes nothing if `deadline` comes
+/// first; a branch that was rebased by then stays rebased. `checks` measures the work tree of the
+/// loop again after a rebase has changed it; its error is shown to the agent. With the option
+/// `loop.push` the remote's branch is moved first, if there is a remote.
 pub(super) async fn merge_loop_branch<F, C>(
     engine: &Arc<Engine>,
     project: &Project,
-    (branch, deadline): (&LoopBranch, Instant),
+    branch: &LoopBranch,
+    deadline: Instant,
     mut measured: MeasuredWork,
     checks: F,
 ) -> BranchMergeResult
@@ -109,7 +109,7 @@ where
     for _ in 0..MERGE_TRIES_MAX {
         match merge.attempt(&mut measured, &checks).await {
             Ok(()) => return BranchMergeResult::Merged,
-            Err(MergeHalt::End(landing)) => return landing,
+            Err(MergeHalt::End(result)) => return result,
             Err(MergeHalt::Overtaken) => {}
         }
     }
@@ -117,18 +117,18 @@ where
     BranchMergeResult::Unmeasured(Gap::new(Cause::Superseded, detail))
 }
 
-/// Forgets the merge of a branch that its user did not take.
+/// Deletes the held merge of a branch, which the user did not take.
 pub(super) async fn forget_held_merge(project: &Project, branch: &str) {
     run_git(project, &project.root, &["update-ref", "-d", &held_merge_ref(branch)]).await;
 }
 
-/// Where a merge is kept that only the user can take.
+/// The ref of a merge that only the user can take.
 fn held_merge_ref(branch: &str) -> String {
     format!("refs/moai-ralph/merged/{branch}")
 }
 
-/// Takes back a move of the branch and its work tree that a killed process has left half done,
-/// unless somebody is merging.
+/// Undoes a move of the branch and its work tree that a killed process has left unfinished, unless a
+/// merge is running.
 pub(super) async fn undo_unfinished_move(project: &Project) {
     if let Some(_lock) = try_lock_merges(project).await {
         let _ = run_to_completion(undo_move_owned(project.clone())).await;
@@ -145,18 +145,18 @@ struct BranchMerge {
     project: Project,
     branch: LoopBranch,
     deadline: Instant,
-    /// Held until the last step is done, also when nobody waits for it any more.
+    /// Held until the last step is done, even after its caller has stopped waiting.
     _guards: Arc<(JobGuard, std::fs::File)>,
 }
 
-/// What is merged into what.
+/// The base branch of a merge, local and remote.
 #[derive(Clone)]
 struct MergeTarget {
-    /// The base branch here.
+    /// The commit of the local base branch.
     base: String,
-    /// The newest known commit of the base, here or at the remote.
+    /// The newest known commit of the base, local or remote.
     onto: String,
-    /// How an agent names it.
+    /// Its name in texts for the agent.
     onto_name: String,
     remote: Option<String>,
 }
@@ -202,10 +202,9 @@ impl BranchMerge {
         done
     }
 
-    /// The commit of the branch, if it and the files are still what was measured.
+    /// The commit of the branch, if it and the files are unchanged since the measurement.
     async fn verify_measured(&self, measured: &MeasuredWork) -> Result<String, MergeHalt> {
         let head = self.committed_head().await?;
-        let unmeasured = |gap| MergeHalt::End(BranchMergeResult::Unmeasured(gap));
         let before = measured.tree.as_ref().map_err(|gap| unmeasured(gap.clone()))?;
         let now =
             checkpoints::snapshot_tree(&self.engine, &self.project).await.map_err(unmeasured)?;
@@ -213,7 +212,7 @@ impl BranchMerge {
         if is_same { Ok(head) } else { Err(superseded()) }
     }
 
-    /// The commit of the branch, once everything is committed on it.
+    /// The commit of the branch, if all work is committed on it.
     async fn committed_head(&self) -> Result<String, MergeHalt> {
         let root = self.project.root.clone();
         let standing = read_git(move || branches::work_tree_status(&root)).await?;
@@ -226,7 +225,7 @@ impl BranchMerge {
         let (root, since_ms) = (self.project.root.clone(), self.branch.created_ms);
         let looked = read_git(move || Ok((made_since(&root, &standing, since_ms), standing))).await;
         let (new, mut standing) = looked?;
-        // Notes are written at every Stop, and some projects track them.
+        // Every Stop writes notes, and some projects track them.
         let (root, tree) = (&self.project.root, &standing.work_tree);
         standing.uncommitted.retain(|path| !is_note(root, &tree.join(path)));
         if !standing.uncommitted.is_empty() || !new.is_empty() {
@@ -263,8 +262,8 @@ impl BranchMerge {
         Ok(MergeTarget { base, onto: theirs, onto_name, remote: Some(remote) })
     }
 
-    /// The remote's commit of the base branch; `None` when it has none, or when it cannot be asked
-    /// and need not be.
+    /// The remote's commit of the base branch; `None` if the remote has no such branch, or does not
+    /// answer and no push is configured.
     async fn fetch(&self, remote: &str) -> Result<Option<String>, MergeHalt> {
         let (base, kept) = (branch_ref(&self.branch.base), fetched_ref(remote, &self.branch.base));
         let refspec = format!("+{base}:{kept}");
@@ -278,7 +277,7 @@ impl BranchMerge {
         if !self.project.config.push {
             return Ok(None);
         }
-        // git-ls-remote(1): with --exit-code, 2 says that there is no such ref.
+        // git-ls-remote(1): with --exit-code, 2 means that there is no such ref.
         let arguments = ["ls-remote", "--exit-code", "--quiet", remote, &base];
         let asked = self.ask_remote(&arguments).await;
         if asked.outcome == CommandOutcome::Failed("exit status 2".to_owned()) {
@@ -290,8 +289,8 @@ impl BranchMerge {
         ))))
     }
 
-    /// The branch on top of the base; commits of the branch that are merges keep their resolutions,
-    /// because then the base is merged in instead.
+    /// Rebases the branch onto the base; merges the base instead if the branch contains merge
+    /// commits, because a rebase would lose their conflict resolutions.
     async fn rebase(
         &self,
         place: &MergeWorkTree,
@@ -320,8 +319,8 @@ impl BranchMerge {
         }
     }
 
-    /// Brings the work tree of the loop, and then its branch, to the rebased commit. Git refuses
-    /// when a file of it was changed meanwhile, or the branch has moved.
+    /// Moves the work tree of the loop, and then its branch, to the rebased commit. Git refuses if a
+    /// file was changed in the meantime or the branch has moved.
     async fn move_branch(&self, old: &str, new: &str, onto: &str) -> Result<(), MergeHalt> {
         self.check_deadline()?;
         let root = self.project.root.clone();
@@ -345,7 +344,7 @@ impl BranchMerge {
         moved.unwrap_or_else(|| Err(impossible("internal error".to_owned())))
     }
 
-    /// The two steps that belong together.
+    /// Moves files and branch under a note on disk, so that an interrupted move can be undone.
     async fn move_tree_and_branch(&self, step: &BranchMove, onto: &str) -> Result<(), MergeHalt> {
         let root = &self.project.root;
         step.begin(root).await.map_err(|error| impossible(error.to_string()))?;
@@ -356,7 +355,7 @@ impl BranchMerge {
 
     async fn move_files_then_branch(&self, step: &BranchMove, onto: &str) -> Result<(), MergeHalt> {
         let (root, old, new) = (&self.project.root, step.old.as_str(), step.new.as_str());
-        // A file that was written again as it was is taken for changed by what follows.
+        // Without a refresh, read-tree takes a file that was rewritten with equal bytes for changed.
         run_git(&self.project, root, &["update-index", "-q", "--refresh"]).await;
         let moved = run_git_moving(&self.project, root, &["read-tree", "-m", "-u", old, new]).await;
         self.passed(&moved)?;
@@ -388,7 +387,7 @@ impl BranchMerge {
         merged.ok_or_else(|| impossible(git_message(&run)))
     }
 
-    /// Moves the remote's branch, which it does only from the commit that was fetched.
+    /// Pushes the merge; the remote accepts it only if its branch is still at the fetched commit.
     async fn push(&self, ends: &MergeTarget, merged: &str) -> Result<(), MergeHalt> {
         let Some(remote) = &ends.remote else { return Ok(()) };
         let refspec = format!("{merged}:{}", branch_ref(&self.branch.base));
@@ -409,8 +408,8 @@ impl BranchMerge {
         }
     }
 
-    /// Moves the base branch here from the commit that was seen. Where somebody has it checked out,
-    /// their work tree goes along if it is clean, and else is left as it is.
+    /// Moves the local base branch from the commit that was read. If it is checked out somewhere, that
+    /// work tree moves along if it is clean; otherwise nothing moves.
     async fn move_base(&self, ends: &MergeTarget, merged: &str) -> Result<(), MergeHalt> {
         self.check_deadline()?;
         let (merge, ends, merged) = (self.clone(), ends.clone(), merged.to_owned());
@@ -450,7 +449,7 @@ impl BranchMerge {
         }
     }
 
-    /// The merge is made and kept, but the base branch is a person's to move.
+    /// Keeps the merge under a ref for the user, who has to move the base branch.
     async fn hold_merge(&self, place: &Path, merged: &str) -> MergeHalt {
         let kept = held_merge_ref(&self.branch.name);
         let why = format!("merge {}", self.branch.name);
@@ -464,8 +463,8 @@ impl BranchMerge {
         )))
     }
 
-    /// Files in a work tree that a move between two commits would write over: git does so with those
-    /// that it ignores.
+    /// Files in a work tree that a move between two commits would overwrite: git overwrites ignored
+    /// files.
     async fn in_the_way(
         &self,
         tree: &Path,
@@ -506,14 +505,17 @@ impl BranchMerge {
     }
 }
 
-fn deadline_halt() -> MergeHalt {
-    MergeHalt::End(BranchMergeResult::Unmeasured(stop_deadline_gap()))
+fn unmeasured(gap: Gap) -> MergeHalt {
+    MergeHalt::End(BranchMergeResult::Unmeasured(gap))
 }
 
-/// What is there now was not measured.
+fn deadline_halt() -> MergeHalt {
+    unmeasured(stop_deadline_gap())
+}
+
+/// The work has changed since it was measured.
 fn superseded() -> MergeHalt {
-    let gap = Gap::new(Cause::Superseded, "the files changed after they were measured");
-    MergeHalt::End(BranchMergeResult::Unmeasured(gap))
+    unmeasured(Gap::new(Cause::Superseded, "the files changed after they were measured"))
 }
 
 fn impossible(reason: String) -> MergeHalt {
@@ -522,7 +524,7 @@ fn impossible(reason: String) -> MergeHalt {
 
 fn refused(run: CommandRun) -> MergeHalt {
     match run.outcome {
-        CommandOutcome::Unmeasured(gap) => MergeHalt::End(BranchMergeResult::Unmeasured(gap)),
+        CommandOutcome::Unmeasured(gap) => unmeasured(gap),
         _ => impossible(git_message(&run)),
     }
 }

@@ -1,5 +1,5 @@
-//! Checkpoints of a loop: the files below its root, kept by git under refs of our own, or as copies
-//! in the project's private folder where there is no git. It must not know when one is due.
+//! Checkpoints of a loop: the files below its root, stored in git under this program's own refs, or
+//! as copies in the project's private folder where there is no git.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
@@ -12,7 +12,7 @@ use super::{judged_change, loop_files};
 use crate::base::limits::{CHECKPOINT_LOOPS_MAX, CHECKPOINTS_PER_LOOP_MAX};
 use crate::base::path::RelPath;
 use crate::base::protected::foreign_folder;
-use crate::base::tree::{Checkpoint, FileNode, FileTree};
+use crate::base::tree::{Checkpoint, FileTree};
 use crate::base::verdict::{Cause, Gap};
 use crate::files::copies;
 use crate::git::checkpoint::{self as refs, SnapshotFilter};
@@ -20,9 +20,8 @@ use crate::looping::facts::WorkChange;
 use crate::looping::wiki;
 use crate::store::{PROJECTS_FOLDER, markers};
 
-/// Files in which a loop remembers what it tried. They are not part of what it made: to bring a
-/// checkpoint back must not bring back what was known then, and a tree is not another one because
-/// a note was written.
+/// The notes of a loop. Checkpoints leave them out: a restore must not undo what the loop has learned
+/// since, and a new note does not make a different tree.
 pub(super) const LOOP_FILES: [&str; 7] = [
     loop_files::PROGRESS_FILE,
     judged_change::FEEDBACK_FILE,
@@ -33,64 +32,65 @@ pub(super) const LOOP_FILES: [&str; 7] = [
     markers::PROJECT_MARKERS,
 ];
 
-/// The name of the checkpoint that a loop begins with.
+/// The name of a loop's first checkpoint.
 pub(super) const START_CHECKPOINT: &str = "0";
 
 /// The private folder of copies.
 const COPIES: &str = "checkpoints";
 
-/// The files of a root as they stood; their contents are kept already.
+/// The files of a root at one time; their contents are already stored.
 #[derive(Clone, Debug)]
 pub(super) struct TreeSnapshot {
     pub(super) tree: FileTree,
-    /// Equal files, equal id.
+    /// Equal for equal files.
     pub(super) id: String,
 }
 
-/// Who keeps the checkpoints of a root.
+/// The store of a root's checkpoints.
 #[derive(Clone, Debug)]
 pub(super) struct CheckpointStore {
     pub(super) root: PathBuf,
-    /// The folder of copies, where git has no say.
+    /// The folder of copies in a project without git.
     copies: Option<PathBuf>,
 }
 
-/// The files as they stand now.
+/// The current files.
 pub(super) async fn snapshot_tree(
     engine: &Arc<Engine>,
     project: &Project,
 ) -> Result<TreeSnapshot, Gap> {
     let (folder, root) = (folder(engine, project), project.root.clone());
     let job = engine.job();
-    let looked = run_blocking(move || {
+    let taken = run_blocking(move || {
         let _job = job;
         CheckpointStore::find(root, folder)?.snapshot(&BTreeSet::new())
     });
-    looked.await.unwrap_or_else(|| Err("internal error".to_owned())).map_err(|reason| gap(&reason))
+    taken.await.unwrap_or_else(|| Err("internal error".to_owned())).map_err(|reason| gap(&reason))
 }
 
-/// Keeps what was looked at as checkpoint `name` of a loop, and lets old ones go, but never `best`.
-/// Returns the name under which people find it: a ref, or the name itself.
+/// Stores a snapshot as checkpoint `name` of the loop `owner`, and deletes surplus ones, but never
+/// `best`. Returns the name shown to users: a ref, or the name itself.
 pub(super) async fn keep_checkpoint(
     engine: &Arc<Engine>,
     project: &Project,
-    look: TreeSnapshot,
-    (owner, name): (String, String),
+    snapshot: TreeSnapshot,
+    owner: String,
+    name: String,
     best: Option<u32>,
 ) -> Result<String, Gap> {
     let (folder, root) = (folder(engine, project), project.root.clone());
     let job = engine.job();
     let kept = run_blocking(move || {
         let _job = job;
-        let keeper = CheckpointStore::find(root, folder)?;
-        let kept = keeper.keep(&look, &owner, &name)?;
-        keeper.forget(&surplus(&keeper.list()?, &owner, best))?;
-        Ok(kept)
+        let store = CheckpointStore::find(root, folder)?;
+        let shown_name = store.keep(&snapshot, &owner, &name)?;
+        store.forget(&surplus(&store.list()?, &owner, best))?;
+        Ok(shown_name)
     });
     kept.await.unwrap_or_else(|| Err("internal error".to_owned())).map_err(|reason| gap(&reason))
 }
 
-/// Forgets all checkpoints of a loop; returns how many there were.
+/// Deletes all checkpoints of a loop; returns their number.
 pub(super) async fn forget_all(
     engine: &Arc<Engine>,
     project: &Project,
@@ -100,10 +100,10 @@ pub(super) async fn forget_all(
     let job = engine.job();
     let forgotten = run_blocking(move || {
         let _job = job;
-        let keeper = CheckpointStore::find(root, folder)?;
-        let all = keeper.list()?;
+        let store = CheckpointStore::find(root, folder)?;
+        let all = store.list()?;
         let own: Vec<Checkpoint> = all.into_iter().filter(|it| it.owner == owner).collect();
-        keeper.forget(&own)?;
+        store.forget(&own)?;
         Ok(own.len())
     });
     forgotten.await.unwrap_or_else(|| Err("internal error".to_owned()))
@@ -125,52 +125,51 @@ pub(super) async fn work_since_start(
     loop_id: &str,
     tree: &Result<TreeSnapshot, Gap>,
 ) -> WorkChange {
-    let look = match tree {
-        Ok(look) => look.clone(),
+    let snapshot = match tree {
+        Ok(snapshot) => snapshot.clone(),
         Err(gap) => return WorkChange::Unknown(gap.to_string()),
     };
     let (folder, root) = (folder(engine, project), project.root.clone());
     let loop_id = loop_id.to_owned();
     let compared =
-        run_blocking(move || work_of(&CheckpointStore::find(root, folder)?, &loop_id, &look));
+        run_blocking(move || work_of(&CheckpointStore::find(root, folder)?, &loop_id, &snapshot));
     let compared = compared.await.unwrap_or_else(|| Err("internal error".to_owned()));
     compared.unwrap_or_else(WorkChange::Unknown)
 }
 
 fn work_of(
-    keeper: &CheckpointStore,
+    store: &CheckpointStore,
     loop_id: &str,
     now: &TreeSnapshot,
 ) -> Result<WorkChange, String> {
-    let is_start = |it: &Checkpoint| it.owner == loop_id && it.name == START_CHECKPOINT;
-    let Some(start) = keeper.list()?.into_iter().find(is_start) else {
-        let lost = || "the checkpoint of its beginning is missing".to_owned();
-        return Err(keeper.damage(loop_id, START_CHECKPOINT).unwrap_or_else(lost));
+    let Some(start) = store.find_start(loop_id)? else {
+        return Err(store
+            .damage(loop_id, START_CHECKPOINT)
+            .unwrap_or_else(|| "the checkpoint of its beginning is missing".to_owned()));
     };
-    let before = keeper.tree(&start)?;
+    let before = store.tree(&start)?;
     if before.nodes != now.tree.nodes && has_work(&before, &now.tree) {
         return Ok(WorkChange::Changed);
     }
     let left_out = before.omitted.keys().chain(now.tree.omitted.keys());
-    match left_out.into_iter().find(|path| !is_older(&keeper.root.join(path), start.at_secs)) {
+    match left_out.into_iter().find(|path| !is_older(&store.root.join(path), start.at_secs)) {
         Some(path) => Err(format!("{path} is not part of a checkpoint")),
         None => Ok(WorkChange::Unchanged),
     }
 }
 
-/// Whether somebody worked between the two: what tools add when they build or run is no work.
+/// Whether the trees differ by work: files that tools add when they build or run do not count.
 fn has_work(before: &FileTree, now: &FileTree) -> bool {
-    let is_work = |(path, node): (&RelPath, &FileNode)| match before.nodes.get(path) {
+    let is_written = now.nodes.iter().any(|(path, node)| match before.nodes.get(path) {
         Some(old) => old != node,
         None => !is_left_by_tools(path),
-    };
-    let is_gone = |path: &RelPath| !now.nodes.contains_key(path);
-    now.nodes.iter().any(is_work) || before.nodes.keys().any(is_gone)
+    });
+    is_written || before.nodes.keys().any(|path| !now.nodes.contains_key(path))
 }
 
 /// Lock files that a build or a run of tests writes where there is none.
 const LOCK_FILES: [&str; 4] = ["Cargo.lock", "go.sum", "package-lock.json", "uv.lock"];
-/// What test runners leave beside the code.
+/// Files and folders that test runners leave next to the code.
 const RUN_FILES: [&str; 2] = [".coverage", ".pytest_cache"];
 
 fn is_left_by_tools(path: &RelPath) -> bool {
@@ -188,40 +187,40 @@ pub(super) struct FileSinceStart {
     pub(super) exists_now: bool,
 }
 
-/// What became of the files of a loop since its first checkpoint.
+/// Changes of the files of a loop since its first checkpoint.
 #[derive(Default)]
 pub(super) struct ChangesSinceStart {
     pub(super) files: Vec<FileSinceStart>,
-    /// Files that no copy was made of, and nobody knows whether they are as they were: with why.
+    /// Files without a copy that may have changed, each with the reason why there is no copy.
     pub(super) unknown: BTreeMap<String, String>,
 }
 
-/// What differs from the first checkpoint of a loop, where copies take the place of git. `None`
-/// when git has a say, and when there is no such checkpoint. It blocks.
+/// The differences from the first checkpoint of a loop in a project without git, where copies are
+/// kept. `None` with git, and without such a checkpoint. It blocks.
 pub(super) fn changes_since_start(
     engine: &Engine,
     project: &Project,
     loop_id: Option<&str>,
 ) -> Result<Option<ChangesSinceStart>, String> {
     let Some(id) = loop_id else { return Ok(None) };
-    let keeper = CheckpointStore::find(project.root.clone(), folder(engine, project))?;
-    if keeper.copies.is_none() {
+    let store = CheckpointStore::find(project.root.clone(), folder(engine, project))?;
+    if store.copies.is_none() {
         return Ok(None);
     }
-    let is_start = |it: &Checkpoint| it.owner == id && it.name == START_CHECKPOINT;
-    let Some(start) = keeper.list()?.into_iter().find(is_start) else {
-        return keeper.damage(id, START_CHECKPOINT).map_or(Ok(None), Err);
+    let Some(start) = store.find_start(id)? else {
+        return store.damage(id, START_CHECKPOINT).map_or(Ok(None), Err);
     };
-    let (before, now) = (keeper.tree(&start)?, keeper.snapshot(&BTreeSet::new())?.tree);
+    let (before, now) = (store.tree(&start)?, store.snapshot(&BTreeSet::new())?.tree);
     let mut since = ChangesSinceStart::default();
     let paths: BTreeSet<&RelPath> = before.nodes.keys().chain(now.nodes.keys()).collect();
     for path in paths {
         let (node, is_there) = (before.nodes.get(path), now.nodes.contains_key(path));
-        let is_left_out = |tree: &FileTree| tree.omitted.contains_key(path.as_str());
-        if node == now.nodes.get(path) || is_left_out(&before) || is_left_out(&now) {
+        let is_omitted =
+            before.omitted.contains_key(path.as_str()) || now.omitted.contains_key(path.as_str());
+        if is_omitted || node == now.nodes.get(path) {
             continue;
         }
-        let before = node.map(|node| keeper.content(&node.content)).transpose()?;
+        let before = node.map(|node| store.content(&node.content)).transpose()?;
         since.files.push(FileSinceStart { path: path.clone(), before, exists_now: is_there });
     }
     for (path, reason) in before.omitted.into_iter().chain(now.omitted) {
@@ -232,57 +231,60 @@ pub(super) fn changes_since_start(
     Ok(Some(since))
 }
 
-/// Whether a file stands as it stood at a time, in seconds since the epoch. Nobody sets back when a
-/// file was changed last, but in the same second there may have been two changes.
+/// Whether a file is unchanged since a time, in seconds since the epoch. The inode change time
+/// cannot be set back; a file changed in that very second counts as changed.
 pub(super) fn is_older(file: &Path, at_secs: i64) -> bool {
     file.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.ctime() < at_secs)
 }
 
 impl CheckpointStore {
-    /// Whoever keeps the checkpoints of this root; `folder` is where copies go.
+    /// The checkpoint store of this root; without git, copies go to `folder`.
     pub(super) fn find(root: PathBuf, folder: PathBuf) -> Result<Self, String> {
         let has_git = refs::is_git_managed(&root).map_err(|error| error.to_string())?;
         Ok(Self { root, copies: (!has_git).then_some(folder) })
     }
 
-    /// The files as they stand now; `also` are looked at even if they are ignored.
+    /// The current files; those in `also` are included even if git ignores them.
     pub(super) fn snapshot(&self, also: &BTreeSet<RelPath>) -> Result<TreeSnapshot, String> {
         let except = LOOP_FILES.iter().filter_map(|name| RelPath::parse(name));
         let except: Vec<RelPath> = except.collect();
         let Some(folder) = &self.copies else {
-            let look = refs::snapshot_work_tree(
+            let taken = refs::snapshot_work_tree(
                 &self.root,
                 SnapshotFilter { excluded: &except, included: also },
             );
-            let refs::WorkTreeSnapshot { tree, id } = look.map_err(|error| error.to_string())?;
+            let refs::WorkTreeSnapshot { tree, id } = taken.map_err(|error| error.to_string())?;
             return Ok(TreeSnapshot { tree, id });
         };
         let own = own_folders(&self.root, folder);
-        let wanted = |path: &RelPath| {
+        let tree = copies::copy_work_tree(&self.root, folder, also, &|path| {
             let is_excepted = except
                 .iter()
                 .any(|it| it == path || path.folders().any(|above| above == it.as_str()));
             !is_excepted && !own.iter().any(|own| path.under(&self.root).starts_with(own))
-        };
-        let tree = copies::copy_work_tree(&self.root, folder, also, &wanted);
-        let tree = tree.map_err(|error| error.to_string())?;
+        })
+        .map_err(|error| error.to_string())?;
         let id = tree.id();
         Ok(TreeSnapshot { tree, id })
     }
 
     pub(super) fn keep(
         &self,
-        look: &TreeSnapshot,
+        snapshot: &TreeSnapshot,
         owner: &str,
         name: &str,
     ) -> Result<String, String> {
         let at_secs = i64::try_from(now_ms() / 1_000).unwrap_or(i64::MAX);
         if let Some(folder) = &self.copies {
-            let kept =
-                copies::save_copy_list(folder, (&self.root, &look.tree), (owner, name), at_secs);
+            let kept = copies::save_copy_list(
+                folder,
+                (&self.root, &snapshot.tree),
+                (owner, name),
+                at_secs,
+            );
             return kept.map(|()| name.to_owned()).map_err(|error| error.to_string());
         }
-        let TreeSnapshot { tree, id } = look.clone();
+        let TreeSnapshot { tree, id } = snapshot.clone();
         refs::commit_checkpoint(
             &self.root,
             &refs::WorkTreeSnapshot { tree, id },
@@ -299,6 +301,10 @@ impl CheckpointStore {
             Some(folder) => copies::list_copies(folder).map_err(|error| error.to_string()),
             None => refs::list_checkpoints(&self.root).map_err(|error| error.to_string()),
         }
+    }
+
+    fn find_start(&self, loop_id: &str) -> Result<Option<Checkpoint>, String> {
+        Ok(self.list()?.into_iter().find(|it| it.owner == loop_id && it.name == START_CHECKPOINT))
     }
 
     /// Why a checkpoint that [`Self::list`] does not name cannot be read; `None` when there is
@@ -365,7 +371,8 @@ impl CheckpointStore {
     }
 }
 
-/// Folders of our own that lie below a root, such as a home: what we write there is no work.
+/// This program's own folders below a root, such as a home directory: files written there are no
+/// work.
 fn own_folders(root: &Path, copies: &Path) -> Vec<PathBuf> {
     let projects = copies.ancestors().find(|folder| folder.ends_with(PROJECTS_FOLDER));
     let own = projects.into_iter().flat_map(|projects| projects.ancestors().take(2));
@@ -373,15 +380,16 @@ fn own_folders(root: &Path, copies: &Path) -> Vec<PathBuf> {
     own.filter(|folder| !root.starts_with(folder)).collect()
 }
 
-/// The checkpoints beyond the bounds: the oldest of this loop except the first one, which its changes
-/// are counted from, and the best one; and all of the loops that had none for the longest time.
+/// The checkpoints beyond the limits: the oldest of this loop, except the first one, from which its
+/// changes are counted, and the best one; and all of the loops with the oldest latest checkpoint.
 fn surplus(all: &[Checkpoint], owner: &str, best: Option<u32>) -> Vec<Checkpoint> {
     let best = best.map(|number| number.to_string());
     let own: Vec<&Checkpoint> = all.iter().filter(|it| it.owner == owner).collect();
     let too_many = own.len().saturating_sub(CHECKPOINTS_PER_LOOP_MAX);
-    let stays =
-        |it: &&Checkpoint| it.name == START_CHECKPOINT || best.as_deref() == Some(it.name.as_str());
-    let old = own.into_iter().filter(|it| !stays(it)).take(too_many);
+    let old = own
+        .into_iter()
+        .filter(|it| it.name != START_CHECKPOINT && best.as_deref() != Some(it.name.as_str()))
+        .take(too_many);
     let mut surplus: Vec<Checkpoint> = old.cloned().collect();
     let mut latest: BTreeMap<&str, i64> = BTreeMap::new();
     for checkpoint in all.iter().filter(|it| it.owner != owner) {
@@ -411,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_and_the_first_and_the_best_stay() {
+    fn surplus_is_the_oldest_without_the_first_and_the_best() {
         let own = (0..=CHECKPOINTS_PER_LOOP_MAX + 1).map(|number| checkpoint("loop-1", number));
         let all: Vec<Checkpoint> = own.collect();
         let names = |best| surplus(&all, "loop-1", best).into_iter().map(|it| it.name);
@@ -421,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_files_below_a_root_without_git_are_no_work() {
+    fn own_folders_are_left_out_of_snapshots_without_git() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         let folder = root.join(".state/projects/x/checkpoints");
@@ -429,10 +437,10 @@ mod tests {
             std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
             std::fs::write(root.join(name), name).unwrap();
         }
-        let keeper = CheckpointStore { root: root.clone(), copies: Some(folder.clone()) };
+        let store = CheckpointStore { root: root.clone(), copies: Some(folder.clone()) };
         for _ in 0..2 {
-            let look = keeper.snapshot(&BTreeSet::new()).unwrap();
-            let names: Vec<&str> = look.tree.nodes.keys().map(RelPath::as_str).collect();
+            let snapshot = store.snapshot(&BTreeSet::new()).unwrap();
+            let names: Vec<&str> = snapshot.tree.nodes.keys().map(RelPath::as_str).collect();
             assert_eq!(names, [".claude/settings.json", ".conf", "a"]);
         }
         let inside =
@@ -443,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_that_ended_long_ago_lose_theirs() {
+    fn surplus_includes_all_checkpoints_of_long_idle_loops() {
         let others = (1..=CHECKPOINT_LOOPS_MAX + 1).map(|it| checkpoint(&format!("loop-{it}"), it));
         let mut all: Vec<Checkpoint> = others.collect();
         all.push(checkpoint("loop-1", 99));

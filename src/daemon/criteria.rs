@@ -1,6 +1,6 @@
-//! Runs the project's own commands for a Stop, one after the other: `.claude/autochecks.sh`, what
-//! options and `RUBRIC.md` name, what the project's files suggest. What a loop has frozen is what
-//! runs. Which commands there are is decided in `looping::criteria`.
+//! Runs the project's own commands for a Stop, one after the other: `.claude/autochecks.sh`, those
+//! of the options and `RUBRIC.md`, and those that the project's files suggest. A loop runs its frozen
+//! plan. `looping::criteria` plans the commands.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,23 +33,23 @@ use crate::looping::state::LoopState;
 use crate::looping::{criteria, exam};
 use crate::wire::control::CallerContext;
 
-/// What helps when the time of a Stop does not suffice for its checks.
+/// The remedy when the time of a Stop does not suffice for its checks.
 const MORE_TIME: &str = "raise loop.stop_timeout";
 
-/// What the commands said.
+/// The results of all check commands.
 #[derive(Debug, Default)]
 pub(super) struct CheckResults {
-    /// One for each command, and one for each criterion that none answers.
+    /// One for each command, and one for each criterion without a command.
     pub(super) readings: Vec<SensorReading>,
-    /// What is odd about the tests they ran.
+    /// Anomalies of the test runs.
     pub(super) findings: Vec<Finding>,
-    /// Criteria that the project has commands for and that were not asked.
+    /// Criteria for which the project has commands that were not run.
     pub(super) not_asked: Vec<CheckCriterion>,
-    /// What the failing ones count: failed tests, else error lines, else one for each.
+    /// The problems of failing commands: failed tests, else error lines, else one per command.
     pub(super) problems: u64,
 }
 
-/// The commands that the project's files suggest; looks at the disk.
+/// The commands that the project's files suggest; reads the disk.
 pub(super) fn proposals(project: &Project) -> Vec<CheckCommand> {
     propose_checks(&folders(&project.root))
 }
@@ -57,7 +57,7 @@ pub(super) fn proposals(project: &Project) -> Vec<CheckCommand> {
 /// The exit status of test runners that found no test.
 const NO_TESTS: &str = "exit status 5";
 
-/// Which commands a Stop would run as the project is now; looks at the disk.
+/// The commands that a Stop would run for the current project; reads the disk.
 pub(super) fn check_plan(project: &Project, scope: CheckScope) -> CheckPlan {
     let config = &project.config;
     let proposed = if config.propose_checks { proposals(project) } else { Vec::new() };
@@ -77,7 +77,7 @@ pub(super) fn check_plan(project: &Project, scope: CheckScope) -> CheckPlan {
     {
         plan.unanswered.push(missing_test_command(&test, "no command is known that runs it"));
     }
-    // Commands may be among what could not be read.
+    // The unread part of the rubric may name commands.
     let unread = rubric.gap.map(|gap| CriterionGap { name: RUBRIC.to_owned(), gap });
     plan.unanswered.extend(unread);
     plan
@@ -89,30 +89,31 @@ fn first_test_file(root: &Path) -> Option<String> {
     found.into_iter().map(|path| path.to_string()).min()
 }
 
-/// Names of what a Stop of this plan runs.
+/// Names of the commands that a Stop runs under this plan.
 pub(super) fn names(project: &Project, plan: &CheckPlan) -> Vec<String> {
     let has_autochecks = project.root.join(AUTOCHECKS).symlink_metadata().is_ok();
     let script = has_autochecks.then(|| AUTOCHECKS.to_owned());
-    script.into_iter().chain(plan.commands.iter().map(|one| one.name.clone())).collect()
+    script.into_iter().chain(plan.commands.iter().map(|command| command.name.clone())).collect()
 }
 
-/// Runs what the loop has frozen, or without a loop or an exam what the project has now. What does
-/// not run by `end` is not measured.
+/// Runs the frozen plan of the loop, or the project's current plan without a loop or an exam.
+/// Commands that do not finish by `deadline` are unmeasured.
 pub(super) async fn run_checks(
     engine: &Engine,
     project: &Project,
     caller: &CallerContext,
-    (state, end): (Option<&LoopState>, Instant),
+    state: Option<&LoopState>,
+    deadline: Instant,
 ) -> CheckResults {
     let (exam, plan) = match frozen_or_current_plan(engine, project, state).await {
-        Ok(found) => found,
+        Ok(exam_and_plan) => exam_and_plan,
         Err(gap) => {
             let clean = SensorReading::clean("checks", SensorKind::Check, 0);
             let readings = vec![SensorReading { gap: Some(gap), ..clean }];
             return CheckResults { readings, ..CheckResults::default() };
         }
     };
-    let mut runs = CheckRunner { project, caller, deadline: end, results: CheckResults::default() };
+    let mut runs = CheckRunner { project, caller, deadline, results: CheckResults::default() };
     runs.autochecks(engine, exam.as_ref(), state).await;
     let mut counts = BTreeMap::new();
     for command in &plan.commands {
@@ -120,10 +121,10 @@ pub(super) async fn run_checks(
         let now = runs.command(command, before).await;
         counts.extend(now.map(|now| (command.name.clone(), next_baseline_counts(before, &now))));
     }
-    let asked = plan.clone();
-    for one in plan.unanswered {
-        let clean = SensorReading::clean(&one.name, SensorKind::Check, 0);
-        runs.results.readings.push(SensorReading { gap: Some(one.gap), ..clean });
+    let executed = plan.clone();
+    for criterion in plan.unanswered {
+        let clean = SensorReading::clean(&criterion.name, SensorKind::Check, 0);
+        runs.results.readings.push(SensorReading { gap: Some(criterion.gap), ..clean });
     }
     if let (Some(state), Some(_), false) = (state, exam, counts.is_empty()) {
         let kept = engine.store.set_exam_counts(&project.key, &state.id, counts).await;
@@ -133,12 +134,12 @@ pub(super) async fn run_checks(
     }
     let there = project.clone();
     let proposed = run_blocking(move || proposals(&there)).await.unwrap_or_default();
-    runs.results.not_asked = criteria::unrequested_criteria(&asked, &proposed);
+    runs.results.not_asked = criteria::unrequested_criteria(&executed, &proposed);
     assign_fingerprints(&mut runs.results.findings);
     runs.results
 }
 
-/// The exam of the loop, and what is run for it.
+/// The exam of the loop, if any, and the plan to run.
 async fn frozen_or_current_plan(
     engine: &Engine,
     project: &Project,
@@ -153,9 +154,10 @@ async fn frozen_or_current_plan(
         }
     }
     let project = project.clone();
-    let lost = || Gap::new(Cause::Crashed, "the project's files could not be read");
     let scope = state.map_or(CheckScope::Proposed, |state| state.until.check_scope());
-    let plan = run_blocking(move || check_plan(&project, scope)).await.ok_or_else(lost)?;
+    let plan = run_blocking(move || check_plan(&project, scope))
+        .await
+        .ok_or_else(|| Gap::new(Cause::Crashed, "the project's files could not be read"))?;
     Ok((None, plan))
 }
 
@@ -163,7 +165,7 @@ async fn frozen_or_current_plan(
 struct CheckRunner<'a> {
     project: &'a Project,
     caller: &'a CallerContext,
-    /// When the time of all checks together is over.
+    /// The end of the time for all checks together.
     deadline: Instant,
     results: CheckResults,
 }
@@ -182,13 +184,12 @@ impl CheckRunner<'_> {
             self.project.root.join(&command.folder)
         };
         let (program, args) = command.argv.split_first()?;
-        // A path is meant from where the command runs, and a name is looked up.
+        // A path is relative to the command's folder; a bare name is looked up in PATH.
         let is_path = program.contains('/');
         let program = if is_path { cwd.join(program) } else { PathBuf::from(program) };
         let mut tally = CheckOutputTally::default();
-        let mut watch = |line: &str| tally.line(line);
         let process = self.process(&command.name, program, args.to_vec(), cwd);
-        let run = self.run(process, limit, &mut watch).await;
+        let run = self.run(process, limit, &mut |line| tally.line(line)).await;
         let (counts, error_lines) = tally.total();
         let is_first = before.is_none_or(|before| before.run() == 0);
         if is_first && command.is_proposed() && is_without_tests(&run, counts.as_ref()) {
@@ -213,7 +214,7 @@ impl CheckRunner<'_> {
         counts
     }
 
-    /// Keeps a reading, and what it counts if it failed.
+    /// Adds a reading, and its problems if it failed.
     fn push(&mut self, reading: SensorReading, counts: Option<&TestCounts>, error_lines: u64) {
         if reading.dirty {
             let failed = counts.map_or(0, |counts| counts.failed);
@@ -223,8 +224,8 @@ impl CheckRunner<'_> {
         self.results.readings.push(reading);
     }
 
-    /// A command that nobody named and that found no test: without tests there is nothing to pass,
-    /// and where some are, they were not run.
+    /// A proposed command that found no test: it passes in a project without tests; if the project
+    /// has tests, they were not run, which is a gap.
     async fn without_tests(&self, command: &CheckCommand, run: CommandRun) -> SensorReading {
         let root = self.project.root.clone();
         let test = run_blocking(move || first_test_file(&root)).await.flatten();
@@ -234,7 +235,7 @@ impl CheckRunner<'_> {
         SensorReading { gap, ..clean }
     }
 
-    /// Keeps what is odd about the tests of a run, and says in a line why it does not count as
+    /// Adds the anomalies of a test run as findings; returns one line if the run does not count as
     /// passed.
     async fn compare(
         &mut self,
@@ -242,16 +243,17 @@ impl CheckRunner<'_> {
         before: &TestCounts,
         now: Option<&TestCounts>,
     ) -> Option<String> {
-        let odd = match now {
+        let anomalies = match now {
             Some(now) => run_anomalies(before, now),
             None if before.run() > 0 => vec![RunAnomaly::NoTotals { before: before.run() }],
             None => Vec::new(),
         };
         let source = RelPath::parse(&command.source)?;
         let hash = self.hash(source).await.unwrap_or_else(|| ContentHash::of_bytes(b""));
-        let found = odd.iter().filter_map(|one| exam::anomaly_finding(command, one, hash));
-        self.results.findings.extend(found);
-        odd.iter().find(|one| one.is_blocking()).map(|one| format!("({one})"))
+        let findings =
+            anomalies.iter().filter_map(|anomaly| exam::anomaly_finding(command, anomaly, hash));
+        self.results.findings.extend(findings);
+        anomalies.iter().find(|anomaly| anomaly.is_blocking()).map(|anomaly| format!("({anomaly})"))
     }
 
     async fn hash(&self, path: RelPath) -> Option<ContentHash> {
@@ -259,7 +261,7 @@ impl CheckRunner<'_> {
         run_blocking(move || files_of_exam::exam_file_hash(&root, &path)).await.flatten()
     }
 
-    /// Runs `.claude/autochecks.sh`, as it was when the loop started.
+    /// Runs `.claude/autochecks.sh` in its frozen version.
     async fn autochecks(
         &mut self,
         engine: &Engine,
@@ -272,7 +274,7 @@ impl CheckRunner<'_> {
         let frozen = exam.map(|exam| exam.files.get(&path));
         let now = self.hash(path.clone()).await;
         let is_as_frozen = match frozen {
-            // Without an exam, what is there counts.
+            // Without an exam, the current script counts.
             None => now.is_some(),
             Some(None) => false,
             Some(Some(frozen)) => now == Some(frozen.hash),
@@ -308,8 +310,8 @@ impl CheckRunner<'_> {
         self.push(reading(AUTOCHECKS, run, counts.as_ref()), counts.as_ref(), error_lines);
     }
 
-    /// Runs a private copy of the script from the root. By its interpreter, so that no file has to
-    /// be executable that was being written a moment ago.
+    /// Runs a private copy of the script in the root. The interpreter reads it, because executing a
+    /// file that was written a moment ago can fail.
     async fn frozen_script(&mut self, engine: &Engine, text: &[u8]) {
         let folder = self.project.key.folder(&engine.dirs.state);
         let copy = files::private_dir(&folder)
@@ -341,7 +343,7 @@ impl CheckRunner<'_> {
         ProcessCommand { name, program, args, cwd, env, timeout, parent }
     }
 
-    /// Runs within what is left of the time of all checks.
+    /// Runs a command within the remaining time of all checks.
     async fn run(
         &self,
         command: ProcessCommand,
@@ -374,7 +376,7 @@ fn this_program() -> Option<PathBuf> {
     Some(if program.exists() { program } else { PathBuf::from("/proc/self/exe") })
 }
 
-/// What the lines of a run count.
+/// Counts tests and error lines in a command's output.
 #[derive(Default)]
 struct CheckOutputTally {
     counter: TestCounter,
@@ -392,7 +394,7 @@ impl CheckOutputTally {
     }
 }
 
-/// Whether a runner says that it found no test at all, which is no failure of one.
+/// Whether a runner reports that it found no test at all, which is no failed test.
 fn is_without_tests(run: &CommandRun, counts: Option<&TestCounts>) -> bool {
     let is_none = counts.is_some_and(|counts| counts.run() == 0 && counts.skipped == 0);
     let found_none = match &run.outcome {
@@ -403,14 +405,14 @@ fn is_without_tests(run: &CommandRun, counts: Option<&TestCounts>) -> bool {
     is_none && found_none
 }
 
-/// Something else lies where the checks should.
+/// The path of the script is not a file.
 fn no_file() -> SensorReading {
     let gap = Gap::new(Cause::ProjectFault, "it is not a file");
     SensorReading { gap: Some(gap), ..SensorReading::clean(AUTOCHECKS, SensorKind::Check, 0) }
 }
 
-/// What a run proves: it passed if its exit code is 0 and its totals name no failed test. A recipe
-/// such as `-pytest` or `pytest | tee log` ends with 0 whatever the tests do.
+/// A run passed if its exit code is 0 and its totals name no failed test. A recipe such as `-pytest`
+/// or `pytest | tee log` ends with 0 even if tests fail.
 fn reading(name: &str, run: CommandRun, counts: Option<&TestCounts>) -> SensorReading {
     let elapsed_ms = u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX);
     let tests = counts.map(|it| TestTotals { passed: it.passed, failed: it.failed });
@@ -437,7 +439,7 @@ fn reading(name: &str, run: CommandRun, counts: Option<&TestCounts>) -> SensorRe
     }
 }
 
-/// An interpreter that is there and lacks the tool it was asked to run has measured nothing:
+/// An installed interpreter without the requested tool has measured nothing:
 /// `python3: No module named pytest`.
 fn without_module(run: CommandRun) -> CommandRun {
     let last = run.output.trim_end().lines().next_back().unwrap_or_default();
@@ -453,8 +455,8 @@ fn without_module(run: CommandRun) -> CommandRun {
     }
 }
 
-/// What the first line of a script names, as the kernel reads it: a program and at most one
-/// argument. A shell for a script that names none.
+/// The interpreter of a script's first line, as the kernel reads it: a program and at most one
+/// argument. `sh` without such a line.
 fn interpreter(text: &[u8]) -> (PathBuf, Vec<String>) {
     let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
@@ -467,15 +469,18 @@ fn interpreter(text: &[u8]) -> (PathBuf, Vec<String>) {
     }
 }
 
-/// The root and the folders in it, as far as proposals look at them.
+/// The root and its subfolders that proposals consider.
 fn folders(root: &Path) -> Vec<ProposalFolder> {
-    let mut found = vec![folder(root, "")];
-    let is_looked_at = |name: &&String| {
-        !name.starts_with('.') && !NEVER_WALKED.contains(&name.as_str()) && root.join(name).is_dir()
-    };
-    let below: Vec<String> = found[0].names.iter().filter(is_looked_at).cloned().collect();
-    found.extend(below.iter().take(PROPOSAL_FOLDERS_MAX).map(|name| folder(root, name)));
-    found
+    let top = folder(root, "");
+    let below: Vec<ProposalFolder> = top
+        .names
+        .iter()
+        .filter(|name| !name.starts_with('.') && !NEVER_WALKED.contains(&name.as_str()))
+        .filter(|name| root.join(name).is_dir())
+        .take(PROPOSAL_FOLDERS_MAX)
+        .map(|name| folder(root, name))
+        .collect();
+    std::iter::once(top).chain(below).collect()
 }
 
 fn folder(root: &Path, path: &str) -> ProposalFolder {
@@ -484,8 +489,11 @@ fn folder(root: &Path, path: &str) -> ProposalFolder {
     let mut names: std::collections::BTreeSet<String> =
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.extend(PROBED.into_iter().filter(|name| at.join(name).exists()).map(str::to_owned));
-    let text = |name: &str| Some((name.to_owned(), read(&at.join(name)).ok().flatten()?));
-    let texts = READ.into_iter().filter(|name| names.contains(*name)).filter_map(text).collect();
+    let texts = READ
+        .into_iter()
+        .filter(|name| names.contains(*name))
+        .filter_map(|name| Some((name.to_owned(), read(&at.join(name)).ok().flatten()?)))
+        .collect();
     ProposalFolder { path: path.to_owned(), names, texts }
 }
 
@@ -494,7 +502,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interpreter_without_the_tool_proves_nothing_and_a_test_that_says_so_has_failed() {
+    fn an_interpreter_without_the_tool_is_a_gap_but_a_failed_import_in_a_test_is_a_failure() {
         let check = |output: &str, expected: Option<Cause>| {
             let end = CommandOutcome::Failed("exit status 1".to_owned());
             let run =
@@ -509,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interpreter_of_a_script_is_read_as_the_kernel_does() {
+    fn the_interpreter_comes_from_the_first_line_as_the_kernel_reads_it() {
         let check = |text: &str, program: &str, arguments: &[&str]| {
             let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
             assert_eq!(interpreter(text.as_bytes()), (PathBuf::from(program), arguments), "{text}");

@@ -1,5 +1,5 @@
-//! Freezes what a loop is examined by into the store when it starts, and looks later what differs
-//! on disk. What counts as a difference is decided in `looping::exam`.
+//! Freezes a loop's exam into the store when the loop starts, and later compares it with the disk.
+//! `looping::exam` decides what counts as a difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
@@ -33,7 +33,7 @@ use crate::store::StoreError;
 use crate::store::exams::ExamTexts;
 use crate::store::loops::{LoopQuery, SaveOutcome};
 
-/// Freezes what a loop is examined by as it is now, in place of an earlier exam.
+/// Freezes the exam of a loop from the current files; it replaces an earlier exam.
 pub(super) async fn freeze_exam(
     engine: &Engine,
     project: &Project,
@@ -43,18 +43,17 @@ pub(super) async fn freeze_exam(
     engine.store.freeze_exam(&project.key, &state.id, exam, texts).await
 }
 
-/// What the user's own options are called in an exam: they decide as the project's do, and lie
-/// where the agent can write as well.
+/// The name of the user's own options in an exam. They count like the project's options, and the
+/// agent can write them too.
 const USER_OPTIONS: &str = "~/.config/moai-ralph/ralph.yaml";
 
 fn user_options() -> Option<RelPath> {
     RelPath::parse(USER_OPTIONS)
 }
 
-/// What is compared of them; none are the same as empty ones.
+/// A missing file has the hash of an empty one.
 fn hash_of_user_options(engine: &Engine) -> ContentHash {
-    let text = read_options(&engine.dirs.user_config);
-    match text {
+    match read_options(&engine.dirs.user_config) {
         Ok(text) => ContentHash::of_bytes(text.unwrap_or_default().as_bytes()),
         Err(error) => ContentHash::of_bytes(error.as_bytes()),
     }
@@ -71,13 +70,13 @@ pub(super) async fn store_new_loop(
     engine.store.begin_loop(&project.key, &project.root, state.clone(), exam).await
 }
 
-/// What a loop that starts now is examined by.
+/// Reads the exam of a loop that starts now.
 async fn take_exam(
     engine: &Engine,
     project: &Project,
     scope: CheckScope,
 ) -> Result<(Exam, ExamTexts), StoreError> {
-    let found = {
+    let taken = {
         let project = project.clone();
         run_blocking(move || {
             let plan = criteria::check_plan(&project, scope);
@@ -93,8 +92,7 @@ async fn take_exam(
             (exam, texts)
         })
     };
-    let lost = || StoreError::Unavailable("the files could not be read".to_owned());
-    let (mut exam, texts) = found.await.ok_or_else(lost)?;
+    let (mut exam, texts) = taken.await.ok_or_else(files_unreadable)?;
     if let Some(path) = user_options() {
         let hash = hash_of_user_options(engine);
         exam.files.insert(path, FrozenFile { role: ExamRole::Engine, hash, stamp: (0, 0) });
@@ -102,52 +100,55 @@ async fn take_exam(
     Ok((exam, texts))
 }
 
-/// The words of the commands that judge: a file of the project among them judges as well.
+/// The words of the judge commands: a project file named there belongs to the exam as well.
 fn judge_words(project: &Project) -> Vec<String> {
     project.config.judge.judges().into_iter().flat_map(|judge| judge.command).collect()
 }
 
-/// The exam of a loop, of its files those with these roles, and what differs from it; `None` for a
-/// loop without one.
+fn files_unreadable() -> StoreError {
+    StoreError::Unavailable("the files could not be read".to_owned())
+}
+
+/// The exam of a loop, restricted to files of these roles, and its differences from the disk;
+/// `None` for a loop without an exam.
 pub(super) async fn exam_differences(
     engine: &Engine,
     project: &Project,
     loop_id: &str,
     roles: &'static [ExamRole],
 ) -> Result<Option<(Exam, Vec<ExamDifference>)>, StoreError> {
-    let found = engine.store.find_exam(&project.key, loop_id, roles).await?;
-    let Some(exam) = found else { return Ok(None) };
+    let Some(exam) = engine.store.find_exam(&project.key, loop_id, roles).await? else {
+        return Ok(None);
+    };
     let root = project.root.clone();
-    let own = user_options().map(|path| (path, hash_of_user_options(engine)));
-    let found = run_blocking(move || {
+    let options = user_options().map(|path| (path, hash_of_user_options(engine)));
+    let compared = run_blocking(move || {
         let mut now = current_hashes(&root, &exam, roles);
-        now.extend(own);
+        now.extend(options);
         let mut differences = exam::exam_differences(&exam, &now);
         mark_ignored_configs(&root, &mut differences);
         (exam, differences)
     });
-    let lost = || StoreError::Unavailable("the files could not be read".to_owned());
-    found.await.map(Some).ok_or_else(lost)
+    compared.await.map(Some).ok_or_else(files_unreadable)
 }
 
-/// What a Stop learns from the exam.
+/// The exam's contribution to the evidence of a Stop.
 #[derive(Default)]
 pub(super) struct ExamReport {
     pub(super) readings: Vec<SensorReading>,
     pub(super) findings: Vec<Finding>,
-    /// What changed without the session, one line each: the user is asked about it.
+    /// Changes made outside the session, one line each: the user is asked about them.
     pub(super) foreign_changes: Vec<String>,
 }
 
 impl ExamReport {
-    /// Nothing but the reason why.
     pub(super) fn unmeasured(gap: Gap) -> Self {
         let clean = SensorReading::clean(exam::READING, SensorKind::Guard, 0);
         Self { readings: vec![SensorReading { gap: Some(gap), ..clean }], ..Self::default() }
     }
 }
 
-/// What a Stop learns from the exam. It is asked after the checks, which may write files.
+/// Compares the exam for a Stop. Run it after the checks, because they may write files.
 pub(super) async fn stop_exam_report(
     engine: &Engine,
     project: &Project,
@@ -164,7 +165,7 @@ pub(super) async fn stop_exam_report(
     }
 }
 
-/// The same for a person who asks: every difference is a finding, whoever made it.
+/// Like [`stop_exam_report`], for a user's request: every difference is a finding, whoever made it.
 pub(super) async fn all_exam_findings(
     engine: &Engine,
     project: &Project,
@@ -181,35 +182,42 @@ pub(super) async fn all_exam_findings(
     }
 }
 
-/// The exam of a loop and what differs from it, by who made it so.
+/// The exam of a loop and its differences, attributed to the session or to others.
 async fn attributed_differences(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
 ) -> Result<(Exam, AttributedDifferences), Gap> {
-    let crashed = |error: StoreError| Gap::new(Cause::Crashed, error.to_string());
-    let looked =
-        exam_differences(engine, project, &state.id, ExamRole::AT_STOP).await.map_err(crashed)?;
-    let Some((exam, differences)) = looked else {
-        // Whoever has no exam is not examined, which is not the same as having passed.
+    let compared = exam_differences(engine, project, &state.id, ExamRole::AT_STOP)
+        .await
+        .map_err(|error| store_gap(&error))?;
+    let Some((exam, differences)) = compared else {
+        // A loop without an exam was not examined, which is not the same as having passed.
         let gap = Gap::new(Cause::Skipped, "the checks were not frozen when the loop started");
         return Err(gap.with_remedy("moai-ralph loop refreeze"));
     };
-    let writes = engine.store.exam_writes(&project.key, &state.id).await.map_err(crashed)?;
+    let writes = engine
+        .store
+        .exam_writes(&project.key, &state.id)
+        .await
+        .map_err(|error| store_gap(&error))?;
     Ok((exam, exam::attribute_differences(differences, &writes)))
 }
 
-/// What a tool call of a session wrote.
+fn store_gap(error: &StoreError) -> Gap {
+    Gap::new(Cause::Crashed, error.to_string())
+}
+
+/// The files that a tool call of a session wrote.
 #[derive(Clone, Debug)]
 pub(super) enum ToolWrite {
-    /// This file.
     File(PathBuf),
-    /// Nobody knows what; the call began at this time, in nanoseconds since the epoch.
+    /// Unknown files; the call began at this time, in nanoseconds since the epoch.
     Since(i128),
 }
 
-/// Remembers what a tool call of this session did to the exam of its loop, so that a Stop can tell
-/// it from what the user did. What is not remembered counts as the user's.
+/// Records the changes that a tool call of this session made to the exam of its loop, so that a
+/// Stop can tell them from the user's. Unrecorded changes count as the user's.
 pub(super) async fn note_writes(
     engine: &Engine,
     project: &Project,
@@ -237,7 +245,7 @@ async fn try_note_writes(
         unconfirm_overrides(engine, project, &state, since_ns).await?;
     }
     authorship::note_session_writes(engine, project, &state, write.clone()).await?;
-    // Most files that an agent writes examine nothing, and an edit must not wait.
+    // Most files that an agent writes are no part of an exam, and an edit must not wait.
     if let ToolWrite::File(file) = &write
         && !examines(engine, project, &state.id, file).await?
     {
@@ -249,34 +257,40 @@ async fn try_note_writes(
         return Ok(());
     };
     let (root, options) = (root.clone(), engine.dirs.user_config.clone());
-    let is_own = move |one: &ExamDifference| {
-        let is_options = one.path.as_str() == USER_OPTIONS;
-        let file = if is_options { options.clone() } else { one.path.under(&root) };
-        match &write {
-            ToolWrite::File(written) => is_same_file(&file, written),
-            ToolWrite::Since(since_ns) => change_time_ns(&file).is_some_and(|at| at >= *since_ns),
+    let own_writes = run_blocking(move || {
+        let mut own_writes = BTreeMap::new();
+        for difference in differences {
+            let is_options = difference.path.as_str() == USER_OPTIONS;
+            let file = if is_options { options.clone() } else { difference.path.under(&root) };
+            let is_own = match &write {
+                ToolWrite::File(written) => is_same_file(&file, written),
+                ToolWrite::Since(since_ns) => {
+                    change_time_ns(&file).is_some_and(|changed_ns| changed_ns >= *since_ns)
+                }
+            };
+            if is_own {
+                own_writes.insert(difference.path, difference.now);
+            }
         }
-    };
-    let noted = run_blocking(move || {
-        let own = differences.into_iter().filter(is_own);
-        own.map(|one| (one.path, one.now)).collect::<BTreeMap<_, _>>()
+        own_writes
     });
-    let noted = noted.await.unwrap_or_default();
-    if noted.is_empty() {
+    let own_writes = own_writes.await.unwrap_or_default();
+    if own_writes.is_empty() {
         return Ok(());
     }
-    store.note_exam_writes(key, &state.id, noted).await
+    store.note_exam_writes(key, &state.id, own_writes).await
 }
 
-/// Doubts overrides made during a shell command of the agent: it may have made them itself.
+/// Marks overrides made during a shell command of the agent as unconfirmed, because the command may
+/// have made them.
 async fn unconfirm_overrides(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
     since_ns: i128,
 ) -> Result<(), StoreError> {
-    let begun_ms = u64::try_from(since_ns / 1_000_000).unwrap_or_default();
-    let doubted = control::with_doubt(state, begun_ms);
+    let start_ms = u64::try_from(since_ns / 1_000_000).unwrap_or_default();
+    let doubted = control::with_doubt(state, start_ms);
     if doubted == *state {
         return Ok(());
     }
@@ -303,24 +317,26 @@ async fn examines(
     Ok(exam.is_some_and(|exam| exam.files.contains_key(&path)))
 }
 
-/// Whether two names lead to one file.
+/// Whether two paths lead to the same file, symbolic links resolved.
 fn is_same_file(file: &Path, written: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    real(file) == real(written)
+    canonical_or_same(file) == canonical_or_same(written)
 }
 
-/// When a file was changed last, which nobody can set back; of one that is gone, when its folder
-/// was.
+fn canonical_or_same(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// The inode change time of a file, which cannot be set back; for a missing file, that of its
+/// folder. In nanoseconds since the epoch.
 pub(super) fn change_time_ns(file: &Path) -> Option<i128> {
-    let folder = || file.parent()?.symlink_metadata().ok();
-    let metadata = file.symlink_metadata().ok().or_else(folder)?;
+    let metadata =
+        file.symlink_metadata().ok().or_else(|| file.parent()?.symlink_metadata().ok())?;
     Some(i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()))
 }
 
 type FrozenFiles = BTreeMap<RelPath, FrozenFile>;
 
-/// All files that examine a loop, the texts that are kept, and whether there are more files than
-/// an exam holds.
+/// All files of an exam, the texts to keep, and whether the limit on files cut the list.
 fn collect_exam_files(
     root: &Path,
     plan: &CheckPlan,
@@ -360,17 +376,17 @@ fn collect_exam_files(
     (files, texts, is_cut)
 }
 
-/// The texts of the project that its checks run and that have no other part in the exam. What git
-/// ignores is made by a build.
+/// The project's text files that its checks run and that have no other role in the exam. Files that
+/// git ignores are left out, because a build makes them.
 fn run_by_checks(root: &Path, plan: &CheckPlan) -> Vec<RelPath> {
     let autochecks = RelPath::parse(AUTOCHECKS).and_then(|path| read_exam_file(root, &path));
     let text = autochecks
         .map_or_else(String::new, |read| String::from_utf8_lossy(&read.bytes).into_owned());
-    let is_text =
-        |path: &RelPath| read_exam_file(root, path).is_some_and(|read| !read.bytes.contains(&0));
-    let found = scripts_of_plan(plan, &text).into_iter();
-    let mut found: Vec<RelPath> =
-        found.filter(|path| role(path).is_none() && is_text(path)).collect();
+    let mut found: Vec<RelPath> = scripts_of_plan(plan, &text)
+        .into_iter()
+        .filter(|path| role(path).is_none())
+        .filter(|path| read_exam_file(root, path).is_some_and(|read| !read.bytes.contains(&0)))
+        .collect();
     if let Ok(ignored) = git::ignored_paths(root, &found) {
         found.retain(|path| path.as_str().starts_with('.') || !ignored.contains(path));
     }
@@ -403,22 +419,25 @@ fn current_hashes(root: &Path, exam: &Exam, roles: &[ExamRole]) -> BTreeMap<RelP
     hashes
 }
 
-/// No diff shows the configuration that git ignores, and runners load it all the same: its change
-/// is a difference by itself.
+/// Gives changed configuration that git ignores the role of a runner, because runners load it and
+/// no diff shows it.
 fn mark_ignored_configs(root: &Path, differences: &mut [ExamDifference]) {
-    let is_open = |one: &&ExamDifference| {
-        one.role == ExamRole::Config && runners::is_loaded_unseen(&one.path)
-    };
-    let open: Vec<RelPath> =
-        differences.iter().filter(is_open).map(|one| one.path.clone()).collect();
-    let ignored = git::ignored_paths(root, &open).unwrap_or_default();
-    for one in differences.iter_mut().filter(|one| ignored.contains(&one.path)) {
-        one.role = ExamRole::Runner;
+    let configs: Vec<RelPath> = differences
+        .iter()
+        .filter(|difference| difference.role == ExamRole::Config)
+        .map(|difference| difference.path.clone())
+        .filter(runners::is_loaded_unseen)
+        .collect();
+    let ignored = git::ignored_paths(root, &configs).unwrap_or_default();
+    for difference in differences.iter_mut() {
+        if ignored.contains(&difference.path) {
+            difference.role = ExamRole::Runner;
+        }
     }
 }
 
-/// Files that examine a loop and stand in the root, in one of a few folders, where checks run, or
-/// below ours, and git's rules.
+/// Exam files directly in the root, in a few known folders, in the folders where checks run and below
+/// this program's own folders, and git's local ignore rules.
 fn shallow<'f>(root: &Path, folders: impl Iterator<Item = &'f str>) -> Vec<RelPath> {
     let mut found: Vec<RelPath> = UNSEEN.into_iter().filter_map(RelPath::parse).collect();
     let mut open: Vec<(PathBuf, bool)> = vec![(root.to_path_buf(), false)];
@@ -429,10 +448,10 @@ fn shallow<'f>(root: &Path, folders: impl Iterator<Item = &'f str>) -> Vec<RelPa
     while let Some((folder, is_tree)) = open.pop() {
         for entry in folder.read_dir().into_iter().flatten().flatten().take(EXAM_FILES_MAX) {
             let path = entry.path();
-            // Not through links, which could lead in a circle.
+            // Links are not followed, because they could form a cycle.
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let is_package = || entry.file_name().to_str().is_some_and(runners::is_package);
-            if is_folder && (is_tree || is_package()) {
+            let is_package = entry.file_name().to_str().is_some_and(runners::is_package);
+            if is_folder && (is_tree || is_package) {
                 open.push((path, is_tree));
             } else if let Some(path) = RelPath::below(root, &path) {
                 found.extend(Some(path).filter(|path| role(path).is_some()));
@@ -442,7 +461,7 @@ fn shallow<'f>(root: &Path, folders: impl Iterator<Item = &'f str>) -> Vec<RelPa
     found
 }
 
-/// One file as it is.
+/// The current state of one file of an exam.
 struct ExamFile {
     bytes: Vec<u8>,
     stamp: (u64, i64),
@@ -450,8 +469,8 @@ struct ExamFile {
 }
 
 impl ExamFile {
-    /// Hash of what matters of it; of a file that is longer than what is read, the length counts,
-    /// and of a script that checks, that it can be run.
+    /// Hash of the relevant bytes; it includes the length of a file that was not read to its end, and
+    /// whether a check script is executable.
     fn hash(&self, path: &RelPath, role: Option<ExamRole>) -> ContentHash {
         let hash = ContentHash::of_bytes(&relevant_bytes(path, &self.bytes));
         if self.stamp.0 > EXAM_FILE_BYTES_MAX {
@@ -464,7 +483,7 @@ impl ExamFile {
     }
 }
 
-/// `None` for what is not there or is no file: a pipe would never end.
+/// `None` for a missing path and for anything but a file: a pipe would never end.
 fn read_exam_file(root: &Path, path: &RelPath) -> Option<ExamFile> {
     if let Some(at) = UNSEEN.iter().position(|name| *name == path.as_str()) {
         let bytes = git::local_ignore_rules(root).into_iter().nth(at).flatten()?;
@@ -478,21 +497,21 @@ fn read_exam_file(root: &Path, path: &RelPath) -> Option<ExamFile> {
     Some(ExamFile { bytes, stamp, is_program })
 }
 
-/// Hash of what matters of a file; `None` when it is not there.
+/// Hash of the relevant bytes of a file; `None` when it is missing.
 pub(super) fn exam_file_hash(root: &Path, path: &RelPath) -> Option<ContentHash> {
     hash_as(root, path, role(path))
 }
 
-/// The same of a file whose role is not told by its name.
+/// Like [`exam_file_hash`], for a file whose name does not tell its role.
 fn hash_as(root: &Path, path: &RelPath, role: Option<ExamRole>) -> Option<ContentHash> {
-    // What is there and cannot be read is not the same as before.
+    // An unreadable file counts as changed.
     read_exam_file(root, path).map(|read| read.hash(path, role)).or_else(|| {
         let is_there = path.under(root).symlink_metadata().is_ok();
         is_there.then(|| ContentHash::of_bytes(b"not readable"))
     })
 }
 
-/// Size and change time.
+/// Size in bytes and inode change time in nanoseconds.
 fn stamp(root: &Path, path: &RelPath) -> Option<(u64, i64)> {
     let metadata = path.under(root).metadata().ok().filter(std::fs::Metadata::is_file)?;
     let seconds = metadata.ctime().saturating_mul(1_000_000_000);
@@ -534,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_and_deep_files_are_frozen_with_their_texts_and_foreign_ones_are_not() {
+    fn an_exam_holds_hidden_and_deep_files_but_no_dependencies_or_sources() {
         let (_temp, exam, texts) = frozen(&[
             ("RUBRIC.md", "strict"),
             (".claude/settings.json", "{\"hooks\": {}}"),
@@ -565,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_the_same_length_in_the_past_is_seen_and_a_touch_is_none() {
+    fn an_edit_of_the_same_length_and_an_old_mtime_is_a_difference_but_a_touch_is_not() {
         let (temp, exam, _) = frozen(&[("tsconfig.json", "{1}"), ("tests/test_a.py", "abc")]);
         let root = temp.path();
         check(root, &exam, &[]);
@@ -579,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_checks_run_is_part_of_the_exam_and_so_is_that_it_can_run() {
+    fn scripts_of_checks_and_their_executable_bit_are_part_of_the_exam() {
         let script = "#!/bin/sh\npython3 .claude/run.py && mypy a.py\n";
         let files = [
             (".claude/autochecks.sh", script),
@@ -608,7 +627,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_hide_files_from_git_are_part_of_the_exam() {
+    fn local_ignore_rules_of_git_are_part_of_the_exam() {
         let (temp, _, _) = frozen(&[("a.py", "x = 1\n")]);
         let root = temp.path();
         let made = std::process::Command::new("git").args(["init", "-q"]).arg(root).status();
@@ -631,7 +650,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_any_more_or_is_no_file_is_a_difference() {
+    fn a_frozen_file_that_became_a_folder_or_a_pipe_or_is_missing_is_a_difference() {
         let (temp, exam, _) = frozen(&[("RUBRIC.md", "a"), ("ruff.toml", "b"), ("tox.ini", "c")]);
         let root = temp.path();
         for name in ["RUBRIC.md", "ruff.toml", "tox.ini"] {
@@ -644,7 +663,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_large_file_only_the_hash_is_kept_and_its_length_counts() {
+    fn a_large_file_is_frozen_without_its_text_and_a_change_of_length_is_a_difference() {
         let large = "x".repeat(EXAM_TEXT_BYTES_MAX + 1);
         let (temp, exam, texts) = frozen(&[("RUBRIC.md", &large), ("tox.ini", &large[1..])]);
         assert_eq!(texts.keys().collect::<Vec<_>>(), [&path("tox.ini")]);

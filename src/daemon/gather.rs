@@ -1,5 +1,5 @@
 //! Gathers fresh evidence about a set of files: read once, scanned and measured at the same time,
-//! and read again at the end, because a verdict about other bytes is none.
+//! and read again at the end, because a verdict holds only for the bytes it was measured on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,86 +28,86 @@ use crate::files::{self, Snapshot};
 use crate::scan::{RuleSet, ScanOutcome, scan_text};
 use crate::servers::{MeasureInput, ServerSelection};
 
-/// What is asked.
+/// The files to measure and how.
 #[derive(Clone, Debug)]
 pub(super) struct MeasureRequest {
-    /// The files, relative to the root.
     pub(super) files: Vec<RelPath>,
-    /// Files that were asked for and could not even be found.
+    /// Requested files that were not found.
     pub(super) skipped: Vec<SkippedFile>,
     /// Whether language servers are asked.
     pub(super) run_lsp: bool,
-    /// Whether the scan runs.
     pub(super) run_scan: bool,
     /// The lowest severity that counts as dirty.
     pub(super) threshold: Severity,
-    /// When language servers must have answered.
+    /// The time by which language servers must have answered.
     pub(super) deadline: Instant,
-    /// The files that are asked about only because an edit elsewhere concerns them.
+    /// The files that are measured only because an edit elsewhere affects them.
     pub(super) dependents: UntouchedDependents,
-    /// What the findings are compared with; without it only what dependents had before is left out.
+    /// The baseline of the findings; without it only older findings of dependents are left out.
     pub(super) comparison: Option<BaseComparison>,
 }
 
-/// Files that nobody touched and an edit concerns. What was wrong with them before does not count.
+/// Unchanged files that an edit affects. Their older findings do not count.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UntouchedDependents {
-    /// The files.
     pub(super) files: BTreeSet<RelPath>,
-    /// What is known of them.
     pub(super) affected: AffectedFiles,
 }
 
 impl UntouchedDependents {
-    /// Whether a finding was there before the edit: it is among those known from before; or, where
-    /// nothing is known, neither it nor its line names what was touched. An edit elsewhere changes
-    /// nothing for the scan.
+    /// Whether a finding is older than the edit: it is among the earlier findings; or, where those
+    /// are unknown, neither it nor its line names a touched symbol. Findings of the scan depend on
+    /// their own file only, so they are always older.
     fn is_older(&self, kind: SensorKind, finding: &Finding, text: &str) -> bool {
-        let is_unrelated = || !self.affected.touched.concerns_finding(finding, text);
         kind == SensorKind::Scan
-            || self.affected.was_present_before(finding).unwrap_or_else(is_unrelated)
+            || self
+                .affected
+                .was_present_before(finding)
+                .unwrap_or_else(|| !self.affected.touched.concerns_finding(finding, text))
     }
 
-    /// Takes what does not count out of the words, and yields how much of it is that bad.
+    /// Removes the older findings, and returns how many of them reach the threshold.
     fn drop_older(
         &self,
-        words: &mut [SensorResult],
+        results: &mut [SensorResult],
         snapshots: &[Snapshot],
         threshold: Severity,
     ) -> usize {
         let mut count = 0;
-        for word in words.iter_mut().filter(|word| self.files.contains(&word.path)) {
-            let snapshot = snapshots.iter().find(|snapshot| snapshot.path == word.path);
+        for result in results.iter_mut().filter(|result| self.files.contains(&result.path)) {
+            let snapshot = snapshots.iter().find(|snapshot| snapshot.path == result.path);
             let text = snapshot.map_or("", |snapshot| &*snapshot.text);
-            let is_older = |finding: &mut Finding| self.is_older(word.kind, finding, text);
-            let older = word.findings.extract_if(.., is_older);
+            let kind = result.kind;
+            let older =
+                result.findings.extract_if(.., |finding| self.is_older(kind, finding, text));
             count += older.filter(|finding| finding.severity >= threshold).count();
         }
         count
     }
 }
 
-/// One sensor's word on one file.
+/// One sensor's result for one file.
 #[derive(Clone, Debug)]
 pub(super) struct SensorResult {
     pub(super) sensor: String,
     pub(super) kind: SensorKind,
     pub(super) version: Option<String>,
-    /// The language server as it was chosen; none for the scan, or where none can be asked.
+    /// The identity of the selected language server; `None` for the scan, or without a usable
+    /// server.
     pub(super) server: Option<ContentHash>,
     pub(super) path: RelPath,
     pub(super) hash: ContentHash,
     pub(super) findings: Vec<Finding>,
-    /// What it could not say; a word with a gap is no verified set.
+    /// Why the file is not fully measured; a result with a gap is not stored as verified.
     pub(super) gap: Option<Gap>,
     pub(super) elapsed: Duration,
 }
 
-/// Evidence of language servers and scan about the files asked for.
+/// Evidence of language servers and the scan about the requested files.
 pub(super) async fn gather_evidence(
     engine: &Arc<Engine>,
     project: &Project,
-    asked: MeasureRequest,
+    request: MeasureRequest,
 ) -> Evidence {
     let MeasureRequest {
         files,
@@ -118,37 +118,37 @@ pub(super) async fn gather_evidence(
         deadline,
         dependents,
         comparison,
-    } = asked;
+    } = request;
     let (snapshots, unreadable) = read_snapshots(project, files).await;
     skipped.extend(unreadable);
     let snapshots: Arc<[Snapshot]> = snapshots.into();
-    let look = if lsp { Some(sync_disk(engine, project, &snapshots).await) } else { None };
+    let epoch = if lsp { Some(sync_disk(engine, project, &snapshots).await) } else { None };
     let scanning =
         async { if scan { scan_all(engine, project, &snapshots).await } else { Vec::new() } };
     let measuring = async {
         if lsp { measure_all(engine, project, &snapshots, deadline).await } else { Vec::new() }
     };
-    let (mut words, measured) = tokio::join!(scanning, measuring);
-    words.extend(measured);
-    discard_superseded(project, &mut words).await;
-    match look {
-        Some(look) => record_results(engine, project, &mut words, look),
-        None => store_verified(engine, project, &words),
+    let (mut results, measured) = tokio::join!(scanning, measuring);
+    results.extend(measured);
+    discard_superseded(project, &mut results).await;
+    match epoch {
+        Some(epoch) => record_results(engine, project, &mut results, epoch),
+        None => store_verified(engine, project, &results),
     }
-    cache_lines(engine, &snapshots, &words);
+    cache_lines(engine, &snapshots, &results);
     let older = match &comparison {
         Some(comparison) => {
             let (snapshots, dependents) = (&*snapshots, &dependents);
             let request =
                 AttributionRequest { comparison, snapshots, dependents, threshold, deadline };
-            attribute_findings(engine, project, request, &mut words).await.older
+            attribute_findings(engine, project, request, &mut results).await.older
         }
-        None => dependents.drop_older(&mut words, &snapshots, threshold),
+        None => dependents.drop_older(&mut results, &snapshots, threshold),
     };
     let paths = snapshots.iter().map(|snapshot| snapshot.path.clone());
-    let (files, unseen) = split_unchecked(paths, &words);
+    let (files, unseen) = split_unchecked(paths, &results);
     skipped.extend(unseen);
-    Evidence { older, ..combine_results(files, skipped, words, threshold) }
+    Evidence { older, ..combine_results(files, skipped, results, threshold) }
 }
 
 async fn read_snapshots(
@@ -163,15 +163,16 @@ async fn read_snapshots(
         for file in files {
             match files::read_snapshot(&root, &file.under(&root)) {
                 Ok(snapshot) => snapshots.push(snapshot),
-                Err(one) => skipped.push(one),
+                Err(file) => skipped.push(file),
             }
         }
         (snapshots, skipped)
     });
     read.await.unwrap_or_else(|| {
-        let lost =
-            |path: RelPath| SkippedFile { path: path.to_string(), reason: INTERNAL.to_owned() };
-        (Vec::new(), all.into_iter().map(lost).collect())
+        let skipped = all
+            .into_iter()
+            .map(|path| SkippedFile { path: path.to_string(), reason: INTERNAL.to_owned() });
+        (Vec::new(), skipped.collect())
     })
 }
 
@@ -184,10 +185,10 @@ async fn scan_all(
     let (state, key) = (engine.dirs.state.clone(), project.key.clone());
     let rules = Arc::clone(&project.rules);
     let scanned = run_blocking(move || {
-        // A few files are scanned before what is known of all files is read.
+        // Scanning a few files is faster than reading the cache of the whole project.
         let is_worth_it = snapshots.len() >= KEPT_SCANS_FILES_MIN;
         let kept = is_worth_it.then(|| ScanCacheFile::load(&state, &key, &rules));
-        let words = scan_in_parallel(&snapshots, &|snapshot| match &kept {
+        let results = scan_in_parallel(&snapshots, &|snapshot| match &kept {
             Some(kept) => kept.get(&rules, &snapshot.path, snapshot.hash).map_or_else(
                 || Some((scan_snapshot(&rules, snapshot)?, true)),
                 |outcome| Some((scan_result(snapshot, outcome, Instant::now()), false)),
@@ -195,19 +196,19 @@ async fn scan_all(
             None => Some((scan_snapshot(&rules, snapshot)?, false)),
         });
         if let Some(kept) = kept {
-            let news = words.iter().filter(|(_, is_new)| *is_new).map(|(word, _)| {
+            let new = results.iter().filter(|(_, is_new)| *is_new).map(|(result, _)| {
                 let outcome =
-                    ScanOutcome { findings: word.findings.clone(), gap: word.gap.clone() };
-                (word.path.clone(), word.hash, outcome)
+                    ScanOutcome { findings: result.findings.clone(), gap: result.gap.clone() };
+                (result.path.clone(), result.hash, outcome)
             });
-            kept.save(&rules, news);
+            kept.save(&rules, new);
         }
-        words.into_iter().map(|(word, _)| word).collect()
+        results.into_iter().map(|(result, _)| result).collect()
     });
     scanned.await.unwrap_or_else(|| lost.iter().map(failed_scan_result).collect())
 }
 
-/// Scans on all cores. What goes wrong inside costs the files of one share.
+/// Scans on all cores. A panic costs only the files of its share.
 fn scan_in_parallel(
     snapshots: &[Snapshot],
     one: &(dyn Fn(&Snapshot) -> Option<(SensorResult, bool)> + Sync),
@@ -219,18 +220,19 @@ fn scan_in_parallel(
             .chunks(share)
             .map(|part| (part, scope.spawn(|| part.iter().filter_map(one).collect::<Vec<_>>())))
             .collect();
-        let lost =
-            |part: &[Snapshot]| part.iter().map(|it| (failed_scan_result(it), false)).collect();
-        let joined =
-            shares.into_iter().map(|(part, share)| share.join().unwrap_or_else(|_| lost(part)));
+        let joined = shares.into_iter().map(|(part, share)| {
+            share.join().unwrap_or_else(|_| {
+                part.iter().map(|snapshot| (failed_scan_result(snapshot), false)).collect()
+            })
+        });
         joined.flatten().collect()
     })
 }
 
-/// What went wrong inside is a gap like any other, and never nothing.
+/// A panic inside is a gap like any other, never an empty result.
 const INTERNAL: &str = "internal error; see the daemon's log";
 
-/// The gap of a sensor whose word was lost inside.
+/// The gap of a sensor whose result was lost to a panic.
 pub(super) fn internal_error_gap() -> Gap {
     Gap::new(Cause::Crashed, INTERNAL)
 }
@@ -249,24 +251,24 @@ pub(super) fn failed_scan_result(snapshot: &Snapshot) -> SensorResult {
     }
 }
 
-/// The scan's word on one file; `None` when no rule speaks about it.
+/// The scan's result for one file; `None` when no rule applies to it.
 pub(super) fn scan_snapshot(rules: &RuleSet, snapshot: &Snapshot) -> Option<SensorResult> {
-    let begun = Instant::now();
+    let start = Instant::now();
     if !rules.handles(&snapshot.path) {
         return None;
     }
     Some(scan_result(
         snapshot,
         scan_text(rules, &snapshot.path, &snapshot.text, snapshot.hash),
-        begun,
+        start,
     ))
 }
 
-/// The scan's word on one file, from its outcome.
+/// The scan's result for one file, from its outcome.
 pub(super) fn scan_result(
     snapshot: &Snapshot,
     outcome: ScanOutcome,
-    begun: Instant,
+    start: Instant,
 ) -> SensorResult {
     SensorResult {
         sensor: "scan".to_owned(),
@@ -277,7 +279,7 @@ pub(super) fn scan_result(
         hash: snapshot.hash,
         findings: outcome.findings,
         gap: outcome.gap,
-        elapsed: begun.elapsed(),
+        elapsed: start.elapsed(),
     }
 }
 
@@ -295,18 +297,19 @@ async fn measure_all(
             let (snapshot, turns) = (snapshot.clone(), Arc::clone(&turns));
             tasks.spawn(async move {
                 let _turn = turns.acquire().await;
-                let begun = Instant::now();
-                let asked = measure_with_retries(&engine, &project, &snapshot, &chosen);
-                let timed = timeout_at(deadline.into(), asked).await;
-                timed.unwrap_or_else(|_| timed_out_result(&snapshot, &chosen, begun))
+                let start = Instant::now();
+                let measuring = measure_with_retries(&engine, &project, &snapshot, &chosen);
+                timeout_at(deadline.into(), measuring)
+                    .await
+                    .unwrap_or_else(|_| timed_out_result(&snapshot, &chosen, start))
             });
         }
     }
     tasks.join_all().await
 }
 
-/// Asks again, a few times, when a server could not answer for a reason that passes by itself: it
-/// crashed and is being started, or all servers were busy.
+/// Measures again, a few times, when a server could not answer for a transient reason: it crashed
+/// and is being started, or all servers were busy.
 async fn measure_with_retries(
     engine: &Arc<Engine>,
     project: &Project,
@@ -314,18 +317,18 @@ async fn measure_with_retries(
     chosen: &ServerSelection,
 ) -> SensorResult {
     for _ in 0..MEASURE_RETRIES_MAX {
-        let word = measure_snapshot(engine, project, snapshot, chosen.clone()).await;
-        let may_pass = |gap: &Gap| matches!(gap.cause, Cause::Crashed | Cause::Loading);
-        if !word.gap.as_ref().is_some_and(may_pass) || engine.lsp_gap.is_some() {
-            return word;
+        let result = measure_snapshot(engine, project, snapshot, chosen.clone()).await;
+        let cause = result.gap.as_ref().map(|gap| gap.cause);
+        let is_transient = matches!(cause, Some(Cause::Crashed | Cause::Loading));
+        if !is_transient || engine.lsp_gap.is_some() {
+            return result;
         }
         tokio::time::sleep(Duration::from_millis(MEASURE_RETRY_MS)).await;
     }
     measure_snapshot(engine, project, snapshot, chosen.clone()).await
 }
 
-/// The language servers that speak about a file; none when it is in no language, or in one that is
-/// not asked for.
+/// The language servers for a file; none when its language is unknown or disabled.
 pub(super) fn select_servers(
     engine: &Engine,
     project: &Project,
@@ -339,14 +342,14 @@ pub(super) fn select_servers(
     }
 }
 
-/// What a verified set of this server holds for: another program, other settings or newly installed
-/// packages may say something else.
+/// The identity that stored results of this server hold for: another program, other settings or
+/// newly installed packages may give other findings.
 pub(super) fn server_identity(chosen: &ServerSelection) -> Option<ContentHash> {
     let choice = chosen.as_ref().ok()?;
     Some(ContentHash::of_bytes(format!("{choice:?}").as_bytes()))
 }
 
-/// What a language server says of one file as it is now: never while it is shown earlier texts.
+/// One language server's result for a current file; it waits while the server is shown overlays.
 pub(super) async fn measure_snapshot(
     engine: &Arc<Engine>,
     project: &Project,
@@ -361,7 +364,7 @@ pub(super) async fn measure_snapshot(
     measure_without_gate(engine, project, snapshot, chosen).await
 }
 
-/// The same, whatever texts the server is shown; for the owner of the overlay.
+/// Like [`measure_snapshot`], whatever overlays the server is shown; for the owner of the overlay.
 pub(super) async fn measure_without_gate(
     engine: &Arc<Engine>,
     project: &Project,
@@ -369,10 +372,10 @@ pub(super) async fn measure_without_gate(
     chosen: ServerSelection,
 ) -> SensorResult {
     let server = server_identity(&chosen);
-    let word = |sensor: String, version, outcome: Result<Vec<Finding>, Gap>, elapsed| {
+    let result = |sensor: String, version, outcome: Result<Vec<Finding>, Gap>, elapsed| {
         let (path, hash) = (snapshot.path.clone(), snapshot.hash);
-        let (found, gap) = match outcome {
-            Ok(found) => (found, None),
+        let (findings, gap) = match outcome {
+            Ok(findings) => (findings, None),
             Err(gap) => (Vec::new(), Some(gap)),
         };
         SensorResult {
@@ -382,14 +385,16 @@ pub(super) async fn measure_without_gate(
             server,
             path,
             hash,
-            findings: found,
+            findings,
             gap,
             elapsed,
         }
     };
     let choice = match (chosen, &engine.lsp_gap) {
-        (Err((sensor, gap)), _) => return word(sensor, None, Err(gap), Duration::ZERO),
-        (Ok(choice), Some(gap)) => return word(choice.id, None, Err(gap.clone()), Duration::ZERO),
+        (Err((sensor, gap)), _) => return result(sensor, None, Err(gap), Duration::ZERO),
+        (Ok(choice), Some(gap)) => {
+            return result(choice.id, None, Err(gap.clone()), Duration::ZERO);
+        }
         (Ok(choice), None) => choice,
     };
     let pinned = choice.version.clone();
@@ -399,17 +404,17 @@ pub(super) async fn measure_without_gate(
         hash: snapshot.hash,
     };
     let measured = engine.servers.measure(&project.workspace, choice, subject).await;
-    let outcome = measured.outcome.map(|mut found| {
-        assign_fingerprints(&mut found);
-        found
+    let outcome = measured.outcome.map(|mut findings| {
+        assign_fingerprints(&mut findings);
+        findings
     });
-    let word = word(measured.sensor, measured.version.or(pinned), outcome, measured.elapsed);
-    // What the project lacks is a gap beside the findings that remain.
-    SensorResult { gap: word.gap.or(measured.fault), ..word }
+    let result = result(measured.sensor, measured.version.or(pinned), outcome, measured.elapsed);
+    // A project fault is a gap next to the remaining findings.
+    SensorResult { gap: result.gap.or(measured.fault), ..result }
 }
 
 impl SensorResult {
-    /// What this says of a base state; `None` for a gap that leaves nothing to compare with.
+    /// This result as a baseline; `None` for a gap that leaves nothing to compare with.
     pub(super) fn base_result(&self) -> Option<BaseResult> {
         let has_fault = match &self.gap {
             None => false,
@@ -420,8 +425,8 @@ impl SensorResult {
     }
 }
 
-fn timed_out_result(snapshot: &Snapshot, chosen: &ServerSelection, begun: Instant) -> SensorResult {
-    let elapsed = begun.elapsed();
+fn timed_out_result(snapshot: &Snapshot, chosen: &ServerSelection, start: Instant) -> SensorResult {
+    let elapsed = start.elapsed();
     let detail = format!("no answer within {} ms", elapsed.as_millis());
     let gap = match chosen {
         Ok(_) => Gap::new(Cause::TimedOut, detail),
@@ -430,7 +435,7 @@ fn timed_out_result(snapshot: &Snapshot, chosen: &ServerSelection, begun: Instan
     unmeasured(snapshot, chosen, gap, elapsed)
 }
 
-/// A result without findings, and why.
+/// A result without findings, with its gap.
 pub(super) fn unmeasured(
     snapshot: &Snapshot,
     chosen: &ServerSelection,
@@ -454,96 +459,102 @@ pub(super) fn unmeasured(
     }
 }
 
-/// Reads every file again: a word about bytes that are no longer there becomes a gap.
-pub(super) async fn discard_superseded(project: &Project, words: &mut [SensorResult]) {
+/// Reads every file again: a result for bytes that have changed since becomes a gap.
+pub(super) async fn discard_superseded(project: &Project, results: &mut [SensorResult]) {
     let root = project.root.clone();
-    let paths: BTreeSet<RelPath> = words.iter().map(|word| word.path.clone()).collect();
+    let paths: BTreeSet<RelPath> = results.iter().map(|result| result.path.clone()).collect();
     let now = run_blocking(move || {
-        let hash =
-            |path: &RelPath| files::read_snapshot(&root, &path.under(&root)).map(|it| it.hash).ok();
-        paths.into_iter().map(|path| (hash(&path), path)).map(|(hash, path)| (path, hash)).collect()
+        let mut hashes = BTreeMap::new();
+        for path in paths {
+            let snapshot = files::read_snapshot(&root, &path.under(&root)).ok();
+            hashes.insert(path, snapshot.map(|snapshot| snapshot.hash));
+        }
+        hashes
     });
-    let now: BTreeMap<RelPath, Option<ContentHash>> = now.await.unwrap_or_default();
-    for word in words {
-        if now.get(&word.path).copied().flatten() != Some(word.hash) {
-            let detail = format!("{} changed while it was measured", word.path);
-            word.findings.clear();
-            word.gap = Some(Gap::new(Cause::Superseded, detail));
+    let now: BTreeMap<_, _> = now.await.unwrap_or_default();
+    for result in results {
+        if now.get(&result.path).copied().flatten() != Some(result.hash) {
+            let detail = format!("{} changed while it was measured", result.path);
+            result.findings.clear();
+            result.gap = Some(Gap::new(Cause::Superseded, detail));
         }
     }
 }
 
-/// Keeps every verdict as the file's last verified set. One beside a fault of the project is kept
-/// apart: it is something to compare with, and no verdict.
-pub(super) fn store_verified(engine: &Engine, project: &Project, words: &[SensorResult]) {
+/// Stores every verdict as the file's last verified findings. Findings next to a project fault are
+/// stored under another key, because they are a baseline and no verdict.
+pub(super) fn store_verified(engine: &Engine, project: &Project, results: &[SensorResult]) {
     let mut ledger = engine.ledger();
-    for word in words {
-        let sensor = match &word.gap {
-            None => word.sensor.clone(),
-            Some(gap) if gap.cause == Cause::ProjectFault => partial_sensor_key(&word.sensor),
+    for result in results {
+        let sensor = match &result.gap {
+            None => result.sensor.clone(),
+            Some(gap) if gap.cause == Cause::ProjectFault => partial_sensor_key(&result.sensor),
             Some(_) => continue,
         };
-        let verdict = (word.hash, word.findings.clone());
-        ledger.set_verified(&project.root, &word.path, &sensor, verdict);
+        let verdict = (result.hash, result.findings.clone());
+        ledger.set_verified(&project.root, &result.path, &sensor, verdict);
     }
 }
 
-/// Keeps what finds the findings again after an edit.
-fn cache_lines(engine: &Engine, snapshots: &[Snapshot], words: &[SensorResult]) {
-    let found = words.iter().filter(|word| !word.findings.is_empty());
-    let wrong: BTreeSet<&RelPath> = found.map(|word| &word.path).collect();
-    for snapshot in snapshots.iter().filter(|snapshot| wrong.contains(&snapshot.path)) {
+/// Caches the lines of files with findings, to match these findings after an edit.
+fn cache_lines(engine: &Engine, snapshots: &[Snapshot], results: &[SensorResult]) {
+    let paths: BTreeSet<&RelPath> = results
+        .iter()
+        .filter(|result| !result.findings.is_empty())
+        .map(|result| &result.path)
+        .collect();
+    for snapshot in snapshots.iter().filter(|snapshot| paths.contains(&snapshot.path)) {
         engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
     }
 }
 
-/// The name under which a sensor's incomplete sets are kept.
+/// The key of a sensor's incomplete results.
 pub(super) fn partial_sensor_key(sensor: &str) -> String {
     format!("{sensor} (partly)")
 }
 
-/// Remembers and proves what holds after a look. Where the look was lost nobody knows of what files
-/// a language server spoke.
+/// Stores and proves the results measured at a disk epoch. Without an epoch, the results of language
+/// servers become gaps, because the file versions they saw are unknown.
 pub(super) fn record_results(
     engine: &Engine,
     project: &Project,
-    words: &mut [SensorResult],
-    look: DiskEpoch,
+    results: &mut [SensorResult],
+    disk: DiskEpoch,
 ) {
-    if look.epoch.is_none() {
-        for word in words.iter_mut().filter(|word| word.kind == SensorKind::Lsp) {
-            word.findings.clear();
-            word.gap.get_or_insert_with(internal_error_gap);
+    if disk.epoch.is_none() {
+        for result in results.iter_mut().filter(|result| result.kind == SensorKind::Lsp) {
+            result.findings.clear();
+            result.gap.get_or_insert_with(internal_error_gap);
         }
     }
-    store_verified(engine, project, words);
-    if let Some(epoch) = look.epoch {
-        record_proofs(engine, project, words, epoch);
+    store_verified(engine, project, results);
+    if let Some(epoch) = disk.epoch {
+        record_proofs(engine, project, results, epoch);
     }
 }
 
-/// Keeps when the verdicts of language servers hold: they were told everything that the look of
-/// this epoch found.
-fn record_proofs(engine: &Engine, project: &Project, words: &[SensorResult], epoch: u64) {
+/// Records the epoch of the language servers' verdicts: the servers had been notified of every
+/// change up to it.
+fn record_proofs(engine: &Engine, project: &Project, results: &[SensorResult], epoch: u64) {
     let mut ledger = engine.ledger();
-    for word in words.iter().filter(|word| word.gap.is_none()) {
-        if let Some(server) = word.server {
-            let proof = VerdictProof { hash: word.hash, server, epoch };
-            ledger.prove(&project.root, &word.path, &word.sensor, proof);
+    for result in results.iter().filter(|result| result.gap.is_none()) {
+        if let Some(server) = result.server {
+            let proof = VerdictProof { hash: result.hash, server, epoch };
+            ledger.prove(&project.root, &result.path, &result.sensor, proof);
         }
     }
 }
 
-/// A file about which no sensor had a verdict was not checked; the first gap says why.
+/// Separates the files without any verdict, which were not checked; the first gap is the reason.
 pub(super) fn split_unchecked(
     paths: impl Iterator<Item = RelPath>,
-    words: &[SensorResult],
+    results: &[SensorResult],
 ) -> (Vec<RelPath>, Vec<SkippedFile>) {
     let mut gaps: BTreeMap<&RelPath, Option<&Gap>> = BTreeMap::new();
-    for word in words {
-        // Findings beside a gap are a look at the file all the same.
-        let unseen = word.gap.as_ref().filter(|_| word.findings.is_empty());
-        let gap = gaps.entry(&word.path).or_insert(unseen);
+    for result in results {
+        // Findings next to a gap mean that the file was checked all the same.
+        let unseen = result.gap.as_ref().filter(|_| result.findings.is_empty());
+        let gap = gaps.entry(&result.path).or_insert(unseen);
         *gap = gap.and(unseen);
     }
     let (mut files, mut skipped) = (Vec::new(), Vec::new());
@@ -562,33 +573,32 @@ pub(super) fn split_unchecked(
     (files, skipped)
 }
 
-/// What the words of all sensors say together.
+/// Combines the results of all sensors.
 pub(super) fn combine_results(
     files: Vec<RelPath>,
     skipped: Vec<SkippedFile>,
-    words: Vec<SensorResult>,
+    results: Vec<SensorResult>,
     threshold: Severity,
 ) -> Evidence {
     let mut readings: BTreeMap<(SensorKind, String), SensorReading> = BTreeMap::new();
     let mut gaps: BTreeMap<(SensorKind, String), Vec<Gap>> = BTreeMap::new();
     let mut findings = Vec::new();
-    for word in words {
-        let key = (word.kind, word.sensor.clone());
+    for result in results {
+        let key = (result.kind, result.sensor.clone());
         let reading = readings
             .entry(key.clone())
-            .or_insert_with(|| SensorReading::clean(&word.sensor, word.kind, 0));
-        let elapsed_ms = u64::try_from(word.elapsed.as_millis()).unwrap_or(u64::MAX);
-        // Language servers answer side by side, the scan file after file.
-        reading.elapsed_ms = match word.kind {
+            .or_insert_with(|| SensorReading::clean(&result.sensor, result.kind, 0));
+        let elapsed_ms = u64::try_from(result.elapsed.as_millis()).unwrap_or(u64::MAX);
+        // Language servers answer concurrently, the scan runs file after file.
+        reading.elapsed_ms = match result.kind {
             SensorKind::Scan => reading.elapsed_ms + elapsed_ms,
             _ => reading.elapsed_ms.max(elapsed_ms),
         };
-        reading.version = reading.version.take().or(word.version);
-        reading.files += usize::from(word.gap.is_none());
-        let counts = |finding: &Finding| finding.severity >= threshold;
-        reading.dirty |= word.findings.iter().any(counts);
-        findings.extend(word.findings);
-        if let Some(gap) = word.gap {
+        reading.version = reading.version.take().or(result.version);
+        reading.files += usize::from(result.gap.is_none());
+        reading.dirty |= result.findings.iter().any(|finding| finding.severity >= threshold);
+        findings.extend(result.findings);
+        if let Some(gap) = result.gap {
             gaps.entry(key).or_default().push(gap);
         }
     }
@@ -602,7 +612,7 @@ pub(super) fn combine_results(
     Evidence { files, skipped, readings, findings, ..Evidence::default() }
 }
 
-/// One gap for one sensor: a passing one before others, and of how many files it speaks.
+/// One gap per sensor: a transient one first, with the number of affected files.
 fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
     gaps.sort_by_key(|gap| !gap.cause.is_transient());
     let count = gaps.len();

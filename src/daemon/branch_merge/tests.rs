@@ -24,7 +24,7 @@ async fn merged(place: &TestProject, branch: &LoopBranch) -> BranchMergeResult {
     let project = place.project(&place.root());
     let (measured, passing) =
         (measured(&place.engine, &project).await, passing(&place.engine, &project));
-    merge_loop_branch(&place.engine, &project, (branch, far()), measured, passing).await
+    merge_loop_branch(&place.engine, &project, branch, far(), measured, passing).await
 }
 
 /// The work as it stands.
@@ -139,7 +139,7 @@ async fn on_a_base_that_moved_the_checks_run_again() {
         async move { Err(format!("FAIL with c: {is_rebased}")) }
     };
     let task =
-        task_of(merge_loop_branch(&place.engine, &project, (&branch, far()), now, failing).await);
+        task_of(merge_loop_branch(&place.engine, &project, &branch, far(), now, failing).await);
     assert!(task.contains("FAIL with c: true") && task.contains("the current main"), "{task}");
     assert_eq!((place.git(&["rev-parse", "main"]), count.into_inner()), (main, 1));
     assert_eq!(merged(&place, &branch).await, BranchMergeResult::Merged);
@@ -160,7 +160,7 @@ async fn what_changed_since_it_was_measured_is_not_merged() {
     for measured in [before, unseen, elsewhere] {
         let passing = passing(&place.engine, &project);
         let landing =
-            merge_loop_branch(&place.engine, &project, (&branch, far()), measured, passing).await;
+            merge_loop_branch(&place.engine, &project, &branch, far(), measured, passing).await;
         let BranchMergeResult::Unmeasured(gap) = landing else {
             panic!("it was merged: {landing:?}")
         };
@@ -301,7 +301,7 @@ async fn two_clones_race_for_one_remote_and_both_arrive() {
         landings.push(tokio::spawn(async move {
             let (measured, passing) =
                 (measured(&engine, &project).await, passing(&engine, &project));
-            merge_loop_branch(&engine, &project, (&branch, far()), measured, passing).await
+            merge_loop_branch(&engine, &project, &branch, far(), measured, passing).await
         }));
     }
     for landing in landings {
@@ -355,7 +355,7 @@ async fn merges_of_one_repository_are_made_one_after_the_other() {
         landings.push(tokio::spawn(async move {
             let (measured, passing) =
                 (measured(&engine, &project).await, passing(&engine, &project));
-            merge_loop_branch(&engine, &project, (&branch, far()), measured, passing).await
+            merge_loop_branch(&engine, &project, &branch, far(), measured, passing).await
         }));
     }
     for landing in landings {
@@ -379,7 +379,7 @@ async fn killed_in_the_middle_of_a_merge_everything_is_as_it_was_and_the_next_on
         tokio::spawn(async move {
             let (measured, passing) =
                 (measured(&engine, &project).await, passing(&engine, &project));
-            merge_loop_branch(&engine, &project, (&branch, far()), measured, passing).await
+            merge_loop_branch(&engine, &project, &branch, far(), measured, passing).await
         })
     };
     let begun = Instant::now();
@@ -411,7 +411,7 @@ async fn out_of_time_in_the_middle_of_a_merge_nothing_is_left_behind() {
         let (now, passing) =
             (measured(&place.engine, &project).await, passing(&place.engine, &project));
         let landing =
-            merge_loop_branch(&place.engine, &project, (&branch, deadline), now, passing).await;
+            merge_loop_branch(&place.engine, &project, &branch, deadline, now, passing).await;
         let BranchMergeResult::Unmeasured(gap) = landing else {
             panic!("not out of time: {landing:?}")
         };
@@ -446,7 +446,7 @@ async fn checks_that_take_too_long_leave_the_base_as_it_is_and_give_the_lock_bac
         let deadline = Instant::now() + Duration::from_secs(secs);
         let now = measured(&place.engine, &project).await;
         let landing =
-            merge_loop_branch(&place.engine, &project, (&branch, deadline), now, endless).await;
+            merge_loop_branch(&place.engine, &project, &branch, deadline, now, endless).await;
         assert!(
             matches!(&landing, BranchMergeResult::Unmeasured(gap) if gap.cause == Cause::TimedOut)
         );

@@ -58,7 +58,7 @@ async fn run(
 ) -> Evidence {
     let end = Instant::now() + Duration::from_millis(CHECKS_MS_MAX);
     let criteria::CheckResults { readings, findings, .. } =
-        criteria::run_checks(engine, project, caller, (state, end)).await;
+        criteria::run_checks(engine, project, caller, state, end).await;
     let mut evidence = Evidence { readings, findings, ..Evidence::default() };
     // After the commands, because they may write files.
     if let Some(state) = state {

@@ -291,10 +291,10 @@ async fn keep_start_state(engine: &Arc<Engine>, project: &Project, state: &LoopS
 async fn keep_start(engine: &Arc<Engine>, project: &Project, id: String) {
     let (engine, project) = (Arc::clone(engine), project.clone());
     let kept = tokio::spawn(async move {
-        let name = (id, checkpoints::START_CHECKPOINT.to_owned());
+        let name = checkpoints::START_CHECKPOINT.to_owned();
         let kept = match checkpoints::snapshot_tree(&engine, &project).await {
             Ok(snapshot) => {
-                checkpoints::keep_checkpoint(&engine, &project, snapshot, name, None).await
+                checkpoints::keep_checkpoint(&engine, &project, snapshot, id, name, None).await
             }
             Err(gap) => Err(gap),
         };

@@ -150,9 +150,15 @@ async fn a_rebase_of_the_merge_is_known_for_what_it_is() {
     let failing = async || Err("no".to_owned());
     let tree = checkpoints::snapshot_tree(&looping.place.engine, &project).await;
     let measured = MeasuredWork { head: crate::git::head_commit(&project.root), tree };
-    let times = (&looping.branch, until);
-    let landing =
-        merge_loop_branch(&looping.place.engine, &project, times, measured, failing).await;
+    let landing = merge_loop_branch(
+        &looping.place.engine,
+        &project,
+        &looping.branch,
+        until,
+        measured,
+        failing,
+    )
+    .await;
     assert!(matches!(landing, BranchMergeResult::Task(_)), "{landing:?}");
     assert_eq!(looping.since().await, first);
     // What was rebased is the loop's all the same.

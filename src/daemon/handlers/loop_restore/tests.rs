@@ -11,8 +11,8 @@ const ID: &str = "loop-1";
 async fn keep(place: &TestProject, name: &str) -> String {
     let project = place.project(&place.root());
     let look = checkpoints::snapshot_tree(&place.engine, &project).await.unwrap();
-    let named = (ID.to_owned(), name.to_owned());
-    checkpoints::keep_checkpoint(&place.engine, &project, look, named, None).await.unwrap()
+    let (id, name) = (ID.to_owned(), name.to_owned());
+    checkpoints::keep_checkpoint(&place.engine, &project, look, id, name, None).await.unwrap()
 }
 
 async fn restore(place: &TestProject, to: &str, apply: bool) -> CommandReply {

@@ -206,9 +206,14 @@ async fn merge_if_ready(
     };
     let measured =
         MeasuredWork { head: stop_evidence.head.clone(), tree: stop_evidence.tree.clone() };
-    let branch = (&branch, schedule.deadline);
-    let landing =
-        branch_merge::merge_loop_branch(call.engine, &call.project, branch, measured, again);
+    let landing = branch_merge::merge_loop_branch(
+        call.engine,
+        &call.project,
+        &branch,
+        schedule.deadline,
+        measured,
+        again,
+    );
     Some(match landing.await {
         BranchMergeResult::Merged => MergeOutcome::Merged,
         BranchMergeResult::Task(task) => MergeOutcome::Conflict(task),
@@ -225,6 +230,6 @@ async fn keep_stop_checkpoint(
     stop_evidence: &StopEvidence,
 ) -> Result<String, Gap> {
     let snapshot = stop_evidence.tree.clone()?;
-    let name = (state.id.clone(), (state.iteration + 1).to_string());
-    checkpoints::keep_checkpoint(call.engine, &call.project, snapshot, name, state.best()).await
+    let (id, name) = (state.id.clone(), (state.iteration + 1).to_string());
+    checkpoints::keep_checkpoint(call.engine, &call.project, snapshot, id, name, state.best()).await
 }

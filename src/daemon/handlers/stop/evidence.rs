@@ -207,7 +207,7 @@ struct CheckEvidence {
 
 async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> CheckEvidence {
     let (engine, project) = (call.engine, &call.project);
-    let measured = criteria::run_checks(engine, project, &call.caller, (Some(state), end)).await;
+    let measured = criteria::run_checks(engine, project, &call.caller, Some(state), end).await;
     let criteria::CheckResults { mut readings, findings, not_asked, problems } = measured;
     if state.until == UntilCondition::Checks && readings.is_empty() {
         readings.push(missing_checks());
