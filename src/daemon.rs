@@ -1,5 +1,5 @@
-//! Where the rim and the core meet: one engine for all projects of the user, its lifecycle as a
-//! daemon, and one handler per request.
+//! The engine for all projects of the user, its life cycle as a daemon, and one handler per request.
+//! It connects the I/O modules with the pure ones.
 
 mod attribution;
 mod authorship;

@@ -176,9 +176,9 @@ impl BranchMerge {
                 self.move_base(&ends, &ends.onto).await
             };
         }
-        let start = (head.as_str(), self.deadline);
-        let place =
-            MergeWorkTree::make(&self.engine, &self.project, start).await.map_err(refused)?;
+        let place = MergeWorkTree::make(&self.engine, &self.project, &head, self.deadline)
+            .await
+            .map_err(refused)?;
         let done = async {
             if !self.contains(&head, &ends.onto).await? {
                 let rebased = self.rebase(&place, &head, &ends).await?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::engine::{Engine, run_blocking};
 use super::exam as files_of_exam;
-use super::option_files::read;
+use super::option_files::read_option_file;
 use super::project::Project;
 use super::rubrics;
 use crate::base::evidence::{SensorKind, SensorReading, TestTotals};
@@ -492,7 +492,9 @@ fn folder(root: &Path, path: &str) -> ProposalFolder {
     let texts = READ
         .into_iter()
         .filter(|name| names.contains(*name))
-        .filter_map(|name| Some((name.to_owned(), read(&at.join(name)).ok().flatten()?)))
+        .filter_map(|name| {
+            Some((name.to_owned(), read_option_file(&at.join(name)).ok().flatten()?))
+        })
         .collect();
     ProposalFolder { path: path.to_owned(), names, texts }
 }

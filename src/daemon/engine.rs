@@ -145,7 +145,7 @@ pub(super) async fn measure_blocking<T: Send + 'static>(
 
 /// The gap left by work that panicked.
 pub(super) fn panic_gap() -> Gap {
-    Gap::new(Cause::Crashed, "internal error; the daemon's log says more")
+    Gap::new(Cause::Crashed, "internal error; see the daemon's log")
 }
 
 #[cfg(test)]

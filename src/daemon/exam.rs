@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::engine::{Engine, now_ms, run_blocking};
-use super::option_files::read as read_options;
+use super::option_files::read_option_file;
 use super::project::Project;
 use super::{authorship, criteria};
 use crate::base::evidence::{SensorKind, SensorReading};
@@ -53,7 +53,7 @@ fn user_options() -> Option<RelPath> {
 
 /// A missing file has the hash of an empty one.
 fn hash_of_user_options(engine: &Engine) -> ContentHash {
-    match read_options(&engine.dirs.user_config) {
+    match read_option_file(&engine.dirs.user_config) {
         Ok(text) => ContentHash::of_bytes(text.unwrap_or_default().as_bytes()),
         Err(error) => ContentHash::of_bytes(error.as_bytes()),
     }

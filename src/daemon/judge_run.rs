@@ -1,5 +1,5 @@
-//! One run of the judges over a change: collects it, asks, decides, keeps what was said. It is the
-//! same for a Stop and for the command. It must not know what becomes of the judgement.
+//! One run of the judges over a change, for a Stop or the command: collects the change, asks the
+//! judges, combines their answers and stores their opinions.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Instant;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::engine::{Engine, now_ms, run_blocking};
+use super::engine::{Engine, now_ms, panic_gap, run_blocking};
 use super::judged_change::{self, CollectedChange};
 use super::model_calls::{ModelCall, ModelCallOutcome, random};
 use super::project::Project;
@@ -31,16 +31,15 @@ use crate::report::judging::{self as report, JudgementContext};
 use crate::store::judgements::JudgementKey;
 use crate::{files, git};
 
-/// What is judged, and by what.
+/// A request to judge a change.
 #[derive(Clone, Debug)]
 pub(super) struct JudgeRequest {
-    /// What the user wants.
     pub(super) rubric: Rubric,
-    /// What the change is for, in the user's words; may be empty.
+    /// The purpose of the change, in the user's words; may be empty.
     pub(super) goal: String,
-    /// Where the change begins, as git's owner names it; `None`: at the commit of HEAD.
+    /// The revision where the change begins; `None` for the commit of HEAD.
     pub(super) base: Option<String>,
-    /// The loop whose first checkpoint is where the change begins when there is no git.
+    /// Without git, the change begins at the first checkpoint of this loop.
     pub(super) loop_id: Option<String>,
     /// Checks that passed: name and output.
     pub(super) checks: Vec<(String, String)>,
@@ -48,24 +47,24 @@ pub(super) struct JudgeRequest {
     pub(super) deadline: Instant,
 }
 
-/// Asks all judges. A run that could not be made is a judgement, too: nothing was measured.
+/// Asks all judges. A run that is impossible yields an unmeasured report with the reason.
 pub(super) async fn run_judges(
     engine: &Arc<Engine>,
     project: &Project,
-    asked: JudgeRequest,
+    request: JudgeRequest,
 ) -> JudgeReport {
-    let criteria = asked.rubric.criteria.clone();
+    let criteria = request.rubric.criteria.clone();
     let unmeasured = |coverage, gap| JudgeReport::unmeasured(criteria.clone(), coverage, gap);
-    if let Some(gap) = rubric_gap(&asked.rubric) {
+    if let Some(gap) = rubric_gap(&request.rubric) {
         return unmeasured(ReviewCoverage::default(), gap);
     }
-    let (owned, kept) = (project.clone(), Arc::clone(engine));
-    let (base, loop_id) = (asked.base.clone(), asked.loop_id.clone());
+    let (owned_engine, owned_project) = (Arc::clone(engine), project.clone());
+    let (base, loop_id) = (request.base.clone(), request.loop_id.clone());
     let collected = run_blocking(move || {
-        judged_change::collect_judged_change(&kept, &owned, (base.as_deref(), loop_id.as_deref()))
+        let (base, loop_id) = (base.as_deref(), loop_id.as_deref());
+        judged_change::collect_judged_change(&owned_engine, &owned_project, base, loop_id)
     });
-    let collected = collected.await;
-    let change = match collected {
+    let change = match collected.await {
         Some(Ok(CollectedChange::Change(change))) => change,
         Some(Ok(CollectedChange::NoGit)) => {
             let gap = Gap::new(
@@ -77,17 +76,17 @@ pub(super) async fn run_judges(
         Some(Err(detail)) => {
             return unmeasured(ReviewCoverage::default(), Gap::new(Cause::ProjectFault, detail));
         }
-        None => return unmeasured(ReviewCoverage::default(), internal()),
+        None => return unmeasured(ReviewCoverage::default(), panic_gap()),
     };
-    let mut run = JudgeRun::new(engine, project, asked, change);
+    let mut run = JudgeRun::new(engine, project, request, change);
     if run.since.is_none() {
         let root = project.root.clone();
         run.since = run_blocking(move || git::base_commit(&root)).await.flatten();
     }
     if run.change.files.is_empty() {
-        let what =
+        let detail =
             if run.change.is_empty() { "nothing was changed" } else { "no text was changed" };
-        return unmeasured(run.coverage, Gap::new(Cause::Nothing, what));
+        return unmeasured(run.coverage, Gap::new(Cause::Nothing, detail));
     }
     let mut judges = Vec::new();
     for choice in project.config.judge.judges() {
@@ -96,8 +95,8 @@ pub(super) async fn run_judges(
     JudgeReport::from_results(criteria, judges, run.suspicions, run.coverage)
 }
 
-/// Writes what a loop keeps in the tree: the feedback after a rejection, and the list of decisions.
-/// Returns what the user must know: a file that was not written.
+/// Writes a loop's files in the tree: the feedback after a rejection, and the list of decisions.
+/// Returns a notice for each file that could not be written.
 pub(super) async fn record_judgement(
     project: &Project,
     judged: &JudgeReport,
@@ -109,10 +108,11 @@ pub(super) async fn record_judgement(
         (judged_change::EVOLUTION_FILE, report::evolution_file),
     ];
     let mut notices = Vec::new();
-    for (name, words) in texts {
+    for (name, record_text) in texts {
         let (path, judged) = (project.root.join(name), judged.clone());
         let written =
-            run_blocking(move || add(&path, |before| words(before, &judged, moment))).await;
+            run_blocking(move || rewrite_file(&path, |old| record_text(old, &judged, moment)))
+                .await;
         if let Err(reason) = written.unwrap_or_else(|| Err("internal error".to_owned())) {
             tracing::warn!(reason, name, "the judgement could not be written");
             notices.push(report::feedback_not_written(name, &reason));
@@ -121,13 +121,14 @@ pub(super) async fn record_judgement(
     notices
 }
 
-/// Replaces the text of a file by what becomes of it; where there is nothing to add, the file is
-/// not looked at. One that cannot be read stays as it is: it is the user's.
-fn add(path: &Path, words: impl Fn(&str) -> Option<String>) -> Result<(), String> {
-    if words("").is_none() {
+/// Rewrites a file with `new_text`, which gets the old text; `None` leaves the file alone, unread if
+/// there is nothing to add to an empty one. An unreadable file stays as it is, because it is the
+/// user's.
+fn rewrite_file(path: &Path, new_text: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+    if new_text("").is_none() {
         return Ok(());
     }
-    // A link would lead the words of a model to any file of the user.
+    // Links are refused: through one, a model's text could end up in any file of the user.
     let before = match path.symlink_metadata() {
         Ok(meta) if meta.len() > SOURCE_BYTES_MAX => {
             return Err("it is larger than 1 MiB".to_owned());
@@ -140,31 +141,29 @@ fn add(path: &Path, words: impl Fn(&str) -> Option<String>) -> Result<(), String
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error.to_string()),
     };
-    let Some(text) = words(&before) else { return Ok(()) };
+    let Some(text) = new_text(&before) else { return Ok(()) };
     files::replace_file(path, text.as_bytes()).map_err(|error| error.to_string())
 }
 
 fn rubric_gap(rubric: &Rubric) -> Option<Gap> {
-    let nothing = |what: &str| Some(Gap::new(Cause::Nothing, what));
-    match &rubric.gap {
-        Some(gap) => Some(gap.clone()),
-        None if rubric.is_empty() => nothing("RUBRIC.md has no criteria"),
-        None if rubric.criteria.is_empty() => nothing("RUBRIC.md has no judge criteria"),
-        None => None,
+    if let Some(gap) = &rubric.gap {
+        return Some(gap.clone());
     }
+    let detail = match rubric {
+        rubric if rubric.is_empty() => "RUBRIC.md has no criteria",
+        rubric if rubric.criteria.is_empty() => "RUBRIC.md has no judge criteria",
+        _ => return None,
+    };
+    Some(Gap::new(Cause::Nothing, detail))
 }
 
-fn internal() -> Gap {
-    Gap::new(Cause::Crashed, "internal error; see the daemon's log")
-}
-
-/// A view of the change and the criteria that are judged by it.
+/// A view of the change, and the criteria that are judged on it.
 struct JudgeView {
     criteria: Vec<RubricCriterion>,
     parts: PromptParts,
 }
 
-/// What all judges of one run share.
+/// The state that all judges of one run share.
 struct JudgeRun<'a> {
     engine: &'a Engine,
     project: &'a Project,
@@ -174,17 +173,17 @@ struct JudgeRun<'a> {
     suspicions: Vec<Suspicion>,
     coverage: ReviewCoverage,
     criteria_hash: ContentHash,
-    /// What the change begins at: a commit, or a loop where there is no git.
+    /// Where the change begins: a commit, or without git a loop.
     since: Option<String>,
 }
 
-/// What one judge was asked with.
+/// The calls to one judge.
 #[derive(Default)]
 struct JudgeTally {
     calls: usize,
     model: Option<String>,
     cost_usd: Option<f64>,
-    /// Whether it approved what was planted.
+    /// Whether the judge approved a planted defect.
     approved_canary: bool,
 }
 
@@ -192,15 +191,15 @@ impl<'a> JudgeRun<'a> {
     fn new(
         engine: &'a Engine,
         project: &'a Project,
-        asked: JudgeRequest,
+        request: JudgeRequest,
         change: ReviewChange,
     ) -> Self {
         let suspicions = injection::suspicions(&change);
         let suspected = injection::suspected_paths(&suspicions);
-        let (words, code): (Vec<RubricCriterion>, Vec<RubricCriterion>) =
-            asked.rubric.criteria.iter().cloned().partition(RubricCriterion::is_about_words);
-        let looks = [(TextView::Code, code), (TextView::Full, words)];
-        let looks: Vec<JudgeView> = looks
+        let (text_criteria, code_criteria): (Vec<RubricCriterion>, Vec<RubricCriterion>) =
+            request.rubric.criteria.iter().cloned().partition(RubricCriterion::is_about_words);
+        let views = [(TextView::Code, code_criteria), (TextView::Full, text_criteria)];
+        let views: Vec<JudgeView> = views
             .into_iter()
             .filter(|(_, criteria)| !criteria.is_empty())
             .map(|(view, criteria)| JudgeView {
@@ -208,34 +207,25 @@ impl<'a> JudgeRun<'a> {
                 parts: PromptParts::from_change(&change, view, &suspected),
             })
             .collect();
-        let coverage = coverage(&change, &looks);
-        let texts: Vec<&str> = asked.rubric.criteria.iter().map(|one| one.text.as_str()).collect();
+        let coverage = coverage(&change, &views);
+        let texts: Vec<&str> =
+            request.rubric.criteria.iter().map(|criterion| criterion.text.as_str()).collect();
         let criteria_hash = ContentHash::of_bytes(texts.join("\n").as_bytes());
-        let since = asked.base.clone().or_else(|| asked.loop_id.clone());
-        Self {
-            engine,
-            project,
-            request: asked,
-            change,
-            views: looks,
-            suspicions,
-            coverage,
-            criteria_hash,
-            since,
-        }
+        let since = request.base.clone().or_else(|| request.loop_id.clone());
+        Self { engine, project, request, change, views, suspicions, coverage, criteria_hash, since }
     }
 
-    /// What one judge says.
+    /// The result of one judge.
     async fn ask_judge(&self, choice: &JudgeChoice) -> JudgeResult {
         let mut tally = JudgeTally::default();
-        let caught = self.caught_key(choice);
-        let (opinion, is_known) = match self.find_opinion(&caught).await {
+        let canary_key = self.canary_key(choice);
+        let (opinion, is_cached) = match self.find_opinion(&canary_key).await {
             Some(_) => (Err(CanaryApproved.into()), false),
             None => self.opinion_for(choice, &mut tally).await,
         };
         if tally.approved_canary {
             self.store_opinion(
-                &caught,
+                &canary_key,
                 &JudgeOpinion { has_unread: true, ..JudgeOpinion::default() },
             )
             .await;
@@ -252,46 +242,46 @@ impl<'a> JudgeRun<'a> {
             opinion: opinion.ok(),
             calls: tally.calls,
             cost_usd: tally.cost_usd,
-            is_cached: is_known,
+            is_cached,
         }
     }
 
-    /// An opinion from the store where the same was asked before, else a new one, which is kept.
+    /// The stored opinion on the same question, else a new one, which is stored.
     async fn opinion_for(
         &self,
         choice: &JudgeChoice,
         tally: &mut JudgeTally,
     ) -> (Result<JudgeOpinion, Gap>, bool) {
-        let about = self.question_key(choice);
-        if let Some(opinion) = self.find_opinion(&about).await {
+        let key = self.question_key(choice);
+        if let Some(opinion) = self.find_opinion(&key).await {
             return (Ok(opinion), true);
         }
-        let opinion = self.opinion(choice, &about, tally).await;
+        let opinion = self.new_opinion(choice, &key, tally).await;
         if let Ok(opinion) = &opinion {
-            self.store_opinion(&about, opinion).await;
+            self.store_opinion(&key, opinion).await;
         }
         (opinion, false)
     }
 
-    async fn find_opinion(&self, about: &JudgementKey) -> Option<JudgeOpinion> {
-        let known = self.engine.store.find_judgement(&self.project.key, about).await;
-        known.unwrap_or_else(|error| {
+    async fn find_opinion(&self, key: &JudgementKey) -> Option<JudgeOpinion> {
+        let stored = self.engine.store.find_judgement(&self.project.key, key).await;
+        stored.unwrap_or_else(|error| {
             tracing::warn!(%error, "earlier judgements cannot be read");
             None
         })
     }
 
-    async fn store_opinion(&self, about: &JudgementKey, opinion: &JudgeOpinion) {
-        let (key, root) = (&self.project.key, &self.project.root);
-        let kept = self.engine.store.save_judgement(key, root, about, opinion, now_ms()).await;
-        if let Err(error) = kept {
+    async fn store_opinion(&self, key: &JudgementKey, opinion: &JudgeOpinion) {
+        let (store, project) = (&self.engine.store, self.project);
+        let saved = store.save_judgement(&project.key, &project.root, key, opinion, now_ms()).await;
+        if let Err(error) = saved {
             tracing::warn!(%error, "a judgement could not be kept");
         }
     }
 
-    /// Under what it is kept that a judge was caught believing: it holds for all that is changed
-    /// since one commit, because an edit does not make a judge reliable.
-    fn caught_key(&self, choice: &JudgeChoice) -> JudgementKey {
+    /// The key of the record that a judge approved a planted defect. It holds for all changes since
+    /// one commit, because an edit does not make a judge reliable.
+    fn canary_key(&self, choice: &JudgeChoice) -> JudgementKey {
         let (version, model, root) = (prompt::VERSION, self.model(choice), &self.project.root);
         let (since, goal) = (&self.since, &self.request.goal);
         let judge = format!("{version} {choice:?} {model:?} {} {since:?} {goal}", root.display());
@@ -299,7 +289,7 @@ impl<'a> JudgeRun<'a> {
         JudgementKey { key: ContentHash::of_bytes(judge.as_bytes()), criteria }
     }
 
-    /// Identity of the question: the same change, criteria, words and judge.
+    /// The key of a question: change, criteria, prompt and judge.
     fn question_key(&self, choice: &JudgeChoice) -> JudgementKey {
         let version = prompt::VERSION;
         let model = self.model(choice);
@@ -315,7 +305,7 @@ impl<'a> JudgeRun<'a> {
         own.or_else(|| self.request.rubric.model.clone())
     }
 
-    /// What of the change was not shown, as one gap.
+    /// The parts of the change that were not shown, as one gap.
     fn unread(&self) -> Option<Gap> {
         let unread = &self.coverage.unread;
         let first = unread.first()?;
@@ -326,11 +316,11 @@ impl<'a> JudgeRun<'a> {
         Some(Gap::new(Cause::Skipped, detail))
     }
 
-    /// One opinion, and a second one where the first would not do alone.
-    async fn opinion(
+    /// Asks for an opinion, and for a second one if the first does not suffice alone.
+    async fn new_opinion(
         &self,
         choice: &JudgeChoice,
-        about: &JudgementKey,
+        key: &JudgementKey,
         tally: &mut JudgeTally,
     ) -> Result<JudgeOpinion, Gap> {
         let env: Arc<Vec<(String, String)>> = Arc::new(
@@ -343,19 +333,19 @@ impl<'a> JudgeRun<'a> {
         );
         let backend = self.backend(choice)?;
         let ready = Arc::new(backend.prepare(&env).await?);
-        let ledger = self.earlier_rulings(about).await;
+        let earlier = self.earlier_rulings(key).await;
         let mut first: Option<JudgeOpinion> = None;
         for order in ORDERS {
-            let asked = (Arc::clone(&ready), Arc::clone(&env));
-            let opinion =
-                JudgeOpinion::from_answers(self.answers(asked, order, &ledger, tally).await?);
+            let prompts = self.prompts(order, &earlier)?;
+            let answers = self.answers(&ready, &env, prompts, tally).await?;
+            let opinion = JudgeOpinion::from_answers(answers);
             first = match first {
                 None if opinion.needs_second() => Some(opinion),
                 None => return Ok(opinion),
                 Some(first) => return Ok(first.merge_second(opinion)),
             };
         }
-        first.ok_or_else(internal)
+        first.ok_or_else(panic_gap)
     }
 
     fn backend(&self, choice: &JudgeChoice) -> Result<ModelBackend, Gap> {
@@ -387,49 +377,49 @@ impl<'a> JudgeRun<'a> {
         Ok(ModelBackend::Http { style, url: choice.url.clone(), model, api_key_env })
     }
 
-    /// The rulings about earlier states, as words that nobody but this program has written.
-    async fn earlier_rulings(&self, about: &JudgementKey) -> Vec<String> {
+    /// The rulings on earlier states, without any text that a model or the user wrote.
+    async fn earlier_rulings(&self, judgement: &JudgementKey) -> Vec<String> {
         let (key, root) = (&self.project.key, &self.project.root);
-        let last = self.engine.store.last_judgements(key, root, about, JUDGE_HISTORY_MAX).await;
+        let last = self.engine.store.last_judgements(key, root, judgement, JUDGE_HISTORY_MAX).await;
         let last = last.unwrap_or_default();
-        let lines = last.iter().flat_map(|opinion| &opinion.rulings).map(|one| {
-            let quoted: String = one.quotes.iter().map(|quote| quote.text.as_str()).collect();
+        let lines = last.iter().flat_map(|opinion| &opinion.rulings).map(|ruled| {
+            let quoted: String = ruled.quotes.iter().map(|quote| quote.text.as_str()).collect();
             let hash = ContentHash::of_bytes(quoted.as_bytes()).short_hex();
-            format!("{} {} (evidence {hash})", one.id, one.ruling.as_str())
+            format!("{} {} (evidence {hash})", ruled.id, ruled.ruling.as_str())
         });
         lines.take(JUDGE_HISTORY_MAX).collect()
     }
 
-    /// The answers about all parts of all looks, some of them asked for at the same time.
+    /// The answers to all calls, in their order; some calls run at the same time.
     async fn answers(
         &self,
-        (ready, env): (Arc<PreparedBackend>, Arc<Vec<(String, String)>>),
-        order: FileOrder,
-        ledger: &[String],
+        ready: &Arc<PreparedBackend>,
+        env: &Arc<Vec<(String, String)>>,
+        prompts: Vec<Vec<JudgePrompt>>,
         tally: &mut JudgeTally,
     ) -> Result<Vec<JudgeAnswer>, Gap> {
-        let places = Arc::new(Semaphore::new(JUDGE_CALLS_AT_ONCE_MAX));
+        let permits = Arc::new(Semaphore::new(JUDGE_CALLS_AT_ONCE_MAX));
         let mut calls = JoinSet::new();
-        for (number, prompts) in self.prompts(order, ledger)?.into_iter().enumerate() {
+        for (number, prompts) in prompts.into_iter().enumerate() {
             let call = ModelCall {
                 prompts,
-                ready: Arc::clone(&ready),
-                env: Arc::clone(&env),
+                ready: Arc::clone(ready),
+                env: Arc::clone(env),
                 timeout: self.project.config.judge.timeout,
                 deadline: self.request.deadline,
             };
-            let places = Arc::clone(&places);
+            let permits = Arc::clone(&permits);
             calls.spawn(async move {
-                let _place = places.acquire().await;
+                let _permit = permits.acquire().await;
                 (number, call.make().await)
             });
         }
         let mut answers = Vec::new();
         while let Some(made) = calls.join_next().await {
-            let (number, ModelCallOutcome { answer, replies: said, tries: count }) =
-                made.map_err(|_| internal())?;
-            tally.calls += count;
-            tally.add(said);
+            let (number, ModelCallOutcome { answer, replies, tries }) =
+                made.map_err(|_| panic_gap())?;
+            tally.calls += tries;
+            tally.add(replies);
             let (answer, prompt) = answer?;
             let answer = check_answer(answer, prompt.canary.as_deref(), &self.change);
             tally.approved_canary |= answer.is_err();
@@ -439,35 +429,36 @@ impl<'a> JudgeRun<'a> {
         Ok(answers.into_iter().map(|(_, answer)| answer).collect())
     }
 
-    /// For each call its words, once for each try: a new try has a new secret.
-    fn prompts(&self, order: FileOrder, ledger: &[String]) -> Result<Vec<Vec<JudgePrompt>>, Gap> {
-        let listed: Vec<String> = self
+    /// The prompts of all calls, one per part of each view; each call has a prompt per try, because
+    /// every try needs a new secret.
+    fn prompts(&self, order: FileOrder, earlier: &[String]) -> Result<Vec<Vec<JudgePrompt>>, Gap> {
+        let omitted: Vec<String> = self
             .change
             .omitted
             .iter()
-            .map(|one| format!("{} ({})", one.path, one.reason))
+            .map(|file| format!("{} ({})", file.path, file.reason))
             .collect();
         let mut all = Vec::new();
-        for look in &self.views {
-            let parts = look.parts.clone().ordered(order).parts;
+        for view in &self.views {
+            let parts = view.parts.clone().ordered(order).parts;
             for (number, part) in parts.iter().enumerate() {
-                let elsewhere = parts.iter().enumerate().filter(|(other, _)| *other != number);
-                let elsewhere: Vec<String> = elsewhere
+                let other_parts = parts.iter().enumerate().filter(|(other, _)| *other != number);
+                let other_files: Vec<String> = other_parts
                     .flat_map(|(_, part)| part.files.iter().map(|(path, _)| path.to_string()))
                     .collect();
                 let question = JudgeQuestion {
-                    criteria: &look.criteria,
+                    criteria: &view.criteria,
                     goal: &self.request.goal,
                     part,
                     part_number: (number + 1, parts.len()),
-                    other_files: &elsewhere,
-                    omitted: &listed,
+                    other_files: &other_files,
+                    omitted: &omitted,
                     checks: &self.request.checks,
-                    earlier_rulings: ledger,
+                    earlier_rulings: earlier,
                     order,
                 };
-                let worded = (0..JUDGE_TRIES_MAX).map(|_| JudgePrompt::new(&question, random()?));
-                all.push(worded.collect::<Result<Vec<_>, Gap>>()?);
+                let tries = (0..JUDGE_TRIES_MAX).map(|_| JudgePrompt::new(&question, random()?));
+                all.push(tries.collect::<Result<Vec<_>, Gap>>()?);
             }
         }
         Ok(all)
@@ -475,10 +466,10 @@ impl<'a> JudgeRun<'a> {
 }
 
 impl JudgeTally {
-    fn add(&mut self, said: Vec<ModelResponse>) {
-        for one in said {
-            self.model = one.model.or(self.model.take());
-            self.cost_usd = match (self.cost_usd, one.cost_usd) {
+    fn add(&mut self, replies: Vec<ModelResponse>) {
+        for reply in replies {
+            self.model = reply.model.or(self.model.take());
+            self.cost_usd = match (self.cost_usd, reply.cost_usd) {
                 (Some(sum), Some(cost)) => Some(sum + cost),
                 (sum, cost) => sum.or(cost),
             };
@@ -486,10 +477,10 @@ impl JudgeTally {
     }
 }
 
-fn coverage(change: &ReviewChange, looks: &[JudgeView]) -> ReviewCoverage {
+fn coverage(change: &ReviewChange, views: &[JudgeView]) -> ReviewCoverage {
     let mut unread = change.unread.clone();
-    for missed in looks.iter().flat_map(|look| &look.parts.unread) {
-        if !unread.iter().any(|one| one.path == missed.path) {
+    for missed in views.iter().flat_map(|view| &view.parts.unread) {
+        if !unread.iter().any(|file| file.path == missed.path) {
             unread.push(missed.clone());
         }
     }
@@ -497,7 +488,7 @@ fn coverage(change: &ReviewChange, looks: &[JudgeView]) -> ReviewCoverage {
     ReviewCoverage {
         files: change.files.len() + change.omitted.len() + change.unread.len(),
         shown: change.files.len() - cut,
-        parts: looks.iter().map(|look| look.parts.parts.len()).sum(),
+        parts: views.iter().map(|view| view.parts.parts.len()).sum(),
         omitted: change.omitted.clone(),
         unread,
     }

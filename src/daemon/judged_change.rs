@@ -1,6 +1,6 @@
-//! The change that judges are shown: texts of the base from git, or from the first checkpoint of a
-//! loop where there is no git, texts of now from disk. What is not shown is named: secrets are nobody's to read, and what a tool made or nobody can read says
-//! nothing to a reader.
+//! The change that judges review: base texts from git (without git, from the first checkpoint of a
+//! loop), present texts from disk. Files that are not shown are listed with the reason: possible
+//! secrets, generated files and unreadable ones.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -21,12 +21,12 @@ use crate::looping::criteria::RUBRIC;
 use crate::scan::comments::without_comments;
 use crate::scan::syntax::ScanLanguage;
 
-/// What was rejected and why, for the agent.
+/// The rejections with their reasons, for the agent.
 pub(super) const FEEDBACK_FILE: &str = "JUDGE_FEEDBACK.md";
 /// All decisions, one line each.
 pub(super) const EVOLUTION_FILE: &str = "JUDGE_EVOLUTION.md";
 
-/// What a loop writes or reads itself.
+/// Files that a loop itself writes or reads.
 const OWN: [&str; 6] = [
     FEEDBACK_FILE,
     EVOLUTION_FILE,
@@ -35,10 +35,10 @@ const OWN: [&str; 6] = [
     loop_files::DECISIONS_FILE,
     loop_files::ALIGN_FILE,
 ];
-/// Folders of the same, and the kinds of files in them: code there is code.
+/// Folders of such files, and their extensions; code in these folders is reviewed.
 const OWN_FOLDERS: [&str; 4] = [".moai/config/", ".moai/loops/", ".moai/specs/", ".claude/memory/"];
 const OWN_KINDS: [&str; 4] = ["json", "md", "yaml", "yml"];
-/// What package managers write.
+/// Files that package managers write.
 const LOCK_FILES: [&str; 12] = [
     "Cargo.lock",
     "Gemfile.lock",
@@ -54,21 +54,22 @@ const LOCK_FILES: [&str; 12] = [
     "yarn.lock",
 ];
 
-/// What was found.
+/// The result of collecting a change.
 #[derive(Clone, Debug)]
 pub(super) enum CollectedChange {
     /// The change; it may be empty.
     Change(ReviewChange),
-    /// The root is in no work tree, and no loop has kept how it began.
+    /// The root is in no work tree, and no loop has a first checkpoint.
     NoGit,
 }
 
-/// Collects the change of a root since `base`, or since a loop began. The error is one line for
-/// people.
+/// Collects the change of a root since `base`, or without git since a loop began. The error is one
+/// line for users.
 pub(super) fn collect_judged_change(
     engine: &Engine,
     project: &Project,
-    (base, loop_id): (Option<&str>, Option<&str>),
+    base: Option<&str>,
+    loop_id: Option<&str>,
 ) -> Result<CollectedChange, String> {
     let root = &project.root;
     let versions = versions_since(root, base).map_err(|error| error.to_string())?;
@@ -83,28 +84,27 @@ pub(super) fn collect_judged_change(
         if is_own(&path) {
             continue;
         }
-        let skip = |reason: &str| SkippedFile { path: path.to_string(), reason: reason.to_owned() };
         if let Some(reason) = withheld(&path) {
-            change.omitted.push(skip(reason));
+            change.omitted.push(skipped_file(&path, reason));
             continue;
         }
         if change.files.len() == STOP_FILES_MAX {
-            change.unread.push(skip("too many files were changed"));
+            change.unread.push(skipped_file(&path, "too many files were changed"));
             continue;
         }
         match (text_before(before, &path), text_now(root, &reader, &path)) {
             (Ok(before), Ok(after)) if before == after => {}
             (Ok(before), Ok(after)) => {
-                let seen = |text: Option<String>| text.map(|full| both_views(&path, full));
-                let (before, after) = (seen(before), seen(after));
+                let before = before.map(|full| both_views(&path, full));
+                let after = after.map(|full| both_views(&path, full));
                 change.files.push(ReviewFile { path, before, after });
             }
             (Err(OmissionReason::Unreadable(reason)), _)
             | (_, Err(OmissionReason::Unreadable(reason))) => {
-                change.unread.push(skip(&reason));
+                change.unread.push(skipped_file(&path, &reason));
             }
             (Err(OmissionReason::NoText(reason)), _) | (_, Err(OmissionReason::NoText(reason))) => {
-                change.omitted.push(skip(reason));
+                change.omitted.push(skipped_file(&path, reason));
             }
         }
     }
@@ -112,7 +112,11 @@ pub(super) fn collect_judged_change(
     Ok(CollectedChange::Change(change))
 }
 
-/// The same without git.
+fn skipped_file(path: &RelPath, reason: &str) -> SkippedFile {
+    SkippedFile { path: path.to_string(), reason: reason.to_owned() }
+}
+
+/// The base versions of changed files without git, from a loop's first checkpoint.
 fn versions_since_start(
     engine: &Engine,
     project: &Project,
@@ -121,28 +125,33 @@ fn versions_since_start(
     let Some(since) = checkpoints::changes_since_start(engine, project, loop_id)? else {
         return Ok(None);
     };
-    let file = |FileSinceStart { path, before, .. }| match before {
-        None => (path, BytesAtBase::Absent),
-        Some(bytes) if bytes.len() as u64 > SOURCE_BYTES_MAX => {
-            (path, BytesAtBase::NotRead("larger than 1 MiB"))
-        }
-        Some(bytes) => (path, BytesAtBase::Bytes(bytes)),
-    };
     let skipped = since.unknown.into_iter().map(|(path, reason)| SkippedFile { path, reason });
     let skipped = skipped.collect();
-    Ok(Some(BaseVersions { files: since.files.into_iter().map(file).collect(), skipped }))
+    let mut files = Vec::with_capacity(since.files.len());
+    for FileSinceStart { path, before, .. } in since.files {
+        let version = match before {
+            None => BytesAtBase::Absent,
+            Some(bytes) if bytes.len() as u64 > SOURCE_BYTES_MAX => {
+                BytesAtBase::NotRead("larger than 1 MiB")
+            }
+            Some(bytes) => BytesAtBase::Bytes(bytes),
+        };
+        files.push((path, version));
+    }
+    Ok(Some(BaseVersions { files, skipped }))
 }
 
 /// Why a file is not shown.
 enum OmissionReason {
-    /// There is nothing to read.
+    /// The file holds no text.
     NoText(&'static str),
-    /// There is, and it could not be read.
+    /// The file may hold text that could not be read.
     Unreadable(String),
 }
 
-/// What the loop writes would make every look at the same change a new one, and what the agent
-/// claims there must not sway the judge.
+/// Whether a file belongs to the loop itself. Such files are left out, because they would turn the
+/// same change into a new question each time, and because the agent's claims in them must not sway
+/// the judge.
 fn is_own(path: &RelPath) -> bool {
     let (name, kind) = (path.as_str(), path.extension());
     OWN.contains(&name)
@@ -202,7 +211,7 @@ fn text_now(
     }
 }
 
-/// Bytes with a zero among them. One zero in a source must not hide it from the judge.
+/// The reason for bytes that contain a zero. A zero byte in a source must not hide it from the judge.
 fn binary(path: &RelPath, bytes: &[u8]) -> OmissionReason {
     let is_source = ScanLanguage::from_path(path).is_some();
     if is_source || is_utf16(bytes) || is_text_with_zeros(bytes) {
@@ -217,8 +226,11 @@ fn is_utf16(bytes: &[u8]) -> bool {
 
 fn is_text_with_zeros(bytes: &[u8]) -> bool {
     let rest: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
-    let is_plain = |it: char| !it.is_control() || matches!(it, '\t' | '\n' | '\r' | '\x0c');
-    !rest.is_empty() && std::str::from_utf8(&rest).is_ok_and(|text| text.chars().all(is_plain))
+    !rest.is_empty() && std::str::from_utf8(&rest).is_ok_and(|text| text.chars().all(is_text_char))
+}
+
+fn is_text_char(character: char) -> bool {
+    !character.is_control() || matches!(character, '\t' | '\n' | '\r' | '\x0c')
 }
 
 fn both_views(path: &RelPath, full: String) -> ReviewText {

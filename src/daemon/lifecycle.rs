@@ -1,4 +1,4 @@
-//! The daemon's life: lock and socket, serving, idle end, drain.
+//! The daemon's life cycle: lock and socket, serving, idle exit, drain.
 //!
 //! ```text
 //! lock free? --no--> already running
@@ -27,7 +27,7 @@ use crate::wire::hook::HookEvent;
 /// How a daemon's start went.
 #[derive(Debug, PartialEq, Eq)]
 pub enum DaemonStart {
-    /// It listens; said before the first connection is served.
+    /// The daemon listens; reported before the first connection is served.
     Ready(PathBuf),
     /// Another one holds the lock.
     AlreadyRunning,
@@ -41,37 +41,40 @@ struct DaemonServer {
     connections: Semaphore,
 }
 
-/// Serves until it is told to stop, has been idle, or its program file was replaced. `tell` is
-/// called once, when it is known how the start went. Needs a tokio runtime.
-pub async fn run_daemon(places: StateDirs, tell: impl FnOnce(&DaemonStart)) -> Result<(), String> {
-    for folder in [&places.state, &places.socket_folder, &places.log_folder()] {
+/// Serves until the daemon is stopped, was idle for long enough, or its program file was replaced.
+/// `report_start` is called once. Needs a tokio runtime.
+pub async fn run_daemon(
+    dirs: StateDirs,
+    report_start: impl FnOnce(&DaemonStart),
+) -> Result<(), String> {
+    for folder in [&dirs.state, &dirs.socket_folder, &dirs.log_folder()] {
         files::private_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let options = project::load_options(
-        &places.user_config,
+        &dirs.user_config,
         None,
         &process_environment(),
         Catalogue::built_in(),
     )
     .unwrap_or_default();
-    let listening = match DaemonListener::try_start(&places) {
+    let listening = match DaemonListener::try_start(&dirs) {
         Ok(Some(listening)) => listening,
         Ok(None) => {
-            tell(&DaemonStart::AlreadyRunning);
+            report_start(&DaemonStart::AlreadyRunning);
             return Ok(());
         }
-        Err(error) => return Err(format!("{}: {error}", places.socket_path().display())),
+        Err(error) => return Err(format!("{}: {error}", dirs.socket_path().display())),
     };
-    log::to_file(&places.log_folder(), "daemon.log");
+    log::to_file(&dirs.log_folder(), "daemon.log");
     let daemon = Arc::new(DaemonServer {
-        engine: Engine::start(places.clone(), &options, None),
-        program: ProgramIdentity::of_this_program(),
+        engine: Engine::start(dirs.clone(), &options, None),
+        program: ProgramIdentity::current(),
         stop: Notify::new(),
         is_draining: AtomicBool::new(false),
         connections: Semaphore::new(CONNECTIONS_MAX),
     });
     tracing::info!(pid = std::process::id(), version = env!("CARGO_PKG_VERSION"), "listening");
-    tell(&DaemonStart::Ready(places.socket_path()));
+    report_start(&DaemonStart::Ready(dirs.socket_path()));
     daemon.serve(&listening, options.daemon_idle).await;
     let lock = listening.close();
     daemon.drain().await;
@@ -83,7 +86,7 @@ pub async fn run_daemon(places: StateDirs, tell: impl FnOnce(&DaemonStart)) -> R
 impl DaemonServer {
     async fn serve(self: &Arc<Self>, listening: &DaemonListener, idle: Duration) {
         let mut last_use = Instant::now();
-        let mut look =
+        let mut idle_check =
             tokio::time::interval(idle.clamp(Duration::from_millis(100), Duration::from_secs(10)));
         let mut terminate = signal(tokio::signal::unix::SignalKind::terminate());
         let mut interrupt = signal(tokio::signal::unix::SignalKind::interrupt());
@@ -104,7 +107,7 @@ impl DaemonServer {
                 () = self.stop.notified() => return,
                 () = received(&mut terminate) => return,
                 () = received(&mut interrupt) => return,
-                _ = look.tick() => {
+                _ = idle_check.tick() => {
                     let is_busy = self.engine.job_count() > 0
                         || self.connections.available_permits() < CONNECTIONS_MAX;
                     if !listening.is_in_place() {
@@ -150,19 +153,19 @@ impl DaemonServer {
             self.stop.notify_one();
             return;
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         let name = request_name(&call.request);
         let is_stop = is_stop(&call.request);
         let outcome = tokio::select! {
             outcome = self.engine.handle(call.caller, call.request) => outcome,
-            // The host ends the hook when the user breaks the turn off. Other work goes on: its
-            // verdicts are kept for the next front door.
+            // The host kills the hook when the user interrupts the turn. Only Stops are dropped:
+            // results of other requests are kept for the next client.
             () = wait_for_disconnect(&mut stream), if is_stop => {
                 tracing::info!(request = name, "dropped, because its hook is gone");
                 return;
             }
         };
-        let elapsed_ms = begun.elapsed().as_millis();
+        let elapsed_ms = started.elapsed().as_millis();
         tracing::info!(request = name, elapsed_ms, code = outcome.reply.code, "answered");
         let reply = outcome.reply.clone();
         if write_reply(&mut stream, &answer(reply, false)).await.is_err() {
@@ -170,7 +173,7 @@ impl DaemonServer {
             self.engine.requeue_undelivered(outcome);
             return;
         }
-        // Closed by the front door once it has read: until then this connection counts as use.
+        // The client closes the connection after reading; until then it counts as use.
         let _ = tokio::time::timeout(
             Duration::from_millis(DAEMON_DRAIN_MS_MAX),
             wait_for_disconnect(&mut stream),
@@ -184,7 +187,7 @@ impl DaemonServer {
         replaced || self.is_draining.load(Ordering::Relaxed)
     }
 
-    /// Running requests get a bounded time, then the language servers end.
+    /// Waits a bounded time for running requests, then stops the language servers.
     async fn drain(&self) {
         self.is_draining.store(true, Ordering::Relaxed);
         let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
@@ -205,7 +208,7 @@ fn is_stop(request: &DaemonRequest) -> bool {
     matches!(request, DaemonRequest::Hook { event, .. } if HookEvent::from_name(event) == Some(HookEvent::Stop))
 }
 
-/// For the log: never the content.
+/// The request's name for the log, without its content.
 fn request_name(request: &DaemonRequest) -> String {
     match request {
         DaemonRequest::Hook { event, .. } => format!("hook {event}"),
@@ -260,7 +263,7 @@ async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
 }
 
 /// The program file this process was started from. A daemon whose file was replaced by a newer
-/// build gives way to it at the next call.
+/// build stops at the next call.
 struct ProgramIdentity {
     path: PathBuf,
     modified: Option<SystemTime>,
@@ -268,18 +271,18 @@ struct ProgramIdentity {
 }
 
 impl ProgramIdentity {
-    fn of_this_program() -> Option<Self> {
-        Self::of(std::env::current_exe().ok()?)
+    fn current() -> Option<Self> {
+        Self::from_file(std::env::current_exe().ok()?)
     }
 
-    fn of(path: PathBuf) -> Option<Self> {
+    fn from_file(path: PathBuf) -> Option<Self> {
         let meta = path.metadata().ok()?;
         Some(Self { modified: meta.modified().ok(), bytes: meta.len(), path })
     }
 
     fn is_in_place(&self) -> bool {
-        let now = Self::of(self.path.clone());
-        // A file that is gone is no newer program: this one goes on.
+        let now = Self::from_file(self.path.clone());
+        // A deleted file is no newer program, so this daemon goes on.
         now.is_none_or(|now| (now.modified, now.bytes) == (self.modified, self.bytes))
     }
 }
@@ -293,7 +296,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("program");
         std::fs::write(&path, "old").expect("written");
-        let identity = ProgramIdentity::of(path.clone()).expect("there");
+        let identity = ProgramIdentity::from_file(path.clone()).expect("there");
         assert!(identity.is_in_place());
         std::fs::write(&path, "newer").expect("written");
         assert!(!identity.is_in_place());

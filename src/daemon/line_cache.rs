@@ -1,5 +1,5 @@
-//! The lines of texts about which something was found, so that the findings are found again after
-//! the next edit. Pure bookkeeping.
+//! The lines of texts with findings, so that the findings can be matched after the next edit. Pure
+//! bookkeeping.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,7 +7,7 @@ use crate::base::hash::ContentHash;
 use crate::base::limits::LINES_KEPT_MAX;
 use crate::base::lines::LineHashes;
 
-/// Lines by the hash of their text; of too many the oldest are dropped.
+/// Lines by the hash of their text; beyond the bound the oldest are dropped.
 #[derive(Debug, Default)]
 pub(super) struct LineCache {
     texts: HashMap<ContentHash, LineHashes>,

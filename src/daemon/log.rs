@@ -9,8 +9,8 @@ use std::sync::Mutex;
 
 use crate::base::limits::LOG_BYTES_MAX;
 
-/// Sends what the program traces into `folder/name`, if that can be written; without a log the
-/// work goes on.
+/// Writes the program's traces to `folder/name`. An unwritable log is ignored, because the daemon
+/// must work without one.
 pub(super) fn to_file(folder: &Path, name: &str) {
     let Ok(log) = BoundedLog::open(folder.join(name)) else { return };
     let subscriber = tracing_subscriber::fmt()

@@ -1,5 +1,5 @@
-//! The branch of an autonomous loop: where it may start, making it, and since when what is on it is
-//! the loop's. It must not know how it is merged.
+//! The branch of an autonomous loop: where it may start, its creation, and the commit from which its
+//! changes count.
 
 use super::engine::{Engine, run_blocking};
 use super::git_program::{git_message, run_git};
@@ -13,49 +13,49 @@ use crate::looping::state::LoopState;
 use crate::report::merging::{self as words, BranchRefusal};
 use crate::store::loops::LoopQuery;
 
-/// What the names of branches of loops begin with.
+/// Prefix of the branch names of loops.
 const PREFIX: &str = "gulf/auto-";
 
 /// The branch of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoopBranch {
     pub(super) name: String,
-    /// The branch it started from and goes into.
+    /// The branch it started from and is merged into.
     pub(super) base: String,
-    /// When it was made, in milliseconds since the epoch; newer untracked files are the loop's.
+    /// Creation time in milliseconds since the epoch; newer untracked files belong to the loop.
     pub(super) created_ms: u64,
 }
 
-/// Makes a branch of a loop's own from `base`, or from the present one, and checks it out. Changes
-/// that are not committed stay where they are.
+/// Creates the branch `name` from `base`, or from the present branch, and checks it out.
+/// Uncommitted changes stay as they are.
 pub(super) async fn create_branch(
     project: &Project,
-    (name, base): (&str, Option<&str>),
+    name: &str,
+    base: Option<&str>,
     now_ms: u64,
 ) -> Result<LoopBranch, String> {
-    let (standing, base) = branch_start(project, base).await?;
+    let (status, base) = branch_start(project, base).await?;
     let mut arguments = vec!["switch", "--quiet", "--no-track", "--create", name];
     let start = branch_ref(&base);
-    if standing.branch.as_deref() != Some(&base) {
+    if status.branch.as_deref() != Some(&base) {
         arguments.push(&start);
     }
     let run = run_git(project, &project.root, &arguments).await;
-    // A hook that fails after the switch makes git say that the switch did.
+    // Git reports a failed switch also when only the hook that runs after it failed.
     if run.outcome == CommandOutcome::Passed || is_checked_out(project, name).await {
         return Ok(LoopBranch { name: name.to_owned(), base, created_ms: now_ms });
     }
     Err(words::branch_refusal(&BranchRefusal::Git(&git_message(&run))))
 }
 
-/// Undoes the making of a branch that nobody has worked on: HEAD goes back to where it was, on a
-/// branch or not.
+/// Deletes an unused branch and sets HEAD back to where it was, on a branch or detached.
 pub(super) async fn undo_branch(project: &Project, branch: &LoopBranch) {
     if !is_checked_out(project, &branch.name).await {
         return;
     }
     let root = &project.root;
     run_git(project, root, &["checkout", "--quiet", "-"]).await;
-    // Without a log of HEAD nobody knows where that was.
+    // Without a reflog, git does not know the previous place.
     if is_checked_out(project, &branch.name).await {
         run_git(project, root, &["switch", "--quiet", &branch.base]).await;
     }
@@ -65,35 +65,37 @@ pub(super) async fn undo_branch(project: &Project, branch: &LoopBranch) {
 /// Whether a branch is checked out in the project's root.
 async fn is_checked_out(project: &Project, name: &str) -> bool {
     let root = project.root.clone();
-    let standing = read_git(move || branches::work_tree_status(&root)).await;
-    standing.is_ok_and(|standing| standing.branch.as_deref() == Some(name))
+    let status = read_git(move || branches::work_tree_status(&root)).await;
+    status.is_ok_and(|status| status.branch.as_deref() == Some(name))
 }
 
-/// The base of a loop that starts now, as it is named; where none is and the branch of a loop that
-/// is over and merged is checked out, the one that went into. `None` stands for the present branch.
-/// The error is the reason why none can be taken unasked.
+/// The base of a new loop: the named one; else, on the merged branch of an ended loop, the branch it
+/// was merged into; `None` stands for the present branch. The error is the refusal on an unmerged or
+/// active branch of a loop.
 pub(super) async fn next_base(
     engine: &Engine,
     project: &Project,
     named: Option<String>,
 ) -> Result<Option<String>, String> {
     let root = project.root.clone();
-    let standing = read_git(move || branches::work_tree_status(&root)).await.unwrap_or_default();
-    let (None, Some(present)) = (&named, standing.branch) else { return Ok(named) };
-    // Without them the names of the branches are all that is known.
+    let status = read_git(move || branches::work_tree_status(&root)).await.unwrap_or_default();
+    let (None, Some(present)) = (&named, status.branch) else { return Ok(named) };
+    // If the loops cannot be read, branch names are the only evidence.
     let loops = engine.store.list_loops(&project.key).await.unwrap_or_default();
     let mut base = present.clone();
     for _ in 0..=loops.len() {
-        let own = loops.iter().find(|it| it.branch.as_deref() == Some(base.as_str()));
+        let own = loops.iter().find(|state| state.branch.as_deref() == Some(base.as_str()));
         if own.is_none() && !base.starts_with(PREFIX) {
             return Ok((base != present).then_some(base));
         }
-        let over = own.filter(|it| !it.status.is_active());
-        let Some(goes_into) = over.and_then(|it| it.options.base_branch.clone()) else { break };
-        if !is_merged(project, &base, &goes_into).await {
+        let ended = own.filter(|state| !state.status.is_active());
+        let Some(target) = ended.and_then(|state| state.options.base_branch.clone()) else {
+            break;
+        };
+        if !is_merged(project, &base, &target).await {
             break;
         }
-        base = goes_into;
+        base = target;
     }
     Err(words::branch_refusal(&BranchRefusal::OfLoop(&present)))
 }
@@ -111,8 +113,7 @@ async fn is_merged(project: &Project, branch: &str, base: &str) -> bool {
     merged.await.unwrap_or_default()
 }
 
-/// Refuses a loop a branch of its own in a work tree where another one has its branch: one of them
-/// would lose the files it works on.
+/// Refuses a second loop branch in one work tree, because one of the loops would lose its files.
 pub(super) async fn ensure_no_other_branch(
     engine: &Engine,
     project: &Project,
@@ -129,54 +130,57 @@ pub(super) async fn ensure_no_other_branch(
     Ok(())
 }
 
-/// Where branches of loops start: how the work tree stands, and the base branch. The error is the
-/// reason why none can.
+/// The start of a loop's branch: the status of the work tree, and the base branch. The error is the
+/// refusal.
 pub(super) async fn branch_start(
     project: &Project,
     base: Option<&str>,
 ) -> Result<(WorkTreeStatus, String), String> {
     let root = project.root.clone();
-    let wished = base.map(str::to_owned);
+    let requested = base.map(str::to_owned);
     let found = read_git(move || {
         if !is_git_managed(&root)? {
             return Ok(None);
         }
-        let standing = branches::work_tree_status(&root)?;
-        let base = wished.or_else(|| standing.branch.clone());
+        let status = branches::work_tree_status(&root)?;
+        let base = requested.or_else(|| status.branch.clone());
         let named = base.as_deref().filter(|name| branches::is_branch_name(name));
         let commit = match named {
             Some(name) => branches::resolve_commit(&root, &branch_ref(name))?,
             None => None,
         };
-        Ok(Some((standing, base, commit)))
+        Ok(Some((status, base, commit)))
     });
-    let said = |reason: &BranchRefusal<'_>| Err(words::branch_refusal(reason));
-    let Some((standing, base, commit)) = found.await.map_err(|error| error.to_string())? else {
-        return said(&BranchRefusal::NoGit);
+    let Some((status, base, commit)) = found.await.map_err(|error| error.to_string())? else {
+        return Err(words::branch_refusal(&BranchRefusal::NoGit));
     };
-    match (&standing, base) {
-        (WorkTreeStatus { head: None, .. }, _) => said(&BranchRefusal::NoCommit),
-        (_, None) => said(&BranchRefusal::Detached),
-        (_, Some(base)) if commit.is_none() => said(&BranchRefusal::NoBase(&base)),
-        (WorkTreeStatus { unfinished: Some(what), .. }, _) => {
-            said(&BranchRefusal::Unfinished(what))
+    let refusal = match (&status, &base) {
+        (WorkTreeStatus { head: None, .. }, _) => BranchRefusal::NoCommit,
+        (_, None) => BranchRefusal::Detached,
+        (_, Some(base)) if commit.is_none() => BranchRefusal::NoBase(base),
+        (WorkTreeStatus { unfinished: Some(operation), .. }, _) => {
+            BranchRefusal::Unfinished(operation)
         }
         (WorkTreeStatus { conflicts, .. }, _) if !conflicts.is_empty() => {
-            said(&BranchRefusal::Conflicts(conflicts))
+            BranchRefusal::Conflicts(conflicts)
         }
-        (_, Some(base)) => Ok((standing, base)),
-    }
+        (_, Some(base)) => {
+            let base = base.clone();
+            return Ok((status, base));
+        }
+    };
+    Err(words::branch_refusal(&refusal))
 }
 
-/// The name of the branch of a loop that starts now.
+/// The branch name of a new loop.
 pub(super) fn branch_name(loop_id: &str, now_ms: u64) -> String {
     let id = loop_id.strip_prefix("loop-").unwrap_or(loop_id);
     format!("{PREFIX}{}-{id}", now_ms / 1_000)
 }
 
-/// The commit that the changes of a loop count from: what it started from, or on a branch of its
-/// own the newest commit of the base that it has taken in since, where only others made what came
-/// with it. On the branch of somebody else, or when git's data cannot be used, nothing is left out.
+/// The commit from which the changes of a loop count: its start, or on a branch of its own the
+/// newest merged commit of the base, if all commits up to there are foreign. On another branch, or
+/// if git's data is unusable, it is the start, so that no change is left out.
 pub(super) async fn loop_base_commit(project: &Project, state: &LoopState) -> Option<String> {
     let start = state.base.clone()?;
     let (Some(_), Some(base)) = (&state.branch, state.options.base_branch.clone()) else {
@@ -196,12 +200,13 @@ pub(super) async fn loop_base_commit(project: &Project, state: &LoopState) -> Op
     }
 }
 
-/// Asks git's data off the event loop.
+/// Reads git's data off the event loop.
 pub(super) async fn read_git<T: Send + 'static>(
-    ask: impl FnOnce() -> Result<T, GitError> + Send + 'static,
+    read: impl FnOnce() -> Result<T, GitError> + Send + 'static,
 ) -> Result<T, GitError> {
-    let lost = || GitError { detail: "internal error".to_owned(), remedy: None };
-    run_blocking(ask).await.unwrap_or_else(|| Err(lost()))
+    run_blocking(read)
+        .await
+        .unwrap_or_else(|| Err(GitError { detail: "internal error".to_owned(), remedy: None }))
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
-//! The files of a loop that agents and people read: `progress.txt`, `decisions.md`,
-//! `.claude/gulf-align.md` and the notes in `.claude/memory/`. Never outside the root, always
-//! bounded; what cannot be read or written costs a notice and never the loop. What the texts mean
-//! is decided in `looping`.
+//! The files of a loop for agents and users: `progress.txt`, `decisions.md`, `.claude/gulf-align.md`
+//! and the notes in `.claude/memory/`. Files are bounded and never outside the root; one that cannot
+//! be read or written causes a notice and never ends the loop. `looping` interprets the texts.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::change_journal;
-use super::engine::{Engine, run_blocking};
+use super::engine::{Engine, panic_gap, run_blocking};
 use super::project::Project;
 use crate::base::change::{ChangeSet, NewContent, PathChange};
 use crate::base::hash::ContentHash;
@@ -24,36 +23,34 @@ pub(super) const PROGRESS_FILE: &str = "progress.txt";
 pub(super) const DECISIONS_FILE: &str = "decisions.md";
 pub(super) const ALIGN_FILE: &str = ".claude/gulf-align.md";
 
-/// What the files say before a Stop is decided.
+/// The contents of the files before a Stop is decided.
 #[derive(Debug)]
 pub(super) struct LoopFileNotes {
-    /// Whether the research is written down.
+    /// Whether the research is documented.
     pub(super) research: ResearchGate,
-    /// What is left to do by the agent's own account.
+    /// The remaining work, as the agent lists it.
     pub(super) remaining: Vec<String>,
-    /// Lines of a `progress.txt` that is too long.
+    /// The number of lines of `progress.txt`, if there are too many.
     pub(super) too_many_lines: Option<usize>,
-    /// What the user must know about files that could not be read.
+    /// Notices about unreadable files.
     pub(super) notices: Vec<String>,
 }
 
-/// A Stop that was decided.
+/// A decided Stop.
 #[derive(Clone, Debug)]
 pub(super) struct IterationSummary {
-    /// The loop's id.
     pub(super) id: String,
     /// The iteration that ended.
     pub(super) iteration: u32,
-    /// Whether the loop is completed with it.
+    /// Whether this iteration completes the loop.
     pub(super) is_completed: bool,
-    /// Whether it keeps notes in `.claude/memory/`.
+    /// Whether the loop keeps notes in `.claude/memory/`.
     pub(super) has_memory: bool,
-    /// Now, in milliseconds since the epoch.
+    /// The present time in milliseconds since the epoch.
     pub(super) at_ms: u64,
 }
 
-/// The refusal of a start while questions in the alignment are open, or may be because it cannot
-/// be read.
+/// The refusal of a start while the alignment has open questions or cannot be read.
 pub(super) async fn open_questions(project: &Project) -> Option<String> {
     let root = project.root.clone();
     let questions = run_blocking(move || {
@@ -75,19 +72,23 @@ pub(super) async fn align(project: &Project, task: &str) -> String {
     words::instructions(task, is_there.await.unwrap_or(false))
 }
 
-/// Makes the folder of a loop with structured memory, as far as it is not there. Returns notices.
+/// Creates the missing files of a loop's structured memory. Returns notices.
 pub(super) async fn create_memory_folder(engine: &Arc<Engine>, project: &Project) -> Vec<String> {
-    let missing = |root: &Path| {
-        let is_there = |path: &str| root.join(wiki::FOLDER).join(path).symlink_metadata().is_ok();
-        let write = |(path, text): (&str, &str)| {
-            Ok(LoopFileWrite { file: LoopFile::absent(in_wiki(path)), text: text.to_owned() })
-        };
-        wiki::scaffold(is_there).into_iter().map(write).collect()
-    };
-    edit(engine, project, wiki::FOLDER, missing).await.into_iter().collect()
+    let plan = |root: &Path| Ok(missing_notes(root));
+    edit(engine, project, wiki::FOLDER, plan).await.into_iter().collect()
 }
 
-/// Reads what a Stop needs to know.
+fn missing_notes(root: &Path) -> Vec<LoopFileWrite> {
+    let folder = root.join(wiki::FOLDER);
+    let missing = wiki::scaffold(|path: &str| folder.join(path).symlink_metadata().is_ok());
+    let writes = missing.into_iter().map(|(path, text)| LoopFileWrite {
+        file: LoopFile::absent(in_wiki(path)),
+        text: text.to_owned(),
+    });
+    writes.collect()
+}
+
+/// Reads the files that a Stop needs.
 pub(super) async fn read_loop_notes(project: &Project) -> LoopFileNotes {
     let root = project.root.clone();
     let read = run_blocking(move || read_loop_file(&root, PROGRESS_FILE)).await;
@@ -107,8 +108,8 @@ pub(super) async fn read_loop_notes(project: &Project) -> LoopFileNotes {
     }
 }
 
-/// Keeps what an iteration leaves: decisions; and of a completed loop its hand-off and its notes.
-/// Returns notices.
+/// Saves the decisions of an iteration, and the hand-off and notes of a completed loop. Returns
+/// notices.
 pub(super) async fn write_loop_notes(
     engine: &Arc<Engine>,
     project: &Project,
@@ -116,27 +117,17 @@ pub(super) async fn write_loop_notes(
 ) -> Vec<String> {
     let mut notices = Vec::new();
     let iteration = decided.iteration;
-    let decisions = move |root: &Path| {
-        let progress = read_loop_file(root, PROGRESS_FILE)?;
-        let file = read_loop_file(root, DECISIONS_FILE)?;
-        let text = handoff::with_decisions(&file.text, &progress.text, iteration);
-        Ok(text.map(|text| LoopFileWrite { file, text }).into_iter().collect())
-    };
-    notices.extend(edit(engine, project, DECISIONS_FILE, decisions).await);
+    let plan = move |root: &Path| plan_decisions(root, iteration);
+    notices.extend(edit(engine, project, DECISIONS_FILE, plan).await);
     if decided.is_completed {
-        let ended = decided.clone();
-        let hand_off = move |root: &Path| {
-            let progress = read_loop_file(root, PROGRESS_FILE)?;
-            let file = read_loop_file(root, ALIGN_FILE)?;
-            let text = handoff::with_completed(&file.text, &progress.text, ended.ended());
-            Ok(text.map(|text| LoopFileWrite { file, text }).into_iter().collect())
-        };
-        notices.extend(edit(engine, project, ALIGN_FILE, hand_off).await);
+        let summary = decided.clone();
+        let plan = move |root: &Path| plan_hand_off(root, summary.ended());
+        notices.extend(edit(engine, project, ALIGN_FILE, plan).await);
     }
     if decided.is_completed && decided.has_memory {
-        let ended = decided.clone();
-        let put_away = move |root: &Path| archive_notes(root, ended.ended());
-        notices.extend(edit(engine, project, wiki::FOLDER, put_away).await);
+        let summary = decided.clone();
+        let plan = move |root: &Path| plan_archive(root, summary.ended());
+        notices.extend(edit(engine, project, wiki::FOLDER, plan).await);
     }
     notices.dedup();
     notices
@@ -148,12 +139,25 @@ impl IterationSummary {
     }
 }
 
-/// The notes of a completed loop go into a file of their own, and the list links it.
-fn archive_notes(root: &Path, ended: EndedLoop<'_>) -> Result<Vec<LoopFileWrite>, String> {
-    let path = |name: &str| format!("{}/{name}", wiki::FOLDER);
-    let current = read_loop_file(root, &path(wiki::CURRENT))?;
-    let index = read_loop_file(root, &path(wiki::INDEX))?;
-    let names = match root.join(path(wiki::LOOPS)).read_dir() {
+fn plan_decisions(root: &Path, iteration: u32) -> Result<Vec<LoopFileWrite>, String> {
+    let progress = read_loop_file(root, PROGRESS_FILE)?;
+    let file = read_loop_file(root, DECISIONS_FILE)?;
+    let text = handoff::with_decisions(&file.text, &progress.text, iteration);
+    Ok(text.map(|text| LoopFileWrite { file, text }).into_iter().collect())
+}
+
+fn plan_hand_off(root: &Path, ended: EndedLoop<'_>) -> Result<Vec<LoopFileWrite>, String> {
+    let progress = read_loop_file(root, PROGRESS_FILE)?;
+    let file = read_loop_file(root, ALIGN_FILE)?;
+    let text = handoff::with_completed(&file.text, &progress.text, ended);
+    Ok(text.map(|text| LoopFileWrite { file, text }).into_iter().collect())
+}
+
+/// Moves the notes of a completed loop into a file of their own, linked from the index.
+fn plan_archive(root: &Path, ended: EndedLoop<'_>) -> Result<Vec<LoopFileWrite>, String> {
+    let current = read_loop_file(root, in_wiki(wiki::CURRENT).as_str())?;
+    let index = read_loop_file(root, in_wiki(wiki::INDEX).as_str())?;
+    let names = match root.join(wiki::FOLDER).join(wiki::LOOPS).read_dir() {
         Ok(entries) => entries.flatten().take(WIKI_LOOPS_MAX),
         Err(_) => return Ok(Vec::new()),
     };
@@ -173,7 +177,7 @@ fn in_wiki(path: &str) -> RelPath {
     RelPath::parse(&format!("{}/{path}", wiki::FOLDER)).expect("the names of the notes are plain")
 }
 
-/// A file as it was read; without a hash it was not there.
+/// A file as read; without a hash it did not exist.
 struct LoopFile {
     path: RelPath,
     text: String,
@@ -186,18 +190,18 @@ impl LoopFile {
     }
 }
 
-/// What shall stand in a file.
+/// A file with its new text.
 struct LoopFileWrite {
     file: LoopFile,
     text: String,
 }
 
-/// Reads a file below the root; one that is not there is empty. The error is the notice.
+/// Reads a file below the root; a missing one is empty. The error is the notice.
 fn read_loop_file(root: &Path, path: &str) -> Result<LoopFile, String> {
     load_loop_file(root, path).map_err(|reason| words::file_not_saved(path, &reason))
 }
 
-/// The same; the error is the reason alone.
+/// Like [`read_loop_file`]; the error is the reason alone.
 fn load_loop_file(root: &Path, path: &str) -> Result<LoopFile, String> {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     let at = Path::new(path);
@@ -216,17 +220,17 @@ fn load_loop_file(root: &Path, path: &str) -> Result<LoopFile, String> {
     }
 }
 
-/// Makes the changes that `plan` finds necessary, or none of them. The notice says why not.
-async fn edit<P>(engine: &Arc<Engine>, project: &Project, what: &str, plan: P) -> Option<String>
+/// Makes all changes of `plan`, or none of them; the notice tells why not. Plans again if a file
+/// changed meanwhile.
+async fn edit<P>(engine: &Arc<Engine>, project: &Project, subject: &str, plan: P) -> Option<String>
 where
     P: Fn(&Path) -> Result<Vec<LoopFileWrite>, String> + Clone + Send + 'static,
 {
     let mut notice = None;
     for _ in 0..LOOP_FILE_TRIES_MAX {
         let (root, plan) = (project.root.clone(), plan.clone());
-        let internal = || words::file_not_saved(what, "internal error; see the daemon's log");
         let writes = match run_blocking(move || plan(&root)).await {
-            None => return Some(internal()),
+            None => return Some(words::file_not_saved(subject, &panic_gap().detail)),
             Some(Err(notice)) => return Some(notice),
             Some(Ok(writes)) if writes.is_empty() => return None,
             Some(Ok(writes)) => writes,
@@ -238,23 +242,23 @@ where
         match change_journal::apply_changes(engine, project, change_set(writes)).await {
             Some(Ok(())) => return None,
             Some(Err(error)) => {
-                notice = Some(words::file_not_saved(what, &error.to_string()));
+                notice = Some(words::file_not_saved(subject, &error.to_string()));
                 if !matches!(error, ApplyError::Changed(_)) {
                     break;
                 }
             }
-            None => return Some(internal()),
+            None => return Some(words::file_not_saved(subject, &panic_gap().detail)),
         }
     }
     notice
 }
 
 fn change_set(writes: Vec<LoopFileWrite>) -> ChangeSet {
-    let change = |LoopFileWrite { file, text }: LoopFileWrite| {
+    let mut changes = Vec::with_capacity(writes.len());
+    for LoopFileWrite { file, text } in writes {
         let after = NewContent { bytes: Arc::from(text.into_bytes()), permissions_from: None };
-        PathChange { path: file.path, before: file.hash, after: Some(after) }
-    };
-    let mut changes: Vec<PathChange> = writes.into_iter().map(change).collect();
+        changes.push(PathChange { path: file.path, before: file.hash, after: Some(after) });
+    }
     changes.sort_by(|one, other| one.path.cmp(&other.path));
     ChangeSet { changes, emptied_folders: Vec::new() }
 }

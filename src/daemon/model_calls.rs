@@ -1,5 +1,4 @@
-//! One question to one model, put again with a new secret while its answer cannot be used. It must
-//! not know what the question is about.
+//! One question to one model, repeated with a new secret while the answer is unusable.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,36 +8,36 @@ use crate::judge::prompt::JudgePrompt;
 use crate::judge::verdict::{ExpectedAnswer, JudgeAnswer};
 use crate::models::{ModelRequest, ModelResponse, PreparedBackend};
 
-/// One question to one model, with what it takes to ask it.
+/// One question to one model, with everything needed to ask it.
 pub(super) struct ModelCall {
-    /// One for each try, because each has a secret of its own.
+    /// One per try, because every try needs its own secret.
     pub(super) prompts: Vec<JudgePrompt>,
     pub(super) ready: Arc<PreparedBackend>,
     pub(super) env: Arc<Vec<(String, String)>>,
     /// The longest wait for one answer.
     pub(super) timeout: Duration,
-    /// When the whole run must be over.
+    /// The end of the whole run.
     pub(super) deadline: Instant,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 pub(super) struct ModelCallOutcome {
     pub(super) answer: Result<(JudgeAnswer, JudgePrompt), Gap>,
-    /// What came back, usable or not: it cost something.
+    /// All replies, unusable ones too, because they cost tokens.
     pub(super) replies: Vec<ModelResponse>,
-    /// How often the model was asked.
+    /// The number of tries.
     pub(super) tries: usize,
 }
 
 impl ModelCall {
-    /// Asks until an answer can be used, a few times at most.
+    /// Asks until an answer is usable or the prompts are used up.
     pub(super) async fn make(self) -> ModelCallOutcome {
-        let (mut said, mut count) = (Vec::new(), 0);
-        let mut last = no_try();
+        let (mut replies, mut tries) = (Vec::new(), 0);
+        let mut gap = Gap::new(Cause::Crashed, "the judge was not called");
         for prompt in self.prompts {
             let left = self.deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                last = Gap::new(Cause::TimedOut, "no time left for the judge");
+                gap = Gap::new(Cause::TimedOut, "no time left for the judge");
                 break;
             }
             let question = ModelRequest {
@@ -46,32 +45,26 @@ impl ModelCall {
                 user: prompt.user.clone(),
                 timeout: self.timeout.min(left),
             };
-            count += 1;
-            let one = match self.ready.ask(question, &self.env).await {
-                Ok(one) => one,
-                Err(gap) => {
-                    return ModelCallOutcome { answer: Err(gap), replies: said, tries: count };
-                }
+            tries += 1;
+            let reply = match self.ready.ask(question, &self.env).await {
+                Ok(reply) => reply,
+                Err(gap) => return ModelCallOutcome { answer: Err(gap), replies, tries },
             };
             let expected = ExpectedAnswer { nonce: &prompt.nonce, ids: &prompt.ids };
-            let answer = JudgeAnswer::parse(&one.text, expected);
-            said.push(one);
+            let answer = JudgeAnswer::parse(&reply.text, expected);
+            replies.push(reply);
             match answer {
                 Ok(answer) => {
-                    return ModelCallOutcome {
-                        answer: Ok((answer, prompt)),
-                        replies: said,
-                        tries: count,
-                    };
+                    return ModelCallOutcome { answer: Ok((answer, prompt)), replies, tries };
                 }
-                Err(error) => last = Gap::new(Cause::Crashed, error.to_string()),
+                Err(error) => gap = Gap::new(Cause::Crashed, error.to_string()),
             }
         }
-        ModelCallOutcome { answer: Err(last), replies: said, tries: count }
+        ModelCallOutcome { answer: Err(gap), replies, tries }
     }
 }
 
-/// A number that nobody can foresee.
+/// An unpredictable number.
 pub(super) fn random() -> Result<u128, Gap> {
     use std::io::Read as _;
     let mut bytes = [0; 16];
@@ -80,9 +73,4 @@ pub(super) fn random() -> Result<u128, Gap> {
         Gap::new(Cause::Crashed, format!("no random numbers available: {error}"))
     })?;
     Ok(u128::from_ne_bytes(bytes))
-}
-
-/// Nothing was tried.
-fn no_try() -> Gap {
-    Gap::new(Cause::Crashed, "the judge was not called")
 }

@@ -1,6 +1,6 @@
-//! Keeps measurements of an earlier state apart from live ones. While earlier texts are shown to a
-//! language server as open documents, every other answer of that server would rest on them, so live
-//! questions wait; a waiting live question ends the earlier measurement at its next step.
+//! Separates measurements of an earlier state from live queries. Earlier texts are overlaid as open
+//! documents, so every other reply of that server would be based on them. Therefore live queries
+//! wait, and a waiting one ends the earlier measurement at its next step.
 
 use std::sync::Arc;
 
@@ -8,22 +8,28 @@ use tokio::sync::watch;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct GateState {
-    /// Live questions in progress.
+    /// Live queries in progress.
     live: usize,
-    /// Live questions that wait for the overlay to go.
+    /// Live queries that wait for the end of the overlay.
     waiting: usize,
-    /// Whether earlier texts are shown.
+    /// Whether earlier texts are overlaid.
     is_overlaid: bool,
 }
 
-/// One gate per project root.
+impl GateState {
+    fn is_free(&self) -> bool {
+        self.live == 0 && self.waiting == 0 && !self.is_overlaid
+    }
+}
+
+/// One gate per project root and server.
 #[derive(Debug, Default)]
 pub(super) struct OverlayGate {
     state: watch::Sender<GateState>,
 }
 
 impl OverlayGate {
-    /// Waits until no earlier text is shown; none is shown until the pass is dropped.
+    /// Waits until no earlier text is overlaid; none will be until the pass is dropped.
     pub(super) async fn live(&self) -> LivePass<'_> {
         let mut changes = self.state.subscribe();
         let mut waiting: Option<WaitingPass<'_>> = None;
@@ -39,29 +45,27 @@ impl OverlayGate {
             if is_in {
                 return LivePass { gate: self };
             }
-            // Dropped with this future: a caller that gives up is not waited for.
+            // Dropped with this future, so that a cancelled caller does not count as waiting.
             waiting.get_or_insert(WaitingPass { gate: self });
             // The sender lives in `self`, so it cannot be closed.
             let _ = changes.wait_for(|state| !state.is_overlaid).await;
         }
     }
 
-    /// Waits until no live question is in progress or waiting; live questions then wait until the
-    /// pass is dropped. The pass owns its gate, so that a task can clean up after its caller.
+    /// Waits until no live query is in progress or waiting; live queries then wait until the pass is
+    /// dropped. The pass owns its gate, so that a task can clean up after its caller.
     pub(super) async fn overlay(self: &Arc<Self>) -> OverlayPass {
-        let is_free =
-            |state: &GateState| state.live == 0 && state.waiting == 0 && !state.is_overlaid;
         let mut changes = self.state.subscribe();
         loop {
             let is_in = self.state.send_if_modified(|state| {
-                let is_in = is_free(state);
+                let is_in = state.is_free();
                 state.is_overlaid |= is_in;
                 is_in
             });
             if is_in {
                 return OverlayPass { gate: Arc::clone(self) };
             }
-            let _ = changes.wait_for(is_free).await;
+            let _ = changes.wait_for(GateState::is_free).await;
         }
     }
 }
@@ -76,7 +80,7 @@ impl Drop for WaitingPass<'_> {
     }
 }
 
-/// A live question in progress.
+/// A live query in progress.
 pub(super) struct LivePass<'g> {
     gate: &'g OverlayGate,
 }
@@ -87,13 +91,13 @@ impl Drop for LivePass<'_> {
     }
 }
 
-/// Earlier texts are shown.
+/// The right to overlay earlier texts.
 pub(super) struct OverlayPass {
     gate: Arc<OverlayGate>,
 }
 
 impl OverlayPass {
-    /// Whether a live question waits, so that the overlay should end soon.
+    /// Whether a live query waits, so that the overlay should end soon.
     pub(super) fn should_yield(&self) -> bool {
         self.gate.state.borrow().waiting > 0
     }
@@ -112,20 +116,20 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn live_questions_share_the_gate_and_an_overlay_waits_for_all_of_them() {
+    async fn live_queries_share_the_gate_and_an_overlay_waits_for_all_of_them() {
         let gate = Arc::new(OverlayGate::default());
         let (one, other) = (gate.live().await, gate.live().await);
         let waiting = Arc::clone(&gate);
         let overlay = tokio::spawn(async move { drop(waiting.overlay().await) });
         drop(one);
         yield_now().await;
-        assert!(!overlay.is_finished(), "the other question is still in progress");
+        assert!(!overlay.is_finished(), "the other query is still in progress");
         drop(other);
         overlay.await.unwrap();
     }
 
     #[tokio::test]
-    async fn a_waiting_live_question_is_seen_and_comes_next() {
+    async fn a_waiting_live_query_is_visible_and_comes_next() {
         let gate = Arc::new(OverlayGate::default());
         let overlay = gate.overlay().await;
         assert!(!overlay.should_yield());
@@ -140,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_live_question_that_gives_up_is_not_waited_for() {
+    async fn a_cancelled_live_query_does_not_count_as_waiting() {
         let gate = Arc::new(OverlayGate::default());
         let overlay = gate.overlay().await;
         let asking = Arc::clone(&gate);

@@ -1,5 +1,5 @@
-//! Scans many files at once and keeps only what was found: each is read, scanned and dropped again,
-//! so that memory does not grow with the project. It must not know which files, or who asked.
+//! Scans many files in parallel and keeps only the results: each file is read, scanned and dropped
+//! again, so that memory does not grow with the project.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,7 @@ use crate::files::{self, Snapshot};
 use crate::report::excerpt::SourceExcerpts;
 use crate::scan::{RuleSet, ScanOutcome};
 
-/// What is scanned, and how.
+/// The inputs of a parallel scan.
 #[derive(Clone, Copy)]
 pub(super) struct ScanTask<'w> {
     pub(super) root: &'w Path,
@@ -31,16 +31,16 @@ pub(super) struct ScanTask<'w> {
     pub(super) progress: &'w WorkProgress,
 }
 
-/// What the scan of many files leaves.
+/// The results of a parallel scan.
 #[derive(Default)]
 pub(super) struct ScanResults {
     /// In the order of the files.
     pub(super) results: Vec<SensorResult>,
-    /// What could not be read, or is spoken about by no rule.
+    /// Files that could not be read, or that no rule handles.
     pub(super) skipped: Vec<SkippedFile>,
-    /// Lines of source of the first findings.
+    /// Source lines of the first findings.
     pub(super) excerpts: SourceExcerpts,
-    /// The files whose outcome was not known from an earlier scan.
+    /// The files whose outcome was not cached.
     pub(super) new_files: BTreeSet<RelPath>,
 }
 
@@ -49,8 +49,8 @@ pub(super) fn scan_files(task: ScanTask<'_>, files: &[RelPath]) -> ScanResults {
     task.progress.expect(files.len());
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (next, root) = (AtomicUsize::new(0), files::RootReader::open(task.root));
-    // Every thread takes the next file, so that a few large ones do not leave the others idle; and
-    // in their order, so that the first findings of each are the first of all.
+    // Every thread takes the next file, so that a few large files do not leave the others idle. The
+    // order is kept, so that the first findings of each thread include the first of all.
     let share = || {
         let mut share = ScanResults::default();
         while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -66,7 +66,7 @@ pub(super) fn scan_files(task: ScanTask<'_>, files: &[RelPath]) -> ScanResults {
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..cores.min(files.len())).map(|_| scope.spawn(share)).collect();
         for thread in threads {
-            all.merge(thread.join().expect("what may panic is caught inside"));
+            all.merge(thread.join().expect("a panic is caught per file"));
         }
     });
     all.results.sort_by(|a, b| a.path.cmp(&b.path));
@@ -75,35 +75,38 @@ pub(super) fn scan_files(task: ScanTask<'_>, files: &[RelPath]) -> ScanResults {
 }
 
 impl ScanResults {
-    /// Scans one text, unless it is known what was found in it.
+    /// Scans one text, unless its outcome is cached.
     pub(super) fn add(&mut self, task: ScanTask<'_>, snapshot: &Snapshot) {
-        let begun = Instant::now();
-        let known = task.cache.and_then(|it| it.get(task.rules, &snapshot.path, snapshot.hash));
-        if known.is_none() {
+        let started = Instant::now();
+        let cached =
+            task.cache.and_then(|cache| cache.get(task.rules, &snapshot.path, snapshot.hash));
+        let result = if let Some(outcome) = cached {
+            Some(scan_result(snapshot, outcome, started))
+        } else {
             self.new_files.insert(snapshot.path.clone());
-        }
-        // The parsers are foreign code: what goes wrong in one costs its file and no other.
-        let scanned = known.map(|outcome| Ok(Some(scan_result(snapshot, outcome, begun))));
-        let scan = || catch_unwind(AssertUnwindSafe(|| scan_snapshot(task.rules, snapshot)));
-        let scanned = scanned.unwrap_or_else(scan);
-        let Some(word) = scanned.unwrap_or_else(|_| Some(failed_scan_result(snapshot))) else {
+            // The parsers are foreign code, so a panic must not affect other files.
+            catch_unwind(AssertUnwindSafe(|| scan_snapshot(task.rules, snapshot)))
+                .unwrap_or_else(|_| Some(failed_scan_result(snapshot)))
+        };
+        let Some(result) = result else {
             let reason = "no rule covers this kind of file".to_owned();
             return self.skipped.push(SkippedFile { path: snapshot.path.to_string(), reason });
         };
-        if let Some(lowest) = task.excerpts.filter(|_| !word.findings.is_empty()) {
+        if let Some(lowest) = task.excerpts.filter(|_| !result.findings.is_empty()) {
             let lines = LineIndex::new(&snapshot.text);
-            let shown = word.findings.iter().filter(|finding| finding.severity >= lowest);
+            let shown = result.findings.iter().filter(|finding| finding.severity >= lowest);
             self.excerpts.add_findings(shown, &lines);
         }
-        self.results.push(word);
+        self.results.push(result);
     }
 
-    /// What was found in the texts that were not known, for the next scan.
+    /// The outcomes that were not cached, for the next scan.
     pub(super) fn new_outcomes(&self) -> impl Iterator<Item = (RelPath, ContentHash, ScanOutcome)> {
-        let new = self.results.iter().filter(|word| self.new_files.contains(&word.path));
-        new.map(|word| {
-            let outcome = ScanOutcome { findings: word.findings.clone(), gap: word.gap.clone() };
-            (word.path.clone(), word.hash, outcome)
+        let new = self.results.iter().filter(|result| self.new_files.contains(&result.path));
+        new.map(|result| {
+            let outcome =
+                ScanOutcome { findings: result.findings.clone(), gap: result.gap.clone() };
+            (result.path.clone(), result.hash, outcome)
         })
     }
 

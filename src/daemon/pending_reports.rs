@@ -1,6 +1,6 @@
-//! Which of a session's questions are still to be told, and against what. When several edits of a
-//! file come quickly, only the newest is told, and it is compared with what the session knew before
-//! the first of them. Pure bookkeeping.
+//! The unreported measurements of a session, and their baselines. When edits of a file follow quickly,
+//! only the newest is reported, compared with the state known before the first of them. Pure
+//! bookkeeping.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,50 +11,47 @@ use crate::base::hash::ContentHash;
 use crate::base::limits::UNTOLD_TOPICS_MAX;
 use crate::base::path::RelPath;
 
-/// What a question is about, and which agent of the session asked.
+/// The subject of a measurement, and the agent of the session that caused it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct MeasureTopic {
-    /// The subagent.
+    /// The subagent; `None` for the main agent.
     pub(super) agent: Option<String>,
-    /// The project.
     pub(super) root: PathBuf,
-    /// The file.
     pub(super) path: RelPath,
-    /// Who was asked.
     pub(super) sensor: String,
 }
 
-/// What an answer is compared with.
+/// The baseline of an edit's result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EditBaseline {
-    /// The last set without a gap.
+    /// The last findings without a gap.
     pub(super) complete: Option<Vec<Finding>>,
-    /// The last set beside which a fault of the project was told; what the fault explains is not
-    /// in it.
+    /// The last findings reported together with a fault of the project, without those that the fault
+    /// explains.
     pub(super) partial: Option<Vec<Finding>>,
-    /// What the edit began with, where that is known.
+    /// The state before the edit, if it is known.
     pub(super) origin: Option<EditOrigin>,
 }
 
 impl EditBaseline {
-    /// One set for both, of whatever text.
-    pub(super) fn of(set: Option<Vec<Finding>>) -> Self {
+    /// The same findings as complete and partial baseline, without an origin.
+    pub(super) fn from_findings(set: Option<Vec<Finding>>) -> Self {
         Self { complete: set.clone(), partial: set, origin: None }
     }
 }
 
-/// What an edit began with. The last set without a gap need not be of the same text.
+/// The state before an edit. The last findings without a gap need not be of the same text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EditOrigin {
     /// The text before the edit.
     pub(super) text: Arc<str>,
-    /// The bytes that the set speaks of; `None` where there is no set.
+    /// The measured bytes of the complete findings, if there are any.
     pub(super) measured: Option<ContentHash>,
-    /// The root's epoch at which the set was proven, if it was.
+    /// The root's epoch at which the findings were proven, if they were.
     pub(super) epoch: Option<u64>,
 }
 
-/// See the module.
+/// The unreported measurements of a session; see the module.
 #[derive(Debug, Default)]
 pub(super) struct PendingReports {
     questions: HashMap<MeasureTopic, (u64, EditBaseline)>,
@@ -62,8 +59,9 @@ pub(super) struct PendingReports {
 }
 
 impl PendingReports {
-    /// A new question, which replaces an older one that was not told. `baseline` counts unless the
-    /// older one had its own; with `is_new_file` it counts in any case. Yields the question's number.
+    /// Registers a measurement, which replaces an older unreported one of the same topic. The older
+    /// one's baseline stays in force; with `is_new_file`, `baseline` replaces it. Returns the
+    /// measurement's number.
     pub(super) fn ask(
         &mut self,
         topic: MeasureTopic,
@@ -86,12 +84,12 @@ impl PendingReports {
         number
     }
 
-    /// Whether nobody asked the same since.
+    /// Whether no newer measurement of the topic was registered.
     pub(super) fn is_newest(&self, topic: &MeasureTopic, number: u64) -> bool {
         self.questions.get(topic).is_some_and(|(newest, _)| *newest == number)
     }
 
-    /// The question is told now: what to compare with. `None` when a newer one will be told.
+    /// Takes the baseline of a measurement that is reported now; `None` if a newer one will be.
     pub(super) fn take_baseline(
         &mut self,
         topic: &MeasureTopic,
@@ -103,7 +101,7 @@ impl PendingReports {
         self.questions.remove(topic).map(|(_, baseline)| baseline)
     }
 
-    /// Everything was told in another way.
+    /// Forgets all measurements, because they were reported otherwise.
     pub(super) fn clear(&mut self) {
         self.questions.clear();
     }
@@ -126,38 +124,38 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_is_told_and_with_the_oldest_baseline() {
-        let mut untold = PendingReports::default();
-        let first = untold.ask(topic(), clean(), false);
-        let second = untold.ask(topic(), EditBaseline::default(), false);
-        assert_eq!(untold.take_baseline(&topic(), first), None);
-        assert_eq!(untold.take_baseline(&topic(), second), Some(clean()));
-        assert_eq!(untold.take_baseline(&topic(), second), None, "told once");
-        let third = untold.ask(topic(), EditBaseline::default(), false);
-        assert_eq!(untold.take_baseline(&topic(), third), Some(EditBaseline::default()));
+    fn only_the_newest_is_reported_with_the_oldest_baseline() {
+        let mut pending = PendingReports::default();
+        let first = pending.ask(topic(), clean(), false);
+        let second = pending.ask(topic(), EditBaseline::default(), false);
+        assert_eq!(pending.take_baseline(&topic(), first), None);
+        assert_eq!(pending.take_baseline(&topic(), second), Some(clean()));
+        assert_eq!(pending.take_baseline(&topic(), second), None, "reported once");
+        let third = pending.ask(topic(), EditBaseline::default(), false);
+        assert_eq!(pending.take_baseline(&topic(), third), Some(EditBaseline::default()));
     }
 
     #[test]
-    fn of_too_many_questions_the_oldest_is_forgotten() {
-        let mut untold = PendingReports::default();
-        let of = |sensor: String| MeasureTopic { sensor, ..topic() };
-        let first = untold.ask(of("0".to_owned()), clean(), false);
+    fn beyond_the_bound_the_oldest_is_forgotten() {
+        let mut pending = PendingReports::default();
+        let about = |sensor: String| MeasureTopic { sensor, ..topic() };
+        let first = pending.ask(about("0".to_owned()), clean(), false);
         for count in 1..UNTOLD_TOPICS_MAX {
-            untold.ask(of(count.to_string()), clean(), false);
+            pending.ask(about(count.to_string()), clean(), false);
         }
-        assert!(untold.is_newest(&of("0".to_owned()), first));
-        untold.ask(topic(), clean(), false);
-        assert_eq!(untold.take_baseline(&of("0".to_owned()), first), None);
+        assert!(pending.is_newest(&about("0".to_owned()), first));
+        pending.ask(topic(), clean(), false);
+        assert_eq!(pending.take_baseline(&about("0".to_owned()), first), None);
     }
 
     #[test]
-    fn a_new_file_begins_anew_and_a_stop_tells_everything() {
-        let mut untold = PendingReports::default();
-        untold.ask(topic(), EditBaseline::default(), false);
-        let again = untold.ask(topic(), clean(), true);
-        assert_eq!(untold.take_baseline(&topic(), again), Some(clean()));
-        let last = untold.ask(topic(), clean(), false);
-        untold.clear();
-        assert_eq!(untold.take_baseline(&topic(), last), None);
+    fn a_new_file_replaces_the_baseline_and_a_stop_clears_all() {
+        let mut pending = PendingReports::default();
+        pending.ask(topic(), EditBaseline::default(), false);
+        let again = pending.ask(topic(), clean(), true);
+        assert_eq!(pending.take_baseline(&topic(), again), Some(clean()));
+        let last = pending.ask(topic(), clean(), false);
+        pending.clear();
+        assert_eq!(pending.take_baseline(&topic(), last), None);
     }
 }

@@ -1,5 +1,4 @@
-//! How far a long piece of work is, for a front door that shows it. It must not know what is worked
-//! on or how it is shown.
+//! The progress of long work, for a client that shows it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,17 +10,17 @@ pub(super) struct WorkProgress {
 }
 
 impl WorkProgress {
-    /// More files are to be done.
+    /// Adds files to the total.
     pub(super) fn expect(&self, files: usize) {
         self.total.fetch_add(files, Ordering::Relaxed);
     }
 
-    /// One file is done.
+    /// Counts one file as done.
     pub(super) fn step(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Files done, and all of them.
+    /// The number of files done, and the total.
     pub(super) fn read(&self) -> (usize, usize) {
         (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::engine::Engine;
-use super::option_files::read;
+use super::option_files::read_option_file;
 use super::project_rules;
 use crate::base::path::RelPath;
 use crate::config::Config;
@@ -169,12 +169,12 @@ fn catalogue(root: &Path) -> Result<Catalogue, String> {
     let mut catalogue = Catalogue::built_in().clone();
     let named = |path: &Path, error: CatalogueError| format!("{}: {error}", path.display());
     let path = root.join(HOST_FILE);
-    if let Some(text) = read(&path)? {
+    if let Some(text) = read_option_file(&path)? {
         let file = HostServers::parse(&text).map_err(|error| named(&path, error))?;
         catalogue = catalogue.with_host_servers(file);
     }
     let path = root.join(CATALOGUE_FILE);
-    if let Some(text) = read(&path)? {
+    if let Some(text) = read_option_file(&path)? {
         let own = Catalogue::parse(&text).map_err(|error| named(&path, error))?;
         catalogue = catalogue.with_project_entries(own);
     }
@@ -194,7 +194,7 @@ pub(super) fn load_options(
     let mut layers = Vec::new();
     let project_file = root.map(|root| root.join(CONFIG_FILE));
     for path in [Some(user_file.to_path_buf()), project_file].into_iter().flatten() {
-        layers.extend(read(&path)?.map(|text| (path.display().to_string(), text)));
+        layers.extend(read_option_file(&path)?.map(|text| (path.display().to_string(), text)));
     }
     Config::load(&layers, env, catalogue).map_err(|error| error.to_string())
 }

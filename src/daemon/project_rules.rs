@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::engine::Engine;
 use super::ledger::{KnownRules, RuleFolder, RuleInputs};
-use super::option_files::read;
+use super::option_files::read_option_file;
 use crate::base::limits::RULE_FILES_MAX;
 use crate::base::path::RelPath;
 use crate::config::Config;
@@ -87,7 +87,7 @@ impl RuleInputs {
             severities: config.rule_severities.clone(),
         };
         for name in CONFIG_FILES {
-            match read(&root.join(name)) {
+            match read_option_file(&root.join(name)) {
                 Ok(None) => continue,
                 Ok(Some(text)) => state.config = Some((name.to_owned(), text)),
                 Err(reason) => state.unreadable.push((name.to_owned(), reason)),

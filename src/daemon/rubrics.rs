@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::engine::{Engine, run_blocking};
-use super::option_files::read;
+use super::option_files::read_option_file;
 use super::project::Project;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
@@ -15,7 +15,7 @@ use crate::looping::exam::ExamRole;
 /// The rubric on disk; one that is not there asks for nothing, and one that cannot be read for
 /// nobody knows what.
 pub(super) fn rubric_on_disk(root: &Path) -> Rubric {
-    match read(&root.join(RUBRIC)) {
+    match read_option_file(&root.join(RUBRIC)) {
         Ok(text) => text.as_deref().map(Rubric::parse).unwrap_or_default(),
         Err(error) => Rubric::unreadable(&format!("it cannot be read: {error}")),
     }

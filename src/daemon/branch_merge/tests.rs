@@ -16,7 +16,7 @@ const NAME: &str = "gulf/auto-1-ab";
 async fn working(files: &[(&str, &str)]) -> (TestProject, LoopBranch) {
     let place = TestProject::repository(files);
     let project = place.project(&place.root());
-    let branch = create_branch(&project, (NAME, None), 0).await.unwrap();
+    let branch = create_branch(&project, NAME, None, 0).await.unwrap();
     (place, branch)
 }
 
@@ -75,7 +75,7 @@ async fn a_branch_starts_where_head_stands_and_takes_open_changes_along() {
     let place = TestProject::repository(&[("a", "1\n")]);
     place.write("a", "open\n");
     let project = place.project(&place.root());
-    let branch = create_branch(&project, (NAME, None), 7).await.unwrap();
+    let branch = create_branch(&project, NAME, None, 7).await.unwrap();
     assert_eq!(branch, LoopBranch { name: NAME.into(), base: "main".into(), created_ms: 7 });
     assert_eq!(place.git(&["branch", "--show-current"]), NAME);
     assert_eq!(place.read("a").unwrap(), "open\n");
@@ -86,7 +86,7 @@ async fn a_branch_starts_where_head_stands_and_takes_open_changes_along() {
 async fn without_a_sound_place_to_start_from_there_is_no_branch() {
     let refused = async |place: &TestProject, base: Option<&str>| {
         let project = place.project(&place.root());
-        create_branch(&project, (NAME, base), 0).await.unwrap_err()
+        create_branch(&project, NAME, base, 0).await.unwrap_err()
     };
     let place = TestProject::new();
     assert!(refused(&place, None).await.contains("needs a git repository"));
@@ -293,7 +293,7 @@ async fn two_clones_race_for_one_remote_and_both_arrive() {
         let mut project = place.project(&clone);
         project.config.push = true;
         let name = format!("gulf/auto-{number}");
-        let branch = create_branch(&project, (&name, None), 0).await.unwrap();
+        let branch = create_branch(&project, &name, None, 0).await.unwrap();
         fs::write(clone.join(format!("f{number}")), "1\n").unwrap();
         place.git_in(&clone, &["add", "-A"]);
         place.git_in(&clone, &["commit", "-q", "-m", "work"]);
@@ -319,7 +319,7 @@ async fn what_a_remote_has_and_nobody_fetched_can_be_in_conflict_too() {
     place.git(&["clone", "-q", "--bare", ".", remote.to_str().unwrap()]);
     place.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
     let project = place.project(&place.root());
-    let branch = create_branch(&project, (NAME, None), 0).await.unwrap();
+    let branch = create_branch(&project, NAME, None, 0).await.unwrap();
     let (other, theirs) = (place.top().join("other"), remote.to_str().unwrap());
     place.git(&["clone", "-q", theirs, other.to_str().unwrap()]);
     fs::write(other.join("a"), "theirs\n").unwrap();

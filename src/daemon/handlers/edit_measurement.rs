@@ -223,9 +223,9 @@ fn start_measure(
     let is_new_file = *before == TextBeforeEdit::Absent;
     let baseline = match late.into_iter().next() {
         // A new file had no findings, whatever an earlier file of this name had.
-        _ if is_new_file => EditBaseline::of(Some(Vec::new())),
+        _ if is_new_file => EditBaseline::from_findings(Some(Vec::new())),
         // The overtaken deferred report was never delivered, so its findings are still new.
-        Some(late) => EditBaseline::of(late.baseline),
+        Some(late) => EditBaseline::from_findings(late.baseline),
         None => verified,
     };
     let latency = ledger.latency(root, &topic.sensor);

@@ -8,7 +8,7 @@ use super::replies::{INVALID, REFUSED, UNMEASURED, load_project, millis_since};
 use crate::base::limits::{COMMAND_SECS_MAX, JUDGE_PARTS_MAX};
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::judge_run::{self, JudgeRequest};
-use crate::daemon::option_files::read;
+use crate::daemon::option_files::read_option_file;
 use crate::daemon::project::Project;
 use crate::daemon::rubrics;
 use crate::judge::decision::Judgement;
@@ -70,7 +70,7 @@ fn rubric(
 ) -> Result<Rubric, String> {
     let Some(named) = named else { return Ok(rubrics::rubric_on_disk(&project.root)) };
     let path = project.resolve_path(caller, named);
-    match read(&path)? {
+    match read_option_file(&path)? {
         Some(text) => Ok(Rubric::parse(&text)),
         None => Err(format!("{}: there is no such file", path.display())),
     }

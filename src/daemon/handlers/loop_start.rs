@@ -235,7 +235,7 @@ async fn own_branch(
     ensure_no_other_branch(engine, project).await?;
     let name = branch_name(&state.id, state.created_ms);
     let base = state.options.base_branch.as_deref();
-    let branch = create_branch(project, (&name, base), state.created_ms).await?;
+    let branch = create_branch(project, &name, base, state.created_ms).await?;
     state.branch = Some(branch.name.clone());
     state.options.base_branch = Some(branch.base.clone());
     state.base = head(project).await;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::replies::{INVALID, REFUSED, load_project};
 use crate::base::path::RelPath;
 use crate::daemon::engine::{Engine, run_blocking};
-use crate::daemon::option_files::read;
+use crate::daemon::option_files::read_option_file;
 use crate::daemon::progress::WorkProgress;
 use crate::daemon::project::Project;
 use crate::daemon::project_rules::{self, NamedRuleFolders};
@@ -119,7 +119,7 @@ fn test_files(folders: &[PathBuf]) -> Result<Vec<RuleTestFile>, String> {
                 continue;
             }
             let named = |error: String| format!("{}: {error}", path.display());
-            let text = read(&path)?.unwrap_or_default();
+            let text = read_option_file(&path)?.unwrap_or_default();
             tests.extend(parse_test_file(&text).map_err(named)?);
         }
     }

@@ -26,7 +26,7 @@ impl Looping {
         let place = TestProject::repository(&[("a", "1\n")]);
         let start = place.git(&["rev-parse", "HEAD"]);
         let project = place.project(&place.root());
-        let branch = create_branch(&project, (NAME, None), 0).await.unwrap();
+        let branch = create_branch(&project, NAME, None, 0).await.unwrap();
         let beside = place.top().join("beside");
         place.git(&["worktree", "add", "-q", beside.to_str().unwrap(), "main"]);
         let mut state = state();
@@ -61,7 +61,7 @@ impl Looping {
 }
 
 #[tokio::test]
-async fn what_others_committed_is_left_out_however_it_came() {
+async fn foreign_commits_are_left_out_however_they_arrived() {
     for how in [&["rebase", "-q", "main"][..], &["merge", "-q", "--no-edit", "main"]] {
         let looping = Looping::new().await;
         let first = looping.commit_beside("first");
@@ -78,7 +78,7 @@ async fn what_others_committed_is_left_out_however_it_came() {
 }
 
 #[tokio::test]
-async fn a_branch_without_work_of_its_own_moves_along() {
+async fn without_own_commits_the_start_moves_with_the_base() {
     let looping = Looping::new().await;
     looping.place.git(&["reset", "-q", "--hard", &looping.start()]);
     let first = looping.commit_beside("first");
@@ -87,7 +87,7 @@ async fn a_branch_without_work_of_its_own_moves_along() {
 }
 
 #[tokio::test]
-async fn what_was_pulled_from_the_remote_is_the_work_of_others() {
+async fn commits_pulled_from_the_remote_are_foreign() {
     let looping = Looping::new().await;
     let remote = looping.place.top().join("remote.git");
     let (at, other) = (remote.to_str().unwrap(), looping.place.top().join("other"));
@@ -105,7 +105,7 @@ async fn what_was_pulled_from_the_remote_is_the_work_of_others() {
 }
 
 #[tokio::test]
-async fn a_commit_made_here_counts_on_whatever_branch_it_went() {
+async fn a_local_commit_counts_on_any_branch() {
     // Made on the base itself, in the work tree of the loop.
     let looping = Looping::new().await;
     looping.place.git_in(&looping.beside, &["switch", "-q", "--detach"]);
@@ -132,7 +132,7 @@ async fn a_commit_made_here_counts_on_whatever_branch_it_went() {
 }
 
 #[tokio::test]
-async fn without_a_whole_log_of_what_was_made_here_nothing_is_left_out() {
+async fn without_a_complete_reflog_nothing_is_left_out() {
     let looping = Looping::new().await;
     looping.commit_beside("first");
     looping.place.git(&["rebase", "-q", "main"]);
@@ -141,7 +141,7 @@ async fn without_a_whole_log_of_what_was_made_here_nothing_is_left_out() {
 }
 
 #[tokio::test]
-async fn a_rebase_of_the_merge_is_known_for_what_it_is() {
+async fn a_rebase_of_the_merge_is_recognized() {
     let looping = Looping::new().await;
     looping.place.commit(&[("more", "1\n")]);
     let first = looping.commit_beside("first");
@@ -168,7 +168,7 @@ async fn a_rebase_of_the_merge_is_known_for_what_it_is() {
 }
 
 #[tokio::test]
-async fn a_worker_has_a_log_of_its_own() {
+async fn a_worker_has_its_own_reflog() {
     let looping = Looping::new().await;
     let tree = looping.place.top().join("worker");
     let add = ["worktree", "add", "-q", "-b", "gulf/w", tree.to_str().unwrap(), "main"];
@@ -182,7 +182,7 @@ async fn a_worker_has_a_log_of_its_own() {
 }
 
 #[tokio::test]
-async fn without_a_branch_of_its_own_the_start_is_what_counts() {
+async fn without_its_own_branch_the_start_counts() {
     let mut looping = Looping::new().await;
     looping.commit_beside("first");
     looping.place.git(&["rebase", "-q", "main"]);
@@ -191,7 +191,7 @@ async fn without_a_branch_of_its_own_the_start_is_what_counts() {
 }
 
 #[tokio::test]
-async fn a_branch_that_is_taken_back_leaves_head_where_it_was() {
+async fn undoing_a_branch_restores_head() {
     let place = TestProject::repository(&[("a", "1\n")]);
     place.git(&["switch", "-q", "-c", "side"]);
     let side = place.commit(&[("a", "side\n")]);
@@ -200,7 +200,7 @@ async fn a_branch_that_is_taken_back_leaves_head_where_it_was() {
         if detached {
             place.git(&["switch", "-q", "--detach"]);
         }
-        let branch = create_branch(&project, (NAME, Some("main")), 0).await.unwrap();
+        let branch = create_branch(&project, NAME, Some("main"), 0).await.unwrap();
         assert_eq!(place.read("a").unwrap(), "1\n");
         undo_branch(&project, &branch).await;
         assert_eq!(place.git(&["branch", "--show-current"]), before);

@@ -56,7 +56,7 @@ impl World {
 const PROGRESS_TEXT: &str = "ORIGINAL_GOAL: x\nDECISIONS:\n- chose: A\n\nREMAINING_GAP:\n- b\n";
 
 #[tokio::test]
-async fn a_stop_knows_what_the_agent_wrote_down() {
+async fn a_stop_reads_the_agents_notes() {
     let world = World::new();
     let facts = read_loop_notes(&world.project).await;
     assert_eq!(facts.research, research_gate(None));
@@ -74,7 +74,7 @@ async fn a_stop_knows_what_the_agent_wrote_down() {
 }
 
 #[tokio::test]
-async fn decisions_are_kept_once_and_a_completed_loop_is_handed_on() {
+async fn decisions_are_saved_once_and_a_completed_loop_is_handed_off() {
     let world = World::new();
     world.write(PROGRESS_FILE, PROGRESS_TEXT);
     assert_eq!(world.decided(1, false).await, [""; 0]);
@@ -90,14 +90,14 @@ async fn decisions_are_kept_once_and_a_completed_loop_is_handed_on() {
 }
 
 #[tokio::test]
-async fn a_loop_without_these_files_leaves_none() {
+async fn a_loop_without_these_files_creates_none() {
     let world = World::new();
     assert_eq!(world.decided(1, true).await, [""; 0]);
     assert_eq!(fs::read_dir(&world.project.root).expect("there").count(), 0);
 }
 
 #[tokio::test]
-async fn notes_are_begun_once_and_put_away_at_the_end() {
+async fn notes_are_created_once_and_archived_at_the_end() {
     let world = World::new();
     world.write(".claude/memory/map.md", "mine");
     assert_eq!(create_memory_folder(&world.engine, &world.project).await, [""; 0]);
@@ -114,7 +114,7 @@ async fn notes_are_begun_once_and_put_away_at_the_end() {
 }
 
 #[tokio::test]
-async fn nothing_is_written_through_a_link_that_leads_out_and_the_rest_is() {
+async fn a_link_out_of_the_root_is_not_written_while_other_files_are() {
     let world = World::new();
     let outside = world.folder.path().join("outside");
     fs::create_dir(&outside).expect("made");
@@ -145,7 +145,7 @@ async fn a_link_inside_the_root_is_followed_and_stays() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_or_gone_is_left_alone_and_said() {
+async fn a_file_that_is_too_large_or_missing_is_left_alone_with_a_notice() {
     let world = World::new();
     world.write(PROGRESS_FILE, PROGRESS_TEXT);
     let large = "x".repeat(LOOP_FILE_BYTES_MAX);
@@ -160,7 +160,7 @@ async fn what_is_too_large_or_gone_is_left_alone_and_said() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_looked_at_twice_is_read_once() {
+async fn transcripts_are_read_once() {
     let world = World::new();
     let transcript = world.folder.path().join("s.jsonl");
     let line = |id: &str, model: &str| {
@@ -182,7 +182,7 @@ async fn a_session_that_is_looked_at_twice_is_read_once() {
 }
 
 #[tokio::test]
-async fn an_alignment_that_cannot_be_read_may_ask_something() {
+async fn an_unreadable_alignment_may_have_open_questions() {
     let world = World::new();
     assert_eq!(open_questions(&world.project).await, None);
     let refused = async |why: &str| {
