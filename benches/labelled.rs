@@ -18,10 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::{env, fs};
 
-use moai_ralph::base::finding::Finding;
-use moai_ralph::base::hash::ContentHash;
-use moai_ralph::base::path::RelPath;
-use moai_ralph::scan::{RuleSet, scan_text};
+use moai_base::finding::Finding;
+use moai_base::hash::ContentHash;
+use moai_base::path::RelPath;
+use moai_scan::{RuleSet, scan_text};
 use serde::Deserialize;
 
 /// Weaknesses that sets and rules name differently for the same thing; the first stands for all.

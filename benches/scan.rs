@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use moai_ralph::base::hash::ContentHash;
-use moai_ralph::base::path::RelPath;
-use moai_ralph::scan::{RuleSet, scan_text, scan_text_metered};
+use moai_base::hash::ContentHash;
+use moai_base::path::RelPath;
+use moai_scan::{RuleSet, scan_text, scan_text_metered};
 use sameness::code::{self, CodeBase, DJANGO};
 use sameness::program::Program;
 use sameness::{compare, files, plain};

@@ -24,9 +24,9 @@ use clap::error::ErrorKind;
 
 use args::{CliArgs, CliCommand, ColorMode, OutputFormat};
 
-use crate::checks::parent;
-use crate::servers::supervisor;
-use crate::wire::control::{
+use moai_host::checks::parent;
+use moai_host::servers::supervisor;
+use moai_protocol::control::{
     CheckRequest, CommandReply, DaemonRequest, DoctorRequest, JudgeChangeRequest, ReportFormat,
 };
 

@@ -12,8 +12,8 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 
-use crate::base::limits::CONTEXT_CHARS_MAX;
-use crate::wire::control::{CommandReply, DaemonRequest};
+use moai_base::limits::CONTEXT_CHARS_MAX;
+use moai_protocol::control::{CommandReply, DaemonRequest};
 
 /// Sends a request to its handler; blocks, and starts the daemon if necessary.
 pub type RequestHandler = Arc<dyn Fn(DaemonRequest) -> CommandReply + Send + Sync>;

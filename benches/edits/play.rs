@@ -24,7 +24,7 @@ pub(crate) mod typescript;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 
-use moai_ralph::base::hash::ContentHash;
+use moai_base::hash::ContentHash;
 
 use answer::{Answer, Told};
 use moves::{Board, Change, Kind};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use moai_ralph::base::limits::PUSH_QUIET_MS;
-use moai_ralph::lsp::registry::{Catalogue, ServerSpec};
+use moai_base::limits::PUSH_QUIET_MS;
+use moai_lsp::registry::{Catalogue, ServerSpec};
 use serde_json::{Value, json};
 
 use super::package::{Package, outside_path};

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use moai_ralph::servers::resolve::program_on_path;
+use moai_host::servers::resolve::program_on_path;
 use serde_json::{Value, json};
 
 use crate::raw_client::{RawClient, Start};

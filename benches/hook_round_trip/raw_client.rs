@@ -9,9 +9,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use moai_ralph::base::path::{from_uri, to_uri};
-use moai_ralph::wire::framing::{FrameDecoder, encode_frame};
-use moai_ralph::wire::jsonrpc::{RpcId, RpcMessage};
+use moai_base::path::{from_uri, to_uri};
+use moai_lsp::framing::{FrameDecoder, encode_frame};
+use moai_lsp::jsonrpc::{RpcId, RpcMessage};
 use serde_json::{Value, json};
 
 use crate::support::PATIENCE;

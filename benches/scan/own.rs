@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use moai_ralph::base::hash::ContentHash;
-use moai_ralph::base::path::RelPath;
-use moai_ralph::scan::{RuleSet, scan_text};
+use moai_base::hash::ContentHash;
+use moai_base::path::RelPath;
+use moai_scan::{RuleSet, scan_text};
 
 use crate::sameness::files;
 use crate::say;
@@ -19,7 +19,7 @@ pub(crate) const ARGUMENT: &str = "scan-project";
 pub(crate) fn command(project: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program is a file"));
     // As the daemon is started, which makes the scans of `moai-ralph scan`.
-    let (name, value) = moai_ralph::ipc::client::MALLOC_TUNABLES;
+    let (name, value) = moai_host::ipc::client::MALLOC_TUNABLES;
     command.arg(ARGUMENT).arg(project).env(name, value);
     command
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use moai_ralph::scan::RuleSet;
+use moai_scan::RuleSet;
 use serde_json::{Map, Value};
 
 use crate::support::write_file;

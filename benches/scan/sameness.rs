@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use moai_ralph::base::hash::ContentHash;
-use moai_ralph::base::path::RelPath;
-use moai_ralph::base::text::{LineIndex, PositionEncoding};
-use moai_ralph::scan::{RuleSet, scan_text};
+use moai_base::hash::ContentHash;
+use moai_base::path::RelPath;
+use moai_base::text::{LineIndex, PositionEncoding};
+use moai_scan::{RuleSet, scan_text};
 
 use program::Program;
 

@@ -2,7 +2,7 @@
 //! open its own terminal and remove its variables from the environment of what it starts there;
 //! those of the shells above remain.
 
-use crate::base::limits::ANCESTORS_MAX;
+use moai_base::limits::ANCESTORS_MAX;
 
 /// Variables that agents set for the commands they run.
 const AGENTS: [&str; 2] = ["CLAUDECODE", "AI_AGENT"];

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::base::limits::SEARCH_MATCHES_MAX;
-use crate::wire::control::ReportFormat;
+use moai_base::limits::SEARCH_MATCHES_MAX;
+use moai_protocol::control::ReportFormat;
 
 /// Verifies a coding agent's work as it goes: fresh diagnostics, a structural scan, and a Stop
 /// that means done.

@@ -7,14 +7,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{INTERRUPTED, INVALID, current_program};
-use crate::base::limits::{BEGUN_MS_EXACT, COMMAND_SECS_MAX};
-use crate::base::verdict::Gap;
-use crate::config::Config;
-use crate::daemon::engine::Engine;
-use crate::files;
-use crate::ipc::client::{self, CallError, CallTimeout};
-use crate::ipc::{StateDirs, process_environment};
-use crate::wire::control::{
+use moai_base::limits::{BEGUN_MS_EXACT, COMMAND_SECS_MAX};
+use moai_base::verdict::Gap;
+use moai_config::Config;
+use moai_engine::engine::Engine;
+use moai_host::files;
+use moai_host::ipc::client::{self, CallError, CallTimeout};
+use moai_host::ipc::{StateDirs, process_environment};
+use moai_protocol::control::{
     CallerContext, CommandReply, DaemonCall, DaemonRequest, PROTOCOL_VERSION,
 };
 

@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::args::DaemonCommand;
 use super::{INVALID, client};
-use crate::daemon::lifecycle::{self, DaemonStart};
-use crate::ipc::StateDirs;
-use crate::ipc::client::{CallError, CallTimeout, call_daemon, wait_until_stopped};
-use crate::wire::control::{CommandReply, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
+use moai_engine::lifecycle::{self, DaemonStart};
+use moai_host::ipc::StateDirs;
+use moai_host::ipc::client::{CallError, CallTimeout, call_daemon, wait_until_stopped};
+use moai_protocol::control::{CommandReply, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
 
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(10);
 

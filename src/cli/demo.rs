@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use super::args::DemoArgs;
 use super::{client, current_program};
-use crate::ipc::StateDirs;
-use crate::lsp::registry::Catalogue;
-use crate::report::demo as words;
-use crate::scan::RuleSet;
-use crate::servers::install::{ServerInstaller, installed_program};
-use crate::servers::resolve::program_on_path;
-use crate::wire::control::CommandReply;
+use moai_host::ipc::StateDirs;
+use moai_host::servers::install::{ServerInstaller, installed_program};
+use moai_host::servers::resolve::program_on_path;
+use moai_lsp::registry::Catalogue;
+use moai_protocol::control::CommandReply;
+use moai_report::demo as words;
+use moai_scan::RuleSet;
 
 const SESSION: &str = "demo-session";
 const FILE: &str = "app.py";

@@ -6,8 +6,8 @@ use std::io::{IsTerminal as _, Write as _};
 use super::args::CliArgs;
 use super::args::guard::{AllowArgs, GuardArgs, GuardCommand};
 use super::{agent_detection, client, has_color};
-use crate::daemon::engine::Engine;
-use crate::wire::control::{CommandReply, DaemonRequest, GuardAllowRequest, GuardRequest};
+use moai_engine::engine::Engine;
+use moai_protocol::control::{CommandReply, DaemonRequest, GuardAllowRequest, GuardRequest};
 
 /// Exit code of a refusal.
 const REFUSED: u8 = 1;

@@ -7,18 +7,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{client, current_program};
-use crate::base::limits::{
+use moai_base::limits::{
     HOOK_EDIT_DOUBT_MS, HOOK_EDIT_MS_MAX, HOOK_END_MS_MAX, HOOK_INPUT_BYTES_MAX, HOOK_MS_MAX,
     HOOK_START_MS_MAX, HOOK_STOP_DOUBT_MS, HOOK_STOP_MS_MAX, LOG_BYTES_MAX,
 };
-use crate::base::verdict::{Cause, Gap};
-use crate::ipc::client::{CallError, CallTimeout};
-use crate::ipc::{StateDirs, client as ipc_client};
-use crate::models::RECURSION_MARK;
-use crate::report::notice;
-use crate::store::peek;
-use crate::wire::control::{DaemonCall, DaemonRequest, PROTOCOL_VERSION};
-use crate::wire::hook::{HookEvent, HookInput, HookOutput};
+use moai_base::verdict::{Cause, Gap};
+use moai_host::ipc::client::{CallError, CallTimeout};
+use moai_host::ipc::{StateDirs, client as ipc_client};
+use moai_host::models::RECURSION_MARK;
+use moai_host::store::peek;
+use moai_protocol::control::{DaemonCall, DaemonRequest, PROTOCOL_VERSION};
+use moai_protocol::hook::{HookEvent, HookInput, HookOutput};
+use moai_report::notice;
 
 pub(super) fn run(event: &str) -> u8 {
     // The process is a judge that the program started itself; judging it would recurse.
@@ -131,13 +131,13 @@ fn is_resumed_session(input: &str) -> bool {
 /// Logs one line, without any of the input.
 fn log(places: &StateDirs, event: &str, message: &str) {
     let path = places.log_folder().join("hook.log");
-    let _ = crate::files::private_dir(&places.log_folder());
+    let _ = moai_host::files::private_dir(&places.log_folder());
     if path.metadata().is_ok_and(|meta| meta.len() > LOG_BYTES_MAX) {
         let _ = std::fs::rename(&path, path.with_extension("log.1"));
     }
     let file = std::fs::File::options().create(true).append(true).mode(0o600).open(&path);
     if let Ok(mut file) = file {
-        let message = crate::base::text::one_line(message, 300);
-        let _ = writeln!(file, "hook {}: {message}", crate::base::text::one_line(event, 40));
+        let message = moai_base::text::one_line(message, 300);
+        let _ = writeln!(file, "hook {}: {message}", moai_base::text::one_line(event, 40));
     }
 }

@@ -8,8 +8,8 @@ use super::args::looping::{
     AdoptArgs, ForgetArgs, LoopCommand, LoopSelectArgs, LoopStartArgs, RestoreArgs,
 };
 use super::{INVALID, REFUSED, agent_detection, client};
-use crate::base::limits::PROMPT_BYTES_MAX;
-use crate::wire::control::{
+use moai_base::limits::PROMPT_BYTES_MAX;
+use moai_protocol::control::{
     CommandReply, DaemonRequest, LoopAdoptRequest, LoopHistoryRequest, LoopRestoreRequest,
     LoopResumeRequest, LoopSelector, LoopStartRequest,
 };

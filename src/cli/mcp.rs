@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::client;
 use crate::mcp;
-use crate::wire::control::CommandReply;
+use moai_protocol::control::CommandReply;
 
 /// Serves until the client closes the connection.
 pub(super) fn run(root: Option<PathBuf>) -> CommandReply {

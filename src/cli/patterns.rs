@@ -2,7 +2,7 @@
 
 use super::args::{CliArgs, CliCommand};
 use super::{INVALID, client};
-use crate::wire::control::{CommandReply, DaemonRequest, RewriteRequest, SearchRequest};
+use moai_protocol::control::{CommandReply, DaemonRequest, RewriteRequest, SearchRequest};
 
 pub(super) fn run(args: &CliArgs) -> CommandReply {
     let json = args.json;

@@ -2,7 +2,7 @@
 
 use super::args::{CliArgs, CliCommand, LocationArgs};
 use super::{INVALID, client};
-use crate::wire::control::{
+use moai_protocol::control::{
     CommandReply, DaemonRequest, LookupRequest, RenameRequest, RequestedPosition, SymbolsRequest,
 };
 

@@ -9,9 +9,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::args::CliArgs;
 use super::args::scan::{ScanArgs, ScanCommand};
 use super::{INVALID, client, has_color};
-use crate::base::limits::{PROGRESS_LOOK_MS, PROGRESS_SHOWN_MS_MIN, SOURCE_BYTES_MAX};
-use crate::daemon::engine::Engine;
-use crate::wire::control::{CommandReply, DaemonRequest, ScanRequest, ScanTestRequest, StdinText};
+use moai_base::limits::{PROGRESS_LOOK_MS, PROGRESS_SHOWN_MS_MIN, SOURCE_BYTES_MAX};
+use moai_engine::engine::Engine;
+use moai_protocol::control::{
+    CommandReply, DaemonRequest, ScanRequest, ScanTestRequest, StdinText,
+};
 
 pub(super) fn run(args: &CliArgs, scan: &ScanArgs) -> CommandReply {
     if let Some(ScanCommand::Test { folders }) = &scan.command {

@@ -6,7 +6,7 @@ mod lifecycle;
 use std::path::Path;
 
 use super::args::ServerCommand;
-use crate::wire::control::CommandReply;
+use moai_protocol::control::CommandReply;
 
 pub(super) fn run(command: &ServerCommand, root: Option<&Path>, as_json: bool) -> CommandReply {
     match command {

@@ -15,7 +15,7 @@ use rmcp::model::{JsonObject, ToolAnnotations};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::wire::control::DaemonRequest;
+use moai_protocol::control::DaemonRequest;
 
 /// Instructions that the client may pass to its model.
 pub const INSTRUCTIONS: &str = "Diagnostics, symbol lookups and renames from language servers, \

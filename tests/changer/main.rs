@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use moai_ralph::base::change::{ChangeSet, NewContent, PathChange};
-use moai_ralph::base::hash::ContentHash;
-use moai_ralph::base::path::RelPath;
-use moai_ralph::files::transaction;
+use moai_base::change::{ChangeSet, NewContent, PathChange};
+use moai_base::hash::ContentHash;
+use moai_base::path::RelPath;
+use moai_host::files::transaction;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use moai_ralph::files::transaction;
+use moai_host::files::transaction;
 use tempfile::TempDir;
 
 use crate::support::{PATIENCE, PROGRAM, eventually};

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use moai_ralph::config::Config;
-use moai_ralph::lsp::registry::Catalogue;
+use moai_config::Config;
+use moai_lsp::registry::Catalogue;
 use serde_json::Value;
 
 use crate::mcp_client::Client;
@@ -252,7 +252,7 @@ fn every_flag_option_and_slash_command_named_exists() {
         for span in spans(&text) {
             let Some((group, rest)) = span.split_once('.') else { continue };
             let is_key = |it: char| it.is_ascii_lowercase() || it == '_';
-            let is_file = ["log", "md"].contains(&rest);
+            let is_file = ["json", "log", "md"].contains(&rest);
             let is_option = groups.contains(group) && !is_file && rest.chars().all(is_key);
             if is_option && !options.contains(&span) {
                 unknown.push(format!("{name}: {span}"));
@@ -357,8 +357,8 @@ fn anchor(heading: &str) -> String {
 fn every_file_spoken_of_exists() {
     let folders = [
         "src/",
+        "crates/",
         "tests/",
-        "rules/",
         "config/",
         "hooks/",
         "commands/",
@@ -407,33 +407,39 @@ fn every_file_spoken_of_exists() {
 }
 
 #[test]
-fn the_map_names_every_module_and_nothing_that_is_not_built() {
+fn the_map_names_every_crate_and_only_modules_that_exist() {
     let text = read("ARCHITECTURE.md");
     let spans: BTreeSet<String> = spans(&text).into_iter().collect();
-    let source = Path::new(CHECKOUT).join("src");
-    let mut modules = BTreeSet::new();
-    for entry in fs::read_dir(&source).expect("the sources can be read").flatten() {
+    let crates = Path::new(CHECKOUT).join("crates");
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(&crates).expect("the crates can be read").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if let Some(module) = name.strip_suffix(".rs").filter(|it| !["lib", "main"].contains(it)) {
-            assert!(spans.contains(module), "the map does not name {module}");
-            modules.insert(module.to_owned());
-        }
+        assert!(spans.contains(&name), "the map does not name {name}");
+        names.insert(name);
     }
-    let rooms = text.split_once("## Rooms that are left free").expect("its chapter").1;
-    let rooms = rooms.split_once("\n## ").expect("a next chapter").0;
-    for line in rooms.lines().filter(|line| line.starts_with("| ") && line.contains('`')) {
-        for room in line.split('`').skip(1).step_by(2) {
-            assert!(!modules.contains(room), "{room} is built and still called free");
-        }
+    for row in text.lines().filter(|row| row.starts_with("| `")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let manifest = crates.join(cells[1].trim_matches('`')).join("Cargo.toml");
+        let (Ok(manifest), false) = (fs::read_to_string(manifest), cells[2].contains("all")) else {
+            continue;
+        };
+        let imported: BTreeSet<&str> =
+            cells[2].split(", ").filter(|name| !name.is_empty()).collect();
+        let dependencies = manifest.split("\n[").find(|it| it.starts_with("dependencies]"));
+        let lines = dependencies.unwrap_or_default().lines();
+        let names = lines.filter_map(|line| line.strip_prefix("moai-")?.split_once('.'));
+        assert_eq!(imported, names.map(|(name, _)| name).collect(), "{row}");
     }
-    // `scan::engine` and its like are modules or items of them; their files must be there.
+    // `scan::engine` is a module of the crate `scan`, or an item of the module before it.
     for span in spans.iter().filter(|span| span.contains("::")) {
         let parts: Vec<&str> = span.split("::").collect();
-        if !modules.contains(parts[0]) {
+        if !names.contains(parts[0]) {
             continue;
         }
-        let is_file =
-            |length: usize| source.join(parts[..length].join("/")).with_extension("rs").is_file();
-        assert!(is_file(parts.len()) || parts.len() > 2 && is_file(parts.len() - 1), "{span}");
+        let source = crates.join(parts[0]).join("src");
+        let is_module =
+            |names: &[&str]| source.join(names.join("/")).with_extension("rs").is_file();
+        let is_item = parts.len() > 2 && is_module(&parts[1..parts.len() - 1]);
+        assert!(is_module(&parts[1..]) || is_item, "{span}");
     }
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use moai_ralph::store::ProjectKey;
+use moai_host::store::ProjectKey;
 use serde_json::{Value, json};
 
 use crate::support::{Sandbox, finish};

@@ -2,7 +2,7 @@
 //! The tables here are the living copy of the layers in `ARCHITECTURE.md`.
 
 mod cycles;
-mod layers;
+mod manifests;
 mod plugin_files;
 mod sources;
 mod text;

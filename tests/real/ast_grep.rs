@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use moai_ralph::scan::RuleSet;
+use moai_scan::RuleSet;
 
 use crate::sameness::program::Program;
 use crate::sameness::{code, compare, plain};

@@ -1,7 +1,7 @@
 //! What was wrong before, by real servers: each is shown the base texts, so that an edit in a loop is
 //! answered for what it did itself, in the edited file and in its user, which nobody touched.
 
-use moai_ralph::base::limits::OPEN_DOCUMENTS_MAX;
+use moai_base::limits::OPEN_DOCUMENTS_MAX;
 use serde_json::Value;
 
 use crate::rust::rust;

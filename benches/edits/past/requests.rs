@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use moai_ralph::base::hash::ContentHash;
+use moai_base::hash::ContentHash;
 
 use crate::download::{Download, lock_packages, package_cache, run};
 

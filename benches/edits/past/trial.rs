@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use moai_ralph::base::hash::ContentHash;
+use moai_base::hash::ContentHash;
 
 use super::called::{CalledAge, CalledFinding, HookWords};
 use super::drawing::{DrawnEdit, EditDrawing};

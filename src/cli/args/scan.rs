@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::FailOn;
-use crate::wire::control::ReportFormat;
+use moai_protocol::control::ReportFormat;
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]

@@ -5,10 +5,10 @@ use std::io::Write as _;
 use serde_json::json;
 
 use crate::cli::{INVALID, client};
-use crate::ipc::StateDirs;
-use crate::lsp::registry::Catalogue;
-use crate::servers::install::{InstallOutcome, ServerInstaller, servers_to_install};
-use crate::wire::control::CommandReply;
+use moai_host::ipc::StateDirs;
+use moai_host::servers::install::{InstallOutcome, ServerInstaller, servers_to_install};
+use moai_lsp::registry::Catalogue;
+use moai_protocol::control::CommandReply;
 
 /// Installs the named servers; a failure does not stop the others.
 pub(super) fn run(names: &[String], as_json: bool) -> CommandReply {

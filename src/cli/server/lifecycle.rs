@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::cli::args::ServerCommand;
 use crate::cli::client;
-use crate::wire::control::{CommandReply, DaemonRequest, ServersRequest};
+use moai_protocol::control::{CommandReply, DaemonRequest, ServersRequest};
 
 pub(super) fn run(command: &ServerCommand, root: Option<&Path>, json: bool) -> CommandReply {
     let select = |ids: &[String]| ServersRequest { ids: ids.to_vec(), json };

@@ -9,7 +9,7 @@ use super::{
     McpTool, ToolEffect, finding_schema, list, not_measured_schema, object, parse_arguments,
     paths_schema, timeout, timeout_schema,
 };
-use crate::wire::control::{CheckRequest, DaemonRequest};
+use moai_protocol::control::{CheckRequest, DaemonRequest};
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     McpTool, ToolEffect, answer_schema, list, object, parse_arguments, timeout, timeout_schema,
 };
-use crate::wire::control::{DaemonRequest, LookupRequest, RequestedPosition};
+use moai_protocol::control::{DaemonRequest, LookupRequest, RequestedPosition};
 
 pub(super) fn tools() -> [McpTool; 3] {
     [

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{McpTool, ToolEffect, list, object, parse_arguments};
-use crate::wire::control::{DaemonRequest, LoopSelector, LoopStartRequest};
+use moai_protocol::control::{DaemonRequest, LoopSelector, LoopStartRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -10,7 +10,7 @@ use super::{
     McpTool, ToolEffect, answer_schema, finding_schema, list, not_measured_schema, object,
     parse_arguments, timeout,
 };
-use crate::wire::control::{DaemonRequest, RenameRequest};
+use moai_protocol::control::{DaemonRequest, RenameRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::rename::check_schema;
 use super::search_code::{LanguageNames, answer_schema, pattern_properties};
 use super::{McpTool, ToolEffect, list, object, parse_arguments, timeout};
-use crate::wire::control::{DaemonRequest, RewriteRequest};
+use moai_protocol::control::{DaemonRequest, RewriteRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

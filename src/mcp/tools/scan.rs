@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::diagnostics::report_schema;
 use super::{McpTool, ToolEffect, object, parse_arguments, paths_schema};
-use crate::wire::control::{DaemonRequest, ScanRequest};
+use moai_protocol::control::{DaemonRequest, ScanRequest};
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

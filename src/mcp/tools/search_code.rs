@@ -9,8 +9,8 @@ use super::{
     McpTool, ToolEffect, list, not_measured_schema, object, parse_arguments, paths_schema, timeout,
     timeout_schema,
 };
-use crate::base::limits::TOOL_FINDINGS_MAX;
-use crate::wire::control::{DaemonRequest, SearchRequest};
+use moai_base::limits::TOOL_FINDINGS_MAX;
+use moai_protocol::control::{DaemonRequest, SearchRequest};
 
 /// Maximum for `max_results`, because an agent's context is small.
 const RESULTS_MAX: usize = 1_000;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use moai_ralph::lsp::registry::{Catalogue, InstallSources, LanguageSpec};
+use moai_lsp::registry::{Catalogue, InstallSources, LanguageSpec};
 use serde_json::{Value, json};
 
 use super::option_rows;
@@ -207,7 +207,7 @@ struct Rule {
 
 fn rules() -> Vec<Rule> {
     let mut rules = Vec::new();
-    for file in files_below(&Path::new(CHECKOUT).join("rules"), "yml") {
+    for file in files_below(&Path::new(CHECKOUT).join("crates/scan/rules"), "yml") {
         let text = fs::read_to_string(&file).expect("a rule can be read");
         let name = file.display();
         let rule: Value =
@@ -398,7 +398,9 @@ pub(super) fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
 /// Every schema that the sources name.
 fn schemas() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for file in files_below(&Path::new(CHECKOUT).join("src"), "rs") {
+    let mut sources = files_below(&Path::new(CHECKOUT).join("src"), "rs");
+    sources.extend(files_below(&Path::new(CHECKOUT).join("crates"), "rs"));
+    for file in sources {
         let text = fs::read_to_string(&file).expect("a source can be read");
         for rest in text.split("moai-ralph/").skip(1) {
             let is_part =
@@ -472,7 +474,7 @@ fn tool_table(sandbox: &Sandbox) -> String {
 /// Every code of a guard detector that the sources name.
 pub(super) fn detectors() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for file in files_below(&Path::new(CHECKOUT).join("src"), "rs") {
+    for file in files_below(&Path::new(CHECKOUT).join("crates"), "rs") {
         let text = fs::read_to_string(&file).expect("a source can be read");
         for rest in text.split("\"G").skip(1) {
             let is_code = rest.len() > 2 && rest.as_bytes()[2] == b'"';

@@ -1,12 +1,12 @@
-//! Import cycles between the files of the daemon: a ratchet on the size of the largest one.
+//! Import cycles between the files of the engine: a ratchet on the size of the largest one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::sources::files;
 use super::text::code_only;
 
-/// Files in the largest import cycle of `src/daemon`. Only ever lowered.
-const CYCLE_FILES_MAX: usize = 8;
+/// Files in the largest import cycle of `crates/engine`. Only ever lowered.
+const CYCLE_FILES_MAX: usize = 5;
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
@@ -99,12 +99,12 @@ fn largest_cycle(graph: &Graph) -> BTreeSet<String> {
 }
 
 #[test]
-fn import_cycles_of_the_daemon_stay_small() {
-    let sources: Vec<(String, String)> = files("src/daemon", Some("rs"))
+fn import_cycles_of_the_engine_stay_small() {
+    let sources: Vec<(String, String)> = files("crates/engine/src", Some("rs"))
         .into_iter()
-        .filter(|file| !file.path.ends_with("/tests.rs"))
+        .filter(|file| !file.path.ends_with("/tests.rs") && !file.path.ends_with("/lib.rs"))
         .map(|file| {
-            let module = file.path.trim_start_matches("src/").trim_end_matches(".rs");
+            let module = file.path.trim_start_matches("crates/engine/src/").trim_end_matches(".rs");
             (module.replace('/', "::"), code_only(&file.text))
         })
         .collect();

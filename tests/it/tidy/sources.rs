@@ -49,6 +49,13 @@ pub(super) fn files(under: &str, extension: Option<&str>) -> Vec<Source> {
         .collect()
 }
 
+/// Rust sources of the program, without its tests, benches and build scripts.
+pub(super) fn product_sources() -> Vec<Source> {
+    let mut all = files("src", Some("rs"));
+    all.extend(files("crates", Some("rs")).into_iter().filter(|file| file.path.contains("/src/")));
+    all
+}
+
 fn assert_none(what: &str, found: &[String]) {
     assert!(found.is_empty(), "{what}:\n  {}", found.join("\n  "));
 }
@@ -80,7 +87,7 @@ fn files_are_short() {
 /// A flat function that reads from top to bottom may be long; most are short.
 #[test]
 fn most_functions_are_short() {
-    let sources = files("src", Some("rs"));
+    let sources = product_sources();
     let lengths = sources.iter().flat_map(|file| functions(&code_only(&file.text)));
     let mut lengths: Vec<usize> = lengths.map(|(_, _, lines)| lines).collect();
     lengths.sort_unstable();
@@ -92,7 +99,7 @@ fn most_functions_are_short() {
 #[test]
 fn type_names_are_unique() {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for file in files("src", Some("rs")) {
+    for file in product_sources() {
         let tests = file.text.find("#[cfg(test)]\nmod ");
         let code = code_only(&file.text[..tests.unwrap_or(file.text.len())]);
         for name in type_names(&code) {
@@ -155,7 +162,7 @@ fn no_file_knows_a_machine() {
 #[test]
 fn modules_have_names_of_their_own() {
     let vague = ["common", "helper", "helpers", "manager", "misc", "mod", "types", "util", "utils"];
-    let found: Vec<String> = files("src", Some("rs"))
+    let found: Vec<String> = product_sources()
         .into_iter()
         .map(|file| file.path)
         .filter(|path| path.trim_end_matches(".rs").split('/').any(|part| vague.contains(&part)))
@@ -166,7 +173,7 @@ fn modules_have_names_of_their_own() {
 #[test]
 fn locks_stay_few() {
     let mut found = Vec::new();
-    for file in files("src", Some("rs")) {
+    for file in product_sources() {
         let code = code_only(&file.text);
         for lock in ["Mutex", "RwLock"] {
             for at in word_positions(&code, lock) {

@@ -1,0 +1,19 @@
+//! Shared data types: text positions, paths, findings, verdicts, limits. Pure data and arithmetic,
+//! without files, processes or clocks.
+
+pub mod baseline;
+pub mod change;
+pub mod delta;
+pub mod evidence;
+pub mod finding;
+pub mod hash;
+pub mod limits;
+pub mod lines;
+pub mod path;
+pub mod protected;
+#[cfg(any(test, feature = "samples"))]
+pub mod samples;
+pub mod sensitive;
+pub mod text;
+pub mod tree;
+pub mod verdict;

@@ -1,0 +1,673 @@
+//! Options: defaults < user file < project file < environment. Pure: takes texts and returns a
+//! validated configuration, or one error with file, line and key.
+
+mod checks;
+pub mod judge;
+mod loops;
+pub mod prices;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use self::judge::JudgeOptions;
+use moai_loops::criteria::{CheckCommand, CheckCriterion};
+use moai_loops::options::BaselineMode;
+use moai_lsp::registry::{Catalogue, CatalogueOverrides, ServerOverride};
+
+/// The effective options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Whether hooks are active.
+    pub is_enabled: bool,
+    /// Whether language servers are used.
+    pub lsp_enabled: bool,
+    /// Time a hook waits for results after an edit.
+    pub inline_budget: Duration,
+    /// Languages with a language server; `None` for all.
+    pub languages: Option<Vec<String>>,
+    /// Server selection by language id, instead of the language's own.
+    pub server_choices: BTreeMap<String, Vec<String>>,
+    /// Overridden fields of servers, by server id.
+    pub servers: BTreeMap<String, ServerOverride>,
+    /// Whether a missing language server pauses a loop.
+    pub lsp_required: bool,
+    /// Idle time of a language server.
+    pub server_idle: Duration,
+    /// Memory above which an idle language server is restarted, in bytes.
+    pub memory_soft_bytes: u64,
+    /// Memory above which a language server is killed at once, in bytes.
+    pub memory_hard_bytes: u64,
+    /// Whether the structural scan runs.
+    pub scan_enabled: bool,
+    /// Additional rule folders, relative to the root.
+    pub rule_dirs: Vec<String>,
+    /// Ids of disabled rules.
+    pub disabled_rules: Vec<String>,
+    /// Overridden severities by rule id, as named in rule files, or `off`.
+    pub rule_severities: BTreeMap<String, String>,
+    /// Default number of iterations.
+    pub max_iterations: u32,
+    /// Time limit of a Stop.
+    pub stop_timeout: Duration,
+    /// Time a Stop waits for language servers.
+    pub stop_budget: Duration,
+    /// Time limit of the project's checks.
+    pub check_timeout: Duration,
+    /// Criteria that a loop checks with the project's commands.
+    pub success_criteria: Vec<CheckCriterion>,
+    /// Commands that run at every Stop.
+    pub checks: Vec<CheckCommand>,
+    /// Whether a criterion without a command uses the one that the project's files suggest.
+    pub propose_checks: bool,
+    /// Whether a merged loop is pushed to the remote of its base branch.
+    pub push: bool,
+    /// Default baseline of a loop.
+    pub baseline: BaselineMode,
+    /// Delay of a Stop that continues the loop.
+    pub cooldown: Duration,
+    /// Thousandths of the model's context window that a session may fill; 0: no limit.
+    pub context_permille: u64,
+    /// Size of that window in tokens; `None`: from the price table.
+    pub context_window: Option<u64>,
+    /// Options of the judges.
+    pub judge: JudgeOptions,
+    /// Idle time of the daemon.
+    pub daemon_idle: Duration,
+    /// Tools offered to agents; `None` stands for all.
+    pub tools: Option<Vec<String>>,
+}
+
+/// An invalid configuration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ConfigError {
+    /// File name, or environment variable.
+    pub source_name: String,
+    /// 1-based line; `None` for the environment.
+    pub line: Option<u64>,
+    /// Dotted path of the key; empty if the text is not a YAML mapping.
+    pub key: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.source_name)?;
+        if let Some(line) = self.line {
+            write!(out, ":{line}")?;
+        }
+        if !self.key.is_empty() {
+            write!(out, ": key {}", self.key)?;
+        }
+        write!(out, ": {}", self.reason)
+    }
+}
+
+/// The options of one layer; missing ones keep the value of the layer below.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ConfigDocument {
+    ralph: ConfigLayer,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ConfigLayer {
+    enabled: Option<bool>,
+    lsp: LspLayer,
+    scan: ScanLayer,
+    #[serde(rename = "loop")]
+    looping: loops::LoopLayer,
+    judge: judge::JudgeLayer,
+    daemon: DaemonLayer,
+    mcp: McpLayer,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct LspLayer {
+    enabled: Option<bool>,
+    inline_budget_ms: Option<u64>,
+    languages: Option<LanguagesOption>,
+    choose: BTreeMap<String, Vec<String>>,
+    servers: BTreeMap<String, ServerOverride>,
+    required: Option<bool>,
+    idle_secs: Option<u64>,
+    memory_soft_mb: Option<u64>,
+    memory_hard_mb: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected \"all\" or a list of language ids")]
+enum LanguagesOption {
+    Word(AllKeyword),
+    List(Vec<String>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum AllKeyword {
+    All,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ScanLayer {
+    enabled: Option<bool>,
+    rule_dirs: Option<Vec<String>>,
+    disable: Option<Vec<String>>,
+    severity: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct DaemonLayer {
+    idle_secs: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct McpLayer {
+    tools: Option<ToolsOption>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected \"all\" or a list of tools")]
+enum ToolsOption {
+    Word(AllKeyword),
+    List(Vec<String>),
+}
+
+/// Tools that can be offered to agents.
+const TOOLS: [&str; 11] = [
+    "diagnostics",
+    "references",
+    "definition",
+    "hover",
+    "rename",
+    "scan",
+    "search_code",
+    "rewrite",
+    "loop_start",
+    "loop_status",
+    "loop_cancel",
+];
+
+/// Allowed severities of rules.
+const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
+
+/// All keys; each has an environment variable.
+const KEYS: [&str; 36] = [
+    "enabled",
+    "lsp.enabled",
+    "lsp.inline_budget_ms",
+    "lsp.languages",
+    "lsp.choose",
+    "lsp.servers",
+    "lsp.required",
+    "lsp.idle_secs",
+    "lsp.memory_soft_mb",
+    "lsp.memory_hard_mb",
+    "scan.enabled",
+    "scan.rule_dirs",
+    "scan.disable",
+    "scan.severity",
+    "loop.max_iterations",
+    "loop.stop_timeout",
+    "loop.stop_budget_ms",
+    "loop.check_timeout_secs",
+    "loop.success_criteria",
+    "loop.checks",
+    "loop.propose_checks",
+    "loop.push",
+    "loop.baseline",
+    "loop.cooldown_ms",
+    "loop.context_budget",
+    "loop.context_window",
+    "judge.backend",
+    "judge.model",
+    "judge.command",
+    "judge.url",
+    "judge.api_key_env",
+    "judge.timeout_secs",
+    "judge.max_budget_usd",
+    "judge.judges",
+    "daemon.idle_secs",
+    "mcp.tools",
+];
+
+const MIB: u64 = 1024 * 1024;
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            is_enabled: true,
+            lsp_enabled: true,
+            inline_budget: Duration::from_millis(2_500),
+            languages: None,
+            server_choices: BTreeMap::new(),
+            servers: BTreeMap::new(),
+            lsp_required: false,
+            server_idle: Duration::from_mins(10),
+            memory_soft_bytes: 3_072 * MIB,
+            memory_hard_bytes: 6_144 * MIB,
+            scan_enabled: true,
+            rule_dirs: Vec::new(),
+            disabled_rules: Vec::new(),
+            rule_severities: BTreeMap::new(),
+            max_iterations: 10,
+            stop_timeout: Duration::from_mins(5),
+            stop_budget: Duration::from_mins(1),
+            check_timeout: Duration::from_mins(5),
+            success_criteria: Vec::new(),
+            checks: Vec::new(),
+            propose_checks: true,
+            push: false,
+            baseline: BaselineMode::Base,
+            cooldown: Duration::ZERO,
+            context_permille: 0,
+            context_window: None,
+            judge: JudgeOptions::default(),
+            daemon_idle: Duration::from_mins(30),
+            tools: None,
+        }
+    }
+}
+
+impl Config {
+    /// Applies the files (name and text, lowest first) and then the environment to the defaults.
+    /// `catalogue` holds the ids that options may name.
+    pub fn load(
+        files: &[(String, String)],
+        env: &BTreeMap<String, String>,
+        catalogue: &Catalogue,
+    ) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for (name, text) in files {
+            let layer = parse(name, text)?;
+            config.apply_layer(layer, catalogue).map_err(|(key, reason)| ConfigError {
+                source_name: name.clone(),
+                line: line_of(text, &key),
+                key: format!("ralph.{key}"),
+                reason,
+            })?;
+        }
+        for key in KEYS {
+            let variable = format!("MOAI_RALPH_{}", key.replace('.', "_").to_uppercase());
+            let Some(value) = env.get(&variable) else { continue };
+            config.apply_variable(&variable, key, value, catalogue)?;
+        }
+        Ok(config)
+    }
+
+    /// Parses a variable's value as the YAML value of its key.
+    fn apply_variable(
+        &mut self,
+        variable: &str,
+        key: &str,
+        value: &str,
+        catalogue: &Catalogue,
+    ) -> Result<(), ConfigError> {
+        let error = |reason| ConfigError {
+            source_name: format!("environment variable {variable}"),
+            line: None,
+            key: format!("ralph.{key}"),
+            reason,
+        };
+        let nested = key
+            .split('.')
+            .rev()
+            .fold(value.to_owned(), |inner, part| format!("{{{part}: {inner}}}"));
+        let layer =
+            parse(variable, &format!("ralph: {nested}")).map_err(|inner| error(inner.reason))?;
+        self.apply_layer(layer, catalogue).map_err(|(_, reason)| error(reason))
+    }
+
+    fn apply_layer(
+        &mut self,
+        layer: ConfigLayer,
+        catalogue: &Catalogue,
+    ) -> Result<(), OptionRefusal> {
+        let ConfigLayer { enabled, lsp, scan, looping, judge, daemon, mcp } = layer;
+        set(&mut self.is_enabled, enabled);
+        self.apply_scan(scan)?;
+        self.apply_lsp(lsp, catalogue)?;
+        self.apply_tools(mcp.tools)?;
+        self.apply_loop(looping)?;
+        self.judge.apply_layer(judge)?;
+        let secs = Duration::from_secs;
+        bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)
+    }
+
+    fn apply_scan(&mut self, scan: ScanLayer) -> Result<(), OptionRefusal> {
+        set(&mut self.scan_enabled, scan.enabled);
+        set(&mut self.rule_dirs, scan.rule_dirs);
+        set(&mut self.disabled_rules, scan.disable);
+        for (id, severity) in scan.severity {
+            if !SEVERITIES.contains(&severity.as_str()) {
+                let reason = format!("{severity} is none of {}", SEVERITIES.join(", "));
+                return Err((format!("scan.severity.{id}"), reason));
+            }
+            self.rule_severities.insert(id, severity);
+        }
+        Ok(())
+    }
+
+    fn apply_lsp(&mut self, lsp: LspLayer, catalogue: &Catalogue) -> Result<(), OptionRefusal> {
+        set(&mut self.lsp_enabled, lsp.enabled);
+        set(&mut self.lsp_required, lsp.required);
+        match lsp.languages {
+            None => {}
+            Some(LanguagesOption::Word(AllKeyword::All)) => self.languages = None,
+            Some(LanguagesOption::List(ids)) => {
+                let unknown = ids.iter().find(|id| catalogue.language(id).is_none());
+                if let Some(id) = unknown {
+                    return Err(("lsp.languages".to_owned(), unknown_language(id, catalogue)));
+                }
+                self.languages = Some(ids);
+            }
+        }
+        self.apply_servers(lsp.choose, lsp.servers, catalogue)?;
+        bounded(
+            &mut self.inline_budget,
+            "lsp.inline_budget_ms",
+            lsp.inline_budget_ms,
+            0..=10_000,
+            Duration::from_millis,
+        )?;
+        bounded(
+            &mut self.server_idle,
+            "lsp.idle_secs",
+            lsp.idle_secs,
+            1..=86_400,
+            Duration::from_secs,
+        )?;
+        let memory = [
+            (&mut self.memory_soft_bytes, "lsp.memory_soft_mb", lsp.memory_soft_mb),
+            (&mut self.memory_hard_bytes, "lsp.memory_hard_mb", lsp.memory_hard_mb),
+        ];
+        for (place, key, value) in memory {
+            bounded(place, key, value, 64..=1_048_576, |mib| mib * MIB)?;
+        }
+        Ok(())
+    }
+
+    fn apply_tools(&mut self, tools: Option<ToolsOption>) -> Result<(), OptionRefusal> {
+        match tools {
+            None => {}
+            Some(ToolsOption::Word(AllKeyword::All)) => self.tools = None,
+            Some(ToolsOption::List(names)) => {
+                if let Some(name) = names.iter().find(|name| !TOOLS.contains(&name.as_str())) {
+                    let known = TOOLS.join(", ");
+                    let reason = format!("unknown tool {name}; known: {known}");
+                    return Err(("mcp.tools".to_owned(), reason));
+                }
+                self.tools = Some(names);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tools offered to agents.
+    #[must_use]
+    pub fn mcp_tools(&self) -> Vec<&str> {
+        let is_on = |name: &&str| match &self.tools {
+            None => true,
+            Some(names) => names.iter().any(|one| one == name),
+        };
+        TOOLS.into_iter().filter(is_on).collect()
+    }
+
+    fn apply_servers(
+        &mut self,
+        choose: BTreeMap<String, Vec<String>>,
+        servers: BTreeMap<String, ServerOverride>,
+        catalogue: &Catalogue,
+    ) -> Result<(), OptionRefusal> {
+        let unknown_server = |id: &str| {
+            let known: Vec<&str> = catalogue.server_ids().collect();
+            format!("unknown language server {id}; known: {}", known.join(", "))
+        };
+        for (language, ids) in choose {
+            let key = format!("lsp.choose.{language}");
+            if catalogue.language(&language).is_none() {
+                return Err((key, unknown_language(&language, catalogue)));
+            }
+            if let Some(id) = ids.iter().find(|id| catalogue.server(id).is_none()) {
+                return Err((key, unknown_server(id)));
+            }
+            if ids.is_empty() {
+                return Err((key, "name at least one language server".to_owned()));
+            }
+            if let Some(id) = ids.iter().find(|id| !catalogue.serves_language(id, &language)) {
+                return Err((key, format!("{id} is a language server of other languages")));
+            }
+            self.server_choices.insert(language, ids);
+        }
+        for (id, over) in servers {
+            if catalogue.server(&id).is_none() {
+                return Err((format!("lsp.servers.{id}"), unknown_server(&id)));
+            }
+            self.servers.entry(id).or_default().override_with(over);
+        }
+        Ok(())
+    }
+
+    /// Overrides of the catalogue.
+    #[must_use]
+    pub fn overrides(&self) -> CatalogueOverrides {
+        CatalogueOverrides {
+            servers: self.servers.clone(),
+            choose: self.server_choices.clone(),
+            languages: self.languages.clone().unwrap_or_default(),
+        }
+    }
+
+    /// Whether language servers are used for this language.
+    #[must_use]
+    pub fn is_language_enabled(&self, language: &str) -> bool {
+        self.lsp_enabled
+            && self.languages.as_ref().is_none_or(|ids| ids.iter().any(|id| id == language))
+    }
+}
+
+/// Key and reason.
+type OptionRefusal = (String, String);
+
+fn unknown_language(id: &str, catalogue: &Catalogue) -> String {
+    let known: Vec<&str> = catalogue.language_ids().collect();
+    format!("unknown language {id}; known: {}", known.join(", "))
+}
+
+fn set<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
+fn bounded<T>(
+    place: &mut T,
+    key: &'static str,
+    value: Option<u64>,
+    range: std::ops::RangeInclusive<u64>,
+    convert: impl Fn(u64) -> T,
+) -> Result<(), OptionRefusal> {
+    let Some(value) = value else { return Ok(()) };
+    if !range.contains(&value) {
+        let (low, high) = range.into_inner();
+        return Err((key.to_owned(), format!("{value} is not between {low} and {high}")));
+    }
+    *place = convert(value);
+    Ok(())
+}
+
+fn parse(name: &str, text: &str) -> Result<ConfigLayer, ConfigError> {
+    // A file that is empty or contains only comments sets nothing.
+    let is_empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    if text.lines().all(is_empty) {
+        return Ok(ConfigLayer::default());
+    }
+    let mut key = String::new();
+    let parsed = serde_saphyr::with_deserializer_from_str(text, |input| {
+        serde_path_to_error::deserialize::<_, ConfigDocument>(input).map_err(|error| {
+            key = error.path().to_string();
+            error.into_inner()
+        })
+    });
+    parsed.map(|document| document.ralph).map_err(|error| {
+        let reason = error.without_snippet().to_string();
+        let reason = reason.lines().next().unwrap_or_default().to_owned();
+        let key = if key == "." { String::new() } else { key };
+        ConfigError {
+            source_name: name.to_owned(),
+            line: error.location().map(|at| at.line()),
+            key,
+            reason,
+        }
+    })
+}
+
+/// The line of a key whose value is out of range. The parser has accepted it without its position,
+/// so the last part of the key is searched.
+fn line_of(text: &str, key: &str) -> Option<u64> {
+    // In flow style, the key may be on the line of an outer one.
+    let line = key.rsplit('.').find_map(|part| {
+        let name = format!("{part}:");
+        text.lines().position(|line| line.trim_start().starts_with(&name))
+    })?;
+    u64::try_from(line + 1).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(files: &[&str], env: &[(&str, &str)]) -> Result<Config, String> {
+        let files: Vec<_> =
+            files.iter().map(|text| ("ralph.yaml".to_owned(), (*text).to_owned())).collect();
+        let env =
+            env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Config::load(&files, &env, Catalogue::built_in()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_documented_file_states_the_defaults_and_every_key() {
+        let documented = include_str!("../../../config/ralph.yaml");
+        assert_eq!(load(&[documented], &[]), Ok(Config::default()));
+        for key in KEYS {
+            let name = format!("{}:", key.rsplit('.').next().expect("a name"));
+            assert!(documented.contains(&name), "{key} is not documented");
+        }
+    }
+
+    #[test]
+    fn each_layer_overrides_the_one_below_and_leaves_the_rest() {
+        let user = "ralph:\n  loop:\n    max_iterations: 3\n  lsp: {inline_budget_ms: 100}\n";
+        let project = "ralph:\n  loop:\n    max_iterations: 4\n";
+        let config = load(&[user, project], &[]).expect("valid");
+        assert_eq!((config.max_iterations, config.inline_budget.as_millis()), (4, 100));
+        let env = [("MOAI_RALPH_LOOP_MAX_ITERATIONS", "5"), ("MOAI_RALPH_LSP_LANGUAGES", "[go]")];
+        let config = load(&[user, project], &env).expect("valid");
+        assert_eq!(config.max_iterations, 5);
+        assert!(config.is_language_enabled("go") && !config.is_language_enabled("python"));
+        assert_eq!(load(&["# nothing\n", ""], &[]), Ok(Config::default()));
+    }
+
+    #[test]
+    fn rules_are_added_switched_off_and_weighed_layer_by_layer() {
+        let user = "ralph: {scan: {disable: [a], severity: {b: off, c: error}}}";
+        let project = "ralph: {scan: {rule_dirs: [lint], disable: [d], severity: {c: hint}}}";
+        let config = load(&[user, project], &[]).expect("valid");
+        assert_eq!(
+            (config.rule_dirs, config.disabled_rules),
+            (vec!["lint".into()], vec!["d".into()])
+        );
+        let severities: Vec<_> = config.rule_severities.into_iter().collect();
+        assert_eq!(severities, [("b".into(), "off".into()), ("c".into(), "hint".into())]);
+        let env =
+            [("MOAI_RALPH_SCAN_SEVERITY", "{b: info}"), ("MOAI_RALPH_SCAN_DISABLE", "[x, y]")];
+        let config = load(&[user], &env).expect("valid");
+        assert_eq!(
+            (config.rule_severities["b"].as_str(), config.disabled_rules.len()),
+            ("info", 2)
+        );
+    }
+
+    #[test]
+    fn one_judge_or_several_are_asked_and_each_has_a_name() {
+        let names = |text: &str| {
+            let judges = load(&[text], &[]).expect("valid").judge.judges();
+            judges.into_iter().map(|one| format!("{} {}", one.name, one.model)).collect::<Vec<_>>()
+        };
+        assert_eq!(names(""), ["claude "]);
+        assert_eq!(names("ralph: {judge: {backend: openai, model: m}}"), ["openai m"]);
+        let two = "{name: a, model: x}, {backend: command, command: [judge.sh]}";
+        assert_eq!(names(&format!("ralph: {{judge: {{judges: [{two}]}}}}")), ["a x", "command "]);
+        let options = load(&["ralph: {judge: {max_budget_usd: 0.29}}"], &[]).expect("valid").judge;
+        assert_eq!(options.budget_cents, 29);
+        check_error(&["ralph:\n  judge:\n    url: ftp://x\n"], &[], &["ralph.yaml:3", "judge.url"]);
+        check_error(&["ralph: {judge: {max_budget_usd: 0}}"], &[], &["max_budget_usd", "0.01"]);
+        check_error(&["ralph: {judge: {backend: oracle}}"], &[], &["judge.backend"]);
+    }
+
+    #[test]
+    fn the_share_of_the_context_is_kept_in_thousandths_and_only_zero_is_off() {
+        let share = |text: &str| {
+            let text = format!("ralph: {{loop: {{context_budget: {text}}}}}");
+            load(&[&text], &[]).expect("valid").context_permille
+        };
+        for (text, permille) in [("0.6", 600), ("0", 0), ("1", 1_000), ("0.07", 70), ("1e-9", 1)] {
+            assert_eq!(share(text), permille, "{text}");
+        }
+        for wrong in ["60", "-0.1", ".nan"] {
+            let text = format!("ralph:\n  loop:\n    context_budget: {wrong}\n");
+            check_error(&[&text], &[], &["ralph.yaml:3", "loop.context_budget", "0 and 1"]);
+        }
+        let window = |tokens: u64| format!("ralph: {{loop: {{context_window: {tokens}}}}}");
+        let load = |tokens| load(&[&window(tokens)], &[]).map(|config| config.context_window);
+        assert_eq!((load(0), load(1_000)), (Ok(None), Ok(Some(1_000))));
+        check_error(&[&window(999)], &[], &["loop.context_window", "0, or from 1000 to 10000000"]);
+        let long = "ralph: {loop: {cooldown_ms: 60001}}";
+        check_error(&[long], &[], &["loop.cooldown_ms", "0 and 60000"]);
+        let baseline = "ralph: {loop: {baseline: HEAD}}";
+        check_error(&[baseline], &[], &["loop.baseline", "HEAD is none of base, none"]);
+    }
+
+    #[test]
+    fn memory_limits_are_read_in_mib_within_their_range() {
+        let text = "ralph:\n  lsp:\n    memory_soft_mb: 64\n    memory_hard_mb: 1048576\n";
+        let config = load(&[text], &[]).expect("both bounds are allowed");
+        assert_eq!((config.memory_soft_bytes, config.memory_hard_bytes), (64 * MIB, 1 << 40));
+        let small = "ralph:\n  lsp:\n    memory_hard_mb: 63\n";
+        check_error(&[small], &[], &["ralph.yaml:3", "ralph.lsp.memory_hard_mb", "64 and 1048576"]);
+    }
+
+    fn check_error(files: &[&str], env: &[(&str, &str)], expected: &[&str]) {
+        let error = load(files, env).expect_err("invalid");
+        for part in expected {
+            assert!(error.contains(part), "{part:?} is not in {error:?}");
+        }
+    }
+
+    #[test]
+    fn errors_name_file_line_and_key() {
+        let wrong_type = "ralph:\n  lsp:\n    inline_budget_ms: soon\n";
+        check_error(&[wrong_type], &[], &["ralph.yaml:3", "ralph.lsp.inline_budget_ms"]);
+        let unknown = "ralph:\n  lsp:\n    inline_budget: 5\n";
+        check_error(&[unknown], &[], &["ralph.yaml:3", "inline_budget"]);
+        let range = "ralph:\n  loop:\n    max_iterations: 0\n";
+        check_error(&[range], &[], &["ralph.yaml:3", "ralph.loop.max_iterations", "1 and 1000"]);
+        let language = "ralph: {lsp: {languages: [pyhton]}}";
+        check_error(&[language], &[], &["pyhton", "php, python, r"]);
+        check_error(&["ralph: {mcp: {tools: [renam]}}"], &[], &["renam", "diagnostics"]);
+        let foreign = "ralph: {lsp: {choose: {python: [gopls]}}}";
+        check_error(&[foreign], &[], &["gopls", "other languages"]);
+        let severity = "ralph:\n  scan:\n    severity:\n      py-eval: fatal\n";
+        check_error(&[severity], &[], &["ralph.yaml:4", "scan.severity.py-eval", "warning"]);
+        check_error(&["ralph: [\n"], &[], &["ralph.yaml"]);
+        check_error(&[], &[("MOAI_RALPH_SCAN_ENABLED", "maybe")], &["MOAI_RALPH_SCAN_ENABLED"]);
+    }
+}

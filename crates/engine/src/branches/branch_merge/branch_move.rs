@@ -1,0 +1,89 @@
+//! A note in git's folder while a work tree and its branch move to another commit: a move whose
+//! process was killed between the two is taken back. It must not know why they move.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::branches::git_program::{git_message, run_git_moving};
+use crate::engine::run_blocking;
+use crate::project::Project;
+use moai_host::checks::CommandOutcome;
+use moai_host::git::{self, branches};
+
+/// The note, in the folder that git keeps for the work tree.
+const NOTE: &str = "moai-ralph-moving";
+
+/// A move that was begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BranchMove {
+    pub(crate) branch: String,
+    pub(crate) old: String,
+    pub(crate) new: String,
+}
+
+impl BranchMove {
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines().map(str::to_owned);
+        let (branch, old, new) = (lines.next()?, lines.next()?, lines.next()?);
+        (!new.is_empty()).then_some(Self { branch, old, new })
+    }
+
+    fn text(&self) -> String {
+        format!("{}\n{}\n{}\n", self.branch, self.old, self.new)
+    }
+
+    /// Writes the note; without one the move is not begun.
+    pub(crate) async fn begin(&self, root: &Path) -> io::Result<()> {
+        let (text, root) = (self.text(), root.to_path_buf());
+        let written = run_blocking(move || fs::write(note(&root)?, text)).await;
+        written.unwrap_or_else(|| Err(io::Error::other("internal error")))
+    }
+}
+
+/// Takes the note away, because the move is over.
+pub(crate) async fn remove_note(root: &Path) {
+    let root = root.to_path_buf();
+    run_blocking(move || note(&root).and_then(fs::remove_file)).await;
+}
+
+/// Takes back a move that nobody ended. Only for whoever holds the lock of merges.
+pub(crate) async fn undo_move(project: &Project) {
+    let root = project.root.clone();
+    let begun = run_blocking(move || fs::read_to_string(note(&root).ok()?).ok()).await.flatten();
+    let Some(begun) = begun else { return };
+    let Some(begun) = BranchMove::parse(&begun) else { return remove_note(&project.root).await };
+    let root = project.root.clone();
+    let standing = run_blocking(move || branches::work_tree_status(&root)).await;
+    let Some(Ok(standing)) = standing else { return };
+    let is_between = standing.branch.as_deref() == Some(&begun.branch)
+        && standing.head.as_deref() == Some(&begun.old);
+    if is_between {
+        let arguments = ["read-tree", "-m", "-u", &begun.new, &begun.old];
+        let run = run_git_moving(project, &project.root, &arguments).await;
+        if run.outcome != CommandOutcome::Passed {
+            tracing::warn!(said = git_message(&run), "an unfinished move could not be taken back");
+            return;
+        }
+    }
+    remove_note(&project.root).await;
+}
+
+fn note(root: &Path) -> io::Result<PathBuf> {
+    let folder = git::work_tree_git_dir(root).ok_or_else(|| io::Error::other("no repository"))?;
+    Ok(folder.join(NOTE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_read_back_and_half_a_note_is_none() {
+        let whole = BranchMove { branch: "b".into(), old: "1".into(), new: "2".into() };
+        assert_eq!(BranchMove::parse(&whole.text()), Some(whole));
+        for half in ["", "b\n", "b\n1\n", "b\n1\n\n"] {
+            assert_eq!(BranchMove::parse(half), None, "{half:?}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! `check`: measures files and reports the evidence.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::engine::{Engine, run_blocking};
+use crate::evidence::attribution::BaseComparison;
+use crate::evidence::dependents::DependentFiles;
+use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
+use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
+use crate::evidence::work_base::WorkBase;
+use crate::ledger::AffectedFiles;
+use crate::project::Project;
+use crate::replies::{REFUSED, load_project};
+use moai_base::evidence::SkippedFile;
+use moai_base::path::RelPath;
+use moai_host::{files, git};
+use moai_protocol::control::{CallerContext, CheckRequest, CommandReply};
+use moai_report::human;
+
+pub(crate) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    check: CheckRequest,
+) -> CommandReply {
+    let started_at = Instant::now();
+    let project = match load_project(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let baselines =
+        match load_baselines(caller, check.baseline.as_deref(), check.write_baseline.as_deref()) {
+            Ok(baselines) => baselines,
+            Err(reply) => return reply,
+        };
+    let found = {
+        let (project, caller, check) = (project.clone(), caller.clone(), check.clone());
+        run_blocking(move || find_check_files(&project, &caller, &check)).await
+    };
+    let CheckFileSet { files, skipped, mut note, may_be_empty, dependents, comparison, .. } =
+        match found {
+            Some(Ok(found)) => found,
+            Some(Err(error)) => {
+                return CommandReply::failure(REFUSED, &format!("moai-ralph: {error}"));
+            }
+            None => {
+                return CommandReply::failure(REFUSED, "moai-ralph: the files could not be listed");
+            }
+        };
+    let options = ReportOptions {
+        format: check.format,
+        style: human::ReportStyle { has_color: check.color, shows_hints: check.verbose },
+        fail_on: check.fail_on.clone(),
+        allow_unmeasured: check.allow_unmeasured,
+        baselines,
+        is_tool: caller.is_tool,
+    };
+    let request = MeasureRequest {
+        files,
+        skipped,
+        run_lsp: project.config.lsp_enabled && !check.no_lsp,
+        run_scan: project.config.scan_enabled && !check.no_scan,
+        threshold: options.threshold(),
+        deadline: started_at + Duration::from_secs(check.timeout_secs),
+        dependents,
+        comparison,
+    };
+    let evidence = gather_evidence(engine, &project, request).await;
+    if evidence.older > 0 {
+        note = format!(
+            "{note}moai-ralph: in these files {} older findings, not about it, are left out\n",
+            evidence.older
+        );
+    }
+    let (shared, shown) = (Arc::clone(&project.rules), options.clone());
+    let rules = run_blocking(move || shown.shown_rules(&shared)).await.unwrap_or_default();
+    let measured = ReportInput { evidence, excerpts: None, note, rules, may_be_empty };
+    evidence_reply(&project.root, &options, measured, started_at)
+}
+
+/// The files to check.
+#[derive(Default)]
+struct CheckFileSet {
+    files: Vec<RelPath>,
+    /// Files that the listing skipped.
+    skipped: Vec<SkippedFile>,
+    /// For the user, on stderr.
+    note: String,
+    /// Whether an empty set is a valid answer, because nothing may have changed.
+    may_be_empty: bool,
+    /// Unchanged files that the changes may affect.
+    dependents: UntouchedDependents,
+    /// The baseline of their findings.
+    comparison: Option<BaseComparison>,
+    /// Changed files that configure servers.
+    configuration: Vec<RelPath>,
+}
+
+fn find_check_files(
+    project: &Project,
+    caller: &CallerContext,
+    check: &CheckRequest,
+) -> Result<CheckFileSet, String> {
+    let is_wanted = |path: &RelPath| project.has_sensor(path);
+    let everything = || {
+        let walk =
+            files::walk_files(&project.root, std::slice::from_ref(&project.root), &is_wanted);
+        CheckFileSet { files: walk.files, skipped: walk.skipped, ..CheckFileSet::default() }
+    };
+    if !check.paths.is_empty() {
+        let starts: Vec<PathBuf> =
+            check.paths.iter().map(|path| project.resolve_path(caller, path)).collect();
+        let walk = files::walk_files(&project.root, &starts, &is_wanted);
+        let (files, other): (Vec<_>, Vec<_>) = walk.files.into_iter().partition(is_wanted);
+        let without_sensor = other.into_iter().map(|path| SkippedFile {
+            path: path.to_string(),
+            reason: "no sensor for this kind of file".to_owned(),
+        });
+        let skipped = walk.skipped.into_iter().chain(without_sensor).collect();
+        return Ok(CheckFileSet { files, skipped, ..CheckFileSet::default() });
+    }
+    if check.all {
+        return Ok(everything());
+    }
+    match git::files_changed_since_head(&project.root) {
+        Ok(Some(changed)) => {
+            let all = changed.files.iter().chain(&changed.deleted);
+            let configuration =
+                all.filter(|path| project.is_configuration(path)).cloned().collect();
+            let files: Vec<_> = changed.files.into_iter().filter(is_wanted).collect();
+            let deleted: Vec<_> = changed.deleted.into_iter().filter(is_wanted).collect();
+            let is_empty = files.is_empty() && changed.skipped.is_empty() && deleted.is_empty();
+            let note = if is_empty {
+                "moai-ralph: no source file differs from HEAD; name paths or use --all\n"
+            } else {
+                ""
+            };
+            let (skipped, note) = (changed.skipped, note.to_owned());
+            let mut found = CheckFileSet {
+                files,
+                skipped,
+                note,
+                may_be_empty: true,
+                configuration,
+                ..CheckFileSet::default()
+            };
+            if !is_empty {
+                found.add_dependents(project, &deleted);
+            }
+            Ok(found)
+        }
+        Ok(None) => {
+            let note = "moai-ralph: not a git work tree, so the whole project is checked\n";
+            Ok(CheckFileSet { note: note.to_owned(), ..everything() })
+        }
+        Err(error) => {
+            let remedy = error.remedy.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+            Err(format!("changed files cannot be listed: {error}{remedy}; or use --all"))
+        }
+    }
+}
+
+impl CheckFileSet {
+    /// Adds the unchanged files that the changes since HEAD may break. Their older findings do not
+    /// count.
+    fn add_dependents(&mut self, project: &Project, deleted: &[RelPath]) {
+        let base = WorkBase::head(project);
+        let concerned = DependentFiles::find(project, &base, &self.files, deleted);
+        if concerned.is_cut {
+            let reason = "more files may mention what was changed than were measured".to_owned();
+            self.skipped.push(SkippedFile { path: ".".to_owned(), reason });
+        }
+        if !concerned.files.is_empty() {
+            let concerned = counted(concerned.files.len());
+            self.note = match deleted {
+                [] => format!("moai-ralph: {concerned} that the changes concern\n"),
+                [file] => {
+                    format!("moai-ralph: {file} was deleted; {concerned} that this concerns\n")
+                }
+                many => format!(
+                    "moai-ralph: {} files were deleted; {concerned} that the changes concern\n",
+                    many.len()
+                ),
+            };
+        }
+        let affected = AffectedFiles { touched: concerned.touched, ..AffectedFiles::default() };
+        let files = concerned.files.iter().cloned().collect();
+        self.dependents = UntouchedDependents { files, affected };
+        self.files.extend(concerned.files);
+        let gone = deleted.to_vec();
+        let base = Arc::new(base);
+        let configuration = self.configuration.clone();
+        self.comparison =
+            Some(BaseComparison { base, deleted: gone, configuration, includes_changed: false });
+    }
+}
+
+fn counted(files: usize) -> String {
+    if files == 1 {
+        "1 unchanged file is".to_owned()
+    } else {
+        format!("{files} unchanged files are")
+    }
+}

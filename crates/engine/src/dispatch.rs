@@ -1,0 +1,48 @@
+//! Starts the engine and hands each request to its handler. The engine itself knows no handler.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use crate::branches::merge_work_tree;
+use crate::code::change_journal;
+use crate::engine::{Engine, HandlerOutcome};
+use crate::handlers;
+use moai_base::verdict::Gap;
+use moai_config::Config;
+use moai_host::ipc::StateDirs;
+use moai_protocol::control::{CallerContext, CommandReply, DaemonRequest};
+
+impl Engine {
+    /// Settles what an earlier process left unfinished, then creates the engine. Needs a tokio
+    /// runtime.
+    #[must_use]
+    pub fn start(places: StateDirs, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
+        change_journal::recover_all(&places);
+        merge_work_tree::remove_all_stale_work_trees(&places);
+        Self::new(places, options, lsp_gap)
+    }
+
+    /// Answers one request; a panic inside becomes an error reply. The work ends when this is
+    /// dropped, except what must not be left half done.
+    pub async fn handle(
+        self: &Arc<Self>,
+        caller: CallerContext,
+        request: DaemonRequest,
+    ) -> HandlerOutcome {
+        let is_hook = matches!(request, DaemonRequest::Hook { .. });
+        let engine = Arc::clone(self);
+        let _job = self.job();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move { Box::pin(handlers::handle(&engine, caller, request)).await });
+        let ended = tasks.join_next().await.unwrap_or_else(|| Ok(HandlerOutcome::default()));
+        ended.unwrap_or_else(|error| {
+            tracing::error!(%error, "a handler panicked");
+            // A hook never fails the agent.
+            if is_hook {
+                return HandlerOutcome::default();
+            }
+            CommandReply::failure(1, "moai-ralph: internal error; see the daemon's log").into()
+        })
+    }
+}

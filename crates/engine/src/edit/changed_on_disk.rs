@@ -1,0 +1,166 @@
+//! What others wrote since the session last looked: its shell commands, formatters, git, people. A
+//! few files are measured at once and told in the form of an edit, many are only counted. Used by
+//! the hooks after a tool call and after all tool calls of a message.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::OnceCell;
+
+use crate::edit::edit_measurement::{SharedDiskEpoch, collect_deltas, start_measuring};
+use crate::edit::impact::{ImpactContext, ImpactSearch};
+use crate::edit::post_tool_use::skipped_text;
+use crate::engine::{now_ms, run_blocking};
+use crate::evidence::disk_poll;
+use crate::evidence::disk_poll::{DiskEpoch, UnseenFiles};
+use crate::evidence::earlier_texts::EarlierState;
+use crate::hooks::hook_call::{HookCall, edit_text, language};
+use moai_base::limits::{CHANGED_INLINE_FILES_MAX, TOOL_CLOCK_SLACK_MS};
+use moai_base::path::RelPath;
+use moai_host::files::Snapshot;
+use moai_host::git;
+use moai_lsp::impact::TouchedSymbols;
+use moai_protocol::hook::TextBeforeEdit;
+use moai_report::agent::{self, EditText};
+
+/// Texts about the changes on disk that no hook has reported yet.
+pub(crate) async fn disk_change_texts(call: &HookCall<'_>) -> Vec<EditText> {
+    let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
+    if !project.config.lsp_enabled && !project.config.scan_enabled {
+        return Vec::new();
+    }
+    let started_at = Instant::now();
+    let language = language(engine, session);
+    let unseen = disk_poll::take_unseen_files(engine, project, session, tool_start_ns(call)).await;
+    let is_many = unseen.changed.len() + unseen.deleted.len() > CHANGED_INLINE_FILES_MAX;
+    if let Some(commit) = unseen.moved_head.as_ref().filter(|_| is_many) {
+        let count = unseen.changed.len() + unseen.deleted.len();
+        return vec![EditText::agent_only(agent::head_moved(commit, count, language))];
+    }
+    for path in &unseen.changed {
+        engine.ledger().record_write(session, &project.root, path);
+    }
+    let mut texts = measure_unseen(call, &unseen, started_at).await;
+    let named = unseen.unreadable.iter().take(CHANGED_INLINE_FILES_MAX);
+    for skipped in named.clone() {
+        texts.extend(
+            RelPath::parse(&skipped.path)
+                .and_then(|path| skipped_text(call, path, skipped.reason.clone())),
+        );
+    }
+    let rest = unseen.changed.len().saturating_sub(unseen.to_measure.len() + named.len());
+    if rest > 0 {
+        let text = agent::many_changed(rest, !unseen.to_measure.is_empty(), language);
+        texts.push(EditText::agent_only(text));
+    }
+    texts
+}
+
+/// Start of the tool call in nanoseconds since the epoch, if the host supplies its duration.
+pub(crate) fn tool_start_ns(call: &HookCall<'_>) -> Option<i128> {
+    let took_ms = call.input.duration_ms?;
+    let begun_ms = now_ms().saturating_sub(took_ms).saturating_sub(TOOL_CLOCK_SLACK_MS);
+    Some(i128::from(begun_ms) * 1_000_000)
+}
+
+/// Feedback for each changed file as for an edit, then the impact on other files.
+async fn measure_unseen(
+    call: &HookCall<'_>,
+    unseen: &UnseenFiles,
+    started_at: Instant,
+) -> Vec<EditText> {
+    if unseen.to_measure.is_empty() && unseen.deleted.is_empty() {
+        return Vec::new();
+    }
+    let session = &call.input.session_id;
+    let change = impact_context(call, unseen).await;
+    let befores: Vec<TextBeforeEdit> =
+        unseen.to_measure.iter().map(|file| text_before(call, unseen, file)).collect();
+    // The disk poll is done, and its changes were announced to the servers.
+    let disk_epoch = DiskEpoch { epoch: Some(unseen.epoch) };
+    let disk_epoch: SharedDiskEpoch = Arc::new(OnceCell::new_with(Some(disk_epoch)));
+    let in_flight: Vec<_> = unseen
+        .to_measure
+        .iter()
+        .zip(&befores)
+        .map(|(snapshot, before)| start_measuring(call, snapshot, before, &disk_epoch))
+        .collect();
+    let impact = ImpactSearch::begin(change.clone(), async {});
+    let mut texts = Vec::new();
+    for ((snapshot, before), measures) in unseen.to_measure.iter().zip(befores).zip(in_flight) {
+        let feedback = collect_deltas(call, snapshot, before, measures, started_at).await;
+        texts.extend(edit_text(call.engine, session, &feedback));
+    }
+    if let Some(impact) = impact {
+        let effects = impact.impacts_until(started_at + call.project.config.inline_budget).await;
+        let language = language(call.engine, session);
+        texts.extend(agent::cross_file_text(&change.label, &effects, None, language));
+    }
+    texts
+}
+
+/// The text before a change.
+fn text_before(call: &HookCall<'_>, unseen: &UnseenFiles, snapshot: &Snapshot) -> TextBeforeEdit {
+    let kept = call.engine.ledger().replace_text(&call.project.root, snapshot);
+    match kept {
+        Some(text) => TextBeforeEdit::Text(text.to_string()),
+        // If a file was deleted as well, this one may be that file, moved unchanged.
+        None if unseen.deleted.is_empty() && unseen.created.contains(&snapshot.path) => {
+            TextBeforeEdit::Absent
+        }
+        None => TextBeforeEdit::Unknown,
+    }
+}
+
+/// Input of the search for the changes' impact on other files.
+async fn impact_context(call: &HookCall<'_>, unseen: &UnseenFiles) -> ImpactContext {
+    let (engine, project) = (Arc::clone(call.engine), call.project.clone());
+    let (fresh, gone) = (unseen.to_measure.clone(), unseen.deleted.clone());
+    let created = unseen.created.clone();
+    let counted_only: Vec<RelPath> = unseen
+        .changed
+        .iter()
+        .filter(|path| fresh.iter().all(|snapshot| snapshot.path != **path))
+        .cloned()
+        .collect();
+    let compared = run_blocking(move || {
+        let root = &project.root;
+        let before = |path: &RelPath| {
+            let kept = engine.ledger().text(root, path).map(|text| text.to_string());
+            kept.or_else(|| git::head_text(root, path))
+        };
+        let mut touched = TouchedSymbols::default();
+        let mut earlier = EarlierState::default();
+        for Snapshot { path, text, .. } in &fresh {
+            let before = if created.contains(path) { None } else { before(path) };
+            earlier.add(path, before.as_deref());
+            touched.extend(TouchedSymbols::visible_elsewhere(path, before.as_deref(), Some(text)));
+        }
+        for path in gone.iter().take(CHANGED_INLINE_FILES_MAX) {
+            let before = before(path).unwrap_or_default();
+            touched.extend(TouchedSymbols::visible_elsewhere(path, Some(&before), None));
+        }
+        // A deleted file and files that are only counted have no text to overlay.
+        earlier.created_or_deleted.extend(counted_only.into_iter().chain(gone));
+        (touched, earlier)
+    });
+    let changed = unseen.to_measure.iter().map(|file| (file.path.clone(), Some(file.hash)));
+    let gone =
+        unseen.deleted.iter().take(CHANGED_INLINE_FILES_MAX).map(|path| (path.clone(), None));
+    let changed: Vec<_> = changed.chain(gone).collect();
+    let label = match changed.as_slice() {
+        [(path, _)] => path.to_string(),
+        many => format!("{} changed files", many.len()),
+    };
+    let (touched, earlier) = compared.await.unwrap_or_default();
+    ImpactContext {
+        engine: Arc::clone(call.engine),
+        earlier,
+        project: call.project.clone(),
+        reader: call.reader(),
+        label,
+        changed,
+        measured_separately: unseen.changed.clone(),
+        touched,
+    }
+}

@@ -1,0 +1,353 @@
+//! The impact of a change on other files. Files that mention the touched symbols are searched for
+//! during the measurement of the changed file and measured after it: a few while the hook waits,
+//! more in the background. All of them are measured again at the session's Stop.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::{JoinError, JoinHandle, JoinSet};
+use tokio::time::timeout_at;
+
+use crate::engine::{Engine, run_blocking};
+use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
+use crate::evidence::gather;
+use crate::evidence::gather::SensorResult;
+use crate::ledger::{DeferredReport, SessionAgent};
+use crate::project::Project;
+use moai_base::finding::{Finding, Severity};
+use moai_base::hash::ContentHash;
+use moai_base::limits::{
+    AFFECTED_FILES_MAX, BLAST_INLINE_FILES_MAX, BLAST_INLINE_MS_MAX, BLAST_LATE_AT_ONCE_MAX,
+    BLAST_LATE_FILES_MAX, BLAST_SEARCH_MS_MAX, EARLIER_LATE_MS_MAX,
+};
+use moai_base::path::RelPath;
+use moai_base::text::TextRange;
+use moai_host::files::{self, Snapshot};
+use moai_host::git;
+use moai_host::servers::ServerSelection;
+use moai_host::servers::resolve::ResolvedServer;
+use moai_lsp::impact::{TouchedSymbols, rank_by_impact};
+use moai_report::agent::{self, CrossFileEffect};
+
+/// A change, and the reader of its impact.
+#[derive(Clone, Debug)]
+pub(crate) struct ImpactContext {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) project: Project,
+    pub(crate) reader: SessionAgent,
+    /// The change in the report: `src/a.py`, `3 changed files`.
+    pub(crate) label: String,
+    /// The changed files with their present bytes; `None` for a deleted file.
+    pub(crate) changed: Vec<(RelPath, Option<ContentHash>)>,
+    /// The earlier texts of the changed files, as far as they are known.
+    pub(crate) earlier: EarlierState,
+    /// Other changed files, which are measured on their own.
+    pub(crate) measured_separately: Vec<RelPath>,
+    pub(crate) touched: TouchedSymbols,
+}
+
+/// A running search for the files that a change affects.
+#[derive(Debug)]
+pub(crate) struct ImpactSearch {
+    change: Arc<ImpactContext>,
+    search: JoinHandle<Vec<RelPath>>,
+}
+
+impl ImpactSearch {
+    /// Starts the search as soon as the poll of the root is done; `None` if no symbol was touched or
+    /// no server handles the changed files.
+    pub(crate) fn begin(
+        change: ImpactContext,
+        poll: impl Future<Output = ()> + Send + 'static,
+    ) -> Option<Self> {
+        let is_enabled = change.engine.lsp_gap.is_none() && change.project.config.lsp_enabled;
+        let has_server = is_enabled
+            && change.changed.iter().any(|(path, _)| {
+                !gather::select_servers(&change.engine, &change.project, path).is_empty()
+            });
+        if change.touched.is_empty() || !has_server {
+            return None;
+        }
+        let change = Arc::new(change);
+        let searching = find_affected_files(Arc::clone(&change));
+        let search = tokio::spawn(async move {
+            poll.await;
+            searching.await
+        });
+        Some(Self { change, search })
+    }
+
+    /// The effects known by the deadline; a later hook delivers the rest.
+    pub(crate) async fn impacts_until(self, deadline: Instant) -> Vec<CrossFileEffect> {
+        let Self { change, mut search } = self;
+        let deadline = deadline.min(Instant::now() + Duration::from_millis(BLAST_INLINE_MS_MAX));
+        let Ok(found) = timeout_at(deadline.into(), &mut search).await else {
+            let owned = Arc::clone(&change);
+            let files = async move { owned.searched_files(search.await) };
+            measure_in_background(&change, files, Vec::new());
+            return Vec::new();
+        };
+        let mut first = change.searched_files(found);
+        let later = first.split_off(first.len().min(BLAST_INLINE_FILES_MAX));
+        let measurements: Vec<JoinHandle<Vec<FileImpact>>> = first
+            .into_iter()
+            .map(|path| tokio::spawn(measure_affected_file(Arc::clone(&change), path)))
+            .collect();
+        let (mut impacts, mut pending) = (Vec::new(), Vec::new());
+        for mut measurement in measurements {
+            match timeout_at(deadline.into(), &mut measurement).await {
+                // What a panic loses is measured again at the session's Stop.
+                Ok(effects) => impacts.extend(effects.unwrap_or_default()),
+                Err(_) => pending.push(measurement),
+            }
+        }
+        if !pending.is_empty() || !later.is_empty() {
+            measure_in_background(&change, async move { later }, pending);
+        }
+        merge_by_file(impacts)
+    }
+}
+
+/// The effect of the change on one file, as measured by one language server.
+#[derive(Debug)]
+struct FileImpact {
+    sensor: String,
+    hash: ContentHash,
+    elsewhere: CrossFileEffect,
+    baseline: Option<Vec<Finding>>,
+}
+
+/// Merges the effects of several servers into one entry per file.
+fn merge_by_file(effects: Vec<FileImpact>) -> Vec<CrossFileEffect> {
+    let mut all: Vec<CrossFileEffect> = Vec::new();
+    for FileImpact { elsewhere, .. } in effects {
+        match all.iter_mut().find(|known| known.path == elsewhere.path) {
+            Some(known) => {
+                known.broken.extend(elsewhere.broken);
+                known.fixed += elsewhere.fixed;
+            }
+            None => all.push(elsewhere),
+        }
+    }
+    all
+}
+
+/// Awaits pending measurements, measures the other files, and queues the results for the reader's
+/// next hook. Ends early if the changed files change again.
+fn measure_in_background(
+    change: &Arc<ImpactContext>,
+    files: impl Future<Output = Vec<RelPath>> + Send + 'static,
+    pending: Vec<JoinHandle<Vec<FileImpact>>>,
+) {
+    let (change, job) = (Arc::clone(change), change.engine.job());
+    tokio::spawn(async move {
+        let _job = job;
+        for measurement in pending {
+            change.queue_reports(measurement.await.unwrap_or_default());
+        }
+        let mut files = files.await;
+        files.truncate(BLAST_LATE_FILES_MAX);
+        for chunk in files.chunks(BLAST_LATE_AT_ONCE_MAX) {
+            if !change.is_current().await {
+                return;
+            }
+            let measurements =
+                chunk.iter().map(|path| measure_affected_file(Arc::clone(&change), path.clone()));
+            for effects in measurements.collect::<JoinSet<_>>().join_all().await {
+                change.queue_reports(effects);
+            }
+        }
+    });
+}
+
+/// Files of the same languages that mention touched symbols, the likeliest first. They are recorded
+/// for the session's Stop.
+async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
+    let deadline = Instant::now() + Duration::from_millis(BLAST_SEARCH_MS_MAX);
+    let searched = Arc::clone(&change);
+    let found = run_blocking(move || {
+        let ImpactContext { engine, project, reader, changed, touched, .. } = &*searched;
+        let (root, catalogue) = (&project.root, &project.workspace.catalogue);
+        let languages: HashSet<&str> = changed
+            .iter()
+            .filter_map(|(path, _)| catalogue.language_of(path))
+            .map(|(language, _, _)| language)
+            .collect();
+        let edited: Vec<RelPath> = changed.iter().map(|(path, _)| path.clone()).collect();
+        let excluded: HashSet<&RelPath> =
+            edited.iter().chain(&searched.measured_separately).collect();
+        let files: Vec<RelPath> = engine.ledger().files(root, |path| {
+            let language = catalogue.language_of(path).map(|(language, _, _)| language);
+            language.is_some_and(|language| languages.contains(language))
+                && !excluded.contains(path)
+        });
+        let found = files::search_files(root, &files, deadline, &|text| touched.mentioned_in(text));
+        let mut is_cut = found.is_truncated;
+        let mut files = rank_by_impact(&edited, found.files);
+        is_cut |= files.len() > AFFECTED_FILES_MAX;
+        files.truncate(AFFECTED_FILES_MAX);
+        // If git's data is unusable, ignored files are measured as well.
+        let ignored = git::ignored_paths(root, &files).unwrap_or_default();
+        files.retain(|path| !ignored.contains(path) && files::is_real_path(root, path));
+        engine.ledger().record_affected(&reader.session, root, &files, touched, is_cut);
+        files
+    });
+    found.await.unwrap_or_else(|| change.record_lost_search())
+}
+
+/// The effects of the change on one file, one per language server with a verdict.
+async fn measure_affected_file(change: Arc<ImpactContext>, path: RelPath) -> Vec<FileImpact> {
+    let (root, file) = (change.project.root.clone(), path.under(&change.project.root));
+    let Some(Ok(snapshot)) = run_blocking(move || files::read_snapshot(&root, &file)).await else {
+        return Vec::new();
+    };
+    let mut effects = Vec::new();
+    for selection in gather::select_servers(&change.engine, &change.project, &path) {
+        effects.extend(measure_impact(&change, &snapshot, selection).await);
+    }
+    effects
+}
+
+async fn measure_impact(
+    change: &Arc<ImpactContext>,
+    snapshot: &Snapshot,
+    selection: ServerSelection,
+) -> Option<FileImpact> {
+    let ImpactContext { engine, project, reader, .. } = &**change;
+    let Ok(choice) = selection.clone() else { return None };
+    let (root, path, sensor) = (&project.root, &snapshot.path, choice.id.clone());
+    // An edit of one file never causes a linter's findings in another.
+    let catalogue = &project.workspace.catalogue;
+    let language = catalogue.language_of(path).map_or("", |(language, _, _)| language);
+    if catalogue.is_companion(&sensor, language) {
+        return None;
+    }
+    let before = engine.ledger().verified(root, path, &sensor);
+    // An undelivered earlier report passes its baseline on to the new one.
+    let undelivered =
+        engine.ledger().take_impact_reports(reader, root, path, snapshot.hash, &sensor);
+    let mut results = [gather::measure_snapshot(engine, project, snapshot, selection).await];
+    gather::discard_superseded(project, &mut results).await;
+    // A result from before a newer change must not become the baseline: its findings would never be
+    // reported.
+    if results[0].gap.is_some() || !change.is_current().await {
+        engine.ledger().requeue_reports(reader, undelivered);
+        return None;
+    }
+    gather::store_verified(engine, project, &results);
+    let [result] = results;
+    let before = before.filter(|(hash, _)| *hash == snapshot.hash).map(|(_, findings)| findings);
+    let mut baseline = undelivered.into_iter().next().map_or(before, |report| report.baseline);
+    if baseline.is_none() && has_errors(&result) {
+        baseline = change.findings_before(snapshot, choice).await;
+    }
+    let elsewhere = change.compare_errors(&result, baseline.as_deref(), snapshot);
+    Some(FileImpact { sensor, hash: snapshot.hash, elsewhere, baseline })
+}
+
+fn has_errors(result: &SensorResult) -> bool {
+    result.findings.iter().any(|finding| finding.severity >= Severity::Error)
+}
+
+impl ImpactContext {
+    /// The files that a finished search found.
+    fn searched_files(&self, search: Result<Vec<RelPath>, JoinError>) -> Vec<RelPath> {
+        search.unwrap_or_else(|_| self.record_lost_search())
+    }
+
+    /// Records that affected files may be unknown, because the search panicked; the Stop reports it.
+    fn record_lost_search(&self) -> Vec<RelPath> {
+        let root = &self.project.root;
+        let mut ledger = self.engine.ledger();
+        ledger.record_affected(&self.reader.session, root, &[], &self.touched, true);
+        Vec::new()
+    }
+
+    /// The server's findings in an unchanged file while the changed ones are overlaid with their
+    /// earlier texts.
+    async fn findings_before(
+        &self,
+        snapshot: &Snapshot,
+        choice: ResolvedServer,
+    ) -> Option<Vec<Finding>> {
+        let subjects = vec![EarlierSubject { snapshot: snapshot.clone(), choice }];
+        let latest = Instant::now() + Duration::from_millis(EARLIER_LATE_MS_MAX);
+        let (engine, project) = (&self.engine, &self.project);
+        let measured = measure_earlier(engine, project, &self.earlier, subjects, latest).await;
+        measured
+            .into_iter()
+            .flatten()
+            .next()
+            .filter(|result| result.gap.is_none())
+            .map(|result| result.findings)
+    }
+
+    /// Compares errors by place, because the file's bytes are the same before and after while
+    /// checkers word one error differently depending on what they read before. Without an earlier
+    /// result, only errors that name touched symbols count as broken.
+    fn compare_errors(
+        &self,
+        result: &SensorResult,
+        before: Option<&[Finding]>,
+        snapshot: &Snapshot,
+    ) -> CrossFileEffect {
+        // Only errors: an edit seldom causes a warning in another file.
+        let errors = result.findings.iter().filter(|finding| finding.severity >= Severity::Error);
+        let path = snapshot.path.clone();
+        let Some(before) = before else {
+            let related =
+                errors.filter(|finding| self.touched.concerns_finding(finding, &snapshot.text));
+            return CrossFileEffect { path, broken: related.cloned().collect(), fixed: 0 };
+        };
+        let mut known: HashMap<FindingKey<'_>, usize> = HashMap::new();
+        for finding in before.iter().filter(|finding| finding.severity >= Severity::Error) {
+            *known.entry(finding_key(finding)).or_default() += 1;
+        }
+        let mut broken = Vec::new();
+        for finding in errors {
+            match known.get_mut(&finding_key(finding)) {
+                Some(left @ 1..) => *left -= 1,
+                _ => broken.push(finding.clone()),
+            }
+        }
+        CrossFileEffect { path, broken, fixed: known.into_values().sum() }
+    }
+
+    /// Whether the changed files still have the bytes whose impact is measured.
+    async fn is_current(&self) -> bool {
+        let (root, changed) = (self.project.root.clone(), self.changed.clone());
+        run_blocking(move || files_match_hashes(&root, &changed)).await.unwrap_or(false)
+    }
+
+    fn queue_reports(&self, effects: Vec<FileImpact>) {
+        for FileImpact { sensor, hash, elsewhere, baseline } in effects {
+            let (root, path) = (self.project.root.clone(), elsewhere.path.clone());
+            let language = self.engine.ledger().language(&self.reader.session).unwrap_or_default();
+            if let Some(text) =
+                agent::cross_file_text(&self.label, &[elsewhere], Some(&sensor), language)
+            {
+                let depends_on = self.changed.clone();
+                let report =
+                    DeferredReport { root, path, sensor, hash, text, baseline, depends_on };
+                self.engine.ledger().queue_report(&self.reader, report);
+            }
+        }
+    }
+}
+
+type FindingKey<'f> = (TextRange, &'f str);
+
+fn finding_key(finding: &Finding) -> FindingKey<'_> {
+    (finding.range, &finding.code)
+}
+
+/// Whether files have these bytes; `None` stands for a missing file.
+pub(crate) fn files_match_hashes(
+    root: &std::path::Path,
+    changed: &[(RelPath, Option<ContentHash>)],
+) -> bool {
+    changed.iter().all(|(path, hash)| {
+        files::read_snapshot(root, &path.under(root)).map(|snapshot| snapshot.hash).ok() == *hash
+    })
+}

@@ -1,0 +1,18 @@
+//! Fresh evidence about a set of files: what is measured, what counts as older, what changed on disk.
+
+pub(crate) mod attribution;
+pub(crate) mod authorship;
+pub(crate) mod base_preparation;
+pub(crate) mod base_results;
+pub(crate) mod baselines;
+pub(crate) mod dependents;
+pub(crate) mod disk_poll;
+pub(crate) mod earlier_texts;
+pub(crate) mod evidence_reply;
+pub(crate) mod gather;
+pub(crate) mod hidden_files;
+pub(crate) mod moved_files;
+pub(crate) mod overlay_gate;
+pub(crate) mod parallel_scan;
+pub(crate) mod renamed_files;
+pub(crate) mod work_base;

@@ -1,0 +1,138 @@
+//! Measures a project when a loop starts, while the agent thinks: what is found before the first
+//! change is older than the loop's work. Stops at the first change, because what is measured then
+//! may be the work's.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::task::JoinSet;
+
+use crate::engine::{Engine, run_blocking};
+use crate::evidence::base_results::BaseFile;
+use crate::evidence::disk_poll;
+use crate::evidence::gather;
+use crate::evidence::gather::SensorResult;
+use crate::evidence::work_base::{WorkBase, base_of_loop};
+use crate::project::Project;
+use crate::restore::checkpoints;
+use moai_base::limits::{BASE_FILES_AT_ONCE_MAX, BASE_FILES_MAX, BASE_TRIES_MAX};
+use moai_base::path::RelPath;
+use moai_host::files::{self, Snapshot};
+use moai_loops::options::BaselineMode;
+use moai_loops::state::LoopState;
+
+/// Starts the measurement in the background.
+pub(crate) fn prepare_base(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
+    let is_compared = state.options.baseline == BaselineMode::Base;
+    if !is_compared || !project.config.lsp_enabled || engine.lsp_gap.is_some() {
+        return;
+    }
+    let (engine, project) = (Arc::clone(engine), project.clone());
+    let (state, job) = (state.clone(), engine.job());
+    tokio::spawn(async move {
+        let _job = job;
+        let begun = Instant::now();
+        let project = project.without_unserved_languages(&engine);
+        // No base to keep the results for: the Stop says what that means.
+        let Ok(base) = base_of_loop(&engine, &project, &state, state.base.as_deref()).await else {
+            return;
+        };
+        let measured = measure_base(&engine, &project, &base).await;
+        let elapsed_ms = begun.elapsed().as_millis();
+        tracing::info!(id = state.id, measured, elapsed_ms, "measured the base of a loop");
+    });
+}
+
+/// How many files were measured before the first change.
+async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> usize {
+    let mut measured = 0;
+    let Some(files) = programs(project).await else { return measured };
+    let mut epoch = disk_poll::sync_disk(engine, project, &[]).await.epoch;
+    // The first change may have come before the first look.
+    if epoch.is_none() || !is_base(engine, project, base).await {
+        return measured;
+    }
+    for some in files.chunks(BASE_FILES_AT_ONCE_MAX) {
+        let mut is_kept = false;
+        for _ in 0..BASE_TRIES_MAX {
+            let mut words = measure_files(engine, project, some).await;
+            gather::discard_superseded(project, &mut words).await;
+            // A change on disk may have reached the servers before this look, and may be undone
+            // already: what was measured around it is measured again. Some changes come from the
+            // measurement itself: cargo writes its lock file.
+            let look = disk_poll::sync_disk(engine, project, &[]).await;
+            is_kept = look.epoch == epoch;
+            epoch = look.epoch;
+            if is_kept {
+                gather::record_results(engine, project, &mut words, look);
+                cache_results(engine, base, words);
+                break;
+            }
+            if !is_base(engine, project, base).await {
+                return measured;
+            }
+        }
+        if !is_kept {
+            return measured;
+        }
+        measured += some.len();
+    }
+    measured
+}
+
+async fn measure_files(
+    engine: &Arc<Engine>,
+    project: &Project,
+    files: &[RelPath],
+) -> Vec<SensorResult> {
+    let mut asked = JoinSet::new();
+    for path in files {
+        asked.spawn(measure_file(Arc::clone(engine), project.clone(), path.clone()));
+    }
+    asked.join_all().await.into_iter().flatten().collect()
+}
+
+fn cache_results(engine: &Engine, base: &WorkBase, words: Vec<SensorResult>) {
+    for word in words {
+        if let (Some(server), Some(result)) = (word.server, word.base_result()) {
+            let file = BaseFile { path: word.path, hash: word.hash, server };
+            engine.ledger().base_results.keep(&base.id, file, result);
+        }
+    }
+}
+
+/// Whether all files that language servers read are on disk as they are in the base: programs, their
+/// configuration, data that they import as modules.
+async fn is_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> bool {
+    let Ok(now) = checkpoints::snapshot_tree(engine, project).await else { return false };
+    base.is_tree(&now.tree, |path| project.is_watched(path))
+}
+
+/// The files in programming languages.
+async fn programs(project: &Project) -> Option<Vec<RelPath>> {
+    let project = project.clone();
+    let listed = run_blocking(move || {
+        let is_meant = |path: &RelPath| project.is_program(path) && project.has_sensor(path);
+        let root = &project.root;
+        let mut files = files::walk_files(root, std::slice::from_ref(root), &is_meant).files;
+        files.truncate(BASE_FILES_MAX);
+        files
+    });
+    listed.await
+}
+
+async fn measure_file(engine: Arc<Engine>, project: Project, path: RelPath) -> Vec<SensorResult> {
+    let root = project.root.clone();
+    let read =
+        run_blocking(move || files::read_snapshot(&root, &path.under(&root)).ok()).await.flatten();
+    let Some(snapshot): Option<Snapshot> = read else { return Vec::new() };
+    let mut words = Vec::new();
+    for chosen in gather::select_servers(&engine, &project, &snapshot.path) {
+        let word = gather::measure_snapshot(&engine, &project, &snapshot, chosen).await;
+        if !word.findings.is_empty() {
+            engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
+        }
+        words.push(word);
+    }
+    words
+}

@@ -1,0 +1,97 @@
+//! Baselines on disk: read before anything is measured, applied to what was found, written whole.
+//! It must not know how a finding is made.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use moai_base::baseline::Baseline;
+use moai_base::evidence::Evidence;
+use moai_base::finding::Severity;
+use moai_base::limits::BASELINE_BYTES_MAX;
+use moai_host::files;
+use moai_protocol::baseline;
+
+/// The baselines of one run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BaselineFiles {
+    /// What findings are compared with.
+    reference: Option<Baseline>,
+    /// Where the new one goes, and what is there now.
+    output: Option<(PathBuf, Baseline)>,
+}
+
+impl BaselineFiles {
+    /// Reads the file to compare with and the one that will be written over, both as typed in a
+    /// folder. The error is one line: a file that is not there, or is no baseline. That no other
+    /// file is overwritten by mistake is worth the look.
+    pub(crate) fn read(
+        folder: &Path,
+        known: Option<&Path>,
+        write: Option<&Path>,
+    ) -> Result<Self, String> {
+        let absent = |path: PathBuf| {
+            format!("{}: does not exist; --write-baseline makes one", path.display())
+        };
+        let known = known.map(|path| folder.join(path));
+        let known = known.map(|path| load(&path)?.ok_or_else(|| absent(path))).transpose()?;
+        let write = write.map(|path| folder.join(path));
+        let write = write.map(|path| Ok::<_, String>((load(&path)?.unwrap_or_default(), path)));
+        let write = write.transpose()?.map(|(old, path)| (path, old));
+        Ok(Self { reference: known, output: write })
+    }
+
+    /// Compares, and writes the new baseline; what is in it then is known. Yields what to tell the
+    /// user; the error is a file that could not be written.
+    pub(crate) fn apply(
+        &self,
+        root: &Path,
+        evidence: &mut Evidence,
+        threshold: Severity,
+    ) -> Result<String, String> {
+        let is_there = |path: &str| root.join(path).symlink_metadata().is_ok();
+        let Some((path, old)) = &self.output else {
+            if let Some(known) = &self.reference {
+                known.apply(evidence, threshold, &is_there);
+            }
+            return Ok(String::new());
+        };
+        let mut new = Baseline::from_findings(&evidence.findings);
+        new.retain_unmeasured(old, evidence, &is_there);
+        let count: usize = new.entries().map(|(_, count)| count).sum();
+        files::replace_file(path, baseline::format_baseline(&new).as_bytes())
+            .map_err(|error| format!("{}: not written: {error}", path.display()))?;
+        let fixed = self.reference.as_ref().map(|known| {
+            known.apply(evidence, threshold, &is_there);
+            evidence.baseline.map_or(0, |compared| compared.fixed)
+        });
+        new.apply(evidence, threshold, &is_there);
+        if let (Some(compared), Some(fixed)) = (&mut evidence.baseline, fixed) {
+            compared.fixed = fixed;
+        }
+        Ok(format!("moai-ralph: {}: {count} findings written\n", path.display()))
+    }
+}
+
+/// The baseline of a file; `None` when it is not there.
+fn load(path: &Path) -> Result<Option<Baseline>, String> {
+    let parsed =
+        bounded(path).and_then(|text| text.map(|it| baseline::parse_baseline(&it)).transpose());
+    parsed.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// A file's text; `None` when it is not there.
+fn bounded(path: &Path) -> Result<Option<String>, String> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    let is_file = file.metadata().is_ok_and(|it| it.is_file() && it.len() <= BASELINE_BYTES_MAX);
+    if !is_file {
+        return Err(format!("not a regular file of at most {BASELINE_BYTES_MAX} bytes"));
+    }
+    let mut text = String::new();
+    let read = file.take(BASELINE_BYTES_MAX).read_to_string(&mut text);
+    read.map(|_| Some(text)).map_err(|error| error.to_string())
+}

@@ -1,0 +1,253 @@
+//! The state that a change is compared with: the first checkpoint of a loop, or a commit. It says
+//! what a file was then, and knows nothing of measurements.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::engine::{Engine, run_blocking};
+use crate::evidence::base_results::BaseId;
+use crate::project::Project;
+use crate::restore::checkpoints;
+use crate::restore::checkpoints::{CheckpointStore, START_CHECKPOINT};
+use moai_base::hash::ContentHash;
+use moai_base::limits::SOURCE_BYTES_MAX;
+use moai_base::path::RelPath;
+use moai_base::tree::{FileKind, FileTree};
+use moai_base::verdict::{Cause, Gap};
+use moai_host::git;
+use moai_host::git::base_versions::{BytesAtBase, versions_at};
+use moai_loops::state::LoopState;
+
+/// What a file was in the base state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BaseText {
+    /// It did not exist.
+    Absent,
+    /// It had this text.
+    Text(Arc<str>),
+    /// What it was is not known; a lower-case fragment says why.
+    Unknown(String),
+}
+
+impl BaseText {
+    /// Hash of the text, where there is one.
+    pub(crate) fn hash(&self) -> Option<ContentHash> {
+        match self {
+            Self::Text(text) => Some(ContentHash::of_bytes(text.as_bytes())),
+            Self::Absent | Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkBase {
+    /// Its name, for results that are kept.
+    pub(crate) id: BaseId,
+    root: PathBuf,
+    source: BaseSource,
+}
+
+#[derive(Clone, Debug)]
+enum BaseSource {
+    /// The files as a loop found them, uncommitted ones included.
+    Checkpoint { keeper: CheckpointStore, tree: FileTree, at_secs: i64 },
+    /// A commit; HEAD when none is named.
+    Commit(Option<String>),
+}
+
+impl WorkBase {
+    /// The commit of HEAD.
+    pub(crate) fn head(project: &Project) -> Self {
+        let commit = git::base_commit(&project.root);
+        let state = format!("commit {}", commit.as_deref().unwrap_or_default());
+        Self::new(project, state, BaseSource::Commit(commit))
+    }
+
+    /// What a loop's work is compared with; `commit` is where its changes count from. It blocks.
+    pub(crate) fn of_loop(
+        engine: &Engine,
+        project: &Project,
+        state: &LoopState,
+        commit: Option<&str>,
+    ) -> Result<Self, Gap> {
+        // The branch took in work of others: that work is not the loop's.
+        if let Some(commit) = commit
+            && state.branch.is_some()
+            && state.base.as_deref() != Some(commit)
+        {
+            let name = format!("{} at {commit}", state.id);
+            return Ok(Self::new(project, name, BaseSource::Commit(Some(commit.to_owned()))));
+        }
+        let folder = checkpoints::folder(engine, project);
+        let gap = |reason: String| Gap::new(Cause::NoBaseline, reason);
+        let keeper = CheckpointStore::find(project.root.clone(), folder).map_err(gap)?;
+        let is_start = |it: &_| is_start_of(it, &state.id);
+        let start = keeper.list().map_err(gap)?.into_iter().find(is_start);
+        let source = match start {
+            Some(start) => {
+                let tree = keeper.tree(&start).map_err(gap)?;
+                BaseSource::Checkpoint { keeper, tree, at_secs: start.at_secs }
+            }
+            None => first_commit(project, state).map_err(gap)?,
+        };
+        Ok(Self::new(project, state.id.clone(), source))
+    }
+
+    fn new(project: &Project, state: String, source: BaseSource) -> Self {
+        let root = project.root.clone();
+        Self { id: BaseId { root: root.clone(), state }, root, source }
+    }
+
+    /// Whether a file was last changed before the checkpoint was made; false for a commit.
+    pub(crate) fn is_older(&self, path: &RelPath) -> bool {
+        let is_older = |at_secs| checkpoints::is_older(&path.under(&self.root), at_secs);
+        self.at_secs().is_some_and(is_older)
+    }
+
+    /// When the checkpoint was made, in seconds since the epoch; `None` for a commit.
+    pub(crate) fn at_secs(&self) -> Option<i64> {
+        match &self.source {
+            BaseSource::Checkpoint { at_secs, .. } => Some(*at_secs),
+            BaseSource::Commit(_) => None,
+        }
+    }
+
+    /// Whether a tree is the base state, as far as `is_meant` says that a file matters.
+    pub(crate) fn is_tree(&self, now: &FileTree, is_meant: impl Fn(&RelPath) -> bool) -> bool {
+        let BaseSource::Checkpoint { tree, .. } = &self.source else { return false };
+        let then = tree.nodes.iter().filter(|(path, _)| is_meant(path));
+        then.eq(now.nodes.iter().filter(|(path, _)| is_meant(path)))
+    }
+
+    /// What these files were. It blocks.
+    pub(crate) fn texts(&self, paths: &BTreeSet<RelPath>) -> BTreeMap<RelPath, BaseText> {
+        let paths: Vec<RelPath> = paths.iter().cloned().collect();
+        match &self.source {
+            BaseSource::Checkpoint { keeper, tree, .. } => {
+                // Checkpoints hold no ignored files, so a missing one may have existed.
+                let ignored = git::ignored_paths(&self.root, &paths).unwrap_or_default();
+                let mut texts = in_checkpoint(keeper, tree, &paths);
+                for path in ignored.into_iter().filter(|path| !tree.nodes.contains_key(path)) {
+                    texts.insert(path, BaseText::Unknown("git ignores it".to_owned()));
+                }
+                texts
+            }
+            BaseSource::Commit(commit) => self.in_commit(commit.as_deref(), paths),
+        }
+    }
+
+    /// The files of a checkpoint that vanished since; of a commit, git names them. It blocks.
+    pub(crate) fn deleted_files(&self) -> Vec<RelPath> {
+        match &self.source {
+            BaseSource::Checkpoint { tree, .. } => {
+                let is_gone = |path: &&RelPath| path.under(&self.root).symlink_metadata().is_err();
+                tree.nodes.keys().filter(is_gone).cloned().collect()
+            }
+            BaseSource::Commit(commit) => {
+                match git::files_changed_since(&self.root, commit.as_deref()) {
+                    Ok(Some(changed)) => changed.deleted,
+                    _ => Vec::new(),
+                }
+            }
+        }
+    }
+
+    fn in_commit(&self, commit: Option<&str>, paths: Vec<RelPath>) -> BTreeMap<RelPath, BaseText> {
+        let reason = match versions_at(&self.root, commit, &paths) {
+            Ok(Some(versions)) => {
+                let texts = versions.into_iter().map(|version| match version {
+                    BytesAtBase::Absent => BaseText::Absent,
+                    BytesAtBase::Bytes(bytes) => text_of(bytes),
+                    BytesAtBase::NotRead(reason) => BaseText::Unknown(reason.to_owned()),
+                });
+                return paths.into_iter().zip(texts).collect();
+            }
+            Ok(None) => "there is no git".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        paths.into_iter().map(|path| (path, BaseText::Unknown(reason.clone()))).collect()
+    }
+}
+
+/// The commit that a loop began at, where its checkpoint is gone.
+fn first_commit(project: &Project, state: &LoopState) -> Result<BaseSource, String> {
+    let Some(commit) = state.base.clone() else {
+        return Err("the checkpoint of its beginning is missing".to_owned());
+    };
+    match versions_at(&project.root, Some(&commit), &[]) {
+        Ok(Some(_)) => Ok(BaseSource::Commit(Some(commit))),
+        Ok(None) => Err("its checkpoint and the repository are gone".to_owned()),
+        Err(error) => Err(format!("its checkpoint is gone and its commit unreadable: {error}")),
+    }
+}
+
+fn is_start_of(checkpoint: &moai_base::tree::Checkpoint, loop_id: &str) -> bool {
+    checkpoint.owner == loop_id && checkpoint.name == START_CHECKPOINT
+}
+
+fn in_checkpoint(
+    keeper: &CheckpointStore,
+    tree: &FileTree,
+    paths: &[RelPath],
+) -> BTreeMap<RelPath, BaseText> {
+    let mut texts = BTreeMap::new();
+    let (mut held, mut names) = (Vec::new(), Vec::new());
+    for path in paths {
+        let text = match (tree.nodes.get(path), tree.omitted.get(path.as_str())) {
+            (Some(node), _) if node.kind == FileKind::Link => {
+                BaseText::Unknown("it was a symbolic link".to_owned())
+            }
+            (Some(node), _) => {
+                held.push(path);
+                names.push(node.content.as_str());
+                continue;
+            }
+            (None, Some(reason)) => BaseText::Unknown(reason.clone()),
+            (None, None) => BaseText::Absent,
+        };
+        texts.insert(path.clone(), text);
+    }
+    match keeper.contents(&names) {
+        Ok(contents) => {
+            for (path, bytes) in held.into_iter().zip(contents) {
+                texts.insert(path.clone(), text_of(bytes));
+            }
+        }
+        Err(reason) => {
+            for path in held {
+                texts.insert(path.clone(), BaseText::Unknown(reason.clone()));
+            }
+        }
+    }
+    texts
+}
+
+fn text_of(bytes: Vec<u8>) -> BaseText {
+    if bytes.len() as u64 > SOURCE_BYTES_MAX {
+        return BaseText::Unknown("it was larger than 1 MiB".to_owned());
+    }
+    if bytes.contains(&0) {
+        return BaseText::Unknown("it was binary".to_owned());
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => BaseText::Text(text.into()),
+        Err(_) => BaseText::Unknown("it was not UTF-8".to_owned()),
+    }
+}
+
+/// The base of a loop, off the event loop.
+pub(crate) async fn base_of_loop(
+    engine: &Arc<Engine>,
+    project: &Project,
+    state: &LoopState,
+    commit: Option<&str>,
+) -> Result<WorkBase, Gap> {
+    let (engine, project, state) = (Arc::clone(engine), project.clone(), state.clone());
+    let commit = commit.map(str::to_owned);
+    let found =
+        run_blocking(move || WorkBase::of_loop(&engine, &project, &state, commit.as_deref()));
+    let lost = || Err(Gap::new(Cause::NoBaseline, "internal error; see the daemon's log"));
+    found.await.unwrap_or_else(lost)
+}

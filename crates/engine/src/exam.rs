@@ -1,0 +1,677 @@
+//! Freezes a loop's exam into the store when the loop starts, and later compares it with the disk.
+//! `loops::exam` decides what counts as a difference.
+
+pub(crate) mod criteria;
+pub(crate) mod rubrics;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::engine::{Engine, now_ms, run_blocking};
+use crate::evidence::authorship;
+use crate::project::Project;
+use crate::project::option_files::read_option_file;
+use moai_base::evidence::{SensorKind, SensorReading};
+use moai_base::finding::Finding;
+use moai_base::hash::ContentHash;
+use moai_base::limits::{
+    EXAM_FILE_BYTES_MAX, EXAM_FILES_MAX, EXAM_TESTS_MAX, EXAM_TEXT_BYTES_MAX, EXAM_TEXTS_BYTES_MAX,
+};
+use moai_base::path::RelPath;
+use moai_base::verdict::{Cause, Gap};
+use moai_host::files;
+use moai_host::git;
+use moai_host::store::StoreError;
+use moai_host::store::exams::ExamTexts;
+use moai_host::store::loops::{LoopQuery, SaveOutcome};
+use moai_loops::control;
+use moai_loops::criteria::{AUTOCHECKS, CheckPlan, CheckScope};
+use moai_loops::exam::roles::{FOLDERS, TREES, UNSEEN, is_irrelevant_settings, relevant_bytes};
+use moai_loops::exam::runners;
+use moai_loops::exam::scripts::scripts_of_plan;
+use moai_loops::exam::{
+    self, AttributedDifferences, Exam, ExamDifference, ExamRole, FrozenFile, role,
+};
+use moai_loops::state::LoopState;
+
+/// Freezes the exam of a loop from the current files; it replaces an earlier exam.
+pub(crate) async fn freeze_exam(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> Result<(), StoreError> {
+    let (exam, texts) = take_exam(engine, project, state.until.check_scope()).await?;
+    engine.store.freeze_exam(&project.key, &state.id, exam, texts).await
+}
+
+/// The name of the user's own options in an exam. They count like the project's options, and the
+/// agent can write them too.
+const USER_OPTIONS: &str = "~/.config/moai-ralph/ralph.yaml";
+
+fn user_options() -> Option<RelPath> {
+    RelPath::parse(USER_OPTIONS)
+}
+
+/// A missing file has the hash of an empty one.
+fn hash_of_user_options(engine: &Engine) -> ContentHash {
+    match read_option_file(&engine.dirs.user_config) {
+        Ok(text) => ContentHash::of_bytes(text.unwrap_or_default().as_bytes()),
+        Err(error) => ContentHash::of_bytes(error.as_bytes()),
+    }
+}
+
+/// Stores a new loop together with its exam; the loop then names its checks.
+pub(crate) async fn store_new_loop(
+    engine: &Engine,
+    project: &Project,
+    state: &mut LoopState,
+) -> Result<(), StoreError> {
+    let exam = take_exam(engine, project, state.until.check_scope()).await?;
+    state.checks = criteria::names(project, &exam.0.plan);
+    engine.store.begin_loop(&project.key, &project.root, state.clone(), exam).await
+}
+
+/// Reads the exam of a loop that starts now.
+async fn take_exam(
+    engine: &Engine,
+    project: &Project,
+    scope: CheckScope,
+) -> Result<(Exam, ExamTexts), StoreError> {
+    let taken = {
+        let project = project.clone();
+        run_blocking(move || {
+            let plan = criteria::check_plan(&project, scope);
+            let (files, texts, is_cut) =
+                collect_exam_files(&project.root, &plan, &judge_words(&project));
+            let exam = Exam {
+                frozen_ms: now_ms(),
+                plan,
+                files,
+                is_truncated: is_cut,
+                counts: BTreeMap::new(),
+            };
+            (exam, texts)
+        })
+    };
+    let (mut exam, texts) = taken.await.ok_or_else(files_unreadable)?;
+    if let Some(path) = user_options() {
+        let hash = hash_of_user_options(engine);
+        exam.files.insert(path, FrozenFile { role: ExamRole::Engine, hash, stamp: (0, 0) });
+    }
+    Ok((exam, texts))
+}
+
+/// The words of the judge commands: a project file named there belongs to the exam as well.
+fn judge_words(project: &Project) -> Vec<String> {
+    project.config.judge.judges().into_iter().flat_map(|judge| judge.command).collect()
+}
+
+fn files_unreadable() -> StoreError {
+    StoreError::Unavailable("the files could not be read".to_owned())
+}
+
+/// The exam of a loop, restricted to files of these roles, and its differences from the disk;
+/// `None` for a loop without an exam.
+pub(crate) async fn exam_differences(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+    roles: &'static [ExamRole],
+) -> Result<Option<(Exam, Vec<ExamDifference>)>, StoreError> {
+    let Some(exam) = engine.store.find_exam(&project.key, loop_id, roles).await? else {
+        return Ok(None);
+    };
+    let root = project.root.clone();
+    let options = user_options().map(|path| (path, hash_of_user_options(engine)));
+    let compared = run_blocking(move || {
+        let mut now = current_hashes(&root, &exam, roles);
+        now.extend(options);
+        let mut differences = exam::exam_differences(&exam, &now);
+        mark_ignored_configs(&root, &mut differences);
+        (exam, differences)
+    });
+    compared.await.map(Some).ok_or_else(files_unreadable)
+}
+
+/// The exam's contribution to the evidence of a Stop.
+#[derive(Default)]
+pub(crate) struct ExamReport {
+    pub(crate) readings: Vec<SensorReading>,
+    pub(crate) findings: Vec<Finding>,
+    /// Changes made outside the session, one line each: the user is asked about them.
+    pub(crate) foreign_changes: Vec<String>,
+}
+
+impl ExamReport {
+    pub(crate) fn unmeasured(gap: Gap) -> Self {
+        let clean = SensorReading::clean(exam::READING, SensorKind::Guard, 0);
+        Self { readings: vec![SensorReading { gap: Some(gap), ..clean }], ..Self::default() }
+    }
+}
+
+/// Compares the exam for a Stop. Run it after the checks, because they may write files.
+pub(crate) async fn stop_exam_report(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> ExamReport {
+    match attributed_differences(engine, project, state).await {
+        Ok((exam, AttributedDifferences { own, foreign })) => {
+            let (mut reading, findings) = exam::exam_reading(&exam, &own);
+            reading.dirty |= !foreign.is_empty();
+            let foreign = foreign.iter().map(ExamDifference::line).collect();
+            ExamReport { readings: vec![reading], findings, foreign_changes: foreign }
+        }
+        Err(gap) => ExamReport::unmeasured(gap),
+    }
+}
+
+/// Like [`stop_exam_report`], for a user's request: every difference is a finding, whoever made it.
+pub(crate) async fn all_exam_findings(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> (SensorReading, Vec<Finding>) {
+    match attributed_differences(engine, project, state).await {
+        Ok((exam, AttributedDifferences { own, foreign })) => {
+            exam::exam_reading(&exam, &[own, foreign].concat())
+        }
+        Err(gap) => {
+            let clean = SensorReading::clean(exam::READING, SensorKind::Guard, 0);
+            (SensorReading { gap: Some(gap), ..clean }, Vec::new())
+        }
+    }
+}
+
+/// The exam of a loop and its differences, attributed to the session or to others.
+async fn attributed_differences(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> Result<(Exam, AttributedDifferences), Gap> {
+    let compared = exam_differences(engine, project, &state.id, ExamRole::AT_STOP)
+        .await
+        .map_err(|error| store_gap(&error))?;
+    let Some((exam, differences)) = compared else {
+        // A loop without an exam was not examined, which is not the same as having passed.
+        let gap = Gap::new(Cause::Skipped, "the checks were not frozen when the loop started");
+        return Err(gap.with_remedy("moai-ralph loop refreeze"));
+    };
+    let writes = engine
+        .store
+        .exam_writes(&project.key, &state.id)
+        .await
+        .map_err(|error| store_gap(&error))?;
+    Ok((exam, exam::attribute_differences(differences, &writes)))
+}
+
+fn store_gap(error: &StoreError) -> Gap {
+    Gap::new(Cause::Crashed, error.to_string())
+}
+
+/// The files that a tool call of a session wrote.
+#[derive(Clone, Debug)]
+pub(crate) enum ToolWrite {
+    File(PathBuf),
+    /// Unknown files; the call began at this time, in nanoseconds since the epoch.
+    Since(i128),
+}
+
+/// Records the changes that a tool call of this session made to the exam of its loop, so that a
+/// Stop can tell them from the user's. Unrecorded changes count as the user's.
+pub(crate) async fn note_writes(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+    write: ToolWrite,
+) {
+    if session.is_empty() || !project.key.database(&engine.dirs.state).exists() {
+        return;
+    }
+    if let Err(error) = try_note_writes(engine, project, session, write).await {
+        tracing::warn!(%error, "who changed the exam was not remembered");
+    }
+}
+
+async fn try_note_writes(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+    write: ToolWrite,
+) -> Result<(), StoreError> {
+    let (store, key, root) = (&engine.store, &project.key, &project.root);
+    let active = store.find_loop(key, root, LoopQuery::ActiveOf(session.to_owned())).await?;
+    let Some(state) = active else { return Ok(()) };
+    if let ToolWrite::Since(since_ns) = write {
+        unconfirm_overrides(engine, project, &state, since_ns).await?;
+    }
+    authorship::note_session_writes(engine, project, &state, write.clone()).await?;
+    // Most files that an agent writes are no part of an exam, and an edit must not wait.
+    if let ToolWrite::File(file) = &write
+        && !examines(engine, project, &state.id, file).await?
+    {
+        return Ok(());
+    }
+    let Some((_, differences)) =
+        exam_differences(engine, project, &state.id, ExamRole::AT_STOP).await?
+    else {
+        return Ok(());
+    };
+    let (root, options) = (root.clone(), engine.dirs.user_config.clone());
+    let own_writes = run_blocking(move || {
+        let mut own_writes = BTreeMap::new();
+        for difference in differences {
+            let is_options = difference.path.as_str() == USER_OPTIONS;
+            let file = if is_options { options.clone() } else { difference.path.under(&root) };
+            let is_own = match &write {
+                ToolWrite::File(written) => is_same_file(&file, written),
+                ToolWrite::Since(since_ns) => {
+                    change_time_ns(&file).is_some_and(|changed_ns| changed_ns >= *since_ns)
+                }
+            };
+            if is_own {
+                own_writes.insert(difference.path, difference.now);
+            }
+        }
+        own_writes
+    });
+    let own_writes = own_writes.await.unwrap_or_default();
+    if own_writes.is_empty() {
+        return Ok(());
+    }
+    store.note_exam_writes(key, &state.id, own_writes).await
+}
+
+/// Marks overrides made during a shell command of the agent as unconfirmed, because the command may
+/// have made them.
+async fn unconfirm_overrides(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+    since_ns: i128,
+) -> Result<(), StoreError> {
+    let start_ms = u64::try_from(since_ns / 1_000_000).unwrap_or_default();
+    let doubted = control::with_doubt(state, start_ms);
+    if doubted == *state {
+        return Ok(());
+    }
+    if engine.store.advance_loop(&project.key, state, doubted).await? == SaveOutcome::Overtaken {
+        tracing::warn!(id = state.id, "a loop was changed while its overrides were looked at");
+    }
+    Ok(())
+}
+
+/// Whether a file is part of the exam of a loop, or would be.
+async fn examines(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+    file: &Path,
+) -> Result<bool, StoreError> {
+    let Some(path) = RelPath::below(&project.root, file) else {
+        return Ok(is_same_file(file, &engine.dirs.user_config));
+    };
+    if role(&path).is_some_and(|role| role != ExamRole::Test) {
+        return Ok(true);
+    }
+    let exam = engine.store.find_exam(&project.key, loop_id, ExamRole::STRICT).await?;
+    Ok(exam.is_some_and(|exam| exam.files.contains_key(&path)))
+}
+
+/// Whether two paths lead to the same file, symbolic links resolved.
+fn is_same_file(file: &Path, written: &Path) -> bool {
+    canonical_or_same(file) == canonical_or_same(written)
+}
+
+fn canonical_or_same(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// The inode change time of a file, which cannot be set back; for a missing file, that of its
+/// folder. In nanoseconds since the epoch.
+pub(crate) fn change_time_ns(file: &Path) -> Option<i128> {
+    let metadata =
+        file.symlink_metadata().ok().or_else(|| file.parent()?.symlink_metadata().ok())?;
+    Some(i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()))
+}
+
+type FrozenFiles = BTreeMap<RelPath, FrozenFile>;
+
+/// All files of an exam, the texts to keep, and whether the limit on files cut the list.
+fn collect_exam_files(
+    root: &Path,
+    plan: &CheckPlan,
+    judge: &[String],
+) -> (FrozenFiles, ExamTexts, bool) {
+    let mut found: Vec<(ExamRole, RelPath)> = files::walk_names(root, &|path| role(path).is_some())
+        .into_iter()
+        .chain(shallow(root, plan.commands.iter().map(|command| command.folder.as_str())))
+        .filter_map(|path| Some((role(&path)?, path)))
+        .collect();
+    found.extend(run_by_checks(root, plan).into_iter().map(|path| (ExamRole::Checks, path)));
+    let judges = judge.iter().filter_map(|word| RelPath::below(root, &root.join(word)));
+    let judges = judges.filter(|path| role(path).is_none() && stamp(root, path).is_some());
+    found.extend(judges.map(|path| (ExamRole::Checks, path)));
+    found.sort();
+    found.dedup();
+    // Tests come last in this order.
+    let mut last = found.split_off(found.partition_point(|(role, _)| *role < ExamRole::Test));
+    let is_cut = found.len() > EXAM_FILES_MAX;
+    found.truncate(EXAM_FILES_MAX);
+    last.truncate(EXAM_TESTS_MAX);
+    found.append(&mut last);
+    let (mut files, mut texts, mut kept_bytes) = (FrozenFiles::new(), ExamTexts::new(), 0);
+    for (role, path) in found {
+        let Some(read) = read_exam_file(root, &path) else { continue };
+        if is_irrelevant_settings(&path, &read.bytes) {
+            continue;
+        }
+        let hash = read.hash(&path, Some(role));
+        files.insert(path.clone(), FrozenFile { role, hash, stamp: read.stamp });
+        let is_small = read.bytes.len() <= EXAM_TEXT_BYTES_MAX;
+        if is_small && kept_bytes + read.bytes.len() <= EXAM_TEXTS_BYTES_MAX {
+            kept_bytes += read.bytes.len();
+            texts.insert(path, read.bytes);
+        }
+    }
+    (files, texts, is_cut)
+}
+
+/// The project's text files that its checks run and that have no other role in the exam. Files that
+/// git ignores are left out, because a build makes them.
+fn run_by_checks(root: &Path, plan: &CheckPlan) -> Vec<RelPath> {
+    let autochecks = RelPath::parse(AUTOCHECKS).and_then(|path| read_exam_file(root, &path));
+    let text = autochecks
+        .map_or_else(String::new, |read| String::from_utf8_lossy(&read.bytes).into_owned());
+    let mut found: Vec<RelPath> = scripts_of_plan(plan, &text)
+        .into_iter()
+        .filter(|path| role(path).is_none())
+        .filter(|path| read_exam_file(root, path).is_some_and(|read| !read.bytes.contains(&0)))
+        .collect();
+    if let Ok(ignored) = git::ignored_paths(root, &found) {
+        found.retain(|path| path.as_str().starts_with('.') || !ignored.contains(path));
+    }
+    found
+}
+
+/// Hashes of the files of an exam that are there, and of those that would belong to it and stand
+/// where new ones are looked for.
+fn current_hashes(root: &Path, exam: &Exam, roles: &[ExamRole]) -> BTreeMap<RelPath, ContentHash> {
+    let mut hashes = BTreeMap::new();
+    for (path, frozen) in &exam.files {
+        let is_read = !matches!(frozen.role, ExamRole::Config | ExamRole::Test);
+        let is_same = !is_read && stamp(root, path) == Some(frozen.stamp);
+        let hash = if is_same { Some(frozen.hash) } else { hash_as(root, path, Some(frozen.role)) };
+        hashes.extend(hash.map(|hash| (path.clone(), hash)));
+    }
+    let unseen = files::walk_names(root, &|path| runners::is_loaded_unseen(path));
+    let folders = exam.plan.commands.iter().map(|command| command.folder.as_str());
+    for path in shallow(root, folders).into_iter().chain(unseen) {
+        let is_wanted =
+            role(&path).is_some_and(|role| role != ExamRole::Test && roles.contains(&role));
+        let is_new = is_wanted && !exam.files.contains_key(&path);
+        if let Some(read) = is_new.then(|| read_exam_file(root, &path)).flatten()
+            && !is_irrelevant_settings(&path, &read.bytes)
+        {
+            let hash = read.hash(&path, role(&path));
+            hashes.insert(path, hash);
+        }
+    }
+    hashes
+}
+
+/// Gives changed configuration that git ignores the role of a runner, because runners load it and
+/// no diff shows it.
+fn mark_ignored_configs(root: &Path, differences: &mut [ExamDifference]) {
+    let configs: Vec<RelPath> = differences
+        .iter()
+        .filter(|difference| difference.role == ExamRole::Config)
+        .map(|difference| difference.path.clone())
+        .filter(runners::is_loaded_unseen)
+        .collect();
+    let ignored = git::ignored_paths(root, &configs).unwrap_or_default();
+    for difference in differences.iter_mut() {
+        if ignored.contains(&difference.path) {
+            difference.role = ExamRole::Runner;
+        }
+    }
+}
+
+/// Exam files directly in the root, in a few known folders, in the folders where checks run and below
+/// this program's own folders, and git's local ignore rules.
+fn shallow<'f>(root: &Path, folders: impl Iterator<Item = &'f str>) -> Vec<RelPath> {
+    let mut found: Vec<RelPath> = UNSEEN.into_iter().filter_map(RelPath::parse).collect();
+    let mut open: Vec<(PathBuf, bool)> = vec![(root.to_path_buf(), false)];
+    open.extend(FOLDERS.map(|folder| (root.join(folder), false)));
+    let folders: BTreeSet<&str> = folders.filter(|folder| !folder.is_empty()).collect();
+    open.extend(folders.into_iter().map(|folder| (root.join(folder), false)));
+    open.extend(TREES.map(|folder| (root.join(folder), true)));
+    while let Some((folder, is_tree)) = open.pop() {
+        for entry in folder.read_dir().into_iter().flatten().flatten().take(EXAM_FILES_MAX) {
+            let path = entry.path();
+            // Links are not followed, because they could form a cycle.
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_package = entry.file_name().to_str().is_some_and(runners::is_package);
+            if is_folder && (is_tree || is_package) {
+                open.push((path, is_tree));
+            } else if let Some(path) = RelPath::below(root, &path) {
+                found.extend(Some(path).filter(|path| role(path).is_some()));
+            }
+        }
+    }
+    found
+}
+
+/// The current state of one file of an exam.
+struct ExamFile {
+    bytes: Vec<u8>,
+    stamp: (u64, i64),
+    is_program: bool,
+}
+
+impl ExamFile {
+    /// Hash of the relevant bytes; it includes the length of a file that was not read to its end, and
+    /// whether a check script is executable.
+    fn hash(&self, path: &RelPath, role: Option<ExamRole>) -> ContentHash {
+        let hash = ContentHash::of_bytes(&relevant_bytes(path, &self.bytes));
+        if self.stamp.0 > EXAM_FILE_BYTES_MAX {
+            return ContentHash::of_bytes(format!("{hash} {}", self.stamp.0).as_bytes());
+        }
+        if role == Some(ExamRole::Checks) && !self.is_program {
+            return ContentHash::of_bytes(format!("{hash} is no program").as_bytes());
+        }
+        hash
+    }
+}
+
+/// `None` for a missing path and for anything but a file: a pipe would never end.
+fn read_exam_file(root: &Path, path: &RelPath) -> Option<ExamFile> {
+    if let Some(at) = UNSEEN.iter().position(|name| *name == path.as_str()) {
+        let bytes = git::local_ignore_rules(root).into_iter().nth(at).flatten()?;
+        return Some(ExamFile { stamp: (bytes.len() as u64, 0), bytes, is_program: false });
+    }
+    let stamp = stamp(root, path)?;
+    let file = std::fs::File::open(path.under(root)).ok()?;
+    let is_program = file.metadata().ok()?.mode() & 0o111 != 0;
+    let mut bytes = Vec::new();
+    file.take(EXAM_FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    Some(ExamFile { bytes, stamp, is_program })
+}
+
+/// Hash of the relevant bytes of a file; `None` when it is missing.
+pub(crate) fn exam_file_hash(root: &Path, path: &RelPath) -> Option<ContentHash> {
+    hash_as(root, path, role(path))
+}
+
+/// Like [`exam_file_hash`], for a file whose name does not tell its role.
+fn hash_as(root: &Path, path: &RelPath, role: Option<ExamRole>) -> Option<ContentHash> {
+    // An unreadable file counts as changed.
+    read_exam_file(root, path).map(|read| read.hash(path, role)).or_else(|| {
+        let is_there = path.under(root).symlink_metadata().is_ok();
+        is_there.then(|| ContentHash::of_bytes(b"not readable"))
+    })
+}
+
+/// Size in bytes and inode change time in nanoseconds.
+fn stamp(root: &Path, path: &RelPath) -> Option<(u64, i64)> {
+    let metadata = path.under(root).metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let seconds = metadata.ctime().saturating_mul(1_000_000_000);
+    Some((metadata.len(), seconds.saturating_add(metadata.ctime_nsec())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).expect("a relative path")
+    }
+
+    /// A project with these files, and its exam.
+    fn frozen(files: &[(&str, &str)]) -> (tempfile::TempDir, Exam, ExamTexts) {
+        let temp = tempfile::tempdir().expect("a folder");
+        for (name, text) in files {
+            write(temp.path(), name, text);
+        }
+        let (files, texts, is_cut) = collect_exam_files(temp.path(), &CheckPlan::default(), &[]);
+        let exam = Exam { files, is_truncated: is_cut, ..Exam::default() };
+        (temp, exam, texts)
+    }
+
+    fn write(root: &Path, name: &str, text: &str) {
+        let file = root.join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        std::fs::write(file, text).expect("written");
+    }
+
+    fn check(root: &Path, exam: &Exam, expected: &[&str]) {
+        let found = exam::exam_differences(exam, &current_hashes(root, exam, ExamRole::ALL));
+        let found: Vec<String> =
+            found.iter().map(|one| format!("{} {}", one.change.as_str(), one.path)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn an_exam_holds_hidden_and_deep_files_but_no_dependencies_or_sources() {
+        let (_temp, exam, texts) = frozen(&[
+            ("RUBRIC.md", "strict"),
+            (".claude/settings.json", "{\"hooks\": {}}"),
+            (".claude/settings.local.json", "{\"permissions\": {}}"),
+            (".github/workflows/ci.yml", "on: push"),
+            (".moai/config/sections/ralph.yaml", "ralph: {}"),
+            (".moai/rules/py/own.yml", "id: own"),
+            ("packages/a/.eslintrc.json", "{}"),
+            ("packages/a/tests/a.test.ts", "test()"),
+            ("node_modules/x/package.json", "{}"),
+            ("src/a.ts", "code"),
+        ]);
+        let names: Vec<&str> = exam.files.keys().map(RelPath::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                ".claude/settings.json",
+                ".github/workflows/ci.yml",
+                ".moai/config/sections/ralph.yaml",
+                ".moai/rules/py/own.yml",
+                "RUBRIC.md",
+                "packages/a/.eslintrc.json",
+                "packages/a/tests/a.test.ts",
+            ]
+        );
+        assert_eq!(texts.len(), names.len());
+        assert_eq!(texts[&path("RUBRIC.md")], b"strict");
+    }
+
+    #[test]
+    fn an_edit_of_the_same_length_and_an_old_mtime_is_a_difference_but_a_touch_is_not() {
+        let (temp, exam, _) = frozen(&[("tsconfig.json", "{1}"), ("tests/test_a.py", "abc")]);
+        let root = temp.path();
+        check(root, &exam, &[]);
+        let past = std::time::SystemTime::UNIX_EPOCH;
+        for (name, text) in [("tsconfig.json", "{2}"), ("tests/test_a.py", "abc")] {
+            write(root, name, text);
+            let file = std::fs::File::options().write(true).open(root.join(name)).expect("there");
+            file.set_modified(past).expect("ours");
+        }
+        check(root, &exam, &["edited tsconfig.json"]);
+    }
+
+    #[test]
+    fn scripts_of_checks_and_their_executable_bit_are_part_of_the_exam() {
+        let script = "#!/bin/sh\npython3 .claude/run.py && mypy a.py\n";
+        let files = [
+            (".claude/autochecks.sh", script),
+            (".claude/run.py", "print()\n"),
+            ("a.py", "x = 1\n"),
+            ("tests/test_a.py", "def test_a(): pass\n"),
+        ];
+        let (temp, exam, _) = frozen(&files);
+        let root = temp.path();
+        let roles: Vec<(&str, ExamRole)> =
+            exam.files.iter().map(|(path, frozen)| (path.as_str(), frozen.role)).collect();
+        assert_eq!(
+            roles,
+            [
+                (".claude/autochecks.sh", ExamRole::Checks),
+                (".claude/run.py", ExamRole::Checks),
+                ("tests/test_a.py", ExamRole::Test)
+            ]
+        );
+        check(root, &exam, &[]);
+        write(root, ".claude/run.py", "exit()\n");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(root.join(".claude/autochecks.sh"), mode).expect("ours");
+        write(root, "a.py", "x = 2\n");
+        check(root, &exam, &["edited .claude/autochecks.sh", "edited .claude/run.py"]);
+    }
+
+    #[test]
+    fn local_ignore_rules_of_git_are_part_of_the_exam() {
+        let (temp, _, _) = frozen(&[("a.py", "x = 1\n")]);
+        let root = temp.path();
+        let made = std::process::Command::new("git").args(["init", "-q"]).arg(root).status();
+        assert!(made.expect("git runs").success());
+        let freeze = || {
+            let (files, _, is_cut) = collect_exam_files(root, &CheckPlan::default(), &[]);
+            Exam { files, is_truncated: is_cut, ..Exam::default() }
+        };
+        let exam = freeze();
+        write(root, ".git/info/exclude", "# nothing\n");
+        check(root, &exam, &[]);
+        write(root, ".git/info/exclude", "/conftest.py\n");
+        check(root, &exam, &["added .git/info/exclude"]);
+        let exam = freeze();
+        check(root, &exam, &[]);
+        write(root, ".git/info/exclude", "/conftest.py\n/tests/\n");
+        write(root, ".git/info/sparse-checkout", "/*\n!/tests/\n");
+        let both = ["edited .git/info/exclude", "added .git/info/sparse-checkout"];
+        check(root, &exam, &both);
+    }
+
+    #[test]
+    fn a_frozen_file_that_became_a_folder_or_a_pipe_or_is_missing_is_a_difference() {
+        let (temp, exam, _) = frozen(&[("RUBRIC.md", "a"), ("ruff.toml", "b"), ("tox.ini", "c")]);
+        let root = temp.path();
+        for name in ["RUBRIC.md", "ruff.toml", "tox.ini"] {
+            std::fs::remove_file(root.join(name)).expect("there");
+        }
+        std::fs::create_dir(root.join("RUBRIC.md")).expect("made");
+        let fifo = std::process::Command::new("mkfifo").arg(root.join("ruff.toml")).status();
+        assert!(fifo.expect("it runs").success());
+        check(root, &exam, &["edited RUBRIC.md", "edited ruff.toml", "removed tox.ini"]);
+    }
+
+    #[test]
+    fn a_large_file_is_frozen_without_its_text_and_a_change_of_length_is_a_difference() {
+        let large = "x".repeat(EXAM_TEXT_BYTES_MAX + 1);
+        let (temp, exam, texts) = frozen(&[("RUBRIC.md", &large), ("tox.ini", &large[1..])]);
+        assert_eq!(texts.keys().collect::<Vec<_>>(), [&path("tox.ini")]);
+        check(temp.path(), &exam, &[]);
+        write(temp.path(), "RUBRIC.md", &large[1..]);
+        check(temp.path(), &exam, &["edited RUBRIC.md"]);
+    }
+}

@@ -1,0 +1,532 @@
+//! Runs the project's own commands for a Stop, one after the other: `.claude/autochecks.sh`, those
+//! of the options and `RUBRIC.md`, and those that the project's files suggest. A loop runs its frozen
+//! plan. `loops::criteria` plans the commands.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::engine::{Engine, run_blocking};
+use crate::exam as files_of_exam;
+use crate::exam::rubrics;
+use crate::project::Project;
+use crate::project::option_files::read_option_file;
+use moai_base::evidence::{SensorKind, SensorReading, TestTotals};
+use moai_base::finding::{Finding, assign_fingerprints};
+use moai_base::hash::ContentHash;
+use moai_base::limits::PROPOSAL_FOLDERS_MAX;
+use moai_base::path::{NEVER_WALKED, RelPath};
+use moai_base::verdict::{Cause, Gap, Verdict};
+use moai_host::checks::{self, CommandOutcome, CommandRun, ProcessCommand};
+use moai_host::files;
+use moai_loops::criteria::counts::{
+    RunAnomaly, TestCounter, TestCounts, next_baseline_counts, run_anomalies,
+};
+use moai_loops::criteria::error_lines::is_error_line;
+use moai_loops::criteria::propose::{PROBED, ProposalFolder, READ, propose_checks};
+use moai_loops::criteria::{
+    AUTOCHECKS, CheckCommand, CheckCriterion, CheckPlan, CheckScope, CriterionGap, PlanSources,
+    RUBRIC, missing_test_command,
+};
+use moai_loops::exam::{Exam, ExamRole, role};
+use moai_loops::state::LoopState;
+use moai_loops::{criteria, exam};
+use moai_protocol::control::CallerContext;
+
+/// The remedy when the time of a Stop does not suffice for its checks.
+const MORE_TIME: &str = "raise loop.stop_timeout";
+
+/// The results of all check commands.
+#[derive(Debug, Default)]
+pub(crate) struct CheckResults {
+    /// One for each command, and one for each criterion without a command.
+    pub(crate) readings: Vec<SensorReading>,
+    /// Anomalies of the test runs.
+    pub(crate) findings: Vec<Finding>,
+    /// Criteria for which the project has commands that were not run.
+    pub(crate) not_asked: Vec<CheckCriterion>,
+    /// The problems of failing commands: failed tests, else error lines, else one per command.
+    pub(crate) problems: u64,
+}
+
+/// The commands that the project's files suggest; reads the disk.
+pub(crate) fn proposals(project: &Project) -> Vec<CheckCommand> {
+    propose_checks(&folders(&project.root))
+}
+
+/// The exit status of test runners that found no test.
+const NO_TESTS: &str = "exit status 5";
+
+/// The commands that a Stop would run for the current project; reads the disk.
+pub(crate) fn check_plan(project: &Project, scope: CheckScope) -> CheckPlan {
+    let config = &project.config;
+    let proposed = if config.propose_checks { proposals(project) } else { Vec::new() };
+    let rubric = rubrics::rubric_on_disk(&project.root);
+    let sources = PlanSources {
+        criteria: &config.success_criteria,
+        own: &config.checks,
+        rubric: &rubric.checks,
+        proposed: &proposed,
+        has_autochecks: project.root.join(AUTOCHECKS).symlink_metadata().is_ok(),
+        scope,
+    };
+    let mut plan = criteria::plan_checks(&sources);
+    if sources.asks_proposals()
+        && !plan.runs_tests()
+        && let Some(test) = first_test_file(&project.root)
+    {
+        plan.unanswered.push(missing_test_command(&test, "no command is known that runs it"));
+    }
+    // The unread part of the rubric may name commands.
+    let unread = rubric.gap.map(|gap| CriterionGap { name: RUBRIC.to_owned(), gap });
+    plan.unanswered.extend(unread);
+    plan
+}
+
+/// The first test of a project by its path, if it has any.
+fn first_test_file(root: &Path) -> Option<String> {
+    let found = files::walk_names(root, &|path| role(path) == Some(ExamRole::Test));
+    found.into_iter().map(|path| path.to_string()).min()
+}
+
+/// Names of the commands that a Stop runs under this plan.
+pub(crate) fn names(project: &Project, plan: &CheckPlan) -> Vec<String> {
+    let has_autochecks = project.root.join(AUTOCHECKS).symlink_metadata().is_ok();
+    let script = has_autochecks.then(|| AUTOCHECKS.to_owned());
+    script.into_iter().chain(plan.commands.iter().map(|command| command.name.clone())).collect()
+}
+
+/// Runs the frozen plan of the loop, or the project's current plan without a loop or an exam.
+/// Commands that do not finish by `deadline` are unmeasured.
+pub(crate) async fn run_checks(
+    engine: &Engine,
+    project: &Project,
+    caller: &CallerContext,
+    state: Option<&LoopState>,
+    deadline: Instant,
+) -> CheckResults {
+    let (exam, plan) = match frozen_or_current_plan(engine, project, state).await {
+        Ok(exam_and_plan) => exam_and_plan,
+        Err(gap) => {
+            let clean = SensorReading::clean("checks", SensorKind::Check, 0);
+            let readings = vec![SensorReading { gap: Some(gap), ..clean }];
+            return CheckResults { readings, ..CheckResults::default() };
+        }
+    };
+    let mut runs = CheckRunner { project, caller, deadline, results: CheckResults::default() };
+    runs.autochecks(engine, exam.as_ref(), state).await;
+    let mut counts = BTreeMap::new();
+    for command in &plan.commands {
+        let before = exam.as_ref().and_then(|exam| exam.counts.get(&command.name));
+        let now = runs.command(command, before).await;
+        counts.extend(now.map(|now| (command.name.clone(), next_baseline_counts(before, &now))));
+    }
+    let executed = plan.clone();
+    for criterion in plan.unanswered {
+        let clean = SensorReading::clean(&criterion.name, SensorKind::Check, 0);
+        runs.results.readings.push(SensorReading { gap: Some(criterion.gap), ..clean });
+    }
+    if let (Some(state), Some(_), false) = (state, exam, counts.is_empty()) {
+        let kept = engine.store.set_exam_counts(&project.key, &state.id, counts).await;
+        if let Err(error) = kept {
+            tracing::warn!(%error, "the counts of tests were not kept");
+        }
+    }
+    let there = project.clone();
+    let proposed = run_blocking(move || proposals(&there)).await.unwrap_or_default();
+    runs.results.not_asked = criteria::unrequested_criteria(&executed, &proposed);
+    assign_fingerprints(&mut runs.results.findings);
+    runs.results
+}
+
+/// The exam of the loop, if any, and the plan to run.
+async fn frozen_or_current_plan(
+    engine: &Engine,
+    project: &Project,
+    state: Option<&LoopState>,
+) -> Result<(Option<Exam>, CheckPlan), Gap> {
+    if let Some(state) = state {
+        let found = engine.store.find_exam(&project.key, &state.id, ExamRole::STRICT).await;
+        let found = found.map_err(|error| Gap::new(Cause::Crashed, error.to_string()))?;
+        if let Some(exam) = found {
+            let plan = exam.plan.clone();
+            return Ok((Some(exam), plan));
+        }
+    }
+    let project = project.clone();
+    let scope = state.map_or(CheckScope::Proposed, |state| state.until.check_scope());
+    let plan = run_blocking(move || check_plan(&project, scope))
+        .await
+        .ok_or_else(|| Gap::new(Cause::Crashed, "the project's files could not be read"))?;
+    Ok((None, plan))
+}
+
+/// The runs of one Stop.
+struct CheckRunner<'a> {
+    project: &'a Project,
+    caller: &'a CallerContext,
+    /// The end of the time for all checks together.
+    deadline: Instant,
+    results: CheckResults,
+}
+
+impl CheckRunner<'_> {
+    /// Runs one command of the plan; returns the tests that it counted.
+    async fn command(
+        &mut self,
+        command: &CheckCommand,
+        before: Option<&TestCounts>,
+    ) -> Option<TestCounts> {
+        let limit = command.timeout_secs.map(Duration::from_secs);
+        let cwd = if command.folder.is_empty() {
+            self.project.root.clone()
+        } else {
+            self.project.root.join(&command.folder)
+        };
+        let (program, args) = command.argv.split_first()?;
+        // A path is relative to the command's folder; a bare name is looked up in PATH.
+        let is_path = program.contains('/');
+        let program = if is_path { cwd.join(program) } else { PathBuf::from(program) };
+        let mut tally = CheckOutputTally::default();
+        let process = self.process(&command.name, program, args.to_vec(), cwd);
+        let run = self.run(process, limit, &mut |line| tally.line(line)).await;
+        let (counts, error_lines) = tally.total();
+        let is_first = before.is_none_or(|before| before.run() == 0);
+        if is_first && command.is_proposed() && is_without_tests(&run, counts.as_ref()) {
+            let reading = self.without_tests(command, run).await;
+            self.push(reading, None, 0);
+            return counts;
+        }
+        let mut reading = reading(&command.name, without_module(run), counts.as_ref());
+        let passed = reading.verdict() == Verdict::Clean;
+        let is_empty = command.criterion == CheckCriterion::TestPass
+            && counts.as_ref().is_some_and(|counts| counts.run() == 0);
+        let doubt = match (before, &counts) {
+            _ if !passed => None,
+            (_, Some(counts)) if is_empty => Some(format!("(no test ran: {counts})")),
+            (Some(before), _) => self.compare(command, before, counts.as_ref()).await,
+            (None, _) => None,
+        };
+        if doubt.is_some() {
+            reading = SensorReading { dirty: true, output: doubt, ..reading };
+        }
+        self.push(reading, counts.as_ref(), error_lines);
+        counts
+    }
+
+    /// Adds a reading, and its problems if it failed.
+    fn push(&mut self, reading: SensorReading, counts: Option<&TestCounts>, error_lines: u64) {
+        if reading.dirty {
+            let failed = counts.map_or(0, |counts| counts.failed);
+            let problems = if failed > 0 { failed } else { error_lines.max(1) };
+            self.results.problems = self.results.problems.saturating_add(problems);
+        }
+        self.results.readings.push(reading);
+    }
+
+    /// A proposed command that found no test: it passes in a project without tests; if the project
+    /// has tests, they were not run, which is a gap.
+    async fn without_tests(&self, command: &CheckCommand, run: CommandRun) -> SensorReading {
+        let root = self.project.root.clone();
+        let test = run_blocking(move || first_test_file(&root)).await.flatten();
+        let clean =
+            reading(&command.name, CommandRun { outcome: CommandOutcome::Passed, ..run }, None);
+        let gap = test.map(|test| missing_test_command(&test, "this command ran no test").gap);
+        SensorReading { gap, ..clean }
+    }
+
+    /// Adds the anomalies of a test run as findings; returns one line if the run does not count as
+    /// passed.
+    async fn compare(
+        &mut self,
+        command: &CheckCommand,
+        before: &TestCounts,
+        now: Option<&TestCounts>,
+    ) -> Option<String> {
+        let anomalies = match now {
+            Some(now) => run_anomalies(before, now),
+            None if before.run() > 0 => vec![RunAnomaly::NoTotals { before: before.run() }],
+            None => Vec::new(),
+        };
+        let source = RelPath::parse(&command.source)?;
+        let hash = self.hash(source).await.unwrap_or_else(|| ContentHash::of_bytes(b""));
+        let findings =
+            anomalies.iter().filter_map(|anomaly| exam::anomaly_finding(command, anomaly, hash));
+        self.results.findings.extend(findings);
+        anomalies.iter().find(|anomaly| anomaly.is_blocking()).map(|anomaly| format!("({anomaly})"))
+    }
+
+    async fn hash(&self, path: RelPath) -> Option<ContentHash> {
+        let root = self.project.root.clone();
+        run_blocking(move || files_of_exam::exam_file_hash(&root, &path)).await.flatten()
+    }
+
+    /// Runs `.claude/autochecks.sh` in its frozen version.
+    async fn autochecks(
+        &mut self,
+        engine: &Engine,
+        exam: Option<&Exam>,
+        state: Option<&LoopState>,
+    ) {
+        let root = self.project.root.clone();
+        let on_disk = root.join(AUTOCHECKS);
+        let Some(path) = RelPath::parse(AUTOCHECKS) else { return };
+        let frozen = exam.map(|exam| exam.files.get(&path));
+        let now = self.hash(path.clone()).await;
+        let is_as_frozen = match frozen {
+            // Without an exam, the current script counts.
+            None => now.is_some(),
+            Some(None) => false,
+            Some(Some(frozen)) => now == Some(frozen.hash),
+        };
+        if is_as_frozen && !on_disk.is_file() {
+            self.results.readings.push(no_file());
+        } else if is_as_frozen {
+            let process = self.process(AUTOCHECKS, on_disk, Vec::new(), root);
+            self.script(process).await;
+        } else if frozen == Some(None) && now.is_some() && !on_disk.is_file() {
+            self.results.readings.push(no_file());
+        } else if let (Some(Some(_)), Some(state)) = (frozen, state) {
+            let text = engine.store.exam_text(&self.project.key, &state.id, &path).await;
+            match text {
+                Ok(Some(text)) => self.frozen_script(engine, &text).await,
+                Ok(None) => self.unmeasured("it was edited; its frozen text was too large to keep"),
+                Err(error) => self.unmeasured(&error.to_string()),
+            }
+        }
+    }
+
+    fn unmeasured(&mut self, detail: &str) {
+        let clean = SensorReading::clean(AUTOCHECKS, SensorKind::Check, 0);
+        let gap = Some(Gap::new(Cause::Crashed, detail));
+        self.results.readings.push(SensorReading { gap, ..clean });
+    }
+
+    /// Runs `.claude/autochecks.sh`, or the frozen copy of it.
+    async fn script(&mut self, process: ProcessCommand) {
+        let mut tally = CheckOutputTally::default();
+        let run = self.run(process, None, &mut |line| tally.line(line)).await;
+        let (counts, error_lines) = tally.total();
+        self.push(reading(AUTOCHECKS, run, counts.as_ref()), counts.as_ref(), error_lines);
+    }
+
+    /// Runs a private copy of the script in the root. The interpreter reads it, because executing a
+    /// file that was written a moment ago can fail.
+    async fn frozen_script(&mut self, engine: &Engine, text: &[u8]) {
+        let folder = self.project.key.folder(&engine.dirs.state);
+        let copy = files::private_dir(&folder)
+            .and_then(|()| tempfile::Builder::new().prefix("autochecks-").tempfile_in(&folder))
+            .and_then(|mut file| std::io::Write::write_all(&mut file, text).map(|()| file));
+        let copy = match copy {
+            Ok(copy) => copy,
+            Err(error) => {
+                return self.unmeasured(&format!("its frozen copy was not written: {error}"));
+            }
+        };
+        let (program, mut args) = interpreter(text);
+        args.push(copy.path().to_string_lossy().into_owned());
+        let root = self.project.root.clone();
+        let process = self.process(AUTOCHECKS, program, args, root);
+        self.script(process).await;
+    }
+
+    fn process(
+        &self,
+        name: &str,
+        program: PathBuf,
+        args: Vec<String>,
+        cwd: PathBuf,
+    ) -> ProcessCommand {
+        let env = self.caller.env.clone().into_iter().collect();
+        let timeout = self.project.config.check_timeout;
+        let (name, parent) = (name.to_owned(), this_program());
+        ProcessCommand { name, program, args, cwd, env, timeout, parent }
+    }
+
+    /// Runs a command within the remaining time of all checks.
+    async fn run(
+        &self,
+        command: ProcessCommand,
+        limit: Option<Duration>,
+        watch: &mut (dyn FnMut(&str) + Send),
+    ) -> CommandRun {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let gap = Gap::new(Cause::TimedOut, "earlier checks used all of the time");
+            let end = CommandOutcome::Unmeasured(gap.with_remedy(MORE_TIME));
+            return CommandRun { outcome: end, output: String::new(), elapsed: Duration::ZERO };
+        }
+        let wanted = limit.unwrap_or(command.timeout);
+        let timeout = wanted.min(left);
+        let mut run =
+            checks::run_command_watched(ProcessCommand { timeout, ..command }, watch).await;
+        if left < wanted
+            && let CommandOutcome::Unmeasured(gap) = &mut run.outcome
+            && gap.cause == Cause::TimedOut
+        {
+            *gap = gap.clone().with_remedy(MORE_TIME);
+        }
+        run
+    }
+}
+
+/// This program's own file, also after it was replaced by another version.
+fn this_program() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    Some(if program.exists() { program } else { PathBuf::from("/proc/self/exe") })
+}
+
+/// Counts tests and error lines in a command's output.
+#[derive(Default)]
+struct CheckOutputTally {
+    counter: TestCounter,
+    error_lines: u64,
+}
+
+impl CheckOutputTally {
+    fn line(&mut self, line: &str) {
+        self.counter.line(line);
+        self.error_lines += u64::from(is_error_line(line));
+    }
+
+    fn total(self) -> (Option<TestCounts>, u64) {
+        (self.counter.total(), self.error_lines)
+    }
+}
+
+/// Whether a runner reports that it found no test at all, which is no failed test.
+fn is_without_tests(run: &CommandRun, counts: Option<&TestCounts>) -> bool {
+    let is_none = counts.is_some_and(|counts| counts.run() == 0 && counts.skipped == 0);
+    let found_none = match &run.outcome {
+        CommandOutcome::Passed => true,
+        CommandOutcome::Failed(how) => how == NO_TESTS,
+        CommandOutcome::Unmeasured(_) => false,
+    };
+    is_none && found_none
+}
+
+/// The path of the script is not a file.
+fn no_file() -> SensorReading {
+    let gap = Gap::new(Cause::ProjectFault, "it is not a file");
+    SensorReading { gap: Some(gap), ..SensorReading::clean(AUTOCHECKS, SensorKind::Check, 0) }
+}
+
+/// A run passed if its exit code is 0 and its totals name no failed test. A recipe such as `-pytest`
+/// or `pytest | tee log` ends with 0 even if tests fail.
+fn reading(name: &str, run: CommandRun, counts: Option<&TestCounts>) -> SensorReading {
+    let elapsed_ms = u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX);
+    let tests = counts.map(|it| TestTotals { passed: it.passed, failed: it.failed });
+    let reading =
+        SensorReading { elapsed_ms, tests, ..SensorReading::clean(name, SensorKind::Check, 0) };
+    let failed = counts.map_or(0, |counts| counts.failed);
+    let end = match run.outcome {
+        CommandOutcome::Passed if failed > 0 => {
+            let tests = if failed == 1 { "test" } else { "tests" };
+            CommandOutcome::Failed(format!("exit code 0, but {failed} {tests} failed"))
+        }
+        end => end,
+    };
+    match end {
+        CommandOutcome::Passed => reading,
+        CommandOutcome::Failed(how) => {
+            let output = format!("{}\n({how})", run.output.trim_end());
+            SensorReading { dirty: true, output: Some(output), ..reading }
+        }
+        CommandOutcome::Unmeasured(gap) => {
+            let output = Some(run.output.trim_end().to_owned()).filter(|text| !text.is_empty());
+            SensorReading { gap: Some(gap), output, ..reading }
+        }
+    }
+}
+
+/// An installed interpreter without the requested tool has measured nothing:
+/// `python3: No module named pytest`.
+fn without_module(run: CommandRun) -> CommandRun {
+    let last = run.output.trim_end().lines().next_back().unwrap_or_default();
+    let module =
+        last.rsplit_once(": No module named ").map(|(_, module)| module.trim_matches('\''));
+    match (&run.outcome, module) {
+        (CommandOutcome::Failed(_), Some(module)) if run.output.trim().lines().count() == 1 => {
+            let gap =
+                Gap::new(Cause::NotInstalled, last).with_remedy(format!("pip install {module}"));
+            CommandRun { outcome: CommandOutcome::Unmeasured(gap), ..run }
+        }
+        _ => run,
+    }
+}
+
+/// The interpreter of a script's first line, as the kernel reads it: a program and at most one
+/// argument. `sh` without such a line.
+fn interpreter(text: &[u8]) -> (PathBuf, Vec<String>) {
+    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let Some(named) = line.strip_prefix("#!").map(str::trim).filter(|it| !it.is_empty()) else {
+        return (PathBuf::from("sh"), Vec::new());
+    };
+    match named.split_once([' ', '\t']) {
+        Some((program, argument)) => (PathBuf::from(program), vec![argument.trim().to_owned()]),
+        None => (PathBuf::from(named), Vec::new()),
+    }
+}
+
+/// The root and its subfolders that proposals consider.
+fn folders(root: &Path) -> Vec<ProposalFolder> {
+    let top = folder(root, "");
+    let below: Vec<ProposalFolder> = top
+        .names
+        .iter()
+        .filter(|name| !name.starts_with('.') && !NEVER_WALKED.contains(&name.as_str()))
+        .filter(|name| root.join(name).is_dir())
+        .take(PROPOSAL_FOLDERS_MAX)
+        .map(|name| folder(root, name))
+        .collect();
+    std::iter::once(top).chain(below).collect()
+}
+
+fn folder(root: &Path, path: &str) -> ProposalFolder {
+    let at = root.join(path);
+    let entries = at.read_dir().into_iter().flatten().flatten();
+    let mut names: std::collections::BTreeSet<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.extend(PROBED.into_iter().filter(|name| at.join(name).exists()).map(str::to_owned));
+    let texts = READ
+        .into_iter()
+        .filter(|name| names.contains(*name))
+        .filter_map(|name| {
+            Some((name.to_owned(), read_option_file(&at.join(name)).ok().flatten()?))
+        })
+        .collect();
+    ProposalFolder { path: path.to_owned(), names, texts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interpreter_without_the_tool_is_a_gap_but_a_failed_import_in_a_test_is_a_failure() {
+        let check = |output: &str, expected: Option<Cause>| {
+            let end = CommandOutcome::Failed("exit status 1".to_owned());
+            let run =
+                CommandRun { outcome: end, output: output.to_owned(), elapsed: Duration::ZERO };
+            let reading = reading("unit", without_module(run), None);
+            let cause = reading.gap.as_ref().map(|gap| gap.cause);
+            assert_eq!((cause, reading.dirty), (expected, expected.is_none()), "{output}");
+        };
+        check("/usr/bin/python3: No module named pytest\n", Some(Cause::NotInstalled));
+        check("1 failed\nModuleNotFoundError: No module named 'x'\n", None);
+        check("assert 1 == 2\n", None);
+    }
+
+    #[test]
+    fn the_interpreter_comes_from_the_first_line_as_the_kernel_reads_it() {
+        let check = |text: &str, program: &str, arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
+            assert_eq!(interpreter(text.as_bytes()), (PathBuf::from(program), arguments), "{text}");
+        };
+        check("#!/bin/sh\nexit 0\n", "/bin/sh", &[]);
+        check("#! /usr/bin/env -S bash -e\n", "/usr/bin/env", &["-S bash -e"]);
+        check("exit 0\n", "sh", &[]);
+        check("", "sh", &[]);
+    }
+}

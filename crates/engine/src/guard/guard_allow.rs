@@ -1,0 +1,60 @@
+//! `guard allow`: the user waives a finding. The client has checked that a user runs it.
+
+use std::sync::Arc;
+
+use crate::engine::{Engine, run_blocking};
+use crate::guard::guard_run::{GuardRunOptions, run_guard};
+use crate::guard::waivers::WaiverStore;
+use crate::loops::override_log;
+use crate::project::Project;
+use crate::replies::{INVALID, REFUSED, load_project};
+use moai_base::finding::Severity;
+use moai_protocol::control::{CallerContext, CommandReply, GuardAllowRequest};
+
+pub(crate) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    request: GuardAllowRequest,
+) -> CommandReply {
+    let project = match load_project(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let GuardAllowRequest { id, reason, base } = request;
+    let (goal, known, threshold) = (String::new(), Vec::new(), Severity::Error);
+    let wanted = GuardRunOptions { base, goal, known, threshold, loop_id: None };
+    let guarded = match run_guard(engine, &project, wanted).await {
+        Ok(guarded) => guarded,
+        Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
+    };
+    let found = guarded.evidence.findings.into_iter().find(|finding| finding.id == id);
+    let Some(finding) = found else {
+        return CommandReply::failure(
+            REFUSED,
+            &format!("moai-ralph: no finding of the guard has the id {id}"),
+        );
+    };
+    let done = format!("allowed: {}: {}\n", finding.path, finding.message);
+    let what = format!("guard({}) in {}", finding.code, finding.path);
+    let (folder, key) = (engine.dirs.state.clone(), project.key.clone());
+    let saved = run_blocking(move || WaiverStore::load(&folder, &key).allow(&finding, &reason));
+    match saved.await {
+        Some(Ok(())) => match record(engine, &project, &what).await {
+            Ok(()) => CommandReply::success(done),
+            Err(error) => CommandReply::failure(REFUSED, &format!("moai-ralph: {done}{error}")),
+        },
+        Some(Err(error)) => {
+            CommandReply::failure(REFUSED, &format!("moai-ralph: not written: {error}"))
+        }
+        None => CommandReply::failure(REFUSED, "moai-ralph: internal error while writing"),
+    }
+}
+
+/// Records the waiver in every active loop of the root.
+async fn record(engine: &Engine, project: &Project, what: &str) -> Result<(), String> {
+    let active = engine.store.active_loops(&project.key, &project.root).await;
+    for (id, _) in active.map_err(|error| error.to_string())? {
+        override_log::record_override(engine, project, &id, Some(what.to_owned())).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! The findings of the guard that the user allowed, on disk outside of the work tree: one line of
+//! JSON each. It must not know how a finding is made.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use moai_base::finding::Finding;
+use moai_base::limits::{WAIVER_REASON_CHARS_MAX, WAIVERS_BYTES_MAX};
+use moai_base::text::one_line;
+use moai_host::files;
+use moai_host::store::ProjectKey;
+
+/// The file in the project's folder.
+const NAME: &str = "waivers.jsonl";
+
+/// What is allowed in one project.
+#[derive(Debug)]
+pub(crate) struct WaiverStore {
+    file: PathBuf,
+    lines: Vec<Value>,
+}
+
+impl WaiverStore {
+    /// Those below the state folder; a line that cannot be read allows nothing.
+    pub(crate) fn load(state: &Path, project: &ProjectKey) -> Self {
+        let file = project.folder(state).join(NAME);
+        let bytes = files::read_private(&file, WAIVERS_BYTES_MAX).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        Self { file, lines }
+    }
+
+    /// Why a finding is allowed; `None` when it is not.
+    pub(crate) fn reason(&self, finding: &Finding) -> Option<&str> {
+        let is_meant = |line: &&Value| line["id"] == *finding.id && line["code"] == *finding.code;
+        self.lines.iter().find(is_meant)?["reason"].as_str()
+    }
+
+    /// Allows a finding and keeps it.
+    pub(crate) fn allow(mut self, finding: &Finding, reason: &str) -> io::Result<()> {
+        let reason = one_line(reason, WAIVER_REASON_CHARS_MAX);
+        self.lines.push(json!({
+            "id": finding.id,
+            "code": finding.code,
+            "path": finding.path.as_str(),
+            "message": finding.message,
+            "reason": reason,
+        }));
+        let lines: Vec<String> = self.lines.iter().map(Value::to_string).collect();
+        files::write_private(&self.file, (lines.join("\n") + "\n").as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moai_base::samples::finding;
+
+    #[test]
+    fn what_was_allowed_stays_allowed_and_nothing_else_is() {
+        let state = tempfile::tempdir().expect("a folder");
+        let project = ProjectKey::from_folder(Path::new("/project"));
+        let load = || WaiverStore::load(state.path(), &project);
+        let with_id = |id: &str| Finding { id: id.to_owned(), ..finding("a.py", 1, "G01") };
+        load().allow(&with_id("1"), "asked\nfor").expect("written");
+        load().allow(&with_id("2"), "old").expect("written");
+        assert_eq!(load().reason(&with_id("1")), Some("asked for"));
+        assert_eq!(load().reason(&with_id("2")), Some("old"));
+        assert_eq!(load().reason(&with_id("3")), None);
+        assert_eq!(load().reason(&Finding { code: "G02".to_owned(), ..with_id("1") }), None);
+    }
+}

@@ -1,0 +1,140 @@
+//! One handler for each request of the daemon.
+
+use std::sync::Arc;
+
+use crate::engine::{Engine, HandlerOutcome};
+use crate::replies::with_options_warning;
+use moai_base::hash::ContentHash;
+use moai_loops::stop_table::StopDelivery;
+use moai_protocol::control::{CallerContext, CommandReply, DaemonRequest};
+
+/// Answers one request.
+pub(crate) async fn handle(
+    engine: &Arc<Engine>,
+    caller: CallerContext,
+    request: DaemonRequest,
+) -> HandlerOutcome {
+    match request {
+        DaemonRequest::Hook { event, input, id, begun_ms } => {
+            let delivery =
+                StopDelivery { call: id, content: content_of(&input), start_ms: begun_ms };
+            Box::pin(crate::hooks::hook::handle(engine, caller, &event, delivery, &input)).await
+        }
+        DaemonRequest::Check(check) => crate::check::handle(engine, &caller, check).await.into(),
+        DaemonRequest::Scan(scan) => crate::code::scan::handle(engine, &caller, scan).await.into(),
+        DaemonRequest::ScanTest(request) => {
+            crate::code::scan_test::handle(engine, &caller, request).await.into()
+        }
+        DaemonRequest::Guard(request) => {
+            crate::guard::handle(engine, &caller, request).await.into()
+        }
+        DaemonRequest::GuardAllow(request) => {
+            crate::guard::guard_allow::handle(engine, &caller, request).await.into()
+        }
+        DaemonRequest::References(lookup) => {
+            crate::query::references::handle(engine, &caller, lookup).await.into()
+        }
+        DaemonRequest::Definition(lookup) => {
+            crate::query::definition::handle(engine, &caller, lookup).await.into()
+        }
+        DaemonRequest::Hover(lookup) => {
+            crate::query::hover::handle(engine, &caller, lookup).await.into()
+        }
+        DaemonRequest::Symbols(request) => {
+            crate::query::symbols::handle(engine, &caller, request).await.into()
+        }
+        DaemonRequest::Rename(request) => {
+            crate::query::rename::handle(engine, &caller, request).await.into()
+        }
+        DaemonRequest::Search(request) => {
+            crate::code::search::handle(engine, &caller, request).await.into()
+        }
+        DaemonRequest::Rewrite(request) => {
+            crate::code::rewrite::handle(engine, &caller, request).await.into()
+        }
+        DaemonRequest::Judge(request) => {
+            crate::judge::handle(engine, &caller, request).await.into()
+        }
+        DaemonRequest::LoopStart(start) => {
+            crate::loops::loop_start::handle(engine, &caller, start).await.into()
+        }
+        DaemonRequest::LoopStatus(select) => with_options_warning(
+            engine,
+            &caller,
+            crate::loops::loop_status::handle(engine, &caller, select).await,
+        ),
+        DaemonRequest::LoopRestore(request) => {
+            crate::restore::loop_restore::handle(engine, &caller, request).await.into()
+        }
+        DaemonRequest::LoopCancel(select) => with_options_warning(
+            engine,
+            &caller,
+            crate::loops::loop_cancel::handle(engine, &caller, select).await,
+        ),
+        DaemonRequest::LoopPause(select) => with_options_warning(
+            engine,
+            &caller,
+            crate::loops::loop_pause::handle(engine, &caller, select).await,
+        ),
+        DaemonRequest::LoopResume(request) => with_options_warning(
+            engine,
+            &caller,
+            crate::loops::loop_resume::handle(engine, &caller, request).await,
+        ),
+        DaemonRequest::LoopHistory(request) => with_options_warning(
+            engine,
+            &caller,
+            crate::loops::loop_history::handle(engine, &caller, request).await,
+        ),
+        DaemonRequest::LoopReport(select) => with_options_warning(
+            engine,
+            &caller,
+            crate::loops::loop_report::handle(engine, &caller, select).await,
+        ),
+        DaemonRequest::LoopChecks { select, list } => {
+            crate::loops::loop_checks::handle(engine, &caller, select, list).await.into()
+        }
+        DaemonRequest::LoopAdopt(adopt) => with_options_warning(
+            engine,
+            &caller,
+            crate::loops::loop_adopt::handle(engine, &caller, adopt).await,
+        ),
+        DaemonRequest::LoopForget(select) => {
+            crate::loops::loop_forget::handle(engine, &caller, select).await.into()
+        }
+        DaemonRequest::LoopRefreeze(select) => {
+            crate::loops::loop_refreeze::handle(engine, &caller, select).await.into()
+        }
+        DaemonRequest::Doctor(request) => {
+            crate::doctor::handle(engine, &caller, request).await.into()
+        }
+        DaemonRequest::McpTools => crate::project::mcp_tools::handle(engine, &caller).into(),
+        DaemonRequest::ServerList { json } => {
+            crate::servers::server_list::handle(engine, json).await.into()
+        }
+        DaemonRequest::ServerStart { what, json } => {
+            crate::servers::server_start::handle(engine, &caller, &what, json).await.into()
+        }
+        DaemonRequest::ServerStop(select) => {
+            crate::servers::server_stop::handle(engine, &caller, select).await.into()
+        }
+        DaemonRequest::ServerRestart(select) => {
+            crate::servers::server_restart::handle(engine, &caller, select).await.into()
+        }
+        DaemonRequest::ServerLogs(select) => {
+            crate::servers::server_logs::handle(engine, &caller, select).await.into()
+        }
+        DaemonRequest::DaemonStatus { json } => {
+            crate::servers::daemon_status::handle(engine, json).await.into()
+        }
+        // The daemon's lifecycle answers this itself; an engine without a daemon has nothing to stop.
+        DaemonRequest::DaemonStop => {
+            CommandReply::success("no daemon is running\n".to_owned()).into()
+        }
+    }
+}
+
+/// Hash of a hook input, to recognise a Stop that was delivered twice.
+fn content_of(input: &str) -> String {
+    ContentHash::of_bytes(input.trim().as_bytes()).to_string()
+}

@@ -1,0 +1,8 @@
+//! Hook events of the host: input, dispatch, output.
+
+pub(crate) mod hook;
+pub(crate) mod hook_call;
+pub(crate) mod session_end;
+pub(crate) mod session_start;
+pub(crate) mod user_prompt_expansion;
+pub(crate) mod user_prompt_submit;

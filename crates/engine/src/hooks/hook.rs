@@ -1,0 +1,156 @@
+//! Dispatches a hook event of the host. A failure never disturbs the agent: exit code 0, at most one
+//! JSON document, and one line in the log.
+
+use std::sync::Arc;
+
+use crate::edit::{post_tool_batch, post_tool_use};
+use crate::engine::{Engine, HandlerOutcome};
+use crate::hooks::hook_call::HookCall;
+use crate::hooks::{session_end, session_start, user_prompt_expansion, user_prompt_submit};
+use crate::loops::loop_elsewhere::active_loop_anywhere;
+use crate::loops::lost_loops;
+use crate::project::Project;
+use crate::stop;
+use moai_host::store::loops::LoopQuery;
+use moai_loops::framework::MessageLanguage;
+use moai_loops::stop_table::StopDelivery;
+use moai_protocol::control::{CallerContext, CommandReply};
+use moai_protocol::hook::{HookEvent, HookInput};
+
+/// Parses the input and runs the handler of its event.
+pub(crate) async fn handle(
+    engine: &Arc<Engine>,
+    mut caller: CallerContext,
+    name: &str,
+    delivery: StopDelivery,
+    input: &str,
+) -> HandlerOutcome {
+    let Some(event) = HookEvent::from_name(name) else {
+        // Events without work in this version, and events of newer hosts.
+        tracing::info!(event = name, "a hook event without a handler");
+        return HandlerOutcome::default();
+    };
+    let input = match HookInput::parse(input) {
+        Ok(input) => input,
+        Err(error) => {
+            tracing::warn!(event = name, %error, "a hook input could not be read");
+            return HandlerOutcome::default();
+        }
+    };
+    if let Some(folder) = project_folder(&caller, &input) {
+        caller.cwd = folder;
+    }
+    // Tool calls of subagents do not count, because a Stop holds only the main agent.
+    let is_main_agent = input.agent_id.is_none() && !input.session_id.is_empty();
+    let session = input.session_id.clone();
+    note_tool_or_prompt(engine, &session, event, is_main_agent);
+    let mut project = Project::load_unserved(engine, &caller);
+    if !project.config.is_enabled {
+        let active_loop = match event {
+            HookEvent::Stop | HookEvent::PostToolUse => {
+                active_loop_anywhere(engine, &caller, &project, &input.session_id).await
+            }
+            _ => None,
+        };
+        let Some((loop_project, _)) = active_loop else { return HandlerOutcome::default() };
+        project = loop_project;
+    }
+    if event != HookEvent::Stop {
+        project = project.without_unserved_languages(engine);
+    }
+    let notice = notice(engine, &caller, &project, &input, event).await;
+    let lost_loop = match event {
+        HookEvent::SessionStart | HookEvent::UserPromptSubmit | HookEvent::Stop => {
+            lost_loops::marker_notice(engine, &project, &input.session_id).await
+        }
+        _ => None,
+    };
+    if matches!(event, HookEvent::PostToolUse | HookEvent::PostToolBatch) {
+        learn_language(engine, &project, &input.session_id).await;
+    }
+    let stop_key = (event == HookEvent::Stop).then(|| project.key.clone());
+    let call = HookCall { engine, caller, project, input, delivery };
+    let (output, deferred_reports) = match event {
+        HookEvent::SessionStart => (session_start::handle(call).await, None),
+        HookEvent::UserPromptSubmit => Box::pin(user_prompt_submit::handle(call)).await,
+        HookEvent::UserPromptExpansion => {
+            (Box::pin(user_prompt_expansion::handle(call)).await, None)
+        }
+        HookEvent::PostToolUse => Box::pin(post_tool_use::handle(call)).await,
+        HookEvent::PostToolBatch => post_tool_batch::handle(&call).await,
+        HookEvent::Stop => (Box::pin(stop::handle(call)).await, None),
+        HookEvent::SessionEnd => (session_end::handle(&call), None),
+    };
+    note_end_of_turn(engine, &session, event, is_main_agent && !output.is_held());
+    let user_notices = engine.ledger().take_user_notices(&session);
+    let mut output = output.with_notice(notice).with_notice(lost_loop).with_notice(user_notices);
+    if let Some(key) = stop_key.filter(|_| engine.store.has_damage()) {
+        // A loop that was lost with its store no longer holds the agent; the user must learn that.
+        let damage = engine.store.take_recovery_notice(&key).await.ok().flatten();
+        output = output.with_notice(damage.map(|damage| moai_report::notice::recovered(&damage)));
+    }
+    HandlerOutcome { reply: CommandReply::success(output.to_stdout(event)), deferred_reports }
+}
+
+/// Records whether the agents of a session are at work. A subagent works in the main agent's turn,
+/// but a Stop holds only the main agent.
+fn note_tool_or_prompt(engine: &Engine, session: &str, event: HookEvent, is_main_agent: bool) {
+    match event {
+        HookEvent::PostToolUse | HookEvent::PostToolBatch => {
+            engine.ledger().set_at_work(session, true);
+            if is_main_agent {
+                engine.ledger().record_tool_call(session);
+            }
+        }
+        HookEvent::UserPromptSubmit => engine.ledger().set_at_work(session, false),
+        _ => {}
+    }
+}
+
+/// A Stop that does not hold the main agent ends the turn.
+fn note_end_of_turn(engine: &Engine, session: &str, event: HookEvent, is_released: bool) {
+    if event == HookEvent::Stop && is_released {
+        engine.ledger().set_at_work(session, false);
+    }
+}
+
+/// Notice for the user once per session, at the start of a session or turn: unusable options, or a
+/// damaged store that was moved aside.
+async fn notice(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    project: &Project,
+    input: &HookInput,
+    event: HookEvent,
+) -> Option<String> {
+    if !matches!(event, HookEvent::SessionStart | HookEvent::UserPromptSubmit) {
+        return None;
+    }
+    if let Err(error) = Project::load(engine, caller)
+        && engine.ledger().report_once(&input.session_id, &error)
+    {
+        return Some(moai_report::notice::default_options(&error));
+    }
+    let recovered = engine.store.take_recovery_notice(&project.key).await.ok().flatten()?;
+    Some(moai_report::notice::recovered(&recovered))
+}
+
+/// The project folder that the host names, else the session's working directory.
+fn project_folder(caller: &CallerContext, input: &HookInput) -> Option<std::path::PathBuf> {
+    let named = caller.env.get("CLAUDE_PROJECT_DIR").map(std::path::PathBuf::from);
+    named
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| Some(input.cwd.clone()).filter(|folder| folder.is_absolute()))
+}
+
+/// Looks up the language of a session's loop once per daemon process; starting or ending a loop of
+/// the session sets it again.
+async fn learn_language(engine: &Engine, project: &Project, session: &str) {
+    if session.is_empty() || engine.ledger().language(session).is_some() {
+        return;
+    }
+    let which = LoopQuery::ActiveOf(session.to_owned());
+    let found = engine.store.find_loop(&project.key, &project.root, which).await.ok().flatten();
+    let language = found.map_or(MessageLanguage::English, |state| state.language());
+    engine.ledger().set_language(session, language);
+}

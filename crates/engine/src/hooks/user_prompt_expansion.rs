@@ -1,0 +1,185 @@
+//! The plugin's slash commands: arguments arrive as JSON, exactly as typed, and never pass a shell. A
+//! refusal stops the command and shows its reason to the user.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::hooks::hook_call::HookCall;
+use crate::loops::loop_files;
+use crate::loops::loop_start::LoopStartOutcome;
+use crate::loops::session_loop::checks_of_loop;
+use crate::loops::{loop_adopt, loop_cancel, loop_resume, loop_start};
+use crate::stop;
+use moai_base::limits::FIX_LIST_MS_MAX;
+use moai_base::path::RelPath;
+use moai_host::store::loops::LoopQuery;
+use moai_loops::arguments;
+use moai_loops::options::BaselineMode;
+use moai_loops::start::LoopRequest;
+use moai_loops::state::UntilCondition;
+use moai_protocol::hook::HookOutput;
+use moai_report::{agent, loops, workers};
+
+/// Goal of `/moai-fix` when the user names nothing.
+const FIX_ALL: &str = "Fix everything that the language servers, the structural scan and the \
+                       project's checks report, at its cause.";
+
+/// Refusal to start or resume a loop.
+const NO_SESSION: &str = "[moai-ralph] the host named no session, so no loop can own it";
+
+pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
+    match call.input.own_command() {
+        Some("moai-loop") => begin(&call, LoopCommandKind::Loop).await,
+        Some("moai-fix") => begin(&call, LoopCommandKind::Fix).await,
+        Some("moai-status") => status(&call).await,
+        Some("moai-resume") => resume(&call).await,
+        Some("moai-adopt") => adopt(&call).await,
+        Some("cancel-loop") => cancel(&call).await,
+        Some("moai-align") => {
+            HookOutput::Context(loop_files::align(&call.project, &call.input.command_args).await)
+        }
+        _ => HookOutput::Silent,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LoopCommandKind {
+    Loop,
+    Fix,
+}
+
+/// Promise of `/moai-fix` if the project requires one and the user names none.
+const FIX_PROMISE: &str = "FIXED";
+
+/// A fix ends when everything measured is clean, unless the user or the project said otherwise.
+fn fix(mut wish: LoopRequest, needs_promise: bool) -> LoopRequest {
+    // The existing findings are the task.
+    wish.baseline.get_or_insert(BaselineMode::None);
+    if needs_promise {
+        wish.promise.get_or_insert_with(|| FIX_PROMISE.to_owned());
+    }
+    if wish.prompt.trim().is_empty() {
+        FIX_ALL.clone_into(&mut wish.prompt);
+        if !wish.paths.is_empty() {
+            let _ = write!(wish.prompt, "\nOnly in: {}", wish.paths.join(", "));
+        }
+    }
+    if wish.promise.is_none() {
+        wish.until.get_or_insert(UntilCondition::Diagnostics);
+    }
+    wish
+}
+
+/// The path below the root that a word names, relative to the session's folder or to the root.
+fn path_named(call: &HookCall<'_>, word: &str) -> Option<String> {
+    let root = &call.project.root;
+    let starts = [call.input.cwd.as_path(), root.as_path()];
+    let found = starts.into_iter().map(|start| start.join(word)).find(|path| path.exists())?;
+    if found.canonicalize().ok()? == root.canonicalize().ok()? {
+        return Some(".".to_owned());
+    }
+    let below = RelPath::below(root, &found)?;
+    Some(below.to_string())
+}
+
+async fn begin(call: &HookCall<'_>, kind: LoopCommandKind) -> HookOutput {
+    let session = &call.input.session_id;
+    if session.is_empty() {
+        return HookOutput::Block(NO_SESSION.to_owned());
+    }
+    let typed = &call.input.command_args;
+    let wish = match kind {
+        LoopCommandKind::Loop => arguments::parse_start(typed),
+        LoopCommandKind::Fix => arguments::parse_fix(typed, &|word| path_named(call, word))
+            .map(|wish| fix(wish, loop_start::needs_promise(&call.project))),
+    };
+    let wish = match wish {
+        Ok(wish) => wish,
+        Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
+    };
+    match loop_start::start_loop(
+        call.engine,
+        &call.project,
+        wish,
+        Some(session),
+        &call.delivery.call,
+    )
+    .await
+    {
+        Ok(LoopStartOutcome::Workers(begun)) => HookOutput::Context(format!(
+            "[moai-ralph] {}This session has no loop of its own: tell the user, and end your turn.",
+            workers::started(&begun)
+        )),
+        Ok(LoopStartOutcome::Loop(state)) => {
+            let checks = checks_of_loop(call.engine, &call.project, &state).await;
+            let mut texts = vec![loops::start_instructions(&state, &checks)];
+            if kind == LoopCommandKind::Fix {
+                let budget = Duration::from_millis(FIX_LIST_MS_MAX);
+                let paths = &state.options.paths;
+                let evidence =
+                    stop::measure_stop_files(call, None, stop::StopBase::default(), paths, budget)
+                        .await;
+                texts.push(loops::initial_problems(&evidence, state.language()));
+            }
+            let notice = Some(loops::started_notice(&state, &checks));
+            HookOutput::Context(agent::join_contexts(&texts)).with_notice(notice)
+        }
+        Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
+    }
+}
+
+async fn status(call: &HookCall<'_>) -> HookOutput {
+    let (project, session) = (&call.project, call.input.session_id.clone());
+    let which = LoopQuery::LatestOf(session);
+    let text = match call.engine.store.find_loop(&project.key, &project.root, which).await {
+        Ok(Some(state)) if state.status.is_active() => loops::loop_status(&state),
+        Ok(Some(state)) => loops::loop_report(&state),
+        Ok(None) => "this session had no loop".to_owned(),
+        Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
+    };
+    let head = if text.starts_with('[') { "" } else { "[moai-ralph] " };
+    HookOutput::Context(agent::join_contexts(&[format!("{head}{text}")]))
+}
+
+/// Takes the options of `loop resume`; anything else is reported as a mistake.
+async fn resume(call: &HookCall<'_>) -> HookOutput {
+    let raise = match arguments::parse_raise(&call.input.command_args) {
+        Ok(raise) => raise,
+        Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
+    };
+    let which = LoopQuery::LatestOf(call.input.session_id.clone());
+    match loop_resume::resume_loop(call.engine, &call.project, which, raise).await {
+        Ok(Some(state)) => {
+            let checks = checks_of_loop(call.engine, &call.project, &state).await;
+            HookOutput::Context(loops::resume_instructions(&state, &checks))
+        }
+        Ok(None) => HookOutput::Block("[moai-ralph] this session had no loop".to_owned()),
+        Err(error) => HookOutput::Block(format!("[moai-ralph] {error}")),
+    }
+}
+
+/// Takes one argument, the loop's id, if several are active.
+async fn adopt(call: &HookCall<'_>) -> HookOutput {
+    let session = call.input.session_id.as_str();
+    if session.is_empty() {
+        return HookOutput::Block(NO_SESSION.to_owned());
+    }
+    let id = Some(call.input.command_args.trim()).filter(|id| !id.is_empty());
+    match loop_adopt::adopt_loop(call.engine, &call.project, id, Some(session)).await {
+        Ok(state) => {
+            let checks = checks_of_loop(call.engine, &call.project, &state).await;
+            HookOutput::Context(loops::resume_instructions(&state, &checks))
+        }
+        Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
+    }
+}
+
+async fn cancel(call: &HookCall<'_>) -> HookOutput {
+    let which = LoopQuery::ActiveOf(call.input.session_id.clone());
+    let text = match loop_cancel::cancel_loop(call.engine, &call.project, which).await {
+        Ok(Some(state)) => loops::end_notice(&state),
+        Ok(None) => "[moai-ralph] no loop of this session is active".to_owned(),
+        Err(error) => return HookOutput::Block(format!("[moai-ralph] not cancelled: {error}")),
+    };
+    HookOutput::Context(text)
+}

@@ -1,0 +1,44 @@
+//! The user sent a prompt: claims an unclaimed loop, offers one whose session ended, and delivers
+//! deferred reports.
+//! What lies on disk now is looked at, so that what the session writes from now on is known as new.
+
+use std::sync::Arc;
+
+use crate::evidence::disk_poll;
+use crate::hooks::hook_call::{HookCall, HookTexts, with_deferred_reports};
+use crate::loops::lost_loops;
+use crate::loops::session_loop::{checks_of_loop, loop_of_session};
+use moai_report::agent::EditText;
+use moai_report::loops;
+
+pub(crate) async fn handle(call: HookCall<'_>) -> HookTexts {
+    poll_in_background(&call);
+    let claimed = loop_of_session(call.engine, &call.project, &call.input.session_id).await;
+    let texts = match claimed {
+        Ok((Some(state), true)) => {
+            let checks = checks_of_loop(call.engine, &call.project, &state).await;
+            let is_new = state.history.is_empty();
+            let notice = is_new.then(|| loops::started_notice(&state, &checks));
+            vec![EditText { text: loops::resume_instructions(&state, &checks), notice }]
+        }
+        Ok((Some(_), false)) => Vec::new(),
+        Ok((None, _)) => lost_loops::offer(&call, "").await.into_iter().collect(),
+        Err(error) => {
+            tracing::warn!(%error, "the session's loop could not be looked up");
+            Vec::new()
+        }
+    };
+    with_deferred_reports(&call, texts).await
+}
+
+/// Nobody waits for it: the agent's first tool call is a model's answer away.
+fn poll_in_background(call: &HookCall<'_>) {
+    let (engine, project) = (Arc::clone(call.engine), call.project.clone());
+    let (session, job) = (call.input.session_id.clone(), call.engine.job());
+    tokio::spawn(async move {
+        let _job = job;
+        if !engine.ledger().has_polled(&session, &project.root) {
+            disk_poll::take_unseen_files(&engine, &project, &session, None).await;
+        }
+    });
+}

@@ -1,0 +1,635 @@
+//! The engine's memory while it runs: the last verified findings of each file, the writes and
+//! reports of each session, the changes on disk. Pure bookkeeping over maps.
+
+pub(crate) mod disk;
+pub(crate) mod known_rules;
+pub(crate) mod line_cache;
+pub(crate) mod pending_reports;
+pub(crate) mod session;
+#[cfg(test)]
+mod tests;
+pub(crate) mod texts;
+pub(crate) mod transcripts;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+use crate::evidence::base_results::BaseResults;
+use crate::evidence::overlay_gate::OverlayGate;
+use crate::ledger::disk::DiskHistory;
+pub(crate) use crate::ledger::known_rules::{KnownRules, RuleFolder, RuleInputs};
+use crate::ledger::line_cache::LineCache;
+use crate::ledger::pending_reports::PendingReports;
+use crate::ledger::session::SessionState;
+pub(crate) use crate::ledger::session::{AffectedFiles, DiskCursor};
+use crate::ledger::texts::TextCache;
+pub(crate) use crate::ledger::transcripts::Spending;
+use moai_base::finding::Finding;
+use moai_base::hash::{ContentHash, TextId};
+use moai_base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX, TOLD_GAPS_MAX};
+use moai_base::path::RelPath;
+use moai_host::files::{FileStamp, Snapshot};
+use moai_host::store::ProjectKey;
+use moai_loops::framework::MessageLanguage;
+use moai_loops::options::BaselineMode;
+use moai_loops::state::LoopState;
+use moai_lsp::impact::TouchedSymbols;
+use moai_lsp::latency::ServerLatency;
+use moai_lsp::session::DiskChange;
+use moai_report::agent::EditText;
+
+/// A result that arrived after its hook had answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DeferredReport {
+    pub(crate) root: PathBuf,
+    pub(crate) path: RelPath,
+    pub(crate) sensor: String,
+    /// The measured bytes; the report is dropped if the file has changed since.
+    pub(crate) hash: ContentHash,
+    pub(crate) text: EditText,
+    /// The baseline of the text. A newer edit that precedes the delivery is compared with the same
+    /// baseline, so that findings in between are not lost.
+    pub(crate) baseline: Option<Vec<Finding>>,
+    /// The edited files and their bytes, if another file's edit caused this report.
+    pub(crate) depends_on: Vec<(RelPath, Option<ContentHash>)>,
+}
+
+/// The measured bytes, and the findings in them.
+pub(crate) type VerifiedFindings = (ContentHash, Vec<Finding>);
+
+/// The agent that reads deferred reports. Subagents have ids of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionAgent {
+    /// Empty if the host named no session; then nothing is delivered.
+    pub(crate) session: String,
+    /// The subagent; `None` for the main agent.
+    pub(crate) agent: Option<String>,
+}
+
+/// The conditions under which a server's findings hold: the same bytes, the same server, and no
+/// other file changed since the epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct VerdictProof {
+    /// The file's bytes.
+    pub(crate) hash: ContentHash,
+    /// Identity of the selected server: program, settings, packages.
+    pub(crate) server: ContentHash,
+    /// The root's epoch.
+    pub(crate) epoch: u64,
+}
+
+/// The changes of a root that a session has not seen yet.
+#[derive(Debug, Default)]
+pub(crate) struct UnseenChanges {
+    /// The changed files, including deleted ones.
+    pub(crate) files: Vec<RelPath>,
+    /// The new ones among them.
+    pub(crate) created: BTreeSet<RelPath>,
+    /// Up to where the session had seen the root; `None` if it never polled.
+    pub(crate) before: Option<DiskCursor>,
+}
+
+/// Whether a session is still running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionLife {
+    /// The host ended it.
+    Ended,
+    /// One of its hooks was called since the daemon started.
+    Alive,
+    /// This daemon has seen no hook of it.
+    Unknown,
+}
+
+/// The engine's memory; see the module.
+#[derive(Debug, Default)]
+pub(crate) struct EngineLedger {
+    /// The lines of verified texts.
+    pub(crate) lines: LineCache,
+    /// By root and file, then by sensor.
+    verified: HashMap<(PathBuf, RelPath), BTreeMap<String, VerifiedFindings>>,
+    /// By root and file, then by language server.
+    proofs: HashMap<(PathBuf, RelPath), BTreeMap<String, VerdictProof>>,
+    sessions: HashMap<String, SessionState>,
+    /// Sessions that the host ended, the latest last.
+    ended_sessions: VecDeque<String>,
+    disks: HashMap<PathBuf, DiskHistory>,
+    /// Serialize the polls of a root.
+    poll_locks: HashMap<PathBuf, Arc<Semaphore>>,
+    /// Keep overlays apart from live queries; by root and server.
+    overlay_gates: HashMap<(PathBuf, String), Arc<OverlayGate>>,
+    /// Findings in the states that loops began with.
+    pub(crate) base_results: BaseResults,
+    texts: TextCache,
+    /// By root and server.
+    latencies: HashMap<(PathBuf, String), ServerLatency>,
+    keys: HashMap<PathBuf, ProjectKey>,
+    /// The rules of roots that have rules of their own.
+    rules: HashMap<PathBuf, Arc<KnownRules>>,
+    /// The least recently used first.
+    roots: VecDeque<PathBuf>,
+    use_count: u64,
+    poll_count: u64,
+}
+
+impl EngineLedger {
+    /// The last findings of a sensor in a file, with the measured bytes.
+    pub(crate) fn verified(
+        &self,
+        root: &Path,
+        path: &RelPath,
+        sensor: &str,
+    ) -> Option<VerifiedFindings> {
+        self.verified.get(&(root.to_path_buf(), path.clone()))?.get(sensor).cloned()
+    }
+
+    /// Replaces the last findings of a sensor in a file.
+    pub(crate) fn set_verified(
+        &mut self,
+        root: &Path,
+        path: &RelPath,
+        sensor: &str,
+        verdict: VerifiedFindings,
+    ) {
+        let of_file = self.verified.entry((root.to_path_buf(), path.clone())).or_default();
+        of_file.insert(sensor.to_owned(), verdict);
+    }
+
+    /// Whether any sensor's last findings are of these bytes.
+    pub(crate) fn is_verified(&self, root: &Path, path: &RelPath, hash: ContentHash) -> bool {
+        let of_file = self.verified.get(&(root.to_path_buf(), path.clone()));
+        of_file.is_some_and(|sets| sets.values().any(|(measured, _)| *measured == hash))
+    }
+
+    /// Whether a file was ever measured.
+    pub(crate) fn is_known(&self, root: &Path, path: &RelPath) -> bool {
+        self.verified.contains_key(&(root.to_path_buf(), path.clone()))
+    }
+
+    /// Records under which conditions a server's findings hold.
+    pub(crate) fn prove(&mut self, root: &Path, path: &RelPath, sensor: &str, proof: VerdictProof) {
+        let of_file = self.proofs.entry((root.to_path_buf(), path.clone())).or_default();
+        of_file.insert(sensor.to_owned(), proof);
+    }
+
+    /// Whether the server's findings in these bytes still hold, as of the last poll.
+    pub(crate) fn is_proven(
+        &self,
+        root: &Path,
+        path: &RelPath,
+        sensor: &str,
+        hash: ContentHash,
+        server: ContentHash,
+    ) -> bool {
+        let proof = self.proofs.get(&(root.to_path_buf(), path.clone()));
+        let Some(proof) = proof.and_then(|of_file| of_file.get(sensor)) else { return false };
+        let is_same = proof.hash == hash && proof.server == server;
+        let disk = self.disks.get(root);
+        is_same && disk.is_some_and(|disk| !disk.others_changed_since(path, proof.epoch))
+    }
+
+    /// The epoch at which a server's findings in these bytes were proven.
+    pub(crate) fn proven_at(
+        &self,
+        root: &Path,
+        path: &RelPath,
+        sensor: &str,
+        hash: ContentHash,
+    ) -> Option<u64> {
+        let proof = self.proofs.get(&(root.to_path_buf(), path.clone()))?.get(sensor)?;
+        (proof.hash == hash).then_some(proof.epoch)
+    }
+
+    /// Whether any other file of a root changed after an epoch, as of the last poll.
+    pub(crate) fn others_changed_since(&self, root: &Path, path: &RelPath, epoch: u64) -> bool {
+        self.disks.get(root).is_none_or(|disk| disk.others_changed_since(path, epoch))
+    }
+
+    /// Takes the state of a session's transcripts; return it with [`Self::keep_spending`].
+    pub(crate) fn take_spending(&mut self, session: &str) -> Spending {
+        self.session(session).transcripts.take().unwrap_or_default()
+    }
+
+    /// Keeps the state of a session's transcripts for the next reading.
+    pub(crate) fn keep_spending(&mut self, session: &str, spending: Spending) {
+        self.session(session).transcripts = Some(spending);
+    }
+
+    /// Records that a session wrote a file.
+    pub(crate) fn record_write(&mut self, session: &str, root: &Path, path: &RelPath) {
+        self.session(session).record_write(root, path);
+    }
+
+    /// Records the text of a changed file that a hook of a session saw.
+    pub(crate) fn record_text(&mut self, session: &str, root: &Path, snapshot: &Snapshot) {
+        if let Some(text) = TextId::of_text(&snapshot.text) {
+            self.session(session).record_text(root, &snapshot.path, text);
+        }
+    }
+
+    /// The last texts that hooks of a session saw, including files deleted since.
+    pub(crate) fn seen_texts(&mut self, session: &str, root: &Path) -> BTreeMap<RelPath, TextId> {
+        self.session(session).texts(root)
+    }
+
+    /// Set when an agent of the session calls a tool, cleared when its turn begins or ends.
+    pub(crate) fn set_at_work(&mut self, session: &str, is_at_work: bool) {
+        self.session(session).is_at_work = Some(is_at_work);
+    }
+
+    /// Whether an agent of a session has called a tool in the present turn; `None` if this daemon has
+    /// not seen the turn.
+    pub(crate) fn is_at_work(&self, session: &str) -> Option<bool> {
+        self.sessions.get(session)?.is_at_work
+    }
+
+    /// Keeps a text for the user of a session until its next hook.
+    pub(crate) fn queue_user_notice(&mut self, session: &str, text: String) {
+        self.session(session).user_notices.push(text);
+    }
+
+    /// Takes the texts kept for the user of a session.
+    pub(crate) fn take_user_notices(&mut self, session: &str) -> Option<String> {
+        let notices = std::mem::take(&mut self.sessions.get_mut(session)?.user_notices);
+        (!notices.is_empty()).then(|| notices.join("\n"))
+    }
+
+    /// Records a tool call of a session's agent.
+    pub(crate) fn record_tool_call(&mut self, session: &str) {
+        self.session(session).has_called_tool = true;
+    }
+
+    /// Whether a tool was called since the last call of this method.
+    pub(crate) fn take_tool_call(&mut self, session: &str) -> bool {
+        let session = self.sessions.get_mut(session);
+        session.is_some_and(|session| std::mem::take(&mut session.has_called_tool))
+    }
+
+    /// Counts the consecutive Stops of a session, including this one, at which the same background
+    /// tasks were running; 0 without tasks. A second hook process of one Stop is not counted.
+    pub(crate) fn count_waiting_stop(
+        &mut self,
+        session: &str,
+        tasks: &BTreeSet<String>,
+        started_ms: Option<u64>,
+        now_ms: u64,
+    ) -> u32 {
+        self.session(session).count_waiting_stop(tasks, started_ms, now_ms)
+    }
+
+    /// The files of a root that a session wrote, and whether there were more.
+    pub(crate) fn written(&mut self, session: &str, root: &Path) -> (BTreeSet<RelPath>, bool) {
+        self.session(session).written(root)
+    }
+
+    /// Records that a session wrote these bytes with a reported tool call, so that its own hook reports
+    /// on them.
+    pub(crate) fn set_writer(&mut self, session: &str, root: &Path, snapshot: &Snapshot) {
+        self.disk(root).set_writer(&snapshot.path, session, snapshot.hash);
+        self.texts.keep(root, &snapshot.path, Arc::clone(&snapshot.text));
+    }
+
+    /// Whether a session's own hook reports on these bytes.
+    pub(crate) fn has_writer(&self, root: &Path, path: &RelPath, hash: ContentHash) -> bool {
+        self.disks.get(root).is_some_and(|disk| disk.has_writer(path, hash))
+    }
+
+    /// Records files that a session's edits affect, each with its findings before the first such
+    /// edit.
+    pub(crate) fn record_affected(
+        &mut self,
+        session: &str,
+        root: &Path,
+        files: &[RelPath],
+        touched: &TouchedSymbols,
+        is_cut: bool,
+    ) {
+        let files =
+            files.iter().map(|path| (path.clone(), self.last_findings(root, path))).collect();
+        self.session(session).record_affected(root, files, touched, is_cut);
+    }
+
+    /// The last findings of all sensors in a file.
+    fn last_findings(&self, root: &Path, path: &RelPath) -> Option<Vec<Finding>> {
+        let sets = self.verified.get(&(root.to_path_buf(), path.clone()))?;
+        Some(sets.values().flat_map(|(_, findings)| findings).cloned().collect())
+    }
+
+    /// The files that a session's edits affect.
+    pub(crate) fn affected_files(&mut self, session: &str, root: &Path) -> AffectedFiles {
+        self.session(session).affected_files(root)
+    }
+
+    /// Binds a session to a loop. A loop that is compared with its start forgets the files that
+    /// earlier edits affected, because errors fixed or caused by these edits are not the loop's.
+    pub(crate) fn bind_to_loop(&mut self, session: &str, root: &Path, state: &LoopState) {
+        let session = self.session(session);
+        session.language = Some(state.language());
+        if state.options.baseline == BaselineMode::Base {
+            session.forget_affected(root);
+        }
+    }
+
+    /// The last text of a file seen by a hook.
+    pub(crate) fn text(&self, root: &Path, path: &RelPath) -> Option<Arc<str>> {
+        self.texts.get(root, path)
+    }
+
+    /// Keeps a text to compare with, and returns the previous one.
+    pub(crate) fn replace_text(&mut self, root: &Path, snapshot: &Snapshot) -> Option<Arc<str>> {
+        let before = self.texts.get(root, &snapshot.path);
+        self.texts.keep(root, &snapshot.path, Arc::clone(&snapshot.text));
+        before
+    }
+
+    /// Keeps a deferred report for the reader's next hook.
+    pub(crate) fn queue_report(&mut self, reader: &SessionAgent, report: DeferredReport) {
+        if reader.session.is_empty() {
+            return;
+        }
+        let queue = &mut self.session(&reader.session).deferred_reports;
+        if queue.len() >= DELIVERIES_PER_SESSION_MAX {
+            queue.pop_front();
+        }
+        queue.push_back((reader.agent.clone(), report));
+    }
+
+    /// Takes all deferred reports of a reader; each is delivered once.
+    pub(crate) fn take_reports(&mut self, reader: &SessionAgent) -> Vec<DeferredReport> {
+        self.take_reports_if(reader, |_| true)
+    }
+
+    /// Takes a sensor's deferred reports about a file, because a newer edit is about to replace them.
+    pub(crate) fn take_reports_about(
+        &mut self,
+        reader: &SessionAgent,
+        root: &Path,
+        path: &RelPath,
+        sensor: &str,
+    ) -> Vec<DeferredReport> {
+        self.take_reports_if(reader, |report| {
+            report.root == root && report.path == *path && report.sensor == sensor
+        })
+    }
+
+    /// Takes a sensor's deferred reports about these bytes of a file that edits of other files
+    /// caused. Reports on the file's own edits stay, because they compare other bytes.
+    pub(crate) fn take_impact_reports(
+        &mut self,
+        reader: &SessionAgent,
+        root: &Path,
+        path: &RelPath,
+        hash: ContentHash,
+        sensor: &str,
+    ) -> Vec<DeferredReport> {
+        self.take_reports_if(reader, |report| {
+            let is_effect = !report.depends_on.is_empty() && report.hash == hash;
+            is_effect && report.root == root && report.path == *path && report.sensor == sensor
+        })
+    }
+
+    fn take_reports_if(
+        &mut self,
+        reader: &SessionAgent,
+        matches: impl Fn(&DeferredReport) -> bool,
+    ) -> Vec<DeferredReport> {
+        // Every hook calls this, so it must not create an entry for an unknown session.
+        let Some(session) = self.sessions.get_mut(&reader.session) else { return Vec::new() };
+        let (taken, kept) = std::mem::take(&mut session.deferred_reports)
+            .into_iter()
+            .partition(|(agent, report)| *agent == reader.agent && matches(report));
+        session.deferred_reports = kept;
+        let taken: VecDeque<(Option<String>, DeferredReport)> = taken;
+        taken.into_iter().map(|(_, report)| report).collect()
+    }
+
+    /// Drops all deferred reports of a session, because its Stop has newer evidence.
+    pub(crate) fn drop_reports(&mut self, session: &str) {
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.deferred_reports.clear();
+            session.pending_reports.clear();
+        }
+    }
+
+    /// The measurements that a session has requested and not been told yet.
+    pub(crate) fn pending_reports(&mut self, session: &str) -> &mut PendingReports {
+        &mut self.session(session).pending_reports
+    }
+
+    /// The observed latency of a server in a project.
+    pub(crate) fn latency(&mut self, root: &Path, server: &str) -> &mut ServerLatency {
+        self.latencies.entry((root.to_path_buf(), server.to_owned())).or_default()
+    }
+
+    /// Puts undelivered reports back, before those queued since.
+    pub(crate) fn requeue_reports(&mut self, reader: &SessionAgent, reports: Vec<DeferredReport>) {
+        let queue = &mut self.session(&reader.session).deferred_reports;
+        for report in reports.into_iter().rev() {
+            queue.push_front((reader.agent.clone(), report));
+        }
+    }
+
+    /// Keeps the text about a loop that a command started for a session, until its next hook.
+    pub(crate) fn queue_start_text(&mut self, session: &str, text: EditText) {
+        self.session(session).start_text = Some(text);
+    }
+
+    /// Takes the text about a started loop; it is delivered once.
+    pub(crate) fn take_start_text(&mut self, session: &str) -> Option<EditText> {
+        self.sessions.get_mut(session).and_then(|session| session.start_text.take())
+    }
+
+    /// The language of the session's loop, English without a loop; `None` until it is looked up.
+    pub(crate) fn language(&mut self, session: &str) -> Option<MessageLanguage> {
+        self.session(session).language
+    }
+
+    /// Sets the language of the texts for a session.
+    pub(crate) fn set_language(&mut self, session: &str, language: MessageLanguage) {
+        self.session(session).language = Some(language);
+    }
+
+    /// Whether a gap is new to this session; marks it as reported.
+    pub(crate) fn report_once(&mut self, session: &str, gap: &str) -> bool {
+        let reported = &mut self.session(session).reported_gaps;
+        if reported.len() >= TOLD_GAPS_MAX {
+            reported.clear();
+        }
+        reported.insert(gap.to_owned())
+    }
+
+    /// Forgets an ended session, except that it ended.
+    pub(crate) fn forget(&mut self, session: &str) {
+        self.sessions.remove(session);
+        self.ended_sessions.retain(|ended| ended != session);
+        self.ended_sessions.push_back(session.to_owned());
+        if self.ended_sessions.len() > SESSIONS_MAX {
+            self.ended_sessions.pop_front();
+        }
+    }
+
+    /// Records a hook call: the session is alive, even if it had ended before.
+    pub(crate) fn set_alive(&mut self, session: &str) {
+        self.ended_sessions.retain(|ended| ended != session);
+        self.session(session);
+    }
+
+    /// Whether a session is alive, judged by its hooks.
+    pub(crate) fn session_life(&self, session: &str) -> SessionLife {
+        if self.ended_sessions.iter().any(|ended| ended == session) {
+            return SessionLife::Ended;
+        }
+        if self.sessions.contains_key(session) { SessionLife::Alive } else { SessionLife::Unknown }
+    }
+
+    /// Takes the result of a poll; returns the changes since the previous one.
+    pub(crate) fn update_disk(
+        &mut self,
+        root: &Path,
+        now: BTreeMap<RelPath, FileStamp>,
+    ) -> Vec<(PathBuf, DiskChange)> {
+        self.poll_count += 1;
+        let number = self.poll_count;
+        self.disk(root).update(root, now, number)
+    }
+
+    /// The epoch of a root's last poll.
+    pub(crate) fn epoch(&self, root: &Path) -> u64 {
+        self.disks.get(root).map_or(0, |disk| disk.epoch)
+    }
+
+    /// The lock for polls of a root: one at a time.
+    pub(crate) fn poll_lock(&mut self, root: &Path) -> Arc<Semaphore> {
+        let lock = self.poll_locks.entry(root.to_path_buf());
+        Arc::clone(lock.or_insert_with(|| Arc::new(Semaphore::new(1))))
+    }
+
+    /// The gate between live queries to a server and measurements of earlier texts.
+    pub(crate) fn overlay_gate(&mut self, root: &Path, server: &str) -> Arc<OverlayGate> {
+        let key = (root.to_path_buf(), server.to_owned());
+        Arc::clone(self.overlay_gates.entry(key).or_default())
+    }
+
+    /// Records that language servers were notified of all changes polled so far.
+    pub(crate) fn announce(&mut self, root: &Path) {
+        let disk = self.disk(root);
+        disk.announced_epoch = disk.epoch;
+    }
+
+    /// The epoch up to which language servers were notified. Replies to new queries include these
+    /// changes; notifications of later ones may still be on their way.
+    pub(crate) fn announced_epoch(&self, root: &Path) -> u64 {
+        self.disks.get(root).map_or(0, |disk| disk.announced_epoch)
+    }
+
+    /// The selected files of a root, as of the last poll.
+    pub(crate) fn files(
+        &self,
+        root: &Path,
+        is_selected: impl Fn(&RelPath) -> bool,
+    ) -> Vec<RelPath> {
+        let files = self.disks.get(root).into_iter().flat_map(DiskHistory::files);
+        files.filter(|path| is_selected(path)).cloned().collect()
+    }
+
+    /// Whether a file existed at the last poll of a root.
+    pub(crate) fn is_there(&self, root: &Path, path: &RelPath) -> bool {
+        self.disks.get(root).is_some_and(|disk| disk.is_there(path))
+    }
+
+    /// Whether a session has polled a root.
+    pub(crate) fn has_polled(&mut self, session: &str, root: &Path) -> bool {
+        self.session(session).has_polled(root)
+    }
+
+    /// Resets up to where a session has seen a root, because what it took was not delivered.
+    pub(crate) fn set_disk_cursor(&mut self, session: &str, root: &Path, seen: Option<DiskCursor>) {
+        self.session(session).set_disk_cursor(root, seen);
+    }
+
+    /// Takes the files that changed since the session's last call, including deleted ones, and the
+    /// commit of HEAD at that time. A session's first call gets the files written since `since_ns`,
+    /// the start of its tool call, if that is known.
+    pub(crate) fn take_unseen(
+        &mut self,
+        session: &str,
+        root: &Path,
+        head: Option<String>,
+        since_ns: Option<i128>,
+    ) -> UnseenChanges {
+        let seen = DiskCursor { epoch: self.epoch(root), head };
+        let before = self.session(session).replace_disk_cursor(root, seen);
+        let Some(disk) = self.disks.get(root) else { return UnseenChanges::default() };
+        let files = match (&before, since_ns) {
+            (Some(before), _) => disk.changed_since(before.epoch),
+            (None, Some(since)) => disk.written_since(since),
+            (None, None) => Vec::new(),
+        };
+        let created = before.as_ref().map(|before| disk.created_since(before.epoch));
+        UnseenChanges { files, created: created.unwrap_or_default(), before }
+    }
+
+    /// The store key of a root, if it is known.
+    pub(crate) fn project_key(&self, root: &Path) -> Option<ProjectKey> {
+        self.keys.get(root).cloned()
+    }
+
+    /// Remembers the store key of a root.
+    pub(crate) fn set_project_key(&mut self, root: &Path, key: ProjectKey) {
+        self.keys.insert(root.to_path_buf(), key);
+    }
+
+    /// The rules of a root, as last read.
+    pub(crate) fn rules(&self, root: &Path) -> Option<Arc<KnownRules>> {
+        self.rules.get(root).cloned()
+    }
+
+    /// Replaces the rules of a root.
+    pub(crate) fn set_rules(&mut self, root: &Path, rules: Arc<KnownRules>) {
+        self.rules.insert(root.to_path_buf(), rules);
+    }
+
+    /// Marks a root as used; beyond the bound, the least recently used root is forgotten.
+    pub(crate) fn touch_root(&mut self, root: &Path) {
+        if self.roots.back().is_some_and(|last| last == root) {
+            return;
+        }
+        self.roots.retain(|known| known != root);
+        self.roots.push_back(root.to_path_buf());
+        if self.roots.len() > PROJECTS_MAX
+            && let Some(oldest) = self.roots.pop_front()
+        {
+            self.verified.retain(|(known, _), _| *known != oldest);
+            self.proofs.retain(|(known, _), _| *known != oldest);
+            self.disks.remove(&oldest);
+            // Keep locks and gates while anyone holds or awaits them.
+            self.poll_locks.retain(|known, lock| *known != oldest || Arc::strong_count(lock) > 1);
+            self.overlay_gates
+                .retain(|(known, _), gate| *known != oldest || Arc::strong_count(gate) > 1);
+            self.base_results.forget_root(&oldest);
+            self.texts.forget_root(&oldest);
+            self.latencies.retain(|(known, _), _| *known != oldest);
+            self.keys.remove(&oldest);
+            self.rules.remove(&oldest);
+        }
+    }
+
+    fn disk(&mut self, root: &Path) -> &mut DiskHistory {
+        self.disks.entry(root.to_path_buf()).or_default()
+    }
+
+    fn session(&mut self, id: &str) -> &mut SessionState {
+        self.use_count += 1;
+        if !self.sessions.contains_key(id) && self.sessions.len() >= SESSIONS_MAX {
+            let oldest = self.sessions.iter().min_by_key(|(_, session)| session.last_use);
+            if let Some(oldest) = oldest.map(|(id, _)| id.clone()) {
+                self.sessions.remove(&oldest);
+            }
+        }
+        let session = self.sessions.entry(id.to_owned()).or_default();
+        session.last_use = self.use_count;
+        session
+    }
+}

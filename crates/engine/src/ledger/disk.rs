@@ -1,0 +1,221 @@
+//! One root's files on disk from poll to poll: when each changed, and which session is known to have
+//! written it. The number of the last poll that found a change is the root's epoch. Pure
+//! bookkeeping.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use moai_base::hash::ContentHash;
+use moai_base::limits::WALK_FILES_MAX;
+use moai_base::path::RelPath;
+use moai_host::files::FileStamp;
+use moai_lsp::session::DiskChange;
+
+/// The history of one root's files; see the module.
+#[derive(Debug, Default)]
+pub(crate) struct DiskHistory {
+    stamps: BTreeMap<RelPath, FileStamp>,
+    /// The epoch of each file's last change, including deleted files.
+    changed_at: BTreeMap<RelPath, u64>,
+    /// The epoch in which a file appeared after the first poll.
+    created_at: BTreeMap<RelPath, u64>,
+    /// The number of the last poll that found a change; 0 before the first poll.
+    pub(crate) epoch: u64,
+    /// The epoch up to which language servers were notified.
+    pub(crate) announced_epoch: u64,
+    /// A file of the newest change, with its epoch.
+    newest: Option<(RelPath, u64)>,
+    /// The epoch of the last change of any other file.
+    others_at: u64,
+    /// Sessions that wrote a file with a reported tool call, and the bytes.
+    writers: BTreeMap<RelPath, (String, ContentHash)>,
+}
+
+impl DiskHistory {
+    /// Takes the result of a poll and returns the changes since the previous one. `number` must
+    /// exceed that of every earlier poll of any root, because the epochs of a forgotten root must not
+    /// repeat. At the first poll everything counts as changed, because a server may still run from
+    /// before this root was forgotten.
+    pub(crate) fn update(
+        &mut self,
+        root: &Path,
+        now: BTreeMap<RelPath, FileStamp>,
+        number: u64,
+    ) -> Vec<(PathBuf, DiskChange)> {
+        let before = std::mem::replace(&mut self.stamps, now);
+        if self.epoch == 0 {
+            (self.epoch, self.others_at) = (number, number);
+            let all = self.stamps.keys();
+            return all.map(|path| (path.under(root), DiskChange::Changed)).collect();
+        }
+        let appeared = self.stamps.iter().filter_map(|(path, stamp)| match before.get(path) {
+            None => Some((path.clone(), DiskChange::Created)),
+            Some(old) if old != stamp => Some((path.clone(), DiskChange::Changed)),
+            Some(_) => None,
+        });
+        let deleted = before.keys().filter(|path| !self.stamps.contains_key(*path));
+        let deleted = deleted.map(|path| (path.clone(), DiskChange::Deleted));
+        let changes: Vec<(RelPath, DiskChange)> = appeared.chain(deleted).collect();
+        self.record_changes(&changes, number);
+        changes.into_iter().map(|(path, change)| (path.under(root), change)).collect()
+    }
+
+    fn record_changes(&mut self, changes: &[(RelPath, DiskChange)], number: u64) {
+        let Some((first, _)) = changes.first() else { return };
+        self.epoch = number;
+        let newest = self.newest.replace((first.clone(), self.epoch));
+        if changes.len() > 1 {
+            self.others_at = self.epoch;
+        } else if let Some((path, at)) = newest
+            && path != *first
+        {
+            self.others_at = at;
+        }
+        self.changed_at.extend(changes.iter().map(|(path, _)| (path.clone(), self.epoch)));
+        for (path, change) in changes {
+            match change {
+                DiskChange::Created => self.created_at.insert(path.clone(), self.epoch),
+                DiskChange::Deleted => {
+                    // If the same bytes come back, another writer put them there.
+                    self.writers.remove(path);
+                    self.created_at.remove(path)
+                }
+                DiskChange::Changed => None,
+            };
+        }
+        if self.changed_at.len() > WALK_FILES_MAX {
+            self.changed_at.retain(|_, at| *at == self.epoch);
+        }
+        if self.created_at.len() > WALK_FILES_MAX {
+            self.created_at.retain(|_, at| *at == self.epoch);
+        }
+    }
+
+    /// Files that changed after an epoch, including deleted ones.
+    pub(crate) fn changed_since(&self, epoch: u64) -> Vec<RelPath> {
+        let changed = self.changed_at.iter().filter(|(_, at)| **at > epoch);
+        changed.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Files that appeared after an epoch.
+    pub(crate) fn created_since(&self, epoch: u64) -> BTreeSet<RelPath> {
+        let created = self.created_at.iter().filter(|(_, at)| **at > epoch);
+        created.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Files written at this time (nanoseconds since the epoch) or later.
+    pub(crate) fn written_since(&self, nanoseconds: i128) -> Vec<RelPath> {
+        let written = self.stamps.iter().filter(|(_, stamp)| stamp.is_modified_since(nanoseconds));
+        written.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Whether any file but this one changed after an epoch.
+    pub(crate) fn others_changed_since(&self, path: &RelPath, epoch: u64) -> bool {
+        let at = match &self.newest {
+            Some((newest, at)) if newest != path => *at,
+            _ => self.others_at,
+        };
+        at > epoch
+    }
+
+    /// Whether a file existed at the last poll.
+    pub(crate) fn is_there(&self, path: &RelPath) -> bool {
+        self.stamps.contains_key(path)
+    }
+
+    /// The files of the last poll.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &RelPath> {
+        self.stamps.keys()
+    }
+
+    /// Records that a session wrote a file and its own hook reports on it.
+    pub(crate) fn set_writer(&mut self, path: &RelPath, session: &str, hash: ContentHash) {
+        self.writers.insert(path.clone(), (session.to_owned(), hash));
+    }
+
+    /// Whether a session's own hook reports on these bytes.
+    pub(crate) fn has_writer(&self, path: &RelPath, hash: ContentHash) -> bool {
+        self.writers.get(path).is_some_and(|(_, written)| *written == hash)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moai_host::files::stamp_files;
+
+    struct Tree {
+        folder: tempfile::TempDir,
+        disk: DiskHistory,
+        polls: u64,
+    }
+
+    impl Tree {
+        fn path(&self, name: &str) -> RelPath {
+            RelPath::below(self.folder.path(), &self.folder.path().join(name)).expect("relative")
+        }
+
+        /// Writes files (an empty text deletes), polls, and returns the epoch.
+        fn write(&mut self, files: &[(&str, &str)]) -> u64 {
+            for (name, text) in files {
+                let path = self.folder.path().join(name);
+                let done = match *text {
+                    "" => std::fs::remove_file(path),
+                    text => std::fs::write(path, text),
+                };
+                done.expect("the folder is ours");
+            }
+            let all = ["a", "b", "c"].map(|name| self.path(name));
+            let now = stamp_files(self.folder.path(), &all);
+            self.polls += 1;
+            self.disk.update(self.folder.path(), now, self.polls);
+            self.disk.epoch
+        }
+    }
+
+    fn tree() -> Tree {
+        Tree {
+            folder: tempfile::tempdir().expect("a folder"),
+            disk: DiskHistory::default(),
+            polls: 0,
+        }
+    }
+
+    #[test]
+    fn changes_since_an_epoch_are_listed_and_an_unchanged_poll_keeps_the_epoch() {
+        let mut tree = tree();
+        let first = tree.write(&[("a", "1"), ("b", "1")]);
+        assert!(tree.disk.changed_since(first).is_empty());
+        assert_eq!(tree.write(&[]), first);
+        let second = tree.write(&[("a", "22")]);
+        tree.write(&[("b", ""), ("c", "1")]);
+        let names = |tree: &Tree, epoch| -> Vec<String> {
+            tree.disk.changed_since(epoch).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(names(&tree, first), ["a", "b", "c"]);
+        assert_eq!(names(&tree, second), ["b", "c"]);
+        assert!(!tree.disk.is_there(&tree.path("b")));
+        let created = tree.disk.created_since(first);
+        assert_eq!(created.iter().map(RelPath::as_str).collect::<Vec<_>>(), ["c"]);
+    }
+
+    #[test]
+    fn a_change_of_another_file_differs_from_one_of_the_file_itself() {
+        let mut tree = tree();
+        let (a, b) = (tree.path("a"), tree.path("b"));
+        let first = tree.write(&[("a", "1"), ("b", "1")]);
+        assert!(!tree.disk.others_changed_since(&a, first));
+        let second = tree.write(&[("a", "22")]);
+        assert!(!tree.disk.others_changed_since(&a, first));
+        assert!(tree.disk.others_changed_since(&b, first));
+        assert!(!tree.disk.others_changed_since(&b, second));
+        tree.write(&[("b", "22")]);
+        assert!(tree.disk.others_changed_since(&a, second));
+        tree.write(&[("b", "333")]);
+        assert!(tree.disk.others_changed_since(&b, first), "a changed as well");
+        assert!(!tree.disk.others_changed_since(&b, second));
+        let many = tree.write(&[("a", "4444"), ("c", "1")]);
+        assert!(tree.disk.others_changed_since(&a, many - 1));
+        assert!(!tree.disk.others_changed_since(&a, many));
+    }
+}

@@ -1,0 +1,194 @@
+//! The memory of one session: the files it wrote, the files its edits affect, its reports, and up to
+//! where it has seen the changes on disk.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+use crate::ledger::DeferredReport;
+use crate::ledger::pending_reports::PendingReports;
+use crate::ledger::transcripts::Spending;
+use moai_base::finding::Finding;
+use moai_base::hash::TextId;
+use moai_base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_MAX};
+use moai_base::path::RelPath;
+use moai_loops::framework::MessageLanguage;
+use moai_lsp::impact::TouchedSymbols;
+use moai_report::agent::EditText;
+
+/// The memory of one session; see the module.
+#[derive(Debug, Default)]
+pub(crate) struct SessionState {
+    pub(crate) deferred_reports: VecDeque<(Option<String>, DeferredReport)>,
+    pub(crate) reported_gaps: HashSet<String>,
+    /// The text about a loop that a command started, for the next hook.
+    pub(crate) start_text: Option<EditText>,
+    /// The language of the session's loop.
+    pub(crate) language: Option<MessageLanguage>,
+    pub(crate) pending_reports: PendingReports,
+    pub(crate) last_use: u64,
+    /// Whether an agent has called a tool in the present turn; `None` if this daemon has not seen the
+    /// turn.
+    pub(crate) is_at_work: Option<bool>,
+    /// Texts for the user, kept until the next hook.
+    pub(crate) user_notices: Vec<String>,
+    /// Whether a tool call was seen since the last Stop.
+    pub(crate) has_called_tool: bool,
+    pub(crate) transcripts: Option<Spending>,
+    task_wait: TaskWait,
+    roots: HashMap<PathBuf, SessionRoot>,
+}
+
+/// The background tasks that a session awaits.
+#[derive(Debug, Default)]
+struct TaskWait {
+    tasks: BTreeSet<String>,
+    stops: u32,
+    /// The time of the last counted Stop, in milliseconds since the epoch.
+    at_ms: u64,
+}
+
+/// A session's memory of one root.
+#[derive(Debug, Default)]
+struct SessionRoot {
+    written: BTreeSet<RelPath>,
+    is_written_cut: bool,
+    /// The last text of each path that a hook of the session saw.
+    texts: BTreeMap<RelPath, TextId>,
+    affected: AffectedFiles,
+    disk_cursor: Option<DiskCursor>,
+}
+
+/// Up to where a session has seen the changes on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DiskCursor {
+    /// Epoch of the root.
+    pub(crate) epoch: u64,
+    /// Commit of HEAD.
+    pub(crate) head: Option<String>,
+}
+
+/// The files that the edits of a session affect.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AffectedFiles {
+    /// The files with their earlier findings; `None` for a file that had not been measured.
+    pub(crate) files: BTreeMap<RelPath, Option<Vec<Finding>>>,
+    /// All symbols that the session touched.
+    pub(crate) touched: TouchedSymbols,
+    /// Whether there may be more files than are kept.
+    pub(crate) is_cut: bool,
+}
+
+impl AffectedFiles {
+    /// Whether a finding is older than the session's edits; `None` if the file had not been measured.
+    /// In the same bytes places are compared, because fingerprints tell equal errors of one text
+    /// apart by their order alone.
+    pub(crate) fn was_present_before(&self, now: &Finding) -> Option<bool> {
+        let earlier = self.files.get(&now.path)?.as_ref()?;
+        Some(earlier.iter().any(|old| {
+            if old.content_hash != now.content_hash {
+                return old.id == now.id;
+            }
+            let is_same_place = old.sensor == now.sensor && old.range == now.range;
+            is_same_place && old.code == now.code && old.message == now.message
+        }))
+    }
+}
+
+impl SessionState {
+    /// Counts a Stop at which these tasks are running; see the ledger.
+    pub(crate) fn count_waiting_stop(
+        &mut self,
+        tasks: &BTreeSet<String>,
+        started_ms: Option<u64>,
+        now_ms: u64,
+    ) -> u32 {
+        if tasks.is_empty() || self.task_wait.tasks != *tasks {
+            self.task_wait = TaskWait { tasks: tasks.clone(), ..TaskWait::default() };
+        }
+        let is_another = started_ms.is_none_or(|started_ms| started_ms > self.task_wait.at_ms);
+        if !tasks.is_empty() && is_another {
+            self.task_wait.stops = self.task_wait.stops.saturating_add(1);
+            self.task_wait.at_ms = now_ms;
+        }
+        self.task_wait.stops
+    }
+
+    pub(crate) fn record_write(&mut self, root: &Path, path: &RelPath) {
+        let of_root = self.root_state(root);
+        if of_root.written.len() < SESSION_FILES_MAX || of_root.written.contains(path) {
+            of_root.written.insert(path.clone());
+        } else {
+            of_root.is_written_cut = true;
+        }
+    }
+
+    /// The files of a root that the session wrote, and whether there were more.
+    pub(crate) fn written(&self, root: &Path) -> (BTreeSet<RelPath>, bool) {
+        let of_root = self.roots.get(root);
+        of_root.map(|state| (state.written.clone(), state.is_written_cut)).unwrap_or_default()
+    }
+
+    /// Records the text that a hook of the session saw in a file.
+    pub(crate) fn record_text(&mut self, root: &Path, path: &RelPath, text: TextId) {
+        let of_root = self.root_state(root);
+        if of_root.texts.len() < SESSION_FILES_MAX || of_root.texts.contains_key(path) {
+            of_root.texts.insert(path.clone(), text);
+        } else {
+            of_root.is_written_cut = true;
+        }
+    }
+
+    pub(crate) fn texts(&self, root: &Path) -> BTreeMap<RelPath, TextId> {
+        self.roots.get(root).map(|state| state.texts.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn record_affected(
+        &mut self,
+        root: &Path,
+        files: Vec<(RelPath, Option<Vec<Finding>>)>,
+        touched: &TouchedSymbols,
+        is_cut: bool,
+    ) {
+        let affected = &mut self.root_state(root).affected;
+        affected.is_cut |= is_cut;
+        for (path, known) in files {
+            if affected.files.len() < AFFECTED_FILES_MAX || affected.files.contains_key(&path) {
+                affected.files.entry(path).or_insert(known);
+            } else {
+                affected.is_cut = true;
+            }
+        }
+        if affected.touched.names.len() < TOUCHED_NAMES_MAX {
+            affected.touched.extend(touched.clone());
+        }
+    }
+
+    pub(crate) fn forget_affected(&mut self, root: &Path) {
+        self.root_state(root).affected = AffectedFiles::default();
+    }
+
+    pub(crate) fn affected_files(&self, root: &Path) -> AffectedFiles {
+        self.roots.get(root).map(|state| state.affected.clone()).unwrap_or_default()
+    }
+
+    /// Replaces up to where the session has seen a root, and returns the previous position.
+    pub(crate) fn replace_disk_cursor(
+        &mut self,
+        root: &Path,
+        now: DiskCursor,
+    ) -> Option<DiskCursor> {
+        self.root_state(root).disk_cursor.replace(now)
+    }
+
+    pub(crate) fn set_disk_cursor(&mut self, root: &Path, seen: Option<DiskCursor>) {
+        self.root_state(root).disk_cursor = seen;
+    }
+
+    pub(crate) fn has_polled(&self, root: &Path) -> bool {
+        self.roots.get(root).is_some_and(|state| state.disk_cursor.is_some())
+    }
+
+    fn root_state(&mut self, root: &Path) -> &mut SessionRoot {
+        self.roots.entry(root.to_path_buf()).or_default()
+    }
+}

@@ -1,0 +1,215 @@
+//! What the ledger keeps, for whom, and for how long.
+
+use crate::ledger::*;
+use moai_base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX};
+
+fn late(text: &str) -> DeferredReport {
+    let text = EditText::agent_only(text.to_owned());
+    let root = PathBuf::from("/r");
+    let path = RelPath::below(&root, &root.join("a.py")).expect("relative");
+    let sensor = "s".to_owned();
+    let hash = ContentHash::of_bytes(b"");
+    DeferredReport { root, path, sensor, hash, text, baseline: None, depends_on: Vec::new() }
+}
+
+fn reader(session: &str, agent: Option<&str>) -> SessionAgent {
+    SessionAgent { session: session.into(), agent: agent.map(str::to_owned) }
+}
+
+fn texts(late: &[DeferredReport]) -> Vec<&str> {
+    late.iter().map(|one| one.text.text.as_str()).collect()
+}
+
+#[test]
+fn a_deferred_report_is_delivered_once_and_again_only_after_a_failed_delivery() {
+    let mut ledger = EngineLedger::default();
+    let (own, other) = (reader("s", None), reader("t", None));
+    ledger.queue_report(&own, late("1"));
+    ledger.queue_report(&other, late("other"));
+    let taken = ledger.take_reports(&own);
+    assert_eq!(texts(&taken), ["1"]);
+    assert!(ledger.take_reports(&own).is_empty());
+    ledger.queue_report(&own, late("2"));
+    ledger.requeue_reports(&own, taken);
+    assert_eq!(texts(&ledger.take_reports(&own)), ["1", "2"]);
+}
+
+#[test]
+fn reports_of_a_subagent_are_its_own_and_without_a_session_none_are_kept() {
+    let mut ledger = EngineLedger::default();
+    let (main, sub) = (reader("s", None), reader("s", Some("a1")));
+    ledger.queue_report(&sub, late("sub"));
+    assert!(ledger.take_reports(&main).is_empty());
+    assert_eq!(texts(&ledger.take_reports(&sub)), ["sub"]);
+    ledger.queue_report(&reader("", None), late("x"));
+    assert!(ledger.take_reports(&reader("", None)).is_empty());
+}
+
+#[test]
+fn memory_is_bounded_and_drops_the_least_recently_used_first() {
+    let mut ledger = EngineLedger::default();
+    for count in 0..=DELIVERIES_PER_SESSION_MAX {
+        ledger.queue_report(&reader("s", None), late(&count.to_string()));
+    }
+    assert_eq!(ledger.take_reports(&reader("s", None)).len(), DELIVERIES_PER_SESSION_MAX);
+    assert!(ledger.report_once("s", "pyright"));
+    for count in 0..SESSIONS_MAX {
+        ledger.report_once(&count.to_string(), "x");
+    }
+    assert_eq!(ledger.sessions.len(), SESSIONS_MAX);
+    assert!(ledger.report_once("s", "pyright"), "the oldest session was forgotten");
+    for count in 0..=PROJECTS_MAX {
+        let root = PathBuf::from(format!("/{count}"));
+        ledger.touch_root(&root);
+        ledger.set_project_key(&root, ProjectKey::from_folder(&root));
+    }
+    assert_eq!(ledger.project_key(Path::new("/0")), None);
+    assert!(ledger.project_key(Path::new("/1")).is_some());
+}
+
+#[test]
+fn a_newer_effect_replaces_effects_on_the_same_bytes_and_no_report_of_an_own_edit() {
+    let (mut ledger, own) = (EngineLedger::default(), reader("s", None));
+    let because = vec![(path("b.py"), None)];
+    let old = DeferredReport { hash: ContentHash::of_bytes(b"old"), ..late("of other bytes") };
+    ledger.queue_report(&own, late("the edit's own"));
+    ledger.queue_report(&own, DeferredReport { depends_on: because.clone(), ..late("effect") });
+    ledger.queue_report(&own, DeferredReport { depends_on: because, ..old });
+    let hash = ContentHash::of_bytes(b"");
+    let taken = ledger.take_impact_reports(&own, Path::new("/r"), &path("a.py"), hash, "s");
+    assert_eq!(texts(&taken), ["effect"]);
+    assert_eq!(texts(&ledger.take_reports(&own)), ["the edit's own", "of other bytes"]);
+}
+
+#[test]
+fn the_poll_of_one_root_does_not_block_another() {
+    let mut ledger = EngineLedger::default();
+    let turn = ledger.poll_lock(Path::new("/a"));
+    let _held = turn.try_acquire().expect("nobody looks");
+    ledger.touch_root(Path::new("/a"));
+    for count in 0..=PROJECTS_MAX {
+        ledger.touch_root(&PathBuf::from(format!("/{count}")));
+    }
+    assert!(ledger.poll_lock(Path::new("/a")).try_acquire().is_err());
+    assert!(ledger.poll_lock(Path::new("/b")).try_acquire().is_ok());
+}
+
+#[test]
+fn changes_unknown_to_the_servers_are_newer_than_the_announced_epoch() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (root, mut ledger) = (folder.path(), EngineLedger::default());
+    let files = ["a", "b"].map(|name| RelPath::below(root, &root.join(name)).expect("relative"));
+    let poll = |ledger: &mut EngineLedger, name: &str, text: &str| {
+        std::fs::write(root.join(name), text).expect("the folder is ours");
+        ledger.update_disk(root, moai_host::files::stamp_files(root, &files));
+    };
+    poll(&mut ledger, "a", "1");
+    ledger.announce(root);
+    let asked_at = ledger.announced_epoch(root);
+    assert!(!ledger.others_changed_since(root, &files[0], asked_at));
+    poll(&mut ledger, "b", "1");
+    assert_eq!(ledger.announced_epoch(root), asked_at, "found, and nobody heard of it");
+    assert!(ledger.others_changed_since(root, &files[0], asked_at));
+    ledger.announce(root);
+    assert!(!ledger.others_changed_since(root, &files[0], ledger.announced_epoch(root)));
+}
+
+fn path(name: &str) -> RelPath {
+    let root = Path::new("/r");
+    RelPath::below(root, &root.join(name)).expect("relative")
+}
+
+#[test]
+fn written_and_affected_files_are_bounded_and_a_cut_is_reported() {
+    let (mut ledger, root) = (EngineLedger::default(), Path::new("/r"));
+    for count in 0..SESSION_FILES_MAX {
+        ledger.record_write("s", root, &path(&count.to_string()));
+    }
+    ledger.record_write("s", root, &path("0"));
+    assert!(!ledger.written("s", root).1);
+    ledger.record_write("s", root, &path("one more"));
+    let (written, is_cut) = ledger.written("s", root);
+    assert_eq!((written.len(), is_cut), (SESSION_FILES_MAX, true));
+    assert_eq!(ledger.written("t", root), (BTreeSet::new(), false));
+
+    let files: Vec<RelPath> = (0..=AFFECTED_FILES_MAX).map(|at| path(&at.to_string())).collect();
+    ledger.record_affected("s", root, &files[1..], &TouchedSymbols::default(), false);
+    assert!(!ledger.affected_files("s", root).is_cut);
+    ledger.record_affected("s", root, &files[..1], &TouchedSymbols::default(), false);
+    let affected = ledger.affected_files("s", root);
+    assert_eq!((affected.files.len(), affected.is_cut), (AFFECTED_FILES_MAX, true));
+}
+
+#[test]
+fn findings_before_the_first_edit_outlast_later_edits() {
+    let (mut ledger, root) = (EngineLedger::default(), Path::new("/r"));
+    let file = path("b.py");
+    let mut found = vec![moai_base::samples::finding("b.py", 1, "old")];
+    moai_base::finding::assign_fingerprints(&mut found);
+    ledger.set_verified(root, &file, "s", (ContentHash::of_bytes(b"1"), found.clone()));
+    let affected = |ledger: &mut EngineLedger| {
+        ledger.record_affected(
+            "s",
+            root,
+            std::slice::from_ref(&file),
+            &TouchedSymbols::default(),
+            false,
+        );
+        ledger.affected_files("s", root).files[&file].clone()
+    };
+    assert_eq!(affected(&mut ledger), Some(found.clone()));
+    ledger.set_verified(root, &file, "s", (ContentHash::of_bytes(b"1"), Vec::new()));
+    assert_eq!(affected(&mut ledger), Some(found));
+}
+
+#[test]
+fn of_equal_errors_in_the_same_bytes_only_the_one_at_its_old_place_is_older() {
+    let finding = moai_base::samples::finding;
+    let (mut ledger, root) = (EngineLedger::default(), Path::new("/r"));
+    let file = path("b.py");
+    let fingerprinted = |line: u32, bytes: &[u8]| {
+        let mut found = vec![finding("b.py", line, "undefined")];
+        moai_base::finding::assign_fingerprints(&mut found);
+        found[0].content_hash = ContentHash::of_bytes(bytes);
+        found
+    };
+    ledger.set_verified(
+        root,
+        &file,
+        "pyright",
+        (ContentHash::of_bytes(b"1"), fingerprinted(10, b"1")),
+    );
+    ledger.record_affected("s", root, &[file, path("c.py")], &TouchedSymbols::default(), false);
+    let affected = ledger.affected_files("s", root);
+    assert_eq!(affected.was_present_before(&fingerprinted(10, b"1")[0]), Some(true));
+    assert_eq!(affected.was_present_before(&fingerprinted(30, b"1")[0]), Some(false));
+    assert_eq!(
+        affected.was_present_before(&fingerprinted(30, b"2")[0]),
+        Some(true),
+        "it may have moved"
+    );
+    assert_eq!(affected.was_present_before(&finding("c.py", 1, "undefined")), None);
+}
+
+#[test]
+fn findings_hold_until_another_file_or_the_server_changes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (root, mut ledger) = (folder.path(), EngineLedger::default());
+    let files = ["a", "b"].map(|name| RelPath::below(root, &root.join(name)).expect("relative"));
+    let poll = |ledger: &mut EngineLedger, name: &str, text: &str| {
+        std::fs::write(root.join(name), text).expect("the folder is ours");
+        ledger.update_disk(root, moai_host::files::stamp_files(root, &files));
+        ledger.epoch(root)
+    };
+    let (hash, server) = (ContentHash::of_bytes(b"1"), ContentHash::of_bytes(b"server"));
+    let epoch = poll(&mut ledger, "a", "1");
+    ledger.prove(root, &files[0], "s", VerdictProof { hash, server, epoch });
+    let holds =
+        |ledger: &EngineLedger, hash, server| ledger.is_proven(root, &files[0], "s", hash, server);
+    assert!(holds(&ledger, hash, server));
+    assert!(!holds(&ledger, hash, hash) && !holds(&ledger, server, server));
+    poll(&mut ledger, "a", "22");
+    assert!(holds(&ledger, hash, server), "the proof names the bytes itself");
+    poll(&mut ledger, "b", "1");
+    assert!(!holds(&ledger, hash, server));
+}

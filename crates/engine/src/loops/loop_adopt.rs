@@ -1,0 +1,116 @@
+//! `loop adopt`: moves an active loop to another session.
+
+use crate::engine::{Engine, now_ms};
+use crate::ledger::SessionLife;
+use crate::loops::loop_selection::{change_loop, failure_reply, host_session, loop_reply};
+use crate::loops::session_loop::checks_of_loop;
+use crate::project::Project;
+use moai_base::limits::SESSION_ID_CHARS_MAX;
+use moai_host::store::StoreError;
+use moai_host::store::loops::LoopQuery;
+use moai_loops::control;
+use moai_loops::state::LoopState;
+use moai_protocol::control::{CallerContext, CommandReply, LoopAdoptRequest, LoopSelector};
+use moai_report::agent::EditText;
+use moai_report::loops;
+
+pub(crate) async fn handle(
+    engine: &Engine,
+    caller: &CallerContext,
+    adopted: LoopAdoptRequest,
+) -> CommandReply {
+    let project = Project::load_or_default(engine, caller);
+    let LoopAdoptRequest { select, is_agent } = adopted;
+    let session = select.session.clone().or_else(|| host_session(caller));
+    if session.as_deref().is_some_and(|session| !is_session_id(session)) {
+        return failure_reply(&loops::NO_SESSION_ID);
+    }
+    if is_agent
+        && let Some(id) = loop_of_live_session(engine, &project, &select, session.as_deref()).await
+    {
+        return failure_reply(&loops::owner_still_active(&id));
+    }
+    let state = match adopt_loop(engine, &project, select.id.as_deref(), session.as_deref()).await {
+        Ok(state) => state,
+        Err(reason) => return failure_reply(&reason),
+    };
+    if let Some(session) = &session {
+        let checks = checks_of_loop(engine, &project, &state).await;
+        let start = EditText { text: loops::resume_instructions(&state, &checks), notice: None };
+        engine.ledger().queue_start_text(session, start);
+    }
+    loop_reply(&state, caller, select.json, loops::loop_status(&state))
+}
+
+/// Whether a text can be a session id: hosts use UUIDs or formats of their own.
+fn is_session_id(session: &str) -> bool {
+    let is_plain = |c: char| !c.is_control() && !c.is_whitespace();
+    (1..=SESSION_ID_CHARS_MAX).contains(&session.chars().count()) && session.chars().all(is_plain)
+}
+
+/// The loop that an agent may not adopt, because it could free itself of its own loop that way.
+async fn loop_of_live_session(
+    engine: &Engine,
+    project: &Project,
+    select: &LoopSelector,
+    session: Option<&str>,
+) -> Option<String> {
+    let active = engine.store.active_loops(&project.key, &project.root).await.ok()?;
+    let is_meant = |id: &String| select.id.as_ref().is_none_or(|meant| meant == id);
+    active.into_iter().filter(|(id, _)| is_meant(id)).find_map(|(id, owner)| {
+        let owner = owner.filter(|owner| Some(owner.as_str()) != session)?;
+        let ledger = engine.ledger();
+        let taker = session.map(|session| ledger.session_life(session));
+        (!is_free(ledger.session_life(&owner), taker)).then_some(id)
+    })
+}
+
+/// Whether a session's loop may move to another one without a user. A new daemon knows no session
+/// until a hook calls, so it gives a loop only to a session that it has seen start with `/clear`.
+fn is_free(owner: SessionLife, taker: Option<SessionLife>) -> bool {
+    match owner {
+        SessionLife::Ended => true,
+        SessionLife::Alive => false,
+        SessionLife::Unknown => taker == Some(SessionLife::Alive),
+    }
+}
+
+/// Binds a loop to a session; without one, to the next session that appears. Without an id it is the
+/// only active loop. The error is the reason for the user.
+pub(crate) async fn adopt_loop(
+    engine: &Engine,
+    project: &Project,
+    id: Option<&str>,
+    session: Option<&str>,
+) -> Result<LoopState, String> {
+    let message = |error: StoreError| error.to_string();
+    let active = engine.store.active_loops(&project.key, &project.root).await.map_err(message)?;
+    let own = active.iter().find(|(_, owner)| owner.as_deref() == session).map(|(id, _)| id);
+    let id = match (id, active.as_slice()) {
+        (Some(id), _) => id,
+        (None, []) => return Err(loops::no_active_loop()),
+        (None, [(only, _)]) => only,
+        (None, several) => match own {
+            Some(own) => return Err(loops::already_owns_loop(own)),
+            None => return Err(loops::several_active_loops(several)),
+        },
+    };
+    if let Some(own) = own.filter(|own| own.as_str() != id) {
+        return Err(loops::already_owns_loop(own));
+    }
+    let which = LoopQuery::Id(id.to_owned());
+    let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
+    let found = found.map_err(message)?;
+    let is_here = active.iter().any(|(known, _)| known == id);
+    if found.is_some_and(|state| state.status.is_active() && !is_here) {
+        return Err(loops::loop_of_other_root(id));
+    }
+    let act = |state: &LoopState| control::adopt_loop(state, session, now_ms());
+    let adopted =
+        change_loop(engine, project, which, act).await.map_err(|error| error.to_string())?;
+    let state = adopted.ok_or_else(|| "there is no such loop".to_owned())?;
+    if let Some(session) = session {
+        engine.ledger().bind_to_loop(session, &project.root, &state);
+    }
+    Ok(state)
+}

@@ -1,0 +1,64 @@
+//! `loop cancel`: idempotent, takes effect at once, touches no user file.
+
+use std::convert::Infallible;
+
+use crate::engine::{Engine, now_ms};
+use crate::loops::loop_selection::{
+    LoopChangeError, change_loop, failure_reply, loop_reply, no_loop_reply, no_such_loop,
+    select_loop_to_change,
+};
+use crate::project::Project;
+use moai_host::store::StoreError;
+use moai_host::store::loops::LoopQuery;
+use moai_loops::control;
+use moai_loops::state::LoopState;
+use moai_protocol::control::{CallerContext, CommandReply, LoopSelector};
+use moai_report::loops;
+
+pub(crate) async fn handle(
+    engine: &Engine,
+    caller: &CallerContext,
+    select: LoopSelector,
+) -> CommandReply {
+    let project = Project::load_or_default(engine, caller);
+    let which = match select_loop_to_change(engine, &project, &select, caller).await {
+        Ok(which) => which,
+        Err(reply) => return reply,
+    };
+    match cancel_loop(engine, &project, which).await {
+        Ok(Some(state)) => {
+            loop_reply(&state, caller, select.json, format!("{}\n", loops::end_notice(&state)))
+        }
+        Ok(None) if select.id.is_some() => no_such_loop(),
+        Ok(None) => no_loop_reply(caller, select.json, "no loop is active"),
+        Err(LoopChangeError::Store(StoreError::Unreadable { id, .. })) => {
+            set_unreadable_aside(engine, caller, &project, &select, id).await
+        }
+        Err(error) => failure_reply(&error),
+    }
+}
+
+/// Cancels a loop whose stored state cannot be read: cancelling must always work.
+async fn set_unreadable_aside(
+    engine: &Engine,
+    caller: &CallerContext,
+    project: &Project,
+    select: &LoopSelector,
+    id: String,
+) -> CommandReply {
+    let text = format!("loop {id} could not be read and is set aside");
+    match engine.store.set_loop_aside(&project.key, id).await {
+        Ok(()) => no_loop_reply(caller, select.json, &text),
+        Err(error) => failure_reply(&error),
+    }
+}
+
+/// Cancels a loop; one that has ended keeps its status.
+pub(crate) async fn cancel_loop(
+    engine: &Engine,
+    project: &Project,
+    which: LoopQuery,
+) -> Result<Option<LoopState>, LoopChangeError> {
+    let act = |state: &LoopState| Ok::<_, Infallible>(control::cancel_loop(state, now_ms()));
+    change_loop(engine, project, which, act).await
+}

@@ -1,0 +1,57 @@
+//! `loop refreeze`: the user accepts the changes to a loop's frozen exam.
+
+use std::sync::Arc;
+
+use crate::engine::Engine;
+use crate::evidence::authorship;
+use crate::exam;
+use crate::loops::loop_selection::select_loop;
+use crate::loops::override_log;
+use crate::project::Project;
+use crate::replies::{REFUSED, load_project};
+use moai_loops::exam::ExamRole;
+use moai_loops::state::LoopState;
+use moai_protocol::control::{CallerContext, CommandReply, LoopSelector};
+use moai_report::checks_report::{RefreezeReport, refreeze_json, refreeze_text};
+
+pub(crate) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    select: LoopSelector,
+) -> CommandReply {
+    let project = match load_project(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let refused = |error: &str| CommandReply::failure(REFUSED, &format!("moai-ralph: {error}"));
+    let found =
+        engine.store.find_loop(&project.key, &project.root, select_loop(&select, caller)).await;
+    let state = match found {
+        Ok(Some(state)) if state.status.is_active() => state,
+        Ok(_) => return refused("there is no such active loop"),
+        Err(error) => return refused(&error.to_string()),
+    };
+    match refreeze(engine, &project, &state).await {
+        Ok(taken) if select.json => {
+            CommandReply::success(format!("{:#}\n", refreeze_json(&state.id, &taken)))
+        }
+        Ok(taken) => CommandReply::success(refreeze_text(&state.id, &taken)),
+        Err(error) => refused(&error),
+    }
+}
+
+/// Accepts the changes, and the guard's findings in files that the session did not write.
+async fn refreeze(
+    engine: &Arc<Engine>,
+    project: &Project,
+    state: &LoopState,
+) -> Result<RefreezeReport, String> {
+    let before = exam::exam_differences(engine, project, &state.id, ExamRole::ALL)
+        .await
+        .map_err(|error| error.to_string())?;
+    exam::freeze_exam(engine, project, state).await.map_err(|error| error.to_string())?;
+    let allowed = authorship::allow_foreign_findings(engine, project, state).await?;
+    override_log::record_override(engine, project, &state.id, None).await?;
+    let differences = before.map(|(_, differences)| differences).unwrap_or_default();
+    Ok(RefreezeReport { differences, waived: allowed })
+}

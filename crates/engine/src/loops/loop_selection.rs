@@ -1,0 +1,138 @@
+//! Shared by the loop commands: selecting a loop, changing it without losing concurrent changes, and
+//! the reply that shows it.
+
+use std::fmt::Display;
+
+use crate::engine::Engine;
+use crate::project::Project;
+use crate::replies::{INVALID, REFUSED};
+use moai_host::store::StoreError;
+use moai_host::store::loops::{LoopQuery, SaveOutcome};
+use moai_loops::state::{LoopState, Status};
+use moai_protocol::control::{CallerContext, CommandReply, LoopSelector};
+use moai_report::{json, loops, tools};
+
+/// The host's variable with the session id, set for processes it starts.
+const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
+
+/// The session of an agent that calls a tool; users name theirs.
+pub(crate) fn own_session(caller: &CallerContext) -> Option<String> {
+    host_session(caller).filter(|_| caller.is_tool)
+}
+
+/// The session that the host started the caller in.
+pub(crate) fn host_session(caller: &CallerContext) -> Option<String> {
+    caller.env.get(SESSION).filter(|session| !session.is_empty()).cloned()
+}
+
+/// The loop that a command selects.
+pub(crate) fn select_loop(select: &LoopSelector, caller: &CallerContext) -> LoopQuery {
+    let session = select.session.clone().or_else(|| own_session(caller));
+    match (&select.id, session) {
+        (Some(id), _) => LoopQuery::Id(id.clone()),
+        (None, Some(session)) => LoopQuery::LatestOf(session),
+        (None, None) => LoopQuery::Latest,
+    }
+}
+
+/// The loop that a command changes. An unnamed loop must be the only active one, or a repeated
+/// command would change another session's loop.
+pub(crate) async fn select_loop_to_change(
+    engine: &Engine,
+    project: &Project,
+    select: &LoopSelector,
+    caller: &CallerContext,
+) -> Result<LoopQuery, CommandReply> {
+    let query = select_loop(select, caller);
+    if query != LoopQuery::Latest {
+        return Ok(query);
+    }
+    match engine.store.active_loops(&project.key, &project.root).await {
+        Ok(active) => match active.as_slice() {
+            [] => Ok(query),
+            [(id, _)] => Ok(LoopQuery::Id(id.clone())),
+            several => {
+                let text = format!("moai-ralph: {}", loops::several_active_loops(several));
+                Err(CommandReply::failure(REFUSED, &text))
+            }
+        },
+        Err(error) => Err(failure_reply(&error)),
+    }
+}
+
+/// Why a loop was not changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoopChangeError {
+    /// The state of the loop forbids it.
+    #[error("{0}")]
+    Refused(String),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Changes a loop; `None` if there is none. A Stop that is saved at the same moment comes first, and
+/// its result is changed. A Stop that still measures is interrupted if the loop no longer runs.
+pub(crate) async fn change_loop<E: ToString>(
+    engine: &Engine,
+    project: &Project,
+    which: LoopQuery,
+    act: impl Fn(&LoopState) -> Result<LoopState, E>,
+) -> Result<Option<LoopState>, LoopChangeError> {
+    loop {
+        let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await?;
+        let Some(state) = found else { return Ok(None) };
+        let next = act(&state).map_err(|error| LoopChangeError::Refused(error.to_string()))?;
+        if next == state {
+            return Ok(Some(state));
+        }
+        match engine.store.advance_loop(&project.key, &state, next.clone()).await {
+            Ok(SaveOutcome::Saved) => {
+                if next.status != Status::Running {
+                    engine.stops.interrupt(&next.id);
+                }
+                return Ok(Some(next));
+            }
+            Ok(SaveOutcome::Overtaken) => {}
+            Err(StoreError::Conflict(_)) => {
+                let reason = "its session has another active loop: cancel that one first";
+                return Err(LoopChangeError::Refused(reason.to_owned()));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The reply that shows a loop; `text` is for users.
+pub(crate) fn loop_reply(
+    state: &LoopState,
+    caller: &CallerContext,
+    json: bool,
+    text: String,
+) -> CommandReply {
+    let stdout = if json { format!("{:#}\n", json::loop_json(state)) } else { text };
+    let document = caller.is_tool.then(|| tools::tool_loop(Some(state)).into());
+    CommandReply { stdout, document, ..CommandReply::default() }
+}
+
+/// The reply without a loop, which is no failure.
+pub(crate) fn no_loop_reply(caller: &CallerContext, json: bool, text: &str) -> CommandReply {
+    let stdout = if json { "null\n".to_owned() } else { format!("{text}\n") };
+    let document = caller.is_tool.then(|| tools::tool_loop(None).into());
+    CommandReply { stdout, document, ..CommandReply::default() }
+}
+
+/// The failure of a command that names an unknown loop.
+pub(crate) fn no_such_loop() -> CommandReply {
+    CommandReply::failure(REFUSED, "moai-ralph: there is no such loop")
+}
+
+/// The failure of a command, with its error.
+pub(crate) fn failure_reply(error: &impl Display) -> CommandReply {
+    CommandReply::failure(REFUSED, &format!("moai-ralph: {error}"))
+}
+
+/// The failure of a command with an unknown value of an option.
+pub(crate) fn unknown_word(option: &str, word: &str, known: &str) -> CommandReply {
+    CommandReply::failure(INVALID, &format!("moai-ralph: {option} {word}: {known}"))
+}

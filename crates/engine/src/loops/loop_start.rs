@@ -1,0 +1,317 @@
+//! `loop start`: starts a loop, unless the session already has an active one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::branches::loop_branch::{
+    LoopBranch, branch_name, branch_start, create_branch, ensure_no_other_branch, next_base,
+    read_git, undo_branch,
+};
+use crate::engine::{Engine, now_ms, run_blocking};
+use crate::evidence::base_preparation::prepare_base;
+use crate::exam;
+use crate::exam::{criteria, rubrics};
+use crate::loops::loop_files;
+use crate::loops::loop_selection::{loop_reply, own_session, unknown_word};
+use crate::loops::session_loop::{checks_of_loop, loop_id};
+use crate::loops::workers::start_workers;
+use crate::project::Project;
+use crate::replies::{REFUSED, load_project};
+use crate::restore::checkpoints;
+use moai_base::limits::START_CHECKPOINT_MS_MAX;
+use moai_host::git::{self, branches};
+use moai_host::store::loops::LoopQuery;
+use moai_loops::criteria::{AUTOCHECKS, CheckCriterion, CheckScope};
+use moai_loops::judge::rubric::Rubric;
+use moai_loops::options::{BaselineMode, LoopOptions};
+use moai_loops::start::{LoopRequest, LoopStartError, StartContext, initial_state};
+use moai_loops::state::{LoopState, Mode, StopAnswer, UntilCondition};
+use moai_protocol::control::{CallerContext, CommandReply, LoopStartRequest};
+use moai_report::agent::EditText;
+use moai_report::loops;
+use moai_report::workers::{self, LoopWorker};
+
+pub(crate) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    request: LoopStartRequest,
+) -> CommandReply {
+    let project = match load_project(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let (json, call) = (request.json, request.call.clone());
+    let session = request.session.clone().or_else(|| own_session(caller));
+    let request = match loop_request(request) {
+        Ok(request) => request,
+        Err(reply) => return reply,
+    };
+    match start_loop(engine, &project, request, session.as_deref(), &call).await {
+        Ok(LoopStartOutcome::Loop(state)) => {
+            if let Some(session) = &state.session_id {
+                let checks = checks_of_loop(engine, &project, &state).await;
+                let notice = Some(loops::started_notice(&state, &checks));
+                let start = EditText { text: loops::start_instructions(&state, &checks), notice };
+                engine.ledger().queue_start_text(session, start);
+            }
+            loop_reply(&state, caller, json, loops::loop_status(&state))
+        }
+        Ok(LoopStartOutcome::Workers(started)) if json => {
+            CommandReply::success(format!("{:#}\n", workers::document(&started)))
+        }
+        Ok(LoopStartOutcome::Workers(started)) => CommandReply::success(workers::started(&started)),
+        Err(reason) => CommandReply::failure(REFUSED, &format!("moai-ralph: {reason}")),
+    }
+}
+
+const UNTIL_VALUES: &str = "clean, diagnostics, checks or promise";
+
+/// Parses the options of a request.
+fn loop_request(request: LoopStartRequest) -> Result<LoopRequest, CommandReply> {
+    let until = match request.until.as_deref() {
+        None => None,
+        Some(word) => Some(
+            UntilCondition::from_name(word)
+                .ok_or_else(|| unknown_word("--until", word, UNTIL_VALUES))?,
+        ),
+    };
+    let baseline = match request.baseline.as_deref() {
+        None => None,
+        Some(word) => Some(
+            BaselineMode::from_name(word)
+                .ok_or_else(|| unknown_word("--baseline", word, "base or none"))?,
+        ),
+    };
+    let mode = match request.mode.as_deref() {
+        None => None,
+        Some(word) => Some(
+            Mode::from_name(word)
+                .ok_or_else(|| unknown_word("--mode", word, "basic, judge or autonomous"))?,
+        ),
+    };
+    Ok(LoopRequest {
+        prompt: request.prompt,
+        max_iterations: request.max_iterations,
+        promise: request.completion_promise,
+        until,
+        mode,
+        milestone_every: request.milestone_every,
+        hitl_threshold: request.hitl_threshold,
+        max_minutes: request.max_minutes,
+        max_tokens: request.max_tokens,
+        force_max: request.force_max,
+        research: request.research,
+        structured_memory: request.structured_memory,
+        base_branch: request.base_branch,
+        workers: request.workers,
+        baseline,
+        paths: Vec::new(),
+    })
+}
+
+/// Outcome of a start.
+pub(crate) enum LoopStartOutcome {
+    /// A loop of the session, or one to be claimed.
+    Loop(Box<LoopState>),
+    /// Work trees with a loop each.
+    Workers(Vec<LoopWorker>),
+}
+
+/// Starts and stores a loop, or one for each worker; the error is the reason for the user. The same
+/// `call` again gets the loop that it started.
+pub(crate) async fn start_loop(
+    engine: &Arc<Engine>,
+    project: &Project,
+    request: LoopRequest,
+    session: Option<&str>,
+    call: &str,
+) -> Result<LoopStartOutcome, String> {
+    let session = session.filter(|id| !id.is_empty());
+    let which = session.map_or(LoopQuery::ActiveUnclaimed, |id| LoopQuery::ActiveOf(id.to_owned()));
+    let active = engine
+        .store
+        .find_loop(&project.key, &project.root, which)
+        .await
+        .map_err(|error| error.to_string())?;
+    if let Some(state) = active.as_ref().filter(|state| was_started_by(state, call)) {
+        return Ok(LoopStartOutcome::Loop(Box::new(state.clone())));
+    }
+    let (has_checks, rubric) = checks_and_rubric(project).await;
+    if let Some(gap) = &rubric.gap {
+        return Err(gap.to_string());
+    }
+    let setting = StartContext {
+        id: &loop_id(),
+        session_id: session,
+        max_iterations_default: project.config.max_iterations,
+        baseline_default: project.config.baseline,
+        has_checks,
+        has_rubric: !rubric.is_empty(),
+        needs_promise: needs_promise(project),
+        active: active.as_ref(),
+        base: head(project).await,
+        now_ms: now_ms(),
+    };
+    let request = with_rubric_limits(request, &rubric);
+    let mut state = match initial_state(request, &setting) {
+        Ok(state) => state,
+        Err(refusal) => return Err(refusal_text(project, &refusal).await),
+    };
+    if let Some(refusal) = loop_files::open_questions(project).await {
+        return Err(refusal);
+    }
+    if state.mode == Mode::Autonomous {
+        let named = state.options.base_branch.take();
+        state.options.base_branch = next_base(engine, project, named).await?;
+    }
+    if state.options.workers > 0 {
+        return with_workers(engine, project, state).await.map(LoopStartOutcome::Workers);
+    }
+    let answer = StopAnswer { call: call.to_owned(), ..StopAnswer::default() };
+    state.answer = Some(answer).filter(|_| !call.is_empty());
+    let branch = own_branch(engine, project, &mut state).await?;
+    let stored = exam::store_new_loop(engine, project, &mut state).await;
+    if let Err(error) = stored {
+        if let Some(branch) = branch {
+            undo_branch(project, &branch).await;
+        }
+        return Err(error.to_string());
+    }
+    if let Some(session) = session {
+        engine.ledger().bind_to_loop(session, &project.root, &state);
+    }
+    keep_start_state(engine, project, &state).await;
+    prepare_base(engine, project, &state);
+    Ok(LoopStartOutcome::Loop(Box::new(state)))
+}
+
+/// Text of a refusal, with what would work in this project.
+async fn refusal_text(project: &Project, refusal: &LoopStartError) -> String {
+    match refusal {
+        LoopStartError::NoChecks => {
+            let project = project.clone();
+            let proposed = run_blocking(move || criteria::proposals(&project)).await;
+            loops::no_checks(&proposed.unwrap_or_default())
+        }
+        LoopStartError::NoRubric => loops::no_rubric(),
+        other => other.to_string(),
+    }
+}
+
+/// Whether this call started the loop: its answer was lost, and the client repeats the request.
+fn was_started_by(state: &LoopState, call: &str) -> bool {
+    !call.is_empty() && state.answer.as_ref().is_some_and(|answer| answer.call == call)
+}
+
+/// Whether the project has checks, and its rubric.
+async fn checks_and_rubric(project: &Project) -> (bool, Rubric) {
+    let project = project.clone();
+    let found = run_blocking(move || {
+        let has_own = project.root.join(AUTOCHECKS).is_file();
+        let has_checks =
+            has_own || !criteria::check_plan(&project, CheckScope::Configured).commands.is_empty();
+        (has_checks, rubrics::rubric_on_disk(&project.root))
+    });
+    found.await.unwrap_or_default()
+}
+
+/// The request with the rubric's limits as defaults.
+fn with_rubric_limits(mut request: LoopRequest, rubric: &Rubric) -> LoopRequest {
+    request.hitl_threshold = request.hitl_threshold.or(rubric.hitl_threshold);
+    request
+}
+
+/// Whether the project's options require a promise of every loop.
+pub(crate) fn needs_promise(project: &Project) -> bool {
+    project.config.success_criteria.contains(&CheckCriterion::Marker)
+}
+
+/// Makes the branch of an autonomous loop; others have none.
+async fn own_branch(
+    engine: &Engine,
+    project: &Project,
+    state: &mut LoopState,
+) -> Result<Option<LoopBranch>, String> {
+    if state.mode != Mode::Autonomous {
+        return Ok(None);
+    }
+    ensure_no_other_branch(engine, project).await?;
+    let name = branch_name(&state.id, state.created_ms);
+    let base = state.options.base_branch.as_deref();
+    let branch = create_branch(project, &name, base, state.created_ms).await?;
+    state.branch = Some(branch.name.clone());
+    state.options.base_branch = Some(branch.base.clone());
+    state.base = head(project).await;
+    Ok(Some(branch))
+}
+
+/// Starts a copy of this loop for each worker.
+async fn with_workers(
+    engine: &Arc<Engine>,
+    project: &Project,
+    state: LoopState,
+) -> Result<Vec<LoopWorker>, String> {
+    let (_, base) = branch_start(project, state.options.base_branch.as_deref()).await?;
+    let (root, reference) = (project.root.clone(), branches::branch_ref(&base));
+    let commit = read_git(move || branches::resolve_commit(&root, &reference)).await;
+    let commit = commit.map_err(|error| error.to_string())?;
+    let now_ms = state.created_ms;
+    let names: Vec<(String, String)> = (0..state.options.workers)
+        .map(|_| {
+            let id = loop_id();
+            let branch = branch_name(&id, now_ms);
+            (id, branch)
+        })
+        .collect();
+    let make = |id: &str, branch: &LoopBranch| {
+        let base_branch = Some(branch.base.clone());
+        let options = LoopOptions { base_branch, workers: 0, ..state.options.clone() };
+        let (id, branch, base) = (id.to_owned(), Some(branch.name.clone()), commit.clone());
+        LoopState { id, session_id: None, branch, base, options, ..state.clone() }
+    };
+    let workers = start_workers(engine, project, &names, Some(&base), now_ms, make).await?;
+    for worker in &workers {
+        let there = Project { root: worker.root.clone(), ..project.clone() };
+        if let Some(state) = &worker.state {
+            keep_start_state(engine, &there, state).await;
+        }
+    }
+    Ok(workers)
+}
+
+/// Keeps the loop's first checkpoint and creates its notes. Failures are only logged here; the use
+/// that misses them reports them.
+async fn keep_start_state(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
+    keep_start(engine, project, state.id.clone()).await;
+    if state.options.structured_memory {
+        for notice in loop_files::create_memory_folder(engine, project).await {
+            tracing::warn!(notice, id = state.id, "the notes of a loop were not made");
+        }
+    }
+}
+
+/// Keeps the first checkpoint; in a large project it finishes while the agent already works.
+async fn keep_start(engine: &Arc<Engine>, project: &Project, id: String) {
+    let (engine, project) = (Arc::clone(engine), project.clone());
+    let kept = tokio::spawn(async move {
+        let name = checkpoints::START_CHECKPOINT.to_owned();
+        let kept = match checkpoints::snapshot_tree(&engine, &project).await {
+            Ok(snapshot) => {
+                checkpoints::keep_checkpoint(&engine, &project, snapshot, id, name, None).await
+            }
+            Err(gap) => Err(gap),
+        };
+        if let Err(gap) = kept {
+            tracing::warn!(%gap, "the first checkpoint of a loop was not kept");
+        }
+    });
+    let most = Duration::from_millis(START_CHECKPOINT_MS_MAX);
+    if tokio::time::timeout(most, kept).await.is_err() {
+        tracing::info!("the first checkpoint of a loop takes longer");
+    }
+}
+
+async fn head(project: &Project) -> Option<String> {
+    let root = project.root.clone();
+    run_blocking(move || git::base_commit(&root)).await.flatten()
+}

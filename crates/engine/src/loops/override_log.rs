@@ -1,0 +1,39 @@
+//! Manual overrides: a loop records what was accepted or allowed at a terminal and notifies its user,
+//! because an agent's process can hide its origin. An override made while the agent is at work stays
+//! unconfirmed until a user resumes the loop.
+
+use crate::engine::{Engine, now_ms};
+use crate::loops::loop_selection::change_loop;
+use crate::project::Project;
+use moai_host::store::loops::LoopQuery;
+use moai_loops::control;
+use moai_loops::state::{LoopState, ManualOverride, Status};
+use moai_report::loops;
+
+/// Records an override in a loop: an allowed finding, or `None` for a frozen exam.
+pub(crate) async fn record_override(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+    finding: Option<String>,
+) -> Result<(), String> {
+    let at_ms = now_ms();
+    let act = |state: &LoopState| {
+        let is_confirmed = !is_at_work(engine, state);
+        let by_hand = ManualOverride { at_ms, finding: finding.clone(), is_confirmed };
+        Ok::<_, String>(control::with_override(state, by_hand))
+    };
+    let kept = change_loop(engine, project, LoopQuery::Id(loop_id.to_owned()), act).await;
+    let Some(state) = kept.map_err(|error| error.to_string())? else { return Ok(()) };
+    if let (Some(session), Some(by_hand)) = (&state.session_id, state.overrides.last()) {
+        let text = loops::override_notice(&state, by_hand);
+        engine.ledger().queue_user_notice(session, text);
+    }
+    Ok(())
+}
+
+/// Whether the agent of a loop may be in its turn. A loop without a session has no agent yet.
+fn is_at_work(engine: &Engine, state: &LoopState) -> bool {
+    let known = state.session_id.as_ref().map(|session| engine.ledger().is_at_work(session));
+    known.is_some_and(|known| known.unwrap_or(state.status == Status::Running))
+}

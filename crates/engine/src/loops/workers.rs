@@ -1,0 +1,345 @@
+//! Workers: work trees next to the project, each with a branch and a loop. The loop is claimed by
+//! the first session that is opened there.
+
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::branches::git_program::{git_message, run_git};
+use crate::branches::loop_branch::{LoopBranch, branch_start, read_git};
+use crate::engine::{Engine, measure_blocking, run_blocking};
+use crate::exam;
+use crate::project::Project;
+use moai_base::path::{NEVER_WALKED, RelPath};
+use moai_host::checks::CommandOutcome;
+use moai_host::git::GitError;
+use moai_host::git::branches::{self, branch_ref};
+use moai_host::git::checkpoint::is_git_managed;
+use moai_host::store::loops::LoopQuery;
+use moai_loops::control;
+use moai_loops::state::{LoopState, Status};
+use moai_report::workers::LoopWorker;
+
+/// Files that steer a loop and may be uncommitted; every worker gets copies.
+const INPUTS: [&str; 6] = [
+    "RUBRIC.md",
+    ".claude/autochecks.sh",
+    ".claude/gulf-align.md",
+    ".moai/config/lsp.json",
+    ".moai/config/sections/ralph.yaml",
+    ".lsp.json",
+];
+
+/// How `CACHEDIR.TAG` begins, see <https://bford.info/cachedir/>.
+const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
+
+/// Creates a worker for each of `names` (a loop's id and its branch), or none at all. `make_loop`
+/// returns the loop of a worker, still unclaimed.
+pub(crate) async fn start_workers(
+    engine: &Engine,
+    project: &Project,
+    names: &[(String, String)],
+    base: Option<&str>,
+    now_ms: u64,
+    make_loop: impl Fn(&str, &LoopBranch) -> LoopState,
+) -> Result<Vec<LoopWorker>, String> {
+    remove_completed_workers(engine, project).await;
+    let (status, base) = branch_start(project, base).await?;
+    let folder = workers_folder(project).await?;
+    let mut trees: Vec<(PathBuf, String)> = Vec::new();
+    let mut workers = Vec::new();
+    for (id, name) in names {
+        let tree = folder.join(id.strip_prefix("loop-").unwrap_or(id));
+        let branch = LoopBranch { name: name.clone(), base: base.clone(), created_ms: now_ms };
+        let mut state = make_loop(id, &branch);
+        trees.push((tree.clone(), name.clone()));
+        let root = root_in(&tree, &project.root, &status.work_tree);
+        let started = start_worker(engine, project, &tree, &root, &branch, &mut state).await;
+        if let Err(reason) = started {
+            for (tree, name) in trees {
+                remove_unused_worker(project, &tree, &name).await;
+            }
+            for LoopWorker { root, state, .. } in workers {
+                cancel_worker_loop(engine, project, root, state).await;
+            }
+            return Err(reason);
+        }
+        workers.push(LoopWorker { root, branch: Some(branch.name), state: Some(state) });
+    }
+    Ok(workers)
+}
+
+async fn start_worker(
+    engine: &Engine,
+    project: &Project,
+    tree: &Path,
+    root: &Path,
+    branch: &LoopBranch,
+    state: &mut LoopState,
+) -> Result<(), String> {
+    let text = tree.to_str().ok_or("the path of the project is not UTF-8")?;
+    let base = branch_ref(&branch.base);
+    let arguments = ["worktree", "add", "--quiet", "--no-track", "-b", &branch.name, text, &base];
+    let run = run_git(project, &project.root, &arguments).await;
+    if run.outcome != CommandOutcome::Passed && !is_complete(tree, &branch.name).await {
+        return Err(format!("git could not make {text}: {}", git_message(&run)));
+    }
+    let (from, to) = (project.root.clone(), root.to_path_buf());
+    let copied = run_blocking(move || copy_inputs(&from, &to)).await;
+    copied
+        .unwrap_or_else(|| Err(io::Error::other("internal error")))
+        .map_err(|error| format!("{text}: {error}"))?;
+    let there = Project { root: root.to_path_buf(), ..project.clone() };
+    let stored = exam::store_new_loop(engine, &there, state).await;
+    stored.map_err(|error| error.to_string())
+}
+
+/// Whether a work tree is fully checked out on its branch. Asked after a failure, because git
+/// reports a failed checkout also when only the hook that runs after it failed.
+async fn is_complete(tree: &Path, branch: &str) -> bool {
+    let folder = tree.to_path_buf();
+    let status = read_git(move || branches::work_tree_status(&folder)).await;
+    status.is_ok_and(|status| {
+        status.work_tree == tree
+            && status.branch.as_deref() == Some(branch)
+            && status.uncommitted.is_empty()
+    })
+}
+
+fn copy_inputs(from: &Path, to: &Path) -> io::Result<()> {
+    for name in INPUTS {
+        let (from, to) = (from.join(name), to.join(name));
+        if from.is_file() && !to.exists() {
+            fs::create_dir_all(to.parent().unwrap_or(&to))?;
+            fs::copy(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a worker that is still unused, with its branch.
+async fn remove_unused_worker(project: &Project, tree: &Path, branch: &str) {
+    if let Some(text) = tree.to_str() {
+        let arguments = ["worktree", "remove", "--force", "--force", text];
+        run_git(project, &project.root, &arguments).await;
+        run_git(project, &project.root, &["branch", "--quiet", "-D", branch]).await;
+    }
+}
+
+async fn cancel_worker_loop(
+    engine: &Engine,
+    project: &Project,
+    root: PathBuf,
+    state: Option<LoopState>,
+) {
+    let Some(state) = state else { return };
+    let cancelled = control::cancel_loop(&state, state.updated_ms);
+    if let Err(error) = engine.store.advance_loop(&project.key, &state, cancelled).await {
+        tracing::warn!(%error, root = %root.display(), "the loop of a worker stays");
+    }
+}
+
+/// The workers of a project, with their loops. An error means that they could not be listed.
+pub(crate) async fn list_workers(
+    engine: &Engine,
+    project: &Project,
+) -> Result<Vec<LoopWorker>, String> {
+    let root = project.root.clone();
+    let own = read_git(move || {
+        Ok(if is_git_managed(&root)? { Some(branches::work_tree_status(&root)?) } else { None })
+    });
+    let (Ok(Some(own)), Ok(folder)) = (own.await, workers_folder(project).await) else {
+        return Ok(Vec::new());
+    };
+    let trees = measure_blocking(move || folder_entries(&folder)).await;
+    let mut workers = Vec::new();
+    for tree in trees.map_err(|gap| gap.to_string())? {
+        let folder = tree.clone();
+        let Ok(status) = read_git(move || branches::work_tree_status(&folder)).await else {
+            continue;
+        };
+        let root = root_in(&tree, &project.root, &own.work_tree);
+        let state = engine.store.find_loop(&project.key, &root, LoopQuery::Latest).await;
+        workers.push(LoopWorker { root, branch: status.branch, state: state.unwrap_or_default() });
+    }
+    Ok(workers)
+}
+
+/// The root in a worker's tree: at the same relative path as the project's root in its own tree.
+fn root_in(tree: &Path, own: &Path, own_tree: &Path) -> PathBuf {
+    // Joining an empty path would add a slash, and the store would take it for another root.
+    let below = own.strip_prefix(own_tree).ok().filter(|below| !below.as_os_str().is_empty());
+    below.map_or_else(|| tree.to_path_buf(), |below| tree.join(below))
+}
+
+/// Removes the work trees of workers whose loop is completed, if nothing is lost with them: all work
+/// is committed on their branches, which stay, and the other files are copies and caches. Returns
+/// the removed trees.
+pub(crate) async fn remove_completed_workers(engine: &Engine, project: &Project) -> Vec<PathBuf> {
+    let mut removed = Vec::new();
+    let workers = list_workers(engine, project).await.unwrap_or_else(|error| {
+        tracing::warn!(error, "workers could not be listed; none is removed");
+        Vec::new()
+    });
+    for LoopWorker { root, state, .. } in workers {
+        let Some(state) = state.filter(|state| state.status == Status::Completed) else {
+            continue;
+        };
+        let own = project.root.clone();
+        let tree = read_git(move || removable_work_tree(&own, &root, &state)).await;
+        let Ok(Some(tree)) = tree else { continue };
+        let Some(text) = tree.to_str() else { continue };
+        // Not `--force --force`: that would remove even a locked work tree.
+        let run = run_git(project, &project.root, &["worktree", "remove", "--force", text]).await;
+        if run.outcome == CommandOutcome::Passed {
+            removed.push(tree);
+        }
+    }
+    removed
+}
+
+/// The work tree of a worker, if removing it loses nothing.
+fn removable_work_tree(
+    own: &Path,
+    root: &Path,
+    state: &LoopState,
+) -> Result<Option<PathBuf>, GitError> {
+    let status = branches::work_tree_status(root)?;
+    let tree = status.work_tree;
+    let is_committed = status.branch.is_some()
+        && status.branch == state.branch
+        && status.uncommitted.is_empty()
+        && status.unfinished.is_none();
+    if !is_committed {
+        return Ok(None);
+    }
+    // Commits in the submodules of a linked work tree are kept in its own git folder.
+    let git_dirs = branches::linked_git_dirs(root, &tree)?;
+    if git_dirs.is_empty() || git_dirs.iter().any(|folder| folder.join("modules").exists()) {
+        return Ok(None);
+    }
+    let others = [status.untracked, branches::ignored_untracked(root)?].concat();
+    let is_removable = others.iter().all(|path| is_reproducible(own, root, &tree.join(path)));
+    Ok(is_removable.then_some(tree))
+}
+
+/// Whether a path holds only caches and copies of the project's files.
+fn is_reproducible(own: &Path, root: &Path, path: &Path) -> bool {
+    let Ok(meta) = path.symlink_metadata() else { return false };
+    if meta.is_dir() {
+        let Ok(entries) = fs::read_dir(path) else { return false };
+        return is_cache(path)
+            || entries.into_iter().all(|entry: io::Result<DirEntry>| {
+                entry.is_ok_and(|entry| is_reproducible(own, root, &entry.path()))
+            });
+    }
+    let input = RelPath::below(root, path).filter(|input| INPUTS.contains(&input.as_str()));
+    meta.is_file() && input.is_some_and(|input| have_same_bytes(path, &input.under(own)))
+}
+
+fn have_same_bytes(one: &Path, other: &Path) -> bool {
+    fs::read(one).is_ok_and(|one| fs::read(other).is_ok_and(|other| one == other))
+}
+
+/// Whether a folder's name or tag file marks its contents as reproducible.
+fn is_cache(folder: &Path) -> bool {
+    let is_known = folder
+        .file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| NEVER_WALKED.contains(&name) && name != ".git");
+    is_known || fs::read(folder.join("CACHEDIR.TAG")).is_ok_and(|tag| tag.starts_with(CACHE_TAG))
+}
+
+/// The folder of the workers, next to the repository's main work tree.
+async fn workers_folder(project: &Project) -> Result<PathBuf, String> {
+    let root = project.root.clone();
+    let main = read_git(move || branches::main_work_tree(&root)).await;
+    let main = main.map_err(|error| error.to_string())?;
+    let main = main.unwrap_or_else(|| project.root.clone());
+    let name = main.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(main.with_file_name(format!("{name}.moai-workers")))
+}
+
+fn folder_entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_project::TestProject;
+    use moai_loops::samples::state;
+
+    fn names(count: usize) -> Vec<(String, String)> {
+        (0..count)
+            .map(|number| (format!("loop-{number}"), format!("gulf/auto-1-{number}")))
+            .collect()
+    }
+
+    fn worker_loop(id: &str, branch: &LoopBranch) -> LoopState {
+        let branch = Some(branch.name.clone());
+        LoopState { id: id.to_owned(), session_id: None, branch, ..state() }
+    }
+
+    async fn start(place: &TestProject, count: usize) -> Result<Vec<LoopWorker>, String> {
+        let project = place.project(&place.root());
+        start_workers(&place.engine, &project, &names(count), None, 0, worker_loop).await
+    }
+
+    #[tokio::test]
+    async fn each_worker_has_a_tree_a_branch_and_a_loop_to_claim() {
+        let place = TestProject::repository(&[("a", "1\n")]);
+        place.write("RUBRIC.md", "# criteria\n");
+        let started = start(&place, 2).await.unwrap();
+        assert_eq!(started[1].root, place.top().join("root.moai-workers/1"));
+        let there = place.project(&started[1].root);
+        let query = LoopQuery::ForStop("a session".to_owned());
+        let claimed = place.engine.store.find_loop(&there.key, &there.root, query).await;
+        assert_eq!(claimed.unwrap().map(|state| state.id).as_deref(), Some("loop-1"));
+        assert_eq!(place.git_in(&started[1].root, &["branch", "--show-current"]), "gulf/auto-1-1");
+        assert!(started[1].root.join("RUBRIC.md").is_file());
+        let from_a_worker = list_workers(&place.engine, &there).await.unwrap();
+        assert_eq!(
+            from_a_worker.iter().map(|worker| &worker.root).collect::<Vec<_>>(),
+            started.iter().map(|worker| &worker.root).collect::<Vec<_>>()
+        );
+        assert_eq!(place.git(&["branch", "--show-current"]), "main", "the user's tree stays");
+    }
+
+    #[tokio::test]
+    async fn a_failed_worker_takes_back_the_others() {
+        let place = TestProject::repository(&[("a", "1\n")]);
+        place.git(&["branch", "gulf/auto-1-1"]);
+        let refused = start(&place, 2).await.unwrap_err();
+        assert!(refused.starts_with("git could not make"), "{refused}");
+        assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+        let project = place.project(&place.root());
+        let query = LoopQuery::Id("loop-0".to_owned());
+        let left = place.engine.store.find_loop(&project.key, &project.root, query).await.unwrap();
+        assert_eq!(left.map(|state| state.status), Some(Status::Cancelled));
+    }
+
+    #[tokio::test]
+    async fn trees_of_completed_workers_are_removed_unless_files_would_be_lost() {
+        let place = TestProject::repository(&[("a", "1\n")]);
+        place.write("RUBRIC.md", "# criteria\n");
+        let started = start(&place, 3).await.unwrap();
+        let project = place.project(&place.root());
+        fs::write(started[1].root.join("lost.py"), "1\n").unwrap();
+        for worker in &started[..2] {
+            let running = worker.state.clone().unwrap();
+            let over = LoopState { status: Status::Completed, ..running.clone() };
+            place.engine.store.advance_loop(&project.key, &running, over).await.unwrap();
+        }
+        assert_eq!(
+            remove_completed_workers(&place.engine, &project).await,
+            [started[0].root.clone()]
+        );
+        let left = list_workers(&place.engine, &project).await.unwrap();
+        assert_eq!(left.len(), 2, "one has a file that git does not know, one still runs");
+        assert!(place.git(&["branch", "--list", "gulf/auto-1-0"]).contains("gulf/auto-1-0"));
+    }
+}

@@ -1,0 +1,205 @@
+//! One project as a request sees it: root, options, languages, store key. Loaded afresh for every
+//! request, so that a changed option or a new virtual environment counts at once.
+
+pub(crate) mod mcp_tools;
+pub(crate) mod option_files;
+pub(crate) mod project_rules;
+pub(crate) mod scan_cache;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::engine::Engine;
+use crate::project::option_files::read_option_file;
+
+use moai_base::path::RelPath;
+use moai_config::Config;
+use moai_host::servers::ServerContext;
+use moai_host::store::ProjectKey;
+use moai_host::{files, git};
+use moai_lsp::registry::{Catalogue, CatalogueError, HostServers};
+use moai_protocol::control::CallerContext;
+use moai_scan::RuleSet;
+
+/// Why a changed notebook is no clean one.
+pub(crate) const NOTEBOOK_UNMEASURED: &str = "the cells of a notebook are not measured";
+
+/// Options of the project, below its root.
+const CONFIG_FILE: &str = ".moai/config/sections/ralph.yaml";
+/// Languages and servers of the project, below its root.
+const CATALOGUE_FILE: &str = ".moai/config/lsp.json";
+/// Servers of the project in the host's format, below its root.
+const HOST_FILE: &str = ".lsp.json";
+
+/// One project.
+#[derive(Clone, Debug)]
+pub(crate) struct Project {
+    pub(crate) root: PathBuf,
+    pub(crate) config: Config,
+    pub(crate) workspace: ServerContext,
+    pub(crate) key: ProjectKey,
+    /// The rules of the scan: built-in ones and the project's own.
+    pub(crate) rules: Arc<RuleSet>,
+}
+
+impl Project {
+    /// The project of a caller. The error is one line with file, line and key.
+    pub(crate) fn load(engine: &Engine, caller: &CallerContext) -> Result<Self, String> {
+        Ok(Self::read_small_file(engine, caller, &project_root(caller))?
+            .without_unserved_languages(engine))
+    }
+
+    fn read_small_file(
+        engine: &Engine,
+        caller: &CallerContext,
+        root: &Path,
+    ) -> Result<Self, String> {
+        let catalogue = catalogue(root)?;
+        let config = load_options(&engine.dirs.user_config, Some(root), &caller.env, &catalogue)?;
+        Ok(Self::with(engine, caller, root.to_path_buf(), config, catalogue))
+    }
+
+    /// The same with default options in place of unusable ones: a hook goes on measuring when a
+    /// file of options is broken, and says so at the start of a session.
+    pub(crate) fn load_or_default(engine: &Engine, caller: &CallerContext) -> Self {
+        Self::load_unserved(engine, caller).without_unserved_languages(engine)
+    }
+
+    /// The same, for hooks that mostly measure nothing: call [`Project::without_unserved_languages`] before they do.
+    pub(crate) fn load_unserved(engine: &Engine, caller: &CallerContext) -> Self {
+        let root = project_root(caller);
+        Self::read_small_file(engine, caller, &root).unwrap_or_else(|error| {
+            tracing::warn!(%error, "options are broken; defaults are used");
+            let catalogue = Catalogue::built_in().clone();
+            Self::with(engine, caller, root, Config::default(), catalogue)
+        })
+    }
+
+    fn with(
+        engine: &Engine,
+        caller: &CallerContext,
+        root: PathBuf,
+        config: Config,
+        catalogue: Catalogue,
+    ) -> Self {
+        engine.ledger().touch_root(&root);
+        let key = engine.ledger().project_key(&root);
+        let key = key.unwrap_or_else(|| {
+            let key = key_of(&root, &engine.dirs.state);
+            engine.ledger().set_project_key(&root, key.clone());
+            key
+        });
+        let env = Arc::new(caller.env.clone());
+        let catalogue = catalogue.with_user_options(&config.overrides());
+        let around = ServerContext::new(root.clone(), env, Arc::new(catalogue));
+        let rules = project_rules::load_rules(engine, &root, &config);
+        Self { root, config, workspace: around, key, rules }
+    }
+
+    /// Without the languages that nobody speaks about: a missing YAML server spoils no project. To
+    /// know them, a hundred places are looked at.
+    pub(crate) fn without_unserved_languages(mut self, engine: &Engine) -> Self {
+        let unserved = engine.servers.unserved_languages(&self.workspace);
+        let catalogue = Arc::unwrap_or_clone(self.workspace.catalogue).without_languages(&unserved);
+        self.workspace.catalogue = Arc::new(catalogue);
+        self
+    }
+
+    /// A path as it was named: people type it from their working directory, an agent's tool means
+    /// it from the root, because it cannot know where its server was started.
+    pub(crate) fn resolve_path(&self, caller: &CallerContext, path: &Path) -> PathBuf {
+        let folder = if caller.is_tool { &self.root } else { &caller.cwd };
+        folder.join(path)
+    }
+
+    /// Whether any sensor speaks about a file.
+    pub(crate) fn has_sensor(&self, path: &RelPath) -> bool {
+        self.workspace.catalogue.language_of(path).is_some() || self.rules.handles(path)
+    }
+
+    /// Whether it is a notebook: code in cells, which no sensor takes apart.
+    pub(crate) fn is_notebook(path: &RelPath) -> bool {
+        path.extension().as_deref() == Some("ipynb")
+    }
+
+    /// Whether servers of the catalogue read their configuration from a file of this name.
+    pub(crate) fn is_configuration(&self, path: &RelPath) -> bool {
+        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        self.workspace.catalogue.is_hidden_configuration(name)
+    }
+
+    /// Whether a file is in a programming language. Nothing else in a project depends on a file in
+    /// an auxiliary one.
+    pub(crate) fn is_program(&self, path: &RelPath) -> bool {
+        let language = self.workspace.catalogue.language_of(path).map(|it| it.1);
+        language.is_some_and(|language| !language.auxiliary)
+    }
+
+    /// Whether a change of this file on disk can change what a language server says.
+    pub(crate) fn is_watched(&self, path: &RelPath) -> bool {
+        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        let catalogue = &self.workspace.catalogue;
+        if name.starts_with('.') {
+            return catalogue.is_hidden_configuration(name);
+        }
+        catalogue.language_of(path).is_some()
+            || catalogue.is_marker(name)
+            // Configuration of TypeScript and pyright, and modules that are data.
+            || path.extension().as_deref() == Some("json")
+    }
+}
+
+/// The store key of a root. A repository that is made where there was none keeps the database that
+/// is there, for its worktrees as well, and so does a root whose repository is gone.
+fn key_of(root: &Path, state: &Path) -> ProjectKey {
+    let own_git = root.join(".git");
+    let shared = git::common_dir(root);
+    let main = shared.as_deref().and_then(Path::parent).filter(|it| it.join(".git").exists());
+    let names = [shared.as_deref(), Some(root), main, Some(&own_git)].into_iter().flatten();
+    let mut keys = names.map(ProjectKey::from_folder);
+    let known = keys.clone().find(|key| key.database(state).exists());
+    // The first name is the right one for a new database.
+    known.or_else(|| keys.next()).unwrap_or_else(|| ProjectKey::from_folder(root))
+}
+
+pub(crate) fn project_root(caller: &CallerContext) -> PathBuf {
+    match &caller.root {
+        Some(root) => root.canonicalize().unwrap_or_else(|_| root.clone()),
+        None => files::find_root(&caller.cwd, caller.env.get("HOME").map(Path::new)),
+    }
+}
+
+fn catalogue(root: &Path) -> Result<Catalogue, String> {
+    let mut catalogue = Catalogue::built_in().clone();
+    let named = |path: &Path, error: CatalogueError| format!("{}: {error}", path.display());
+    let path = root.join(HOST_FILE);
+    if let Some(text) = read_option_file(&path)? {
+        let file = HostServers::parse(&text).map_err(|error| named(&path, error))?;
+        catalogue = catalogue.with_host_servers(file);
+    }
+    let path = root.join(CATALOGUE_FILE);
+    if let Some(text) = read_option_file(&path)? {
+        let own = Catalogue::parse(&text).map_err(|error| named(&path, error))?;
+        catalogue = catalogue.with_project_entries(own);
+    }
+    match catalogue.dangling_server() {
+        None => Ok(catalogue),
+        Some(id) => Err(format!("{}: key languages: server {id} is not described", path.display())),
+    }
+}
+
+/// The options in force; without a root, those of the user alone.
+pub(crate) fn load_options(
+    user_file: &Path,
+    root: Option<&Path>,
+    env: &BTreeMap<String, String>,
+    catalogue: &Catalogue,
+) -> Result<Config, String> {
+    let mut layers = Vec::new();
+    let project_file = root.map(|root| root.join(CONFIG_FILE));
+    for path in [Some(user_file.to_path_buf()), project_file].into_iter().flatten() {
+        layers.extend(read_option_file(&path)?.map(|text| (path.display().to_string(), text)));
+    }
+    Config::load(&layers, env, catalogue).map_err(|error| error.to_string())
+}

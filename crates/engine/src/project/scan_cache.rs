@@ -1,0 +1,130 @@
+//! Results of scans on disk, so that a text that was scanned with the same rules is not scanned
+//! again. They are a shortcut and nothing more: what cannot be read or written is scanned.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use moai_base::hash::ContentHash;
+use moai_base::limits::{KEPT_SCANS_BYTES_MAX, KEPT_SCANS_SETS_MAX};
+use moai_base::path::RelPath;
+use moai_host::files;
+use moai_host::store::ProjectKey;
+use moai_scan::{RuleSet, ScanCache, ScanOutcome};
+
+/// First part of the names of these files.
+const PREFIX: &str = "scans-";
+
+/// The results of one project and one set of rules.
+#[derive(Debug)]
+pub(crate) struct ScanCacheFile {
+    file: PathBuf,
+    rules_hash: ContentHash,
+    cache: ScanCache,
+}
+
+impl ScanCacheFile {
+    /// What is on disk below the state folder.
+    pub(crate) fn load(state: &Path, project: &ProjectKey, rules: &RuleSet) -> Self {
+        let set = rules.identity();
+        let file = project.folder(state).join(format!("{PREFIX}{}", set.short_hex()));
+        let bytes = files::read_private(&file, KEPT_SCANS_BYTES_MAX).unwrap_or_default();
+        Self { file, rules_hash: set, cache: ScanCache::from_bytes(bytes, set) }
+    }
+
+    /// The outcome for a text with this hash at this path, when it is known.
+    pub(crate) fn get(
+        &self,
+        rules: &RuleSet,
+        path: &RelPath,
+        hash: ContentHash,
+    ) -> Option<ScanOutcome> {
+        self.cache.get(rules.scan_key(path, hash)?, path, hash)
+    }
+
+    /// Adds what was scanned and writes all of it, when there is something new.
+    pub(crate) fn save(
+        mut self,
+        rules: &RuleSet,
+        scanned: impl IntoIterator<Item = (RelPath, ContentHash, ScanOutcome)>,
+    ) {
+        for (path, hash, outcome) in scanned {
+            if let Some(key) = rules.scan_key(&path, hash) {
+                self.cache.add(key, &outcome);
+            }
+        }
+        if !self.cache.has_additions() {
+            return;
+        }
+        let bytes = self.cache.to_bytes(self.rules_hash, KEPT_SCANS_BYTES_MAX);
+        if let Err(error) = files::write_private_unsynced(&self.file, &bytes) {
+            tracing::warn!(%error, "scan results are not kept");
+        }
+        self.forget_old_sets();
+    }
+
+    /// Removes the files of the sets that were written longest ago.
+    fn forget_old_sets(&self) {
+        let entries = self.file.parent().and_then(|folder| folder.read_dir().ok());
+        let is_ours =
+            |name: &std::ffi::OsStr| name.to_str().is_some_and(|it| it.starts_with(PREFIX));
+        let mut sets: Vec<_> = entries
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| is_ours(&entry.file_name()))
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        sets.sort();
+        let count = sets.len().saturating_sub(KEPT_SCANS_SETS_MAX);
+        for (_, file) in sets.into_iter().take(count) {
+            // It is in the way of nobody.
+            let _ = fs::remove_file(file);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moai_scan::scan_text;
+
+    const TEXT: &str = "import os\nos.system('a ' + b)\n";
+
+    fn set(message: usize) -> RuleSet {
+        let text = format!(
+            "id: call\nlanguages: [python]\nmessage: m{message}\nrule: {{ pattern: os.system($X) }}\n"
+        );
+        RuleSet::load([("r.yml".to_owned(), text)])
+    }
+
+    #[test]
+    fn a_scan_is_known_the_next_time_also_after_damage() {
+        let state = tempfile::tempdir().expect("a folder");
+        let project = ProjectKey::from_folder(Path::new("/project"));
+        let path = RelPath::parse("a.py").expect("relative");
+        let (rules, hash) = (set(0), ContentHash::of_bytes(TEXT.as_bytes()));
+        let load = || ScanCacheFile::load(state.path(), &project, &rules);
+        let outcome = scan_text(&rules, &path, TEXT, hash);
+        for _ in 0..2 {
+            assert_eq!(load().get(&rules, &path, hash), None);
+            load().save(&rules, [(path.clone(), hash, outcome.clone())]);
+            assert_eq!(load().get(&rules, &path, hash), Some(outcome.clone()));
+            fs::write(&load().file, "damaged").expect("written");
+        }
+    }
+
+    #[test]
+    fn only_the_last_sets_of_rules_are_kept() {
+        let state = tempfile::tempdir().expect("a folder");
+        let project = ProjectKey::from_folder(Path::new("/project"));
+        let path = RelPath::parse("a.py").expect("relative");
+        let hash = ContentHash::of_bytes(TEXT.as_bytes());
+        for number in 0..KEPT_SCANS_SETS_MAX + 2 {
+            let rules = set(number);
+            let kept = ScanCacheFile::load(state.path(), &project, &rules);
+            kept.save(&rules, [(path.clone(), hash, ScanOutcome::default())]);
+        }
+        let files = project.folder(state.path()).read_dir().expect("a folder");
+        assert_eq!(files.count(), KEPT_SCANS_SETS_MAX);
+    }
+}

@@ -1,0 +1,120 @@
+//! Findings that a rename introduced: the changed files are measured before and after it. A finding
+//! that differs only by the new name is not introduced.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::engine::Engine;
+use crate::evidence::disk_poll::sync_disk;
+use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
+use crate::project::Project;
+use moai_base::change::ChangeSet;
+use moai_base::delta::Delta;
+use moai_base::evidence::{Evidence, SkippedFile};
+use moai_base::finding::{FindingState, Severity, assign_fingerprints};
+use moai_base::path::RelPath;
+use moai_base::text::replace_identifier;
+use moai_base::verdict::Gap;
+use moai_report::rename::{RenameReport, WriteOutcome};
+
+/// The files before the change.
+pub(crate) struct RenameBaseline {
+    evidence: Evidence,
+    after: Vec<RelPath>,
+    /// Changed files without a sensor.
+    unmeasured: Vec<SkippedFile>,
+}
+
+impl RenameBaseline {
+    pub(crate) async fn measure(
+        engine: &Arc<Engine>,
+        project: &Project,
+        set: &ChangeSet,
+        deadline: Instant,
+    ) -> Self {
+        let is_wanted = |path: &&RelPath| project.has_sensor(path);
+        let before = set.changes.iter().filter(|change| change.before.is_some());
+        let after = set.changes.iter().filter(|change| change.after.is_some());
+        let before: Vec<RelPath> = before.map(|it| &it.path).filter(is_wanted).cloned().collect();
+        let (after, foreign): (Vec<_>, Vec<_>) = after.map(|it| &it.path).partition(is_wanted);
+        let after = after.into_iter().cloned().collect();
+        let foreign = foreign.into_iter().map(|path| unmeasured(path, "in no known language"));
+        let foreign = foreign.collect();
+        let evidence =
+            gather_evidence(engine, project, measure_request(project, before, deadline)).await;
+        Self { evidence, after, unmeasured: foreign }
+    }
+
+    /// Announces the written files to the servers and measures again.
+    pub(crate) async fn compare(
+        self,
+        engine: &Arc<Engine>,
+        project: &Project,
+        renamed: &RenameReport,
+        deadline: Instant,
+    ) -> WriteOutcome {
+        sync_disk(engine, project, &[]).await;
+        let after =
+            gather_evidence(engine, project, measure_request(project, self.after, deadline)).await;
+        let mut skipped = self.unmeasured;
+        skipped.extend(after.skipped);
+        if after.readings.is_empty() {
+            let files = after.files.iter();
+            skipped
+                .extend(files.map(|path| unmeasured(path, "nothing that measures is switched on")));
+        }
+        let moved: BTreeMap<&str, &str> = renamed
+            .files
+            .iter()
+            .filter_map(|file| Some((file.moved_from.as_deref()?, file.path.as_str())))
+            .collect();
+        let old_name = renamed.old_name.as_deref().unwrap_or_default();
+        let mut before = self.evidence.findings;
+        for finding in &mut before {
+            let moved = moved.get(finding.path.as_str()).and_then(|path| RelPath::parse(path));
+            finding.path = moved.unwrap_or_else(|| finding.path.clone());
+            for text in [&mut finding.anchor, &mut finding.message] {
+                *text = replace_identifier(text, old_name, &renamed.new_name);
+            }
+        }
+        assign_fingerprints(&mut before);
+        let mut delta = Delta::by_fingerprint(Some(&before), after.findings);
+        let of_now = |path: &str| moved.get(path).copied().unwrap_or(path).to_owned();
+        let unread: BTreeSet<String> =
+            self.evidence.skipped.iter().map(|one| of_now(&one.path)).collect();
+        // If a sensor or file had a gap before the rename, introduced findings cannot be told apart.
+        let readings = self.evidence.readings.iter().filter(|reading| reading.gap.is_some());
+        let unknown: BTreeSet<&str> = readings.map(|reading| reading.sensor.as_str()).collect();
+        for finding in &mut delta.findings {
+            let was_unknown =
+                unknown.contains(finding.sensor.as_str()) || unread.contains(finding.path.as_str());
+            if finding.state == FindingState::Introduced && was_unknown {
+                finding.state = FindingState::Unknown;
+            }
+        }
+        let gaps: Vec<(String, Gap)> = after
+            .readings
+            .into_iter()
+            .filter_map(|reading| Some((reading.sensor, reading.gap?)))
+            .collect();
+        WriteOutcome { delta, gaps, skipped }
+    }
+}
+
+fn unmeasured(path: &RelPath, reason: &str) -> SkippedFile {
+    SkippedFile { path: path.to_string(), reason: reason.to_owned() }
+}
+
+fn measure_request(project: &Project, files: Vec<RelPath>, deadline: Instant) -> MeasureRequest {
+    MeasureRequest {
+        files,
+        skipped: Vec::new(),
+        run_lsp: project.config.lsp_enabled,
+        run_scan: project.config.scan_enabled,
+        threshold: Severity::Error,
+        deadline,
+        dependents: UntouchedDependents::default(),
+        comparison: None,
+    }
+}

@@ -1,0 +1,5 @@
+//! Checkpoints and the way back to one.
+
+pub(crate) mod checkpoints;
+pub(crate) mod loop_restore;
+pub(crate) mod restore_plan;

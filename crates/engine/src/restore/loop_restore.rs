@@ -1,0 +1,212 @@
+//! `loop restore`: previews or writes the files of a loop's checkpoint, after it kept a checkpoint of
+//! the current files.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::code::change_journal;
+use crate::engine::{Engine, run_blocking};
+use crate::project::Project;
+use crate::replies::{REFUSED, load_project};
+use crate::restore::checkpoints;
+use crate::restore::checkpoints::CheckpointStore;
+use crate::restore::restore_plan::{CheckpointRestore, RestoreChanges, plan_restore};
+use moai_base::tree::Checkpoint;
+use moai_host::files::transaction::ApplyError;
+use moai_host::store::loops::LoopQuery;
+use moai_protocol::control::{CallerContext, CommandReply, LoopRestoreRequest};
+use moai_report::restore::{RestoreReport, restore_json, restore_text};
+
+pub(crate) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    request: LoopRestoreRequest,
+) -> CommandReply {
+    let project = match load_project(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let is_json = request.json;
+    match restore_checkpoint(engine, &project, request).await {
+        Ok(restored) if is_json => {
+            CommandReply::success(format!("{:#}\n", restore_json(&restored)))
+        }
+        Ok(restored) => CommandReply::success(restore_text(&restored)),
+        Err(reason) => CommandReply::failure(REFUSED, &format!("moai-ralph: {reason}")),
+    }
+}
+
+/// Previews or restores; after an error, which is the reason for the user, no file was written.
+async fn restore_checkpoint(
+    engine: &Arc<Engine>,
+    project: &Project,
+    request: LoopRestoreRequest,
+) -> Result<RestoreReport, String> {
+    let which = LoopQuery::Id(request.id.clone());
+    let found = engine.store.find_loop(&project.key, &project.root, which).await;
+    let best = found.map_err(|error| error.to_string())?.and_then(|state| state.best());
+    let (root, folder) = (project.root.clone(), checkpoints::folder(engine, project));
+    let is_preview = !request.apply;
+    let prepared = run_blocking(move || {
+        let keeper = CheckpointStore::find(root, folder)?;
+        let all = keeper.list()?;
+        let checkpoint = choose(&keeper, &all, &request, best)?;
+        let plan = plan_restore(&keeper, &all, &checkpoint)?;
+        let texts = if is_preview { plan.texts(&keeper) } else { Vec::new() };
+        // What cannot be read or is too much is no promise.
+        let changes = [plan.clearing_changes(&keeper)?, plan.remaining_changes(&keeper)?];
+        let way = plan.actions.clone();
+        let restored = RestoreReport { checkpoint, steps: way, texts, saved: None };
+        Ok::<_, String>((PreparedRestore { keeper, all, plan }, changes, restored))
+    });
+    let prepared = prepared.await.unwrap_or_else(|| Err("internal error".to_owned()))?;
+    let (prepared, changes, mut restored) = prepared;
+    if !is_preview && !restored.steps.steps.is_empty() {
+        write_restore(engine, project, (prepared, changes), &mut restored).await?;
+    }
+    Ok(restored)
+}
+
+/// A checkpoint to restore.
+struct PreparedRestore {
+    keeper: CheckpointStore,
+    all: Vec<Checkpoint>,
+    plan: CheckpointRestore,
+}
+
+/// Keeps what is there, then changes the files, all or none; programs and links come last. What is
+/// in the way of others goes before them, and comes back when they fail.
+async fn write_restore(
+    engine: &Arc<Engine>,
+    project: &Project,
+    (restore, [first, rest]): (PreparedRestore, [RestoreChanges; 2]),
+    restored: &mut RestoreReport,
+) -> Result<(), String> {
+    let owner = restored.checkpoint.owner.clone();
+    let kept = run_blocking(move || {
+        let saved = restore.plan.keep_present(&restore.keeper, &restore.all, &owner)?;
+        Ok::<_, String>((Arc::new(restore), saved))
+    });
+    let (restore, saved) = kept.await.unwrap_or_else(|| Err("internal error".to_owned()))?;
+    let failed = match apply_in_order(engine, project, &restore, [first, rest]).await {
+        Ok(failed) => failed,
+        Err(RestoreError { reason, is_unchanged: false }) => {
+            let owner = &restored.checkpoint.owner;
+            let way = format!("moai-ralph loop restore {owner} --to {saved} --apply");
+            return Err(format!("{reason}\nwhat was there before: {way}"));
+        }
+        Err(RestoreError { reason, .. }) => {
+            let unused = Checkpoint { name: saved, ..restored.checkpoint.clone() };
+            let forgotten = run_blocking(move || restore.keeper.forget(&[unused])).await;
+            if let Some(Err(error)) = forgotten {
+                tracing::warn!(error, "an unused checkpoint stays");
+            }
+            return Err(reason);
+        }
+    };
+    for (path, reason) in failed {
+        restored.steps.steps.retain(|step, _| step.as_str() != path);
+        restored.steps.untouched.insert(path, reason);
+    }
+    restored.saved = Some(saved);
+    Ok(())
+}
+
+/// Why a restore failed.
+struct RestoreError {
+    reason: String,
+    /// Whether every file is unchanged.
+    is_unchanged: bool,
+}
+
+/// Makes what goes first and then the rest; returns which programs and links could not be made.
+async fn apply_in_order(
+    engine: &Arc<Engine>,
+    project: &Project,
+    restore: &Arc<PreparedRestore>,
+    [first, rest]: [RestoreChanges; 2],
+) -> Result<BTreeMap<String, String>, RestoreError> {
+    let stuck = apply_restore_changes(engine, project, restore, first).await?;
+    let failure = match stuck.into_iter().next() {
+        Some((path, reason)) => {
+            let reason = format!("{path}: {reason}; nothing was written");
+            RestoreError { reason, is_unchanged: true }
+        }
+        None => match apply_restore_changes(engine, project, restore, rest).await {
+            Ok(failed) => return Ok(failed),
+            Err(failure) => failure,
+        },
+    };
+    let is_back = undo_clearing(engine, project, restore).await;
+    Err(RestoreError { is_unchanged: failure.is_unchanged && is_back, ..failure })
+}
+
+/// Puts back what was removed first; returns whether that succeeded.
+async fn undo_clearing(
+    engine: &Arc<Engine>,
+    project: &Project,
+    restore: &Arc<PreparedRestore>,
+) -> bool {
+    let planned = Arc::clone(restore);
+    match run_blocking(move || planned.plan.undo_clearing(&planned.keeper)).await {
+        Some(Ok(back)) => apply_restore_changes(engine, project, restore, back)
+            .await
+            .is_ok_and(|failed| failed.is_empty()),
+        _ => false,
+    }
+}
+
+/// Makes changes, all files or none, then programs and links; returns those that could not be made.
+async fn apply_restore_changes(
+    engine: &Arc<Engine>,
+    project: &Project,
+    restore: &Arc<PreparedRestore>,
+    changes: RestoreChanges,
+) -> Result<BTreeMap<String, String>, RestoreError> {
+    let internal = || RestoreError { reason: "internal error".to_owned(), is_unchanged: false };
+    if !changes.set.changes.is_empty() {
+        let applied = change_journal::apply_changes(engine, project, changes.set.clone()).await;
+        applied.ok_or_else(internal)?.map_err(|error| {
+            // What stood where others wrote meanwhile may be in our checkpoint alone.
+            let is_as_before = !matches!(error, ApplyError::HalfDone(_) | ApplyError::Mixed(_));
+            RestoreError { reason: error.to_string(), is_unchanged: is_as_before }
+        })?;
+    }
+    let restore = Arc::clone(restore);
+    run_blocking(move || changes.finish(&restore.keeper)).await.ok_or_else(internal)
+}
+
+/// The checkpoint with the requested name, or the best one.
+fn choose(
+    keeper: &CheckpointStore,
+    all: &[Checkpoint],
+    request: &LoopRestoreRequest,
+    best: Option<u32>,
+) -> Result<Checkpoint, String> {
+    let id = &request.id;
+    let own: Vec<&Checkpoint> = all.iter().filter(|it| it.owner == *id).collect();
+    let damage = |name: &str| keeper.damage(id, name);
+    let Some(first) = own.first() else {
+        let none = || format!("{id} has no checkpoints");
+        return Err(damage(&request.to).unwrap_or_else(none));
+    };
+    if first.root != keeper.root {
+        let root = first.root.display();
+        return Err(format!("{id} worked in {root}: --root {root}"));
+    }
+    let name = match request.to.as_str() {
+        "best" => best.ok_or_else(|| format!("{id} was never measured: --to N"))?.to_string(),
+        name => name.to_owned(),
+    };
+    let found = own.iter().find(|it| it.name == name).map(|it| (*it).clone());
+    found.ok_or_else(|| {
+        if let Some(reason) = damage(&name) {
+            return reason;
+        }
+        let names: Vec<&str> = own.iter().map(|it| it.name.as_str()).collect();
+        format!("{id} has no checkpoint {name}; there are: {}", names.join(", "))
+    })
+}

@@ -1,0 +1,46 @@
+//! Delays the answer of a Stop that holds by the project's cooldown.
+
+use crate::stop::{HookCall, StopSchedule};
+use moai_host::store::loops::LoopQuery;
+use moai_loops::cooldown;
+use moai_loops::state::LoopState;
+use moai_loops::step::{StopAdmission, StopInput, admit_stop};
+use moai_protocol::hook::HookOutput;
+use moai_report::{loops, notice};
+
+/// Returns the answer of a decided Stop after the cooldown. The loop is loaded again then, because
+/// one that was paused or ended meanwhile must not hold.
+pub(crate) async fn after_cooldown(
+    call: &HookCall<'_>,
+    stop: &StopInput<'_>,
+    decided: &LoopState,
+    output: HookOutput,
+    schedule: StopSchedule,
+) -> HookOutput {
+    let (engine, project) = (call.engine, &call.project);
+    let StopSchedule { started_at, deadline, .. } = schedule;
+    let rest = cooldown::remaining_cooldown(
+        started_at,
+        std::time::Instant::now(),
+        project.config.cooldown,
+        deadline,
+    );
+    if rest.is_zero() || !matches!(output, HookOutput::Block(_)) {
+        return output;
+    }
+    tokio::time::sleep(rest).await;
+    let which = LoopQuery::Id(decided.id.clone());
+    match engine.store.find_loop(&project.key, &project.root, which).await {
+        Ok(now) => match (admit_stop(now.as_ref(), stop), now) {
+            (StopAdmission::Measure, _) => output,
+            (StopAdmission::AllowPaused, Some(paused)) => {
+                HookOutput::Notice(loops::end_notice(&paused))
+            }
+            _ => HookOutput::Silent,
+        },
+        Err(error) => {
+            tracing::warn!(%error, id = decided.id, "the loop could not be looked at again");
+            HookOutput::Notice(notice::no_store(&error.to_string()))
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Gathers the evidence for a Stop: the project's checks, fresh results for the files, guard and exam,
+//! the work tree and the loop's notes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::branches::branch_merge::MeasuredWork;
+use crate::branches::git_program::stop_deadline_gap;
+use crate::branches::loop_branch::loop_base_commit;
+use crate::branches::{branch_merge, merge_work_tree};
+use crate::engine::run_blocking;
+use crate::evidence::authorship;
+use crate::evidence::gather::{MeasureRequest, gather_evidence};
+use crate::evidence::work_base::base_of_loop;
+use crate::exam;
+use crate::exam::ExamReport;
+use crate::exam::criteria;
+use crate::guard::guard_run::{GuardRunOptions, ProjectGuardReport, run_guard};
+use crate::loops::loop_files;
+use crate::restore::checkpoints;
+use crate::restore::checkpoints::TreeSnapshot;
+use crate::stop::scope::{StopBase, StopScope, files_of_stop};
+use crate::stop::{HookCall, StopSchedule};
+use moai_base::evidence::{Evidence, SensorKind, SensorReading};
+use moai_base::finding::{Finding, Severity, assign_fingerprints};
+use moai_base::limits::STOP_REPLY_SHARE;
+use moai_base::verdict::{Cause, Gap, Verdict};
+use moai_guard::SENSOR;
+use moai_host::git;
+use moai_loops::criteria::{AUTOCHECKS, CheckCriterion};
+use moai_loops::facts::WorkChange;
+use moai_loops::options::BaselineMode;
+use moai_loops::state::{LoopState, UntilCondition};
+
+/// Name of the reading that reports the absence of any sensor.
+const NO_SENSOR_READING: &str = "files";
+/// Name of the reading for a base state that cannot be read.
+const NO_BASELINE_READING: &str = "baseline";
+
+/// Everything that a Stop is decided on.
+pub(crate) struct StopEvidence {
+    pub(crate) evidence: Evidence,
+    /// The commit that the loop's changes count from.
+    pub(crate) base: Option<String>,
+    /// The commit of HEAD before anything was measured.
+    pub(crate) head: Option<String>,
+    /// The work tree as it was measured.
+    pub(crate) tree: Result<TreeSnapshot, Gap>,
+    /// Changes of the exam that others made, one line each.
+    pub(crate) exam_changes: Vec<String>,
+    pub(crate) notes: loop_files::LoopFileNotes,
+    /// Criteria that the project has commands for but does not require.
+    pub(crate) not_asked: Vec<CheckCriterion>,
+    /// Number of problems that the failing checks report.
+    pub(crate) check_problems: u64,
+    /// Whether the loop changed anything.
+    pub(crate) work: WorkChange,
+}
+
+/// Gathers everything. The project's commands run first, because they may write files.
+pub(crate) async fn collect_stop_evidence(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    schedule: StopSchedule,
+) -> StopEvidence {
+    merge_work_tree::remove_stale_work_trees(call.engine, &call.project).await;
+    if state.branch.is_some() {
+        branch_merge::undo_unfinished_move(&call.project).await;
+    }
+    let head = head(call).await;
+    let CheckEvidence { readings: checks, not_asked, problems } =
+        checks(call, state, schedule.checks_deadline).await;
+    let base = loop_base_commit(&call.project, state).await;
+    let ((mut evidence, exam_changed), tree, notes) = tokio::join!(
+        measure_afresh(call, state, base.as_deref(), schedule.deadline),
+        tree(call, schedule.deadline),
+        loop_files::read_loop_notes(&call.project),
+    );
+    add(&mut evidence, checks);
+    let silence = no_sensor_reading(&evidence);
+    add(&mut evidence, (silence, Vec::new()));
+    let work = checkpoints::work_since_start(call.engine, &call.project, &state.id, &tree).await;
+    StopEvidence {
+        evidence,
+        base,
+        head,
+        tree,
+        exam_changes: exam_changed,
+        notes,
+        not_asked,
+        check_problems: problems,
+        work,
+    }
+}
+
+/// Evidence and the measured work, without notes, after the loop's branch was moved.
+pub(crate) async fn remeasure(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    schedule: StopSchedule,
+) -> (Evidence, MeasuredWork) {
+    let head = head(call).await;
+    let checks = checks(call, state, schedule.checks_deadline).await.readings;
+    let base = loop_base_commit(&call.project, state).await;
+    // A changed exam makes its reading dirty.
+    let ((mut evidence, _), tree) = tokio::join!(
+        measure_afresh(call, state, base.as_deref(), schedule.deadline),
+        tree(call, schedule.deadline),
+    );
+    add(&mut evidence, checks);
+    let silence = no_sensor_reading(&evidence);
+    add(&mut evidence, (silence, Vec::new()));
+    (evidence, MeasuredWork { head, tree })
+}
+
+/// The output of `work`, or a gap if it misses the deadline of the Stop.
+pub(crate) async fn within_deadline<T>(
+    deadline: Instant,
+    work: impl Future<Output = T>,
+) -> Result<T, Gap> {
+    tokio::time::timeout_at(deadline.into(), work).await.map_err(|_| stop_deadline_gap())
+}
+
+/// The current work tree.
+async fn tree(call: &HookCall<'_>, deadline: Instant) -> Result<TreeSnapshot, Gap> {
+    within_deadline(deadline, checkpoints::snapshot_tree(call.engine, &call.project)).await?
+}
+
+/// Evidence of one sensor that missed the deadline.
+fn timed_out_evidence(sensor: &str, kind: SensorKind, gap: Gap) -> Evidence {
+    let readings = vec![SensorReading { gap: Some(gap), ..SensorReading::clean(sensor, kind, 0) }];
+    Evidence { readings, ..Evidence::default() }
+}
+
+async fn head(call: &HookCall<'_>) -> Option<String> {
+    let root = call.project.root.clone();
+    run_blocking(move || git::head_commit(&root)).await.flatten()
+}
+
+/// Results of language servers and scan for the files of a Stop. The loop's changes count from
+/// `commit`; `base` is the state they are compared with.
+pub(crate) async fn measure_stop_files(
+    call: &HookCall<'_>,
+    commit: Option<&str>,
+    base: StopBase,
+    paths: &[String],
+    budget: Duration,
+) -> Evidence {
+    let project = &call.project;
+    let StopScope { files, skipped, dependents, comparison, related_programs: others, .. } =
+        files_of_stop(call, commit, base, paths).await;
+    let deadline = Instant::now() + budget;
+    let asked = MeasureRequest {
+        files,
+        skipped,
+        dependents,
+        comparison,
+        run_lsp: project.config.lsp_enabled,
+        run_scan: project.config.scan_enabled,
+        threshold: Severity::Error,
+        deadline,
+    };
+    let evidence = gather_evidence(call.engine, project, asked.clone()).await;
+    if others.is_empty() || !asked.run_lsp || evidence.verdict() == Verdict::Dirty {
+        return evidence;
+    }
+    // A search by name misses some dependents (a type inferred through a third file, a name of two
+    // letters), so the other programs of the project are measured before the loop completes.
+    let mut wider = MeasureRequest { skipped: Vec::new(), run_scan: false, ..asked };
+    wider.files.extend(others.iter().cloned());
+    wider.dependents.files.extend(others);
+    let wider = gather_evidence(call.engine, project, wider).await;
+    with_others(evidence, wider)
+}
+
+/// Adds the results of the other programs: errors that the work introduced there, and the number of
+/// measured files. Gaps there are dropped, because nothing suggests that the work affects them.
+fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
+    let is_server = |reading: &SensorReading| reading.kind == SensorKind::Lsp;
+    if wider.verdict() == Verdict::Dirty {
+        let servers: BTreeSet<String> =
+            wider.readings.iter().filter(|it| is_server(it)).map(|it| it.sensor.clone()).collect();
+        evidence.readings.retain(|reading| !is_server(reading));
+        evidence.findings.retain(|finding| !servers.contains(&finding.sensor));
+        evidence.files = wider.files;
+        evidence.older = wider.older;
+        add(&mut evidence, (wider.readings, wider.findings));
+        return evidence;
+    }
+    for reading in &mut evidence.readings {
+        let same = wider.readings.iter().find(|other| other.sensor == reading.sensor);
+        if let Some(same) = same.filter(|same| is_server(same) && same.gap.is_none()) {
+            reading.files = same.files;
+            reading.elapsed_ms += same.elapsed_ms;
+        }
+    }
+    evidence
+}
+
+/// Readings and their findings.
+type SensorReadings = (Vec<SensorReading>, Vec<Finding>);
+
+/// Results of the project's commands.
+struct CheckEvidence {
+    readings: SensorReadings,
+    /// Criteria that the project has commands for but does not require.
+    not_asked: Vec<CheckCriterion>,
+    /// Number of problems that the failing checks report.
+    problems: u64,
+}
+
+async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> CheckEvidence {
+    let (engine, project) = (call.engine, &call.project);
+    let measured = criteria::run_checks(engine, project, &call.caller, Some(state), end).await;
+    let criteria::CheckResults { mut readings, findings, not_asked, problems } = measured;
+    if state.until == UntilCondition::Checks && readings.is_empty() {
+        readings.push(missing_checks());
+    }
+    CheckEvidence { readings: (readings, findings), not_asked, problems }
+}
+
+/// Evidence of servers, scan, guard and exam, run at the same time; and the changes weakening the
+/// exam that the session did not make.
+async fn measure_afresh(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    base: Option<&str>,
+    deadline: Instant,
+) -> (Evidence, Vec<String>) {
+    let (engine, project) = (call.engine, &call.project);
+    let options = GuardRunOptions {
+        base: base.map(str::to_owned),
+        goal: state.prompt.clone(),
+        known: Vec::new(),
+        threshold: Severity::Error,
+        loop_id: Some(state.id.clone()),
+    };
+    let left = deadline.saturating_duration_since(Instant::now());
+    // Leaves the servers a moment to report their own gaps.
+    let budget = project.config.stop_budget.min(left.saturating_sub(left / STOP_REPLY_SHARE));
+    let (compared, unknown) = stop_base(call, state, base).await;
+    let (evidence, guarded, exam) = tokio::join!(
+        within_deadline(
+            deadline,
+            measure_stop_files(call, base, compared, &state.options.paths, budget)
+        ),
+        within_deadline(deadline, run_guard(engine, project, options)),
+        within_deadline(deadline, exam::stop_exam_report(engine, project, state)),
+    );
+    let mut evidence =
+        evidence.unwrap_or_else(|gap| timed_out_evidence(NO_SENSOR_READING, SensorKind::Scan, gap));
+    evidence.readings.extend(unknown);
+    let guarded =
+        guarded.and_then(|guarded| guarded.map_err(|error| Gap::new(Cause::ProjectFault, error)));
+    let guarded = guarded.unwrap_or_else(|gap| ProjectGuardReport {
+        evidence: timed_out_evidence(SENSOR, SensorKind::Guard, gap),
+        ..ProjectGuardReport::default()
+    });
+    let exam = exam.unwrap_or_else(ExamReport::unmeasured);
+    let Evidence { skipped, readings, findings, .. } = guarded.evidence;
+    let skipped: Vec<_> = skipped
+        .into_iter()
+        .filter(|file| evidence.skipped.iter().all(|known| known.path != file.path))
+        .collect();
+    evidence.skipped.extend(skipped);
+    let not_own = authorship::foreign_findings(engine, project, state, &findings).await;
+    // Without the record of authors every finding counts as the agent's, and the loop goes on.
+    let not_own = not_own.unwrap_or_else(|error| {
+        tracing::warn!(%error, id = state.id, "who wrote the changed files is not known");
+        Vec::new()
+    });
+    add(&mut evidence, (readings, findings));
+    let ExamReport { readings, findings, foreign_changes: mut foreign } = exam;
+    add(&mut evidence, (readings, findings));
+    foreign.extend(authorship::foreign_finding_lines(&not_own));
+    (evidence, foreign)
+}
+
+/// The state that a loop's work is compared with, and a reading with a gap if it cannot be read.
+async fn stop_base(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    commit: Option<&str>,
+) -> (StopBase, Option<SensorReading>) {
+    let is_compared = state.options.baseline != BaselineMode::None;
+    match base_of_loop(call.engine, &call.project, state, commit).await {
+        Ok(base) => (StopBase { state: Some(Arc::new(base)), is_compared }, None),
+        Err(gap) => {
+            tracing::warn!(%gap, id = state.id, "the base of a loop cannot be read");
+            let detail = format!("older findings are unknown: {}", gap.detail);
+            let gap = Some(Gap::new(Cause::NoBaseline, detail));
+            let reading = SensorReading {
+                gap,
+                ..SensorReading::clean(NO_BASELINE_READING, SensorKind::Scan, 0)
+            };
+            (StopBase { state: None, is_compared }, is_compared.then_some(reading))
+        }
+    }
+}
+
+fn add(evidence: &mut Evidence, (readings, findings): SensorReadings) {
+    evidence.readings.extend(readings);
+    evidence.readings.sort_by(|left, right| {
+        (left.kind, left.sensor.as_str()).cmp(&(right.kind, right.sensor.as_str()))
+    });
+    evidence.findings.extend(findings);
+    assign_fingerprints(&mut evidence.findings);
+}
+
+/// A reading with a gap if only guard and exam ran: they examine how the work is measured, and
+/// without another sensor nothing was measured.
+fn no_sensor_reading(evidence: &Evidence) -> Vec<SensorReading> {
+    let is_guard_only = evidence.readings.iter().all(|reading| reading.kind == SensorKind::Guard);
+    if !evidence.skipped.is_empty() || !is_guard_only {
+        return Vec::new();
+    }
+    let gap = Gap::new(Cause::Nothing, "no changed file is covered by a sensor");
+    vec![SensorReading {
+        gap: Some(gap),
+        ..SensorReading::clean(NO_SENSOR_READING, SensorKind::Scan, 0)
+    }]
+}
+
+/// A dirty reading for checks that existed when the loop started and are missing now.
+fn missing_checks() -> SensorReading {
+    let output = format!("{AUTOCHECKS} is gone; the loop ends when it passes: put it back");
+    let clean = SensorReading::clean(AUTOCHECKS, SensorKind::Check, 0);
+    SensorReading { dirty: true, output: Some(output), ..clean }
+}

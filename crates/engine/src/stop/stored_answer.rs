@@ -1,0 +1,37 @@
+//! Stores the answer to a Stop with its decision and replays it. If the daemon ends before the answer
+//! arrives, the client repeats the request to the next daemon; and of two hook processes that deliver
+//! one Stop, the second may come after the answer. Neither is decided again, because the agent has
+//! done nothing in between.
+
+use crate::engine::now_ms;
+use moai_loops::state::{LoopState, Status, StopAnswer};
+use moai_loops::stop_table::StopDelivery;
+use moai_protocol::hook::HookOutput;
+
+/// The stored form of an answer; `None` for a silent one.
+pub(crate) fn stored_answer(delivery: &StopDelivery, output: &HookOutput) -> Option<StopAnswer> {
+    let (text, is_held) = match output {
+        HookOutput::Block(text) => (text, true),
+        HookOutput::Notice(text) => (text, false),
+        _ => return None,
+    };
+    let (call, content) = (delivery.call.clone(), delivery.content.clone());
+    Some(StopAnswer { call, content, at_ms: now_ms(), text: text.clone(), is_held })
+}
+
+/// The loop and its stored answer if this Stop was already decided. `last` is the session's last
+/// loop, which may have ended since.
+pub(crate) fn replayed_answer(
+    delivery: &StopDelivery,
+    last: Option<&LoopState>,
+) -> Option<(LoopState, HookOutput)> {
+    let state = last?;
+    let answer = state.answer.as_ref().filter(|answer| delivery.is_answered_by(answer))?;
+    let text = answer.text.clone();
+    match answer.is_held {
+        true if state.status == Status::Running => Some((state.clone(), HookOutput::Block(text))),
+        // The loop was cancelled or paused meanwhile.
+        true => None,
+        false => Some((state.clone(), HookOutput::Notice(text))),
+    }
+}

@@ -1,0 +1,161 @@
+//! The Stops that are being decided, with their waiters: who delivers the same Stop waits for its
+//! answer, another Stop of the loop waits for its turn, and who ends a loop interrupts its Stop. It
+//! must not know how a Stop is decided.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, watch};
+
+use moai_loops::stop_table::{StopArrival, StopTable};
+use moai_protocol::hook::HookOutput;
+
+/// One for the whole engine.
+type SharedStopTable = Arc<Mutex<StopTable<StopHandle>>>;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct StopRegistry {
+    table: SharedStopTable,
+}
+
+#[derive(Clone, Debug)]
+struct StopHandle {
+    /// `None` until the Stop is answered; closed when it is answered or dropped.
+    answer: watch::Receiver<Option<HookOutput>>,
+    interruption: Arc<Notify>,
+}
+
+/// What a delivery is to do.
+#[derive(Debug)]
+pub(crate) enum StopTurn {
+    /// Decide the Stop.
+    Decide(StopLead),
+    /// Wait for the answer to the same Stop, or until another one is over.
+    Wait(StopWait),
+}
+
+/// The right to decide a Stop. Dropped without an answer, it goes to the next one who waits.
+#[derive(Debug)]
+pub(crate) struct StopLead {
+    table: SharedStopTable,
+    loop_id: String,
+    ticket: u64,
+    answer: watch::Sender<Option<HookOutput>>,
+    interruption: Arc<Notify>,
+}
+
+/// A place behind a running Stop.
+#[derive(Debug)]
+pub(crate) struct StopWait {
+    answer: watch::Receiver<Option<HookOutput>>,
+    is_same: bool,
+}
+
+impl StopRegistry {
+    /// A delivery of a Stop arrives; `content` tells the Stops of one loop apart.
+    pub(crate) fn enter(&self, loop_id: &str, content: &str) -> StopTurn {
+        let (sender, receiver) = watch::channel(None);
+        let interruption = Arc::new(Notify::new());
+        let handle = StopHandle { answer: receiver, interruption: Arc::clone(&interruption) };
+        match locked(&self.table).arrive(loop_id, content, handle) {
+            StopArrival::Start(ticket) => StopTurn::Decide(StopLead {
+                table: Arc::clone(&self.table),
+                loop_id: loop_id.to_owned(),
+                ticket,
+                answer: sender,
+                interruption,
+            }),
+            StopArrival::Join(running) => {
+                StopTurn::Wait(StopWait { answer: running.answer, is_same: true })
+            }
+            StopArrival::Wait(running) => {
+                StopTurn::Wait(StopWait { answer: running.answer, is_same: false })
+            }
+        }
+    }
+
+    /// Interrupts the running Stop of a loop, because somebody has changed the loop.
+    pub(crate) fn interrupt(&self, loop_id: &str) {
+        if let Some(running) = locked(&self.table).handle_of(loop_id) {
+            running.interruption.notify_one();
+        }
+    }
+}
+
+impl StopLead {
+    /// Returns when the loop was changed by a person.
+    pub(crate) async fn interrupted(&self) {
+        self.interruption.notified().await;
+    }
+
+    /// Hands the answer to all who deliver the same Stop.
+    pub(crate) fn answer(self, output: &HookOutput) {
+        self.answer.send_replace(Some(output.clone()));
+    }
+}
+
+impl Drop for StopLead {
+    fn drop(&mut self) {
+        locked(&self.table).leave(&self.loop_id, self.ticket);
+    }
+}
+
+impl StopWait {
+    /// Waits until the running Stop is over; its answer, if it is the same Stop and was decided.
+    pub(crate) async fn over(mut self) -> Option<HookOutput> {
+        while self.answer.borrow_and_update().is_none() {
+            if self.answer.changed().await.is_err() {
+                break;
+            }
+        }
+        let output = self.answer.borrow().clone();
+        output.filter(|_| self.is_same)
+    }
+}
+
+fn locked(table: &SharedStopTable) -> MutexGuard<'_, StopTable<StopHandle>> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lead(registry: &StopRegistry, content: &str) -> StopLead {
+        match registry.enter("loop", content) {
+            StopTurn::Decide(lead) => lead,
+            StopTurn::Wait(_) => panic!("a Stop is running"),
+        }
+    }
+
+    fn wait(registry: &StopRegistry, content: &str) -> StopWait {
+        match registry.enter("loop", content) {
+            StopTurn::Wait(wait) => wait,
+            StopTurn::Decide(_) => panic!("no Stop is running"),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_same_stop_gets_the_same_answer_and_another_one_its_turn() {
+        let registry = StopRegistry::default();
+        let first = lead(&registry, "a");
+        let (same, other) = (wait(&registry, "a"), wait(&registry, "b"));
+        let output = HookOutput::Block("why".to_owned());
+        first.answer(&output);
+        assert_eq!(same.over().await, Some(output));
+        assert_eq!(other.over().await, None);
+        lead(&registry, "b");
+    }
+
+    #[tokio::test]
+    async fn a_dropped_stop_is_taken_over_and_an_interrupted_one_hears_of_it() {
+        let registry = StopRegistry::default();
+        let first = lead(&registry, "a");
+        let same = wait(&registry, "a");
+        registry.interrupt("loop");
+        first.interrupted().await;
+        drop(first);
+        assert_eq!(same.over().await, None);
+        lead(&registry, "a");
+    }
+}

@@ -1,0 +1,82 @@
+//! Conventional locations of a file's tests and of the manifests that decide which of them run.
+//! Unchanged tests are read too, because hard-coded answers are only recognized by comparison with
+//! them.
+
+use moai_base::path::RelPath;
+
+/// Paths where tests of this file, or the manifest they run by, may be.
+pub(super) fn tests_of(path: &RelPath) -> Vec<RelPath> {
+    let (folder, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+    let Some((stem, end)) = name.rsplit_once('.') else { return Vec::new() };
+    // Test folders often mirror the tree below the source folder.
+    let inner = folder.split_once('/').map_or("", |(_, inner)| inner);
+    let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    let places: Vec<String> = match end {
+        "py" => {
+            let own = format!("test_{stem}.py");
+            let folders = [folder, "tests", "test"].map(str::to_owned);
+            let below = [format!("{folder}/tests"), format!("{above}/tests")];
+            let mirrored = [format!("tests/{inner}"), format!("tests/{folder}")];
+            let all = folders.into_iter().chain(below).chain(mirrored);
+            all.map(|it| format!("{it}/{own}")).collect()
+        }
+        "ts" | "tsx" | "js" | "jsx" | "mjs" | "cjs" => {
+            let below = format!("{folder}/__tests__");
+            let places = [folder, below.as_str(), "test", "tests"];
+            let names = [format!("{stem}.test.{end}"), format!("{stem}.spec.{end}")];
+            places.iter().flat_map(|it| names.clone().map(|name| format!("{it}/{name}"))).collect()
+        }
+        "go" => vec![format!("{folder}/{stem}_test.go")],
+        "rs" => {
+            let own = [format!("tests/{stem}.rs"), format!("{folder}/{stem}/tests.rs")];
+            own.into_iter().chain(manifests(folder)).collect()
+        }
+        "java" => {
+            let folder = folder.replace("src/main/", "src/test/");
+            vec![format!("{folder}/{stem}Test.java"), format!("{folder}/{stem}Tests.java")]
+        }
+        "cs" => vec![format!("tests/{stem}Tests.cs"), format!("{folder}/{stem}Tests.cs")],
+        _ => Vec::new(),
+    };
+    let plain = |place: &String| {
+        let place = place.replace("//", "/");
+        RelPath::parse(place.trim_start_matches('/'))
+    };
+    let mut paths: Vec<RelPath> = places.iter().filter_map(plain).collect();
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// Possible paths of the Rust manifest, which decides which features are enabled.
+fn manifests(folder: &str) -> impl Iterator<Item = String> + use<> {
+    let above = |folder: &str| folder.rsplit_once('/').map(|(above, _)| above.to_owned());
+    let folders = std::iter::successors(Some(folder.to_owned()), move |it| above(it));
+    let folders = folders.chain([String::new()]);
+    folders.map(|folder| format!("{folder}/Cargo.toml"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_stand_where_each_language_has_them() {
+        let check = |path: &str, test: &str| {
+            let path = RelPath::parse(path).expect("a path");
+            let found = tests_of(&path);
+            assert!(found.iter().any(|it| it.as_str() == test), "{path}: {found:?}");
+        };
+        check("app/cart.py", "tests/test_cart.py");
+        check("cart.py", "test_cart.py");
+        check("src/shop/cart.py", "tests/shop/test_cart.py");
+        check("src/cart.ts", "src/cart.test.ts");
+        check("src/cart.js", "src/__tests__/cart.spec.js");
+        check("cart/cart.go", "cart/cart_test.go");
+        check("src/cart.rs", "tests/cart.rs");
+        check("src/cart.rs", "Cargo.toml");
+        check("crates/shop/src/cart/price.rs", "crates/shop/Cargo.toml");
+        check("src/main/java/shop/Cart.java", "src/test/java/shop/CartTest.java");
+        assert!(tests_of(&RelPath::parse("Makefile").expect("a path")).is_empty());
+    }
+}

@@ -1,0 +1,281 @@
+//! G16: faked results: success reported unconditionally, equality that is always true, a clock or
+//! random source replaced in non-test code.
+
+use super::blocks::{is_class, statements};
+use super::facts::{ParsedFiles, SourceSide, attributes, normal};
+use super::new_occurrences::{NewOccurrence, NodeOccurrence, new_occurrences, occurrences};
+use super::{Detection, GuardInput};
+use moai_base::finding::Severity;
+use moai_scan::syntax::{ScanLanguage, SyntaxNode};
+
+const CODE: &str = "G16";
+
+const EXIT: &str = "a test ends the run as a success: let the runner decide";
+const STATUS: &str = "the status of the test run is overwritten: let the runner decide";
+const OUTCOME: &str = "a report of a test is made to pass: let the runner decide";
+const FILTERED: &str = "collected tests are left out by their names: run them";
+const UNRUN: &str = "`TestMain` runs no test: call `m.Run()`";
+const EQUAL: &str = "everything is equal: compare what is there";
+const PATCHED: &str =
+    "a clock, a random source or a built-in is replaced outside of tests: pass it in instead";
+
+/// Calls that end a process; without argument or with zero they report success.
+const EXITS: &[&str] = &[
+    "Environment.Exit",
+    "System.exit",
+    "exit",
+    "os.Exit",
+    "os._exit",
+    "process.exit",
+    "process::exit",
+    "std::process::exit",
+    "sys.exit",
+    "quit",
+];
+
+/// Functions that only tests may replace.
+const REPLACED: &[&str] = &[
+    "Date",
+    "Date.now",
+    "Math.random",
+    "builtins.hash",
+    "builtins.isinstance",
+    "builtins.len",
+    "builtins.open",
+    "builtins.print",
+    "builtins.sum",
+    "crypto.randomUUID",
+    "datetime.date",
+    "datetime.datetime",
+    "datetime.now",
+    "global.Date",
+    "global.setTimeout",
+    "globalThis.Date",
+    "globalThis.setTimeout",
+    "os.urandom",
+    "performance.now",
+    "random.choice",
+    "random.randint",
+    "random.random",
+    "time.monotonic",
+    "time.perf_counter",
+    "time.sleep",
+    "time.time",
+    "uuid.uuid4",
+];
+
+/// Functions that implement equality.
+const EQUALITY: &[&str] = &["Equal", "Equals", "__eq__", "eq", "equals", "isEqual"];
+
+pub(super) fn fake_hits(_: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec<Detection> {
+    new_occurrences(files, fakes).iter().filter_map(hit).collect()
+}
+
+fn fakes<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
+    occurrences(side, |node| fake(side, node).map(|what| format!("{what}\0{}", normal(node))))
+}
+
+fn hit(new: &NewOccurrence<'_, '_>) -> Option<Detection> {
+    let (what, text) = new.occurrence.key.split_once('\0')?;
+    let name = new.side.function_at(new.occurrence.node).map(|it| it.name.as_str());
+    let was_there = || {
+        let before = new.file.before.as_ref();
+        before.is_some_and(|before| {
+            name.is_some_and(|name| before.function(name).is_some() || derived(before, name))
+        })
+    };
+    // Rust requires the function for types without fields too, and tests define their own value
+    // types.
+    let may_be = new.side.language == ScanLanguage::Rust
+        || new.side.is_test_at(new.occurrence.node.bytes().start);
+    if what == EQUAL && may_be && !was_there() {
+        return None;
+    }
+    Some(Detection {
+        code: CODE,
+        severity: Severity::Error,
+        path: new.file.change.path.clone(),
+        bytes: new.occurrence.node.bytes(),
+        message: what.to_owned(),
+        anchor: text.to_owned(),
+    })
+}
+
+fn fake(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Option<&'static str> {
+    let is_test = side.is_test_at(node.bytes().start);
+    match node.kind() {
+        "call" if is_test && is_skipped(side, node) => Some(FILTERED),
+        "call" | "call_expression" | "method_invocation" | "invocation_expression" => {
+            (is_test && ends_well(side, node)).then_some(EXIT)
+        }
+        "assignment" if is_test && is_passed(node) => Some(OUTCOME),
+        "assignment" if is_test && is_filtered(side, node) => Some(FILTERED),
+        "function_declaration" => (is_test && runs_none(side, node)).then_some(UNRUN),
+        "assignment" | "assignment_expression" => assigned(node, is_test),
+        "function_definition" | "function_item" | "method_declaration" | "method_definition" => {
+            (is_equality(side, node) && !is_wildcard(node)).then_some(EQUAL)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a call ends the process with success. In Go the status returned by the tests is fine,
+/// and so is a script passed as text to a test.
+fn ends_well(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    let head = node.text().split('(').next().unwrap_or_default().trim();
+    let arguments = node.text()[head.len().min(node.text().len())..]
+        .trim()
+        .trim_start_matches('(')
+        .trim_end_matches(')')
+        .trim();
+    let is_plain_exit = head == "exit" || head == "quit";
+    let is_exit =
+        EXITS.contains(&head) && (!is_plain_exit || side.language == ScanLanguage::Python);
+    // A program started by a test may end itself; it is recognized by its position below
+    // `__main__`.
+    let is_main =
+        node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains("__main__"));
+    let is_success = arguments == "0" || arguments.is_empty() && head != "os._exit";
+    is_exit
+        && is_success
+        && !is_main
+        && (side.language != ScanLanguage::Python || is_of_test(side, node))
+}
+
+/// Whether Python code is run by the test runner and not by a program that a test starts.
+fn is_of_test(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    let file = side.path.as_str().rsplit('/').next().unwrap_or_default();
+    let Some(function) = side.function_at(node) else {
+        return file.starts_with("test_") || file == "conftest.py";
+    };
+    let name = function.name.rsplit('.').next().unwrap_or_default();
+    let is_hook = ["test", "pytest_", "setup", "setUp", "teardown", "tearDown"];
+    let is_fixture =
+        function.node.parent().is_some_and(|it| it.text().starts_with("@pytest.fixture"));
+    // A forked child must exit without the runner's teardown.
+    let is_child = function.node.text().contains("fork(");
+    (is_fixture || is_hook.iter().any(|start| name.starts_with(start))) && !is_child
+}
+
+fn assigned(node: SyntaxNode<'_>, is_test: bool) -> Option<&'static str> {
+    let (left, right) = (node.field("left")?.text(), node.field("right")?);
+    let name = left.rsplit('.').next().unwrap_or_default();
+    let is_zero = right.text().rsplit('.').next().is_some_and(|it| matches!(it, "0" | "OK"));
+    let is_status = matches!(name, "exitstatus" | "exitCode" | "testsfailed" | "ExitCode")
+        && left.contains('.');
+    if is_test && is_status && is_zero {
+        return Some(STATUS);
+    }
+    let is_replaced = REPLACED.contains(&left);
+    let is_prototype = ["Array.prototype.", "Object.prototype.", "String.prototype."]
+        .iter()
+        .any(|it| left.starts_with(it));
+    // Restoring a saved built-in is fine, and a polyfill checks first.
+    let asks_first =
+        node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains(name))
+            || matches!(right.kind(), "identifier" | "member_expression");
+    (!is_test && (is_replaced || is_prototype) && !asks_first).then_some(PATCHED)
+}
+
+/// `report.outcome = "passed"`.
+fn is_passed(node: SyntaxNode<'_>) -> bool {
+    let text = |name: &str| node.field(name).map_or("", SyntaxNode::text);
+    text("left").ends_with(".outcome") && text("right").trim_matches(['"', '\'']) == "passed"
+}
+
+/// The pytest hook that may change which tests run.
+const COLLECTED: &str = "pytest_collection_modifyitems";
+
+/// Conditions under which such a hook may exclude tests: they cannot run here, or were not
+/// requested.
+const ASKED: &[&str] =
+    &["getoption", "config.", "environ", "getenv", "platform", "version", "which(", "find_spec"];
+
+/// Whether the hook excludes tests unconditionally.
+fn leaves_out(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    let hook = side.function_at(node).filter(|it| it.name == COLLECTED);
+    let names = [".name", ".nodeid", "\"test_", "'test_"];
+    hook.is_some_and(|hook| {
+        let text = hook.body.text();
+        !ASKED.iter().any(|word| text.contains(word)) && names.iter().any(|it| text.contains(it))
+    })
+}
+
+/// `items[:] = [… if …]`.
+fn is_filtered(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    let is_all = node.field("left").is_some_and(|it| it.text().ends_with("[:]"));
+    let is_part = node.field("right").is_some_and(|it| it.text().contains(" if "));
+    is_all && is_part && leaves_out(side, node)
+}
+
+/// `item.add_marker(pytest.mark.skip)`.
+fn is_skipped(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    let is_mark = node.field("function").is_some_and(|it| it.text().ends_with(".add_marker"));
+    let is_skip = node.field("arguments").is_some_and(|it| it.text().contains("skip"));
+    is_mark && is_skip && leaves_out(side, node)
+}
+
+/// `func TestMain(m *testing.M)` that does nothing with `m`.
+fn runs_none(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    let is_main = node.field("name").is_some_and(|it| it.text() == "TestMain");
+    let parameters = node.field("parameters").map(SyntaxNode::named_children).unwrap_or_default();
+    let Some(name) = parameters.first().and_then(|it| it.field("name")) else { return false };
+    let body = node.field("body").map(SyntaxNode::descendants).unwrap_or_default();
+    let is_used = body.iter().any(|it| it.kind() == "identifier" && it.text() == name.text());
+    side.language == ScanLanguage::Go && is_main && !is_used
+}
+
+/// Whether the equality of a Rust type was derived.
+fn derived(side: &SourceSide<'_>, function: &str) -> bool {
+    let Some((name, _)) = function.rsplit_once('.') else { return false };
+    let name = name.rsplit('.').next().unwrap_or(name);
+    let is_type = |node: SyntaxNode<'_>| {
+        matches!(node.kind(), "struct_item" | "enum_item")
+            && node.field("name").is_some_and(|it| it.text() == name)
+    };
+    side.language == ScanLanguage::Rust
+        && side
+            .root
+            .descendants()
+            .into_iter()
+            .filter(|it| is_type(*it))
+            .any(|it| attributes(it).iter().any(|it| it.text().contains("PartialEq")))
+}
+
+fn is_equality(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    let name = node.field("name").map_or("", SyntaxNode::text);
+    let Some(body) = node.field("body") else { return false };
+    let statements = statements(body);
+    let [one] = statements.as_slice() else { return false };
+    let text = one.text().trim_end_matches(';').trim();
+    let value = text.strip_prefix("return ").unwrap_or(text).trim();
+    let is_whole = text.starts_with("return ")
+        || side.language == ScanLanguage::Rust
+        || body.kind() == "arrow_expression_clause";
+    let takes_other = node.field("parameters").is_some_and(|it| {
+        it.named_children().len() > usize::from(side.language == ScanLanguage::Python)
+    });
+    let is_compared = EQUALITY.contains(&name) && value.eq_ignore_ascii_case("true")
+        || name == "__ne__" && value == "False"
+        || matches!(name, "compareTo" | "CompareTo" | "__cmp__") && value == "0";
+    is_whole && takes_other && is_compared
+}
+
+/// Whether the type is meant to equal everything, or has nothing to compare.
+fn is_wildcard(node: SyntaxNode<'_>) -> bool {
+    let around = node.ancestors().find(|it| is_class(*it) || it.kind() == "impl_item");
+    let Some(around) = around else { return false };
+    let name = around.field("name").or_else(|| around.field("type")).map_or("", SyntaxNode::text);
+    let is_called_so = [
+        "Any", "Anything", "Whatever", "Wildcard", "Ignore", "Marker", "Phantom", "Unit", "Matcher",
+    ]
+    .iter()
+    .any(|word| name.contains(word));
+    let plain = name.split('<').next().unwrap_or(name);
+    let root = node.ancestors().last();
+    let is_unit = root.is_some_and(|root| {
+        let text = root.text();
+        text.contains(&format!("struct {plain};")) || text.contains("PhantomData")
+    });
+    is_called_so || around.kind() == "impl_item" && is_unit
+}

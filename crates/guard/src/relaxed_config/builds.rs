@@ -1,0 +1,206 @@
+//! G12 in files that are compared by words: builds of Java and C#, lists of ignored paths, hooks
+//! before a commit. It must not know more of their formats than that.
+
+use super::{file_name, first_config, hit};
+use crate::settings::{self, SettingsFormat, as_word};
+use crate::{Detection, SourceChange};
+
+/// Elements of a project of C# or Java, with the values that are lax.
+const LAX_ELEMENTS: &[(&str, &[&str])] = &[
+    ("EnableNETAnalyzers", &["false"]),
+    ("EnforceCodeStyleInBuild", &["false"]),
+    ("Nullable", &["disable", "annotations"]),
+    ("RunAnalyzers", &["false"]),
+    ("RunAnalyzersDuringBuild", &["false"]),
+    ("TreatWarningsAsErrors", &["false"]),
+    ("failOnError", &["false"]),
+    ("failOnViolation", &["false"]),
+    ("failsOnError", &["false"]),
+    ("haltOnFailure", &["false"]),
+    ("maven.test.failure.ignore", &["true"]),
+    ("maven.test.skip", &["true"]),
+    ("skip", &["true"]),
+    ("skipITs", &["true"]),
+    ("skipTests", &["true"]),
+    ("testFailureIgnore", &["true"]),
+];
+
+/// Elements whose loss makes a build lax.
+const STRICT_ELEMENTS: &[(&str, &str)] =
+    &[("Nullable", "enable"), ("TreatWarningsAsErrors", "true")];
+
+/// Elements whose list or number must not grow, or not fall.
+const LISTS: &[&str] = &["NoWarn", "WarningsNotAsErrors"];
+const NUMBERS_MIN: &[&str] =
+    &["Threshold", "minimum", "WarningLevel", "mutationThreshold", "coverageThreshold"];
+const NUMBERS_MAX: &[&str] = &["rerunFailingTestsCount", "maxAllowedViolations", "maxFailures"];
+
+/// Words of a Gradle build that are lax.
+const LAX_WORDS: &[&str] = &[
+    "ignoreFailures = true",
+    "ignoreFailures=true",
+    "isIgnoreFailures = true",
+    "ignoreFailures true",
+    "enabled = false",
+    "abortOnError false",
+    "abortOnError = false",
+    "failOnViolation = false",
+    "maxRetries =",
+    "exclude '**/*Test",
+    "exclude(\"**/*Test",
+];
+
+/// Lists of what a linter leaves out.
+const IGNORED: &[&str] = &[".eslintignore", ".flake8ignore"];
+
+pub(super) fn build_hits(changes: &[SourceChange]) -> Vec<Detection> {
+    let mut hits = Vec::new();
+    for change in changes {
+        let name = file_name(&change.path);
+        let (before, after) = match (&change.before, &change.after) {
+            (Some(before), Some(after)) => (before, after),
+            (None, Some(after)) if IGNORED.contains(&name) => {
+                let found = first_config::ignored(after, changes).into_iter();
+                hits.extend(found.map(|it| hit(&change.path, &it.key, &it.change, changes)));
+                continue;
+            }
+            _ => continue,
+        };
+        let found = match name {
+            "pom.xml" | "Directory.Build.props" | "checkstyle.xml" => elements(before, after),
+            _ if IGNORED.contains(&name) => ignored(before, after),
+            ".pre-commit-config.yaml" => precommit(before, after),
+            _ if name.ends_with(".csproj") => elements(before, after),
+            _ if name.starts_with("build.gradle") => words(before, after, LAX_WORDS),
+            _ if change.path.as_str().ends_with(".cargo/config.toml") => flags(before, after),
+            _ => Vec::new(),
+        };
+        hits.extend(found.into_iter().map(|(key, what)| hit(&change.path, &key, &what, changes)));
+    }
+    hits
+}
+
+type BuildRelaxations = Vec<(String, String)>;
+
+/// The values of an element, in the order of the text.
+fn values<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
+    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+    text.split(open.as_str())
+        .skip(1)
+        .filter_map(|rest| rest.split_once(close.as_str()))
+        .map(|(value, _)| value.trim())
+        .collect()
+}
+
+fn elements(before: &str, after: &str) -> BuildRelaxations {
+    let (before, after) = (&without_comments(before), &without_comments(after));
+    let mut found = BuildRelaxations::new();
+    for (name, lax) in LAX_ELEMENTS {
+        let count = |text: &str| {
+            values(text, name)
+                .into_iter()
+                .filter(|it| lax.contains(&it.to_ascii_lowercase().as_str()))
+                .count()
+        };
+        if count(after) > count(before) {
+            found.push(((*name).to_owned(), format!("`{name}` is now `{}`", lax[0])));
+        }
+    }
+    for (name, strict) in STRICT_ELEMENTS {
+        let is_there =
+            |text: &str| values(text, name).iter().any(|it| it.eq_ignore_ascii_case(strict));
+        if is_there(before) && values(after, name).is_empty() {
+            found.push(((*name).to_owned(), format!("`{name}` is gone")));
+        }
+    }
+    for name in LISTS {
+        let items = |text: &str| -> Vec<String> {
+            let all = values(text, name).join(";");
+            all.split([';', ','])
+                .map(|it| it.trim().to_owned())
+                .filter(|it| !it.is_empty() && !it.starts_with('$'))
+                .collect()
+        };
+        // Missing documentation comments are no fault of code.
+        let new = items(after)
+            .into_iter()
+            .find(|it| !items(before).contains(it) && !it.ends_with("1591"));
+        found.extend(new.map(|it| ((*name).to_owned(), format!("`{name}` got `{it}`"))));
+    }
+    for (names, is_floor) in [(NUMBERS_MIN, true), (NUMBERS_MAX, false)] {
+        for name in names {
+            let numbers = |text: &str| {
+                values(text, name)
+                    .iter()
+                    .filter_map(|it| it.parse::<f64>().ok())
+                    .collect::<Vec<_>>()
+            };
+            let (was, is) = (numbers(before), numbers(after));
+            let is_weaker =
+                was.iter().zip(&is).any(|(was, is)| if is_floor { is < was } else { is > was });
+            let is_new = !is_floor && was.is_empty() && is.iter().any(|it| *it > 0.0);
+            if is_weaker || is_new {
+                found.push(((*name).to_owned(), format!("`{name}` asks for less")));
+            }
+        }
+    }
+    found
+}
+
+fn without_comments(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("<!--") {
+        plain.push_str(before);
+        rest = behind.split_once("-->").map_or("", |(_, after)| after);
+    }
+    plain + rest
+}
+
+fn words(before: &str, after: &str, lax: &[&str]) -> BuildRelaxations {
+    let count = |text: &str, word: &str| {
+        text.lines()
+            .filter(|line| !line.trim_start().starts_with("//") && line.contains(word))
+            .count()
+    };
+    let new = lax.iter().filter(|word| count(after, word) > count(before, word));
+    new.map(|word| ((*word).to_owned(), format!("the build got `{word}`"))).take(1).collect()
+}
+
+fn ignored(before: &str, after: &str) -> BuildRelaxations {
+    let lines = |text: &str| settings::as_list(&serde_json::Value::String(text.to_owned() + "\n"));
+    let (was, is) = (lines(before), lines(after));
+    let new = is.iter().find(|it| {
+        !it.starts_with(['#', '!']) && !was.contains(it) && !super::compare::is_harmless(it)
+    });
+    new.map(|it| (it.clone(), format!("`{it}` is ignored"))).into_iter().collect()
+}
+
+/// A hook that went while none came.
+fn precommit(before: &str, after: &str) -> BuildRelaxations {
+    let hooks = |text: &str| -> Vec<String> {
+        let value = settings::parse_settings(SettingsFormat::Yaml, text).unwrap_or_default();
+        let repos = value.get("repos").and_then(|it| it.as_array()).cloned().unwrap_or_default();
+        let hooks = repos.iter().filter_map(|repo| repo.get("hooks")?.as_array()).flatten();
+        hooks.filter_map(|hook| hook.get("id")).map(as_word).collect()
+    };
+    let (was, is) = (hooks(before), hooks(after));
+    let has_new = is.iter().any(|id| !was.contains(id));
+    let lost = was.iter().find(|id| !is.contains(id) && !has_new);
+    lost.map(|id| ("repos".to_owned(), format!("the hook `{id}` is gone"))).into_iter().collect()
+}
+
+/// Flags of the compiler of Rust.
+fn flags(before: &str, after: &str) -> BuildRelaxations {
+    let has = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
+    let denies = ["-Dwarnings", "\"-D\", \"warnings\"", "-D warnings"];
+    let lax = ["--cap-lints", "-Awarnings", "\"-A\""];
+    let mut found = BuildRelaxations::new();
+    if has(before, &denies) && !has(after, &denies) {
+        found.push(("rustflags".to_owned(), "warnings are no longer denied".to_owned()));
+    }
+    if !has(before, &lax) && has(after, &lax) {
+        found.push(("rustflags".to_owned(), "lints are allowed for every crate".to_owned()));
+    }
+    found
+}

@@ -1,0 +1,261 @@
+//! What the user's own words allow to be deleted. It must not know tests, nor what is gone.
+
+use std::collections::BTreeSet;
+
+use moai_base::path::RelPath;
+use moai_base::text::contains_identifier;
+
+/// Words that ask for something to go; Korean ones stand inside longer words.
+const VERBS: &[&str] = &[
+    "remove",
+    "removes",
+    "removing",
+    "removal",
+    "delete",
+    "deletes",
+    "deleting",
+    "deletion",
+    "drop",
+    "drops",
+    "dropping",
+    "deprecate",
+    "retire",
+    "eliminate",
+    "rip",
+    "strip",
+    "prune",
+];
+const KOREAN_VERBS: &[&str] = &["삭제", "제거", "없애", "지우", "지워", "폐기"];
+/// Words that ask for something to go when they stand behind one of [`BEING`]; without it they say
+/// what something is like.
+const PASSIVES: &[&str] = &["removed", "deleted", "dropped", "retired", "eliminated"];
+const BEING: &[&str] = &["is", "are", "be", "been", "being", "was", "were", "get", "gets"];
+/// Words that ask for one thing in the place of another: what stands before the next of [`BY`]
+/// goes.
+const EXCHANGES: &[&str] =
+    &["replace", "replaces", "replacing", "supersede", "supersedes", "migrate", "migrating"];
+const PASSIVE_EXCHANGES: &[&str] = &["replaced", "superseded"];
+const BY: &[&str] = &["with", "by", "to"];
+const KOREAN_EXCHANGES: &[&str] = &["대체", "교체"];
+/// What stands behind the thing that goes.
+const KOREAN_OBJECTS: &[&str] = &["를 ", "을 ", " 대신"];
+/// Words that turn such a word around.
+const NEGATIONS: &[&str] =
+    &["not", "don't", "dont", "never", "without", "no", "avoid", "instead", "cannot"];
+const KOREAN_NEGATIONS: &[&str] =
+    &["하지", "말고", "말 것", "말것", "않", "없이", "금지", "지 마", "지마"];
+/// Words that name nothing.
+const FILLERS: &[&str] = &[
+    "the",
+    "a",
+    "an",
+    "and",
+    "or",
+    "of",
+    "from",
+    "for",
+    "with",
+    "its",
+    "all",
+    "old",
+    "unused",
+    "deprecated",
+    "code",
+    "function",
+    "functions",
+    "method",
+    "class",
+    "module",
+    "file",
+    "files",
+    "feature",
+    "support",
+    "test",
+    "tests",
+    "to",
+    "in",
+    "it",
+    "that",
+    "this",
+    "we",
+    "is",
+    "are",
+    "which",
+    "no",
+    "longer",
+    "please",
+    "any",
+    "api",
+    "endpoint",
+    "command",
+    "option",
+    "py",
+    "js",
+    "ts",
+    "rs",
+    "go",
+    "java",
+    "cs",
+    "src",
+];
+
+/// Whether a goal asks for a thing with this name to go.
+pub(crate) fn removes(goal: &str, name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let asked = GoalWords::new(goal);
+    asked.names(last) || contains_identifier(goal, last) && asked.speaks_of(last)
+}
+
+/// The words of a goal that name what shall go.
+pub(super) struct GoalWords {
+    words: BTreeSet<String>,
+    is_empty: bool,
+}
+
+impl GoalWords {
+    /// Reads the sentences in which something is asked to go.
+    pub(super) fn new(text: &str) -> Self {
+        let sentences = sentences(text).into_iter().flat_map(|it| it.split(", but "));
+        let asking = sentences.filter_map(asked);
+        let words = asking.flat_map(words).filter(|word| names_something(word)).collect();
+        Self { words, is_empty: text.trim().is_empty() }
+    }
+
+    /// Whether nobody said what is wanted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.is_empty
+    }
+
+    /// Whether it asks for something to go that a name speaks of.
+    pub(super) fn speaks_of(&self, name: &str) -> bool {
+        !self.common_words(name).is_empty()
+    }
+
+    /// The words of a name that the goal has as well.
+    pub(super) fn common_words(&self, name: &str) -> BTreeSet<String> {
+        words(name).filter(|word| self.words.contains(word)).collect()
+    }
+
+    /// Whether it asks for this very name to go.
+    pub(super) fn names(&self, name: &str) -> bool {
+        let own: Vec<String> = words(name).filter(|word| names_something(word)).collect();
+        own.len() > 1 && own.iter().all(|word| self.words.contains(word))
+    }
+}
+
+fn names_something(word: &str) -> bool {
+    let is_verb = [VERBS, PASSIVES, EXCHANGES, PASSIVE_EXCHANGES].concat().contains(&word)
+        || [KOREAN_VERBS, KOREAN_EXCHANGES].concat().iter().any(|verb| word.contains(verb));
+    word.chars().count() >= 2 && !is_verb && !FILLERS.contains(&word)
+}
+
+/// The sentences of a text. A dot inside a name ends none.
+fn sentences(text: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    for (at, letter) in text.char_indices() {
+        let rest = &text[at + letter.len_utf8()..];
+        let is_inside = rest.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '_');
+        if matches!(letter, '\n' | ';' | '!' | '?') || (letter == '.' && !is_inside) {
+            sentences.push(&text[start..at]);
+            start = at + letter.len_utf8();
+        }
+    }
+    sentences.push(&text[start..]);
+    sentences
+}
+
+/// The part of a sentence that says what shall go.
+fn asked(sentence: &str) -> Option<&str> {
+    let lower = sentence.to_lowercase();
+    let plain: Vec<&str> = lower.split(|it: char| !it.is_alphanumeric() && it != '\'').collect();
+    let says = |active: &[&str], passive: &[&str]| {
+        plain.iter().enumerate().any(|(at, word)| {
+            let before = &plain[at.saturating_sub(3)..at];
+            let is_said = before.iter().any(|word| BEING.contains(word));
+            (active.contains(word) || (passive.contains(word) && is_said))
+                && !before.iter().any(|word| NEGATIONS.contains(word))
+        })
+    };
+    let is_denied = KOREAN_NEGATIONS.iter().any(|word| lower.contains(word));
+    let says_korean = |verbs: &[&str]| !is_denied && verbs.iter().any(|verb| lower.contains(verb));
+    if says(VERBS, PASSIVES) || says_korean(KOREAN_VERBS) {
+        return Some(sentence);
+    }
+    if says(EXCHANGES, PASSIVE_EXCHANGES) {
+        let by = BY.iter().filter_map(|word| sentence.find(&format!(" {word} "))).min();
+        return by.map(|at| &sentence[..at]);
+    }
+    let object = || KOREAN_OBJECTS.iter().filter_map(|word| sentence.find(word)).min();
+    says_korean(KOREAN_EXCHANGES).then(object).flatten().map(|at| &sentence[..at])
+}
+
+/// The words of a text or name in lower case, those of `camelCase` and `snake_case` names apart;
+/// one form for one and many.
+pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut word = String::new();
+    let mut last = ' ';
+    for letter in text.chars() {
+        let is_start = letter.is_uppercase() && last.is_lowercase();
+        let is_other = letter.is_ascii() != last.is_ascii() && last.is_alphanumeric();
+        if (!letter.is_alphanumeric() || is_start || is_other) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        if letter.is_alphanumeric() {
+            word.extend(letter.to_lowercase());
+        }
+        last = letter;
+    }
+    words.push(word);
+    words.into_iter().filter(|word| !word.is_empty()).map(|word| {
+        let one = word.strip_suffix('s').filter(|one| one.len() > 2 && !one.ends_with('s'));
+        one.map(str::to_owned).unwrap_or(word)
+    })
+}
+
+/// The name of a file without folders and endings.
+pub(super) fn stem(path: &RelPath) -> &str {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    name.split('.').next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_may_go() {
+        assert!(removes("Remove the legacy export (export_csv)", "Cart.export_csv"));
+        assert!(removes("drop `check`, nobody calls it", "check"));
+        assert!(!removes("Remove the legacy export", "import_csv"));
+        assert!(!removes("Fix export_csv", "export_csv"));
+    }
+
+    #[test]
+    fn only_a_goal_that_asks_for_it_lets_something_go() {
+        let check = |goal: &str, name: &str, expected: bool| {
+            assert_eq!(GoalWords::new(goal).speaks_of(name), expected, "{goal} / {name}");
+        };
+        check("Remove the CSV export and its tests", "test_export_csv", true);
+        check("레거시 CSV 내보내기를 제거해줘", "test_export_csv", true);
+        check("`legacyLogin` 삭제", "logs in by legacyLogin", true);
+        check("Make the tests pass", "test_export_csv", false);
+        check("Fix export. Do not delete tests", "test_export", false);
+        check("테스트를 삭제하지 말고 export 수정", "test_export", false);
+        check("Remove all the tests", "test_export", false);
+        check("Delete widgets", "WidgetTest", true);
+        check("Remove the functions of shop.urls: parse and quote", "test_quote", true);
+        check("Fix shop.urls. Remove quote", "test_urls", false);
+        check("The quote function is to be removed", "test_quote", true);
+        check("`quote` should not be removed", "test_quote", false);
+        check("Fix the order of removed users", "test_users", false);
+        check("Replace quote with escape", "test_quote", true);
+        check("Replace quote with escape", "test_escape", false);
+        check("quote is superseded by escape", "test_quote", true);
+        check("Migrate from xml_parser to json_parser", "test_xml", true);
+        check("Migrate from xml_parser to json_parser", "test_json", false);
+        check("xml_parser를 json_parser로 교체", "test_xml", true);
+        check("xml_parser를 json_parser로 교체", "test_json", false);
+    }
+}

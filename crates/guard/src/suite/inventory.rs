@@ -1,0 +1,425 @@
+//! The tests of one text: what they are called, what they assert, what keeps them from running. It
+//! must not know the other text.
+
+mod attributed;
+pub(super) mod compiled;
+mod conditions;
+mod go;
+mod inside;
+mod javascript;
+mod python;
+mod rows;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use self::compiled::PackageFeatures;
+use super::assertions::{self, Assertion};
+use super::expression::{is_name, is_truth, joined};
+use crate::facts::{FunctionNode, SourceSide, is_comment, tokens};
+use moai_base::path::RelPath;
+use moai_scan::syntax::{ScanLanguage, SyntaxNode};
+
+/// One test.
+pub(super) struct TestCase<'t> {
+    pub(super) path: &'t RelPath,
+    /// With the names around it.
+    pub(super) name: String,
+    pub(super) node: SyntaxNode<'t>,
+    /// Its tokens.
+    pub(super) tokens: Vec<&'t str>,
+    /// What keeps it, or others, from running.
+    pub(super) marks: Vec<TestMarker>,
+    /// Those that are reached.
+    pub(super) assertions: Vec<Assertion>,
+    /// How often it runs with other values.
+    pub(super) rows: TestRows,
+    /// Whether it can assert at all: a test that is only planned cannot.
+    pub(super) has_body: bool,
+    /// Whether it is no test, but a function that asserts for tests.
+    pub(super) is_helper: bool,
+}
+
+/// Something that keeps tests from running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TestMarker {
+    pub(super) kind: TestMarkerKind,
+    /// As it stands in the code.
+    pub(super) text: String,
+    pub(super) bytes: Range<usize>,
+}
+
+/// What a mark does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TestMarkerKind {
+    /// Keeps every other test from running.
+    Only,
+    /// Keeps it from running on some machines, or where something is not installed.
+    Machine,
+    /// Keeps it from running under a condition that anybody can make true.
+    Conditional,
+    /// Keeps it from running, or takes a failure for success.
+    Skip,
+}
+
+/// The values that a test runs with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct TestRows {
+    /// One text for each that is known; empty when it runs once.
+    pub(super) texts: BTreeSet<String>,
+    /// Whether there are more that are made elsewhere.
+    pub(super) is_open: bool,
+}
+
+impl TestMarker {
+    /// Whether it keeps its test from running, whatever the conditions are.
+    pub(super) fn is_skip(&self) -> bool {
+        self.kind == TestMarkerKind::Skip
+    }
+}
+
+impl TestRows {
+    pub(super) fn count(&self) -> usize {
+        self.texts.len().max(1)
+    }
+
+    fn with(&mut self, other: Self) {
+        self.is_open |= other.is_open;
+        if self.texts.is_empty() {
+            self.texts = other.texts;
+        } else if !other.texts.is_empty() {
+            let both =
+                |one: &String| other.texts.iter().map(|two| format!("{one} / {two}")).collect();
+            self.texts = self.texts.iter().flat_map(|one| -> Vec<String> { both(one) }).collect();
+        }
+    }
+}
+
+impl TestCase<'_> {
+    /// Its own name without those around it.
+    pub(super) fn simple_name(&self) -> &str {
+        self.name.rsplit(" > ").next().unwrap_or(&self.name)
+    }
+
+    /// How many subtests are written in it one after the other.
+    pub(super) fn steps(&self) -> usize {
+        let runs = ["Run", "subTest", "step", "DynamicTest"];
+        self.tokens.iter().filter(|token| runs.contains(*token)).count()
+    }
+
+    /// Whether it does the same with several values.
+    pub(super) fn repeats(&self) -> bool {
+        let is_own = self.rows.is_open || self.rows.count() > 1;
+        is_own || self.assertions.iter().any(|assertion| assertion.is_repeated)
+    }
+
+    /// The names that are called in it.
+    pub(super) fn callees(&self) -> BTreeSet<&str> {
+        let called = self.tokens.windows(2).filter(|two| two[1] == "(" && is_name(two[0]));
+        called.map(|two| two[0]).filter(|name| !KEYWORDS.contains(name)).collect()
+    }
+}
+
+/// What stands before a bracket and is no function, and what only goes through values.
+const KEYWORDS: [&str; 16] = [
+    "for", "if", "while", "switch", "catch", "return", "in", "of", "with", "foreach", "forEach",
+    "for_each", "subTest", "match", "and", "or",
+];
+
+/// Functions of the project that assert, by name, with what they assert.
+pub(super) type AssertionHelpers = std::collections::BTreeMap<String, Vec<Assertion>>;
+
+/// The tests of a text.
+pub(super) fn tests<'t>(
+    side: &SourceSide<'t>,
+    helpers: &AssertionHelpers,
+    manifests: &PackageFeatures,
+) -> Vec<TestCase<'t>> {
+    let found = match side.language {
+        ScanLanguage::Python => python::tests(side),
+        ScanLanguage::Go => go::tests(side),
+        ScanLanguage::Rust | ScanLanguage::Java | ScanLanguage::CSharp => {
+            attributed::tests(side, manifests.features(side.path))
+        }
+        _ => javascript::tests(side),
+    };
+    let is_helper = |name: &str| helpers.contains_key(name);
+    let reader = TestReader { side, is_helper: &is_helper };
+    let mut tests: Vec<TestCase<'t>> =
+        found.into_iter().filter_map(|found| reader.test(found)).collect();
+    let functions = side.functions.iter().filter(|function| {
+        let bytes = function.node.bytes();
+        let is_inside = |test: &TestCase<'_>| {
+            test.node.bytes().start <= bytes.start && bytes.end <= test.node.bytes().end
+        };
+        side.is_test_at(bytes.start) && !tests.iter().any(is_inside)
+    });
+    let helpers = functions.filter_map(|function| reader.helper(function)).collect::<Vec<_>>();
+    tests.extend(helpers);
+    tests
+}
+
+/// A test as the rules of its language find it.
+struct TestNode<'t> {
+    name: String,
+    node: SyntaxNode<'t>,
+    body: Option<SyntaxNode<'t>>,
+    marks: Vec<TestMarker>,
+    rows: TestRows,
+    /// What it asserts outside its body.
+    assertions: Vec<Assertion>,
+    /// The tests and groups in its body: what is in them is theirs.
+    inner: Vec<SyntaxNode<'t>>,
+}
+
+/// The functions of test code that assert and are no tests.
+pub(super) fn helpers(side: &SourceSide<'_>) -> AssertionHelpers {
+    let mut helpers = AssertionHelpers::new();
+    let never = |_: &str| false;
+    let reader = TestReader { side, is_helper: &never };
+    for function in &side.functions {
+        let simple = function.name.rsplit('.').next().unwrap_or_default().to_owned();
+        if side.is_test_at(function.node.bytes().start) {
+            let assertions = reader.assertions(function.body, &[]);
+            if !assertions.is_empty() {
+                helpers.insert(simple, assertions);
+            }
+        }
+    }
+    helpers
+}
+
+struct TestReader<'s, 't> {
+    side: &'s SourceSide<'t>,
+    is_helper: &'s dyn Fn(&str) -> bool,
+}
+
+impl<'t> TestReader<'_, 't> {
+    /// A test; none when it only holds others.
+    fn test(&self, found: TestNode<'t>) -> Option<TestCase<'t>> {
+        let mut assertions = found.assertions;
+        let mut marks = found.marks;
+        if let Some(body) = found.body {
+            assertions.extend(self.assertions(body, &found.inner));
+            marks.extend(inside::skips((body, &found.inner), self.side));
+        }
+        if !found.inner.is_empty() && assertions.iter().all(|it| it.is_vacuous) {
+            return None;
+        }
+        let tokens = tokens_outside(found.body.unwrap_or(found.node), &found.inner);
+        let has_body = found.body.is_some() && !tokens.is_empty();
+        Some(TestCase {
+            path: self.side.path,
+            name: found.name,
+            node: found.node,
+            tokens,
+            marks,
+            assertions,
+            rows: found.rows,
+            has_body,
+            is_helper: false,
+        })
+    }
+
+    /// A function that asserts for tests.
+    fn helper(&self, function: &FunctionNode<'t>) -> Option<TestCase<'t>> {
+        let assertions = self.assertions(function.body, &[]);
+        (!assertions.is_empty()).then(|| TestCase {
+            path: self.side.path,
+            name: function.name.clone(),
+            node: function.node,
+            tokens: tokens(function.body),
+            marks: Vec::new(),
+            assertions,
+            rows: TestRows::default(),
+            has_body: true,
+            is_helper: true,
+        })
+    }
+
+    /// The assertions below a node that can be reached, whose failure is not swallowed, and that
+    /// are not those of an inner test.
+    fn assertions(&self, body: SyntaxNode<'t>, inner: &[SyntaxNode<'t>]) -> Vec<Assertion> {
+        let mut found = Vec::new();
+        self.collect(body, (body, inner), &mut found);
+        assertions::settle(&mut found, body);
+        found
+    }
+
+    fn collect(
+        &self,
+        node: SyntaxNode<'t>,
+        test: (SyntaxNode<'t>, &[SyntaxNode<'t>]),
+        found: &mut Vec<Assertion>,
+    ) {
+        let (body, others) = test;
+        if others.contains(&node) {
+            return;
+        }
+        let own = assertions::read(node, self.side.language, self.is_helper);
+        if !own.is_empty() {
+            let rows = rows::around(node, body, self.side.root);
+            found.extend(own.into_iter().map(|own| Assertion {
+                weight: own.weight * rows.count(),
+                worth: own.worth * rows.count(),
+                is_repeated: rows.is_open || rows.count() > 1,
+                is_open: rows.is_open,
+                ..own
+            }));
+            // What is asserted inside an assertion belongs to it, but blocks have their own.
+            for block in node.named_children().into_iter().flat_map(blocks) {
+                self.collect(block, test, found);
+            }
+            return;
+        }
+        for child in reached(node) {
+            self.collect(child, test, found);
+        }
+    }
+}
+
+/// The tokens of a node without those of some nodes in it.
+fn tokens_outside<'t>(node: SyntaxNode<'t>, others: &[SyntaxNode<'t>]) -> Vec<&'t str> {
+    let bytes = node.bytes();
+    let is_around = |other: &SyntaxNode<'t>| {
+        bytes.start <= other.bytes().start && other.bytes().end <= bytes.end
+    };
+    if others.contains(&node) {
+        Vec::new()
+    } else if others.iter().any(is_around) {
+        let children = node.children().into_iter();
+        children.flat_map(|child| tokens_outside(child, others)).collect()
+    } else {
+        tokens(node)
+    }
+}
+
+/// The outermost blocks of functions below a node.
+fn blocks(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
+    let mut blocks = Vec::new();
+    node.walk(&mut |node| {
+        let is_block = matches!(node.kind(), "statement_block" | "block");
+        if is_block {
+            blocks.push(node);
+        }
+        !is_block
+    });
+    blocks
+}
+
+/// The children of a node that can be reached.
+fn reached(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
+    match node.kind() {
+        "if_statement" | "if_expression" if truth_of(node) == Some(false) => {
+            node.field("alternative").into_iter().collect()
+        }
+        "with_statement" if python::suppresses(node) => Vec::new(),
+        "try_statement" if swallows(node) => {
+            let body = node.field("body");
+            node.named_children().into_iter().filter(|child| Some(*child) != body).collect()
+        }
+        _ => {
+            let mut reached = Vec::new();
+            for child in node.named_children() {
+                reached.push(child);
+                if ends(child) {
+                    break;
+                }
+            }
+            reached
+        }
+    }
+}
+
+/// Whether nothing behind a statement is reached.
+fn ends(node: SyntaxNode<'_>) -> bool {
+    match node.kind() {
+        "return_statement" | "raise_statement" | "throw_statement" | "break_statement"
+        | "continue_statement" => true,
+        "expression_statement" => {
+            let first = node.named_children().first().copied();
+            first.is_some_and(|it| {
+                matches!(it.kind(), "return_expression" | "break_expression" | "if_expression")
+                    && ends_inside(it)
+            })
+        }
+        "if_statement" => ends_inside(node),
+        _ => false,
+    }
+}
+
+fn ends_inside(node: SyntaxNode<'_>) -> bool {
+    match node.kind() {
+        "if_statement" | "if_expression" => {
+            let last = node.field("consequence").and_then(|block| block.named_children().pop());
+            truth_of(node) == Some(true)
+                && last.is_some_and(|last| ends(last) || last.kind() == "return_expression")
+        }
+        _ => true,
+    }
+}
+
+/// The truth of a condition that is a literal.
+fn truth_of(node: SyntaxNode<'_>) -> Option<bool> {
+    let tokens = tokens(node.field("condition")?);
+    match tokens.as_slice() {
+        [truth] | ["(", truth, ")"] => match *truth {
+            "0" => Some(false),
+            "1" => Some(true),
+            word => is_truth(word),
+        },
+        _ => None,
+    }
+}
+
+/// Whether a `try` catches what a failing assertion throws and does nothing about it.
+fn swallows(node: SyntaxNode<'_>) -> bool {
+    let handlers = node
+        .named_children()
+        .into_iter()
+        .filter(|child| matches!(child.kind(), "except_clause" | "catch_clause"));
+    handlers.into_iter().any(|handler| {
+        let tokens = tokens(handler);
+        let head: Vec<&str> =
+            tokens.iter().take_while(|it| !matches!(**it, ":" | "{")).copied().collect();
+        let is_bare = head.len() <= 1;
+        let is_script = handler.field("parameter").is_some_and(|it| it.kind() == "identifier");
+        let catches = is_bare
+            || is_script
+            || head.iter().any(|it| {
+                matches!(
+                    *it,
+                    "Exception"
+                        | "BaseException"
+                        | "AssertionError"
+                        | "Throwable"
+                        | "Error"
+                        | "AssertionFailedError"
+                        | "AssertionException"
+                        | "XunitException"
+                )
+            });
+        let reacts = tokens.iter().any(|token| {
+            let word = token.to_lowercase();
+            let words = ["raise", "throw", "fail", "assert", "expect", "error"];
+            words.iter().any(|it| word.starts_with(it)) && !head.contains(token)
+                || matches!(*token, "done" | "reject")
+        });
+        catches && !reacts
+    })
+}
+
+/// The children of a node that are no comments.
+fn parts(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
+    node.named_children().into_iter().filter(|child| !is_comment(*child)).collect()
+}
+
+/// Names around a test and its own, as they are shown.
+fn qualified(names: &[String]) -> String {
+    names.join(" > ")
+}
+
+/// The text of the tokens of a node without white space.
+fn tight(node: SyntaxNode<'_>) -> String {
+    joined(&tokens(node)).replace(' ', "")
+}

@@ -1,0 +1,173 @@
+//! Conditions under which tests do not run: whether they are about the machine, or would let anybody
+//! leave a test out. It must not know how a language says that a test is left out.
+
+use super::{TestMarkerKind, rows};
+use crate::facts::tokens;
+use crate::suite::expression::{TokenSlice, bare, is_name, split, unquoted};
+use crate::suite::goal::words;
+use moai_scan::syntax::SyntaxNode;
+
+/// Parts of names that speak of the machine, the system, the interpreter or what is installed.
+const MACHINE: &[&str] = &[
+    "platform",
+    "windows",
+    "win32",
+    "linux",
+    "darwin",
+    "macos",
+    "osx",
+    "cygwin",
+    "mingw",
+    "posix",
+    "android",
+    "emscripten",
+    "wasm",
+    "wasi",
+    "pypy",
+    "cpython",
+    "jython",
+    "implementation",
+    "version",
+    "ipv6",
+    "goos",
+    "goarch",
+    "endian",
+    "byteorder",
+    "maxsize",
+    "missing",
+    "available",
+    "support",
+    "installed",
+    "find_spec",
+    "lookpath",
+    "exists",
+    "which",
+    "has_",
+    "have_",
+    "runtime",
+    "testing . short",
+    "locale",
+    "geteuid",
+    "getuid",
+    "symlink",
+    "musl",
+    "glibc",
+    "openssl",
+    "hasattr",
+];
+/// Whole words that do.
+const MACHINE_WORDS: &[&str] =
+    &["win", "mac", "unix", "os", "py", "gil", "arch", "ios", "nt", "has", "have"];
+/// Words of switches that anybody sets, or that nobody does.
+const SWITCHES: &[&str] = &[
+    "env",
+    "environ",
+    "getenv",
+    "environment",
+    "property",
+    "ci",
+    "slow",
+    "skip",
+    "run",
+    "flaky",
+    "broken",
+    "failing",
+    "todo",
+    "wip",
+    "disabled",
+    "enabled",
+    "later",
+    "integration",
+];
+/// What is called in conditions and says nothing about what they are about.
+const PLAIN_CALLS: &[&str] = &[
+    "len",
+    "str",
+    "int",
+    "bool",
+    "tuple",
+    "any",
+    "all",
+    "not",
+    "and",
+    "or",
+    "in",
+    "if",
+    "isinstance",
+    "getattr",
+    "startsWith",
+    "startswith",
+    "includes",
+];
+/// How often names are looked up in each other.
+const DEFINITIONS_MAX: usize = 3;
+
+/// What a condition that is no part of a test's body does to it.
+pub(super) fn kind<'t>(condition: SyntaxNode<'t>, root: SyntaxNode<'t>) -> TestMarkerKind {
+    let own = tokens(condition);
+    match own.as_slice() {
+        // Older runners take the condition as a text.
+        [text] if text.starts_with(['"', '\'']) => {
+            let words = unquoted(text).split(|it: char| !it.is_alphanumeric() && it != '_');
+            of_tokens(words.collect(), root)
+        }
+        _ => of_tokens(own, root),
+    }
+}
+
+/// What a condition inside the body of a test does to it: one that the test's own values decide may
+/// be about anything.
+pub(super) fn kind_inside<'t>(
+    condition: SyntaxNode<'t>,
+    body: SyntaxNode<'t>,
+    root: SyntaxNode<'t>,
+) -> TestMarkerKind {
+    let own = tokens(condition);
+    let parameters = body.parent().and_then(|it| it.field("parameters")).map(tokens);
+    let is_given = |name: &str| parameters.as_ref().is_some_and(|all| all.contains(&name));
+    let is_own = |name: &str| is_given(name) || rows::named(name, body).is_some();
+    let of_part = |part: TokenSlice<'_, 't>| {
+        if part.iter().any(|name| is_name(name) && is_own(name)) {
+            return TestMarkerKind::Conditional;
+        }
+        match of_tokens(part.to_vec(), root) {
+            TestMarkerKind::Skip => TestMarkerKind::Conditional,
+            kind => kind,
+        }
+    };
+    // What must hold as well leaves out no test that would run elsewhere.
+    let has_choice = own.iter().any(|token| matches!(*token, "or" | "||"));
+    let parts = split(bare(&own), |token| !has_choice && matches!(token, "and" | "&&"));
+    parts.into_iter().map(of_part).min().unwrap_or(TestMarkerKind::Conditional)
+}
+
+/// A token, or the value that the text gives the name.
+fn looked_up<'t>(token: &'t str, root: SyntaxNode<'t>) -> Vec<&'t str> {
+    let value = Some(token).filter(|it| is_name(it)).and_then(|name| rows::named(name, root));
+    value.map_or_else(|| vec![token], tokens)
+}
+
+fn of_tokens<'t>(mut all: Vec<&'t str>, root: SyntaxNode<'t>) -> TestMarkerKind {
+    // Names speak, whatever they stand for.
+    let mut spoken: Vec<&str> = all.iter().copied().filter(|token| is_name(token)).collect();
+    for _ in 0..DEFINITIONS_MAX {
+        all = all.into_iter().flat_map(|token| looked_up(token, root)).collect();
+        spoken.extend(all.iter().filter(|token| is_name(token)));
+    }
+    let plain: Vec<&str> =
+        all.iter().filter(|it| !it.contains(['"', '\'', '`'])).copied().collect();
+    if !plain.iter().any(|token| is_name(token)) {
+        return TestMarkerKind::Skip;
+    }
+    let whole = format!("{} {}", spoken.join(" "), plain.join(" "));
+    let parts: Vec<String> = words(&whole).collect();
+    let whole = whole.to_lowercase();
+    let has = |list: &[&str]| parts.iter().any(|part| list.contains(&part.as_str()));
+    if has(SWITCHES) {
+        return TestMarkerKind::Conditional;
+    }
+    let is_machine = MACHINE.iter().any(|part| whole.contains(part)) || has(MACHINE_WORDS);
+    let called = plain.windows(2).filter(|two| two[1] == "(" && is_name(two[0]));
+    let asks = called.map(|two| two[0]).any(|name| !PLAIN_CALLS.contains(&name));
+    if is_machine || !asks { TestMarkerKind::Machine } else { TestMarkerKind::Conditional }
+}

@@ -1,0 +1,102 @@
+//! The daemon's side: the lock held for life, the socket bound under it, and the lines of a
+//! connection.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+
+use super::{FileLock, StateDirs, try_lock};
+use moai_base::limits::CONTROL_LINE_BYTES_MAX;
+use moai_protocol::control::{DaemonCall, DaemonReply};
+
+/// The only listener of these folders.
+#[derive(Debug)]
+pub struct DaemonListener {
+    listener: UnixListener,
+    socket: PathBuf,
+    /// Device and inode of our socket, because another daemon's socket of the same name must not be
+    /// removed.
+    identity: Option<(u64, u64)>,
+    lock: FileLock,
+}
+
+impl DaemonListener {
+    /// Takes the lock, then binds the socket (0600). `None`: another daemon holds the lock. The
+    /// folder must exist and be private.
+    pub fn try_start(places: &StateDirs) -> std::io::Result<Option<Self>> {
+        let Some(lock) = try_lock(&places.daemon_lock())? else { return Ok(None) };
+        let socket = places.socket_path();
+        // No living daemon can own this socket while we hold the lock: a killed one left it.
+        match std::fs::remove_file(&socket) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&socket)?;
+        std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o600))?;
+        let identity = identity(&socket);
+        Ok(Some(Self { listener, socket, identity, lock }))
+    }
+
+    /// Whether front doors can still reach this listener. If the folder was removed, a second
+    /// daemon can start, and this one gets no more calls.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        self.identity.is_some() && identity(&self.socket) == self.identity
+    }
+
+    /// Stops listening but keeps the lock: new callers get no connection, and a new daemon waits
+    /// for the lock.
+    #[must_use]
+    pub fn close(self) -> FileLock {
+        // Remove the socket before releasing the lock, so that a starter never sees the socket
+        // without a lock holder.
+        if self.is_in_place() {
+            let _ = std::fs::remove_file(&self.socket);
+        }
+        self.lock
+    }
+
+    /// The next connection of this user; those of other users are rejected.
+    pub async fn accept(&self) -> std::io::Result<UnixStream> {
+        loop {
+            let (stream, _) = self.listener.accept().await?;
+            let user = stream.peer_cred()?.uid();
+            if user == rustix::process::getuid().as_raw() {
+                return Ok(stream);
+            }
+            tracing::warn!(user, "turned away a connection of another user");
+        }
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    path.symlink_metadata().ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
+/// Reads a connection's only call; the error is for the log.
+pub async fn read_call(stream: &mut UnixStream) -> Result<DaemonCall, String> {
+    let mut line = String::new();
+    let mut reader = BufReader::new(stream.take(CONTROL_LINE_BYTES_MAX));
+    reader.read_line(&mut line).await.map_err(|error| error.to_string())?;
+    if line.is_empty() {
+        return Err("closed without a call".to_owned());
+    }
+    serde_json::from_str(&line).map_err(|error| error.to_string())
+}
+
+/// Writes the answer; an error means that it was not delivered.
+pub async fn write_reply(stream: &mut UnixStream, answer: &DaemonReply) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    stream.write_all(&line).await?;
+    stream.flush().await
+}
+
+/// Resolves when the other end has closed the connection.
+pub async fn wait_for_disconnect(stream: &mut UnixStream) {
+    let mut byte = [0];
+    // A front door sends nothing after its call, so the end of input means that it has gone.
+    let _ = stream.read(&mut byte).await;
+}

@@ -1,0 +1,337 @@
+//! Running language servers: one pool for the daemon, one actor per server, at most
+//! [`LANGUAGE_SERVERS_MAX`](moai_base::limits::LANGUAGE_SERVERS_MAX) process trees.
+
+mod actor;
+mod breaker;
+mod eviction;
+mod fault_facts;
+pub mod install;
+mod log_buffer;
+mod memory;
+mod pool;
+mod process;
+pub mod resolve;
+mod slots;
+pub mod supervisor;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime};
+
+use tokio::sync::{mpsc, oneshot};
+
+pub use self::log_buffer::LogLine;
+pub use self::memory::MemoryLimits;
+use moai_base::finding::Finding;
+use moai_base::hash::ContentHash;
+use moai_base::limits::SERVER_QUEUE_MAX;
+use moai_base::path::RelPath;
+use moai_base::verdict::{Cause, Gap};
+use moai_lsp::registry::Catalogue;
+use moai_lsp::session::{DiskChange, QueryReply, ServerQuery};
+
+/// A project as its language servers see it, in the caller's environment and not the daemon's.
+#[derive(Clone, Debug)]
+pub struct ServerContext {
+    /// Absolute root.
+    pub root: PathBuf,
+    /// The caller's environment.
+    pub env: Arc<BTreeMap<String, String>>,
+    /// Languages and servers, with the project's own entries.
+    pub catalogue: Arc<Catalogue>,
+    /// When packages were last installed. Determined once per request, because it means reading
+    /// whole folders and every file of the request needs it.
+    package_times: Arc<OnceLock<Vec<Option<SystemTime>>>>,
+}
+
+impl ServerContext {
+    /// The context of one request; every request makes its own.
+    #[must_use]
+    pub fn new(
+        root: PathBuf,
+        env: Arc<BTreeMap<String, String>>,
+        catalogue: Arc<Catalogue>,
+    ) -> Self {
+        Self { root, env, catalogue, package_times: Arc::default() }
+    }
+}
+
+/// A server that can be started, or the sensor's name and why it cannot.
+pub type ServerSelection = Result<resolve::ResolvedServer, (String, Gap)>;
+
+/// A file about to be measured, and the servers that get its text as an open document.
+#[derive(Clone, Debug)]
+pub struct MeasureTarget {
+    /// The file.
+    pub path: RelPath,
+    /// Ids of the servers.
+    pub servers: Vec<String>,
+}
+
+/// One file to be measured.
+#[derive(Clone, Debug)]
+pub struct MeasureInput {
+    /// The file.
+    pub path: RelPath,
+    /// Its text.
+    pub text: Arc<str>,
+    /// Hash of the text.
+    pub hash: ContentHash,
+}
+
+/// The result of one language server for exactly the bytes of one file.
+#[derive(Clone, Debug)]
+pub struct ServerMeasurement {
+    /// Server id, or the language's name where no server is known.
+    pub sensor: String,
+    /// The server's version, if it reports one.
+    pub version: Option<String>,
+    /// The findings, or why the file was not measured.
+    pub outcome: Result<Vec<Finding>, Gap>,
+    /// A fault of the project that hides findings; those that remain are in `outcome`.
+    pub fault: Option<Gap>,
+    /// Time from request to answer.
+    pub elapsed: Duration,
+}
+
+/// The state of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerState {
+    /// It waits for a process slot or for its handshake.
+    Starting,
+    /// It reports that it is loading the project.
+    Loading,
+    /// It is idle.
+    Ready,
+    /// It has open requests.
+    Busy,
+    /// It is not running.
+    Down,
+}
+
+impl ServerState {
+    /// The state's name in JSON documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Loading => "loading",
+            Self::Ready => "ready",
+            Self::Busy => "busy",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// A language server as the user sees it in a list.
+#[derive(Clone, Debug)]
+pub struct ServerStatus {
+    /// Server id.
+    pub id: String,
+    /// Ids of the languages it serves.
+    pub languages: Vec<String>,
+    /// Its root.
+    pub root: PathBuf,
+    /// Its state.
+    pub state: ServerState,
+    /// Process id, when it runs.
+    pub process_id: Option<u32>,
+    /// Memory of its process tree; `None` where it cannot be measured.
+    pub memory_bytes: Option<u64>,
+    /// Time since its start, while it runs.
+    pub uptime: Option<Duration>,
+    /// Number of requests it has answered.
+    pub answered: u64,
+    /// Number of restarts of its process.
+    pub restarts: u64,
+    /// Why its process was last abandoned.
+    pub last_gap: Option<Gap>,
+}
+
+/// Selects running servers.
+#[derive(Clone, Debug, Default)]
+pub struct PoolFilter {
+    /// Server ids; empty means all.
+    pub ids: Vec<String>,
+    /// Only those of this root.
+    pub root: Option<PathBuf>,
+}
+
+/// The result of stopping or restarting one server.
+#[derive(Clone, Debug)]
+pub struct ServerActionResult {
+    /// Server id.
+    pub id: String,
+    /// Its root.
+    pub root: PathBuf,
+    /// Success, or why it failed.
+    pub outcome: Result<(), Gap>,
+}
+
+/// The latest log lines of one server.
+#[derive(Clone, Debug)]
+pub struct ServerLogTail {
+    /// Server id.
+    pub id: String,
+    /// Its root.
+    pub root: PathBuf,
+    /// Oldest first.
+    pub lines: Vec<LogLine>,
+}
+
+/// Handle to the pool; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct LanguageServers {
+    pool: mpsc::Sender<pool::PoolRequest>,
+    data: PathBuf,
+}
+
+impl LanguageServers {
+    /// Starts the pool. `data` is where `server install` puts pinned servers; a server without
+    /// requests for `idle` is stopped. Needs a tokio runtime.
+    #[must_use]
+    pub fn start(data: PathBuf, idle: Duration, memory: MemoryLimits) -> Self {
+        let (sender, requests) = mpsc::channel(SERVER_QUEUE_MAX);
+        tokio::spawn(pool::ServerPool::new(idle, memory).run(requests));
+        Self { pool: sender, data }
+    }
+
+    /// The servers to ask about a file: those the user chose, else the language's main server (or
+    /// the gap in its place) and its companions. Empty for a file in no known language.
+    #[must_use]
+    pub fn select(&self, context: &ServerContext, path: &RelPath) -> Vec<ServerSelection> {
+        resolve::select_servers(context, &self.data, path)
+    }
+
+    /// The auxiliary languages without an installed server.
+    #[must_use]
+    pub fn unserved_languages(&self, context: &ServerContext) -> BTreeSet<String> {
+        let auxiliary = context.catalogue.languages().filter(|(_, language)| language.auxiliary);
+        auxiliary
+            .filter(|(_, language)| !resolve::is_served(context, &self.data, language))
+            .map(|(id, _)| id.to_owned())
+            .collect()
+    }
+
+    /// Measures a file with a selected server; waits until its protocol has a verdict. Dropping the
+    /// future abandons the answer, not the work: the server stays warm.
+    pub async fn measure(
+        &self,
+        context: &ServerContext,
+        choice: resolve::ResolvedServer,
+        subject: MeasureInput,
+    ) -> ServerMeasurement {
+        let started_at = Instant::now();
+        let (reply, answer) = oneshot::channel();
+        let (sensor, ignored) = (choice.id.clone(), choice.spec.ignore_codes.clone());
+        let language_id = choice.language_id.clone();
+        let measured = subject.clone();
+        let request =
+            actor::ActorRequest::Measure { subject, language_id: language_id.clone(), reply };
+        let routed = pool::RoutedRequest { context: context.clone(), choice, request };
+        let sent = self.pool.send(pool::PoolRequest::Forward(Box::new(routed))).await.is_ok();
+        let (version, outcome) = match answer.await {
+            Ok(answer) if sent => answer,
+            _ => (None, Err(Gap::new(Cause::Crashed, "the language server's actor is gone"))),
+        };
+        let elapsed = started_at.elapsed();
+        let (outcome, fault) = match outcome {
+            Ok(mut findings) => {
+                findings.retain(|finding| !ignored.contains(&finding.code));
+                let (findings, fault) =
+                    fault_facts::explain_faults(context, language_id, measured, findings).await;
+                (Ok(findings), fault)
+            }
+            Err(gap) => (Err(gap), None),
+        };
+        ServerMeasurement { sensor, version, outcome, fault, elapsed }
+    }
+
+    /// Forwards a request about a document once the server has loaded the project. The query's own
+    /// ticket is ignored.
+    pub async fn query(
+        &self,
+        context: &ServerContext,
+        choice: resolve::ResolvedServer,
+        query: ServerQuery,
+    ) -> Result<QueryReply, Gap> {
+        let (reply, answer) = oneshot::channel();
+        let request = actor::ActorRequest::Query { query, reply };
+        let routed = pool::RoutedRequest { context: context.clone(), choice, request };
+        let sent = self.pool.send(pool::PoolRequest::Forward(Box::new(routed))).await.is_ok();
+        match answer.await {
+            Ok(answer) if sent => answer,
+            _ => Err(Gap::new(Cause::Crashed, "the language server's actor is gone")),
+        }
+    }
+
+    /// Reports changed files to every server of a root; the files in `asked` are about to be
+    /// measured.
+    pub async fn files_changed(
+        &self,
+        root: PathBuf,
+        changes: Vec<(PathBuf, DiskChange)>,
+        asked: Vec<MeasureTarget>,
+    ) {
+        let request = pool::PoolRequest::FilesChanged { root, changes: changes.into(), asked };
+        // If the pool has ended, there are no servers left that could be stale.
+        let _ = self.pool.send(request).await;
+    }
+
+    /// Makes only one server of a root read these files from disk again.
+    pub async fn reread(&self, root: PathBuf, server: String, changes: Vec<(PathBuf, DiskChange)>) {
+        let request = pool::PoolRequest::Reread { root, server, changes: changes.into() };
+        let _ = self.pool.send(request).await;
+    }
+
+    /// Starts a server without a request and waits for its handshake.
+    pub async fn start_server(
+        &self,
+        context: &ServerContext,
+        choice: resolve::ResolvedServer,
+    ) -> Result<(), Gap> {
+        let gone = || Err(Gap::new(Cause::Crashed, "the language server's actor is gone"));
+        let (context, choice) = (Box::new(context.clone()), Box::new(choice));
+        let started =
+            self.request(|reply| pool::PoolRequest::Start { context, choice, reply }).await;
+        started.unwrap_or_else(gone)
+    }
+
+    /// All servers that are running, waiting to start, or failed.
+    pub async fn list(&self) -> Vec<ServerStatus> {
+        self.request(|reply| pool::PoolRequest::List { reply }).await.unwrap_or_default()
+    }
+
+    /// The latest log lines of the selected servers.
+    pub async fn log(&self, filter: PoolFilter) -> Vec<ServerLogTail> {
+        self.request(|reply| pool::PoolRequest::Log { filter, reply }).await.unwrap_or_default()
+    }
+
+    /// Stops the selected servers and waits for their end. The next request starts them again.
+    pub async fn stop_selected(&self, filter: PoolFilter) -> Vec<ServerActionResult> {
+        self.request(|reply| pool::PoolRequest::StopSelected { filter, reply })
+            .await
+            .unwrap_or_default()
+    }
+
+    /// Restarts the selected servers and waits for their handshakes.
+    pub async fn restart(&self, filter: PoolFilter) -> Vec<ServerActionResult> {
+        self.request(|reply| pool::PoolRequest::Restart { filter, reply }).await.unwrap_or_default()
+    }
+
+    /// Stops all servers for good and waits until their process trees are gone.
+    pub async fn stop_all(&self) {
+        let _ = self.request(|reply| pool::PoolRequest::Stop { reply }).await;
+    }
+
+    /// `None` when the pool has ended; then there are no servers.
+    async fn request<T>(
+        &self,
+        request: impl FnOnce(oneshot::Sender<T>) -> pool::PoolRequest,
+    ) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.pool.send(request(reply)).await.ok()?;
+        answer.await.ok()
+    }
+}

@@ -1,0 +1,99 @@
+//! An actor's interfaces: requests in their order, control messages from the pool, and the gauge
+//! that the pool reads without asking.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+
+use tokio::sync::oneshot;
+
+use super::ActorDescription;
+use crate::servers::MeasureInput;
+use crate::servers::log_buffer::LogLine;
+use moai_base::finding::Finding;
+use moai_base::path::RelPath;
+use moai_base::verdict::Gap;
+use moai_lsp::session::{DiskChange, QueryReply, ServerQuery};
+
+/// An answer: the server's version and its verdict.
+pub(in crate::servers) type ServerAnswer = (Option<String>, Result<Vec<Finding>, Gap>);
+
+/// A caller's request to a server; processed in order.
+pub(in crate::servers) enum ActorRequest {
+    /// Measure a file.
+    Measure { subject: MeasureInput, language_id: String, reply: oneshot::Sender<ServerAnswer> },
+    /// Pass a request on.
+    Query { query: ServerQuery, reply: oneshot::Sender<Result<QueryReply, Gap>> },
+    /// Files changed on disk.
+    FilesChanged { changes: Arc<[(PathBuf, DiskChange)]>, asked: Arc<[RelPath]> },
+}
+
+impl ActorRequest {
+    /// Answers a request that will not be processed.
+    pub(in crate::servers) fn refuse(self, gap: Gap) {
+        // The caller may have dropped its receiver.
+        match self {
+            Self::Measure { reply, .. } => drop(reply.send((None, Err(gap)))),
+            Self::Query { reply, .. } => drop(reply.send(Err(gap))),
+            Self::FilesChanged { .. } => {}
+        }
+    }
+}
+
+/// Reports the outcome of a server's start.
+pub(in crate::servers) type StartReply = oneshot::Sender<Result<(), Gap>>;
+
+/// Control messages from the pool, which overtake queued requests.
+pub(in crate::servers) enum ActorControl {
+    /// Return the slot unless the server is needed.
+    Release,
+    /// End the process; `done` is dropped when it is gone.
+    Stop { done: oneshot::Sender<()> },
+    /// Start the process unless it is running.
+    Start { reply: StartReply },
+    /// Restart the process; without a `reply` only if the server is not needed.
+    Restart { reply: Option<StartReply> },
+    /// Kill the process; open requests get this gap.
+    Kill(Gap),
+    /// Report the state.
+    Describe { reply: oneshot::Sender<ActorDescription> },
+    /// Report the log lines.
+    Log { reply: oneshot::Sender<Vec<LogLine>> },
+}
+
+/// Atomics that the pool reads without asking the actor.
+#[derive(Debug, Default)]
+pub(in crate::servers) struct ActorGauge {
+    /// Whether requests are open or the server is loading.
+    pub(in crate::servers) is_needed: AtomicBool,
+    /// Whether status lists show it: it runs, waits to start, or failed.
+    pub(in crate::servers) is_listed: AtomicBool,
+    /// Process id of the tree's leader; 0 without a process.
+    pub(in crate::servers) process_id: AtomicU32,
+    /// Time from a start to the first answer; 0 before any answer.
+    pub(in crate::servers) restart_ms: AtomicU64,
+    /// Set by the pool when a file change did not fit into the actor's queue.
+    pub(in crate::servers) has_missed_changes: AtomicBool,
+}
+
+/// The receiver of a ticket's answer.
+pub(super) enum PendingReply {
+    Diagnostics(oneshot::Sender<ServerAnswer>),
+    QueryReply(oneshot::Sender<Result<QueryReply, Gap>>),
+}
+
+/// An entry of the queue for a running process.
+pub(super) enum QueuedRequest {
+    Request(Box<ActorRequest>),
+    Start(Option<StartReply>),
+}
+
+impl QueuedRequest {
+    pub(super) fn refuse(self, gap: Gap) {
+        match self {
+            Self::Request(request) => request.refuse(gap),
+            Self::Start(Some(reply)) => drop(reply.send(Err(gap))),
+            Self::Start(None) => {}
+        }
+    }
+}

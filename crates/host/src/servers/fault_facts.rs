@@ -1,0 +1,183 @@
+//! Gathers the facts that `lsp::faults` needs: names that exist around a file, contents of
+//! manifests, programs that can be started. Reads the disk, decides nothing.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::resolve::program_on_path;
+use super::{MeasureInput, ServerContext};
+use moai_base::finding::Finding;
+use moai_base::limits::SOURCE_BYTES_MAX;
+use moai_base::verdict::Gap;
+use moai_lsp::faults::{self, FaultFacts, NeededFacts};
+
+/// The findings that no fault of the project explains, and the gap for the others.
+pub(super) async fn explain_faults(
+    context: &ServerContext,
+    language_id: String,
+    subject: MeasureInput,
+    findings: Vec<Finding>,
+) -> (Vec<Finding>, Option<Gap>) {
+    let Some(wanted) = faults::needed_facts(&language_id, &findings) else {
+        return (findings, None);
+    };
+    let (context, unexplained) = (context.clone(), findings.clone());
+    let explained = tokio::task::spawn_blocking(move || {
+        let facts = gather(&context, &subject, wanted);
+        faults::explain_findings(&language_id, &subject.text, &facts, findings)
+    });
+    explained.await.unwrap_or((unexplained, None))
+}
+
+fn gather(context: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) -> FaultFacts {
+    let file = subject.path.under(&context.root);
+    let folders: Vec<&Path> =
+        file.ancestors().skip(1).take_while(|folder| folder.starts_with(&context.root)).collect();
+    let mut facts =
+        FaultFacts { has_environment: has_environment(context), ..FaultFacts::default() };
+    for name in wanted.names {
+        if folders.iter().any(|folder| folder.join(name).symlink_metadata().is_ok()) {
+            facts.names.insert((*name).to_owned());
+        }
+    }
+    for name in wanted.manifests {
+        if let Some(text) = nearest_text(&folders, name) {
+            facts.manifests.insert((*name).to_owned(), text);
+        }
+    }
+    for name in wanted.programs {
+        if program_on_path(name, &context.env).is_some() || is_in_cargo_home(context, name) {
+            facts.programs.insert((*name).to_owned());
+        }
+    }
+    if wanted.neighbours {
+        facts.neighbours = neighbours(&context.root, &folders);
+    }
+    if let Some(manifest) = facts.manifests.get("package.json") {
+        let mut packages = faults::declared_packages(manifest);
+        packages.retain(|package| !is_installed(&file, package));
+        facts.missing_packages = packages;
+    }
+    facts.path = subject.path.to_string();
+    if wanted.names.contains(&"tsconfig.json") {
+        facts.missing_base = missing_base(&folders);
+        facts.has_broken_config = nearest_text(&folders, "tsconfig.json")
+            .is_some_and(|config| !faults::is_readable(&config));
+    }
+    facts
+}
+
+fn nearest_text(folders: &[&Path], name: &str) -> Option<String> {
+    folders.iter().find_map(|folder| read_bounded_text(&folder.join(name)))
+}
+
+/// Devices and pipes are not opened and the size is bounded, because a project may hold any file.
+fn read_bounded_text(path: &Path) -> Option<String> {
+    let meta = path.metadata().ok()?;
+    let is_readable = meta.is_file() && meta.len() <= SOURCE_BYTES_MAX;
+    let file = is_readable.then(|| File::open(path).ok())??;
+    let mut text = String::new();
+    file.take(SOURCE_BYTES_MAX).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// rustup's programs need not be on PATH; rust-analyzer looks in Cargo's home as well.
+fn is_in_cargo_home(context: &ServerContext, name: &str) -> bool {
+    let home = context.env.get("HOME").map(PathBuf::from);
+    home.is_some_and(|home| home.join(".cargo/bin").join(name).is_file())
+}
+
+fn has_environment(context: &ServerContext) -> bool {
+    let is_active =
+        ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().any(|name| context.env.contains_key(*name));
+    is_active
+        || [".venv", "venv"].iter().any(|name| context.root.join(name).join("bin/python").exists())
+}
+
+/// Python modules of the project that can be imported by their own names.
+fn neighbours(root: &Path, folders: &[&Path]) -> BTreeSet<String> {
+    let source = root.join("src");
+    let places = [Some(root), Some(source.as_path()), folders.first().copied()];
+    let entries = places.into_iter().flatten().filter_map(|place| std::fs::read_dir(place).ok());
+    let files = entries.flatten().flatten().map(|entry| entry.path());
+    files.filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned())).collect()
+}
+
+/// Whether Node finds a package from this file, searching up to the file system's root. Yarn's
+/// Plug'n'Play has no folders to search.
+fn is_installed(file: &Path, package: &str) -> bool {
+    file.ancestors().skip(1).any(|folder| {
+        folder.join("node_modules").join(package).exists() || folder.join(".pnp.cjs").exists()
+    })
+}
+
+/// The base that the nearest tsconfig.json extends, if it is missing.
+fn missing_base(folders: &[&Path]) -> Option<String> {
+    let (folder, config) = folders
+        .iter()
+        .find_map(|folder| Some((folder, read_bounded_text(&folder.join("tsconfig.json"))?)))?;
+    faults::extended_configs(&config).into_iter().find(|base| {
+        if !base.starts_with(['.', '/']) {
+            return !is_installed(&folder.join("tsconfig.json"), faults::package_of_module(base));
+        }
+        let file = folder.join(base);
+        !file.exists() && !folder.join(format!("{base}.json")).exists()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use moai_base::hash::ContentHash;
+    use moai_base::path::RelPath;
+    use moai_lsp::registry::Catalogue;
+
+    /// Checks the facts for a TypeScript file `pkg/a.ts` without findings among these files.
+    fn check(files: &[(&str, &str)], missing_base: Option<&str>, missing_packages: &[&str]) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().to_path_buf();
+        for (name, text) in files {
+            let file = root.join(name);
+            std::fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
+            std::fs::write(&file, text).expect("a file");
+        }
+        let catalogue = Catalogue::built_in().clone().into();
+        let context = ServerContext::new(root.clone(), BTreeMap::new().into(), catalogue);
+        let path = RelPath::below(&root, &root.join("pkg/a.ts")).expect("relative");
+        let subject = MeasureInput { path, text: "".into(), hash: ContentHash::of_bytes(b"") };
+        let mut wanted = faults::needed_facts("typescript", &[]).expect("always");
+        wanted.manifests = &["package.json"];
+        let facts = gather(&context, &subject, wanted);
+        assert_eq!(facts.missing_base.as_deref(), missing_base, "{files:?}");
+        let missing: Vec<&str> = facts.missing_packages.iter().map(String::as_str).collect();
+        assert_eq!(missing, missing_packages, "{files:?}");
+    }
+
+    #[test]
+    fn packages_are_resolved_as_by_node() {
+        let manifest =
+            ("package.json", r#"{"dependencies": {"a": "1"}, "devDependencies": {"@b/c": "1"}}"#);
+        check(&[manifest], None, &["@b/c", "a"]);
+        check(&[manifest, ("node_modules/a/index.js", "")], None, &["@b/c"]);
+        check(&[manifest, ("pkg/node_modules/@b/c/index.js", "")], None, &["a"]);
+        check(&[manifest, (".pnp.cjs", "")], None, &[]);
+    }
+
+    #[test]
+    fn the_base_of_the_nearest_tsconfig_must_be_there() {
+        let config = |base: &str| format!("{{ // \"extends\": \"./no\"\n \"extends\": {base},}}");
+        check(&[("tsconfig.json", &config("\"./base\""))], Some("./base"), &[]);
+        check(&[("tsconfig.json", &config("\"./base\"")), ("base.json", "{}")], None, &[]);
+        check(&[("tsconfig.json", &config("[\"./x.json\"]")), ("x.json", "{}")], None, &[]);
+        check(
+            &[("tsconfig.json", &config("\"@t/node/tsconfig.json\""))],
+            Some("@t/node/tsconfig.json"),
+            &[],
+        );
+        check(&[("tsconfig.json", &config("\"./no\"")), ("pkg/tsconfig.json", "{}")], None, &[]);
+    }
+}

@@ -1,0 +1,80 @@
+//! Reads from a project's files in which workspace a server works and which version of a package
+//! the project uses.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use moai_base::limits::SOURCE_BYTES_MAX;
+use moai_base::path::RelPath;
+use moai_lsp::registry::{ProjectCondition, ServerSpec, WorkspaceRule};
+
+/// The workspace of a server for a file: for the first marker found in any folder between the file
+/// and the root, the folder nearest to the file or to the root; the root without any marker.
+pub(super) fn server_workspace(spec: &ServerSpec, root: &Path, path: &RelPath) -> PathBuf {
+    let file = path.under(root);
+    let folders: Vec<&Path> =
+        file.ancestors().skip(1).take_while(|folder| folder.starts_with(root)).collect();
+    let found = spec.root_markers.iter().find_map(|marker| {
+        let mut holding = folders.iter().filter(|folder| folder.join(marker).is_file());
+        match spec.workspace {
+            WorkspaceRule::Root => None,
+            WorkspaceRule::Nearest => holding.next(),
+            WorkspaceRule::Topmost => holding.next_back(),
+        }
+    });
+    found.map_or_else(|| root.to_path_buf(), |folder| folder.to_path_buf())
+}
+
+/// Whether the project uses the package in that major version: by the installation nearest to the
+/// file, else by the range in `package.json`. Returns the project's own `node_modules/.bin` folder,
+/// which need not exist.
+pub(super) fn project_bin_if_used(
+    when: &ProjectCondition,
+    root: &Path,
+    path: &RelPath,
+) -> Option<PathBuf> {
+    let file = path.under(root);
+    for folder in file.ancestors().skip(1).take_while(|folder| folder.starts_with(root)) {
+        let modules = folder.join("node_modules");
+        let installed = modules.join(&when.npm_package).join("package.json");
+        if let Some(major) = read_json(&installed).as_ref().and_then(|json| major(&json["version"]))
+        {
+            return (major >= when.major_min).then(|| modules.join(".bin"));
+        }
+        let Some(manifest) = read_json(&folder.join("package.json")) else { continue };
+        let wanted = ["devDependencies", "dependencies", "peerDependencies"]
+            .iter()
+            .find_map(|kind| major(&manifest[*kind][&when.npm_package]));
+        if let Some(major) = wanted {
+            return (major >= when.major_min).then(|| modules.join(".bin"));
+        }
+    }
+    None
+}
+
+/// The first number of a version or a range such as `^7.0.2`, `>=5`, `7.x`.
+fn major(version: &Value) -> Option<u64> {
+    let version = version.as_str()?;
+    let digits: String = version
+        .chars()
+        .skip_while(|character| !character.is_ascii_digit())
+        .take_while(char::is_ascii_digit)
+        .collect();
+    digits.parse().ok()
+}
+
+fn read_json(path: &Path) -> Option<Value> {
+    serde_json::from_slice(&read_regular_file(path)?).ok()
+}
+
+/// Devices and pipes are not opened, because a project may hold anything under this name.
+pub(super) fn read_regular_file(path: &Path) -> Option<Vec<u8>> {
+    use std::io::Read as _;
+    let meta = path.metadata().ok()?;
+    let is_readable = meta.is_file() && meta.len() <= SOURCE_BYTES_MAX;
+    let file = is_readable.then(|| std::fs::File::open(path).ok())??;
+    let mut bytes = Vec::new();
+    file.take(SOURCE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

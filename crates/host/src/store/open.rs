@@ -1,0 +1,182 @@
+//! Opens one project's database: private, checked, migrated, and moved aside if damaged.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rustix::fs::{FlockOperation, flock};
+
+use super::{StoreError, schema};
+use moai_base::limits::{
+    STORE_BUSY_MS_MAX, STORE_CHECKED_BYTES_MAX, STORE_CORRUPT_COPIES_MAX, STORE_LOCK_RETRY_MS,
+};
+
+/// File name in the project's folder.
+pub(super) const DATABASE_FILE: &str = "store.db";
+
+/// Access of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TransactionMode {
+    Read,
+    Write,
+}
+
+/// One open database.
+pub(super) struct ProjectDatabase {
+    connection: Connection,
+    path: PathBuf,
+    /// Device and inode of the file that was opened.
+    identity: (u64, u64),
+}
+
+impl ProjectDatabase {
+    /// Whether the path still leads to the opened file. After the folder was removed, changes would
+    /// otherwise go into a file without a name.
+    pub(super) fn is_in_place(&self) -> bool {
+        identity(&self.path).is_ok_and(|identity| identity == self.identity)
+    }
+
+    /// Runs `work` in one transaction; rolls back unless it returns `Ok`.
+    pub(super) fn transact<T>(
+        &mut self,
+        access: TransactionMode,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.connection.pragma_update(None, "query_only", access == TransactionMode::Read)?;
+        let behavior = match access {
+            TransactionMode::Read => TransactionBehavior::Deferred,
+            TransactionMode::Write => TransactionBehavior::Immediate,
+        };
+        let transaction = self.connection.transaction_with_behavior(behavior)?;
+        let value = work(&transaction)?;
+        transaction.commit()?;
+        Ok(value)
+    }
+}
+
+/// Opens the database in a folder, which is created if missing. A damaged database is moved aside
+/// and replaced by a new one; the returned sentence says so. `thorough` checks a large database for
+/// damage too.
+pub(super) fn open_database(
+    folder: &Path,
+    thorough: bool,
+) -> Result<(ProjectDatabase, Option<String>), StoreError> {
+    let failed = |error| unavailable(folder, &error);
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    // Two processes that find the same damage must not both move a database aside, because the
+    // second would move the new one.
+    let _lock = lock(&folder.join("open.lock"))?;
+    let path = folder.join(DATABASE_FILE);
+    match open_sound(&path, thorough) {
+        Err(StoreError::Corrupt(reason)) => {
+            let aside = move_aside(&path).map_err(failed)?;
+            let database = open_sound(&path, false)?;
+            let (from, to) = (path.display(), aside.display());
+            let notice = format!("{from} was damaged ({reason}) and was moved to {to}");
+            Ok((database, Some(notice)))
+        }
+        opened => Ok((opened?, None)),
+    }
+}
+
+fn open_sound(path: &Path, thorough: bool) -> Result<ProjectDatabase, StoreError> {
+    let failed = |error| unavailable(path, &error);
+    // Created here, because SQLite would follow the umask; -wal and -shm get the mode of this file.
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;
+    }
+    drop(file);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::from_millis(STORE_BUSY_MS_MAX))?;
+    // FULL and not NORMAL: with NORMAL a power failure may undo the last commits, and what was
+    // saved before a reply must survive it. It costs one fsync per commit, and a Stop commits once.
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
+    )?;
+    if thorough || metadata.len() <= STORE_CHECKED_BYTES_MAX {
+        let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if said != "ok" {
+            return Err(StoreError::Corrupt(said));
+        }
+    }
+    schema::migrate(&mut connection)?;
+    let identity = identity(path).map_err(failed)?;
+    Ok(ProjectDatabase { connection, path: path.to_path_buf(), identity })
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// Holds the lock until the file is dropped.
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(path).map_err(|error| unavailable(path, &error))?;
+    let deadline = Instant::now() + Duration::from_millis(STORE_BUSY_MS_MAX);
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < deadline => {
+                thread::sleep(Duration::from_millis(STORE_LOCK_RETRY_MS));
+            }
+            Err(error) => return Err(unavailable(path, &error.into())),
+        }
+    }
+}
+
+/// Moves a damaged database aside together with its log, so that users can still recover data. If
+/// there are too many already, the last one is replaced.
+fn move_aside(path: &Path) -> io::Result<PathBuf> {
+    let numbered = |n: usize| with_suffix(path, &format!(".corrupt-{n}"));
+    let is_free = |n: &usize| !numbered(*n).exists();
+    let last = STORE_CORRUPT_COPIES_MAX;
+    let aside = numbered((1..=last).find(is_free).unwrap_or(last));
+    // The log first, because a new database must never meet the log of another one.
+    for (suffix, is_kept) in [("-wal", true), ("-shm", false)] {
+        let from = with_suffix(path, suffix);
+        let moved = if is_kept {
+            fs::rename(&from, with_suffix(&aside, suffix))
+        } else {
+            fs::remove_file(&from)
+        };
+        match moved {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    fs::rename(path, &aside)?;
+    Ok(aside)
+}
+
+/// The last database that was moved aside.
+pub(super) fn last_moved_aside(path: &Path) -> Option<PathBuf> {
+    let copies = (1..=STORE_CORRUPT_COPIES_MAX).rev();
+    copies.map(|n| with_suffix(path, &format!(".corrupt-{n}"))).find(|copy| copy.exists())
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn unavailable(path: &Path, error: &io::Error) -> StoreError {
+    StoreError::Unavailable(format!("{}: {error}", path.display()))
+}

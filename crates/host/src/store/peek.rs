@@ -1,0 +1,74 @@
+//! Read-only check of all databases by a process that owns none of them and must not wait: whether
+//! a loop runs for a session. Creates and changes no database.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, params};
+
+use super::PROJECTS_FOLDER;
+use super::open::DATABASE_FILE;
+use moai_base::limits::STORE_PEEK_MS_MAX;
+
+/// Whether a loop of the session may be running, or one below `folders` that waits for a session.
+/// An unreadable database counts as yes.
+#[must_use]
+pub fn may_hold_session(state: &Path, session: &str, folders: &[PathBuf]) -> bool {
+    let Ok(projects) = state.join(PROJECTS_FOLDER).read_dir() else { return false };
+    let databases = projects.flatten().map(|project| project.path().join(DATABASE_FILE));
+    databases
+        .filter(|database| database.exists())
+        .any(|database| database_may_hold(&database, session, folders).unwrap_or(true))
+}
+
+fn database_may_hold(
+    database: &Path,
+    session: &str,
+    folders: &[PathBuf],
+) -> rusqlite::Result<bool> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(database, flags)?;
+    connection.busy_timeout(Duration::from_millis(STORE_PEEK_MS_MAX))?;
+    let sql = "SELECT root, session_id IS NULL FROM loops
+               WHERE status = 'running' AND (session_id = ?1 OR session_id IS NULL)";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query(params![session])?;
+    while let Some(row) = rows.next()? {
+        let (root, is_unclaimed): (String, bool) = (row.get(0)?, row.get(1)?);
+        if !is_unclaimed || folders.iter().any(|folder| folder.starts_with(&root)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{ProjectKey, Store};
+    use moai_loops::samples::state;
+    use moai_loops::state::LoopState;
+
+    #[tokio::test]
+    async fn only_a_running_loop_that_the_session_has_or_may_claim_counts() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (root, key) = (Path::new("/p/a"), ProjectKey::from_folder(Path::new("/p/a")));
+        let holds = |session: &str, folder: &str| {
+            may_hold_session(home.path(), session, &[PathBuf::from(folder)])
+        };
+        assert!(!holds("s", "/p/a"), "there is no store");
+        let store = Store::start(home.path().to_path_buf());
+        let claimed = LoopState { session_id: Some("s".into()), ..state() };
+        store.insert_loop(&key, root, claimed.clone()).await.expect("stored");
+        assert!(holds("s", "/elsewhere"));
+        assert!(!holds("t", "/p/a"));
+        let unclaimed = LoopState { id: "loop-2".into(), session_id: None, ..claimed };
+        store.insert_loop(&key, root, unclaimed).await.expect("stored");
+        assert!(holds("t", "/p/a/below"));
+        assert!(!holds("t", "/p/ab"));
+        let other = ProjectKey::from_folder(Path::new("/p/b"));
+        std::fs::create_dir_all(other.folder(home.path())).expect("made");
+        std::fs::write(other.database(home.path()), "broken").expect("written");
+        assert!(holds("t", "/elsewhere"), "what cannot be read may hold it");
+    }
+}

@@ -1,0 +1,120 @@
+//! The schema, as forward-only migrations.
+
+use std::path::PathBuf;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::StoreError;
+
+/// Schema n is the result of the first n migrations; `user_version` is n. A released migration
+/// never changes. An older program refuses a newer database.
+pub(super) const MIGRATIONS: [&str; 5] = [
+    // Schema 1, loops. `state` is JSON with a version of its own (`host::store::loops::stored_loop`); the
+    // other columns repeat searchable fields. Times are milliseconds since the epoch.
+    "CREATE TABLE loops (
+        id TEXT PRIMARY KEY NOT NULL,
+        root TEXT NOT NULL,
+        session_id TEXT,
+        status TEXT NOT NULL,
+        state TEXT NOT NULL,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX loops_one_active_per_session ON loops (root, session_id)
+        WHERE session_id IS NOT NULL AND status IN ('running', 'paused');
+    CREATE UNIQUE INDEX loops_one_active_unclaimed ON loops (root)
+        WHERE session_id IS NULL AND status IN ('running', 'paused');",
+    // Frozen exams. `plan` is JSON versioned by `host::store::exams`; `text` is NULL if only the hash is
+    // kept, and `hash` covers the relevant parts of the file.
+    "CREATE TABLE exams (
+        loop_id TEXT PRIMARY KEY NOT NULL,
+        frozen_ms INTEGER NOT NULL,
+        is_cut INTEGER NOT NULL,
+        plan TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE exam_files (
+        loop_id TEXT NOT NULL REFERENCES exams (loop_id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        role TEXT NOT NULL,
+        hash BLOB NOT NULL,
+        bytes INTEGER NOT NULL,
+        changed_ns INTEGER NOT NULL,
+        text BLOB,
+        PRIMARY KEY (loop_id, path)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE exam_counts (
+        loop_id TEXT NOT NULL REFERENCES exams (loop_id) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        passed INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        skipped INTEGER NOT NULL,
+        duration_ms INTEGER,
+        PRIMARY KEY (loop_id, name)
+    ) STRICT, WITHOUT ROWID;",
+    // Judgements: `key` and `criteria` are hashes, `opinion` is JSON of `host::store::judgements`.
+    "CREATE TABLE judgements (
+        key TEXT PRIMARY KEY NOT NULL,
+        root TEXT NOT NULL,
+        criteria TEXT NOT NULL,
+        opinion TEXT NOT NULL,
+        at_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX judgements_by_time ON judgements (root, criteria, at_ms);",
+    // Changes of the exam by the session of a loop: `hash` is NULL for a removed file.
+    "CREATE TABLE exam_writes (
+        loop_id TEXT NOT NULL REFERENCES exams (loop_id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        hash BLOB,
+        PRIMARY KEY (loop_id, path)
+    ) STRICT, WITHOUT ROWID;",
+    // Files written by a loop's session, with their last hash; NULL for a removed file.
+    "CREATE TABLE session_writes (
+        loop_id TEXT NOT NULL REFERENCES loops (id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        hash BLOB,
+        PRIMARY KEY (loop_id, path)
+    ) STRICT, WITHOUT ROWID;",
+];
+
+/// Migrates a database to the newest schema, completely or not at all; a newer schema is an error.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+    let known = MIGRATIONS.len();
+    if version(connection)? == known {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Checked again, because another process may have migrated it meanwhile.
+    let found = version(&transaction)?;
+    let Some(missing) = MIGRATIONS.get(found..) else {
+        let path = PathBuf::from(transaction.path().unwrap_or_default());
+        return Err(StoreError::Newer { path, found, known });
+    };
+    for sql in missing {
+        transaction.execute_batch(sql)?;
+    }
+    transaction.execute_batch(&format!("PRAGMA user_version = {known}"))?;
+    transaction.commit()?;
+    Ok(())
+}
+
+fn version(connection: &Connection) -> Result<usize, StoreError> {
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    usize::try_from(version)
+        .map_err(|_| StoreError::Corrupt(format!("its schema version is {version}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrating_twice_changes_nothing_and_a_newer_database_is_left_alone() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        assert_eq!(migrate(&mut connection), Ok(()));
+        assert_eq!(migrate(&mut connection), Ok(()));
+        assert_eq!(version(&connection), Ok(MIGRATIONS.len()));
+        connection.pragma_update(None, "user_version", 999).unwrap();
+        let newer = migrate(&mut connection).unwrap_err();
+        assert!(matches!(newer, StoreError::Newer { found: 999, .. }), "{newer}");
+    }
+}

@@ -1,0 +1,431 @@
+//! The arguments of a slash command, as the user typed them. Options stand before or behind the
+//! task; the task in between is kept byte for byte and never goes near a shell.
+
+use super::control::NewLimits;
+use super::options::BaselineMode;
+use super::start::LoopRequest;
+use super::state::{Mode, UntilCondition};
+use moai_base::limits::{
+    OPTION_CHARS_MAX, OPTION_PART_CHARS_MIN, OPTION_TYPOS_MAX, PATH_EXTENSION_CHARS_MAX,
+};
+use moai_base::text::one_line;
+
+/// An option that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoopOptionError {
+    /// No such option, and the known one of nearly this name.
+    #[error(
+        "unknown option {0}{hint}; write -- before the task to keep it as words; known: {known}",
+        hint = .1.map(|name| format!(": did you mean {name}?")).unwrap_or_default(),
+        known = known_options()
+    )]
+    Unknown(String, Option<&'static str>),
+    /// A path that leads nowhere.
+    #[error(
+        "{0} is no file or folder of this project, so nothing can be fixed there: name one that \
+         is there, or write -- before the task to keep it as words"
+    )]
+    PathNotFound(String),
+    /// Its value is missing or no good.
+    #[error("{0} {1}; if it belongs to the task, write -- before the task")]
+    InvalidValue(&'static str, &'static str),
+    /// More than new bounds for a loop that is there.
+    #[error("only --max-iterations N, --max-minutes N and --max-tokens N can change")]
+    NotALimit,
+}
+
+/// Name, how its value is written, and what it needs; a flag has no value.
+const OPTIONS: [(&str, &str, &str); 15] = [
+    ("--max-iterations", "N", NUMBER),
+    ("--completion-promise", "TEXT", "needs a text, quoted when it has blanks"),
+    ("--until", "clean|diagnostics|checks|promise", "needs clean, diagnostics, checks or promise"),
+    ("--baseline", "base|none", "needs base or none"),
+    ("--mode", "basic|judge|autonomous", "needs basic, judge or autonomous"),
+    ("--milestone-every", "N", NUMBER),
+    ("--hitl-threshold", "N", NUMBER),
+    ("--max-minutes", "N", NUMBER),
+    ("--max-tokens", "N", NUMBER),
+    ("--base-branch", "B", "needs the name of a branch"),
+    ("--workers", "N", NUMBER),
+    ("--force-max", "", FLAG),
+    ("--no-research", "", FLAG),
+    ("--research", "", FLAG),
+    ("--structured-memory", "", FLAG),
+];
+const NUMBER: &str = "needs a number of at least 1";
+const FLAG: &str = "takes no value";
+
+fn known_options() -> String {
+    let shown = OPTIONS.map(|(name, value, _)| format!("{name} {value}").trim_end().to_owned());
+    shown.join(", ")
+}
+
+/// Reads the arguments. Text that merely mentions an option stays text: a trailing option counts
+/// only when nothing but options follow it. Everything behind a lone `--` is task.
+pub fn parse_start(typed: &str) -> Result<LoopRequest, LoopOptionError> {
+    read_arguments(typed).map(|read| read.request)
+}
+
+/// Reads the arguments of a loop that fixes what is there: paths before the task narrow it, behind
+/// an `only` as well. `find_path` finds what a word names, relative to the root.
+pub fn parse_fix(
+    typed: &str,
+    find_path: &dyn Fn(&str) -> Option<String>,
+) -> Result<LoopRequest, LoopOptionError> {
+    let ParsedArguments { request: mut wish, is_verbatim } = read_arguments(typed)?;
+    if is_verbatim {
+        return Ok(wish);
+    }
+    let mut rest = wish.prompt.as_str();
+    if let Some(("only", behind)) = rest.split_once(char::is_whitespace) {
+        rest = behind.trim_start();
+    }
+    let mut paths = Vec::new();
+    while let Some((word, behind)) = take_value(rest) {
+        match find_path(word) {
+            Some(path) => paths.push(path),
+            None if is_like_path(word) => {
+                return Err(LoopOptionError::PathNotFound(one_line(word, OPTION_CHARS_MAX)));
+            }
+            None => break,
+        }
+        rest = behind.trim_start();
+    }
+    if !paths.is_empty() && rest.is_empty() {
+        wish.prompt = String::new();
+    }
+    wish.paths = paths;
+    Ok(wish)
+}
+
+/// Whether a word can only be meant as a path: it has a folder or an extension.
+fn is_like_path(word: &str) -> bool {
+    let extension = word.rsplit_once('.').map(|(stem, extension)| (!stem.is_empty(), extension));
+    let has_extension = extension.is_some_and(|(has_stem, extension)| {
+        let is_short = (1..=PATH_EXTENSION_CHARS_MAX).contains(&extension.len());
+        has_stem && is_short && extension.chars().all(|it| it.is_ascii_alphanumeric())
+    });
+    let has_folder = word.contains('/') && !word.contains("://");
+    word.is_ascii() && (has_folder || has_extension)
+}
+
+/// Arguments, and whether the task stood behind a lone `--`.
+struct ParsedArguments {
+    request: LoopRequest,
+    is_verbatim: bool,
+}
+
+fn read_arguments(typed: &str) -> Result<ParsedArguments, LoopOptionError> {
+    let mut wish = LoopRequest::default();
+    let mut rest = typed.trim_start();
+    while rest.starts_with("--") && !rest.starts_with("---") {
+        let behind = &rest[2..];
+        if behind.is_empty() || behind.starts_with(char::is_whitespace) {
+            behind.trim_start().clone_into(&mut wish.prompt);
+            return Ok(ParsedArguments { request: wish, is_verbatim: true });
+        }
+        rest = take_option(rest, &mut wish)?.trim_start();
+    }
+    let (task, options) = split_trailing_options(rest);
+    let mut options = options;
+    while !options.is_empty() {
+        options = take_option(options, &mut wish)?.trim_start();
+    }
+    if let Some(unknown) = unknown_option(task) {
+        return Err(unknown);
+    }
+    task.trim_end().clone_into(&mut wish.prompt);
+    Ok(ParsedArguments { request: wish, is_verbatim: false })
+}
+
+/// A word of the task that was meant as an option: one whose name is nearly that of a known option,
+/// and any at the end of the task. Code between backticks is only spoken of.
+fn unknown_option(task: &str) -> Option<LoopOptionError> {
+    let words: Vec<&str> = task.split_whitespace().collect();
+    for (at, word) in words.iter().enumerate() {
+        let Some(name) = option_name(word) else { continue };
+        if OPTIONS.iter().any(|(known, ..)| *known == name) {
+            continue;
+        }
+        let near = nearest(name);
+        let behind = &words[at + 1..];
+        let is_value = |word: &&str| word.bytes().all(|it| it.is_ascii_digit());
+        let is_last = behind.is_empty() || behind.len() == 1 && behind.iter().all(is_value);
+        if near.is_some() || is_last {
+            return Some(LoopOptionError::Unknown(one_line(word, OPTION_CHARS_MAX), near));
+        }
+    }
+    None
+}
+
+/// The name of a word that has the shape of an option: `--max-iteration=3`.
+fn option_name(word: &str) -> Option<&str> {
+    let name = word.split('=').next().unwrap_or(word);
+    let letters = name.strip_prefix("--")?;
+    let is_name = letters.starts_with(|it: char| it.is_ascii_lowercase())
+        && letters.chars().all(|it| it.is_ascii_alphanumeric() || it == '-');
+    is_name.then_some(name)
+}
+
+/// The known option that differs in a letter or two, or of whose name this is a part.
+fn nearest(name: &str) -> Option<&'static str> {
+    let letters = name.trim_start_matches('-');
+    let is_part = |known: &str| letters.len() >= OPTION_PART_CHARS_MIN && known.contains(letters);
+    let known = OPTIONS.iter().map(|(known, ..)| *known);
+    let distances = known.map(|known| (edit_distance(name, known), known));
+    let (distance, best) = distances.min_by_key(|(distance, _)| *distance)?;
+    if distance <= OPTION_TYPOS_MAX {
+        return Some(best);
+    }
+    OPTIONS.iter().map(|(known, ..)| *known).find(|known| is_part(known))
+}
+
+/// How many letters must be added, removed or replaced.
+fn edit_distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, letter) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for (at, known) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *known);
+            diagonal = row[at + 1];
+            row[at + 1] = replaced.min(diagonal + 1).min(row[at] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// Reads the arguments of a resumed loop: new bounds, and nothing else.
+pub fn parse_raise(typed: &str) -> Result<NewLimits, LoopOptionError> {
+    let wish = parse_start(typed)?;
+    let LoopRequest { max_iterations, max_minutes, max_tokens, .. } = wish;
+    let only = LoopRequest { max_iterations, max_minutes, max_tokens, ..LoopRequest::default() };
+    if wish != only {
+        return Err(LoopOptionError::NotALimit);
+    }
+    Ok(NewLimits { max_iterations, max_minutes, max_tokens })
+}
+
+/// Cuts where the last run of known options begins.
+fn split_trailing_options(text: &str) -> (&str, &str) {
+    let is_known = |at: usize| OPTIONS.iter().any(|(name, ..)| is_option(&text[at..], name));
+    let starts = text.match_indices("--").map(|(at, _)| at).filter(|at| {
+        let stands_alone = *at == 0 || text[..*at].ends_with(char::is_whitespace);
+        stands_alone && is_known(*at)
+    });
+    for at in starts {
+        let mut probe = &text[at..];
+        loop {
+            match take_option(probe, &mut LoopRequest::default()) {
+                Ok(rest) if rest.trim_start().is_empty() => return text.split_at(at),
+                // At the end, a bad value is an error to be told; before more text it is text.
+                Err(LoopOptionError::InvalidValue(..)) if probe.split_whitespace().count() <= 2 => {
+                    return text.split_at(at);
+                }
+                Err(LoopOptionError::InvalidValue(..)) if probe.contains(['"', '\'']) => {
+                    return text.split_at(at);
+                }
+                Ok(rest) if rest.trim_start().starts_with("--") => probe = rest.trim_start(),
+                Ok(_) | Err(_) => break,
+            }
+        }
+    }
+    (text, "")
+}
+
+fn is_option(text: &str, name: &str) -> bool {
+    text.strip_prefix(name).is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with('=') || rest.starts_with(char::is_whitespace)
+    })
+}
+
+/// Takes the option at the beginning of `text`; returns what follows it.
+fn take_option<'t>(text: &'t str, wish: &mut LoopRequest) -> Result<&'t str, LoopOptionError> {
+    let Some((name, value, need)) = OPTIONS.iter().find(|(name, ..)| is_option(text, name)) else {
+        let word = text.split_whitespace().next().unwrap_or_default();
+        let near = option_name(word).and_then(nearest);
+        return Err(LoopOptionError::Unknown(one_line(word, OPTION_CHARS_MAX), near));
+    };
+    let bad = || LoopOptionError::InvalidValue(name, need);
+    let behind = &text[name.len()..];
+    if value.is_empty() {
+        if behind.starts_with('=') {
+            return Err(bad());
+        }
+        set_flag(wish, name);
+        return Ok(behind);
+    }
+    let behind = behind.trim_start_matches('=').trim_start();
+    let (value, rest) = take_value(behind).ok_or_else(bad)?;
+    set_value(wish, name, value).ok_or_else(bad)?;
+    Ok(rest)
+}
+
+fn set_flag(wish: &mut LoopRequest, name: &str) {
+    match name {
+        "--force-max" => wish.force_max = true,
+        "--structured-memory" => wish.structured_memory = true,
+        _ => wish.research = Some(name == "--research"),
+    }
+}
+
+/// `None` when the value is no good.
+fn set_value(wish: &mut LoopRequest, name: &str, value: &str) -> Option<()> {
+    match name {
+        "--max-iterations" => wish.max_iterations = Some(value.parse().ok()?),
+        "--completion-promise" => wish.promise = Some(value.to_owned()),
+        "--baseline" => wish.baseline = Some(BaselineMode::from_name(value)?),
+        "--until" => wish.until = Some(UntilCondition::from_name(value)?),
+        "--mode" => wish.mode = Some(Mode::from_name(value)?),
+        "--milestone-every" => wish.milestone_every = Some(value.parse().ok()?),
+        "--hitl-threshold" => wish.hitl_threshold = Some(value.parse().ok()?),
+        "--max-minutes" => wish.max_minutes = Some(value.parse().ok()?),
+        "--max-tokens" => wish.max_tokens = Some(value.parse().ok()?),
+        "--base-branch" => wish.base_branch = Some(value.to_owned()),
+        "--workers" => wish.workers = Some(value.parse().ok()?),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// A quoted text without its quotes, or everything up to the next blank.
+fn take_value(text: &str) -> Option<(&str, &str)> {
+    let quote = text.chars().next().filter(|first| matches!(first, '"' | '\''));
+    if let Some(quote) = quote {
+        return text[1..].split_once(quote);
+    }
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    (end > 0 && !text.starts_with("--")).then(|| text.split_at(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(typed: &str, prompt: &str, max: Option<u32>, promise: Option<&str>) {
+        let wish = parse_start(typed).expect("good options");
+        assert_eq!((wish.prompt.as_str(), wish.max_iterations), (prompt, max), "{typed:?}");
+        assert_eq!(wish.promise.as_deref(), promise, "{typed:?}");
+    }
+
+    #[test]
+    fn the_task_between_the_options_survives_byte_for_byte() {
+        let task = "fix \"all\" $(touch x) `id` 한글\n---\r\n  두 번째 'line'; rm -rf /";
+        check(task, task, None, None);
+        check(&format!("{task} --max-iterations 5"), task, Some(5), None);
+        check(&format!("--max-iterations=5 {task}"), task, Some(5), None);
+        check(
+            &format!("--completion-promise \"ALL DONE\" {task} --max-iterations 3"),
+            task,
+            Some(3),
+            Some("ALL DONE"),
+        );
+        check("fix --completion-promise '다 됨' --max-iterations 2", "fix", Some(2), Some("다 됨"));
+    }
+
+    #[test]
+    fn an_option_that_is_only_spoken_of_stays_text() {
+        let task = "explain what --max-iterations 5 does in loops";
+        check(task, task, None, None);
+        check("-- document --no-daemon", "document --no-daemon", None, None);
+        let task = "say what --verbose does in cargo";
+        check(task, task, None, None);
+        let task = "why does --max-iterations not work";
+        check(task, task, None, None);
+        check("-- --max-iterations 5", "--max-iterations 5", None, None);
+        let wish = parse_start("--until checks go").expect("good");
+        assert_eq!((wish.until, wish.prompt.as_str()), (Some(UntilCondition::Checks), "go"));
+    }
+
+    #[test]
+    fn every_option_is_read_before_and_behind_the_task() {
+        let all = "--mode autonomous --milestone-every 2 --hitl-threshold=3 --max-minutes 60 \
+                   --max-tokens 100000 --force-max --no-research --structured-memory \
+                   --base-branch dev --workers 2 --baseline none";
+        let wanted = LoopRequest {
+            prompt: "port it".into(),
+            mode: Some(Mode::Autonomous),
+            milestone_every: Some(2),
+            hitl_threshold: Some(3),
+            max_minutes: Some(60),
+            max_tokens: Some(100_000),
+            force_max: true,
+            research: Some(false),
+            structured_memory: true,
+            base_branch: Some("dev".into()),
+            workers: Some(2),
+            baseline: Some(BaselineMode::None),
+            ..LoopRequest::default()
+        };
+        assert_eq!(parse_start(&format!("{all} port it")), Ok(wanted.clone()));
+        assert_eq!(parse_start(&format!("port it {all}")), Ok(wanted));
+        assert_eq!(parse_start("--research go").map(|wish| wish.research), Ok(Some(true)));
+        let task = "say why --force-max and --mode judge do not mix";
+        check(task, task, None, None);
+    }
+
+    #[test]
+    fn resuming_takes_bounds_and_nothing_else() {
+        let raise =
+            NewLimits { max_iterations: Some(9), max_tokens: Some(5), ..NewLimits::default() };
+        assert_eq!(parse_raise("--max-iterations 9 --max-tokens 5"), Ok(raise));
+        assert_eq!(parse_raise(" "), Ok(NewLimits::default()));
+        assert_eq!(parse_raise("go on"), Err(LoopOptionError::NotALimit));
+        assert_eq!(parse_raise("--mode judge"), Err(LoopOptionError::NotALimit));
+    }
+
+    #[test]
+    fn an_unknown_option_is_never_part_of_the_task() {
+        let near = |typed: &str| match parse_start(typed) {
+            Err(LoopOptionError::Unknown(_, near)) => near,
+            other => panic!("{typed}: {other:?}"),
+        };
+        assert_eq!(near("--max-iteration 3 fix it"), Some("--max-iterations"));
+        assert_eq!(near("fix it --max-iteration 3"), Some("--max-iterations"));
+        assert_eq!(near("fix it --max-iteration=3"), Some("--max-iterations"));
+        assert_eq!(near("fix --max-iteration 3 it"), Some("--max-iterations"));
+        assert_eq!(near("fix it --iterations 3"), Some("--max-iterations"));
+        assert_eq!(near("fix it --promise DONE"), Some("--completion-promise"));
+        assert_eq!(near("fix it --untill checks --mode judge"), Some("--until"));
+        assert_eq!(near("fix it --frobnicate"), None);
+        check("-- fix it --max-iteration 3", "fix it --max-iteration 3", None, None);
+        let task = "explain `--max-iteration` -- and ---, too";
+        check(task, task, None, None);
+    }
+
+    #[test]
+    fn paths_before_the_words_narrow_a_fix() {
+        let there =
+            |word: &str| ["src/api", "a.py", "only"].contains(&word).then(|| word.to_owned());
+        let fix = |typed: &str| parse_fix(typed, &there).map(|wish| (wish.paths, wish.prompt));
+        let read = |paths: &[&str], prompt: &str| {
+            Ok((paths.iter().map(|path| (*path).to_owned()).collect(), prompt.to_owned()))
+        };
+        assert_eq!(fix("src/api"), read(&["src/api"], ""));
+        assert_eq!(fix("only src/api"), read(&["src/api"], ""));
+        assert_eq!(fix("'a.py' src/api --max-iterations 3"), read(&["a.py", "src/api"], ""));
+        let words = "a.py the type errors alone";
+        assert_eq!(fix(words), read(&["a.py"], words));
+        let words = "only the type errors";
+        assert_eq!(fix(words), read(&[], words));
+        assert_eq!(fix("-- src/gone"), read(&[], "src/gone"));
+        assert_eq!(fix("src/gone"), Err(LoopOptionError::PathNotFound("src/gone".into())));
+        assert_eq!(fix("b.py"), Err(LoopOptionError::PathNotFound("b.py".into())));
+        assert_eq!(fix(""), read(&[], ""));
+    }
+
+    #[test]
+    fn bad_options_are_told() {
+        let bad = |typed: &str| parse_start(typed).expect_err("bad").to_string();
+        assert!(bad("--frobnicate fix it").contains("--frobnicate"));
+        assert!(bad("fix --max-iterations many").contains("--max-iterations needs"));
+        assert!(bad("fix --max-iterations").contains("--max-iterations needs"));
+        assert!(bad("fix --mode wild").contains("--mode needs"));
+        assert!(bad("--force-max=2 fix").contains("--force-max takes no value"));
+        assert!(bad("--frobnicate fix it").contains("--structured-memory"));
+        assert!(bad("fix --until never").contains("--until needs clean"));
+        assert!(bad("--baseline HEAD fix").contains("--baseline needs base or none"));
+        assert!(bad("fix --completion-promise \"open").contains("--completion-promise needs"));
+    }
+}

@@ -1,0 +1,270 @@
+//! What people and sessions do to a loop between two Stops: claim, adopt, pause, resume, cancel. Each
+//! twice is the same as once.
+
+use super::start::{LoopStartError, bounded_iterations, bounded_minutes, bounded_tokens};
+use super::state::{LoopState, ManualOverride, PauseReason, Status};
+use moai_base::limits::LOOP_OVERRIDES_MAX;
+
+/// The loop with the session that claims it. Its time counts from now: it may have waited for long.
+#[must_use]
+pub fn claim_loop(state: &LoopState, session_id: &str, now_ms: u64) -> LoopState {
+    let session_id = Some(session_id.to_owned());
+    LoopState { session_id, clock_ms: now_ms, updated_ms: now_ms, ..state.clone() }
+}
+
+/// An active loop with another session, or with none until one claims it. The time since its last
+/// change does not count: its session was gone.
+pub fn adopt_loop(
+    state: &LoopState,
+    session_id: Option<&str>,
+    now_ms: u64,
+) -> Result<LoopState, LoopControlError> {
+    if !state.status.is_active() {
+        return Err(LoopControlError::AlreadyEnded(state.id.clone(), state.status.as_str()));
+    }
+    if state.session_id.as_deref() == session_id {
+        return Ok(state.clone());
+    }
+    let clock_ms = state.clock_ms + now_ms.saturating_sub(state.updated_ms);
+    let mut next = LoopState { clock_ms, updated_ms: now_ms, answer: None, ..state.clone() };
+    next.session_id = session_id.map(str::to_owned);
+    // The host counts them in a turn of one session.
+    next.counters.continuations = 0;
+    Ok(next)
+}
+
+/// A loop that is over stays what it was.
+#[must_use]
+pub fn cancel_loop(state: &LoopState, now_ms: u64) -> LoopState {
+    if !state.status.is_active() {
+        return state.clone();
+    }
+    let over = LoopState { status: Status::Cancelled, updated_ms: now_ms, ..state.clone() };
+    LoopState { pause_reason: None, note: None, ..over }
+}
+
+/// Pauses a running loop; a paused one keeps its reason.
+pub fn pause_loop(state: &LoopState, now_ms: u64) -> Result<LoopState, LoopControlError> {
+    match state.status {
+        Status::Paused => Ok(state.clone()),
+        Status::Running => Ok(LoopState {
+            status: Status::Paused,
+            pause_reason: Some(PauseReason::User),
+            note: None,
+            updated_ms: now_ms,
+            ..state.clone()
+        }),
+        status => Err(LoopControlError::AlreadyEnded(state.id.clone(), status.as_str())),
+    }
+}
+
+/// The loop with one more override by hand. Its times stay: the loop itself did not go on.
+#[must_use]
+pub fn with_override(state: &LoopState, by_hand: ManualOverride) -> LoopState {
+    let mut next = state.clone();
+    next.overrides.push(by_hand);
+    let surplus = next.overrides.len().saturating_sub(LOOP_OVERRIDES_MAX);
+    next.overrides.drain(..surplus);
+    next
+}
+
+/// The loop after a tool call that began at `since_ms`: the agent may have made the overrides since
+/// then itself.
+#[must_use]
+pub fn with_doubt(state: &LoopState, since_ms: u64) -> LoopState {
+    let mut next = state.clone();
+    for by_hand in next.overrides.iter_mut().filter(|it| it.at_ms >= since_ms) {
+        by_hand.is_confirmed = false;
+    }
+    next
+}
+
+/// New bounds that a loop goes on with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NewLimits {
+    /// `--max-iterations`.
+    pub max_iterations: Option<u32>,
+    /// `--max-minutes`.
+    pub max_minutes: Option<u32>,
+    /// `--max-tokens`.
+    pub max_tokens: Option<u64>,
+}
+
+/// Why a loop was not paused or resumed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoopControlError {
+    /// It ended in a way that nothing takes back.
+    #[error("loop {0} is over ({1}); start a new one")]
+    AlreadyEnded(String, &'static str),
+    /// A bound is used up and must be raised first.
+    #[error("loop {0} is at its limit; resume it with a higher {1}")]
+    AtLimit(String, &'static str),
+    /// The new bound cannot be one.
+    #[error(transparent)]
+    Bound(#[from] LoopStartError),
+}
+
+/// Lets a paused loop go on, or one that ended because nothing got better, or at a bound which is
+/// raised now. A running loop only gets the new bounds.
+pub fn resume_loop(
+    state: &LoopState,
+    raise: NewLimits,
+    now_ms: u64,
+) -> Result<LoopState, LoopControlError> {
+    let mut next = state.clone();
+    for by_hand in &mut next.overrides {
+        by_hand.is_confirmed = true;
+    }
+    if let Some(max) = raise.max_iterations {
+        next.max_iterations = bounded_iterations(max)?;
+    }
+    next.options.max_minutes = bounded_minutes(raise.max_minutes)?.or(next.options.max_minutes);
+    next.options.max_tokens = bounded_tokens(raise.max_tokens)?.or(next.options.max_tokens);
+    match state.status {
+        Status::Running
+        | Status::Paused
+        | Status::MaxIterations
+        | Status::TimedOut
+        | Status::Budget => {}
+        // A person sees something that the numbers do not show.
+        Status::Stalled | Status::Oscillating => next.counted_from = state.iteration,
+        status => return Err(LoopControlError::AlreadyEnded(state.id.clone(), status.as_str())),
+    }
+    if state.status != Status::Running {
+        // The time it stood still does not count.
+        next.clock_ms += now_ms.saturating_sub(state.updated_ms);
+    }
+    if let Some(option) = exhausted(&next, now_ms) {
+        return Err(LoopControlError::AtLimit(state.id.clone(), option));
+    }
+    if state.status == Status::Running {
+        next.updated_ms = if next == *state { state.updated_ms } else { now_ms };
+        return Ok(next);
+    }
+    next.status = Status::Running;
+    (next.pause_reason, next.note) = (None, None);
+    // A person has looked: what was counted towards asking one begins again.
+    next.counters.consecutive_rejections = 0;
+    next.counters.unmeasured_blocks = 0;
+    next.counters.continuations = 0;
+    next.updated_ms = now_ms;
+    Ok(next)
+}
+
+/// The bound that the next Stop would end at once, as its option.
+fn exhausted(state: &LoopState, now_ms: u64) -> Option<&'static str> {
+    if state.iteration >= state.max_iterations {
+        return Some("--max-iterations");
+    }
+    if state.is_out_of_time(now_ms) {
+        return Some("--max-minutes");
+    }
+    state.is_out_of_tokens().then_some("--max-tokens")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::state;
+
+    fn paused() -> LoopState {
+        pause_loop(&LoopState { updated_ms: 100, ..state() }, 100).expect("it ran")
+    }
+
+    #[test]
+    fn cancelling_is_idempotent_and_never_rewrites_an_end() {
+        let cancelled = cancel_loop(&state(), 5);
+        assert_eq!(cancelled.status, Status::Cancelled);
+        assert_eq!(cancel_loop(&cancelled, 9), cancelled);
+        assert_eq!(cancel_loop(&paused(), 5).status, Status::Cancelled);
+        for (status, _) in Status::NAMES.into_iter().filter(|(status, _)| !status.is_active()) {
+            let over = LoopState { status, ..state() };
+            assert_eq!(cancel_loop(&over, 9), over);
+            assert!(pause_loop(&over, 9).is_err(), "{status:?}");
+        }
+    }
+
+    #[test]
+    fn an_override_is_doubted_by_a_later_command_confirmed_by_resume_and_bounded() {
+        let by_hand = |at_ms| ManualOverride { at_ms, is_confirmed: true, ..Default::default() };
+        let both = with_override(&with_override(&state(), by_hand(10)), by_hand(20));
+        let confirmed = |state: &LoopState| {
+            state.overrides.iter().map(|one| one.is_confirmed).collect::<Vec<_>>()
+        };
+        let doubted = with_doubt(&both, 20);
+        assert_eq!((confirmed(&both), confirmed(&doubted)), (vec![true, true], vec![true, false]));
+        for before in [&doubted, &pause_loop(&doubted, 30).expect("it runs")] {
+            let resumed = resume_loop(before, NewLimits::default(), 40).expect("it goes on");
+            assert_eq!(confirmed(&resumed), [true, true]);
+        }
+        let most = u64::try_from(LOOP_OVERRIDES_MAX).expect("small");
+        let many = (0..=most).fold(state(), |state, at_ms| with_override(&state, by_hand(at_ms)));
+        assert_eq!((many.overrides.len(), many.overrides[0].at_ms), (LOOP_OVERRIDES_MAX, 1));
+    }
+
+    #[test]
+    fn an_adopted_loop_keeps_all_but_its_session_and_the_time_it_was_alone() {
+        let mut old = LoopState { iteration: 2, updated_ms: 100, clock_ms: 10, ..state() };
+        old.session_id = Some("old".into());
+        old.counters.continuations = 3;
+        let new = adopt_loop(&old, Some("new"), 1_100).expect("it is active");
+        assert_eq!(
+            (new.session_id.as_deref(), new.clock_ms, new.iteration),
+            (Some("new"), 1_010, 2)
+        );
+        assert_eq!((new.status, new.counters.continuations), (Status::Running, 0));
+        assert_eq!(adopt_loop(&new, Some("new"), 9_000), Ok(new.clone()));
+        assert_eq!(adopt_loop(&new, None, 9_000).map(|it| it.session_id), Ok(None));
+        assert_eq!(adopt_loop(&paused(), Some("new"), 200).map(|it| it.status), Ok(Status::Paused));
+        let over = LoopState { status: Status::Completed, ..state() };
+        assert!(matches!(
+            adopt_loop(&over, Some("new"), 9),
+            Err(LoopControlError::AlreadyEnded(..))
+        ));
+    }
+
+    #[test]
+    fn a_paused_loop_goes_on_and_its_pause_does_not_count_as_time() {
+        let first = paused();
+        assert_eq!(first.pause_reason, Some(PauseReason::User));
+        assert_eq!(pause_loop(&first, 500), Ok(first.clone()));
+        let resumed = resume_loop(&first, NewLimits::default(), 1_100).expect("it was paused");
+        assert_eq!((resumed.status, resumed.pause_reason), (Status::Running, None));
+        assert_eq!(resumed.clock_ms, first.clock_ms + 1_000);
+        assert_eq!(resume_loop(&resumed, NewLimits::default(), 2_000), Ok(resumed.clone()));
+        let raise = NewLimits { max_iterations: Some(7), ..NewLimits::default() };
+        let raised = resume_loop(&resumed, raise, 2_000).expect("a running loop takes a bound");
+        assert_eq!((raised.max_iterations, raised.status), (7, Status::Running));
+    }
+
+    #[test]
+    fn an_end_at_a_bound_is_taken_back_by_raising_it_and_no_other_end_is() {
+        let over = LoopState { status: Status::MaxIterations, iteration: 3, ..state() };
+        let to =
+            |max| resume_loop(&over, NewLimits { max_iterations: max, ..NewLimits::default() }, 9);
+        assert!(matches!(to(None), Err(LoopControlError::AtLimit(..))));
+        assert!(matches!(to(Some(3)), Err(LoopControlError::AtLimit(..))));
+        assert_eq!(to(Some(0)), Err(LoopControlError::Bound(LoopStartError::Unbounded)));
+        assert_eq!(to(Some(5)).map(|it| (it.status, it.max_iterations)), Ok((Status::Running, 5)));
+        for status in [Status::Stalled, Status::Oscillating] {
+            let over = LoopState { status, iteration: 2, ..state() };
+            let resumed = resume_loop(&over, NewLimits::default(), 9).expect("a person decides");
+            assert_eq!((resumed.status, resumed.counted_from), (Status::Running, 2));
+        }
+        let for_good = [
+            Status::Completed,
+            Status::CompletedUnverified,
+            Status::Cancelled,
+            Status::Gaming,
+            Status::Failed,
+        ];
+        for status in for_good {
+            let over = LoopState { status, ..state() };
+            let raise = NewLimits { max_iterations: Some(99), ..NewLimits::default() };
+            assert!(
+                matches!(resume_loop(&over, raise, 9), Err(LoopControlError::AlreadyEnded(..))),
+                "{status:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! How many tests a run says it ran, read from the lines of its output, and what is odd about that
+//! beside an earlier run. It must not know how the output came here; the formats of the runners are
+//! in `counts/runners.rs`.
+
+mod runners;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use moai_base::limits::{TEST_COLLAPSE_MS_MIN, TEST_COLLAPSE_PERCENT};
+use runners::{READERS, TIMES, TestRunner};
+
+/// What a run said about its tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TestCounts {
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that failed or broke.
+    pub failed: u64,
+    /// Tests that were found and not run.
+    pub skipped: u64,
+    /// The time that the runner itself puts down to the tests, in milliseconds.
+    pub duration_ms: Option<u64>,
+}
+
+impl TestCounts {
+    /// Tests that were run.
+    #[must_use]
+    pub fn run(&self) -> u64 {
+        self.passed.saturating_add(self.failed)
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.passed = self.passed.saturating_add(other.passed);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+        self.duration_ms = match (self.duration_ms, other.duration_ms) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+    }
+}
+
+impl fmt::Display for TestCounts {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} run, {} skipped", self.run(), self.skipped)
+    }
+}
+
+/// Collects the totals of a run, line by line; a run may start several runners, and one runner may
+/// print a total for each part of the project.
+#[derive(Clone, Debug, Default)]
+pub struct TestCounter {
+    seen: BTreeMap<TestRunner, TestCounts>,
+}
+
+impl TestCounter {
+    /// Takes the next line of the output, without its line break.
+    pub fn line(&mut self, line: &str) {
+        for (runner, read) in READERS {
+            if let Some(counts) = read(line) {
+                self.seen.entry(runner).or_default().add(&counts);
+                return;
+            }
+        }
+        for (runner, read) in TIMES {
+            if let Some(counts) = self.seen.get_mut(&runner)
+                && let Some(duration_ms) = read(line)
+            {
+                return counts
+                    .add(&TestCounts { duration_ms: Some(duration_ms), ..TestCounts::default() });
+            }
+        }
+        // unittest says in a second line how many of the tests it ran did not pass.
+        if let Some(counts) = self.seen.get_mut(&TestRunner::Unittest)
+            && let Some((failed, skipped)) = runners::unittest_end(line)
+        {
+            counts.failed += failed;
+            counts.skipped += skipped;
+            counts.passed = counts.passed.saturating_sub(failed.saturating_add(skipped));
+        }
+    }
+
+    /// The sum; `None` when no line was a total of a known runner.
+    #[must_use]
+    pub fn total(mut self) -> Option<TestCounts> {
+        // Go names packages, too, where it names tests.
+        if self.seen.contains_key(&TestRunner::GoTests) {
+            self.seen.remove(&TestRunner::GoPackages);
+        }
+        let mut total: Option<TestCounts> = None;
+        for counts in self.seen.values() {
+            total.get_or_insert_default().add(counts);
+        }
+        total
+    }
+}
+
+/// What is odd about a run beside an earlier one of the same command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunAnomaly {
+    /// Fewer tests were run.
+    FewerRun {
+        /// Then.
+        before: u64,
+        /// Now.
+        now: u64,
+        /// How many more were skipped.
+        newly_skipped: u64,
+    },
+    /// No fewer were run, but more were skipped.
+    MoreSkipped {
+        /// Then.
+        before: u64,
+        /// Now.
+        now: u64,
+    },
+    /// No totals were printed.
+    NoTotals {
+        /// How many tests were run then.
+        before: u64,
+    },
+    /// As many tests took next to no time.
+    Collapsed {
+        /// Then, in milliseconds.
+        before_ms: u64,
+        /// Now, in milliseconds.
+        now_ms: u64,
+    },
+}
+
+impl RunAnomaly {
+    /// Whether this alone holds a Stop. New tests may be skipped for good reasons, and caches make
+    /// a second run quick; tests that are not run any more prove nothing any more.
+    #[must_use]
+    pub fn is_blocking(&self) -> bool {
+        matches!(self, Self::FewerRun { .. } | Self::NoTotals { .. })
+    }
+}
+
+impl fmt::Display for RunAnomaly {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FewerRun { before, now, newly_skipped: 0 } => {
+                write!(out, "{now} tests were run, {before} were run before")
+            }
+            Self::FewerRun { before, now, newly_skipped } => write!(
+                out,
+                "{now} tests were run, {before} were run before; {newly_skipped} more were skipped"
+            ),
+            Self::MoreSkipped { before, now } => {
+                write!(out, "{now} tests were skipped, {before} were skipped before")
+            }
+            Self::NoTotals { before } => {
+                write!(out, "no totals of tests were printed, {before} tests were run before")
+            }
+            Self::Collapsed { before_ms, now_ms } => {
+                write!(out, "the tests took {now_ms} ms, {before_ms} ms before")
+            }
+        }
+    }
+}
+
+/// What is odd about `now` beside `before`. Both must be of the same command.
+#[must_use]
+pub fn run_anomalies(before: &TestCounts, now: &TestCounts) -> Vec<RunAnomaly> {
+    let mut odd = Vec::new();
+    if now.run() < before.run() {
+        let newly_skipped = now.skipped.saturating_sub(before.skipped);
+        odd.push(RunAnomaly::FewerRun { before: before.run(), now: now.run(), newly_skipped });
+    } else if now.skipped > before.skipped {
+        odd.push(RunAnomaly::MoreSkipped { before: before.skipped, now: now.skipped });
+    }
+    if let (Some(before_ms), Some(now_ms)) = (before.duration_ms, now.duration_ms)
+        && before_ms >= TEST_COLLAPSE_MS_MIN
+        && now_ms.saturating_mul(100) < before_ms.saturating_mul(100 - TEST_COLLAPSE_PERCENT)
+        && now.run() >= before.run()
+    {
+        odd.push(RunAnomaly::Collapsed { before_ms, now_ms });
+    }
+    odd
+}
+
+/// What the next run is compared with: this one, unless fewer tests were run.
+#[must_use]
+pub fn next_baseline_counts(before: Option<&TestCounts>, now: &TestCounts) -> TestCounts {
+    match before {
+        Some(before) if now.run() < before.run() => *before,
+        _ => *now,
+    }
+}
+
+#[cfg(test)]
+mod tests;

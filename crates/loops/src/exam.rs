@@ -1,0 +1,366 @@
+//! The frozen exam: what a loop is examined by, as it was when the loop started, and what differs
+//! from it later. A difference is a finding and never a new rule. It must not know where the frozen
+//! copy is kept, nor how files are read.
+
+pub mod roles;
+pub mod runners;
+pub mod scripts;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::criteria::counts::{RunAnomaly, TestCounts};
+use super::criteria::{AUTOCHECKS, CheckCommand, CheckPlan};
+use moai_base::evidence::{SensorKind, SensorReading};
+use moai_base::finding::{Finding, FindingPlace, Severity, assign_fingerprints};
+use moai_base::hash::ContentHash;
+use moai_base::path::RelPath;
+use moai_base::text::TextRange;
+use moai_base::verdict::{Cause, Gap};
+pub use roles::{ExamRole, role};
+
+/// What the findings name as their sensor, as all findings about gaming do.
+pub const SENSOR: &str = "guard";
+/// What the reading of the exam is called.
+pub const READING: &str = "exam";
+/// Something that examines the loop was touched.
+pub const TOUCHED: &str = "G19";
+/// The tests that a check runs became fewer, or are not run any more.
+pub const FEWER_TESTS: &str = "G17";
+
+/// One file of the exam.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrozenFile {
+    /// What it is to the loop.
+    pub role: ExamRole,
+    /// Hash of what matters of it; see [`roles::relevant_bytes`].
+    pub hash: ContentHash,
+    /// Its size in bytes and its change time in nanoseconds since the epoch, by which configuration
+    /// and tests count as unchanged without being read: nobody can set the change time back.
+    pub stamp: (u64, i64),
+}
+
+/// An exam, without the texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exam {
+    /// When it was frozen, in milliseconds since the epoch.
+    pub frozen_ms: u64,
+    /// The commands that decide.
+    pub plan: CheckPlan,
+    /// Its files.
+    pub files: BTreeMap<RelPath, FrozenFile>,
+    /// More files than are kept belong to it, tests apart; those beyond are not compared.
+    pub is_truncated: bool,
+    /// The tests of each check at its best run, by the check's name.
+    pub counts: BTreeMap<String, TestCounts>,
+}
+
+/// How a file differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ExamChange {
+    /// It has another text.
+    Edited,
+    /// It is gone.
+    Removed,
+    /// It was not there.
+    Added,
+}
+
+impl ExamChange {
+    /// The word for people and in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Edited => "edited",
+            Self::Removed => "removed",
+            Self::Added => "added",
+        }
+    }
+}
+
+/// One file that differs from the exam.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExamDifference {
+    /// Which.
+    pub path: RelPath,
+    /// What it is to the loop.
+    pub role: ExamRole,
+    /// How it differs.
+    pub change: ExamChange,
+    /// The bytes that this is said about; `None` when the file is gone.
+    pub now: Option<ContentHash>,
+}
+
+/// What differs: `now` has the hash of every file that is there, of those of the exam and of those
+/// that would belong to it.
+#[must_use]
+pub fn exam_differences(exam: &Exam, now: &BTreeMap<RelPath, ContentHash>) -> Vec<ExamDifference> {
+    let paths: BTreeSet<&RelPath> = exam.files.keys().chain(now.keys()).collect();
+    let has_script = exam.files.keys().any(|path| path.as_str() == AUTOCHECKS);
+    let differs = |path: &RelPath| {
+        let (before, now) = (exam.files.get(path), now.get(path).copied());
+        let change = match (before, now) {
+            (Some(before), Some(now)) if before.hash != now => ExamChange::Edited,
+            (Some(_), None) => ExamChange::Removed,
+            // New tests are what a loop is for, and what lies beyond the bound is not new.
+            (None, Some(_)) if !exam.is_truncated => ExamChange::Added,
+            _ => return None,
+        };
+        let role = before.map_or_else(|| role(path), |before| Some(before.role))?;
+        let is_news = match role {
+            ExamRole::Test => change != ExamChange::Added,
+            ExamRole::Runner => runners::is_run(path, &exam.plan, has_script),
+            _ => true,
+        };
+        is_news.then(|| ExamDifference { path: path.clone(), role, change, now })
+    };
+    paths.into_iter().filter_map(differs).collect()
+}
+
+impl ExamDifference {
+    /// Whether the agent must take it back before the loop can complete. Configuration and tests
+    /// are judged by what changed in them, which is not decided here. A script or a rubric where
+    /// there was none is no weaker exam: it is not run, and said.
+    #[must_use]
+    pub fn severity(&self) -> Option<Severity> {
+        match (self.role, self.change) {
+            (ExamRole::Config | ExamRole::Test, _) => None,
+            (ExamRole::Rubric | ExamRole::Checks, ExamChange::Added) => Some(Severity::Warning),
+            _ => Some(Severity::Error),
+        }
+    }
+
+    /// The file and what happened to it, for the user.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!("{} ({}) was {}", self.path, self.role.words(), self.change.as_str())
+    }
+
+    fn finding(&self) -> Option<Finding> {
+        let severity = self.severity()?;
+        let (path, role) = (&self.path, self.role.words());
+        let message = match (self.change, severity) {
+            (ExamChange::Added, Severity::Warning) => {
+                format!("{path} ({role}) was not there when the loop started, and does not count")
+            }
+            (ExamChange::Added, _) => format!(
+                "{path} ({role}) was not there when the loop started: remove it; only the user \
+                 takes it over (moai-ralph loop refreeze)"
+            ),
+            (change, _) => format!(
+                "{path} ({role}) was {} since the loop started: put it back; only the user takes \
+                 it over (moai-ralph loop refreeze)",
+                change.as_str()
+            ),
+        };
+        let content_hash = self.now.unwrap_or_else(|| ContentHash::of_bytes(b""));
+        let place = FindingPlace { path: path.clone(), range: TextRange::default(), content_hash };
+        Some(Finding::new(SENSOR, TOUCHED, severity, place, &message))
+    }
+}
+
+/// The hash of each file of the exam after the last write of the loop's session; `None` when the
+/// session removed it.
+pub type SessionWrites = BTreeMap<RelPath, Option<ContentHash>>;
+
+/// Differences by who made them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AttributedDifferences {
+    /// The loop's session did, or they are none that hold it.
+    pub own: Vec<ExamDifference>,
+    /// Not provably the session: the user is asked.
+    pub foreign: Vec<ExamDifference>,
+}
+
+/// Sorts differences by who made them: the session's are those that stand as it left them.
+#[must_use]
+pub fn attribute_differences(
+    differences: Vec<ExamDifference>,
+    writes: &SessionWrites,
+) -> AttributedDifferences {
+    let is_own = |one: &ExamDifference| {
+        one.severity() != Some(Severity::Error) || writes.get(&one.path) == Some(&one.now)
+    };
+    let (own, foreign) = differences.into_iter().partition(is_own);
+    AttributedDifferences { own, foreign }
+}
+
+/// What the differences say, and which of them are findings.
+#[must_use]
+pub fn exam_reading(exam: &Exam, differences: &[ExamDifference]) -> (SensorReading, Vec<Finding>) {
+    let mut findings: Vec<Finding> =
+        differences.iter().filter_map(ExamDifference::finding).collect();
+    assign_fingerprints(&mut findings);
+    let gap = exam.is_truncated.then(|| {
+        let detail = "too many files examine this loop; not all are compared";
+        Gap::new(Cause::Skipped, detail)
+    });
+    let dirty = findings.iter().any(|finding| finding.severity == Severity::Error);
+    let clean = SensorReading::clean(READING, SensorKind::Guard, exam.files.len());
+    (SensorReading { dirty, gap, ..clean }, findings)
+}
+
+/// The finding about an odd run of a check.
+#[must_use]
+pub fn anomaly_finding(
+    command: &CheckCommand,
+    oddity: &RunAnomaly,
+    bytes: ContentHash,
+) -> Option<Finding> {
+    let severity = if oddity.is_blocking() { Severity::Error } else { Severity::Warning };
+    let path = RelPath::parse(&command.source)?;
+    let message = format!(
+        "{}: {oddity} in this loop; run them again, or let the user accept it (moai-ralph loop \
+         refreeze)",
+        command.name
+    );
+    let place = FindingPlace { path, range: TextRange::default(), content_hash: bytes };
+    let finding = Finding::new(SENSOR, FEWER_TESTS, severity, place, &message);
+    // The numbers differ from run to run; the finding is the same.
+    Some(Finding { anchor: command.name.clone(), ..finding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::criteria::CheckCriterion;
+    use crate::samples::command;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).expect("a relative path")
+    }
+
+    fn hash(text: &str) -> ContentHash {
+        ContentHash::of_bytes(text.as_bytes())
+    }
+
+    fn exam(files: &[(&str, &str)]) -> Exam {
+        let frozen = |(name, text): &(&str, &str)| {
+            let path = path(name);
+            let role = role(&path).expect("part of the exam");
+            (path, FrozenFile { role, hash: hash(text), stamp: (0, 0) })
+        };
+        Exam { files: files.iter().map(frozen).collect(), ..Exam::default() }
+    }
+
+    fn now(files: &[(&str, &str)]) -> BTreeMap<RelPath, ContentHash> {
+        files.iter().map(|(name, text)| (path(name), hash(text))).collect()
+    }
+
+    /// Lines of `severity path change`; `-` for what is judged elsewhere.
+    fn check(exam: &Exam, after: &[(&str, &str)], expected: &[&str]) {
+        let line = |one: &ExamDifference| {
+            let severity = one.severity().map_or("-", Severity::as_str);
+            format!("{severity} {} {}", one.path, one.change.as_str())
+        };
+        let found: Vec<String> = exam_differences(exam, &now(after)).iter().map(line).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_examines_the_loop_must_stay_and_the_rest_is_told_to_others() {
+        let files = [
+            ("RUBRIC.md", "strict"),
+            (".claude/autochecks.sh", "test"),
+            (".claude/settings.json", "hooks"),
+            (".moai/config/sections/ralph.yaml", "ralph: {}"),
+            ("tsconfig.json", "strict"),
+            ("tests/test_a.py", "assert a"),
+        ];
+        let exam = exam(&files);
+        check(&exam, &files, &[]);
+        check(
+            &exam,
+            &files.map(|(name, _)| (name, "other")),
+            &[
+                "error .claude/autochecks.sh edited",
+                "error .claude/settings.json edited",
+                "error .moai/config/sections/ralph.yaml edited",
+                "error RUBRIC.md edited",
+                "- tests/test_a.py edited",
+                "- tsconfig.json edited",
+            ],
+        );
+        check(
+            &exam,
+            &[],
+            &[
+                "error .claude/autochecks.sh removed",
+                "error .claude/settings.json removed",
+                "error .moai/config/sections/ralph.yaml removed",
+                "error RUBRIC.md removed",
+                "- tests/test_a.py removed",
+                "- tsconfig.json removed",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_added_counts_where_it_could_switch_something_off() {
+        let added = [
+            ("RUBRIC.md", ""),
+            (".claude/settings.local.json", ""),
+            ("tests/test_new.py", ""),
+            ("ruff.toml", ""),
+        ];
+        check(
+            &exam(&[]),
+            &added,
+            &[
+                "error .claude/settings.local.json added",
+                "warning RUBRIC.md added",
+                "- ruff.toml added",
+            ],
+        );
+        let cut = Exam { is_truncated: true, ..exam(&[]) };
+        check(&cut, &added, &[]);
+        assert!(exam_reading(&cut, &[]).0.verdict().gap().is_some());
+    }
+
+    #[test]
+    fn a_difference_is_the_sessions_while_it_stands_as_the_session_left_it() {
+        let exam = exam(&[("RUBRIC.md", "strict"), (".claude/autochecks.sh", "test")]);
+        let after = now(&[("RUBRIC.md", "weak"), ("ruff.toml", "")]);
+        let check = |writes: &[(&str, Option<&str>)], foreign: &[&str]| {
+            let writes = writes.iter().map(|(name, text)| (path(name), text.map(hash)));
+            let found = attribute_differences(exam_differences(&exam, &after), &writes.collect());
+            let lines: Vec<String> = found.foreign.iter().map(ExamDifference::line).collect();
+            assert_eq!(lines, foreign);
+        };
+        let (script, rubric) = (
+            ".claude/autochecks.sh (the project's checks) was removed",
+            "RUBRIC.md (the rubric) was edited",
+        );
+        check(&[], &[script, rubric]);
+        check(&[("RUBRIC.md", Some("weak"))], &[script]);
+        check(&[("RUBRIC.md", Some("other")), (".claude/autochecks.sh", None)], &[rubric]);
+        check(&[("RUBRIC.md", Some("weak")), (".claude/autochecks.sh", None)], &[]);
+    }
+
+    #[test]
+    fn an_error_makes_the_reading_dirty_and_names_the_way_out() {
+        let exam = exam(&[("RUBRIC.md", "strict")]);
+        let (reading, findings) =
+            exam_reading(&exam, &exam_differences(&exam, &now(&[("RUBRIC.md", "x")])));
+        assert!(reading.dirty);
+        assert_eq!((findings[0].sensor.as_str(), findings[0].code.as_str()), ("guard", "G19"));
+        assert_eq!(
+            findings[0].message,
+            "RUBRIC.md (the rubric) was edited since the loop started: put it back; only the user \
+             takes it over (moai-ralph loop refreeze)"
+        );
+        let (reading, findings) = exam_reading(&exam, &[]);
+        assert!(!reading.dirty && findings.is_empty() && reading.gap.is_none());
+    }
+
+    #[test]
+    fn an_odd_run_is_one_finding_whatever_its_numbers() {
+        let command = command("npm test", CheckCriterion::TestPass);
+        let odd = |now| {
+            let oddity = RunAnomaly::FewerRun { before: 30, now, newly_skipped: 0 };
+            anomaly_finding(&command, &oddity, hash("")).expect("package.json is a path")
+        };
+        assert_eq!(odd(12).identity(), odd(13).identity());
+        assert_eq!((odd(12).severity, odd(12).code.as_str()), (Severity::Error, "G17"));
+        assert!(odd(12).message.starts_with("npm test: 12 tests were run, 30 were run before in"));
+    }
+}

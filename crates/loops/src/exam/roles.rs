@@ -1,0 +1,378 @@
+//! Which files examine a loop, by their names, and what of their text matters. It must not know
+//! what a change of them means.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::runners;
+use crate::criteria::{AUTOCHECKS, RUBRIC};
+use crate::named_enum::named_variants;
+use moai_base::path::RelPath;
+use moai_base::protected::foreign_folder;
+
+/// What a file is to a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ExamRole {
+    /// The rubric of the judge.
+    Rubric,
+    /// The project's own checks as a script.
+    Checks,
+    /// Settings of the host that register hooks.
+    Hooks,
+    /// Options and rules of this program, and the agreement a loop is held to.
+    Engine,
+    /// What git is told not to look at, outside of what is committed.
+    Unseen,
+    /// What runners of checks load by themselves.
+    Runner,
+    /// Configuration of a tool that measures.
+    Config,
+    /// A test, or what it compares with.
+    Test,
+}
+
+named_variants!(ExamRole {
+    Rubric: "rubric",
+    Checks: "checks",
+    Hooks: "hooks",
+    Engine: "engine",
+    Unseen: "unseen",
+    Runner: "runner",
+    Config: "config",
+    Test: "test",
+});
+
+impl ExamRole {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[
+        Self::Rubric,
+        Self::Checks,
+        Self::Hooks,
+        Self::Engine,
+        Self::Unseen,
+        Self::Runner,
+        Self::Config,
+        Self::Test,
+    ];
+    /// Those whose change is a finding by itself: the few files that every Stop looks at.
+    pub const STRICT: &'static [Self] =
+        &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine, Self::Unseen, Self::Runner];
+    /// The same and configuration, of which what git ignores is looked at as well.
+    pub const AT_STOP: &'static [Self] = &[
+        Self::Rubric,
+        Self::Checks,
+        Self::Hooks,
+        Self::Engine,
+        Self::Unseen,
+        Self::Runner,
+        Self::Config,
+    ];
+
+    /// A few words for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Rubric => "the rubric",
+            Self::Checks => "the project's checks",
+            Self::Hooks => "registration of hooks",
+            Self::Engine => "options of moai-ralph",
+            Self::Unseen => "what git does not look at",
+            Self::Runner => "a file that runners of checks load",
+            Self::Config => "configuration of a tool",
+            Self::Test => "a test",
+        }
+    }
+}
+
+/// Folders, beside the root, whose own files are looked at for new ones at every Stop: hidden ones
+/// are not walked, and a whole walk would take too long.
+pub const FOLDERS: [&str; 8] =
+    [".claude", ".github/workflows", ".config", ".cargo", ".mvn", "src", "test", "tests"];
+
+/// Folders of ours that are looked at with all that is below them.
+pub const TREES: [&str; 2] = [".moai/config", ".moai/rules"];
+
+/// Rules of git that hide files and are in no commit. They go by these names wherever git keeps
+/// them; the first stands for all rules of what is ignored that are none of the project's.
+pub const UNSEEN: [&str; 2] = [".git/info/exclude", ".git/info/sparse-checkout"];
+
+/// Settings of the host. Permissions change in them while an agent works, hooks do not.
+const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+
+/// Keys of these settings that decide whether hooks run.
+const HOOK_KEYS: [&str; 4] =
+    ["hooks", "disableAllHooks", "allowManagedHooksOnly", "enabledPlugins"];
+
+/// Configuration, in any folder, by name.
+const CONFIG_NAMES: [&str; 44] = [
+    ".clang-tidy",
+    ".clangd",
+    ".coveragerc",
+    ".credo.exs",
+    ".flake8",
+    ".mocharc.json",
+    ".mocharc.yml",
+    ".mypy.ini",
+    ".nycrc",
+    ".nycrc.json",
+    ".phpcs.xml",
+    ".pylintrc",
+    ".rspec",
+    ".rubocop.yml",
+    ".ruff.toml",
+    ".swiftlint.yml",
+    "CMakeLists.txt",
+    "Cargo.toml",
+    "Gemfile",
+    "Makefile",
+    "Rakefile",
+    "analysis_options.yaml",
+    "biome.json",
+    "biome.jsonc",
+    "build.gradle",
+    "build.gradle.kts",
+    "build.sbt",
+    "clippy.toml",
+    ".clippy.toml",
+    "composer.json",
+    "conftest.py",
+    "mix.exs",
+    "mypy.ini",
+    "noxfile.py",
+    "package.json",
+    "phpcs.xml",
+    "pom.xml",
+    "pyproject.toml",
+    "pyrightconfig.json",
+    "pytest.ini",
+    "ruff.toml",
+    "setup.cfg",
+    "sgconfig.yml",
+    "tox.ini",
+];
+
+/// Configuration, in any folder, by how its name begins.
+const CONFIG_STARTS: [&str; 17] = [
+    ".eslintrc",
+    ".golangci.",
+    ".mocharc.",
+    "cypress.config.",
+    "eslint.config.",
+    "jest.config.",
+    "jest.setup.",
+    "karma.conf.",
+    "phpstan.neon",
+    "phpunit.xml",
+    "playwright.config.",
+    "tsconfig",
+    "vite.config.",
+    "vitest.config.",
+    "vitest.setup.",
+    "vitest.workspace.",
+    "webpack.config.",
+];
+
+/// Configuration by its path.
+const CONFIG_PATHS: [&str; 3] = [".config/nextest.toml", ".gitlab-ci.yml", ".circleci/config.yml"];
+
+/// Folders of tests, at any depth.
+const TEST_FOLDERS: [&str; 5] = ["__tests__", "__snapshots__", "spec", "test", "tests"];
+
+/// Extensions of what stands in such a folder and is a test or is run by one.
+const TEST_EXTENSIONS: [&str; 30] = [
+    "bats", "c", "cc", "cjs", "cpp", "cs", "cts", "cxx", "dart", "ex", "exs", "fs", "go", "h",
+    "hpp", "java", "js", "jsx", "kt", "mjs", "mts", "php", "py", "rb", "rs", "scala", "sh", "snap",
+    "swift", "ts",
+];
+
+/// Ends of names of tests beside the code, behind which an extension may stand.
+const TEST_ENDS: [&str; 12] = [
+    "_test", "_tests", ".test", ".spec", "_spec", "Test", "Tests", "TestCase", "IT", "Spec",
+    "Suite", ".cy",
+];
+
+/// What a file is to a loop; `None` for a file that examines nothing.
+#[must_use]
+pub fn role(path: &RelPath) -> Option<ExamRole> {
+    let text = path.as_str();
+    let is_ours = [".moai/config/", ".moai/rules/"].iter().any(|folder| text.starts_with(folder));
+    match text {
+        RUBRIC => return Some(ExamRole::Rubric),
+        AUTOCHECKS => return Some(ExamRole::Checks),
+        ".claude/gulf-align.md" => return Some(ExamRole::Engine),
+        _ if is_ours => return Some(ExamRole::Engine),
+        _ if SETTINGS.contains(&text) => return Some(ExamRole::Hooks),
+        _ if UNSEEN.contains(&text) => return Some(ExamRole::Unseen),
+        _ if foreign_folder(path).is_some() => return None,
+        _ => {}
+    }
+    if runners::is_loaded(path) {
+        return Some(ExamRole::Runner);
+    }
+    let name = text.rsplit('/').next().unwrap_or(text);
+    let is_config = CONFIG_NAMES.contains(&name)
+        || CONFIG_STARTS.iter().any(|start| name.starts_with(start))
+        || CONFIG_PATHS.contains(&text)
+        || text.starts_with(".github/workflows/");
+    if is_config {
+        return Some(ExamRole::Config);
+    }
+    is_test(path, name).then_some(ExamRole::Test)
+}
+
+fn is_test(path: &RelPath, name: &str) -> bool {
+    let Some(extension) = path.extension() else { return false };
+    let is_code = TEST_EXTENSIONS.contains(&extension.as_str()) || extension == "tsx";
+    if !is_code {
+        return false;
+    }
+    let folders = path.as_str().rsplit_once('/').map_or("", |(folders, _)| folders);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    folders.split('/').any(|folder| TEST_FOLDERS.contains(&folder))
+        || name.starts_with("test_")
+        || TEST_ENDS.iter().any(|end| stem.len() > end.len() && stem.ends_with(end))
+}
+
+/// What of a file's bytes matters to the exam: of the host's settings, the keys that decide whether
+/// hooks run; of git's rules, the rules; of a choice of a Rust toolchain, where it lies; of everything
+/// else, all of it. Settings that cannot be read count as they are.
+#[must_use]
+pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    if UNSEEN.contains(&path.as_str()) {
+        let is_rule = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#");
+        let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+        return Cow::Owned(lines.filter(is_rule).collect::<Vec<_>>().join(&b'\n'));
+    }
+    if is_toolchain(path) {
+        let is_place = |line: &&[u8]| line.starts_with(b"path") || line.contains(&b'/');
+        let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        return Cow::Owned(lines.filter(is_place).collect::<Vec<_>>().join(&b'\n'));
+    }
+    if !SETTINGS.contains(&path.as_str()) {
+        return Cow::Borrowed(bytes);
+    }
+    match serde_json::from_slice::<Map<String, Value>>(bytes) {
+        Ok(settings) => {
+            let kept = HOOK_KEYS.map(|key| settings.get(key).map(Value::to_string));
+            Cow::Owned(format!("{kept:?}").into_bytes())
+        }
+        Err(_) => Cow::Borrowed(bytes),
+    }
+}
+
+fn is_toolchain(path: &RelPath) -> bool {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    matches!(name, "rust-toolchain" | "rust-toolchain.toml")
+}
+
+/// Whether settings of the host that are new say nothing about hooks, rules of git hide nothing, or
+/// a Rust toolchain is chosen by its version, so that nothing was added.
+#[must_use]
+pub fn is_irrelevant_settings(path: &RelPath, bytes: &[u8]) -> bool {
+    let nothing: &[u8] = match path.as_str() {
+        text if SETTINGS.contains(&text) => b"{}",
+        text if UNSEEN.contains(&text) => b"",
+        _ if is_toolchain(path) => b"",
+        _ => return false,
+    };
+    relevant_bytes(path, bytes) == relevant_bytes(path, nothing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).expect("a relative path")
+    }
+
+    #[test]
+    fn files_have_the_role_of_their_name() {
+        let check = |role_of: Option<ExamRole>, paths: &[&str]| {
+            for text in paths {
+                assert_eq!(role(&path(text)), role_of, "{text}");
+            }
+        };
+        check(Some(ExamRole::Rubric), &["RUBRIC.md"]);
+        check(Some(ExamRole::Checks), &[".claude/autochecks.sh"]);
+        check(Some(ExamRole::Unseen), &[".git/info/exclude", ".git/info/sparse-checkout"]);
+        check(Some(ExamRole::Hooks), &[".claude/settings.json", ".claude/settings.local.json"]);
+        let own =
+            [".moai/config/sections/ralph.yaml", ".moai/rules/a.yml", ".claude/gulf-align.md"];
+        check(Some(ExamRole::Engine), &own);
+        check(
+            Some(ExamRole::Runner),
+            &["unittest.py", "tests/pytest/__init__.py", "GNUmakefile", ".npmrc", ".cargo/config"],
+        );
+        check(
+            Some(ExamRole::Config),
+            &[
+                "tsconfig.json",
+                "packages/a/tsconfig.build.json",
+                "pyproject.toml",
+                ".eslintrc.cjs",
+                "eslint.config.mjs",
+                "jest.config.ts",
+                ".golangci.yml",
+                "phpunit.xml.dist",
+                ".github/workflows/ci.yml",
+                "tests/conftest.py",
+                "web/package.json",
+                ".config/nextest.toml",
+            ],
+        );
+        check(
+            Some(ExamRole::Test),
+            &[
+                "tests/test_a.py",
+                "test_b.py",
+                "src/a_test.go",
+                "src/a.test.tsx",
+                "src/__tests__/a.js",
+                "src/__snapshots__/a.test.js.snap",
+                "src/test/java/a/AHelper.java",
+                "src/a/PriceTest.kt",
+                "spec/models/a_spec.rb",
+                "test/a_test.exs",
+                "tests/it/main.rs",
+            ],
+        );
+        check(
+            None,
+            &[
+                "README.md",
+                "src/contest.py",
+                "src/latest.ts",
+                "src/Test.md",
+                "node_modules/x/package.json",
+                "vendor/a/a_test.go",
+                "docs/RUBRIC.md",
+                "tests/data.bin",
+                "JUDGE_FEEDBACK.md",
+                "progress.txt",
+            ],
+        );
+    }
+
+    #[test]
+    fn of_settings_only_what_concerns_hooks_counts() {
+        let settings = path(".claude/settings.local.json");
+        let of = |text: &str| relevant_bytes(&settings, text.as_bytes()).into_owned();
+        let plain = of(r#"{"hooks": {"Stop": []}, "permissions": {"allow": []}}"#);
+        assert_eq!(of(r#"{"permissions": {"allow": ["Bash"]}, "hooks": {"Stop": []}}"#), plain);
+        assert_ne!(of(r#"{"hooks": {}}"#), plain);
+        assert_ne!(of(r#"{"hooks": {"Stop": []}, "disableAllHooks": true}"#), plain);
+        assert_ne!(of("{broken"), of("{broke"));
+        assert!(is_irrelevant_settings(&settings, br#"{"permissions": {}}"#));
+        assert!(!is_irrelevant_settings(&settings, br#"{"disableAllHooks": true}"#));
+        assert!(!is_irrelevant_settings(&path("RUBRIC.md"), b""));
+        let rules = path(".git/info/exclude");
+        assert!(is_irrelevant_settings(&rules, b"# git ls-files --others\n\n# *.[oa]\n"));
+        assert_eq!(relevant_bytes(&rules, b"# why\n*.log \n\na\n").as_ref(), b"*.log\na");
+        assert_eq!(relevant_bytes(&path("RUBRIC.md"), b"x").as_ref(), b"x");
+        let chosen = path("rust-toolchain.toml");
+        assert!(is_irrelevant_settings(&chosen, b"[toolchain]\nchannel = \"1.90\"\n"));
+        assert!(!is_irrelevant_settings(&chosen, b"[toolchain]\npath = \"/tmp/fake\"\n"));
+    }
+}

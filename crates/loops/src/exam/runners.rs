@@ -1,0 +1,263 @@
+//! Files that test runners, build tools and interpreters load by themselves: who adds one changes
+//! what a check does without touching the check. It must not know what is on the disk.
+
+use crate::criteria::CheckPlan;
+use moai_base::path::RelPath;
+
+/// Files that some programs load when they start.
+struct LoadedFiles {
+    /// The programs, without version numbers.
+    programs: &'static [&'static str],
+    /// Names of files in any folder, or their last path components.
+    names: &'static [&'static str],
+    /// Python modules that win over installed ones of the same name, in any folder.
+    modules: &'static [&'static str],
+    /// The same, but only in the root, where the interpreter looks first.
+    root_modules: &'static [&'static str],
+}
+
+const NONE: LoadedFiles =
+    LoadedFiles { programs: &[], names: &[], modules: &[], root_modules: &[] };
+
+const LOADED: &[LoadedFiles] = &[
+    LoadedFiles {
+        programs: &["python", "pytest", "unittest", "mypy", "coverage", "nose2"],
+        names: &[".pytest.ini", "pytest.toml", ".pytest.toml"],
+        modules: &[
+            "_pytest",
+            "coverage",
+            "nose2",
+            "pluggy",
+            "pytest",
+            "sitecustomize",
+            "unittest",
+            "usercustomize",
+        ],
+        // What unittest and pytest import before they look for tests.
+        root_modules: &[
+            "argparse",
+            "ast",
+            "asyncio",
+            "collections",
+            "contextlib",
+            "difflib",
+            "doctest",
+            "enum",
+            "fnmatch",
+            "functools",
+            "importlib",
+            "inspect",
+            "io",
+            "json",
+            "logging",
+            "os",
+            "pathlib",
+            "pprint",
+            "re",
+            "runpy",
+            "signal",
+            "traceback",
+            "types",
+            "typing",
+            "warnings",
+            "weakref",
+        ],
+    },
+    LoadedFiles { programs: &["make", "gmake"], names: &["GNUmakefile", "makefile"], ..NONE },
+    LoadedFiles {
+        programs: &["npm", "npx", "pnpm", "yarn", "bun", "node"],
+        names: &[".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml"],
+        ..NONE
+    },
+    LoadedFiles {
+        programs: &["cargo", "rustc"],
+        names: &["rust-toolchain", "rust-toolchain.toml", ".cargo/config", ".cargo/config.toml"],
+        ..NONE
+    },
+    LoadedFiles {
+        programs: &["mvn", "mvnw", "gradle", "gradlew"],
+        names: &[
+            ".mvn/extensions.xml",
+            ".mvn/jvm.config",
+            ".mvn/maven.config",
+            "gradle.properties",
+            "gradle-wrapper.properties",
+            "init.gradle",
+        ],
+        ..NONE
+    },
+    LoadedFiles { programs: &["go"], names: &["go.work"], ..NONE },
+    LoadedFiles { programs: &["rspec", "ruby"], names: &[".rspec-local"], ..NONE },
+    LoadedFiles {
+        programs: &["dotnet"],
+        names: &["Directory.Build.props", "Directory.Build.targets", "global.json"],
+        ..NONE
+    },
+    LoadedFiles {
+        programs: &["just", "task"],
+        names: &["justfile", "Justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml"],
+        ..NONE
+    },
+];
+
+/// Programs that start others, so that nobody can tell which.
+const STARTERS: &[&str] = &[
+    "bash", "bundle", "bun", "dash", "env", "gmake", "hatch", "just", "make", "nox", "npm", "npx",
+    "pdm", "pipenv", "pnpm", "poetry", "rake", "sh", "task", "tox", "uv", "yarn", "zsh",
+];
+
+/// Endings of a Python module.
+const MODULE_ENDS: &[&str] = &["py", "pyc", "pyd", "so"];
+
+/// Configuration that runners load wherever it stands: what git ignores of it, no diff shows.
+const LOADED_CONFIG: &[&str] = &[
+    ".coveragerc",
+    ".rspec",
+    "Makefile",
+    "Rakefile",
+    "conftest.py",
+    "noxfile.py",
+    "pyproject.toml",
+    "pytest.ini",
+    "setup.cfg",
+    "tox.ini",
+];
+
+/// The same, by how a name begins.
+const LOADED_CONFIG_STARTS: &[&str] = &[
+    ".mocharc.",
+    "jest.config.",
+    "jest.setup.",
+    "phpunit.xml",
+    "vitest.config.",
+    "vitest.setup.",
+    "vitest.workspace.",
+];
+
+/// Whether some runner loads this file by its name.
+#[must_use]
+pub fn is_loaded(path: &RelPath) -> bool {
+    LOADED.iter().any(|row| row.holds(path))
+}
+
+/// Whether a file that git ignores changes what a runner does.
+#[must_use]
+pub fn is_loaded_unseen(path: &RelPath) -> bool {
+    let name = last(path.as_str());
+    LOADED_CONFIG.contains(&name)
+        || LOADED_CONFIG_STARTS.iter().any(|start| name.starts_with(start))
+}
+
+/// Whether a folder of this name may be a Python package that wins over an installed one.
+#[must_use]
+pub fn is_package(folder: &str) -> bool {
+    LOADED.iter().any(|row| row.modules.contains(&folder) || row.root_modules.contains(&folder))
+}
+
+/// Whether a program that these checks run loads the file; a script may run anything.
+#[must_use]
+pub fn is_run(path: &RelPath, plan: &CheckPlan, has_script: bool) -> bool {
+    let programs: Vec<&str> =
+        plan.commands.iter().flat_map(|it| &it.argv).map(|word| program(word)).collect();
+    let is_script = |word: &String| word.contains('/');
+    let is_open = has_script
+        || plan.commands.iter().any(|it| it.argv.first().is_some_and(is_script))
+        || programs.iter().any(|word| STARTERS.contains(word));
+    LOADED
+        .iter()
+        .filter(|row| row.holds(path))
+        .any(|row| is_open || row.programs.iter().any(|program| programs.contains(program)))
+}
+
+/// The last component of a word, without a version: `/usr/bin/python3.12` is `python`.
+fn program(word: &str) -> &str {
+    last(word).trim_end_matches(|it: char| it.is_ascii_digit() || it == '.')
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+impl LoadedFiles {
+    fn holds(&self, path: &RelPath) -> bool {
+        let text = path.as_str();
+        let is_named = |name: &&str| {
+            text.strip_suffix(*name)
+                .is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        };
+        if self.names.iter().any(is_named) {
+            return true;
+        }
+        let Some((module, folder)) = module(text) else { return false };
+        self.modules.contains(&module) || (folder.is_empty() && self.root_modules.contains(&module))
+    }
+}
+
+/// The Python module that a file is, or is part of the beginning of, and its folder.
+fn module(path: &str) -> Option<(&str, &str)> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let (stem, end) = name.split_once('.')?;
+    if !MODULE_ENDS.contains(&end.rsplit('.').next().unwrap_or(end)) {
+        return None;
+    }
+    if stem != "__init__" && stem != "__main__" {
+        return Some((stem, folder));
+    }
+    let (above, package) = folder.rsplit_once('/').unwrap_or(("", folder));
+    Some((package, above))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::criteria::CheckCriterion;
+    use crate::samples::command;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).expect("a relative path")
+    }
+
+    fn check(line: &str, loaded: &[&str], others: &[&str]) {
+        let commands = vec![command(line, CheckCriterion::TestPass)];
+        let plan = CheckPlan { commands, ..CheckPlan::default() };
+        for text in loaded {
+            assert!(is_run(&path(text), &plan, false), "{line}: {text}");
+        }
+        for text in others {
+            assert!(!is_run(&path(text), &plan, false), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_runner_loads_what_stands_in_its_row_and_a_starter_may_load_all() {
+        let python = [
+            "unittest.py",
+            "unittest/__init__.py",
+            "unittest.cpython-312-x86_64-linux-gnu.so",
+            "pytest/__main__.py",
+            "tests/pytest.pyc",
+            "sitecustomize.py",
+            ".pytest.ini",
+            "traceback.py",
+        ];
+        let others = ["src/app/types.py", "unittest.txt", "src/test.py", ".npmrc", "GNUmakefile"];
+        check("python3.12 -m unittest", &python, &others);
+        check("pytest -q", &python, &others);
+        check("cargo test", &["rust-toolchain", "a/.cargo/config"], &["unittest.py", ".npmrc"]);
+        check("make test", &["makefile", "unittest.py", ".npmrc", "rust-toolchain.toml"], &[]);
+        check("./check", &["unittest.py", "web/.npmrc"], &["my.npmrc", "src/main.rs"]);
+        assert!(is_run(&path("unittest.py"), &CheckPlan::default(), true));
+        assert!(!is_run(&path("unittest.py"), &CheckPlan::default(), false));
+    }
+
+    #[test]
+    fn configuration_that_runners_load_is_told_from_what_builds_write() {
+        for text in ["conftest.py", "tests/conftest.py", "web/jest.config.mjs"] {
+            assert!(is_loaded_unseen(&path(text)), "{text}");
+        }
+        for text in ["out/package.json", "a.py", "lib/tsconfig.json"] {
+            assert!(!is_loaded_unseen(&path(text)), "{text}");
+        }
+        assert!(is_package("unittest") && is_package("json") && !is_package("app"));
+    }
+}

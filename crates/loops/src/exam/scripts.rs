@@ -1,0 +1,166 @@
+//! The scripts of the project that its checks run: whoever edits them edits the exam. Read from the
+//! commands of a plan and from the text of `.claude/autochecks.sh`. It must not know what is on the
+//! disk.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::criteria::CheckPlan;
+use moai_base::path::RelPath;
+use moai_base::protected::foreign_folder;
+
+/// Programs that run the file they are given; `python3.12` counts as `python`.
+const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
+const INTERPRETERS: [&str; 5] = ["node", "perl", "php", "python", "ruby"];
+
+/// Options behind which stands no file but code or a module.
+const CODE_OPTIONS: [&str; 5] = ["--eval", "-c", "-e", "-m", "-r"];
+
+/// Words that only start what stands behind them, and words of the shell.
+const STARTERS: [&str; 15] = [
+    "!", "command", "do", "elif", "else", "env", "exec", "if", "nice", "poetry", "run", "then",
+    "time", "timeout", "uv",
+];
+
+/// Folders, beside hidden ones, in which programs stand that look at others.
+const FOLDERS: [&str; 8] = ["bin", "checks", "ci", "dev", "hack", "script", "scripts", "tools"];
+
+/// Words in the names of such programs.
+const NAMES: [&str; 12] = [
+    "check", "checks", "ci", "eval", "exam", "grade", "grader", "lint", "test", "tests",
+    "validate", "verify",
+];
+
+/// Files, relative to the root, that these checks run if they are there.
+#[must_use]
+pub fn scripts_of_plan(plan: &CheckPlan, autochecks: &str) -> BTreeSet<RelPath> {
+    let mut found = BTreeSet::new();
+    for command in &plan.commands {
+        let words: Vec<&str> = command.argv.iter().map(String::as_str).collect();
+        found.extend(script(&words, &command.folder));
+    }
+    let text = autochecks
+        .replace("\\\n", " ")
+        .replace("$(dirname \"$0\")", ".claude")
+        .replace("$(dirname $0)", ".claude")
+        .replace("${CLAUDE_PROJECT_DIR}", ".")
+        .replace("$CLAUDE_PROJECT_DIR", ".")
+        .replace(['"', '\''], "");
+    let mut folder = String::new();
+    for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
+        for part in line.split([';', '&', '|', '(', ')', '{', '}', '`']) {
+            let words: Vec<&str> = part.split_whitespace().collect();
+            match words.as_slice() {
+                ["cd", into, ..] => folder = path_from_root(&folder, into).unwrap_or_default(),
+                ["." | "source", file, ..] => {
+                    found.extend(path_from_root(&folder, file).and_then(|it| RelPath::parse(&it)));
+                }
+                words => found.extend(script(words, &folder)),
+            }
+        }
+    }
+    found.retain(|path| foreign_folder(path).is_none());
+    found
+}
+
+/// The file that one command runs. Options of programs are none: `mypy a.py` looks at the work.
+fn script(words: &[&str], folder: &str) -> Option<RelPath> {
+    let is_program = |word: &&str| {
+        let is_number = word.starts_with(|first: char| first.is_ascii_digit());
+        !STARTERS.contains(word) && !word.contains('=') && !is_number
+    };
+    let start = words.iter().position(is_program)?;
+    let (program, arguments) = words[start..].split_first()?;
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let plain = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
+    let is_shell = SHELLS.contains(&plain);
+    if !is_shell && !INTERPRETERS.contains(&plain) {
+        let path = path_from_root(folder, program).filter(|_| program.contains('/'))?;
+        return RelPath::parse(&path);
+    }
+    // Of a shell, `-e` is an option of another kind.
+    let is_code = |it: &&str| *it == "-c" || !is_shell && CODE_OPTIONS.contains(it);
+    if arguments.iter().take_while(|it| it.starts_with('-')).any(is_code) {
+        return None;
+    }
+    let file = arguments.iter().find(|it| !it.starts_with('-'))?;
+    let path = RelPath::parse(&path_from_root(folder, file)?)?;
+    (is_shell || looks_at_others(&path)).then_some(path)
+}
+
+/// Whether a program checks the work by its place or name; `python main.py` is the work itself.
+fn looks_at_others(path: &RelPath) -> bool {
+    let mut parts: Vec<&str> = path.as_str().split('/').collect();
+    let name = parts.pop().unwrap_or_default();
+    let is_apart = parts.iter().any(|part| part.starts_with('.') || FOLDERS.contains(part));
+    let mut words = name.split(|it: char| !it.is_ascii_alphanumeric());
+    is_apart || words.any(|word| NAMES.contains(&word))
+}
+
+/// A path as seen from the root; `None` for one outside.
+fn path_from_root(folder: &str, path: &str) -> Option<String> {
+    let root = Path::new("/root");
+    let from = root.join(folder);
+    if from.join(path) == from {
+        return Some(folder.to_owned());
+    }
+    RelPath::below(root, &from.join(path)).map(|it| it.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::criteria::CheckCriterion;
+    use crate::samples::command;
+
+    fn check(commands: &[&str], autochecks: &str, expected: &[&str]) {
+        let commands = commands.iter().map(|line| command(line, CheckCriterion::Custom)).collect();
+        let plan = CheckPlan { commands, ..CheckPlan::default() };
+        let found = scripts_of_plan(&plan, autochecks);
+        let found: Vec<&str> = found.iter().map(RelPath::as_str).collect();
+        assert_eq!(found, expected, "{autochecks}");
+    }
+
+    #[test]
+    fn what_a_command_runs_is_a_script_and_what_it_looks_at_is_none() {
+        check(
+            &[
+                "./check.sh",
+                "sh -e ci.sh fast",
+                "python3.12 tools/verify.py src/a.py",
+                "node scripts/grade.mjs",
+                "./gradlew test",
+            ],
+            "",
+            &["check.sh", "ci.sh", "gradlew", "scripts/grade.mjs", "tools/verify.py"],
+        );
+        check(
+            &[
+                "pytest tests/a.py",
+                "mypy a.py",
+                "python3 -m pytest x.py",
+                "python main.py",
+                "node dist/check.js",
+                "./target/debug/app",
+                "bash -c ./x.sh",
+                "/usr/bin/env",
+                "../check.sh",
+            ],
+            "",
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_script_of_checks_names_what_it_runs_from_where_it_stands() {
+        check(&[], "#!/bin/sh\nset -e\n# ./old.sh\npython3 .claude/run.py\n", &[".claude/run.py"]);
+        check(&[], "PYTHONPATH=. timeout 60s ./check.sh --all || exit 1\n", &["check.sh"]);
+        check(
+            &[],
+            "cd \"$(dirname \"$0\")/..\" && . scripts/env.sh\n(cd web && bash run.sh)\n",
+            &["scripts/env.sh", "web/run.sh"],
+        );
+        check(&[], "\"$CLAUDE_PROJECT_DIR\"/bin/check && mypy src/check.py", &["bin/check"]);
+        check(&[], "npm test; cargo test -- --nocapture", &[]);
+    }
+}

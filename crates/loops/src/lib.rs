@@ -1,0 +1,34 @@
+//! The loop: whether an agent that wants to stop is done. Pure: state, input, evidence and time
+//! go in, the next state and a decision come out. It must not know files, processes or wording.
+
+pub mod align;
+pub mod arguments;
+pub mod claims;
+pub mod control;
+pub mod cooldown;
+pub mod criteria;
+pub mod exam;
+pub mod facts;
+mod fences;
+mod fields;
+pub mod framework;
+pub mod handoff;
+pub mod judge;
+pub mod marker;
+mod named_enum;
+pub mod options;
+pub mod progress;
+mod promise;
+pub mod research;
+#[cfg(any(test, feature = "samples"))]
+pub mod samples;
+pub mod start;
+pub mod state;
+pub mod step;
+#[cfg(test)]
+mod stop_simulation;
+pub mod stop_table;
+pub mod wiki;
+
+#[cfg(test)]
+mod simulation;

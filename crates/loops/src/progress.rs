@@ -1,0 +1,257 @@
+//! Whether a loop gets anywhere: what is wrong as one weight and as fingerprints, compared over
+//! its iterations. Counts, never variances; line numbers and the order of findings do not matter.
+
+use std::collections::BTreeSet;
+
+use super::state::Iteration;
+use moai_base::evidence::{Evidence, SensorKind, SensorReading};
+use moai_base::finding::{Finding, Severity};
+use moai_base::hash::ContentHash;
+use moai_base::limits::{
+    DIVERGING_ITERATIONS_MIN, FLIP_ERRORS_MAX, FLIP_ITERATIONS_MAX, FLIPS_MIN,
+    NO_OP_ITERATIONS_MIN, STALL_ITERATIONS_MAX,
+};
+
+/// Weight of an error, of a failed test, and of a check that does not count its tests.
+const ERROR: u64 = 8;
+/// Weight of a warning about a weakness (CWE).
+const WEAKNESS: u64 = 6;
+/// Weight of any other warning.
+const WARNING: u64 = 2;
+/// Weight of what is merely worth knowing.
+const STYLE: u64 = 1;
+/// Name of the guard's readings and findings.
+const GUARD: &str = "guard";
+
+/// What is wrong at one Stop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProblemDigest {
+    /// How bad, in one number; `None` when a measurement that may come yet is missing.
+    pub weight: Option<u64>,
+    /// Hash over all of it, with multiplicity; `None` when nothing is wrong.
+    pub hash: Option<String>,
+    /// Fingerprints of the errors, sorted and bounded.
+    pub errors: Vec<String>,
+    /// Codes of the guard's blocking findings, sorted.
+    pub guard_codes: Vec<String>,
+}
+
+/// Weighs what is wrong. `check_problems` is what the failing checks count.
+#[must_use]
+pub fn weigh(evidence: &Evidence, check_problems: Option<u64>) -> ProblemDigest {
+    let is_error = |finding: &&Finding| finding.severity == Severity::Error;
+    let mut errors: Vec<String> =
+        evidence.findings.iter().filter(is_error).map(|finding| finding.id.clone()).collect();
+    errors.sort();
+    errors.truncate(FLIP_ERRORS_MAX);
+    let guarded = evidence.findings.iter().filter(is_error).filter(|one| one.sensor == GUARD);
+    let guard_codes: BTreeSet<String> = guarded.map(|finding| finding.code.clone()).collect();
+    let is_open =
+        |reading: &SensorReading| reading.gap.as_ref().is_some_and(|gap| gap.cause.is_transient());
+    let is_whole = !evidence.readings.is_empty() && !evidence.readings.iter().any(is_open);
+    ProblemDigest {
+        weight: is_whole.then(|| weight(evidence, check_problems)),
+        hash: hash(evidence),
+        errors,
+        guard_codes: guard_codes.into_iter().collect(),
+    }
+}
+
+fn weight(evidence: &Evidence, check_problems: Option<u64>) -> u64 {
+    let findings: u64 = evidence.findings.iter().map(weight_of).sum();
+    let checks = failed_checks(evidence).count() as u64;
+    findings + ERROR * checks.max(if checks > 0 { check_problems.unwrap_or(0) } else { 0 })
+}
+
+fn weight_of(finding: &Finding) -> u64 {
+    match finding.severity {
+        Severity::Error => ERROR,
+        Severity::Warning if !finding.cwe.is_empty() => WEAKNESS,
+        Severity::Warning => WARNING,
+        Severity::Info => STYLE,
+        Severity::Hint => 0,
+    }
+}
+
+fn failed_checks(evidence: &Evidence) -> impl Iterator<Item = &SensorReading> {
+    evidence.readings.iter().filter(|one| is_failed_check(one))
+}
+
+/// Whether a reading failed as a whole: a check, or a sensor that was lost. What else is dirty has
+/// findings.
+#[must_use]
+pub fn is_failed_check(reading: &SensorReading) -> bool {
+    reading.dirty && (reading.kind == SensorKind::Check || reading.output.is_some())
+}
+
+/// Numbers in the output of a check are left out: times and counts differ at every run.
+fn hash(evidence: &Evidence) -> Option<String> {
+    let findings = evidence.findings.iter().filter(|one| one.severity >= Severity::Warning);
+    let checks = failed_checks(evidence).map(|check| {
+        let output = check.output.as_deref().unwrap_or_default();
+        let words: String = output.chars().filter(|it| !it.is_ascii_digit()).collect();
+        format!("{}\n{words}", check.sensor)
+    });
+    let mut parts: Vec<String> = findings.map(|one| one.id.clone()).chain(checks).collect();
+    parts.sort();
+    (!parts.is_empty()).then(|| ContentHash::of_bytes(parts.join("\0").as_bytes()).short_hex())
+}
+
+/// What the iterations so far say about this one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgressSignals {
+    /// Better than everything since it was last clean, by more than a trifle.
+    pub is_better: bool,
+    /// Iterations in a row that were not, this one included.
+    pub stalled_for: usize,
+    /// The best one by far, when this one is clearly worse.
+    pub worse_than: Option<u32>,
+    /// The same as in one iteration, and not as in the one after that: its number, and the number
+    /// of the one between.
+    pub oscillates: Option<(u32, u32)>,
+    /// The agent was told so before, and nothing got better since.
+    pub oscillates_again: bool,
+    /// Fingerprints of errors that came back again and again.
+    pub flips: Vec<String>,
+    /// No file was changed, for some iterations.
+    pub is_no_op: bool,
+    /// As many errors come as go, for some iterations.
+    pub is_diverging: bool,
+    /// Codes of the guard that the agent was told before.
+    pub gamed_again: Vec<String>,
+}
+
+impl ProgressSignals {
+    /// Whether nothing got better for too long.
+    #[must_use]
+    pub fn is_stalled(&self) -> bool {
+        self.stalled_for >= STALL_ITERATIONS_MAX
+    }
+}
+
+/// Compares an iteration with those before it, as far as they count: behind iteration
+/// `counted_from`. What was gamed is never forgotten.
+#[must_use]
+pub fn signals(all: &[Iteration], counted_from: u32, now: &Iteration) -> ProgressSignals {
+    let history = &all[all.partition_point(|one| one.number <= counted_from)..];
+    let is_better = is_better(history, now);
+    let oscillates = now.wrong.as_ref().and_then(|_| oscillation(history, now));
+    ProgressSignals {
+        is_better,
+        stalled_for: stalled_for(history, now, is_better),
+        worse_than: worse_than(history, now),
+        oscillates_again: oscillates.is_some() && !is_better && was_oscillation_reported(history),
+        oscillates,
+        flips: flips(history, now),
+        is_no_op: now.wrong.is_some() && unchanged(history, now) >= NO_OP_ITERATIONS_MIN,
+        is_diverging: !is_better && is_diverging(history, now),
+        gamed_again: gamed_again(all, now),
+    }
+}
+
+/// The measured iterations since the last one in which nothing was wrong.
+fn since_clean(history: &[Iteration]) -> impl DoubleEndedIterator<Item = (&Iteration, u64)> {
+    let is_clean = |one: &Iteration| one.wrong.is_none() && one.weight.is_some();
+    let begin = history.iter().rposition(is_clean).map_or(0, |at| at + 1);
+    history[begin..].iter().filter_map(|one| Some((one, one.weight?)))
+}
+
+fn is_better(history: &[Iteration], now: &Iteration) -> bool {
+    let Some(weight) = now.weight.filter(|_| now.guard_codes.is_empty()) else { return false };
+    if now.wrong.is_none() {
+        return true;
+    }
+    let best = since_clean(history).filter(|(one, _)| one.is_better).map(|(_, it)| it).min();
+    let first = since_clean(history).map(|(_, weight)| weight).next();
+    let margin = (first.unwrap_or(0) * 3 / 100).max(1);
+    best.is_none_or(|best| weight + margin <= best)
+}
+
+fn stalled_for(history: &[Iteration], now: &Iteration, is_better: bool) -> usize {
+    // What is not measured yet says nothing, and where nothing is wrong nothing can get better.
+    if is_better || now.wrong.is_none() || now.weight.is_none() {
+        return 0;
+    }
+    1 + since_clean(history).rev().take_while(|(one, _)| !one.is_better).count()
+}
+
+/// Clearly worse: by more than a tenth.
+fn worse_than(history: &[Iteration], now: &Iteration) -> Option<u32> {
+    let weight = now.weight?;
+    let (best, least) = since_clean(history)
+        .filter(|(one, _)| one.guard_codes.is_empty())
+        .min_by_key(|(one, weight)| (*weight, std::cmp::Reverse(one.number)))?;
+    (weight * 10 > least * 11).then_some(best.number)
+}
+
+/// The same things are wrong as two or more iterations ago, and in between others were; or every
+/// byte is as it was then.
+fn oscillation(history: &[Iteration], now: &Iteration) -> Option<(u32, u32)> {
+    // What was not measured wholly looks like another state and is none.
+    let measured: Vec<&Iteration> = history.iter().filter(|one| one.weight.is_some()).collect();
+    let (last, earlier) = now.weight.and(measured.split_last())?;
+    let is_same_tree = |a: &Iteration, b: &Iteration| a.tree.is_some() && a.tree == b.tree;
+    if is_same_tree(last, now) {
+        // Nothing was changed, so whatever differs is the sensors' doing.
+        return None;
+    }
+    let is_back = |one: &&&Iteration| {
+        let is_as_wrong = one.wrong == now.wrong && last.wrong != now.wrong;
+        one.wrong.is_some() && (is_as_wrong || is_same_tree(one, now))
+    };
+    earlier.iter().rfind(is_back).map(|one| (one.number, last.number))
+}
+
+fn was_oscillation_reported(history: &[Iteration]) -> bool {
+    let since = history.iter().rev().take_while(|one| !one.is_better);
+    since.into_iter().any(|one| one.told_oscillation)
+}
+
+/// Iterations in a row, this one included, that left every file as it was.
+fn unchanged(history: &[Iteration], now: &Iteration) -> usize {
+    let Some(tree) = &now.tree else { return 0 };
+    history.iter().rev().take_while(|one| one.tree.as_ref() == Some(tree)).count()
+}
+
+fn flips(history: &[Iteration], now: &Iteration) -> Vec<String> {
+    // Older ones have forgotten their errors, and what was not measured went nowhere.
+    let kept = &history[history.len().saturating_sub(FLIP_ITERATIONS_MAX)..];
+    let came_back = |id: &&String| {
+        let measured = kept.iter().filter(|one| one.weight.is_some());
+        let was_there = measured.map(|one| one.errors_seen.binary_search(id).is_ok());
+        let row: Vec<bool> = was_there.skip_while(|it| !it).chain([true]).collect();
+        row.windows(2).filter(|pair| !pair[0] && pair[1]).count() >= FLIPS_MIN
+    };
+    now.errors_seen.iter().filter(came_back).cloned().collect()
+}
+
+fn is_diverging(history: &[Iteration], now: &Iteration) -> bool {
+    let row: Vec<&Iteration> = history.iter().chain([now]).collect();
+    let is_whole =
+        |one: &Iteration| one.weight.is_some() && one.errors_seen.len() < FLIP_ERRORS_MAX;
+    let grew = |pair: &[&Iteration]| {
+        let [before, after] = pair else { return false };
+        let new = after.errors_seen.iter().filter(|it| !before.errors_seen.contains(it)).count();
+        let gone = before.errors_seen.iter().filter(|it| !after.errors_seen.contains(it)).count();
+        is_whole(before) && is_whole(after) && new > 0 && new >= gone
+    };
+    let latest = row.windows(2).rev().take(DIVERGING_ITERATIONS_MIN);
+    row.len() > DIVERGING_ITERATIONS_MIN && latest.into_iter().all(grew)
+}
+
+fn gamed_again(history: &[Iteration], now: &Iteration) -> Vec<String> {
+    let was_told = |code: &&String| history.iter().any(|one| one.guard_codes.contains(code));
+    now.guard_codes.iter().filter(was_told).cloned().collect()
+}
+
+/// The iteration with the least wrong; of equal ones the latest, which holds the most work. What
+/// was gamed is never the best.
+#[must_use]
+pub fn best(history: &[Iteration]) -> Option<&Iteration> {
+    let honest = history.iter().filter(|one| one.guard_codes.is_empty());
+    let measured = honest.filter_map(|one| Some((one, one.weight?)));
+    measured.min_by_key(|(one, weight)| (*weight, std::cmp::Reverse(one.number))).map(|it| it.0)
+}
+
+#[cfg(test)]
+mod tests;

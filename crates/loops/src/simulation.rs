@@ -1,0 +1,417 @@
+//! A seeded simulation: an agent, a user, other sessions and a machine that fails play against the
+//! decision, with a clock of their own. After every step what must always hold is asked.
+
+use std::collections::BTreeMap;
+
+use super::control::{self, NewLimits};
+use super::facts::{ContextUse, JudgeOutcome, MergeOutcome, StopFacts, WorkChange};
+use super::options::LoopOptions;
+use super::samples::state;
+use super::state::{LoopState, Mode, PauseReason, Status};
+use super::step::{
+    StopAdmission, StopDecision, StopInput, admit_stop, decide_stop, outlook, wants_merge,
+};
+use moai_base::evidence::{Evidence, SensorKind, SensorReading};
+use moai_base::finding::{Finding, assign_fingerprints};
+use moai_base::limits::RESEARCH_TRIES_MAX;
+use moai_base::samples::finding;
+use moai_base::verdict::{Cause, Gap, Verdict};
+
+/// Loops that are played.
+const LOOPS: u64 = 6_000;
+/// Steps of one loop.
+const STEPS: u32 = 40;
+/// The host's cap in this world.
+const CAP: u32 = 8;
+
+/// `SplitMix64`: the same numbers on every machine.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % sides
+    }
+
+    fn one_in(&mut self, sides: u64) -> bool {
+        self.roll(sides) == 0
+    }
+
+    fn small(&mut self, most: u64) -> u32 {
+        u32::try_from(self.roll(most)).unwrap_or_default() + 1
+    }
+}
+
+/// One loop in its world.
+struct World {
+    dice: Dice,
+    /// What the store holds: `None` once somebody removed it.
+    stored: Option<LoopState>,
+    /// A Stop that was measured and not decided yet.
+    stale: Option<LoopState>,
+    now_ms: u64,
+    /// Errors in the project, as letters, and whether the guard objects.
+    wrong: String,
+    /// Whether a file differs from what it was at the start; `None`: nobody can tell.
+    has_changed: Option<bool>,
+    /// An agent that never changes a file.
+    is_idle: bool,
+    /// The checks of the project, and whether each can still be run.
+    checks: [(&'static str, bool); 2],
+    /// Continuations the host has counted since the last tool call.
+    in_row: u32,
+    has_acted: bool,
+    /// Blocks since a person last raised or resumed.
+    blocks: u32,
+    was_cancelled: bool,
+    was_removed: bool,
+    ends: BTreeMap<&'static str, u32>,
+    /// The share of the context that may be filled, in thousandths; `None` without a budget.
+    budget_permille: Option<u64>,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut dice = Dice(seed);
+        let mode = Mode::NAMES[usize::try_from(dice.roll(3)).unwrap_or_default()].0;
+        let options = LoopOptions {
+            milestone_every: dice.one_in(4).then(|| dice.small(5)),
+            hitl_threshold: dice.small(4),
+            max_minutes: dice.one_in(5).then(|| dice.small(60)),
+            max_tokens: dice.one_in(5).then(|| dice.roll(5_000) + 1),
+            force_max: dice.one_in(6),
+            research: dice.one_in(2),
+            ..LoopOptions::defaults_for(mode)
+        };
+        let branch = (mode == Mode::Autonomous && dice.one_in(2)).then(|| "auto".to_owned());
+        let promise = dice.one_in(2).then(|| "DONE".to_owned());
+        let max_iterations = dice.small(12);
+        let is_idle = dice.one_in(4);
+        let wrong = if is_idle && dice.one_in(2) { String::new() } else { "abc".to_owned() };
+        let budget_permille = dice.one_in(3).then(|| dice.roll(1_000) + 1);
+        let begun = LoopState { mode, promise, options, branch, max_iterations, ..state() };
+        Self {
+            dice,
+            stored: Some(begun),
+            stale: None,
+            now_ms: 1,
+            wrong,
+            has_changed: Some(false),
+            is_idle,
+            checks: [("unit", true), ("build", true)],
+            in_row: 0,
+            has_acted: false,
+            blocks: 0,
+            was_cancelled: false,
+            was_removed: false,
+            ends: BTreeMap::new(),
+            budget_permille,
+        }
+    }
+
+    /// The store's promise: `next` is written only over exactly what it was computed from.
+    fn save(&mut self, before: &LoopState, next: LoopState) -> bool {
+        if self.stored.as_ref() != Some(before) {
+            return false;
+        }
+        self.stored = Some(next);
+        true
+    }
+
+    fn play_one(&mut self) {
+        self.now_ms += self.dice.roll(240_000);
+        match self.dice.roll(20) {
+            0 => self.user(|state, now| control::pause_loop(state, now).ok()),
+            1 | 2 => self.resume(),
+            3 if self.dice.one_in(3) => self.cancel(),
+            4 if self.dice.one_in(20) => {
+                self.stored = None;
+                self.was_removed = true;
+            }
+            5..=9 => self.work(),
+            10 => self.stale = self.stored.clone(),
+            11 => self.late_stop(),
+            12 => self.foreign_stop(),
+            _ => self.stop(),
+        }
+        self.invariants();
+    }
+
+    fn user(&mut self, act: impl FnOnce(&LoopState, u64) -> Option<LoopState>) {
+        let Some(before) = self.stored.clone() else { return };
+        if let Some(next) = act(&before, self.now_ms) {
+            assert!(self.save(&before, next));
+        }
+    }
+
+    fn resume(&mut self) {
+        let max_iterations = self.dice.one_in(2).then(|| self.dice.small(20));
+        let raise = NewLimits { max_iterations, ..NewLimits::default() };
+        self.user(|state, now| control::resume_loop(state, raise, now).ok());
+        self.blocks = 0;
+        self.in_row = 0;
+    }
+
+    fn cancel(&mut self) {
+        let is_active = self.stored.as_ref().is_some_and(|it| it.status.is_active());
+        self.user(|state, now| Some(control::cancel_loop(state, now)));
+        self.was_cancelled |= is_active;
+    }
+
+    /// The agent edits: something is mended, broken or gamed.
+    fn work(&mut self) {
+        self.has_acted = true;
+        for (_, can_run) in &mut self.checks {
+            *can_run ^= self.dice.one_in(12);
+        }
+        if self.is_idle {
+            return;
+        }
+        // What was changed may be undone, and a checkpoint may be missing.
+        self.has_changed = (!self.dice.one_in(10)).then(|| !self.dice.one_in(10));
+        match self.dice.roll(6) {
+            0 | 1 => drop(self.wrong.pop()),
+            2 => self.wrong.push('x'),
+            3 => self.wrong.push('G'),
+            4 => self.wrong.clear(),
+            _ => self.wrong = if self.wrong == "a" { "b".into() } else { "a".into() },
+        }
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        let mut findings: Vec<Finding> =
+            self.wrong.chars().map(|code| finding("a.py", 1, &code.to_string())).collect();
+        for guarded in findings.iter_mut().filter(|one| one.code == "G") {
+            guarded.sensor = "guard".into();
+        }
+        assign_fingerprints(&mut findings);
+        let causes = [Cause::Loading, Cause::NotInstalled, Cause::ProjectFault, Cause::Silent];
+        let cause = causes.get(usize::try_from(self.dice.roll(16)).unwrap_or_default());
+        let gap = cause.map(|cause| Gap::new(*cause, "why"));
+        let dirty = !findings.is_empty();
+        let reading =
+            SensorReading { dirty, gap, ..SensorReading::clean("pyright", SensorKind::Lsp, 1) };
+        if self.dice.one_in(30) {
+            return Evidence::default();
+        }
+        let mut readings = vec![reading];
+        for (name, can_run) in self.checks {
+            let reading = SensorReading::clean(name, SensorKind::Check, 0);
+            let dirty = can_run && self.dice.one_in(6);
+            let cause = if self.dice.one_in(2) { Cause::NotInstalled } else { Cause::TimedOut };
+            let gap = (!can_run).then(|| Gap::new(cause, "why"));
+            readings.push(SensorReading { dirty, gap, ..reading });
+        }
+        Evidence { readings, findings, ..Evidence::default() }
+    }
+
+    fn facts(
+        &mut self,
+        before: &LoopState,
+        input: &StopInput<'_>,
+        evidence: &Evidence,
+    ) -> StopFacts {
+        let lsp_required = self.dice.one_in(5);
+        let work = match self.has_changed {
+            Some(true) => WorkChange::Changed,
+            Some(false) => WorkChange::Unchanged,
+            None => WorkChange::Unknown("no checkpoint".into()),
+        };
+        let known = StopFacts { work, lsp_required, ..StopFacts::default() };
+        let outlook = outlook(before, input, evidence, &known);
+        let gap = Gap::new(Cause::TimedOut, "no answer");
+        let is_asked = before.mode == Mode::Judge && outlook.is_open_to_judge();
+        let judge = is_asked.then(|| match self.dice.roll(3) {
+            0 => JudgeOutcome::Approved,
+            1 => JudgeOutcome::Rejected { reasons: vec!["no".into()] },
+            _ => JudgeOutcome::Unmeasured(gap.clone()),
+        });
+        let is_merged = wants_merge(before, &outlook, judge.as_ref());
+        let merge = is_merged.then(|| match self.dice.roll(5) {
+            0 | 1 => MergeOutcome::Merged,
+            2 => MergeOutcome::Conflict("mend".into()),
+            3 => MergeOutcome::Impossible("no such branch".into()),
+            _ => MergeOutcome::Unmeasured(gap),
+        });
+        let missing = if self.dice.one_in(2) { vec!["APPROACH".to_owned()] } else { Vec::new() };
+        // A transcript that cannot be read tells nothing.
+        let budget_permille = self.budget_permille.filter(|_| !self.dice.one_in(4));
+        let context = budget_permille.map(|budget_permille| ContextUse {
+            tokens: self.dice.roll(1_001),
+            window: 1_000,
+            budget_permille,
+            line: "full".into(),
+        });
+        StopFacts {
+            judge,
+            merge,
+            research_missing: missing,
+            tree: self.dice.one_in(2).then(|| self.wrong.clone()),
+            tokens: self.dice.one_in(2).then_some(self.now_ms / 1_000),
+            context,
+            check_problems: self.dice.one_in(2).then(|| self.dice.roll(30)),
+            now_ms: self.now_ms,
+            ..known
+        }
+    }
+
+    fn stop(&mut self) {
+        let Some(before) = self.stored.clone() else { return };
+        self.decide(&before);
+    }
+
+    /// A Stop that was measured long ago: what happened meanwhile must win.
+    fn late_stop(&mut self) {
+        if let Some(before) = self.stale.take() {
+            self.decide(&before);
+        }
+    }
+
+    fn decide(&mut self, before: &LoopState) {
+        let words = if self.dice.one_in(3) { "on it" } else { "Done.\n<promise>DONE</promise>" };
+        let input = StopInput {
+            waiting_stops: 0,
+            now_ms: self.now_ms,
+            session_id: "s",
+            last_message: words,
+            must_end: self.dice.one_in(12),
+            is_continuation: self.in_row > 0,
+            has_acted: self.has_acted,
+            continuations_max: Some(CAP),
+        };
+        if self.has_acted {
+            self.in_row = 0;
+        }
+        if admit_stop(Some(before), &input) != StopAdmission::Measure {
+            assert!(input.must_end || before.status != Status::Running);
+            self.in_row = 0;
+            return;
+        }
+        self.has_acted = false;
+        let evidence = self.evidence();
+        let facts = self.facts(before, &input, &evidence);
+        let (next, decision) = decide_stop(before, &input, &evidence, &facts);
+        check(before, &next, &decision, &input, &evidence, &facts);
+        if !self.save(before, next.clone()) {
+            // Overtaken: no reply is given, and nothing was written.
+            return;
+        }
+        // The process may be killed here. What is saved is what the next Stop sees; the reply that
+        // is lost lets the turn end.
+        let is_killed = self.dice.one_in(15);
+        match decision {
+            StopDecision::Continue(_) if !is_killed => {
+                self.in_row += 1;
+                self.blocks += 1;
+                assert!(self.in_row <= CAP, "the host would have ended this turn");
+            }
+            _ => self.in_row = 0,
+        }
+        assert!(self.blocks <= next.max_iterations + RESEARCH_TRIES_MAX, "unbounded");
+        if next.pause_reason == Some(PauseReason::ContextBudget) {
+            *self.ends.entry(PauseReason::ContextBudget.as_str()).or_default() += 1;
+        }
+        if !next.status.is_active() {
+            *self.ends.entry(next.status.as_str()).or_default() += 1;
+        }
+    }
+
+    fn foreign_stop(&mut self) {
+        for session_id in ["other", "", "s "] {
+            let input = StopInput { session_id, ..StopInput::default() };
+            assert_eq!(
+                admit_stop(self.stored.as_ref(), &input),
+                StopAdmission::Allow,
+                "{session_id:?}"
+            );
+        }
+    }
+
+    fn invariants(&self) {
+        assert!(!self.was_removed || self.stored.is_none(), "a removed loop was made again");
+        let Some(state) = &self.stored else { return };
+        assert!(!self.was_cancelled || state.status == Status::Cancelled, "it came back");
+        assert!(state.iteration <= state.max_iterations || state.status != Status::Running);
+        assert_eq!(state.pause_reason.is_some(), state.status == Status::Paused);
+        let is_named = state.note.is_some();
+        assert!(is_named || state.status != Status::CompletedUnverified, "an unnamed gap");
+    }
+}
+
+/// What must hold for every decided Stop.
+fn check(
+    before: &LoopState,
+    next: &LoopState,
+    decision: &StopDecision,
+    input: &StopInput<'_>,
+    evidence: &Evidence,
+    facts: &StopFacts,
+) {
+    let is_claimed = before.promise.is_none() || input.last_message.contains("<promise>");
+    let is_approved = match before.mode {
+        Mode::Judge => facts.judge == Some(JudgeOutcome::Approved),
+        Mode::Basic | Mode::Autonomous => true,
+    };
+    let is_merged = before.branch.is_none() || facts.merge == Some(MergeOutcome::Merged);
+    let is_clean = evidence.verdict() == Verdict::Clean;
+    let is_done = is_clean && is_claimed && is_approved && facts.work == WorkChange::Changed;
+    let has_lost = evidence.readings.iter().any(|reading| {
+        let key = format!("{}:{}", reading.kind.as_str(), reading.sensor);
+        let has_gap = reading.gap.as_ref().is_some_and(|gap| gap.cause != Cause::Silent);
+        has_gap && before.measured_sensors.contains(&key)
+    });
+    match next.status {
+        Status::Completed => assert!(is_done && is_merged, "completed on less than all evidence"),
+        Status::CompletedUnverified => {
+            assert_ne!(evidence.verdict(), Verdict::Dirty);
+            assert!(is_claimed);
+            assert!(!has_lost, "what was measured before is not, and it ended well");
+            let is_asked = before.counters.idle_holds > 0;
+            let is_last = before.iteration + 1 == before.max_iterations;
+            let is_idle = facts.work == WorkChange::Unchanged;
+            assert!(!is_idle || is_asked || is_last, "nobody asked why nothing was changed");
+        }
+        _ => {}
+    }
+    if is_done && is_merged && before.iteration + 1 == before.max_iterations {
+        assert_eq!(next.status, Status::Completed, "the last iteration counts");
+    }
+    assert!(next.counters.idle_holds <= 1, "nothing changed holds once");
+    let is_held = matches!(decision, StopDecision::Continue(_) | StopDecision::Yield(_));
+    assert_eq!(is_held, next.status == Status::Running);
+    let is_full = facts.context.as_ref().is_some_and(ContextUse::is_used_up);
+    assert!(!(is_full && is_held), "it went on with a context that is too full");
+    let is_blamed = next.pause_reason == Some(PauseReason::ContextBudget);
+    assert!(is_full || !is_blamed, "paused for a context that has room or is not known");
+    assert_eq!(next.id, before.id);
+    let is_gate = next.counters.research_tries > before.counters.research_tries;
+    assert_eq!(next.iteration, before.iteration + u32::from(!is_gate));
+    assert_eq!(next.history.len(), before.history.len() + usize::from(!is_gate));
+}
+
+#[test]
+fn what_must_hold_holds_in_every_seeded_world() {
+    let (mut ends, mut steps) = (BTreeMap::<&str, u32>::new(), 0_u64);
+    for seed in 0..LOOPS {
+        let mut world = World::new(seed);
+        for _ in 0..STEPS {
+            world.play_one();
+            steps += 1;
+        }
+        for (status, count) in world.ends {
+            *ends.entry(status).or_default() += count;
+        }
+    }
+    #[expect(clippy::print_stdout, reason = "the summary is what a run of this test shows")]
+    {
+        println!("{LOOPS} seeded loops, {steps} steps, ends: {ends:?}");
+    }
+    assert!(steps >= 100_000);
+    let played: Vec<&str> = ends.into_keys().collect();
+    let all = Status::NAMES.iter().filter(|row| !row.0.is_active() && row.0 != Status::Cancelled);
+    for word in all.map(|row| row.1).chain([PauseReason::ContextBudget.as_str()]) {
+        assert!(played.contains(&word), "no world ended as {word}");
+    }
+}

@@ -1,0 +1,435 @@
+//! Starting a loop: what is refused, and the state it begins with.
+
+use super::options::{BaselineMode, LoopOptions};
+use super::state::{
+    LoopCounters, LoopState, Mode, RemainingWork, Status, StopBasis, UntilCondition,
+};
+use moai_base::limits::{
+    LOOP_ITERATIONS_MAX, LOOP_MINUTES_MAX, LOOP_PATHS_MAX, LOOP_WORKERS_MAX, OPTION_CHARS_MAX,
+    PROMISE_CHARS_MAX, PROMPT_BYTES_MAX,
+};
+use moai_base::path::RelPath;
+use moai_base::text::one_line;
+
+/// What the user asked for, from the command line or a slash command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoopRequest {
+    /// The task, byte for byte.
+    pub prompt: String,
+    /// `--max-iterations`.
+    pub max_iterations: Option<u32>,
+    /// `--completion-promise`.
+    pub promise: Option<String>,
+    /// `--until`.
+    pub until: Option<UntilCondition>,
+    /// `--mode`.
+    pub mode: Option<Mode>,
+    /// `--milestone-every`.
+    pub milestone_every: Option<u32>,
+    /// `--hitl-threshold`.
+    pub hitl_threshold: Option<u32>,
+    /// `--max-minutes`.
+    pub max_minutes: Option<u32>,
+    /// `--max-tokens`.
+    pub max_tokens: Option<u64>,
+    /// `--force-max`.
+    pub force_max: bool,
+    /// `--research` or `--no-research`.
+    pub research: Option<bool>,
+    /// `--structured-memory`.
+    pub structured_memory: bool,
+    /// `--base-branch`.
+    pub base_branch: Option<String>,
+    /// `--workers`.
+    pub workers: Option<u32>,
+    /// `--baseline`.
+    pub baseline: Option<BaselineMode>,
+    /// Files and folders below the root that the loop is narrowed to.
+    pub paths: Vec<String>,
+}
+
+/// What the surroundings say.
+#[derive(Clone, Debug)]
+pub struct StartContext<'a> {
+    /// The loop's id.
+    pub id: &'a str,
+    /// The owner; an empty text is no session.
+    pub session_id: Option<&'a str>,
+    /// Iterations of a loop that does not say how many.
+    pub max_iterations_default: u32,
+    /// The baseline of a loop that does not say which.
+    pub baseline_default: BaselineMode,
+    /// Whether the project has checks of its own.
+    pub has_checks: bool,
+    /// Whether `RUBRIC.md` names something to judge by.
+    pub has_rubric: bool,
+    /// Whether the project's options ask for the promise, whatever else ends the loop.
+    pub needs_promise: bool,
+    /// The active loop that this one would collide with.
+    pub active: Option<&'a LoopState>,
+    /// What HEAD is now, as git's owner names it.
+    pub base: Option<String>,
+    /// Now, in milliseconds since the epoch.
+    pub now_ms: u64,
+}
+
+/// Why no loop was started.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoopStartError {
+    /// Nothing to do was said.
+    #[error("a loop needs a task: say what to do")]
+    NoPrompt,
+    /// The task is too large.
+    #[error(
+        "the task is {0} bytes long; at most {PROMPT_BYTES_MAX} are taken: put it in a file and name the file"
+    )]
+    PromptTooLong(usize),
+    /// The bound is none or too high.
+    #[error(
+        "--max-iterations must be between 1 and {LOOP_ITERATIONS_MAX}; an unbounded loop is refused"
+    )]
+    Unbounded,
+    /// A promise that no line could equal.
+    #[error(
+        "--completion-promise must be one line of at most {PROMISE_CHARS_MAX} characters without < and >"
+    )]
+    BadPromise,
+    /// Nothing could ever claim completion.
+    #[error("--until promise needs --completion-promise TEXT")]
+    NoPromise,
+    /// The project wants every loop to be claimed.
+    #[error("loop.success_criteria contains the marker: add --completion-promise TEXT")]
+    NoMarker,
+    /// There is nothing to pass.
+    #[error("--until checks needs checks, but the project has none")]
+    NoChecks,
+    /// There is nothing to judge by.
+    #[error("--mode judge needs criteria in RUBRIC.md")]
+    NoRubric,
+    /// A bound or threshold of nothing.
+    #[error("{0} must be between 1 and {1}")]
+    OutOfRange(&'static str, u64),
+    /// It means something in autonomous mode alone.
+    #[error("{0} needs --mode autonomous")]
+    NeedsAutonomous(&'static str),
+    /// No branch has such a name.
+    #[error("--base-branch must be a branch name")]
+    BadBranch,
+    /// The loop cannot be narrowed to it.
+    #[error("{0:?} is not below the root: name files or folders of the project")]
+    BadPath(String),
+    /// Narrowed to too much.
+    #[error("{0} paths; the limit is {LOOP_PATHS_MAX}: name their folder instead")]
+    TooManyPaths(usize),
+    /// One loop per session.
+    #[error(
+        "loop {0} is already active: cancel it first (moai-ralph loop cancel, or /cancel-loop)"
+    )]
+    AlreadyActive(String),
+}
+
+/// The first state of a loop.
+pub fn initial_state(
+    wish: LoopRequest,
+    setting: &StartContext<'_>,
+) -> Result<LoopState, LoopStartError> {
+    if let Some(active) = setting.active {
+        return Err(LoopStartError::AlreadyActive(active.id.clone()));
+    }
+    if wish.prompt.trim().is_empty() {
+        return Err(LoopStartError::NoPrompt);
+    }
+    if wish.prompt.len() > PROMPT_BYTES_MAX {
+        return Err(LoopStartError::PromptTooLong(wish.prompt.len()));
+    }
+    let max_iterations = wish.max_iterations.unwrap_or(setting.max_iterations_default);
+    let max_iterations = bounded_iterations(max_iterations)?;
+    let until = completion_condition(&wish, setting)?;
+    let mode = wish.mode.unwrap_or_default();
+    if mode == Mode::Judge && !setting.has_rubric {
+        return Err(LoopStartError::NoRubric);
+    }
+    let options = options(&wish, mode, setting.baseline_default)?;
+    Ok(LoopState {
+        id: setting.id.to_owned(),
+        session_id: setting.session_id.filter(|id| !id.is_empty()).map(str::to_owned),
+        mode,
+        status: Status::Running,
+        pause_reason: None,
+        until,
+        prompt: wish.prompt,
+        promise: wish.promise,
+        options,
+        checks: Vec::new(),
+        measured_sensors: Vec::new(),
+        counted_from: 0,
+        base: setting.base.clone(),
+        branch: None,
+        iteration: 0,
+        max_iterations,
+        counters: LoopCounters::default(),
+        remaining: RemainingWork::default(),
+        history: Vec::new(),
+        basis: StopBasis::default(),
+        note: None,
+        overrides: Vec::new(),
+        answer: None,
+        created_ms: setting.now_ms,
+        clock_ms: setting.now_ms,
+        updated_ms: setting.now_ms,
+    })
+}
+
+fn completion_condition(
+    wish: &LoopRequest,
+    setting: &StartContext<'_>,
+) -> Result<UntilCondition, LoopStartError> {
+    let is_bad = |text: &str| {
+        let is_long = text.chars().count() > PROMISE_CHARS_MAX;
+        is_long || text.trim().is_empty() || text.contains(['\n', '\r', '<', '>'])
+    };
+    if wish.promise.as_deref().is_some_and(is_bad) {
+        return Err(LoopStartError::BadPromise);
+    }
+    let until = wish.until.unwrap_or(match wish.promise {
+        Some(_) => UntilCondition::Promise,
+        None => UntilCondition::Clean,
+    });
+    match until {
+        _ if setting.needs_promise && wish.promise.is_none() => Err(LoopStartError::NoMarker),
+        UntilCondition::Promise if wish.promise.is_none() => Err(LoopStartError::NoPromise),
+        UntilCondition::Checks if !setting.has_checks => Err(LoopStartError::NoChecks),
+        until => Ok(until),
+    }
+}
+
+fn options(
+    wish: &LoopRequest,
+    mode: Mode,
+    baseline_default: BaselineMode,
+) -> Result<LoopOptions, LoopStartError> {
+    if mode != Mode::Autonomous {
+        if wish.base_branch.is_some() {
+            return Err(LoopStartError::NeedsAutonomous("--base-branch"));
+        }
+        if wish.workers.is_some() {
+            return Err(LoopStartError::NeedsAutonomous("--workers"));
+        }
+    }
+    // It reaches git as an argument, so it must not look like an option.
+    let is_bad =
+        |name: &str| name.trim().is_empty() || name.starts_with('-') || name.contains('\n');
+    if wish.base_branch.as_deref().is_some_and(is_bad) {
+        return Err(LoopStartError::BadBranch);
+    }
+    let usual = LoopOptions::defaults_for(mode);
+    let whole = u64::from(u32::MAX);
+    let threshold = bounded("--hitl-threshold", wish.hitl_threshold.map(u64::from), whole)?;
+    Ok(LoopOptions {
+        milestone_every: to_u32(bounded(
+            "--milestone-every",
+            wish.milestone_every.map(u64::from),
+            u64::from(LOOP_ITERATIONS_MAX),
+        )?),
+        hitl_threshold: to_u32(threshold).unwrap_or(usual.hitl_threshold),
+        max_minutes: bounded_minutes(wish.max_minutes)?,
+        max_tokens: bounded_tokens(wish.max_tokens)?,
+        force_max: wish.force_max,
+        research: wish.research.unwrap_or(usual.research),
+        structured_memory: wish.structured_memory,
+        base_branch: wish.base_branch.clone(),
+        workers: to_u32(bounded(
+            "--workers",
+            wish.workers.map(u64::from),
+            u64::from(LOOP_WORKERS_MAX),
+        )?)
+        .unwrap_or(usual.workers),
+        baseline: wish.baseline.unwrap_or(baseline_default),
+        paths: bounded_paths(&wish.paths)?,
+    })
+}
+
+/// Paths below the root, as the sensors name them; the root itself narrows nothing.
+fn bounded_paths(paths: &[String]) -> Result<Vec<String>, LoopStartError> {
+    if paths.len() > LOOP_PATHS_MAX {
+        return Err(LoopStartError::TooManyPaths(paths.len()));
+    }
+    let mut bounded = Vec::new();
+    for path in paths {
+        let plain = path.trim_start_matches("./").trim_end_matches('/');
+        if plain.is_empty() || plain == "." {
+            return Ok(Vec::new());
+        }
+        match RelPath::parse(plain) {
+            Some(below) => bounded.push(below.as_str().to_owned()),
+            None => return Err(LoopStartError::BadPath(one_line(path, OPTION_CHARS_MAX))),
+        }
+    }
+    Ok(bounded)
+}
+
+fn bounded(
+    option: &'static str,
+    value: Option<u64>,
+    most: u64,
+) -> Result<Option<u64>, LoopStartError> {
+    match value {
+        Some(value) if !(1..=most).contains(&value) => {
+            Err(LoopStartError::OutOfRange(option, most))
+        }
+        value => Ok(value),
+    }
+}
+
+fn to_u32(value: Option<u64>) -> Option<u32> {
+    value.and_then(|value| u32::try_from(value).ok())
+}
+
+/// A bound of iterations, if it is one.
+pub(super) fn bounded_iterations(max: u32) -> Result<u32, LoopStartError> {
+    if (1..=LOOP_ITERATIONS_MAX).contains(&max) { Ok(max) } else { Err(LoopStartError::Unbounded) }
+}
+
+/// A bound of minutes, if it is one.
+pub(super) fn bounded_minutes(max: Option<u32>) -> Result<Option<u32>, LoopStartError> {
+    bounded("--max-minutes", max.map(u64::from), u64::from(LOOP_MINUTES_MAX)).map(to_u32)
+}
+
+/// A bound of tokens, if it is one.
+pub(super) fn bounded_tokens(max: Option<u64>) -> Result<Option<u64>, LoopStartError> {
+    bounded("--max-tokens", max, u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::state;
+
+    fn setting<'a>() -> StartContext<'a> {
+        StartContext {
+            id: "loop-1",
+            session_id: Some("s"),
+            max_iterations_default: 10,
+            baseline_default: BaselineMode::Base,
+            needs_promise: false,
+            has_checks: false,
+            has_rubric: true,
+            active: None,
+            base: None,
+            now_ms: 5,
+        }
+    }
+
+    fn wish() -> LoopRequest {
+        LoopRequest { prompt: "fix it".into(), ..LoopRequest::default() }
+    }
+
+    fn check(wish: LoopRequest, expected: &LoopStartError) {
+        assert_eq!(initial_state(wish, &setting()).expect_err("refused"), *expected);
+    }
+
+    #[test]
+    fn what_could_not_end_well_is_refused() {
+        check(LoopRequest { prompt: " \n".into(), ..wish() }, &LoopStartError::NoPrompt);
+        let long = "x".repeat(PROMPT_BYTES_MAX + 1);
+        check(
+            LoopRequest { prompt: long, ..wish() },
+            &LoopStartError::PromptTooLong(PROMPT_BYTES_MAX + 1),
+        );
+        check(LoopRequest { max_iterations: Some(0), ..wish() }, &LoopStartError::Unbounded);
+        check(LoopRequest { max_iterations: Some(1_001), ..wish() }, &LoopStartError::Unbounded);
+        check(LoopRequest { promise: Some("a\nb".into()), ..wish() }, &LoopStartError::BadPromise);
+        check(LoopRequest { promise: Some(String::new()), ..wish() }, &LoopStartError::BadPromise);
+        check(
+            LoopRequest { until: Some(UntilCondition::Promise), ..wish() },
+            &LoopStartError::NoPromise,
+        );
+        check(
+            LoopRequest { until: Some(UntilCondition::Checks), ..wish() },
+            &LoopStartError::NoChecks,
+        );
+        let unjudged = StartContext { has_rubric: false, ..setting() };
+        let judge = LoopRequest { mode: Some(Mode::Judge), ..wish() };
+        assert_eq!(initial_state(judge, &unjudged), Err(LoopStartError::NoRubric));
+        let range = |option, most| LoopStartError::OutOfRange(option, most);
+        check(
+            LoopRequest { milestone_every: Some(0), ..wish() },
+            &range("--milestone-every", 1_000),
+        );
+        check(LoopRequest { max_minutes: Some(0), ..wish() }, &range("--max-minutes", 43_200));
+        check(LoopRequest { max_tokens: Some(0), ..wish() }, &range("--max-tokens", u64::MAX));
+        let none = LoopRequest { hitl_threshold: Some(0), ..wish() };
+        check(none, &range("--hitl-threshold", u64::from(u32::MAX)));
+        let autonomous = LoopRequest { mode: Some(Mode::Autonomous), ..wish() };
+        check(LoopRequest { workers: Some(9), ..autonomous.clone() }, &range("--workers", 8));
+        check(
+            LoopRequest { workers: Some(2), ..wish() },
+            &LoopStartError::NeedsAutonomous("--workers"),
+        );
+        let branch = |wish, name: &str| LoopRequest { base_branch: Some(name.into()), ..wish };
+        check(branch(wish(), "main"), &LoopStartError::NeedsAutonomous("--base-branch"));
+        check(branch(autonomous, "--upload-pack=x"), &LoopStartError::BadBranch);
+        let active = state();
+        let taken = StartContext { active: Some(&active), ..setting() };
+        let refusal = initial_state(wish(), &taken).expect_err("one per session");
+        assert_eq!(refusal, LoopStartError::AlreadyActive(active.id.clone()));
+    }
+
+    #[test]
+    fn each_mode_brings_its_own_threshold_and_research_phase() {
+        let of = |mode, research| {
+            let wish = LoopRequest { mode: Some(mode), research, ..wish() };
+            let options = initial_state(wish, &setting()).expect("started").options;
+            (options.hitl_threshold, options.research)
+        };
+        assert_eq!(of(Mode::Basic, None), (5, false));
+        assert_eq!(of(Mode::Basic, Some(true)), (5, true));
+        assert_eq!(of(Mode::Judge, None), (5, true));
+        assert_eq!(of(Mode::Judge, Some(false)), (5, false));
+        assert_eq!(of(Mode::Autonomous, None), (10, true));
+    }
+
+    #[test]
+    fn a_promise_makes_the_loop_wait_for_it_and_an_empty_session_owns_nothing() {
+        let loops =
+            |wish, session_id| initial_state(wish, &StartContext { session_id, ..setting() });
+        let plain = loops(wish(), Some("")).expect("started");
+        assert_eq!(
+            (plain.until, plain.session_id, plain.max_iterations),
+            (UntilCondition::Clean, None, 10)
+        );
+        let promised = LoopRequest { promise: Some("DONE".into()), ..wish() };
+        let promised = loops(promised, Some("s")).expect("started");
+        assert_eq!(
+            (promised.until, promised.session_id.as_deref()),
+            (UntilCondition::Promise, Some("s"))
+        );
+    }
+    #[test]
+    fn a_loop_is_narrowed_to_paths_below_the_root_only() {
+        let of = |paths: &[&str]| {
+            let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+            initial_state(LoopRequest { paths, ..wish() }, &setting())
+                .map(|state| state.options.paths)
+        };
+        assert_eq!(of(&["src/a.py", "./web/"]), Ok(vec!["src/a.py".into(), "web".into()]));
+        assert_eq!(of(&["src", "."]), Ok(Vec::new()), "the root narrows nothing");
+        assert_eq!(of(&["../b"]), Err(LoopStartError::BadPath("../b".into())));
+        assert_eq!(of(&["/etc/passwd"]), Err(LoopStartError::BadPath("/etc/passwd".into())));
+        assert_eq!(of(&vec!["a"; LOOP_PATHS_MAX]).map(|it| it.len()), Ok(LOOP_PATHS_MAX));
+        let many = LOOP_PATHS_MAX + 1;
+        assert_eq!(of(&vec!["a"; many]), Err(LoopStartError::TooManyPaths(many)));
+    }
+
+    #[test]
+    fn the_project_chooses_the_baseline_unless_the_user_does() {
+        let of = |baseline, baseline_default| {
+            let setting = StartContext { baseline_default, ..setting() };
+            initial_state(LoopRequest { baseline, ..wish() }, &setting)
+                .map(|state| state.options.baseline)
+        };
+        assert_eq!(of(None, BaselineMode::Base), Ok(BaselineMode::Base));
+        assert_eq!(of(None, BaselineMode::None), Ok(BaselineMode::None));
+        assert_eq!(of(Some(BaselineMode::Base), BaselineMode::None), Ok(BaselineMode::Base));
+    }
+}

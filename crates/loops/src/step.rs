@@ -1,0 +1,329 @@
+//! The decision at a Stop, in the order of the contract: whose loop is it, is the agent waiting,
+//! is it over, what does the evidence say, and only then the limits. Completion is tested before
+//! the limits, so the last iteration counts.
+
+mod completion;
+mod losses;
+mod record;
+
+use super::facts::{JudgeOutcome, StopFacts, WorkChange};
+use super::progress::{self, ProgressSignals};
+use super::promise;
+use super::state::{LoopState, Mode, PauseReason, Status};
+pub use completion::{NOTHING_CHANGED, wants_merge};
+use moai_base::evidence::{Evidence, SensorKind, SensorReading};
+use moai_base::limits::{BACKGROUND_STOPS_MAX, RESEARCH_TRIES_MAX, UNMEASURED_BLOCKS_MAX};
+use moai_base::verdict::{Gap, Verdict};
+
+/// What the host says at a Stop.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StopInput<'a> {
+    /// The session that wants to stop.
+    pub session_id: &'a str,
+    /// The agent's own last message.
+    pub last_message: &'a str,
+    /// The turn must end: it was interrupted, or its context is full.
+    pub must_end: bool,
+    /// Whether the turn goes on only because a hook held an earlier Stop.
+    pub is_continuation: bool,
+    /// Whether the agent called a tool since its last Stop; the host then counts anew.
+    pub has_acted: bool,
+    /// Stops in a row, with this one, at which the same background tasks were running; 0 without.
+    pub waiting_stops: u32,
+    /// Now, in milliseconds since the epoch.
+    pub now_ms: u64,
+    /// Continuations in a row that the host allows; `None` for any number.
+    pub continuations_max: Option<u32>,
+}
+
+/// Whether a Stop must be measured at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopAdmission {
+    /// Let the turn end; nothing is measured, nothing counts.
+    Allow,
+    /// Let the turn end and tell the user that the loop is paused.
+    AllowPaused,
+    /// Let the turn end, because the agent waits for its background tasks.
+    AllowWaiting,
+    /// Gather evidence and call [`decide_stop`].
+    Measure,
+}
+
+/// The first four questions, which need no evidence.
+#[must_use]
+pub fn admit_stop(state: Option<&LoopState>, input: &StopInput<'_>) -> StopAdmission {
+    let Some(state) = state else { return StopAdmission::Allow };
+    // An empty id never matches, so a host that forgets the id cannot trap anyone.
+    let is_owner =
+        !input.session_id.is_empty() && state.session_id.as_deref() == Some(input.session_id);
+    match state.status {
+        _ if !is_owner || input.must_end => StopAdmission::Allow,
+        Status::Running if is_waiting(state, input) => StopAdmission::AllowWaiting,
+        Status::Running => StopAdmission::Measure,
+        Status::Paused => StopAdmission::AllowPaused,
+        _ => StopAdmission::Allow,
+    }
+}
+
+/// Whether the agent may wait for its background tasks: not for ever, and not beyond the loop's time.
+fn is_waiting(state: &LoopState, input: &StopInput<'_>) -> bool {
+    (1..=BACKGROUND_STOPS_MAX).contains(&input.waiting_stops) && !state.is_out_of_time(input.now_ms)
+}
+
+/// What the evidence alone comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EvidenceOutlook {
+    /// Something is wrong.
+    Dirty,
+    /// Something is not measured yet, for a reason that passes or that the agent can mend.
+    WaitingFor(Gap),
+    /// Nothing measured is wrong, but the agent does not claim to be done.
+    Unclaimed,
+    /// Nothing measured is wrong, but no file was changed, which the agent was not asked about yet.
+    Idle,
+    /// A required language server could not measure.
+    RequiredGap(Gap),
+    /// Nothing measured is wrong; what is missing nobody closes by waiting.
+    Unverified(Gap),
+    /// Everything asked for was measured, and nothing is wrong.
+    Clean,
+}
+
+impl EvidenceOutlook {
+    /// Whether only a judge could still object.
+    #[must_use]
+    pub fn is_open_to_judge(&self) -> bool {
+        matches!(self, Self::Clean | Self::Unverified(_))
+    }
+}
+
+/// What the evidence of an admitted Stop comes to.
+#[must_use]
+pub fn outlook(
+    state: &LoopState,
+    input: &StopInput<'_>,
+    evidence: &Evidence,
+    facts: &StopFacts,
+) -> EvidenceOutlook {
+    let evidence = &losses::with_losses_charged(state, evidence);
+    match evidence.verdict() {
+        Verdict::Dirty => EvidenceOutlook::Dirty,
+        Verdict::Unmeasured(gap) if may_close(&gap) && may_wait(state) => {
+            EvidenceOutlook::WaitingFor(gap)
+        }
+        _ if is_claimed(state, input) == Some(false) => EvidenceOutlook::Unclaimed,
+        _ if is_idle(state, facts) => EvidenceOutlook::Idle,
+        Verdict::Clean => EvidenceOutlook::Clean,
+        Verdict::Unmeasured(gap) if facts.lsp_required && is_of_servers(evidence) => {
+            EvidenceOutlook::RequiredGap(gap)
+        }
+        Verdict::Unmeasured(gap) => EvidenceOutlook::Unverified(gap),
+    }
+}
+
+/// Whether the promise is claimed; `None` where none is asked for.
+fn is_claimed(state: &LoopState, input: &StopInput<'_>) -> Option<bool> {
+    state.promise.as_ref().map(|promise| promise::is_claimed(input.last_message, promise))
+}
+
+/// Whether no file was changed and the agent is still to be asked why. At its last Stop it could
+/// not answer any more.
+fn is_idle(state: &LoopState, facts: &StopFacts) -> bool {
+    facts.work == WorkChange::Unchanged
+        && state.counters.idle_holds == 0
+        && state.iteration + 1 < state.max_iterations
+}
+
+fn may_close(gap: &Gap) -> bool {
+    gap.cause.is_transient() || gap.cause.is_fixable_by_agent()
+}
+
+fn may_wait(state: &LoopState) -> bool {
+    state.counters.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
+}
+
+/// Whether a language server is what is missing; not so when only a check or the scan has a gap.
+fn is_of_servers(evidence: &Evidence) -> bool {
+    let mut gaps = evidence.readings.iter().filter(|reading| reading.gap.is_some()).peekable();
+    gaps.peek().is_none() || gaps.any(|reading| reading.kind == SensorKind::Lsp)
+}
+
+/// What becomes of a measured Stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopDecision {
+    /// The turn ends; the loop has reached the status in its state, or is paused.
+    End,
+    /// The turn goes on, for these reasons.
+    Continue(HoldReasons),
+    /// The loop is not done, but the host would not hold the turn once more; the user must.
+    Yield(HoldReasons),
+}
+
+/// Why a loop goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HoldReasons {
+    /// Something is wrong.
+    pub is_dirty: bool,
+    /// Something could not be measured, for a reason that passes or that the agent can mend.
+    pub waiting_gap: Option<Gap>,
+    /// Sensors and checks that measured earlier in this loop and do not now, as failed readings.
+    pub lost_sensors: Vec<SensorReading>,
+    /// The evidence is clean, but the agent has not claimed completion.
+    pub lacks_promise: bool,
+    /// No file was changed since the loop began.
+    pub is_idle: bool,
+    /// The judge's reasons for its rejection; empty when it did not reject.
+    pub rejected: Vec<String>,
+    /// Rejected so often that the whole approach should be given up.
+    pub needs_new_strategy: bool,
+    /// The finished branch does not fit the base branch: what to do about it.
+    pub conflict: Option<String>,
+    /// All is done, and the user wants the loop to go on to its last iteration.
+    pub is_acknowledged: bool,
+    /// What the research phase still lacks; the Stop was not counted.
+    pub research_missing: Vec<String>,
+    /// What the agent said and the measurements deny.
+    pub contradictions: Vec<String>,
+    /// How it compares with the iterations before.
+    pub signals: ProgressSignals,
+}
+
+/// Decides a Stop that [`admit_stop`] let through.
+#[must_use]
+pub fn decide_stop(
+    state: &LoopState,
+    input: &StopInput<'_>,
+    evidence: &Evidence,
+    facts: &StopFacts,
+) -> (LoopState, StopDecision) {
+    if !facts.exam_changed.is_empty() {
+        return (record::pause_for_changed_exam(state, facts), StopDecision::End);
+    }
+    if state.overrides.iter().any(|by_hand| !by_hand.is_confirmed) {
+        return (record::pause_for_override(state, facts), StopDecision::End);
+    }
+    let outlook = outlook(state, input, evidence, facts);
+    let lost = losses::lost_readings(state, evidence);
+    let evidence = &losses::with_losses_charged(state, evidence);
+    let mut next = record::record_measured_stop(state, input, evidence, facts);
+    let now = record::iteration(&next, evidence, facts);
+    let signals = progress::signals(&state.history, state.counted_from, &now);
+    let contradictions = facts.contradictions.clone();
+    let mut reasons =
+        HoldReasons { lost_sensors: lost, contradictions, signals, ..HoldReasons::default() };
+    completion::complete(&mut next, &mut reasons, outlook, evidence, facts);
+    next.counters.unmeasured_blocks =
+        if reasons.waiting_gap.is_some() { state.counters.unmeasured_blocks + 1 } else { 0 };
+    next.counters.idle_holds += u32::from(reasons.is_idle);
+    if next.status == Status::Running {
+        apply_limits(&mut next, &reasons, evidence, facts);
+    }
+    if next.status == Status::Running {
+        apply_pause(&mut next, &mut reasons, facts);
+    }
+    let goes_on = next.status == Status::Running;
+    if goes_on && is_held_by_research(state, facts) {
+        next.iteration = state.iteration;
+        next.counters.research_tries += 1;
+        reasons.research_missing.clone_from(&facts.research_missing);
+    } else {
+        record::push(&mut next, now, &reasons);
+    }
+    let decision = if goes_on {
+        continue_or_yield(state, input, &mut next, reasons)
+    } else {
+        StopDecision::End
+    };
+    (next, decision)
+}
+
+/// The first bound that is reached. What was done anyway stays done.
+fn apply_limits(
+    next: &mut LoopState,
+    reasons: &HoldReasons,
+    evidence: &Evidence,
+    facts: &StopFacts,
+) {
+    let signals = &reasons.signals;
+    let status = if next.iteration >= next.max_iterations {
+        Status::MaxIterations
+    } else if next.is_out_of_time(facts.now_ms) {
+        Status::TimedOut
+    } else if next.is_out_of_tokens() {
+        Status::Budget
+    // The more particular end comes first: who goes back and forth does not get better either.
+    } else if !signals.gamed_again.is_empty() {
+        Status::Gaming
+    } else if signals.oscillates_again {
+        Status::Oscillating
+    } else if signals.is_stalled() {
+        Status::Stalled
+    } else {
+        return;
+    };
+    // A branch that is not merged is not done.
+    if reasons.is_acknowledged && next.branch.is_none() {
+        next.status = completion::end_status(next);
+        return;
+    }
+    next.status = status;
+    next.note = match status {
+        Status::Gaming => Some(signals.gamed_again.join(", ")),
+        _ => record::gaps(evidence),
+    };
+}
+
+/// Whether a person should look, or the agent should begin anew.
+fn apply_pause(next: &mut LoopState, reasons: &mut HoldReasons, facts: &StopFacts) {
+    if let Some(JudgeOutcome::Rejected { .. }) = facts.judge
+        && next.counters.consecutive_rejections >= next.options.hitl_threshold
+    {
+        if next.mode != Mode::Autonomous {
+            next.status = Status::Paused;
+            next.pause_reason = Some(PauseReason::Hitl);
+            next.note = Some(reasons.rejected.join("; "));
+            return;
+        }
+        next.counters.consecutive_rejections = 0;
+        reasons.needs_new_strategy = true;
+    }
+    // Before the milestone, because resuming that one would go on with a context that is too full.
+    if let Some(full) = facts.context.as_ref().filter(|context| context.is_used_up()) {
+        next.status = Status::Paused;
+        next.pause_reason = Some(PauseReason::ContextBudget);
+        next.note = Some(full.line.clone());
+        return;
+    }
+    if next.options.milestone_every.is_some_and(|every| next.iteration.is_multiple_of(every)) {
+        next.status = Status::Paused;
+        next.pause_reason = Some(PauseReason::Milestone);
+    }
+}
+
+/// The first Stop waits for the research phase, but not for ever.
+fn is_held_by_research(state: &LoopState, facts: &StopFacts) -> bool {
+    state.options.research
+        && state.iteration == 0
+        && state.counters.research_tries < RESEARCH_TRIES_MAX
+        && !facts.research_missing.is_empty()
+}
+
+/// Holds the turn, unless the host would end it all the same and call that a success.
+fn continue_or_yield(
+    state: &LoopState,
+    input: &StopInput<'_>,
+    next: &mut LoopState,
+    reasons: HoldReasons,
+) -> StopDecision {
+    let is_in_row = input.is_continuation && !input.has_acted;
+    let in_row = if is_in_row { state.counters.continuations } else { 0 };
+    if input.continuations_max.is_some_and(|most| in_row >= most) {
+        next.counters.continuations = 0;
+        return StopDecision::Yield(reasons);
+    }
+    next.counters.continuations = in_row + 1;
+    StopDecision::Continue(reasons)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! Whether a Stop is the end that was wanted: clean and measured, approved where a judge is asked,
+//! merged where there is a branch. Nothing unmeasured is ever called completed.
+
+use super::{EvidenceOutlook, HoldReasons, may_close, record};
+use crate::facts::{JudgeOutcome, MergeOutcome, StopFacts, WorkChange};
+use crate::state::{LoopState, Mode, PauseReason, Status};
+use moai_base::evidence::Evidence;
+use moai_base::limits::UNMEASURED_BLOCKS_MAX;
+use moai_base::verdict::{Cause, Gap};
+
+/// The note of a loop that ends without any work.
+pub const NOTHING_CHANGED: &str = "nothing was changed";
+
+/// Whether all that is missing is the merge: the evidence is clean, the judge, where asked, has
+/// approved, and the loop does not go on for the sake of its iterations.
+#[must_use]
+pub fn wants_merge(
+    state: &LoopState,
+    outlook: &EvidenceOutlook,
+    judge: Option<&JudgeOutcome>,
+) -> bool {
+    let is_last = state.iteration + 1 >= state.max_iterations;
+    state.branch.is_some()
+        && *outlook == EvidenceOutlook::Clean
+        && matches!(judge, None | Some(JudgeOutcome::Approved))
+        && (is_last || !state.options.force_max)
+}
+
+/// Puts what the evidence and the facts come to into the next state or into the reasons for going
+/// on. `next` is counted already, but for its unmeasured blocks.
+pub(super) fn complete(
+    next: &mut LoopState,
+    reasons: &mut HoldReasons,
+    outlook: EvidenceOutlook,
+    evidence: &Evidence,
+    facts: &StopFacts,
+) {
+    match outlook {
+        EvidenceOutlook::Dirty => reasons.is_dirty = true,
+        EvidenceOutlook::WaitingFor(gap) => reasons.waiting_gap = Some(gap),
+        EvidenceOutlook::Unclaimed => reasons.lacks_promise = true,
+        EvidenceOutlook::Idle => reasons.is_idle = true,
+        EvidenceOutlook::RequiredGap(gap) => {
+            next.status = Status::Paused;
+            next.pause_reason = Some(PauseReason::LspRequired);
+            next.note = Some(record::gaps(evidence).unwrap_or_else(|| gap.to_string()));
+        }
+        // Where no sensor has anything to say, the judge is who was asked.
+        EvidenceOutlook::Unverified(gap)
+            if gap.cause == Cause::Nothing
+                && is_the_only_gap(evidence)
+                && facts.judge == Some(JudgeOutcome::Approved) =>
+        {
+            let missing = unproven_work(next, facts);
+            apply_judgement(next, reasons, facts, missing);
+        }
+        EvidenceOutlook::Unverified(gap) => {
+            let gaps = record::gaps(evidence).unwrap_or_else(|| gap.to_string());
+            let missing = match unproven_work(next, facts) {
+                Some(work) => format!("{work}; {gaps}"),
+                None => gaps,
+            };
+            apply_judgement(next, reasons, facts, Some(missing));
+        }
+        EvidenceOutlook::Clean => {
+            let missing = unproven_work(next, facts);
+            apply_judgement(next, reasons, facts, missing);
+        }
+    }
+}
+
+/// Why it is not proven that the loop has done anything.
+fn unproven_work(next: &mut LoopState, facts: &StopFacts) -> Option<String> {
+    let why = match &facts.work {
+        WorkChange::Changed => return None,
+        WorkChange::Unchanged => NOTHING_CHANGED.to_owned(),
+        WorkChange::Unknown(reason) => format!("whether anything was changed ({reason})"),
+    };
+    next.basis.gaps.push(why.clone());
+    Some(why)
+}
+
+fn is_the_only_gap(evidence: &Evidence) -> bool {
+    evidence.readings.iter().filter(|reading| reading.gap.is_some()).count() == 1
+}
+
+/// The judge's word; `missing` is what the evidence lacks.
+fn apply_judgement(
+    next: &mut LoopState,
+    reasons: &mut HoldReasons,
+    facts: &StopFacts,
+    missing: Option<String>,
+) {
+    let gap = match &facts.judge {
+        Some(JudgeOutcome::Rejected { reasons: why }) => {
+            next.counters.consecutive_rejections += 1;
+            reasons.rejected.clone_from(why);
+            if why.is_empty() {
+                reasons.rejected.push("the judge gave no reason".to_owned());
+            }
+            return;
+        }
+        Some(JudgeOutcome::Unmeasured(gap)) => Some(gap.clone()),
+        Some(JudgeOutcome::Approved) => {
+            next.counters.consecutive_rejections = 0;
+            None
+        }
+        // A judge that was not asked has not approved.
+        None => (next.mode == Mode::Judge).then(|| Gap::new(Cause::NoTool, "it was not called")),
+    };
+    match gap {
+        Some(gap) if may_close(&gap) && may_wait(next) => reasons.waiting_gap = Some(gap),
+        Some(gap) => {
+            let mut missing = with_missing(next, missing, format!("judge ({gap})"));
+            if let Some(branch) = next.branch.clone() {
+                missing = unmerged(next, Some(missing), &branch);
+            }
+            end(next, reasons, Some(missing));
+        }
+        None => apply_merge(next, reasons, facts, missing),
+    }
+}
+
+/// The branch of its own, if it has one, must be where it belongs.
+fn apply_merge(
+    next: &mut LoopState,
+    reasons: &mut HoldReasons,
+    facts: &StopFacts,
+    missing: Option<String>,
+) {
+    let Some(branch) = next.branch.clone() else { return end(next, reasons, missing) };
+    let is_more_to_come = next.options.force_max && next.iteration < next.max_iterations;
+    match &facts.merge {
+        _ if is_more_to_come => end(next, reasons, missing),
+        Some(MergeOutcome::Merged) => end(next, reasons, missing),
+        Some(MergeOutcome::Conflict(task)) => reasons.conflict = Some(task.clone()),
+        Some(MergeOutcome::Unmeasured(gap)) if may_close(gap) && may_wait(next) => {
+            reasons.waiting_gap = Some(gap.clone());
+        }
+        Some(MergeOutcome::Unmeasured(gap)) => fail(next, &branch, &gap.to_string()),
+        Some(MergeOutcome::Held(why)) => {
+            next.status = Status::Paused;
+            next.pause_reason = Some(PauseReason::BaseInUse);
+            next.note = Some(why.clone());
+        }
+        Some(MergeOutcome::Impossible(why)) => fail(next, &branch, why),
+        None => {
+            let missing = unmerged(next, missing, &branch);
+            end(next, reasons, Some(missing));
+        }
+    }
+}
+
+fn end(next: &mut LoopState, reasons: &mut HoldReasons, missing: Option<String>) {
+    next.note = missing;
+    if next.options.force_max && next.iteration < next.max_iterations {
+        reasons.is_acknowledged = true;
+    } else {
+        next.status = end_status(next);
+    }
+}
+
+/// The end of work in which nothing wrong was found; the note says what is missing.
+pub(super) fn end_status(next: &LoopState) -> Status {
+    if next.note.is_none() { Status::Completed } else { Status::CompletedUnverified }
+}
+
+fn fail(next: &mut LoopState, branch: &str, why: &str) {
+    next.status = Status::Failed;
+    next.note = Some(format!("{branch} could not be merged: {why}"));
+}
+
+/// One more thing that is missing beside what the evidence lacks.
+fn with_missing(next: &mut LoopState, missing: Option<String>, more: String) -> String {
+    let all = missing.map_or_else(|| more.clone(), |missing| format!("{missing}; {more}"));
+    next.basis.gaps.push(more);
+    all
+}
+
+/// The branch, which is not where it belongs.
+fn unmerged(next: &mut LoopState, missing: Option<String>, branch: &str) -> String {
+    with_missing(next, missing, format!("merge ({branch} is not merged)"))
+}
+
+fn may_wait(next: &LoopState) -> bool {
+    next.counters.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
+}

@@ -1,0 +1,193 @@
+//! What a Stop leaves in the state: what remains, what it rested on, and its line of the history.
+
+use super::{HoldReasons, StopInput, is_claimed, losses};
+use crate::facts::{JudgeOutcome, StopFacts};
+use crate::progress;
+use crate::state::{
+    Iteration, LoopState, PauseReason, RemainingWork, SensorSummary, Status, StopBasis,
+};
+use moai_base::evidence::{Evidence, SensorKind, SensorReading};
+use moai_base::finding::Severity;
+use moai_base::limits::{
+    FLIP_ITERATIONS_MAX, GAP_CHARS_MAX, LAST_WORDS_CHARS_MAX, SKIPPED_NAMED_MAX,
+};
+use moai_base::text::one_line;
+use moai_base::verdict::Verdict;
+
+/// The state with one more measured Stop, before anything is decided.
+pub(super) fn record_measured_stop(
+    state: &LoopState,
+    input: &StopInput<'_>,
+    evidence: &Evidence,
+    facts: &StopFacts,
+) -> LoopState {
+    let mut next = state.clone();
+    next.iteration += 1;
+    next.updated_ms = facts.now_ms;
+    next.remaining = remaining(evidence);
+    next.measured_sensors = losses::measured_sensors(state, evidence);
+    next.note = None;
+    // A reading that failed once does not make what is known unknown.
+    next.counters.tokens = facts.tokens.or(state.counters.tokens);
+    next.counters.continuations = 0;
+    next.basis = StopBasis {
+        last_words: last_words(input.last_message),
+        is_claimed: is_claimed(state, input),
+        sensors: evidence
+            .readings
+            .iter()
+            .map(summarize_reading)
+            .chain(summarize_judge(facts))
+            .collect(),
+        gaps: gap_lines(evidence),
+        contradictions: facts.contradictions.clone(),
+        files: evidence.files.len(),
+        observations: facts.observations.clone(),
+        unrequested_criteria: facts.unrequested_criteria.clone(),
+    };
+    next
+}
+
+/// The state as it was, paused: whoever changed the exam must say what counts, so that nothing is
+/// held against the agent until then.
+pub(super) fn pause_for_changed_exam(state: &LoopState, facts: &StopFacts) -> LoopState {
+    LoopState {
+        status: Status::Paused,
+        pause_reason: Some(PauseReason::ExamChanged),
+        note: Some(facts.exam_changed.join(", ")),
+        updated_ms: facts.now_ms,
+        ..state.clone()
+    }
+}
+
+/// The state, paused because something was overridden by hand while the agent was at work: the user
+/// says whether it was a person.
+pub(super) fn pause_for_override(state: &LoopState, facts: &StopFacts) -> LoopState {
+    LoopState {
+        status: Status::Paused,
+        pause_reason: Some(PauseReason::Overridden),
+        note: None,
+        updated_ms: facts.now_ms,
+        ..state.clone()
+    }
+}
+
+/// How the Stop will stand in the history; the verdict is not known yet.
+pub(super) fn iteration(next: &LoopState, evidence: &Evidence, facts: &StopFacts) -> Iteration {
+    let wrong = progress::weigh(evidence, facts.check_problems);
+    Iteration {
+        number: next.iteration,
+        at_ms: facts.now_ms,
+        errors: next.remaining.errors,
+        warnings: next.remaining.warnings,
+        checks: checks_word(evidence).to_owned(),
+        verdict: String::new(),
+        weight: wrong.weight,
+        wrong: wrong.hash,
+        errors_seen: wrong.errors,
+        guard_codes: wrong.guard_codes,
+        tree: facts.tree.clone(),
+        checkpoint: facts.checkpoint.clone(),
+        tokens: facts.tokens,
+        is_better: false,
+        told_oscillation: false,
+    }
+}
+
+/// Adds the decided Stop to the history.
+pub(super) fn push(next: &mut LoopState, now: Iteration, reasons: &HoldReasons) {
+    let goes_on = next.status == Status::Running;
+    next.history.push(Iteration {
+        verdict: if goes_on { "continue" } else { next.status.as_str() }.to_owned(),
+        is_better: reasons.signals.is_better,
+        told_oscillation: goes_on && reasons.signals.oscillates.is_some(),
+        ..now
+    });
+    if let Some(old) = next.history.len().checked_sub(FLIP_ITERATIONS_MAX + 1) {
+        next.history[old].errors_seen.clear();
+    }
+}
+
+fn remaining(evidence: &Evidence) -> RemainingWork {
+    let failed = evidence
+        .readings
+        .iter()
+        .filter(|reading| progress::is_failed_check(reading))
+        .map(|reading| reading.sensor.clone());
+    RemainingWork {
+        errors: evidence.count(Severity::Error),
+        warnings: evidence.count(Severity::Warning),
+        older: evidence.older,
+        checks_failed: failed.collect(),
+    }
+}
+
+/// The end of a message is where its claim stands.
+fn last_words(message: &str) -> String {
+    let message = message.trim();
+    let from = message.char_indices().rev().nth(LAST_WORDS_CHARS_MAX).map_or(0, |(at, _)| at);
+    one_line(&message[from..], LAST_WORDS_CHARS_MAX)
+}
+
+fn summarize_reading(reading: &SensorReading) -> SensorSummary {
+    let version = reading.version.as_ref().map(|version| format!(" {version}"));
+    SensorSummary {
+        sensor: format!("{}{}", reading.sensor, version.unwrap_or_default()),
+        kind: reading.kind.as_str().to_owned(),
+        verdict: verdict_word(&reading.verdict()).to_owned(),
+        files: reading.files,
+        tests_passed: reading.tests.map(|tests| tests.passed),
+    }
+}
+
+/// An approval that follows from the checks alone is no judge's.
+fn summarize_judge(facts: &StopFacts) -> Option<SensorSummary> {
+    let verdict = match (facts.judge.as_ref()?, facts.judge_files) {
+        (JudgeOutcome::Approved, None) => return None,
+        (JudgeOutcome::Approved, Some(_)) => "clean",
+        (JudgeOutcome::Rejected { .. }, _) => "dirty",
+        (JudgeOutcome::Unmeasured(_), _) => "unmeasured",
+    };
+    let files = facts.judge_files.unwrap_or_default();
+    let (sensor, kind) = ("judge".to_owned(), SensorKind::Judge.as_str().to_owned());
+    Some(SensorSummary { sensor, kind, verdict: verdict.to_owned(), files, tests_passed: None })
+}
+
+/// All gaps in one text, each with its sensor.
+pub(super) fn gaps(evidence: &Evidence) -> Option<String> {
+    let gaps = gap_lines(evidence);
+    (!gaps.is_empty()).then(|| gaps.join("; "))
+}
+
+fn gap_lines(evidence: &Evidence) -> Vec<String> {
+    let of_readings = evidence
+        .readings
+        .iter()
+        .filter_map(|reading| Some(format!("{} ({})", reading.sensor, reading.gap.as_ref()?)));
+    of_readings.chain(skipped(evidence)).collect()
+}
+
+/// The first skipped files by name, the rest as a number.
+fn skipped(evidence: &Evidence) -> impl Iterator<Item = String> {
+    let named = evidence.skipped.iter().take(SKIPPED_NAMED_MAX);
+    let more = evidence.skipped.len().saturating_sub(SKIPPED_NAMED_MAX);
+    named
+        .map(|one| format!("{} ({})", one_line(&one.path, GAP_CHARS_MAX), one.reason))
+        .chain((more > 0).then(|| format!("{more} more files")))
+}
+
+fn checks_word(evidence: &Evidence) -> &'static str {
+    let checks = evidence.readings.iter().filter(|reading| reading.kind == SensorKind::Check);
+    checks
+        .map(SensorReading::verdict)
+        .reduce(Verdict::worse)
+        .map_or("none", |verdict| verdict_word(&verdict))
+}
+
+fn verdict_word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Clean => "clean",
+        Verdict::Dirty => "dirty",
+        Verdict::Unmeasured(_) => "unmeasured",
+    }
+}

@@ -1,0 +1,146 @@
+//! Faults of a project's environment: a hundred findings with one cause become one gap with a
+//! remedy; findings that the cause does not explain remain. Facts from the disk come in as
+//! [`FaultFacts`]. The codes are those of the servers named in each file, observed with the pinned
+//! versions.
+
+mod compiled;
+mod php;
+mod python;
+mod typescript;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) use self::typescript::INFERRED_PROJECT;
+pub use self::typescript::{
+    declared as declared_packages, extended_configs, is_readable, package_of_module,
+};
+use moai_base::finding::Finding;
+use moai_base::verdict::{Cause, Gap};
+
+/// Facts about the project around one file, from the disk and the caller's environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FaultFacts {
+    /// Which of [`NeededFacts::names`] exist in the file's folder or above it, up to the root.
+    pub names: BTreeSet<String>,
+    /// Texts of the nearest files named in [`NeededFacts::manifests`].
+    pub manifests: BTreeMap<String, String>,
+    /// Which of [`NeededFacts::programs`] can be started.
+    pub programs: BTreeSet<String>,
+    /// Declared npm packages that are in no `node_modules` folder around the file.
+    pub missing_packages: BTreeSet<String>,
+    /// Names without extension of the entries of the root, its `src` and the file's folder.
+    pub neighbours: BTreeSet<String>,
+    /// Whether a Python virtual environment is active or inside the project.
+    pub has_environment: bool,
+    /// The base that the nearest tsconfig.json extends, if it is missing.
+    pub missing_base: Option<String>,
+    /// Whether the nearest tsconfig.json is not JSON with comments.
+    pub has_broken_config: bool,
+    /// The file's path, relative to the root.
+    pub path: String,
+}
+
+impl FaultFacts {
+    fn has_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.names.contains(*name))
+    }
+
+    fn manifest(&self, name: &str) -> &str {
+        self.manifests.get(name).map_or("", String::as_str)
+    }
+}
+
+/// The facts needed for a language.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NeededFacts {
+    /// Names of files and folders to check for.
+    pub names: &'static [&'static str],
+    /// Names of files to read.
+    pub manifests: &'static [&'static str],
+    /// Whether [`FaultFacts::neighbours`] are needed.
+    pub neighbours: bool,
+    /// Programs to check for.
+    pub programs: &'static [&'static str],
+    /// Codes of findings that a fault could explain; empty where a fault causes no finding.
+    codes: &'static [&'static str],
+}
+
+/// The facts to gather before [`explain_findings`]; `None` when no fault is possible. The language
+/// is an LSP language id.
+#[must_use]
+pub fn needed_facts(language_id: &str, found: &[Finding]) -> Option<NeededFacts> {
+    let wanted = match language_id {
+        "python" => python::PYTHON_FACTS,
+        "typescript" | "typescriptreact" | "javascript" | "javascriptreact" => {
+            typescript::TYPESCRIPT_FACTS
+        }
+        "go" => compiled::GO_FACTS,
+        "rust" => compiled::RUST_FACTS,
+        "c" | "cpp" => compiled::CPP_FACTS,
+        "java" => compiled::JAVA_FACTS,
+        "php" => php::PHP_FACTS,
+        _ => return None,
+    };
+    // Missing packages matter only when there are findings.
+    let wanted = if found.is_empty() { NeededFacts { manifests: &[], ..wanted } } else { wanted };
+    let is_possible = wanted.codes.is_empty()
+        || found.iter().any(|finding| wanted.codes.contains(&finding.code.as_str()));
+    is_possible.then_some(wanted)
+}
+
+/// A fault and the findings it explains.
+struct ProjectFault {
+    gap: Gap,
+    /// Indices into the findings.
+    explained: BTreeSet<usize>,
+}
+
+impl ProjectFault {
+    fn new(detail: &str, remedy: &str, explained: impl IntoIterator<Item = usize>) -> Self {
+        let gap = Gap::new(Cause::ProjectFault, detail).with_remedy(remedy);
+        Self { gap, explained: explained.into_iter().collect() }
+    }
+}
+
+/// The remaining findings, and the gap that replaces the others. With a gap the file is unmeasured,
+/// whatever remains.
+#[must_use]
+pub fn explain_findings(
+    language_id: &str,
+    text: &str,
+    facts: &FaultFacts,
+    found: Vec<Finding>,
+) -> (Vec<Finding>, Option<Gap>) {
+    let fault = match language_id {
+        "python" => python::python_fault(text, facts, &found),
+        "typescript" | "typescriptreact" | "javascript" | "javascriptreact" => {
+            typescript::typescript_fault(facts, &found)
+        }
+        "go" => compiled::go_fault(facts, &found),
+        "rust" => compiled::rust_fault(facts),
+        "c" | "cpp" => compiled::cpp_fault(facts, &found),
+        "java" => compiled::java_fault(facts, &found),
+        "php" => php::php_fault(facts, &found),
+        _ => None,
+    };
+    let explained = fault.as_ref().map(|fault| fault.explained.clone()).unwrap_or_default();
+    let remaining = found.into_iter().enumerate().filter(|(at, finding)| {
+        !explained.contains(at) && !typescript::is_inferred_project_marker(finding)
+    });
+    (remaining.map(|(_, finding)| finding).collect(), fault.map(|fault| fault.gap))
+}
+
+/// The first quoted part of a message, in double quotes, single quotes or backticks.
+fn first_quoted(message: &str) -> Option<&str> {
+    let open = message.find(['"', '\'', '`'])?;
+    let mark = message[open..].chars().next()?;
+    message[open + 1..].split(mark).next()
+}
+
+/// Indices of the matching findings.
+fn matching_indices(found: &[Finding], fits: impl Fn(&Finding) -> bool) -> BTreeSet<usize> {
+    found.iter().enumerate().filter(|(_, finding)| fits(finding)).map(|(at, _)| at).collect()
+}
+
+#[cfg(test)]
+mod tests;

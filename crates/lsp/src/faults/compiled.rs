@@ -1,0 +1,173 @@
+//! Go, Rust, C/C++ and Java: a file that no project or build description covers. Codes of gopls
+//! 0.10 to 0.20, clangd 19 and 22, and Eclipse's Java server (`IProblem`).
+
+use super::{FaultFacts, NeededFacts, ProjectFault, matching_indices};
+use moai_base::finding::Finding;
+
+pub(super) const GO_FACTS: NeededFacts = NeededFacts {
+    names: &["go.mod", "go.work"],
+    manifests: &["go.mod"],
+    neighbours: false,
+    programs: &["go"],
+    codes: &[],
+};
+
+/// gopls reports nothing without a toolchain, and resolves only the standard library without a
+/// module. An import that go.mod requires only has to be downloaded.
+pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
+    if facts.programs.is_empty() {
+        let remedy = "install Go and put it on PATH";
+        return Some(ProjectFault::new("go is not on PATH", remedy, []));
+    }
+    let is_left_out = facts
+        .path
+        .split('/')
+        .any(|part| part == "testdata" || part.starts_with('_') || part.starts_with('.'));
+    let has_package = found.iter().all(|one| !one.message.starts_with("No packages found"));
+    if is_left_out || !has_package {
+        let detail = "the go command builds the file into no package";
+        let remedy =
+            "see its folder's and file's names (testdata, _ or . in front), build tags and GOOS";
+        let explained = matching_indices(found, |one| one.message.starts_with("No packages found"));
+        return Some(ProjectFault::new(detail, remedy, explained));
+    }
+    let has_module = facts.has_any(&["go.mod", "go.work"]);
+    let manifest = facts.manifest("go.mod");
+    let foreign = matching_indices(found, |one| {
+        let import = one.message.strip_prefix("could not import ").unwrap_or_default();
+        let import = import.split([' ', '(']).next().unwrap_or_default();
+        // Only a module path begins with a host name.
+        let is_foreign = import.split('/').next().is_some_and(|host| host.contains('.'));
+        one.code == "BrokenImport" && is_foreign && (!has_module || is_required(manifest, import))
+    });
+    if foreign.is_empty() {
+        return None;
+    }
+    Some(if has_module {
+        ProjectFault::new("modules of go.mod are not downloaded", "go mod download", foreign)
+    } else {
+        ProjectFault::new(
+            "the file belongs to no Go module",
+            "go mod init NAME && go mod tidy",
+            foreign,
+        )
+    })
+}
+
+fn is_required(manifest: &str, import: &str) -> bool {
+    let required = manifest
+        .lines()
+        .filter_map(|line| line.trim().trim_start_matches("require ").split_whitespace().next());
+    required.filter(|module| module.contains('.')).any(|module| {
+        import.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+pub(super) const RUST_FACTS: NeededFacts = NeededFacts {
+    names: &["Cargo.toml", "rust-project.json"],
+    manifests: &[],
+    neighbours: false,
+    programs: &["cargo"],
+    codes: &[],
+};
+
+/// Outside a package rust-analyzer checks syntax at most, without saying so.
+pub(super) fn rust_fault(facts: &FaultFacts) -> Option<ProjectFault> {
+    if !facts.has_any(&["Cargo.toml", "rust-project.json"]) {
+        let detail = "the file belongs to no Cargo package, so only syntax is checked";
+        return Some(ProjectFault::new(detail, "cargo init", []));
+    }
+    let has_cargo = facts.has_any(&["rust-project.json"]) || !facts.programs.is_empty();
+    (!has_cargo).then(|| {
+        ProjectFault::new(
+            "cargo is not on PATH",
+            "install the Rust toolchain (https://rustup.rs)",
+            [],
+        )
+    })
+}
+
+pub(super) const CPP_FACTS: NeededFacts = NeededFacts {
+    names: &[
+        "compile_commands.json",
+        "build/compile_commands.json",
+        "compile_flags.txt",
+        ".clangd",
+    ],
+    manifests: &["CMakeLists.txt"],
+    neighbours: false,
+    programs: &[],
+    codes: &["pp_file_not_found"],
+};
+
+/// Findings about names that a missing header would have declared.
+const UNDECLARED_CODES: [&str; 5] = [
+    "undeclared_var_use",
+    "unknown_typename",
+    "no_template",
+    "typename_nested_not_found",
+    "ext_implicit_function_decl_c99",
+];
+
+pub(super) fn cpp_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
+    if facts.has_any(CPP_FACTS.names) {
+        return None;
+    }
+    let explained = matching_indices(found, |one| {
+        one.code == "pp_file_not_found" || UNDECLARED_CODES.contains(&one.code.as_str())
+    });
+    let remedy = if facts.manifests.contains_key("CMakeLists.txt") {
+        "cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    } else {
+        "write compile_flags.txt with the -I options, or have the build write compile_commands.json"
+    };
+    let detail = "headers cannot be found: there is no compile_commands.json";
+    (!explained.is_empty()).then(|| ProjectFault::new(detail, remedy, explained))
+}
+
+/// `IProblem.ImportNotFound`.
+const IMPORT_NOT_FOUND: &str = "268435846";
+/// `IProblem.UndefinedType`.
+const UNDEFINED_TYPE: &str = "16777218";
+const JAVA_BUILDS: &[&str] = &["pom.xml", "build.gradle", "build.gradle.kts", ".classpath"];
+
+pub(super) const JAVA_FACTS: NeededFacts = NeededFacts {
+    names: JAVA_BUILDS,
+    manifests: &[],
+    neighbours: false,
+    programs: &[],
+    codes: &[],
+};
+
+pub(super) fn java_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
+    let syntax_only =
+        matching_indices(found, |one| one.message.contains("only syntax errors are reported"));
+    let has_build = facts.has_any(JAVA_BUILDS);
+    let imports = matching_indices(found, |one| !has_build && one.code == IMPORT_NOT_FOUND);
+    if syntax_only.is_empty() && imports.is_empty() {
+        return None;
+    }
+    // Only the types from those imports.
+    let types = matching_indices(found, |one| {
+        let name = one.message.split_whitespace().next().unwrap_or_default();
+        let import_end = format!(".{name} ");
+        one.code == UNDEFINED_TYPE
+            && !name.is_empty()
+            && imports.iter().any(|at| found[*at].message.contains(&import_end))
+    });
+    let (detail, remedy) = if has_build {
+        ("the file is on no class path, so only syntax is checked", "move it to a source folder")
+    } else if syntax_only.is_empty() {
+        ("imports cannot be resolved without a build file", "add a pom.xml or build.gradle")
+    } else {
+        (
+            "the file belongs to no Java project, so only syntax is checked",
+            "add a pom.xml or build.gradle",
+        )
+    };
+    Some(ProjectFault::new(
+        detail,
+        remedy,
+        syntax_only.into_iter().chain(imports.clone()).chain(types),
+    ))
+}

@@ -1,0 +1,231 @@
+//! TypeScript and JavaScript: packages that package.json declares and that are not installed, a
+//! tsconfig.json whose base is missing, a file that no tsconfig.json covers. Codes of TypeScript
+//! 5.9 and 7.0 (`diagnosticMessages.json`).
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{FaultFacts, NeededFacts, ProjectFault, first_quoted, matching_indices};
+use moai_base::finding::Finding;
+
+pub(super) const TYPESCRIPT_FACTS: NeededFacts = NeededFacts {
+    names: &[
+        "tsconfig.json",
+        "jsconfig.json",
+        "pnpm-lock.yaml",
+        "yarn.lock",
+        "bun.lock",
+        "bun.lockb",
+    ],
+    manifests: &["package.json"],
+    neighbours: false,
+    programs: &[],
+    codes: &[],
+};
+
+/// Code of the finding by which `lsp::freshness::tsserver` marks a file without a tsconfig.json.
+/// [`super::explain_findings`] removes it.
+pub(crate) const INFERRED_PROJECT: &str = "inferred-project";
+
+/// A module was not found, or has no type information; the message quotes it.
+const MODULE_CODES: [&str; 4] = ["2307", "2792", "2875", "7016"];
+/// A name of Node is unknown.
+const NODE_CODES: [&str; 2] = ["2580", "2591"];
+/// A name of a test runner is unknown.
+const RUNNER_CODES: [&str; 2] = ["2582", "2593"];
+const RUNNERS: [&str; 5] = ["@types/jest", "@types/mocha", "jest", "mocha", "vitest"];
+/// "Implicitly has an 'any' type": a consequence of unknown modules in callbacks and JSX.
+const IMPLICIT_CODES: [&str; 3] = ["7006", "7026", "7031"];
+/// "Do you need to change your target library?", JSX and module options: settings that a missing
+/// base would have provided.
+const OPTION_CODES: [&str; 9] =
+    ["1259", "1378", "2550", "2568", "2583", "2585", "2792", "2802", "17004"];
+const NODE_MODULES: [&str; 17] = [
+    "assert",
+    "buffer",
+    "child_process",
+    "crypto",
+    "events",
+    "fs",
+    "http",
+    "https",
+    "net",
+    "os",
+    "path",
+    "process",
+    "stream",
+    "timers",
+    "url",
+    "util",
+    "zlib",
+];
+
+pub(super) fn is_inferred_project_marker(finding: &Finding) -> bool {
+    finding.code == INFERRED_PROJECT
+}
+
+pub(super) fn typescript_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
+    if facts.has_broken_config {
+        let detail = "tsconfig.json cannot be read, so its options do not count";
+        return Some(ProjectFault::new(detail, "mend its JSON", []));
+    }
+    if let Some(base) = &facts.missing_base {
+        let explained = matching_indices(found, |one| {
+            OPTION_CODES.contains(&one.code.as_str()) || is_missing_package(facts, one)
+        });
+        let detail = format!("tsconfig.json extends {base}, which cannot be found");
+        let remedy =
+            if base.starts_with('.') { "mend \"extends\"".to_owned() } else { install(facts) };
+        return Some(ProjectFault::new(&detail, &remedy, explained));
+    }
+    let missing = matching_indices(found, |one| is_missing_package(facts, one));
+    let implied = matching_indices(found, |one| IMPLICIT_CODES.contains(&one.code.as_str()));
+    if !missing.is_empty() {
+        let detail = "packages of package.json are not installed";
+        return Some(ProjectFault::new(
+            detail,
+            &install(facts),
+            missing.into_iter().chain(implied),
+        ));
+    }
+    let is_inferred = found.iter().any(is_inferred_project_marker)
+        || !facts.has_any(&["tsconfig.json", "jsconfig.json"]);
+    let guessed = matching_indices(found, |one| {
+        let code = one.code.as_str();
+        NODE_CODES.contains(&code)
+            || MODULE_CODES.contains(&code)
+                && first_quoted(&one.message).is_none_or(|name| !name.starts_with(['.', '/']))
+    });
+    (is_inferred && !guessed.is_empty()).then(|| {
+        let remedy = "add a tsconfig.json or jsconfig.json that covers the file";
+        ProjectFault::new("imports cannot be resolved", remedy, guessed.into_iter().chain(implied))
+    })
+}
+
+/// Whether installing the missing packages would have prevented this finding.
+fn is_missing_package(facts: &FaultFacts, finding: &Finding) -> bool {
+    let missing = &facts.missing_packages;
+    let code = finding.code.as_str();
+    if MODULE_CODES.contains(&code) {
+        return first_quoted(&finding.message).is_some_and(|module| {
+            let package = package_of_module(module);
+            let types = format!("@types/{}", package.trim_start_matches('@').replace('/', "__"));
+            let is_of_node = module.starts_with("node:") || NODE_MODULES.contains(&package);
+            missing.contains(package)
+                || missing.contains(&types)
+                || is_of_node && missing.contains("@types/node")
+        });
+    }
+    NODE_CODES.contains(&code) && missing.contains("@types/node")
+        || RUNNER_CODES.contains(&code) && RUNNERS.iter().any(|runner| missing.contains(*runner))
+}
+
+/// `@scope/name` of `@scope/name/part`, `name` of `name/part`.
+#[must_use]
+pub fn package_of_module(module: &str) -> &str {
+    let segments = if module.starts_with('@') { 2 } else { 1 };
+    let end = module.match_indices('/').nth(segments - 1).map_or(module.len(), |(at, _)| at);
+    &module[..end]
+}
+
+fn install(facts: &FaultFacts) -> String {
+    let by_lock = [
+        ("pnpm-lock.yaml", "pnpm install"),
+        ("yarn.lock", "yarn install"),
+        ("bun.lock", "bun install"),
+        ("bun.lockb", "bun install"),
+    ];
+    let known = by_lock.into_iter().find(|(lock, _)| facts.names.contains(*lock));
+    known.map_or("npm install", |(_, command)| command).to_owned()
+}
+
+/// The packages that a package.json declares; empty for an unreadable one.
+#[must_use]
+pub fn declared(manifest: &str) -> BTreeSet<String> {
+    let manifest: Value = serde_json::from_str(manifest).unwrap_or_default();
+    let kinds = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
+    let declarations = kinds.iter().filter_map(|kind| manifest[kind].as_object());
+    declarations.flat_map(|map| map.keys().cloned()).collect()
+}
+
+/// What a tsconfig.json extends: a path, a package's file, or several. Comments and trailing commas
+/// are allowed.
+#[must_use]
+pub fn extended_configs(config: &str) -> Vec<String> {
+    let config = without_comments(config);
+    let Some((_, rest)) = config.split_once("\"extends\"") else { return Vec::new() };
+    let Some(value) = rest.trim_start().strip_prefix(':').map(str::trim_start) else {
+        return Vec::new();
+    };
+    match value.strip_prefix('[') {
+        Some(list) => {
+            quoted_strings(list.split(']').next().unwrap_or_default()).map(str::to_owned).collect()
+        }
+        None => quoted_strings(value).take(1).map(str::to_owned).collect(),
+    }
+}
+
+fn quoted_strings(text: &str) -> impl Iterator<Item = &str> {
+    text.split('"').skip(1).step_by(2)
+}
+
+/// Whether a tsconfig.json is JSON with comments and trailing commas. TypeScript uses what it can
+/// read of a broken one, and reports that nowhere near the files it covers.
+#[must_use]
+pub fn is_readable(config: &str) -> bool {
+    let config = without_comments(config.trim_start_matches('\u{feff}'));
+    let mut strict = String::with_capacity(config.len());
+    let mut rest = config.as_str();
+    while let Some(at) = rest.find(['"', ',']) {
+        strict.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = if rest.starts_with('"') { string_length(rest) } else { 1 };
+        let is_trailing = rest.starts_with(',') && rest[1..].trim_start().starts_with(['}', ']']);
+        if !is_trailing {
+            strict.push_str(&rest[..length]);
+        }
+        rest = &rest[length..];
+    }
+    strict.push_str(rest);
+    strict.trim().is_empty() || serde_json::from_str::<Value>(&strict).is_ok()
+}
+
+fn without_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '/']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = if rest.starts_with("//") {
+            let end = rest.find('\n').unwrap_or(rest.len());
+            rest = &rest[end..];
+            continue;
+        } else if rest.starts_with("/*") {
+            let end = rest.find("*/").map_or(rest.len(), |end| end + 2);
+            rest = &rest[end..];
+            continue;
+        } else if rest.starts_with('"') {
+            string_length(rest)
+        } else {
+            1
+        };
+        out.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Length in bytes of the string literal at the beginning of a text.
+fn string_length(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, character) in text.char_indices().skip(1) {
+        match character {
+            '"' if !is_escaped => return at + 1,
+            '\\' => is_escaped = !is_escaped,
+            _ => is_escaped = false,
+        }
+    }
+    text.len()
+}

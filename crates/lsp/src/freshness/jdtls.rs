@@ -1,0 +1,380 @@
+//! Eclipse's Java server publishes without version, for every change and always a while after it,
+//! so a list counts when its publishing began after a barrier. Then the project is built, so that
+//! files changed on disk are seen, and what is published after that is final. Observed with 1.45:
+//! `language/progressReport` reports publishing, with `task` and `complete`.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::push::barrier_request;
+use super::{MeasurementContext, ProtocolStep, ServerEvent};
+use crate::jsonrpc::RpcError;
+use crate::messages::parse_diagnostics;
+use moai_base::finding::Finding;
+use moai_base::limits::{JAVA_BUILDS_MAX, JAVA_PUBLISH_MS_MAX, JAVA_RETRY_MS, JAVA_SETTLE_MS};
+use moai_base::verdict::{Cause, Gap};
+
+/// Reported for a file outside every source folder, which is not checked further.
+const OUTSIDE_SOURCES_MESSAGE: &str = "only syntax errors are reported";
+
+/// Results of `java/buildWorkspace`; the others are 1 (succeeded) and 2 (with errors).
+const BUILD_FAILED: i64 = 0;
+const BUILD_CANCELLED: i64 = 3;
+
+/// State of one measurement.
+#[derive(Debug, Default)]
+pub(crate) struct JdtlsProtocol {
+    stage: JdtlsStage,
+    /// Whether publishing that began after the barrier is in progress.
+    is_publishing: bool,
+    /// The last list published about the file.
+    last_findings: Option<Vec<Finding>>,
+    build_count: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum JdtlsStage {
+    /// Barrier requested: the server processes what was sent before.
+    #[default]
+    Barrier,
+    /// Waiting until then for the list for our text.
+    Publish(Instant),
+    /// The project is being built.
+    Build,
+    /// The build is requested again then.
+    Rebuild(Instant),
+    /// Waiting until then for publishes caused by the build.
+    Settle(Instant),
+    /// A last barrier checks that no publish is in progress.
+    Confirm,
+}
+
+/// Announces support for progress reports; the server sends none otherwise.
+pub(crate) fn enable_progress_reports(options: &mut Value) {
+    if options.is_null() {
+        *options = json!({});
+    }
+    if options.is_object() {
+        let extended = &mut options["extendedClientCapabilities"];
+        if extended.is_null() {
+            *extended = json!({});
+        }
+        if extended.is_object() {
+            extended["progressReportProvider"] = true.into();
+        }
+    }
+}
+
+impl JdtlsProtocol {
+    pub(super) fn begin(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        self.stage = JdtlsStage::Barrier;
+        barrier_request(subject)
+    }
+
+    /// An error answer to a barrier proves the same.
+    pub(super) fn on_response(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        answer: Result<&Value, &RpcError>,
+    ) -> ProtocolStep {
+        match self.stage {
+            JdtlsStage::Barrier => {
+                let until = subject.now + Duration::from_millis(JAVA_PUBLISH_MS_MAX);
+                self.stage = JdtlsStage::Publish(until);
+                ProtocolStep::WakeAt(until)
+            }
+            JdtlsStage::Build => self.on_build_response(subject, answer),
+            JdtlsStage::Confirm if self.is_publishing => {
+                self.stage = JdtlsStage::Settle(subject.now);
+                ProtocolStep::Wait
+            }
+            JdtlsStage::Confirm => ProtocolStep::Done(self.verdict()),
+            JdtlsStage::Publish(_) | JdtlsStage::Rebuild(_) | JdtlsStage::Settle(_) => {
+                ProtocolStep::Wait
+            }
+        }
+    }
+
+    pub(super) fn on_publish(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        diagnostics: &Value,
+    ) -> ProtocolStep {
+        if !self.is_publishing {
+            return ProtocolStep::Wait;
+        }
+        match parse_diagnostics(subject.about, diagnostics) {
+            Some(found) => {
+                self.last_findings = Some(found);
+                ProtocolStep::Wait
+            }
+            None => ProtocolStep::Done(Err(Gap::new(
+                Cause::Crashed,
+                "the server's published diagnostics could not be read",
+            ))),
+        }
+    }
+
+    pub(super) fn on_server_event(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        event: ServerEvent<'_>,
+    ) -> ProtocolStep {
+        let ServerEvent::Notification("language/progressReport", params) = event else {
+            return ProtocolStep::Wait;
+        };
+        if params["task"] != "Publish Diagnostics" || self.stage == JdtlsStage::Barrier {
+            return ProtocolStep::Wait;
+        }
+        // Ignores the end of publishing that began before the barrier.
+        self.is_publishing = params["complete"] == false;
+        self.advance(subject)
+    }
+
+    pub(super) fn on_wake(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        self.advance(subject)
+    }
+
+    fn advance(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        match self.stage {
+            JdtlsStage::Publish(_) if self.last_findings.is_some() && !self.is_publishing => {
+                self.build()
+            }
+            // Probably published before the barrier was answered: the text is sent again.
+            JdtlsStage::Publish(until) if until <= subject.now && !self.is_publishing => {
+                self.send_again()
+            }
+            JdtlsStage::Rebuild(at) if at <= subject.now => self.build(),
+            JdtlsStage::Rebuild(at) => ProtocolStep::WakeAt(at),
+            JdtlsStage::Settle(until) if until <= subject.now && !self.is_publishing => {
+                self.stage = JdtlsStage::Confirm;
+                barrier_request(subject)
+            }
+            JdtlsStage::Publish(until) | JdtlsStage::Settle(until) => wake_at(until, subject),
+            JdtlsStage::Barrier | JdtlsStage::Build | JdtlsStage::Confirm => ProtocolStep::Wait,
+        }
+    }
+
+    fn send_again(&mut self) -> ProtocolStep {
+        *self = Self::default();
+        ProtocolStep::Resend
+    }
+
+    fn build(&mut self) -> ProtocolStep {
+        self.stage = JdtlsStage::Build;
+        self.build_count += 1;
+        // Not a full build.
+        ProtocolStep::SendRequest("java/buildWorkspace", Value::Bool(false))
+    }
+
+    fn on_build_response(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        answer: Result<&Value, &RpcError>,
+    ) -> ProtocolStep {
+        let code = answer.ok().and_then(Value::as_i64);
+        match code {
+            Some(BUILD_FAILED) | None => ProtocolStep::Done(Err(Gap::new(
+                Cause::Crashed,
+                "the server could not build the project",
+            ))),
+            Some(BUILD_CANCELLED) if self.build_count < JAVA_BUILDS_MAX => {
+                let at = subject.now + Duration::from_millis(JAVA_RETRY_MS);
+                self.stage = JdtlsStage::Rebuild(at);
+                ProtocolStep::WakeAt(at)
+            }
+            Some(BUILD_CANCELLED) => ProtocolStep::Done(Err(Gap::new(
+                Cause::Loading,
+                "the project's build is always cancelled",
+            ))),
+            Some(_) => {
+                let until = subject.now + Duration::from_millis(JAVA_SETTLE_MS);
+                self.stage = JdtlsStage::Settle(until);
+                ProtocolStep::WakeAt(until)
+            }
+        }
+    }
+
+    fn verdict(&mut self) -> Result<Vec<Finding>, Gap> {
+        let Some(found) = self.last_findings.take() else {
+            return Err(Gap::new(Cause::Silent, "the server reported nothing for the file"));
+        };
+        if found.iter().any(|finding| finding.message.contains(OUTSIDE_SOURCES_MESSAGE)) {
+            return Err(Gap::new(Cause::ProjectFault, "the file is in no source folder")
+                .with_remedy("name its folder in the build file"));
+        }
+        Ok(found)
+    }
+}
+
+/// Publishing in progress ends with a message.
+fn wake_at(until: Instant, subject: &MeasurementContext<'_>) -> ProtocolStep {
+    if until <= subject.now { ProtocolStep::Wait } else { ProtocolStep::WakeAt(until) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{with_subject, word};
+    use super::*;
+
+    enum Act {
+        /// The response to the pending request.
+        Answer(Value),
+        /// Publishing begins or ends.
+        Task(bool),
+        Publish(usize),
+        Wake,
+    }
+    use Act::{Answer, Publish, Task, Wake};
+
+    const PUBLISH_MS: u64 = JAVA_PUBLISH_MS_MAX;
+    const SETTLE_MS: u64 = JAVA_SETTLE_MS;
+
+    fn item(message: &str) -> Value {
+        let place = json!({"line": 0, "character": 0});
+        json!({"range": {"start": place, "end": place}, "message": message})
+    }
+
+    fn check(acts: &[(u64, Act)], expected: &[&str]) {
+        let start = Instant::now();
+        let mut state = JdtlsProtocol::default();
+        with_subject(start, 0, false, |subject| state.begin(subject));
+        let step = |(at, act): &(u64, Act)| {
+            with_subject(start, *at, false, |subject| match act {
+                Answer(value) => state.on_response(subject, Ok(value)),
+                Publish(count) => state.on_publish(subject, &json!(vec![item("wrong"); *count])),
+                Wake => state.on_wake(subject),
+                Task(is_begin) => {
+                    let params = json!({"task": "Publish Diagnostics", "complete": !is_begin});
+                    state.on_server_event(
+                        subject,
+                        ServerEvent::Notification("language/progressReport", &params),
+                    )
+                }
+            })
+        };
+        let words: Vec<String> = acts.iter().map(step).map(|step| word(&step)).collect();
+        assert_eq!(words, expected);
+    }
+
+    fn answered(value: i64) -> Act {
+        Answer(json!(value))
+    }
+
+    #[test]
+    fn the_last_publish_after_a_build_counts() {
+        let settled = 700 + SETTLE_MS;
+        check(
+            &[
+                (10, answered(0)),
+                (600, Task(true)),
+                (600, Publish(2)),
+                (601, Task(false)),
+                (700, answered(1)),
+                (800, Task(true)),
+                (801, Publish(0)),
+                (802, Task(false)),
+                (settled, Wake),
+                (settled + 1, answered(0)),
+            ],
+            &[
+                "wake",
+                "wake",
+                "wait",
+                "ask java/buildWorkspace",
+                "wake",
+                "wake",
+                "wait",
+                "wake",
+                "ask textDocument/documentSymbol",
+                "clean",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_publish_begun_before_the_barrier_may_be_about_older_bytes() {
+        check(
+            &[
+                (0, Task(true)),
+                (1, Publish(3)),
+                (10, answered(0)),
+                (11, Publish(3)),
+                (12, Task(false)),
+                (600, Task(true)),
+                (601, Publish(0)),
+                (602, Task(false)),
+            ],
+            &["wait", "wait", "wake", "wait", "wake", "wake", "wait", "ask java/buildWorkspace"],
+        );
+    }
+
+    #[test]
+    fn silence_sends_the_text_again_and_is_never_clean() {
+        check(&[(10, answered(0)), (10 + PUBLISH_MS, Wake)], &["wake", "resend"]);
+    }
+
+    #[test]
+    fn a_failed_build_is_a_gap_and_a_cancelled_one_is_requested_again() {
+        let begin =
+            || vec![(10, answered(0)), (600, Task(true)), (600, Publish(0)), (601, Task(false))];
+        let words = ["wake", "wake", "wait", "ask java/buildWorkspace"];
+        let mut acts = begin();
+        acts.push((700, answered(BUILD_FAILED)));
+        check(&acts, &[&words[..], &["Crashed"]].concat());
+        let mut acts = begin();
+        acts.push((700, answered(BUILD_CANCELLED)));
+        acts.push((700 + JAVA_RETRY_MS, Wake));
+        check(&acts, &[&words[..], &["wake", "ask java/buildWorkspace"]].concat());
+    }
+
+    #[test]
+    fn publishing_still_running_after_the_build_is_awaited() {
+        let settled = 700 + SETTLE_MS;
+        check(
+            &[
+                (10, answered(0)),
+                (600, Task(true)),
+                (600, Publish(0)),
+                (601, Task(false)),
+                (700, answered(2)),
+                (settled, Wake),
+                (settled, Task(true)),
+                (settled + 1, answered(0)),
+                (settled + 2, Publish(1)),
+                (settled + 3, Task(false)),
+                (settled + 4, answered(0)),
+            ],
+            &[
+                "wake",
+                "wake",
+                "wait",
+                "ask java/buildWorkspace",
+                "wake",
+                "ask textDocument/documentSymbol",
+                "wait",
+                "wait",
+                "wait",
+                "ask textDocument/documentSymbol",
+                "1 found",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_file_outside_the_source_folders_is_not_clean() {
+        let mut state = JdtlsProtocol {
+            stage: JdtlsStage::Confirm,
+            is_publishing: true,
+            ..JdtlsProtocol::default()
+        };
+        let words = "A.java is not on the classpath of project x, only syntax errors are reported";
+        let step = with_subject(Instant::now(), 0, false, |subject| {
+            state.on_publish(subject, &json!([item(words)]));
+            state.is_publishing = false;
+            state.on_response(subject, Ok(&json!([])))
+        });
+        assert_eq!(word(&step), "ProjectFault");
+    }
+}

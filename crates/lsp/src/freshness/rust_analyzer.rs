@@ -1,0 +1,206 @@
+//! rust-analyzer has two sources of diagnostics. Its own come by pull; the compiler's come from
+//! `cargo check`, which reads the disk and publishes. The verdict waits for both, because types and
+//! borrows are the compiler's. The version of a publish proves nothing, because old items are
+//! published again under new versions; the proof is a complete run that began after the request.
+
+pub(crate) mod flycheck;
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::pull::{self, PullProtocol};
+use super::{MeasurementContext, ProtocolStep, ServerEvent};
+use crate::jsonrpc::RpcError;
+use crate::messages::parse_diagnostics;
+use moai_base::finding::{Finding, Severity};
+use moai_base::limits::RUST_RELOAD_MS;
+use moai_base::verdict::{Cause, Gap};
+
+/// The native diagnostic of a file that no crate includes; cargo never checks such a file.
+const UNLINKED: &str = "unlinked-file";
+
+/// State of one measurement.
+#[derive(Debug, Default)]
+pub(crate) struct RustAnalyzerProtocol {
+    pull: PullProtocol,
+    stage: RustAnalyzerStage,
+    /// Whether the server had its moment to notice that the trouble is fixed.
+    has_waited: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum RustAnalyzerStage {
+    /// The project is loading; answers meanwhile would be empty.
+    #[default]
+    Loading,
+    /// The server's own diagnostics are requested: requests that arrive meanwhile share the next
+    /// run.
+    Native,
+    /// Waiting for a compiler run that began late enough.
+    Check,
+    /// The run ended. The server's own diagnostics are requested again: the run's publishes arrive
+    /// before the answer, and by now the server has read what changed on disk.
+    Confirm,
+}
+
+/// Saves start no check of their own, so that the end of a run is the end of the session's run.
+pub(crate) fn disable_check_on_save(options: &mut Value, settings: &mut Value) {
+    set_quiet(options);
+    if settings.is_null() {
+        *settings = json!({});
+    }
+    set_quiet(&mut settings["rust-analyzer"]);
+}
+
+fn set_quiet(options: &mut Value) {
+    if options.is_null() {
+        *options = json!({});
+    }
+    if options.is_object() {
+        options["checkOnSave"] = false.into();
+    }
+}
+
+impl RustAnalyzerProtocol {
+    pub(super) fn begin(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        if subject.is_loading {
+            return self.start_over();
+        }
+        self.stage = RustAnalyzerStage::Native;
+        pull::diagnostic_request(subject)
+    }
+
+    pub(super) fn on_response(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        answer: Result<&Value, &RpcError>,
+    ) -> ProtocolStep {
+        match self.stage {
+            RustAnalyzerStage::Native | RustAnalyzerStage::Confirm => {
+                match self.pull.on_response(subject, answer) {
+                    // Results during loading lack the dependencies.
+                    ProtocolStep::Done(Ok(_)) if subject.is_loading => self.start_over(),
+                    ProtocolStep::Done(Ok(found)) => self.on_pulled(subject, found),
+                    ProtocolStep::FallBack => {
+                        let gap = Gap::new(Cause::NoTool, "this rust-analyzer is too old for pull");
+                        ProtocolStep::Done(Err(gap))
+                    }
+                    other => other,
+                }
+            }
+            RustAnalyzerStage::Loading | RustAnalyzerStage::Check => ProtocolStep::Wait,
+        }
+    }
+
+    pub(super) fn on_server_event(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        event: ServerEvent<'_>,
+    ) -> ProtocolStep {
+        match (self.stage, event) {
+            (RustAnalyzerStage::Check, ServerEvent::Progress) => self.await_run(subject),
+            _ => ProtocolStep::Wait,
+        }
+    }
+
+    pub(super) fn on_wake(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        match self.stage {
+            RustAnalyzerStage::Loading => self.begin(subject),
+            RustAnalyzerStage::Native | RustAnalyzerStage::Confirm => self.pull.on_wake(subject),
+            RustAnalyzerStage::Check if subject.flycheck.is_overdue(subject.now) => {
+                let fault = subject.flycheck.project_fault();
+                ProtocolStep::Done(Err(
+                    fault.unwrap_or_else(|| Gap::new(Cause::TimedOut, "cargo check did not start"))
+                ))
+            }
+            RustAnalyzerStage::Check => self.await_run(subject),
+        }
+    }
+
+    fn start_over(&mut self) -> ProtocolStep {
+        self.stage = RustAnalyzerStage::Loading;
+        ProtocolStep::Wait
+    }
+
+    fn on_pulled(&mut self, subject: &MeasurementContext<'_>, found: Vec<Finding>) -> ProtocolStep {
+        if found.iter().any(|finding| finding.code == UNLINKED) {
+            let gap = Gap::new(Cause::ProjectFault, "no crate includes the file")
+                .with_remedy("declare it with `mod`");
+            return ProtocolStep::Done(Err(gap));
+        }
+        if let Some(gap) = subject.flycheck.lasting_project_fault() {
+            return self.on_project_fault(subject, gap);
+        }
+        if self.stage == RustAnalyzerStage::Confirm && !subject.flycheck.is_running() {
+            return ProtocolStep::Done(verdict(subject, found));
+        }
+        self.stage = RustAnalyzerStage::Check;
+        self.await_run(subject)
+    }
+
+    /// The file that fixes the project may have been reported only a moment ago.
+    fn on_project_fault(&mut self, subject: &MeasurementContext<'_>, gap: Gap) -> ProtocolStep {
+        if std::mem::replace(&mut self.has_waited, true) {
+            return ProtocolStep::Done(Err(gap));
+        }
+        self.stage = RustAnalyzerStage::Loading;
+        ProtocolStep::WakeAt(subject.now + Duration::from_millis(RUST_RELOAD_MS))
+    }
+
+    fn await_run(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        if subject.is_loading || subject.flycheck.is_running() {
+            return ProtocolStep::Wait;
+        }
+        if !subject.flycheck.covers(subject.ticket) {
+            return ProtocolStep::AwaitFlycheck;
+        }
+        self.stage = RustAnalyzerStage::Confirm;
+        pull::diagnostic_request(subject)
+    }
+}
+
+/// Combines both sources. What both report is kept once, in the compiler's wording; without an
+/// error of its own the file is clean only when the run covered everything.
+fn verdict(subject: &MeasurementContext<'_>, native: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
+    let items = subject.flycheck.items(subject.file);
+    let Some(mut findings) = parse_diagnostics(subject.about, &items) else {
+        return Err(Gap::new(Cause::Crashed, "published diagnostics could not be read"));
+    };
+    // In a faulty project the server's own findings are mostly about the fault.
+    let native = match subject.flycheck.project_fault() {
+        Some(_) => Vec::new(),
+        None => native,
+    };
+    let compiled = findings.len();
+    for finding in native {
+        let is_reported =
+            findings[..compiled].iter().any(|reported| is_same_problem(reported, &finding));
+        if !is_reported {
+            findings.push(finding);
+        }
+    }
+    let root = root_of(subject);
+    match subject.flycheck.unproven_reason(root).filter(|_| !has_error(&findings)) {
+        Some(gap) => Err(gap),
+        None => Ok(findings),
+    }
+}
+
+fn is_same_problem(one: &Finding, other: &Finding) -> bool {
+    one.range.start == other.range.start && (one.code == other.code || one.message == other.message)
+}
+
+fn has_error(found: &[Finding]) -> bool {
+    found.iter().any(|finding| finding.severity == Severity::Error)
+}
+
+/// The project's root: the file's absolute path without its relative path.
+fn root_of<'a>(subject: &MeasurementContext<'a>) -> &'a Path {
+    let depth = subject.about.path.as_str().split('/').count();
+    subject.file.ancestors().nth(depth).unwrap_or(subject.file)
+}
+
+#[cfg(test)]
+mod tests;

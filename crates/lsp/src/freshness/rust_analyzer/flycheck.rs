@@ -1,0 +1,224 @@
+//! The runs of `cargo check` inside one rust-analyzer, shared by all requests of its session.
+//! rust-analyzer reports only when a run began and ended, and the end of a cancelled run looks like
+//! any other; so no run is started during another one, and saves start none.
+//!
+//! ```text
+//! Idle --wanted, ask for a run--> Asked --begin--> Running --end--> Idle, covers what came before
+//!   ^-------------- the project is loaded anew: nothing is covered ------'
+//! ```
+//!
+//! Observed with rust-analyzer 1.95: tokens `rust-analyzer/flycheck/0`; the items of a file are
+//! published whole, before the next request is answered; `experimental/serverStatus` reports
+//! failures after the end; nothing is published for crates that need no compiling.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use moai_base::limits::FLYCHECK_BEGIN_MS_MAX;
+use moai_base::path::from_uri;
+use moai_base::verdict::{Cause, Gap};
+
+/// LSP severities.
+const ERROR: u64 = 1;
+const HINT: u64 = 4;
+
+/// The state of the runs and the items they published.
+#[derive(Debug, Default)]
+pub(crate) struct Flycheck {
+    phase: FlycheckPhase,
+    /// Progress tokens of the current runs, including those the server started by itself.
+    tokens: HashSet<String>,
+    /// The newest ticket that the last complete run covers.
+    covered_ticket: Option<u64>,
+    /// Whether the last run published nothing and has to be repeated.
+    was_silent: bool,
+    /// The currently published items, for each file that has any.
+    published: BTreeMap<PathBuf, Vec<Value>>,
+    /// The server's complaint about the project or `cargo`.
+    reported_fault: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum FlycheckPhase {
+    #[default]
+    Idle,
+    /// A run was requested, with the newest ticket at that time.
+    Requested {
+        ticket: u64,
+        at: Instant,
+    },
+    Running {
+        ticket: u64,
+        saw_crate: bool,
+    },
+}
+
+impl Flycheck {
+    /// The notification that starts a run over the whole workspace.
+    #[must_use]
+    pub(crate) fn start_request() -> (&'static str, Value) {
+        ("rust-analyzer/runFlycheck", json!({"textDocument": null}))
+    }
+
+    /// Requests a run that covers `newest`, the newest ticket whose text is on disk. True when the
+    /// run must be started now; during another run it is started when that one ends.
+    pub(crate) fn request_run(&mut self, newest: u64, now: Instant) -> bool {
+        let must_start = self.phase == FlycheckPhase::Idle || self.is_overdue(now);
+        if must_start {
+            self.phase = FlycheckPhase::Requested { ticket: newest, at: now };
+        }
+        must_start
+    }
+
+    /// Whether a complete run began after this request.
+    #[must_use]
+    pub(crate) fn covers(&self, ticket: u64) -> bool {
+        self.covered_ticket.is_some_and(|covered| covered >= ticket)
+    }
+
+    /// Whether a run is changing the published items.
+    #[must_use]
+    pub(crate) fn is_running(&self) -> bool {
+        !self.tokens.is_empty()
+    }
+
+    /// Deadline for a requested run to begin.
+    #[must_use]
+    pub(crate) fn begin_deadline(&self) -> Option<Instant> {
+        match self.phase {
+            FlycheckPhase::Requested { at, .. } => {
+                Some(at + Duration::from_millis(FLYCHECK_BEGIN_MS_MAX))
+            }
+            FlycheckPhase::Idle | FlycheckPhase::Running { .. } => None,
+        }
+    }
+
+    /// Whether a requested run has not begun in time.
+    #[must_use]
+    pub(crate) fn is_overdue(&self, now: Instant) -> bool {
+        self.begin_deadline().is_some_and(|until| until <= now)
+    }
+
+    /// Handles a progress of the server.
+    pub(crate) fn on_progress(&mut self, token: &str, kind: Option<&str>) {
+        if !token.contains("flycheck") {
+            return;
+        }
+        match (kind, self.phase) {
+            (Some("begin"), phase) => {
+                self.tokens.insert(token.to_owned());
+                if let FlycheckPhase::Requested { ticket, .. } = phase {
+                    self.phase = FlycheckPhase::Running { ticket, saw_crate: false };
+                }
+            }
+            (Some("end"), phase) => {
+                self.tokens.remove(token);
+                if let FlycheckPhase::Running { ticket, saw_crate } = phase
+                    && self.tokens.is_empty()
+                {
+                    self.phase = FlycheckPhase::Idle;
+                    // A run publishes nothing when every crate was compiled before without an
+                    // error, or when reloading the project aborts it. The second one in a row is
+                    // complete.
+                    self.was_silent = !saw_crate && !self.was_silent;
+                    if !self.was_silent {
+                        self.covered_ticket = Some(ticket);
+                    }
+                }
+            }
+            (_, FlycheckPhase::Running { ticket, .. }) => {
+                self.phase = FlycheckPhase::Running { ticket, saw_crate: true };
+            }
+            _ => {}
+        }
+    }
+
+    /// Handles a server-specific notification. Reloading the project aborts the runs, and their
+    /// ends then prove nothing.
+    pub(crate) fn on_notification(&mut self, method: &str, params: &Value) {
+        if method != "experimental/serverStatus" {
+            return;
+        }
+        if params["quiescent"] == json!(false) {
+            self.phase = FlycheckPhase::Idle;
+            self.tokens.clear();
+        }
+        let is_well = matches!(params["health"].as_str(), None | Some("ok"));
+        self.reported_fault = params["message"].as_str().filter(|_| !is_well).map(str::to_owned);
+    }
+
+    /// Records published diagnostics of any file, including those outside the workspace.
+    pub(crate) fn on_publish(&mut self, params: &Value) {
+        let Some(file) = params["uri"].as_str().and_then(from_uri) else { return };
+        let mut items = params["diagnostics"].as_array().cloned().unwrap_or_default();
+        // Hints are parts of another item: where a value was moved, what would fix it.
+        items.retain(|item| item["severity"].as_u64() != Some(HINT));
+        if let FlycheckPhase::Running { saw_crate, .. } = &mut self.phase
+            && !items.is_empty()
+        {
+            *saw_crate = true;
+        }
+        // With pull offered, only the compiler's items are published.
+        if items.is_empty() {
+            self.published.remove(&file);
+        } else {
+            self.published.insert(file, items);
+        }
+    }
+
+    /// The compiler's items of one file, as a list of LSP diagnostics.
+    #[must_use]
+    pub(crate) fn items(&self, file: &Path) -> Value {
+        self.published.get(file).map_or_else(|| json!([]), |items| json!(items))
+    }
+
+    /// Why the last run does not prove a file without items clean: it failed, or the compiler
+    /// stopped at errors elsewhere. `root` is stripped from paths where possible.
+    #[must_use]
+    pub(crate) fn unproven_reason(&self, root: &Path) -> Option<Gap> {
+        if let Some(gap) = self.project_fault() {
+            return Some(gap);
+        }
+        let mut broken = self.published.iter().filter(|(_, items)| {
+            items.iter().any(|item| matches!(item["severity"].as_u64(), None | Some(ERROR)))
+        });
+        let (file, _) = broken.next()?;
+        let file = file.strip_prefix(root).unwrap_or(file).display();
+        let others = match broken.count() {
+            0 => String::new(),
+            count => format!(" and {count} more"),
+        };
+        // Errors prevent the compiler from checking dependent crates, and from linting any; syntax
+        // errors prevent everything.
+        let detail = format!("cargo check stops at errors in {file}{others}");
+        Some(Gap::new(Cause::ProjectFault, detail).with_remedy("fix those first"))
+    }
+
+    /// The server's complaint about the project, as a gap.
+    #[must_use]
+    pub(crate) fn project_fault(&self) -> Option<Gap> {
+        let trouble = self.reported_fault.as_deref()?;
+        // cargo's own output follows rust-analyzer's text.
+        let mut lines = trouble.lines().map(str::trim).filter(|line| !line.is_empty());
+        let said = lines.clone().find(|line| line.starts_with("error")).or_else(|| lines.next())?;
+        Some(Gap::new(Cause::ProjectFault, format!("the cargo project has a fault: {said}")))
+    }
+
+    /// Whether the server found no project at all.
+    #[must_use]
+    pub(crate) fn has_no_project(&self) -> bool {
+        self.reported_fault
+            .as_deref()
+            .is_some_and(|trouble| trouble.starts_with("Failed to discover"))
+    }
+
+    /// The current complaint, without that of an earlier run, which a new run may clear.
+    #[must_use]
+    pub(crate) fn lasting_project_fault(&self) -> Option<Gap> {
+        let fault = self.reported_fault.as_deref().unwrap_or_default();
+        self.project_fault().filter(|_| !fault.starts_with("cargo check failed"))
+    }
+}

@@ -1,0 +1,305 @@
+//! The impact of an edit as far as texts show it: which names it touched, which files mention them,
+//! and whether a finding is about them. Works on lines and words of any language, because language
+//! servers no longer know what was removed or renamed.
+
+mod bodies;
+mod words;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use moai_base::finding::Finding;
+use moai_base::limits::{BLAST_COMMON_FILES_MAX, BLAST_NAMES_MAX};
+use moai_base::path::RelPath;
+use words::{
+    DeclaredName, declared_names, is_distinctive, is_import_keyword, is_symbol_name, names_of_code,
+    word_ranges,
+};
+
+/// The symbols that an edit touched, to search for in other files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TouchedSymbols {
+    /// Names whose meaning an edit may have changed.
+    pub names: BTreeSet<String>,
+    /// Those of the names that an edit only uses or gives to a parameter: their meaning elsewhere
+    /// stays the same.
+    pub only_used: BTreeSet<String>,
+    /// Names of modules as importers write them.
+    pub modules: BTreeSet<String>,
+    /// Whether a module appeared, vanished or changed in more names than are searched for, so that
+    /// all of its importers are affected.
+    pub concerns_importers: bool,
+}
+
+impl TouchedSymbols {
+    /// The symbols touched by the change of one file, including for a search in the file itself.
+    /// `None` is a text that did not or does not exist.
+    #[must_use]
+    pub fn from_edit(path: &RelPath, before: Option<&str>, after: Option<&str>) -> Self {
+        Self::from_edit_except(path, before, after, |_, _| InvisibleLines::default())
+    }
+
+    /// The symbols whose change other files can notice: most edits of a function's body they
+    /// cannot.
+    #[must_use]
+    pub fn visible_elsewhere(path: &RelPath, before: Option<&str>, after: Option<&str>) -> Self {
+        Self::from_edit_except(path, before, after, |old, new| {
+            bodies::invisible_lines(path, old, new)
+        })
+    }
+
+    /// The symbols touched by the rename of a file: its module, for its importers.
+    #[must_use]
+    pub fn from_move(from: &RelPath, to: &RelPath) -> Self {
+        let modules = module_names(from).into_iter().chain(module_names(to)).collect();
+        Self { modules, concerns_importers: true, ..Self::default() }
+    }
+
+    fn from_edit_except(
+        path: &RelPath,
+        before: Option<&str>,
+        after: Option<&str>,
+        unnoticed: impl FnOnce(ChangedLines<'_>, ChangedLines<'_>) -> InvisibleLines,
+    ) -> Self {
+        let (before_text, after_text) = (before.unwrap_or_default(), after.unwrap_or_default());
+        let (names, used) = touched_names(before_text, after_text, unnoticed);
+        let has_all = names.len() < BLAST_NAMES_MAX;
+        let concerns_importers = before.is_none() != after.is_none() || !has_all;
+        Self { names, only_used: used, modules: module_names(path), concerns_importers }
+    }
+
+    /// Merges two sets.
+    pub fn extend(&mut self, other: Self) {
+        let mut only_used: BTreeSet<String> =
+            self.only_used.union(&other.only_used).cloned().collect();
+        only_used.retain(|name| !self.changes_meaning(name) && !other.changes_meaning(name));
+        self.only_used = only_used;
+        self.names.extend(other.names);
+        self.modules.extend(other.modules);
+        self.concerns_importers |= other.concerns_importers;
+    }
+
+    fn changes_meaning(&self, name: &str) -> bool {
+        self.names.contains(name) && !self.only_used.contains(name)
+    }
+
+    /// Whether no symbol was touched that another file could mention.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && !self.concerns_importers
+    }
+
+    /// How a file mentions the symbols; `None` when the edit does not affect the file.
+    #[must_use]
+    pub fn mentioned_in(&self, text: &str) -> Option<FileMentions> {
+        let (mut count, mut imports) = (0, false);
+        for line in text.lines() {
+            let mut may_import = false;
+            for (start, end) in word_ranges(line) {
+                let word = &line[start..end];
+                count += usize::from(self.names.contains(word));
+                may_import |= is_import_keyword(word);
+            }
+            imports |= may_import && self.modules.iter().any(|module| has_word(line, module));
+        }
+        let is_concerned = count > 0 || (imports && self.concerns_importers);
+        is_concerned.then_some(FileMentions { imports, count })
+    }
+
+    /// Whether a finding is about a touched symbol: its message or its line names it.
+    #[must_use]
+    pub fn concerns_finding(&self, finding: &Finding, text: &str) -> bool {
+        let line = text.lines().nth(finding.range.start.line as usize).unwrap_or_default();
+        self.is_named_in(&finding.message) || self.is_named_in(line)
+    }
+
+    fn is_named_in(&self, text: &str) -> bool {
+        let mut words = word_ranges(text).map(|(start, end)| &text[start..end]);
+        words.any(|word| self.names.contains(word) && !self.only_used.contains(word))
+            || (self.concerns_importers && self.modules.iter().any(|it| has_word(text, it)))
+    }
+}
+
+/// The lines of a text, and which of them changed.
+#[derive(Clone, Copy, Debug)]
+struct ChangedLines<'t> {
+    lines: &'t [&'t str],
+    /// Ascending indices into the lines.
+    changed: &'t [usize],
+}
+
+/// Indices of the changed lines of both texts that other files cannot notice.
+#[derive(Debug, Default)]
+struct InvisibleLines {
+    before: BTreeSet<usize>,
+    after: BTreeSet<usize>,
+}
+
+/// How one file mentions the touched symbols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileMentions {
+    /// It imports the edited module.
+    pub imports: bool,
+    /// Number of mentions of the names.
+    pub count: usize,
+}
+
+/// Orders files by how likely the edit affects them: importers first, then neighbours of the edited
+/// file, then those with the most mentions. For a name so common that hundreds of files mention it,
+/// only importers and neighbours are kept.
+#[must_use]
+pub fn rank_by_impact(edited: &[RelPath], mut found: Vec<(RelPath, FileMentions)>) -> Vec<RelPath> {
+    let folders: HashSet<&str> = edited.iter().map(parent_folder).collect();
+    if found.len() > BLAST_COMMON_FILES_MAX {
+        found.retain(|(path, mentions)| mentions.imports || folders.contains(parent_folder(path)));
+    }
+    found.sort_by_cached_key(|(path, mentions)| {
+        let is_near = folders.contains(parent_folder(path));
+        let rank = (Reverse(mentions.imports), Reverse(is_near), Reverse(mentions.count));
+        (rank, path.clone())
+    });
+    found.into_iter().map(|(path, _)| path).collect()
+}
+
+fn parent_folder(path: &RelPath) -> &str {
+    path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The names by which importers may refer to a file's module: its stem, and its folder where the
+/// file represents it (`__init__.py`, `index.ts`, `mod.rs`) or packages are folders (Go).
+fn module_names(path: &RelPath) -> BTreeSet<String> {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let stem = name.split('.').next().unwrap_or_default();
+    let parent = parent_folder(path).rsplit('/').next().unwrap_or_default();
+    let is_folder = matches!(stem, "__init__" | "index" | "mod" | "lib");
+    let is_package = path.extension().as_deref() == Some("go");
+    let named = [(!is_folder).then_some(stem), (is_folder || is_package).then_some(parent)];
+    named.into_iter().flatten().filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// The names whose meaning may have changed between two texts: declared on changed lines, added or
+/// removed there, or defined around them, because a function's type may follow from its body.
+/// Bounded; declarations first. The second list holds those that the new text only uses or has as
+/// parameters.
+fn touched_names(
+    before: &str,
+    after: &str,
+    unnoticed: impl FnOnce(ChangedLines<'_>, ChangedLines<'_>) -> InvisibleLines,
+) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let (mut gone, mut came) = (lines_missing_in(&new, &old), lines_missing_in(&old, &new));
+    let unnoticed = unnoticed(
+        ChangedLines { lines: &old, changed: &gone },
+        ChangedLines { lines: &new, changed: &came },
+    );
+    gone.retain(|at| !unnoticed.before.contains(at));
+    came.retain(|at| !unnoticed.after.contains(at));
+    let (old_declared, new_declared) =
+        (touched_declarations(&old, &gone), touched_declarations(&new, &came));
+    let mut redefined: BTreeSet<String> =
+        old_declared.iter().map(|it| it.name.to_owned()).collect();
+    let defined = new_declared.iter().filter(|it| !it.is_parameter);
+    redefined.extend(defined.map(|it| it.name.to_owned()));
+    let mut names = BTreeSet::new();
+    let declared = old_declared.iter().chain(&new_declared).map(|it| it.name);
+    add_names(&mut names, declared.filter(|word| is_symbol_name(word)));
+    let (gone, came) = (word_counts(&old, &gone), word_counts(&new, &came));
+    let (removed, added) = (more_frequent_words(&gone, &came), more_frequent_words(&came, &gone));
+    for words in [&removed, &added] {
+        add_names(&mut names, words.iter().map(String::as_str).filter(|word| is_distinctive(word)));
+    }
+    redefined.extend(removed);
+    let used = names.difference(&redefined).cloned().collect();
+    (names, used)
+}
+
+fn more_frequent_words(
+    counts: &HashMap<&str, usize>,
+    others: &HashMap<&str, usize>,
+) -> BTreeSet<String> {
+    let more =
+        counts.iter().filter(|(word, count)| others.get(*word).is_none_or(|other| other < count));
+    more.map(|(word, _)| (*word).to_owned()).collect()
+}
+
+/// The names declared on changed lines, and the definitions that enclose them.
+fn touched_declarations<'t>(lines: &[&'t str], changed: &[usize]) -> Vec<DeclaredName<'t>> {
+    let enclosing = enclosing_lines(lines, changed);
+    changed.iter().chain(&enclosing).flat_map(|at| declared_names(lines[*at])).collect()
+}
+
+fn add_names<'w>(names: &mut BTreeSet<String>, words: impl Iterator<Item = &'w str>) {
+    for word in words {
+        if names.len() >= BLAST_NAMES_MAX {
+            return;
+        }
+        names.insert(word.to_owned());
+    }
+}
+
+/// Indices of the lines that the other text lacks; order is ignored, so a moved line is unchanged.
+fn lines_missing_in(other: &[&str], lines: &[&str]) -> Vec<usize> {
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for line in other {
+        *left.entry(line.trim_end()).or_default() += 1;
+    }
+    let mut missing = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        match left.get_mut(line.trim_end()) {
+            Some(count) if *count > 0 => *count -= 1,
+            _ if line.trim_end().is_empty() => {}
+            _ => missing.push(at),
+        }
+    }
+    missing
+}
+
+/// The header lines that enclose the given lines: those above with less indentation. A line that
+/// begins with a closing or an opening bracket continues the one before.
+fn enclosing_lines(lines: &[&str], changed: &[usize]) -> BTreeSet<usize> {
+    let (mut found, mut open) = (BTreeSet::new(), Vec::<(usize, usize)>::new());
+    let mut changed = changed.iter().copied().peekable();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        if code.is_empty() {
+            continue;
+        }
+        let indent = line.len() - code.len();
+        let continues = code.starts_with([')', ']', '}', '{']);
+        while open.last().is_some_and(|(of, _)| *of > indent || (*of == indent && !continues)) {
+            open.pop();
+        }
+        if changed.next_if_eq(&at).is_some() {
+            found.extend(open.iter().map(|(_, header)| *header));
+        }
+        if !continues {
+            open.push((indent, at));
+        }
+    }
+    found
+}
+
+fn word_counts<'t>(lines: &[&'t str], changed: &[usize]) -> HashMap<&'t str, usize> {
+    let mut counts = HashMap::new();
+    for word in changed.iter().flat_map(|at| names_of_code(lines[*at])) {
+        *counts.entry(word).or_default() += 1;
+    }
+    counts
+}
+
+/// Whether a text contains another one as a whole word.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&text.as_bytes()[..at], &text.as_bytes()[at + word.len()..]);
+        !before.last().copied().is_some_and(is_module_byte)
+            && !after.first().copied().is_some_and(is_module_byte)
+    })
+}
+
+/// Module names may have hyphens.
+fn is_module_byte(byte: u8) -> bool {
+    byte == b'-' || words::is_word_byte(byte)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! Which names an edit touches, who mentions them, who is asked first.
+
+use std::path::Path;
+
+use super::*;
+use moai_base::samples::finding;
+
+fn path(name: &str) -> RelPath {
+    RelPath::below(Path::new("/r"), &Path::new("/r").join(name)).expect("relative")
+}
+
+fn check(before: &str, after: &str, expected: &[&str]) {
+    let names = TouchedSymbols::from_edit(&path("a.py"), Some(before), Some(after)).names;
+    assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_changed_signature_a_removed_and_a_renamed_definition_are_touched() {
+    check("def half(number):\n    pass\n", "def half(number, by):\n    pass\n", &["half"]);
+    let two = "export const one = 1;\nexport const two = 2;\n";
+    check(two, "export const one = 1;\n", &["two"]);
+    check(two, "export const uno = 1;\nexport const two = 2;\n", &["one", "uno"]);
+}
+
+/// What an edit of `old` to `new` in a text touches for other files.
+fn elsewhere(name: &str, text: &str, old: &str, new: &str) -> Vec<String> {
+    assert!(text.contains(old), "{name}: {old}");
+    let after = text.replace(old, new);
+    TouchedSymbols::visible_elsewhere(&path(name), Some(text), Some(&after))
+        .names
+        .into_iter()
+        .collect()
+}
+
+#[test]
+fn the_body_of_a_function_with_an_explicit_signature_is_invisible() {
+    let texts = [
+        ("a.py", "class Cart:\n    def total(\n        self,\n    ) -> int:\n        return OLD\n"),
+        ("a.go", "func (r *Repo) Find(id int) error {\n\tif true {\n\t\treturn OLD\n\t}\n}\n"),
+        ("a.rs", "impl Cart {\n    pub fn total(&self) -> u32 {\n        OLD\n    }\n}\n"),
+        ("a.c", "local int\narea(int side)\n{\n    return OLD;\n}\n"),
+        (
+            "A.java",
+            "class A {\n    int total(int count) throws E {\n        return OLD;\n    }\n}\n",
+        ),
+        ("a.ts", "export function load<T>(path: T): Promise<T> {\n  return OLD;\n}\n"),
+        ("b.ts", "class A {\n  load = (path: string): string => {\n    return OLD;\n  };\n}\n"),
+    ];
+    for (name, text) in texts {
+        assert!(elsewhere(name, text, "OLD", "compute(price)").is_empty(), "{name}");
+        assert!(!elsewhere(name, text, "OLD", "compute({").is_empty(), "{name}: unbalanced");
+    }
+}
+
+#[test]
+fn the_value_of_a_typed_variable_is_invisible() {
+    for (name, text) in [
+        ("a.py", "import x\n\nLIMIT: int = OLD\n"),
+        ("b.py", "names: dict[str, list[int]] = OLD  # why\n"),
+        ("a.ts", "export const limit: Map<string, number> = OLD;\n"),
+        ("b.ts", "let limit: number | undefined = OLD;\n"),
+    ] {
+        assert!(elsewhere(name, text, "OLD", "compute(2)").is_empty(), "{name}");
+        assert!(!elsewhere(name, text, "OLD", "compute({").is_empty(), "{name}: unbalanced");
+    }
+    for (name, text, old, new) in [
+        ("a.py", "LIMIT = 1\n", "1", "''"),
+        ("b.py", "LIMIT: Final = 1\n", "1", "''"),
+        ("c.py", "LIMIT: int = 1\n", "int", "str"),
+        ("d.py", "LIMIT: int = 1\n", "LIMIT", "MOST"),
+        ("e.py", "class A:\n    limit: int = 1\n", "1", "field(init=False)"),
+        ("f.py", "limit: Annotated[int, Field(gt=1)] = 1\n", "gt=1", "gt=2"),
+        ("g.py", "__all__: list[str] = []\n", "[]", "['a']"),
+        ("h.py", "limit: int = 1\n", " = 1", ""),
+        ("a.ts", "export const limit = 1;\n", "1", "''"),
+        ("b.ts", "const handler: (a: number) => void = given;\n", "void", "number"),
+        ("c.ts", "class A {\n  static limit: number = 1;\n}\n", "1", "2"),
+        ("a.rs", "pub const LIMIT: usize = 1;\n", "1", "2"),
+    ] {
+        assert!(!elsewhere(name, text, old, new).is_empty(), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_body_that_affects_the_signature_is_visible() {
+    let texts = [
+        ("a.py", "def total(self):\n    return OLD\n"),
+        ("b.py", "def total(\n    self,\n    OLD,\n) -> int:\n    return 1\n"),
+        ("c.py", "class Cart:\n    def fill(self) -> None:\n        self.items = OLD\n"),
+        ("d.py", "def start() -> None:\n    global count\n    count = OLD\n"),
+        ("a.h", "static inline int area(int side) {\n    return OLD;\n}\n"),
+        ("a.cpp", "template <class T> int area(T side) {\n    return OLD;\n}\n"),
+        ("b.cpp", "struct Shape {\n    int OLD;\n};\n"),
+        ("a.rs", "const fn total() -> usize {\n    OLD\n}\n"),
+        ("b.rs", "fn all() -> impl Iterator<Item = u8> {\n    OLD\n}\n"),
+        (
+            "c.rs",
+            "macro_rules! make {\n    () => {\n        fn made() {\n            OLD\n        }\n    };\n}\n",
+        ),
+        ("a.ts", "export function load(path: string) {\n  return OLD;\n}\n"),
+        ("b.ts", "export function load(): Promise<{\n  OLD: string;\n}> {\n  return x;\n}\n"),
+        ("a.js", "export function load(path) {\n  return OLD;\n}\n"),
+        ("a.go", "type T struct {\n\tOLD int\n}\n"),
+    ];
+    for (name, text) in texts {
+        assert!(!elsewhere(name, text, "OLD", "price").is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_body_touches_the_definitions_around_it() {
+    let before = "class Cart:\n    def total(\n        self,\n    ) -> int:\n        return 1\n";
+    check(before, &before.replace('1', "None"), &["Cart", "total"]);
+    let before = "int area(int side)\n{\n    return side;\n}\nint other()\n{\n    return 1;\n}\n";
+    check(before, &before.replace("return side", "return side * side"), &["area", "side"]);
+}
+
+#[test]
+fn moved_lines_blank_lines_and_comments_touch_nothing() {
+    check("first = 1\nsecond = 2\n", "second = 2\n\nfirst = 1\n", &[]);
+    check("first = 1\n", "# what was meant\nfirst = 1  \n", &[]);
+}
+
+#[test]
+fn a_huge_edit_is_bounded() {
+    let many: Vec<String> = (0..500).map(|at| format!("name_{at} = {at}")).collect();
+    let names = TouchedSymbols::from_edit(&path("a.py"), Some(""), Some(&many.join("\n"))).names;
+    assert_eq!(names.len(), BLAST_NAMES_MAX);
+    // Then every importer counts.
+    let touched =
+        TouchedSymbols::from_edit(&path("many.py"), Some("first = 1\n"), Some(&many.join("\n")));
+    assert!(touched.mentioned_in("from many import first_of_all\n").is_some());
+}
+
+#[test]
+fn importers_come_first_then_neighbours_then_the_most_mentions() {
+    let before = Some("def half(number): ...\n");
+    let touched = TouchedSymbols::from_edit(
+        &path("shop/prices.py"),
+        before,
+        Some("def third(number): ...\n"),
+    );
+    let mention = |text: &str| touched.mentioned_in(text);
+    let imports = mention("from shop.prices import half\n");
+    assert_eq!(imports, Some(FileMentions { imports: true, count: 1 }));
+    assert_eq!(mention("import shop.prices\nbehalf = halfway\n"), None);
+    let twice = mention("half(1) + half(2)\n");
+    let found = vec![
+        (path("z.py"), mention("half\n")),
+        (path("y.py"), twice),
+        (path("shop/x.py"), mention("half\n")),
+        (path("w.py"), imports),
+    ];
+    let found = found.into_iter().filter_map(|(path, found)| Some((path, found?))).collect();
+    let names: Vec<String> =
+        rank_by_impact(&[path("shop/prices.py")], found).iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["w.py", "shop/x.py", "y.py", "z.py"]);
+}
+
+#[test]
+fn importers_of_a_module_that_came_or_went_are_concerned() {
+    let gone =
+        TouchedSymbols::from_edit(&path("src/old-name.ts"), Some("export const one = 1;\n"), None);
+    assert!(gone.mentioned_in("import * as it from \"./old-name\";\n").is_some());
+    assert!(gone.mentioned_in("import * as it from \"./old-name-two\";\n").is_none());
+    let package = TouchedSymbols::from_edit(&path("shop/__init__.py"), None, Some(""));
+    assert!(package.mentioned_in("from shop import cart\n").is_some());
+}
+
+#[test]
+fn a_name_that_is_everywhere_leaves_importers_and_neighbours() {
+    let all = |imports| FileMentions { imports, count: 1 };
+    let mut found: Vec<_> = (0..=BLAST_COMMON_FILES_MAX)
+        .map(|at| (path(&format!("far/{at}.py")), all(false)))
+        .collect();
+    found.push((path("far/importer.py"), all(true)));
+    assert_eq!(rank_by_impact(&[path("near/a.py")], found), [path("far/importer.py")]);
+}
+
+#[test]
+fn parameters_and_used_words_of_a_new_function_concern_no_other_file() {
+    let before = "def half(number): ...\n";
+    let after = format!("{before}\ndef note(value: int) -> int:\n    return value + other\n");
+    let mut touched = TouchedSymbols::from_edit(&path("a.py"), Some(before), Some(&after));
+    let text = "x = value\ny = other\nz = note(1)\n";
+    assert!(!touched.concerns_finding(&finding("b.py", 0, "x"), text));
+    assert!(!touched.concerns_finding(&finding("b.py", 1, "x"), text));
+    assert!(touched.concerns_finding(&finding("b.py", 2, "x"), text));
+    // Another edit took the name away.
+    touched.extend(TouchedSymbols::from_edit(&path("c.py"), Some("value = 1\n"), Some("")));
+    assert!(touched.concerns_finding(&finding("b.py", 0, "x"), text));
+}
+
+#[test]
+fn a_finding_is_concerned_when_its_message_or_line_names_a_touched_symbol() {
+    let touched = TouchedSymbols::from_edit(&path("a.py"), Some("def half(): ...\n"), None);
+    let text = "import a\nx = half()\ny = 1\n";
+    assert!(touched.concerns_finding(&finding("b.py", 1, "x"), text));
+    assert!(!touched.concerns_finding(&finding("b.py", 2, "x"), text));
+    let mut other = finding("b.py", 2, "x");
+    other.message = "\"half\" is unknown import symbol".to_owned();
+    assert!(touched.concerns_finding(&other, text));
+}

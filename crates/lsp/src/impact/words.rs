@@ -1,0 +1,241 @@
+//! Words of a line of code in no particular language: which are names, which are declared there,
+//! which indicate an import. Deliberately rough: a false match only costs a check of one more file.
+
+use std::sync::LazyLock;
+
+use crate::word_set::{WordSet, word_set};
+use moai_base::limits::NAME_CHARS_MIN;
+
+/// Whether a byte belongs to a word; all non-ASCII bytes do.
+pub(super) fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// The words of a text as byte ranges.
+pub(super) fn word_ranges(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + bytes[at..].iter().position(|byte| is_word_byte(*byte))?;
+        let length = bytes[start..].iter().position(|byte| !is_word_byte(*byte));
+        at = length.map_or(bytes.len(), |length| start + length);
+        Some((start, at))
+    })
+}
+
+/// Whether a word can be a name that other files mention.
+pub(super) fn is_symbol_name(word: &str) -> bool {
+    word.chars().count() >= NAME_CHARS_MIN
+        && !word.starts_with(|first: char| first.is_ascii_digit())
+        && !KEYWORDS.contains(word)
+}
+
+/// Whether a name that was only added or removed on a line is worth searching for.
+pub(super) fn is_distinctive(word: &str) -> bool {
+    is_symbol_name(word) && !COMMON.contains(word)
+}
+
+/// Whether a word indicates that its line imports or exports a module.
+pub(super) fn is_import_keyword(word: &str) -> bool {
+    IMPORTING.contains(word)
+}
+
+/// The words of a line of code, without comments; of its strings only those that are a single word
+/// (a key, a tag).
+pub(super) fn names_of_code(line: &str) -> Vec<&str> {
+    let Some(code) = strip_comment(line) else { return Vec::new() };
+    let strings = string_ranges(code);
+    let mut names = Vec::new();
+    for (start, end) in word_ranges(code) {
+        let enclosing = strings.iter().find(|(from, to)| *from < start && end <= *to);
+        if enclosing.is_none_or(|(from, to)| (start, end) == (from + 1, *to)) {
+            names.push(&code[start..end]);
+        }
+    }
+    names
+}
+
+/// A name that a line of code declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DeclaredName<'t> {
+    pub(super) name: &'t str,
+    /// Whether it is a parameter, which callers do not refer to.
+    pub(super) is_parameter: bool,
+}
+
+/// The names that a line of code declares, as far as its shape shows: the word after `def`,
+/// `class`, `fn` …, the first word before `=` or `:`, a parameter with its type, a function's name.
+pub(super) fn declared_names(line: &str) -> Vec<DeclaredName<'_>> {
+    let Some(code) = strip_comment(line) else { return Vec::new() };
+    let words = CodeWords { code, ranges: word_ranges(code).collect() };
+    let indices = 0..words.ranges.len();
+    let has_keyword = indices.clone().any(|at| is_declaration_keyword(words.word(at)));
+    let mut declared = Vec::new();
+    for at in indices.filter(|at| words.is_declared(*at, has_keyword)) {
+        let before = words.text_before(at);
+        let is_parameter = before.ends_with('(') || before.trim_end().ends_with(',');
+        declared.push(DeclaredName { name: words.word(at), is_parameter });
+    }
+    declared
+}
+
+/// A line of code and the ranges of its words.
+struct CodeWords<'t> {
+    code: &'t str,
+    ranges: Vec<(usize, usize)>,
+}
+
+impl<'t> CodeWords<'t> {
+    fn word(&self, at: usize) -> &'t str {
+        let (start, end) = self.ranges[at];
+        &self.code[start..end]
+    }
+
+    /// The text between the previous word and this one; empty before the first word.
+    fn text_before(&self, at: usize) -> &'t str {
+        if at == 0 { "" } else { &self.code[self.ranges[at - 1].1..self.ranges[at].0] }
+    }
+
+    /// `has_keyword`: whether one of the line's words begins a declaration.
+    fn is_declared(&self, at: usize, has_keyword: bool) -> bool {
+        let before = self.text_before(at);
+        let word_before = if at == 0 { "" } else { self.word(at - 1) };
+        let is_member = before.ends_with('.') && matches!(word_before, "self" | "this" | "cls");
+        let is_first = at == 0 || (at == 1 && is_member);
+        let is_behind_word = at > 0 && before.trim_matches([' ', '*', '&']).is_empty();
+        if is_behind_word && is_declaration_keyword(word_before) {
+            return true;
+        }
+        let is_only_word = self.ranges.len() == 1;
+        let rest = self.code[self.ranges[at].1..].trim_start();
+        match rest.bytes().next() {
+            Some(b'(') => {
+                (has_keyword && !before.ends_with('.'))
+                    || (is_first && self.opens_block())
+                    || (is_behind_word && !BEFORE_CALLS.contains(word_before))
+            }
+            Some(b'=') => is_first && !rest.starts_with("=="),
+            Some(b':') => is_first || before.ends_with(['(', ',', '{']) || before.ends_with(", "),
+            Some(b',' | b';') => is_first && is_only_word,
+            None => is_only_word,
+            _ => false,
+        }
+    }
+
+    fn opens_block(&self) -> bool {
+        self.code.trim_end().ends_with(['{', ':', '(', ',']) || self.code.contains("):")
+    }
+}
+
+/// A line without its comment; `None` for a line that is one.
+pub(super) fn strip_comment(line: &str) -> Option<&str> {
+    let code = line.trim();
+    let is_comment = ["//", "/*", "* ", "--", "# ", "\"\"\""].iter().any(|it| code.starts_with(it));
+    let end = [" # ", " // ", "\t# ", "\t// "].iter().filter_map(|mark| code.find(mark)).min();
+    (!is_comment).then(|| &code[..end.unwrap_or(code.len())])
+}
+
+/// Where strings of one line begin and end; the beginning includes the quote.
+fn string_ranges(code: &str) -> Vec<(usize, usize)> {
+    let bytes = code.as_bytes();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(start) = bytes[at..].iter().position(|byte| b"\"'`".contains(byte)) {
+        let start = at + start;
+        let Some(length) = bytes[start + 1..].iter().position(|byte| *byte == bytes[start]) else {
+            break;
+        };
+        found.push((start, start + 1 + length));
+        at = start + length + 2;
+    }
+    found
+}
+
+fn is_declaration_keyword(word: &str) -> bool {
+    DECLARING.contains(word)
+}
+
+/// Words before a declared name.
+static DECLARING: WordSet = LazyLock::new(|| {
+    word_set(
+        "class const def defmodule defp enum extension fn fun func function impl interface let \
+         macro_rules mixin mod module namespace object package protocol record static struct sub \
+         trait type typedef union val var",
+    )
+});
+
+/// Words before a call; after any other word a name with a bracket is being declared.
+static BEFORE_CALLS: WordSet = LazyLock::new(|| {
+    word_set(
+        "and assert async await case defer delete do elif else elsif from go if in is lambda new \
+         not of or raise return then throw try typeof unless when while with yield",
+    )
+});
+
+/// Words of import lines.
+static IMPORTING: WordSet = LazyLock::new(|| {
+    word_set(
+        "alias export extern from import include library load mod open part require require_once \
+         require_relative source use using",
+    )
+});
+
+/// Keywords and built-in types, which are never names of symbols.
+static KEYWORDS: WordSet = LazyLock::new(|| {
+    word_set(
+        "Any Boolean Dict Err False Int Integer None Null Number Option Optional Override \
+         Promise Self Some String True Tuple Vec Void __init__ abstract and any assert async \
+         await bool boolean break byte case catch char class cls const constructor continue \
+         crate def default defmodule defp del delete double elif else elsif enum except export \
+         extends extension extern false final finally float for foreach from fun func function \
+         global goto impl implements import include instanceof int int64 interface internal \
+         isinstance lambda let long loop macro_rules module mut namespace new nil not null \
+         number of override package pass private protected protocol pub public raise readonly \
+         require rescue return self short static str string struct sub super switch then this \
+         throw throws trait true try typedef typeof undefined union unknown unless unsigned use \
+         using val var void volatile when where while with yield",
+    )
+});
+
+/// Words that occur in every file: they connect two files only where they are declared.
+static COMMON: WordSet = LazyLock::new(|| {
+    word_set(
+        "Error List Map Object Result Set Type args data dict end err error get http https item \
+         items key kwargs len list main map match name object open print println range record \
+         ref result set test type value values",
+    )
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_are_known_by_their_shape_in_many_languages() {
+        let check = |line: &str, expected: &[&str]| {
+            let found: Vec<&str> = declared_names(line)
+                .into_iter()
+                .map(|it| it.name)
+                .filter(|it| is_symbol_name(it))
+                .collect();
+            assert_eq!(found, expected, "{line}");
+        };
+        check("def price_of(item: Item, count=1) -> int:", &["price_of", "item"]);
+        check("    self.total = 3", &["total"]);
+        check("export async function load(path: string) {", &["load", "path"]);
+        check("  render(props: Props): Node {", &["render", "props"]);
+        check("func (r *Repo) Find(id int) error {", &["Find"]);
+        check("pub struct Cart<T> {", &["Cart"]);
+        check("int area(const Shape *shape);", &["area", "Shape"]);
+        check("  Blue,", &["Blue"]);
+        check("  value: number;", &["value"]);
+        check("total = compute(price)", &["total"]);
+        check("    return compute(price)", &[]);
+        check("// def gone(x): comment", &[]);
+    }
+
+    #[test]
+    fn comments_and_prose_in_strings_are_no_names() {
+        assert_eq!(names_of_code("send(\"hello there\", 'kind') # the rest"), ["send", "kind"]);
+        assert!(names_of_code("# a comment").is_empty());
+    }
+}

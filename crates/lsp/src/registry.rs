@@ -1,0 +1,440 @@
+//! The catalogue of languages and language servers: the built-in `lsp.json` with the entries of a
+//! project and a user on top. Package names are listed in the table and never derived.
+
+mod host_file;
+mod layers;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use moai_base::path::RelPath;
+
+pub use self::host_file::HostServers;
+pub use self::layers::{CatalogueOverrides, ServerOverride};
+
+/// Hidden files that tools inside servers read, alone or with a suffix: `.eslintrc.json`.
+const HIDDEN_CONFIGURATION: [&str; 5] =
+    [".clang-tidy", ".eslintrc", ".flake8", ".pylintrc", ".shellcheckrc"];
+
+/// Languages and servers by id.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Catalogue {
+    languages: BTreeMap<String, LanguageSpec>,
+    servers: BTreeMap<String, ServerSpec>,
+}
+
+/// One language.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LanguageSpec {
+    /// Its display name.
+    pub name: String,
+    /// LSP language id by file extension (lower case, no dot).
+    pub extensions: BTreeMap<String, String>,
+    /// LSP language id by file name, which takes precedence over extensions; one `*` matches any
+    /// characters.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Server ids in order of preference: one of them is asked.
+    pub servers: Vec<String>,
+    /// Ids of servers that are asked in addition, where they are installed.
+    #[serde(default)]
+    pub companions: Vec<String>,
+    /// Whether it is not a programming language: measured only where a server for it is installed
+    /// or the user chose one.
+    #[serde(default)]
+    pub auxiliary: bool,
+    /// The servers that the user chose instead of all these; each of them is asked.
+    #[serde(skip)]
+    pub user_servers: Option<Vec<String>>,
+}
+
+impl LanguageSpec {
+    fn lists_server(&self, server: &str) -> bool {
+        self.servers.iter().chain(&self.companions).any(|listed| listed == server)
+    }
+}
+
+/// How to start one language server and get diagnostics from it. Strings in `command`, `args`,
+/// `env`, `initialization_options` and `settings` may contain the placeholders `${python}` (the
+/// project's interpreter), `${root}` (workspace folder), `${server}` (folder of the installed
+/// packages), `${storage}` (a private folder for its caches) and `${os}` (`linux` or `mac`).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerSpec {
+    /// Program name, or a path relative to the root.
+    pub command: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Environment variables in addition to the caller's.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// The protocol that proves that diagnostics belong to the current bytes.
+    pub diagnostics: DiagnosticsMethod,
+    /// How it publishes diagnostics.
+    #[serde(default)]
+    pub publishes: PublishTraits,
+    /// How it signals that the project is loaded.
+    #[serde(default)]
+    pub ready: ReadySignal,
+    /// Prefixes of the log messages that signal that it has listed the project's files. Until then
+    /// its knowledge of files that are not open is incomplete.
+    #[serde(default)]
+    pub lists_files: Vec<String>,
+    /// Send a change after opening a document, because the server rechecks other files after a
+    /// change but not after an opening.
+    #[serde(default)]
+    pub change_after_open: bool,
+    /// For which files it uses an open document's text instead of the disk.
+    #[serde(default)]
+    pub overlays: OverlaySupport,
+    /// Whether it returns an empty list when it fails, and reports the failure only as a logged
+    /// error.
+    #[serde(default)]
+    pub logs_failures: bool,
+    /// `initializationOptions` of the handshake.
+    #[serde(default)]
+    pub initialization_options: Value,
+    /// Answers to `workspace/configuration`, by dotted section.
+    #[serde(default)]
+    pub settings: Value,
+    /// Files that mark a folder as a project of this server, the most specific first.
+    #[serde(default)]
+    pub root_markers: Vec<String>,
+    /// The folder that becomes its workspace.
+    #[serde(default)]
+    pub workspace: WorkspaceRule,
+    /// Files and folders of the root that it reads only once: it is restarted when one changes.
+    /// `${python}` stands for the packages of the project's interpreter.
+    #[serde(default)]
+    pub restart_on: Vec<String>,
+    /// Extensions of files in other languages that programs import as modules.
+    #[serde(default)]
+    pub data_extensions: Vec<String>,
+    /// Other programs that must be on PATH for its findings to count.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// Codes of diagnostics about the server's own means and not about the file, such as a schema
+    /// that it cannot download.
+    #[serde(default)]
+    pub ignore_codes: Vec<String>,
+    /// Restricts it to files with these extensions, with the LSP language ids it expects; empty
+    /// means all files of its language.
+    #[serde(default)]
+    pub extensions: BTreeMap<String, String>,
+    /// Restricts it to projects where this holds; there, no other server replaces it.
+    #[serde(default)]
+    pub when: Option<ProjectCondition>,
+    /// Where to install it from.
+    #[serde(default)]
+    pub install: Option<InstallSources>,
+    /// Whether this server was verified with this version of the program.
+    #[serde(default = "yes")]
+    pub verified: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The completion protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiagnosticsMethod {
+    /// `textDocument/diagnostic`.
+    Pull,
+    /// tsserver's synchronous commands through `workspace/executeCommand`.
+    Tsserver,
+    /// `textDocument/publishDiagnostics`.
+    Push,
+    /// gopls: a versioned publish, which an empty change provokes.
+    Gopls,
+    /// rust-analyzer: its own diagnostics by pull, those of `cargo check` after a save.
+    RustAnalyzer,
+    /// clangd: a versioned publish requested by the change itself.
+    Clangd,
+    /// Eclipse's Java server: publishes without version, a build as proof.
+    Jdtls,
+}
+
+/// How a server publishes diagnostics, as probes have shown; nothing else is assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PublishTraits {
+    /// Its publishes carry the document's version; one without a version proves nothing.
+    pub version: bool,
+    /// It publishes after every change, even when the list stays empty, so an empty publish counts
+    /// even without a version.
+    pub clean: bool,
+    /// Quiet time after the last publish, in milliseconds; must exceed the server's own delay.
+    pub quiet_ms: Option<u64>,
+}
+
+/// How a server signals that the project is loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadySignal {
+    /// By answering `initialize`; a progress with a title means that it is loading again.
+    #[default]
+    Handshake,
+    /// By the end of its first progress with a title.
+    Progress,
+    /// By `experimental/serverStatus` with `quiescent: true` (rust-analyzer).
+    ServerStatus,
+    /// By `language/status` of type `ServiceReady` (Eclipse's Java server).
+    LanguageStatus,
+}
+
+/// Which folder becomes a server's workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkspaceRule {
+    /// The root.
+    #[default]
+    Root,
+    /// The folder nearest to the file that has a marker.
+    Nearest,
+    /// The folder nearest to the root that has a marker.
+    Topmost,
+}
+
+/// For which files a server uses an open document's text instead of the disk, and so what an
+/// overlay can be used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OverlaySupport {
+    /// Diagnostics come from the disk, at least in part, or their source is not verified.
+    #[default]
+    None,
+    /// For the document itself; other files are measured against the disk.
+    File,
+    /// For the document and for every file that depends on it.
+    Project,
+}
+
+/// A condition on the project.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProjectCondition {
+    /// An npm package that the project uses.
+    pub npm_package: String,
+    /// Lowest major version of it.
+    pub major_min: u64,
+}
+
+/// Packages by source; pinned where the source keeps old versions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct InstallSources {
+    /// npm packages as `name@version`.
+    pub npm: Vec<String>,
+    /// Packages of the Python index as `name==version`.
+    pub pip: Vec<String>,
+    /// Components of the project's Rust toolchain.
+    pub rustup: Vec<String>,
+    /// Debian packages; the distribution determines their version.
+    pub apt: Vec<String>,
+    /// Links made inside the installed folder: name and target, both relative to it. In the
+    /// target, `*` stands for any characters of one name and must fit exactly one entry.
+    pub links: BTreeMap<String, String>,
+    /// The server's version, where it differs from that of its first package.
+    pub version: Option<String>,
+    /// Name of the install folder, where several servers share packages; defaults to the server's
+    /// id.
+    pub folder: Option<String>,
+    /// A hint for the user where no source above applies.
+    pub hint: Option<String>,
+}
+
+impl InstallSources {
+    /// Whether this program can install it.
+    #[must_use]
+    pub fn is_possible(&self) -> bool {
+        [&self.npm, &self.pip, &self.rustup, &self.apt].iter().any(|packages| !packages.is_empty())
+    }
+}
+
+/// A catalogue file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}, key {key}: {reason}")]
+pub struct CatalogueError {
+    /// 1-based line.
+    pub line: usize,
+    /// Dotted path of the key.
+    pub key: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl Catalogue {
+    /// The catalogue built into the program.
+    pub fn built_in() -> &'static Self {
+        static BUILT_IN: OnceLock<Catalogue> = OnceLock::new();
+        BUILT_IN.get_or_init(|| {
+            Self::parse(include_str!("../lsp.json")).expect("the built-in lsp.json is tested")
+        })
+    }
+
+    /// Reads a catalogue file.
+    pub fn parse(text: &str) -> Result<Self, CatalogueError> {
+        parse_json(text)
+    }
+
+    /// The first server id that a language names but no entry describes.
+    #[must_use]
+    pub fn dangling_server(&self) -> Option<&str> {
+        let named = self.languages.values().flat_map(|it| it.servers.iter().chain(&it.companions));
+        named.map(String::as_str).find(|id| !self.servers.contains_key(*id))
+    }
+
+    /// The language id, the language and the LSP language id of a file, by its name or its
+    /// extension.
+    #[must_use]
+    pub fn language_of(&self, path: &RelPath) -> Option<(&str, &LanguageSpec, &str)> {
+        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        let extension = path.extension();
+        let by_name = self.languages.iter().find_map(|(id, language)| {
+            let (_, lsp_id) =
+                language.files.iter().find(|(pattern, _)| matches_name(pattern, name))?;
+            Some((id.as_str(), language, lsp_id.as_str()))
+        });
+        by_name.or_else(|| {
+            let extension = extension?;
+            self.languages.iter().find_map(|(id, language)| {
+                let lsp_id = language.extensions.get(&extension)?;
+                Some((id.as_str(), language, lsp_id.as_str()))
+            })
+        })
+    }
+
+    /// Whether a file of this name is a project marker or is read once by a server of the
+    /// catalogue.
+    #[must_use]
+    pub fn is_marker(&self, name: &str) -> bool {
+        let mut markers =
+            self.servers.values().flat_map(|spec| spec.root_markers.iter().chain(&spec.restart_on));
+        markers.any(|marker| marker == name)
+    }
+
+    /// Whether a hidden file of this name affects the findings of servers.
+    #[must_use]
+    pub fn is_hidden_configuration(&self, name: &str) -> bool {
+        let mut suffixes = HIDDEN_CONFIGURATION.iter().filter_map(|tool| name.strip_prefix(tool));
+        self.is_marker(name) || suffixes.any(|suffix| suffix.is_empty() || suffix.starts_with('.'))
+    }
+
+    /// A language by its id.
+    #[must_use]
+    pub fn language(&self, id: &str) -> Option<&LanguageSpec> {
+        self.languages.get(id)
+    }
+
+    /// Whether one server handles both languages, so that a file in one can break a file in the
+    /// other.
+    #[must_use]
+    pub fn share_server(&self, one: &str, other: &str) -> bool {
+        match (self.languages.get(one), self.languages.get(other)) {
+            (Some(one), Some(other)) => {
+                one.servers.iter().any(|server| other.servers.contains(server))
+            }
+            _ => one == other,
+        }
+    }
+
+    /// The servers that read files of this extension as data.
+    pub fn data_readers(&self, extension: &str) -> impl Iterator<Item = &str> {
+        let readers = self
+            .servers
+            .iter()
+            .filter(move |(_, spec)| spec.data_extensions.iter().any(|it| it == extension));
+        readers.map(|(id, _)| id.as_str())
+    }
+
+    /// Whether a server for this language reads its configuration from a file of this name.
+    #[must_use]
+    pub fn is_configured_by(&self, language: &str, name: &str) -> bool {
+        let servers = self.languages.get(language).into_iter().flat_map(|it| &it.servers);
+        let mut specs = servers.filter_map(|server| self.servers.get(server));
+        specs.any(|spec| spec.root_markers.iter().chain(&spec.restart_on).any(|it| it == name))
+    }
+
+    /// All languages, by id.
+    pub fn languages(&self) -> impl Iterator<Item = (&str, &LanguageSpec)> {
+        self.languages.iter().map(|(id, language)| (id.as_str(), language))
+    }
+
+    /// All language ids.
+    pub fn language_ids(&self) -> impl Iterator<Item = &str> {
+        self.languages.keys().map(String::as_str)
+    }
+
+    /// A server by its id.
+    #[must_use]
+    pub fn server(&self, id: &str) -> Option<&ServerSpec> {
+        self.servers.get(id)
+    }
+
+    /// All servers, by id.
+    pub fn servers(&self) -> impl Iterator<Item = (&str, &ServerSpec)> {
+        self.servers.iter().map(|(id, spec)| (id.as_str(), spec))
+    }
+
+    /// Whether a server may be asked about a language: it is listed for it, or for no language.
+    #[must_use]
+    pub fn serves_language(&self, server: &str, language: &str) -> bool {
+        let is_listed = self.languages.get(language).is_some_and(|it| it.lists_server(server));
+        is_listed || !self.languages.values().any(|it| it.lists_server(server))
+    }
+
+    /// Whether a server is a companion of a language: a linter that runs next to the type checker. An
+    /// edit never causes its findings in another file.
+    #[must_use]
+    pub fn is_companion(&self, server: &str, language: &str) -> bool {
+        let companions = self.languages.get(language).map(|it| it.companions.as_slice());
+        companions.unwrap_or_default().iter().any(|companion| companion == server)
+    }
+
+    /// All server ids.
+    pub fn server_ids(&self) -> impl Iterator<Item = &str> {
+        self.servers.keys().map(String::as_str)
+    }
+
+    /// The catalogue without these languages, whose files are then in no language.
+    #[must_use]
+    pub fn without_languages(mut self, languages: &BTreeSet<String>) -> Self {
+        self.languages.retain(|id, _| !languages.contains(id));
+        self
+    }
+}
+
+/// Whether a name matches a pattern with at most one `*`.
+fn matches_name(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, tail)) => {
+            name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
+        }
+    }
+}
+
+/// Parses JSON into a type of the catalogue; an error names line and key.
+fn parse_json<T: DeserializeOwned>(text: &str) -> Result<T, CatalogueError> {
+    let mut input = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut input).map_err(|error| {
+        let key = error.path().to_string();
+        let inner = error.into_inner();
+        let reason = inner.to_string();
+        // serde_json repeats the position at the end of its message.
+        let reason = reason.split(" at line ").next().unwrap_or(&reason).to_owned();
+        CatalogueError { line: inner.line(), key, reason }
+    })
+}
+
+#[cfg(test)]
+mod tests;

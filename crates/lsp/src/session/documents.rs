@@ -1,0 +1,208 @@
+//! The documents a language server has open: versions that only grow, the smallest change to the
+//! current text, and which document to close when there are too many.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::DocumentRequest;
+use super::changes::{has_disputed_lines, ranged_change};
+use moai_base::hash::ContentHash;
+use moai_base::limits::OPEN_DOCUMENTS_MAX;
+use moai_base::path::RelPath;
+use moai_base::text::PositionEncoding;
+
+/// A message that brings a document up to date before it is measured.
+#[derive(Debug)]
+pub(super) enum SyncStep {
+    /// `didOpen` with the whole text, as this version.
+    Open(i32),
+    /// `didChange` to this version, with this content change.
+    Change(i32, Value),
+    /// `didSave`.
+    Save,
+    /// `didClose` of this document, which is opened again afterwards.
+    Close,
+    /// Close another document because there are too many.
+    Evict(RelPath),
+}
+
+/// Whether to resend a text that the server already has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ResendPolicy {
+    /// Never: the server answers requests.
+    Never,
+    /// If the document is open: a server that only publishes does not publish a known text again.
+    Known,
+    /// Also if it was just opened: gopls publishes a text equal to the disk's without its version.
+    Opened,
+    /// Close and reopen it: the last means to make a silent server publish.
+    Reopened,
+}
+
+/// What follows the opening of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OpenPolicy {
+    /// Nothing.
+    Plain,
+    /// A change to the same text: pyright 1.1.414 assumes that an opened file equals the disk, and
+    /// does not recheck the files that import it.
+    Changed,
+}
+
+#[derive(Debug)]
+struct OpenDocument {
+    hash: ContentHash,
+    /// The server's text, to which ranges refer.
+    text: Arc<str>,
+    last_use: u64,
+    /// The project's epoch when this text was last sent.
+    context_epoch: u64,
+}
+
+/// Open documents and the versions of all that ever were.
+#[derive(Debug, Default)]
+pub(super) struct OpenDocuments {
+    open: HashMap<RelPath, OpenDocument>,
+    to_close: HashSet<RelPath>,
+    /// Versions continue after a close, so that a late publish for an earlier opening is never
+    /// taken for the current one.
+    versions: HashMap<RelPath, i32>,
+    use_count: u64,
+    context_epoch: u64,
+    wants_ranges: bool,
+    wants_save: bool,
+    saves_with_text: bool,
+    encoding: PositionEncoding,
+}
+
+impl OpenDocuments {
+    /// Reads the server's `textDocumentSync`, a number or an object, and its `positionEncoding`
+    /// (LSP 3.17), which defaults to UTF-16.
+    pub(super) fn set_capabilities(&mut self, capabilities: &Value) {
+        let sync = &capabilities["textDocumentSync"];
+        let encoding = capabilities["positionEncoding"].as_str().unwrap_or_default();
+        self.encoding = PositionEncoding::from_lsp_name(encoding);
+        let kind = sync.as_u64().or_else(|| sync["change"].as_u64());
+        self.wants_ranges = kind == Some(2);
+        self.wants_save =
+            sync.is_number() || !matches!(sync["save"], Value::Null | Value::Bool(false));
+        self.saves_with_text = sync["save"]["includeText"] == json!(true);
+    }
+
+    pub(super) fn encoding(&self) -> PositionEncoding {
+        self.encoding
+    }
+
+    /// Whether `didSave` carries the text.
+    pub(super) fn saves_with_text(&self) -> bool {
+        self.saves_with_text
+    }
+
+    /// Whether the document is open.
+    pub(super) fn is_open(&self, path: &RelPath) -> bool {
+        self.open.contains_key(path)
+    }
+
+    /// Forgets a document; returns whether it was open.
+    pub(super) fn close(&mut self, path: &RelPath) -> bool {
+        self.to_close.remove(path);
+        self.open.remove(path).is_some()
+    }
+
+    /// Marks a document for closing because its text differs from the disk.
+    pub(super) fn close_later(&mut self, path: RelPath) {
+        self.to_close.insert(path);
+    }
+
+    /// Whether the document is still marked for closing.
+    pub(super) fn is_to_close(&self, path: &RelPath) -> bool {
+        self.to_close.contains(path)
+    }
+
+    /// Records a change that open documents may depend on.
+    pub(super) fn advance_context_epoch(&mut self) {
+        self.context_epoch += 1;
+    }
+
+    /// Whether the project changed since this document's text was sent, or the server already has
+    /// this text.
+    pub(super) fn is_suspect(&self, request: &DocumentRequest) -> bool {
+        self.open.get(&request.path).is_some_and(|document| {
+            document.context_epoch != self.context_epoch || document.hash == request.hash
+        })
+    }
+
+    /// The messages that make the document's text the server's, and its version afterwards. When
+    /// too many documents are open, the least recently used one is evicted, but none of the `busy`
+    /// ones.
+    pub(super) fn sync_steps(
+        &mut self,
+        request: &DocumentRequest,
+        resend: ResendPolicy,
+        opening: OpenPolicy,
+        busy: &HashSet<RelPath>,
+    ) -> (i32, Vec<SyncStep>) {
+        // Resending the same bytes does not make them the disk's, so the mark stays.
+        if self.open.get(&request.path).is_none_or(|document| document.hash != request.hash) {
+            self.to_close.remove(&request.path);
+        }
+        let mut syncs = Vec::new();
+        let mut version = self.versions.get(&request.path).copied().unwrap_or(0);
+        match self.open.get(&request.path) {
+            Some(document) if document.hash == request.hash && resend == ResendPolicy::Never => {}
+            Some(document)
+                if resend == ResendPolicy::Reopened
+                    || self.wants_ranges && has_disputed_lines(&document.text) =>
+            {
+                version += 1;
+                syncs.extend([SyncStep::Close, SyncStep::Open(version)]);
+            }
+            Some(document) => {
+                version += 1;
+                syncs.push(SyncStep::Change(version, self.change(&document.text, &request.text)));
+                if self.wants_save && document.hash != request.hash {
+                    syncs.push(SyncStep::Save);
+                }
+            }
+            None => {
+                version += 1;
+                syncs.push(SyncStep::Open(version));
+            }
+        }
+        let is_followed = resend == ResendPolicy::Opened || opening == OpenPolicy::Changed;
+        if is_followed && matches!(syncs.last(), Some(SyncStep::Open(_))) {
+            version += 1;
+            syncs.push(SyncStep::Change(version, self.change(&request.text, &request.text)));
+        }
+        self.versions.insert(request.path.clone(), version);
+        self.record_open(request);
+        syncs.extend(self.eviction_candidate(busy).map(SyncStep::Evict));
+        (version, syncs)
+    }
+
+    fn change(&self, old: &str, new: &str) -> Value {
+        if self.wants_ranges {
+            ranged_change(old, new, self.encoding)
+        } else {
+            json!({"text": new})
+        }
+    }
+
+    fn record_open(&mut self, request: &DocumentRequest) {
+        self.use_count += 1;
+        let (hash, text) = (request.hash, Arc::clone(&request.text));
+        let (last_use, context_epoch) = (self.use_count, self.context_epoch);
+        let document = OpenDocument { hash, text, last_use, context_epoch };
+        self.open.insert(request.path.clone(), document);
+    }
+
+    fn eviction_candidate(&self, busy: &HashSet<RelPath>) -> Option<RelPath> {
+        if self.open.len() <= OPEN_DOCUMENTS_MAX {
+            return None;
+        }
+        let idle = self.open.iter().filter(|(path, _)| !busy.contains(*path));
+        idle.min_by_key(|(_, document)| document.last_use).map(|(path, _)| path.clone())
+    }
+}

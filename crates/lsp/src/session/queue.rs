@@ -1,0 +1,124 @@
+//! Measurements that have not begun: the handshake is not done, enough are in flight, or a storm of
+//! edits is going on. Newer bytes of a file supersede older ones at once.
+
+use std::time::{Duration, Instant};
+
+use super::{DocumentRequest, LspSession, SessionEffect, SessionPhase};
+use crate::registry::DiagnosticsMethod;
+use moai_base::limits::{DIAGNOSTICS_MS_MAX, PULLS_IN_FLIGHT_MAX, STORM_MS, STORM_MS_MAX};
+use moai_base::verdict::{Cause, Gap};
+
+/// A measurement that has not begun.
+#[derive(Debug)]
+pub(super) struct QueuedMeasure {
+    pub(super) document: DocumentRequest,
+    pub(super) deadline: Instant,
+    /// During a storm of edits: when it began, and when this measurement may begin.
+    storm: Option<EditStorm>,
+    /// Whether the file changed on disk while the measurement was queued.
+    pub(super) is_outdated: bool,
+}
+
+/// Whether a request is about the same file as a newer one, but about other bytes.
+pub(super) fn is_outdated_by(other: &DocumentRequest, newer: &DocumentRequest) -> bool {
+    other.path == newer.path && other.hash != newer.hash
+}
+
+pub(super) fn superseded_gap() -> Gap {
+    Gap::new(Cause::Superseded, "the file changed while it was measured")
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EditStorm {
+    started_at: Instant,
+    measure_at: Instant,
+}
+
+impl LspSession {
+    /// Measures a document. A request about other bytes of the same file supersedes earlier ones.
+    /// If it supersedes one that has only just begun, it waits briefly for the edits to end: in a
+    /// storm, the first text is measured at once, then the last.
+    pub fn measure(&mut self, request: DocumentRequest, now: Instant) {
+        let storm = self.supersede(&request, now);
+        self.newest_ticket = self.newest_ticket.max(request.ticket);
+        let deadline = now + Duration::from_millis(DIAGNOSTICS_MS_MAX);
+        self.queued_measures.push(QueuedMeasure {
+            document: request,
+            deadline,
+            storm,
+            is_outdated: false,
+        });
+        self.begin_queued(now);
+    }
+
+    /// Ends measurements of other bytes of the file. Returns how long the newer one has to wait.
+    pub(super) fn supersede(
+        &mut self,
+        request: &DocumentRequest,
+        now: Instant,
+    ) -> Option<EditStorm> {
+        let gap = superseded_gap();
+        self.supersede_queries(request);
+        let jobs = self.jobs.iter().filter(|(_, job)| is_outdated_by(&job.document, request));
+        let jobs: Vec<(u64, Instant)> = jobs.map(|(id, job)| (*id, job.started_at)).collect();
+        let mut since = None;
+        for (job, started_at) in jobs {
+            if now < started_at + Duration::from_millis(STORM_MS) {
+                since = Some(now);
+            }
+            self.finish_job(job, Err(gap.clone()));
+        }
+        for older in
+            self.queued_measures.extract_if(.., |other| is_outdated_by(&other.document, request))
+        {
+            since = older.storm.map(|storm| storm.started_at).or(since);
+            self.effects
+                .push(SessionEffect::DiagnosticsReady(older.document.ticket, Err(gap.clone())));
+        }
+        let since = since?;
+        let latest = since + Duration::from_millis(STORM_MS_MAX);
+        Some(EditStorm {
+            started_at: since,
+            measure_at: latest.min(now + Duration::from_millis(STORM_MS)),
+        })
+    }
+
+    pub(super) fn begin_queued(&mut self, now: Instant) {
+        while self.can_begin() {
+            let first = self
+                .queued_measures
+                .iter()
+                .position(|queued| queued.storm.is_none_or(|storm| storm.measure_at <= now));
+            let Some(first) = first else { return };
+            let waiting = self.queued_measures.remove(first);
+            self.begin_job(waiting, now);
+        }
+    }
+
+    /// jdtls publishes once per text, and drops publishes before it is ready.
+    fn can_begin(&self) -> bool {
+        let is_early = self.method == DiagnosticsMethod::Jdtls && self.loading.is_loading();
+        self.phase == SessionPhase::Ready && self.jobs.len() < PULLS_IN_FLIGHT_MAX && !is_early
+    }
+
+    /// When a queued measurement must begin or time out.
+    pub(super) fn next_queue_wake(&self) -> Option<Instant> {
+        let deadlines = self.queued_measures.iter().map(|queued| queued.deadline);
+        let storms = self
+            .queued_measures
+            .iter()
+            .filter_map(|queued| queued.storm)
+            .map(|storm| storm.measure_at);
+        // While no measurement can begin, the end of a storm is no reason to wake.
+        let storms = storms.filter(|_| self.can_begin());
+        deadlines.chain(storms).min()
+    }
+
+    pub(super) fn end_late_queued(&mut self, now: Instant) {
+        let gap = self.deadline_gap();
+        for late in self.queued_measures.extract_if(.., |queued| queued.deadline <= now) {
+            self.effects
+                .push(SessionEffect::DiagnosticsReady(late.document.ticket, Err(gap.clone())));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Keeps the server's view of the files current: open documents, and files that changed on disk.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::documents::{OpenPolicy, ResendPolicy, SyncStep};
+use super::{DiskChange, DocumentRequest, LspSession, SessionPhase};
+use crate::freshness::clangd;
+use crate::registry::DiagnosticsMethod;
+use moai_base::limits::UNHEARD_CHANGES_MAX;
+use moai_base::path::{RelPath, to_uri};
+
+impl LspSession {
+    /// Handles files that changed on disk. Open documents are closed, so that the server reads the
+    /// disk until they are measured again; those in `asked` are about to be measured and stay open.
+    /// A document being measured is closed afterwards, because some servers call a closed file
+    /// clean. The server is notified as far as its watchers match; before the handshake is done,
+    /// changes are kept.
+    pub fn files_changed(&mut self, changes: &[(PathBuf, DiskChange)], asked: &[RelPath]) {
+        if self.phase == SessionPhase::Stopping || changes.is_empty() {
+            return;
+        }
+        self.documents.advance_context_epoch();
+        for (path, _) in changes {
+            let path = RelPath::below(&self.root, path).filter(|path| !asked.contains(path));
+            let Some(path) = path else { continue };
+            // Unsent texts become open documents later, so they are marked as outdated.
+            self.mark_queries_outdated(&path);
+            for waiting in
+                self.queued_measures.iter_mut().filter(|queued| queued.document.path == path)
+            {
+                waiting.is_outdated = true;
+            }
+            // tsserver may keep the text of a document that is closed because the disk differs; it
+            // rereads all files on request.
+            self.is_behind_disk |=
+                self.method == DiagnosticsMethod::Tsserver && self.documents.is_open(&path);
+            if self.is_measured(&path) {
+                self.documents.close_later(path);
+            } else {
+                self.close(&path);
+            }
+        }
+        if self.phase == SessionPhase::Starting {
+            return self.queue_changes(changes.to_vec());
+        }
+        // Contents of an open document are sent by `didChange`, and some servers analyse twice when
+        // they are also notified of the disk's change.
+        let mut to_send = changes.to_vec();
+        to_send.retain(|(path, change)| {
+            *change != DiskChange::Changed
+                || !asked.iter().any(|asked| asked.under(&self.root) == *path)
+        });
+        self.is_behind_disk |= to_send.iter().any(|(path, change)| !self.is_watched(path, *change));
+        self.send_changes(to_send);
+        self.rediscover_project(changes);
+    }
+
+    /// rust-analyzer without a project searches for one again only when its folders change.
+    fn rediscover_project(&mut self, changes: &[(PathBuf, DiskChange)]) {
+        let touches_manifest = changes.iter().any(|(path, _)| path.ends_with("Cargo.toml"));
+        if touches_manifest && self.flycheck.has_no_project() {
+            let folder = [json!({"uri": to_uri(&self.workspace), "name": "root"})];
+            let event = json!({"removed": folder, "added": folder});
+            self.notify("workspace/didChangeWorkspaceFolders", json!({"event": event}));
+        }
+    }
+
+    /// Notifies the server of changes that its watchers match, oldest first; the rest is kept.
+    pub(super) fn send_changes(&mut self, changes: Vec<(PathBuf, DiskChange)>) {
+        self.queue_changes(changes);
+        let mut events = Vec::new();
+        for (path, change) in std::mem::take(&mut self.unsent_changes) {
+            if !self.is_watched(&path, change) {
+                self.unsent_changes.push((path, change));
+                continue;
+            }
+            let kind = match change {
+                DiskChange::Created => 1,
+                DiskChange::Changed => 2,
+                DiskChange::Deleted => 3,
+            };
+            events.push(json!({"uri": to_uri(&path), "type": kind}));
+        }
+        if !events.is_empty() {
+            self.notify("workspace/didChangeWatchedFiles", json!({"changes": events}));
+        }
+    }
+
+    /// Whether one of the server's watchers matches the change.
+    fn is_watched(&self, path: &Path, change: DiskChange) -> bool {
+        self.registrations.watches([&self.workspace, &self.root], path, change)
+    }
+
+    fn queue_changes(&mut self, changes: Vec<(PathBuf, DiskChange)>) {
+        self.unsent_changes.extend(changes);
+        let too_many = self.unsent_changes.len().saturating_sub(UNHEARD_CHANGES_MAX);
+        self.unsent_changes.drain(..too_many);
+    }
+
+    /// Brings the server's text of the document up to date. Returns its version, and whether a
+    /// header was saved for which clangd rebuilds other files.
+    pub(super) fn send_text(
+        &mut self,
+        request: &DocumentRequest,
+        resend: ResendPolicy,
+    ) -> (i32, bool) {
+        let uri = to_uri(&request.path.under(&self.root));
+        let busy: HashSet<RelPath> =
+            self.jobs.values().map(|job| job.document.path.clone()).collect();
+        let is_clangd = self.method == DiagnosticsMethod::Clangd;
+        let is_forced = is_clangd && self.documents.is_suspect(request);
+        let opening =
+            if self.spec.change_after_open { OpenPolicy::Changed } else { OpenPolicy::Plain };
+        let (version, syncs) = self.documents.sync_steps(request, resend, opening, &busy);
+        if !syncs.is_empty() {
+            self.habits.on_text_sent(&request.path);
+        }
+        let mut is_saved = false;
+        for sync in syncs {
+            match sync {
+                SyncStep::Open(version) => {
+                    self.notify(
+                        "textDocument/didOpen",
+                        json!({"textDocument": {
+                            "uri": uri, "languageId": request.language_id, "version": version,
+                            "text": &*request.text,
+                        }}),
+                    );
+                }
+                SyncStep::Change(version, change) => {
+                    let mut params = json!({
+                        "textDocument": {"uri": uri, "version": version},
+                        "contentChanges": [change],
+                    });
+                    if is_clangd {
+                        params["wantDiagnostics"] = json!(true);
+                        params["forceRebuild"] = json!(is_forced);
+                    }
+                    self.notify("textDocument/didChange", params);
+                }
+                SyncStep::Save => {
+                    is_saved = true;
+                    self.notify_saved(&uri, &request.text);
+                }
+                SyncStep::Close => self.notify_closed(&request.path),
+                SyncStep::Evict(path) => self.close(&path),
+            }
+        }
+        let is_header_saved = is_clangd && is_saved && clangd::is_header(&request.path);
+        if is_header_saved {
+            self.documents.advance_context_epoch();
+        }
+        (version, is_header_saved)
+    }
+
+    fn notify_saved(&mut self, uri: &str, text: &str) {
+        let mut params = json!({"textDocument": {"uri": uri}});
+        if self.documents.saves_with_text() {
+            params["text"] = json!(text);
+        }
+        self.notify("textDocument/didSave", params);
+    }
+
+    fn notify_closed(&mut self, path: &RelPath) {
+        let uri = to_uri(&path.under(&self.root));
+        self.notify("textDocument/didClose", json!({"textDocument": {"uri": uri}}));
+    }
+
+    pub(super) fn close(&mut self, path: &RelPath) {
+        if self.documents.close(path) {
+            self.notify_closed(path);
+        }
+    }
+
+    /// Closes a document that is marked for closing once it is not being measured.
+    pub(super) fn close_if_due(&mut self, path: &RelPath) {
+        if !self.is_measured(path) && self.documents.is_to_close(path) {
+            self.close(path);
+        }
+    }
+
+    pub(super) fn is_measured(&self, path: &RelPath) -> bool {
+        self.jobs.values().any(|job| job.document.path == *path)
+    }
+}

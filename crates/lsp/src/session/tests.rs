@@ -1,0 +1,392 @@
+//! Sessions played message by message, without a process.
+
+mod synchronization;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::*;
+use crate::registry::Catalogue;
+use moai_base::limits::STORM_MS;
+use moai_base::text::Position;
+
+struct Play {
+    session: LspSession,
+    start: Instant,
+    at_ms: u64,
+}
+
+impl Play {
+    fn new(method: &str) -> Self {
+        let text =
+            format!(r#"{{"servers": {{"s": {{"command": "s", "diagnostics": "{method}"}}}}}}"#);
+        let catalogue = Catalogue::parse(&text).expect("valid");
+        let spec = catalogue.server("s").expect("described");
+        let settings = json!({"python": {"pythonPath": "/v/python"}});
+        let root = PathBuf::from("/r");
+        let place = ServerFolders { workspace: root.clone(), root };
+        let session = LspSession::start("s", spec, settings, place, 1);
+        Self { session, start: Instant::now(), at_ms: 0 }
+    }
+
+    fn ready(method: &str) -> Self {
+        Self::able(method, &json!({"textDocumentSync": 2}))
+    }
+
+    /// A session after the handshake with a server of these capabilities.
+    fn able(method: &str, capabilities: &Value) -> Self {
+        let mut play = Self::new(method);
+        play.sent();
+        play.receive(json!({"id": 0, "result": {"capabilities": capabilities}}));
+        play.sent();
+        play
+    }
+
+    /// Advances the time and ticks the session.
+    fn wait_until(&mut self, at_ms: u64) {
+        self.at_ms = at_ms;
+        let now = self.now();
+        self.session.tick(now);
+    }
+
+    fn now(&self) -> Instant {
+        self.start + Duration::from_millis(self.at_ms)
+    }
+
+    fn receive(&mut self, message: Value) {
+        let content = message.to_string().into_bytes();
+        drop(message);
+        let message = RpcMessage::parse(&content).expect("a message");
+        let now = self.now();
+        self.session.on_message(message, now);
+    }
+
+    fn ask(&mut self, ticket: u64, path: &str, text: &str) {
+        let path = RelPath::below(Path::new("/r"), &Path::new("/r").join(path)).expect("relative");
+        let hash = ContentHash::of_bytes(text.as_bytes());
+        let question =
+            DocumentRequest { ticket, path, language_id: "python".into(), text: text.into(), hash };
+        let now = self.now();
+        self.session.measure(question, now);
+    }
+
+    fn query(&mut self, ticket: u64, method: &str, capability: &str) {
+        self.query_about(ticket, method, capability, false);
+    }
+
+    fn query_about(&mut self, ticket: u64, method: &str, capability: &str, all_files: bool) {
+        self.query_text(ticket, method, capability, "x = 'é𝄞'; y", all_files);
+    }
+
+    fn query_text(
+        &mut self,
+        ticket: u64,
+        method: &str,
+        capability: &str,
+        text: &str,
+        all_files: bool,
+    ) {
+        let path = RelPath::below(Path::new("/r"), Path::new("/r/a.py")).expect("relative");
+        let hash = ContentHash::of_bytes(text.as_bytes());
+        let language_id = "python".to_owned();
+        let document = DocumentRequest { ticket, path, language_id, text: text.into(), hash };
+        let position = Some(Position { line: 0, character: 10 });
+        let (method, capability) = (method.to_owned(), capability.to_owned());
+        let params = json!({});
+        let query = ServerQuery {
+            document,
+            method,
+            capability,
+            position,
+            names_document: true,
+            needs_all_files: all_files,
+            params,
+        };
+        let now = self.now();
+        self.session.query(query, now);
+    }
+
+    /// The effects since the last call, each as a short text.
+    fn sent(&mut self) -> Vec<String> {
+        let word = |effect| match effect {
+            SessionEffect::Send(RpcMessage::Request { id: RpcId::Number(id), method, .. }) => {
+                format!("{method}#{id}")
+            }
+            SessionEffect::Send(RpcMessage::Notification { method, params }) => {
+                let version = &params["textDocument"]["version"];
+                if version.is_null() { method } else { format!("{method} v{version}") }
+            }
+            SessionEffect::Send(RpcMessage::Response { result: Ok(value), .. }) => {
+                format!("answer {value}")
+            }
+            SessionEffect::Send(other) => format!("{other:?}"),
+            SessionEffect::DiagnosticsReady(ticket, Ok(found)) => {
+                format!("ticket {ticket}: {} found", found.len())
+            }
+            SessionEffect::DiagnosticsReady(ticket, Err(gap))
+            | SessionEffect::QueryAnswered(ticket, Err(gap)) => {
+                format!("ticket {ticket}: {:?}", gap.cause)
+            }
+            SessionEffect::QueryAnswered(ticket, Ok(replied)) => {
+                format!("ticket {ticket}: {}", replied.result)
+            }
+            SessionEffect::Ready(_) => "ready".into(),
+            SessionEffect::GiveUp(gap) => format!("give up: {:?}", gap.cause),
+        };
+        self.session.take_effects().into_iter().map(word).collect()
+    }
+}
+
+#[test]
+fn a_question_about_all_files_waits_until_the_server_has_listed_them() {
+    let text = r#"{"servers": {"s": {"command": "s", "diagnostics": "pull",
+        "lists_files": ["Found ", "No source files found"]}}}"#;
+    let catalogue = Catalogue::parse(text).expect("valid");
+    let root = PathBuf::from("/r");
+    let place = ServerFolders { workspace: root.clone(), root };
+    let spec = catalogue.server("s").expect("described");
+    let session = LspSession::start("s", spec, Value::Null, place, 1);
+    let mut play = Play { session, start: Instant::now(), at_ms: 0 };
+    let offered = json!({"referencesProvider": true, "renameProvider": {"prepareProvider": true}});
+    play.receive(json!({"id": 0, "result": {"capabilities": offered}}));
+    play.sent();
+    play.query_about(1, "textDocument/references", "referencesProvider", true);
+    assert_eq!(play.sent(), [""; 0]);
+    // A query about an open file does not need the file list.
+    play.query(2, "textDocument/prepareRename", "renameProvider.prepareProvider");
+    assert_eq!(play.sent(), ["textDocument/didOpen v1", "textDocument/prepareRename#1"]);
+    let log =
+        |message: &str| json!({"method": "window/logMessage", "params": {"message": message}});
+    play.receive(log("Auto-excluding node_modules"));
+    assert_eq!(play.sent(), [""; 0]);
+    play.receive(log("Found 3 source files"));
+    assert_eq!(play.sent(), ["textDocument/references#2"]);
+}
+
+fn report(line: u32, count: usize) -> Value {
+    let place = json!({"line": line, "character": 0});
+    let item = json!({"range": {"start": place, "end": place}, "message": "wrong"});
+    json!({"kind": "full", "items": vec![item; count]})
+}
+
+#[test]
+fn a_question_waits_for_the_handshake_and_then_opens_the_document() {
+    let mut play = Play::new("pull");
+    assert_eq!(play.sent(), ["initialize#0"]);
+    play.ask(7, "a.py", "x");
+    assert_eq!(play.sent(), [""; 0]);
+    play.receive(json!({"id": 0, "result": {"capabilities": {}}}));
+    assert_eq!(
+        play.sent(),
+        [
+            "initialized",
+            "workspace/didChangeConfiguration",
+            "ready",
+            "textDocument/didOpen v1",
+            "textDocument/diagnostic#1",
+        ]
+    );
+    play.receive(json!({"id": 1, "result": report(0, 2)}));
+    assert_eq!(play.sent(), ["ticket 7: 2 found"]);
+}
+
+#[test]
+fn a_change_follows_where_opening_does_not_refresh_other_files() {
+    let mut play = Play::ready("pull");
+    play.session.spec.change_after_open = true;
+    play.ask(1, "a.py", "x");
+    let opened = ["textDocument/didOpen v1", "textDocument/didChange v2"];
+    assert_eq!(play.sent()[..2], opened);
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    play.sent();
+    play.ask(2, "a.py", "x");
+    assert_eq!(play.sent(), ["textDocument/diagnostic#2"]);
+}
+
+#[test]
+fn newer_bytes_supersede_the_question_and_its_late_answer_is_not_taken() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "old");
+    assert_eq!(play.sent(), ["textDocument/didOpen v1", "textDocument/diagnostic#1"]);
+    play.at_ms = STORM_MS;
+    play.ask(2, "a.py", "new");
+    assert_eq!(
+        play.sent(),
+        [
+            "$/cancelRequest",
+            "ticket 1: Superseded",
+            "textDocument/didChange v2",
+            "textDocument/didSave",
+            "textDocument/diagnostic#2",
+        ]
+    );
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    assert_eq!(play.sent(), [""; 0]);
+    play.receive(json!({"id": 2, "result": report(0, 1)}));
+    assert_eq!(play.sent(), ["ticket 2: 1 found"]);
+}
+
+#[test]
+fn a_finding_after_the_last_line_proves_that_other_bytes_were_measured() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "one line");
+    play.receive(json!({"id": 1, "result": report(40, 1)}));
+    assert!(play.sent().contains(&"ticket 1: Superseded".to_owned()));
+}
+
+#[test]
+fn an_answer_that_never_comes_is_a_gap_at_the_deadline() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "x");
+    play.sent();
+    let deadline = play.session.next_wake().expect("a deadline");
+    assert_eq!(deadline, play.start + Duration::from_millis(DIAGNOSTICS_MS_MAX));
+    play.at_ms = DIAGNOSTICS_MS_MAX;
+    play.session.tick(deadline);
+    // No message since the request, so the process is given up, too.
+    assert_eq!(play.sent(), ["give up: TimedOut", "$/cancelRequest", "ticket 1: TimedOut"]);
+    assert!(!play.session.is_busy());
+}
+
+#[test]
+fn a_server_without_pull_is_believed_by_version_from_then_on() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "x");
+    play.sent();
+    // Published before the protocol listened, and never again for this version.
+    play.receive(json!({"method": "textDocument/publishDiagnostics", "params":
+        {"uri": "file:///r/a.py", "version": 1, "diagnostics": []}}));
+    play.receive(json!({"id": 1, "error": {"code": -32601, "message": "no"}}));
+    assert_eq!(play.sent(), ["textDocument/didChange v2", "textDocument/documentSymbol#2"]);
+    play.receive(json!({"method": "textDocument/publishDiagnostics", "params":
+        {"uri": "file:///r/%61.py", "version": 2, "diagnostics": []}}));
+    play.receive(json!({"id": 2, "result": null}));
+    play.at_ms = 1_000;
+    let now = play.now();
+    play.session.tick(now);
+    assert_eq!(play.sent(), ["ticket 1: 0 found"]);
+    play.ask(2, "a.py", "x");
+    assert_eq!(play.sent()[0], "textDocument/didChange v3");
+}
+
+#[test]
+fn every_request_of_the_server_is_answered_item_by_item() {
+    let mut play = Play::ready("pull");
+    play.receive(json!({"id": 1, "method": "workspace/configuration", "params": {"items":
+        [{"section": "python"}, {"section": "none"}, {"section": "python.pythonPath"}]}}));
+    play.receive(json!({"id": "x", "method": "window/workDoneProgress/create", "params": {}}));
+    play.receive(json!({"id": 9, "method": "workspace/applyEdit", "params": {}}));
+    play.receive(json!({"id": 10, "method": "unheard/of"}));
+    let sent = play.sent();
+    assert_eq!(sent[0], r#"answer [{"pythonPath":"/v/python"},null,"/v/python"]"#);
+    assert_eq!(&sent[1..3], ["answer null", r#"answer {"applied":false}"#]);
+    assert!(sent[3].contains("-32601"), "{}", sent[3]);
+}
+
+#[test]
+fn an_empty_answer_during_loading_is_asked_again_when_it_ends() {
+    let mut play = Play::ready("pull");
+    let progress = |kind: &str| json!({"method": "$/progress", "params": {"token": 1, "value": {"kind": kind, "title": "Loading"}}});
+    play.receive(progress("begin"));
+    play.ask(1, "a.py", "x");
+    play.sent();
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    assert_eq!(play.sent(), [""; 0]);
+    play.receive(progress("end"));
+    assert_eq!(play.sent(), ["textDocument/diagnostic#2"]);
+    play.receive(json!({"id": 2, "result": report(0, 1)}));
+    assert_eq!(play.sent(), ["ticket 1: 1 found"]);
+}
+
+#[test]
+fn a_file_changed_on_disk_is_closed_and_announced() {
+    let mut play = Play::ready("pull");
+    play.receive(json!({"id": 5, "method": "client/registerCapability", "params":
+        {"registrations": [{"id": "1", "method": "workspace/didChangeWatchedFiles",
+            "registerOptions": {"watchers": [{"globPattern": "**/*.py"}]}}]}}));
+    play.ask(1, "a.py", "x");
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    play.sent();
+    play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Changed)], &[]);
+    assert_eq!(play.sent(), ["textDocument/didClose", "workspace/didChangeWatchedFiles"]);
+    play.session.files_changed(&[(PathBuf::from("/r/a.txt"), DiskChange::Created)], &[]);
+    assert_eq!(play.sent(), [""; 0], "not asked for");
+    play.ask(2, "a.py", "x");
+    assert_eq!(play.sent()[0], "textDocument/didOpen v2");
+}
+
+#[test]
+fn a_document_is_not_closed_under_its_own_question() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "x");
+    play.sent();
+    play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Changed)], &[]);
+    for count in 0..moai_base::limits::OPEN_DOCUMENTS_MAX {
+        play.ask(count as u64 + 2, &format!("{count}.py"), "x");
+        play.receive(json!({"id": count + 2, "result": report(0, 0)}));
+    }
+    let closed = |words: &[String]| words.iter().any(|word| word == "textDocument/didClose");
+    let before = play.sent();
+    // One of the others was evicted, never the one being measured.
+    assert_eq!(before.iter().filter(|word| *word == "textDocument/didClose").count(), 1);
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    assert!(closed(&play.sent()), "closed afterwards, because the disk differs");
+}
+
+#[test]
+fn only_so_many_documents_stay_open() {
+    let mut play = Play::ready("pull");
+    for count in 0..=moai_base::limits::OPEN_DOCUMENTS_MAX {
+        play.ask(count as u64, &format!("{count}.py"), "x");
+        play.receive(json!({"id": count + 1, "result": report(0, 0)}));
+    }
+    let sent = play.sent();
+    assert_eq!(sent.iter().filter(|word| *word == "textDocument/didClose").count(), 1);
+    // The closed document is reopened before it is measured.
+    play.ask(100, "0.py", "x");
+    assert_eq!(play.sent()[..2], ["textDocument/didOpen v2", "textDocument/didClose"]);
+}
+
+#[test]
+fn a_query_waits_for_loading_syncs_its_document_and_counts_as_the_server_does() {
+    let mut play = Play::new("pull");
+    play.query(1, "textDocument/hover", "hoverProvider");
+    play.query(2, "textDocument/rename", "renameProvider");
+    let progress = |kind: &str| json!({"method": "$/progress", "params": {"token": 1, "value": {"kind": kind, "title": "Loading"}}});
+    play.receive(progress("begin"));
+    play.receive(json!({"id": 0, "result": {"capabilities":
+        {"positionEncoding": "utf-8", "hoverProvider": true, "renameProvider": false}}}));
+    assert!(!play.sent().iter().any(|word| word.contains("hover")), "it is loading");
+    play.receive(progress("end"));
+    let effects = play.session.take_effects();
+    let hover = effects.iter().find_map(|effect| match effect {
+        SessionEffect::Send(RpcMessage::Request { method, params, .. })
+            if method == "textDocument/hover" =>
+        {
+            Some(params["position"].clone())
+        }
+        _ => None,
+    });
+    assert_eq!(hover, Some(json!({"line": 0, "character": 13})));
+    let refused = |effect: &SessionEffect| matches!(effect, SessionEffect::QueryAnswered(2, Err(gap)) if gap.cause == Cause::NoTool);
+    assert!(effects.iter().any(refused), "what is not announced is not asked: {effects:?}");
+    play.receive(json!({"id": 1, "error": {"code": -32801, "message": "modified"}}));
+    assert_eq!(play.sent(), ["textDocument/hover#2"]);
+    play.receive(json!({"id": 2, "result": {"contents": "int"}}));
+    assert_eq!(play.sent(), ["ticket 1: {\"contents\":\"int\"}"]);
+    assert!(!play.session.is_busy());
+}
+
+#[test]
+fn a_crash_answers_every_question() {
+    let mut play = Play::ready("pull");
+    for ticket in 0..6 {
+        play.ask(ticket, &format!("{ticket}.py"), "x");
+    }
+    play.sent();
+    play.session.fail(&Gap::new(Cause::Crashed, "gone"));
+    let answers = play.sent();
+    assert_eq!(answers.len(), 6);
+    assert!(answers.iter().all(|word| word.ends_with("Crashed")), "{answers:?}");
+    assert_eq!(play.session.next_wake(), None);
+}

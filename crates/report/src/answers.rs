@@ -1,0 +1,366 @@
+//! What language servers know about a place: locations, hover texts, symbols; and why there is no
+//! answer. As text and as JSON documents.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::agent::truncate_text;
+use super::{count_noun, sanitized_name, sanitized_text};
+use moai_base::limits::{
+    EXCERPT_CHARS_MAX, HOVER_CHARS_MAX, LOCATIONS_NAMED_MAX, TOOL_FINDINGS_MAX,
+};
+use moai_base::text::{Position, TextRange, one_line};
+use moai_base::verdict::Gap;
+
+/// Where the rest of a text is that was cut for a tool.
+pub(super) const CUT_FOR_TOOL: &str = "the rest is omitted";
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QueryError {
+    /// What was asked makes no sense: no such file, line or column.
+    Invalid(String),
+    /// It makes sense and is refused.
+    Refused {
+        /// The kind, for programs.
+        kind: &'static str,
+        /// Why, one line.
+        reason: String,
+    },
+    /// Nobody could be asked, or there was no answer in time.
+    Unmeasured {
+        /// Who should have answered.
+        server: String,
+        /// Why not.
+        gap: Gap,
+    },
+}
+
+/// What was asked, of whom.
+#[derive(Clone, Debug)]
+pub struct QueryContext {
+    /// The command: `references`.
+    pub command: &'static str,
+    /// The project's root.
+    pub root: PathBuf,
+    /// Whether a tool of an agent asked: it gets less text, and no hints at the command line.
+    pub is_tool: bool,
+    /// The server that answered.
+    pub server: Option<String>,
+    /// The place: path and position; a path alone for a whole document.
+    pub position: Option<(String, Option<Position>)>,
+    /// Time from request to answer.
+    pub elapsed_ms: u64,
+}
+
+impl QueryContext {
+    fn items_max(&self) -> usize {
+        if self.is_tool { TOOL_FINDINGS_MAX } else { LOCATIONS_NAMED_MAX }
+    }
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLocation {
+    /// Relative to the root, or absolute outside of it.
+    pub path: String,
+    /// The range.
+    pub range: TextRange,
+    /// The source line at its start.
+    pub line: Option<String>,
+}
+
+/// A named thing at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SymbolLocation {
+    /// Its name.
+    pub name: String,
+    /// `function`, `class` and so on.
+    pub kind: &'static str,
+    /// What holds it.
+    pub container: Option<String>,
+    /// Where it stands.
+    pub place: SourceLocation,
+}
+
+/// The line for stderr about an answer that is not there.
+#[must_use]
+pub fn query_error_text(no: &QueryError) -> String {
+    match no {
+        QueryError::Invalid(reason) | QueryError::Refused { reason, .. } => {
+            format!("moai-ralph: {}", sanitized_name(reason))
+        }
+        QueryError::Unmeasured { server, gap } => {
+            format!("moai-ralph: not measured: {server} ({gap})")
+        }
+    }
+}
+
+/// The same as a document of the schema that was asked for.
+#[must_use]
+pub fn query_error_json(schema: &str, asked: &QueryContext, no: &QueryError) -> Value {
+    let mut document = head(schema, asked, "refused");
+    match no {
+        QueryError::Invalid(reason) => {
+            document["status"] = json!("invalid");
+            document["reason"] = json!(reason);
+        }
+        QueryError::Refused { kind, reason } => {
+            document["kind"] = json!(kind);
+            document["reason"] = json!(reason);
+        }
+        QueryError::Unmeasured { server, gap } => {
+            document["status"] = json!("unmeasured");
+            document["server"] = json!(server);
+            document["reason"] = json!(gap.to_string());
+        }
+    }
+    document
+}
+
+/// The fields that every answer has. `kind` names a refusal, `reason` says it in words.
+pub(super) fn head(schema: &str, asked: &QueryContext, status: &str) -> Value {
+    let at = asked.position.as_ref().map(|(path, position)| {
+        let position = position.map(|at| json!({"line": at.line, "character": at.character}));
+        json!({"path": path, "position": position})
+    });
+    json!({
+        "schema": schema,
+        "command": asked.command,
+        "root": asked.root.to_string_lossy(),
+        "status": status,
+        "kind": null,
+        "reason": null,
+        "server": asked.server,
+        "at": at,
+        "elapsed_ms": asked.elapsed_ms,
+    })
+}
+
+/// Locations as text: one line each, and what they are. `partial` says why there may be more.
+#[must_use]
+pub fn locations_text(
+    asked: &QueryContext,
+    places: &[SourceLocation],
+    partial: Option<&Gap>,
+) -> String {
+    let mut text = String::new();
+    for place in places.iter().take(asked.items_max()) {
+        let _ = writeln!(text, "{}", place_line(place));
+    }
+    push_more(&mut text, asked, places.len());
+    let files: BTreeSet<&str> = places.iter().map(|place| place.path.as_str()).collect();
+    let word = asked.command.trim_end_matches('s');
+    let (number, files) = (count_noun(places.len(), word), count_noun(files.len(), "file"));
+    push_tail(&mut text, asked, &format!("{number} in {files}"), partial);
+    text
+}
+
+/// `moai-ralph/locations@1`.
+#[must_use]
+pub fn locations_json(
+    asked: &QueryContext,
+    places: &[SourceLocation],
+    partial: Option<&Gap>,
+) -> Value {
+    let mut document = head("moai-ralph/locations@1", asked, "done");
+    document["complete"] = json!(partial.is_none());
+    document["reason"] = json!(partial.map(ToString::to_string));
+    document["locations"] = places.iter().map(place_json).collect();
+    document
+}
+
+/// A hover text; markdown as the server wrote it, without control characters.
+#[must_use]
+pub fn hover_text(asked: &QueryContext, hover: &str) -> String {
+    let where_all = if asked.is_tool { CUT_FOR_TOOL } else { "see --json" };
+    format!("{}\n", truncate_text(&sanitized_text(hover), HOVER_CHARS_MAX, where_all))
+}
+
+/// `moai-ralph/hover@1`.
+#[must_use]
+pub fn hover_json(asked: &QueryContext, hover: &str) -> Value {
+    let mut document = head("moai-ralph/hover@1", asked, "done");
+    document["text"] = json!(hover);
+    document
+}
+
+/// Symbols as text, one line each.
+#[must_use]
+pub fn symbols_text(
+    asked: &QueryContext,
+    symbols: &[SymbolLocation],
+    partial: Option<&Gap>,
+) -> String {
+    let mut text = String::new();
+    for symbol in symbols.iter().take(asked.items_max()) {
+        let container = symbol.container.as_ref().map(|it| format!(" (in {it})"));
+        let start = symbol.place.range.start;
+        let line = format!(
+            "{}:{}:{}: {} {}{}",
+            symbol.place.path,
+            start.line + 1,
+            start.character + 1,
+            symbol.kind,
+            symbol.name,
+            container.unwrap_or_default(),
+        );
+        let _ = writeln!(text, "{}", sanitized_name(&line));
+    }
+    push_more(&mut text, asked, symbols.len());
+    push_tail(&mut text, asked, &count_noun(symbols.len(), "symbol"), partial);
+    text
+}
+
+/// `moai-ralph/symbols@1`.
+#[must_use]
+pub fn symbols_json(
+    asked: &QueryContext,
+    symbols: &[SymbolLocation],
+    partial: Option<&Gap>,
+) -> Value {
+    let mut document = head("moai-ralph/symbols@1", asked, "done");
+    let one = |symbol: &SymbolLocation| {
+        let mut value = place_json(&symbol.place);
+        value["name"] = json!(symbol.name);
+        value["kind"] = json!(symbol.kind);
+        value["container"] = json!(symbol.container);
+        value
+    };
+    document["complete"] = json!(partial.is_none());
+    document["reason"] = json!(partial.map(ToString::to_string));
+    document["symbols"] = symbols.iter().map(one).collect();
+    document
+}
+
+fn push_more(text: &mut String, asked: &QueryContext, total: usize) {
+    if let Some(more) = total.checked_sub(asked.items_max()).filter(|more| *more > 0) {
+        let where_all = if asked.is_tool { "" } else { ": see --json" };
+        let _ = writeln!(text, "… and {more} more{where_all}");
+    }
+}
+
+fn push_tail(text: &mut String, asked: &QueryContext, what: &str, partial: Option<&Gap>) {
+    let server = asked.server.as_deref().unwrap_or("language servers");
+    let _ = writeln!(text, "{what} ({server}, {} ms)", asked.elapsed_ms);
+    if let Some(gap) = partial {
+        let _ = writeln!(text, "incomplete: {gap}");
+    }
+}
+
+fn place_line(place: &SourceLocation) -> String {
+    let start = place.range.start;
+    let excerpt = place.line.as_deref().unwrap_or_default();
+    let at = format!("{}:{}:{}", sanitized_name(&place.path), start.line + 1, start.character + 1);
+    match one_line(excerpt, EXCERPT_CHARS_MAX) {
+        excerpt if excerpt.is_empty() => at,
+        excerpt => format!("{at}: {excerpt}"),
+    }
+}
+
+fn place_json(place: &SourceLocation) -> Value {
+    let position = |at: Position| json!({"line": at.line, "character": at.character});
+    let TextRange { start, end } = place.range;
+    json!({
+        "path": place.path,
+        "range": {"start": position(start), "end": position(end)},
+        "text": place.line,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moai_base::verdict::Cause;
+
+    fn asked() -> QueryContext {
+        let at = ("src/a.py".to_owned(), Some(Position { line: 2, character: 4 }));
+        QueryContext {
+            command: "references",
+            root: PathBuf::from("/r"),
+            is_tool: false,
+            server: Some("pyright".to_owned()),
+            position: Some(at),
+            elapsed_ms: 7,
+        }
+    }
+
+    fn place(path: &str, line: u32, text: Option<&str>) -> SourceLocation {
+        let at = |character| Position { line, character };
+        let range = TextRange { start: at(4), end: at(9) };
+        SourceLocation { path: path.to_owned(), range, line: text.map(str::to_owned) }
+    }
+
+    #[test]
+    fn locations_are_one_line_each_and_counted() {
+        let places = [
+            place("src/a.py", 2, Some("def total(x):\u{1b}[31m")),
+            place("src/a.py", 9, None),
+            place("/lib/b.pyi", 0, Some("    total: int")),
+        ];
+        insta::assert_snapshot!(locations_text(&asked(), &places, None), @r"
+        src/a.py:3:5: def total(x): [31m
+        src/a.py:10:5
+        /lib/b.pyi:1:5: total: int
+        3 references in 2 files (pyright, 7 ms)
+        ");
+        let document = locations_json(&asked(), &places, None);
+        assert_eq!(document["schema"], "moai-ralph/locations@1");
+        assert_eq!(document["complete"], true);
+        assert_eq!(document["at"]["position"], json!({"line": 2, "character": 4}));
+        assert_eq!(document["locations"][0]["range"]["start"]["line"], 2);
+    }
+
+    #[test]
+    fn what_may_be_missing_is_said() {
+        let gap = Gap::new(Cause::ProjectFault, "there is no compile_commands.json");
+        let text = locations_text(&asked(), &[place("a.c", 0, None)], Some(&gap));
+        assert!(text.ends_with("\nincomplete: there is no compile_commands.json\n"), "{text}");
+        let document = locations_json(&asked(), &[], Some(&gap));
+        assert_eq!(document["complete"], false);
+        let many = vec![place("a.py", 0, None); LOCATIONS_NAMED_MAX + 3];
+        let text = locations_text(&asked(), &many, None);
+        assert!(text.contains("\n… and 3 more: see --json\n203 references"), "{text}");
+    }
+
+    #[test]
+    fn no_answer_is_one_line_and_a_document() {
+        let no =
+            QueryError::Refused { kind: "ambiguous", reason: "a.py:3: x stands at 1,\n9".into() };
+        assert_eq!(query_error_text(&no), "moai-ralph: a.py:3: x stands at 1, 9");
+        let document = query_error_json("moai-ralph/hover@1", &asked(), &no);
+        assert_eq!(
+            (&document["status"], &document["kind"]),
+            (&json!("refused"), &json!("ambiguous"))
+        );
+        let gap = Gap::new(Cause::NotInstalled, "not installed").with_remedy("install it");
+        let no = QueryError::Unmeasured { server: "pyright".into(), gap };
+        assert_eq!(
+            query_error_text(&no),
+            "moai-ralph: not measured: pyright (not installed: install it)"
+        );
+        assert_eq!(query_error_json("moai-ralph/hover@1", &asked(), &no)["status"], "unmeasured");
+    }
+
+    #[test]
+    fn symbols_name_kind_and_holder() {
+        let symbol = SymbolLocation {
+            name: "add".into(),
+            kind: "method",
+            container: Some("Cart".into()),
+            place: place("src/cart.py", 3, None),
+        };
+        let text = symbols_text(&asked(), std::slice::from_ref(&symbol), None);
+        assert_eq!(text, "src/cart.py:4:5: method add (in Cart)\n1 symbol (pyright, 7 ms)\n");
+        let document = symbols_json(&asked(), &[symbol], None);
+        assert_eq!(document["symbols"][0]["container"], "Cart");
+    }
+
+    #[test]
+    fn a_hover_text_keeps_its_lines_and_nothing_that_steers_a_terminal() {
+        assert_eq!(hover_text(&asked(), "(function) f\n\u{1b}[31mred"), "(function) f\n[31mred\n");
+    }
+}

@@ -1,0 +1,239 @@
+//! The project's own commands in words and as a document: `loop checks` and `loop refreeze`.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::json::{finding, rfc3339, sensor, verdict_word};
+use super::{finding_line, sanitized_name};
+use moai_base::evidence::Evidence;
+use moai_base::finding::Finding;
+use moai_base::verdict::Verdict;
+use moai_loops::criteria::{CheckCommand, CheckPlan};
+use moai_loops::exam::{ExamChange, ExamDifference, ExamRole};
+
+/// What `loop checks` found.
+#[derive(Clone, Debug)]
+pub struct ChecksReport<'a> {
+    /// The loop whose exam was taken; `None`: the project as it is now.
+    pub loop_id: Option<&'a str>,
+    /// When the exam was frozen, in milliseconds since the epoch.
+    pub frozen_ms: Option<u64>,
+    /// The commands.
+    pub plan: &'a CheckPlan,
+    /// Whether `.claude/autochecks.sh` is run as well.
+    pub has_autochecks: bool,
+    /// What differs from the exam.
+    pub differences: &'a [ExamDifference],
+    /// What the runs said; `None` when none was asked for.
+    pub evidence: Option<&'a Evidence>,
+}
+
+/// What the user took over with `loop refreeze`.
+#[derive(Clone, Debug, Default)]
+pub struct RefreezeReport {
+    /// What differed from the exam.
+    pub differences: Vec<ExamDifference>,
+    /// Findings of the guard about files that the loop's session did not write.
+    pub waived: Vec<Finding>,
+}
+
+/// `moai-ralph/checks@1`.
+#[must_use]
+pub fn checks_json(checks: &ChecksReport<'_>) -> Value {
+    let command = |one: &CheckCommand| {
+        json!({
+            "name": one.name, "kind": one.criterion.as_str(), "argv": one.argv,
+            "folder": one.folder, "timeout_secs": one.timeout_secs, "source": one.source,
+            "why": one.why,
+        })
+    };
+    let unanswered = checks.plan.unanswered.iter();
+    let unanswered = unanswered.map(|one| json!({"name": one.name, "reason": one.gap.to_string()}));
+    let evidence = checks.evidence;
+    let sensors = evidence.map(|all| all.readings.iter().map(sensor).collect::<Vec<_>>());
+    let findings = evidence.map(|all| all.findings.iter().map(finding).collect::<Vec<_>>());
+    json!({
+        "schema": "moai-ralph/checks@1",
+        "loop": checks.loop_id,
+        "frozen_at": checks.frozen_ms.map(rfc3339),
+        "commands": checks.plan.commands.iter().map(command).collect::<Vec<_>>(),
+        "unanswered": unanswered.collect::<Vec<_>>(),
+        "autochecks": checks.has_autochecks,
+        "differences": differences_json(checks.differences),
+        "verdict": evidence.map(|all| verdict_word(&all.verdict())),
+        "sensors": sensors,
+        "findings": findings,
+    })
+}
+
+fn differences_json(differences: &[ExamDifference]) -> Value {
+    let difference = |one: &ExamDifference| json!({"path": one.path.as_str(), "role": one.role.as_str(), "change": one.change.as_str()});
+    differences.iter().map(difference).collect()
+}
+
+/// The same as text.
+#[must_use]
+pub fn checks_text(checks: &ChecksReport<'_>) -> String {
+    let mut text = match checks.loop_id.zip(checks.frozen_ms) {
+        Some((id, at)) => format!("as frozen for {id} at {}\n", rfc3339(at)),
+        None => String::new(),
+    };
+    match checks.evidence {
+        Some(evidence) => push_runs(&mut text, evidence),
+        None => push_plan(&mut text, checks),
+    }
+    push_differences(&mut text, checks.differences);
+    text
+}
+
+fn push_plan(text: &mut String, checks: &ChecksReport<'_>) {
+    if checks.has_autochecks {
+        text.push_str("custom: .claude/autochecks.sh\n");
+    }
+    for one in &checks.plan.commands {
+        let _ = writeln!(
+            text,
+            "{}: {} ({})",
+            one.criterion.as_str(),
+            sanitized_name(&one.name),
+            one.why
+        );
+    }
+    for one in &checks.plan.unanswered {
+        let _ = writeln!(text, "not measured: {} ({})", sanitized_name(&one.name), one.gap);
+    }
+    if text.is_empty() {
+        text.push_str("no command is run at a Stop\n");
+    }
+}
+
+fn push_runs(text: &mut String, evidence: &Evidence) {
+    for reading in &evidence.readings {
+        let (name, ms) = (sanitized_name(&reading.sensor), reading.elapsed_ms);
+        let _ = match reading.verdict() {
+            Verdict::Clean => writeln!(text, "clean: {name} {ms} ms"),
+            Verdict::Dirty => writeln!(text, "failed: {name} {ms} ms"),
+            Verdict::Unmeasured(gap) => writeln!(text, "not measured: {name} ({gap})"),
+        };
+        for line in reading.output.as_deref().unwrap_or_default().lines() {
+            let _ = writeln!(text, "  | {line}");
+        }
+    }
+    if evidence.readings.is_empty() {
+        text.push_str("not measured: no command is run at a Stop\n");
+    }
+    for finding in &evidence.findings {
+        let _ = writeln!(text, "{}", finding_line(finding));
+    }
+}
+
+/// Tests are what a loop changes: they are counted, the others named.
+fn push_differences(text: &mut String, differences: &[ExamDifference]) {
+    let (tests, others): (Vec<_>, Vec<_>) =
+        differences.iter().partition(|one| one.role == ExamRole::Test);
+    for one in others {
+        let (path, role) = (sanitized_name(one.path.as_str()), one.role.words());
+        let _ = writeln!(text, "{} since it was frozen: {path} ({role})", one.change.as_str());
+    }
+    for change in [ExamChange::Edited, ExamChange::Removed] {
+        let changed = tests.iter().filter(|one| one.change == change).count();
+        if changed > 0 {
+            let files = super::count_noun(changed, "test file");
+            let _ = writeln!(text, "{} since it was frozen: {files}", change.as_str());
+        }
+    }
+}
+
+/// `moai-ralph/refreeze@1`.
+#[must_use]
+pub fn refreeze_json(loop_id: &str, taken: &RefreezeReport) -> Value {
+    json!({
+        "schema": "moai-ralph/refreeze@1",
+        "loop": loop_id,
+        "taken_over": differences_json(&taken.differences),
+        "allowed": taken.waived.iter().map(finding).collect::<Vec<_>>(),
+    })
+}
+
+/// The same as text.
+#[must_use]
+pub fn refreeze_text(loop_id: &str, taken: &RefreezeReport) -> String {
+    let mut text = String::new();
+    push_differences(&mut text, &taken.differences);
+    for finding in &taken.waived {
+        let _ = writeln!(text, "allowed: {}", finding_line(finding));
+    }
+    let _ = writeln!(text, "loop {loop_id} is examined by what is there now");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moai_base::evidence::{SensorKind, SensorReading};
+    use moai_base::path::RelPath;
+    use moai_base::verdict::{Cause, Gap};
+    use moai_loops::criteria::CheckCriterion;
+    use moai_loops::criteria::CriterionGap;
+    use moai_loops::samples::command;
+
+    fn difference(path: &str, role: ExamRole, change: ExamChange) -> ExamDifference {
+        let path = RelPath::parse(path).expect("a relative path");
+        ExamDifference { path, role, change, now: None }
+    }
+
+    #[test]
+    fn the_list_names_commands_reasons_and_what_nothing_answers() {
+        let gap = Gap::new(Cause::NoTool, "no command is known for lint_clean");
+        let plan = CheckPlan {
+            commands: vec![command("npm test", CheckCriterion::TestPass)],
+            unanswered: vec![CriterionGap { name: "lint_clean".into(), gap }],
+        };
+        let found = ChecksReport {
+            loop_id: None,
+            frozen_ms: None,
+            plan: &plan,
+            has_autochecks: true,
+            differences: &[],
+            evidence: None,
+        };
+        assert_eq!(
+            checks_text(&found),
+            "custom: .claude/autochecks.sh\ntest_pass: npm test (test)\nnot measured: lint_clean \
+             (no command is known for lint_clean)\n"
+        );
+        let nothing = ChecksReport { plan: &CheckPlan::default(), has_autochecks: false, ..found };
+        assert_eq!(checks_text(&nothing), "no command is run at a Stop\n");
+    }
+
+    #[test]
+    fn runs_show_their_output_and_differences_count_tests() {
+        let failed = SensorReading {
+            dirty: true,
+            output: Some("boom\n(exit status 1)".into()),
+            elapsed_ms: 5,
+            ..SensorReading::clean("npm test", SensorKind::Check, 0)
+        };
+        let evidence = Evidence { readings: vec![failed], ..Evidence::default() };
+        let differences = [
+            difference("RUBRIC.md", ExamRole::Rubric, ExamChange::Edited),
+            difference("tests/a.py", ExamRole::Test, ExamChange::Removed),
+            difference("tests/b.py", ExamRole::Test, ExamChange::Removed),
+        ];
+        let found = ChecksReport {
+            loop_id: Some("loop-1"),
+            frozen_ms: Some(0),
+            plan: &CheckPlan::default(),
+            has_autochecks: false,
+            differences: &differences,
+            evidence: Some(&evidence),
+        };
+        assert_eq!(
+            checks_text(&found),
+            "as frozen for loop-1 at 1970-01-01T00:00:00.000Z\nfailed: npm test 5 ms\n  | boom\n  | \
+             (exit status 1)\nedited since it was frozen: RUBRIC.md (the rubric)\nremoved since it \
+             was frozen: 2 test files\n"
+        );
+    }
+}

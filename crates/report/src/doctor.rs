@@ -1,0 +1,199 @@
+//! What `doctor` says: which language is served by what, and the matrix of the conformance probes.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::sanitized_name;
+use moai_base::verdict::Gap;
+use moai_lsp::probe::ProbeOutcome;
+
+/// One language of the project, or one server asked for.
+#[derive(Clone, Debug)]
+pub struct LanguageSupport {
+    /// The language's name.
+    pub language: String,
+    /// Files of it in the project.
+    pub files: usize,
+    /// Server id, or the sensor's name where there is no server.
+    pub server: String,
+    /// The program and the version, or why there is none.
+    pub program: Result<(String, Option<String>), Gap>,
+}
+
+/// What a server did in one act of its probe.
+#[derive(Clone, Debug)]
+pub struct ProbeActResult {
+    /// The act.
+    pub name: &'static str,
+    /// How it went.
+    pub outcome: ProbeOutcome,
+    /// Time to the answer.
+    pub elapsed_ms: u64,
+}
+
+/// One row of the matrix.
+#[derive(Clone, Debug)]
+pub struct ProbeRow {
+    /// Server id.
+    pub server: String,
+    /// Its version, when it says one.
+    pub version: Option<String>,
+    /// The language of the probe.
+    pub language: String,
+    /// The acts, in order.
+    pub acts: Vec<ProbeActResult>,
+}
+
+impl ProbeRow {
+    /// Whether it said something untrue.
+    #[must_use]
+    pub fn has_false_result(&self) -> bool {
+        self.acts
+            .iter()
+            .any(|act| matches!(act.outcome, ProbeOutcome::FalseClean | ProbeOutcome::Stale))
+    }
+
+    /// Whether an act has no verdict.
+    #[must_use]
+    pub fn has_gap(&self) -> bool {
+        self.acts.iter().any(|act| matches!(act.outcome, ProbeOutcome::Unmeasured(_)))
+    }
+}
+
+/// Languages and their servers, one a line, with the one command that mends each gap.
+#[must_use]
+pub fn language_support_text(rows: &[LanguageSupport]) -> String {
+    let mut text = String::new();
+    if rows.is_empty() {
+        text.push_str("no file of a known language\n");
+    }
+    for row in rows {
+        let files = super::count_noun(row.files, "file");
+        let _ = match &row.program {
+            Ok((program, version)) => {
+                let version = version.as_ref().map(|it| format!(" {it}")).unwrap_or_default();
+                writeln!(
+                    text,
+                    "ok       {} ({files}): {}{version} {}",
+                    row.language,
+                    row.server,
+                    sanitized_name(program)
+                )
+            }
+            Err(gap) => {
+                writeln!(text, "missing  {} ({files}): {} ({gap})", row.language, row.server)
+            }
+        };
+    }
+    text
+}
+
+/// `moai-ralph/doctor@1`.
+#[must_use]
+pub fn doctor_json(served: &[LanguageSupport], probed: &[ProbeRow]) -> Value {
+    let languages: Vec<Value> = served
+        .iter()
+        .map(|row| {
+            let (program, version) = match &row.program {
+                Ok((program, version)) => (Some(program), version.as_ref()),
+                Err(_) => (None, None),
+            };
+            json!({"language": row.language, "files": row.files, "server": row.server,
+                "program": program, "version": version,
+                "reason": row.program.as_ref().err().map(ToString::to_string)})
+        })
+        .collect();
+    let rows: Vec<Value> = probed
+        .iter()
+        .map(|row| {
+            let acts: Vec<Value> = row
+                .acts
+                .iter()
+                .map(|act| {
+                    let (outcome, reason) = word(&act.outcome);
+                    json!({"name": act.name, "outcome": outcome, "reason": reason,
+                        "elapsed_ms": act.elapsed_ms})
+                })
+                .collect();
+            json!({"server": row.server, "version": row.version, "language": row.language,
+                "acts": acts})
+        })
+        .collect();
+    json!({"schema": "moai-ralph/doctor@1", "languages": languages, "probes": rows})
+}
+
+fn word(outcome: &ProbeOutcome) -> (&'static str, Option<String>) {
+    match outcome {
+        ProbeOutcome::Right => ("right", None),
+        ProbeOutcome::FalseClean => ("false clean", None),
+        ProbeOutcome::Stale => ("stale", None),
+        ProbeOutcome::Unmeasured(gap) => ("unmeasured", Some(gap.to_string())),
+    }
+}
+
+/// The acts of a language without modules come first, so that columns line up.
+const ACTS: [&str; 7] = ["cold", "fix", "break", "burst", "again", "module", "back"];
+
+/// The matrix as text: one row a server, one column an act, times in milliseconds; gaps below.
+#[must_use]
+pub fn matrix(rows: &[ProbeRow]) -> String {
+    let mut text = format!("{:<28} {:<12} {:<10}", "server", "version", "language");
+    for act in ACTS {
+        let _ = write!(text, " {act:>12}");
+    }
+    text.push('\n');
+    let mut gaps = String::new();
+    for row in rows {
+        let version = row.version.as_deref().unwrap_or("not said");
+        let _ = write!(text, "{:<28} {version:<12} {:<10}", row.server, row.language);
+        for name in ACTS {
+            let cell = match row.acts.iter().find(|act| act.name == name) {
+                None => "-".to_owned(),
+                Some(act) => match &act.outcome {
+                    ProbeOutcome::Right => format!("{} ms", act.elapsed_ms),
+                    ProbeOutcome::FalseClean => "FALSE CLEAN".to_owned(),
+                    ProbeOutcome::Stale => "STALE".to_owned(),
+                    ProbeOutcome::Unmeasured(gap) => {
+                        let _ = writeln!(gaps, "not measured: {} {name} ({gap})", row.server);
+                        "unmeasured".to_owned()
+                    }
+                },
+            };
+            let _ = write!(text, " {cell:>12}");
+        }
+        text.push('\n');
+    }
+    text + &gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moai_base::verdict::Cause;
+
+    #[test]
+    fn a_lie_shouts_and_a_gap_is_named_below() {
+        let act = |name, outcome| ProbeActResult { name, outcome, elapsed_ms: 40 };
+        let gap = Gap::new(Cause::TimedOut, "no answer within 10 s");
+        let row = ProbeRow {
+            server: "pyright".into(),
+            version: Some("1.1.414".into()),
+            language: "python".into(),
+            acts: vec![
+                act("cold", ProbeOutcome::Right),
+                act("fix", ProbeOutcome::Stale),
+                act("break", ProbeOutcome::FalseClean),
+                act("burst", ProbeOutcome::Unmeasured(gap)),
+            ],
+        };
+        assert!(row.has_false_result() && row.has_gap());
+        let text = matrix(std::slice::from_ref(&row));
+        let words: Vec<&str> = text.lines().nth(1).expect("a row").split("  ").collect();
+        let words: Vec<&str> =
+            words.iter().map(|it| it.trim()).filter(|it| !it.is_empty()).collect();
+        assert_eq!(words[3..7], ["40 ms", "STALE", "FALSE CLEAN", "unmeasured"]);
+        assert!(text.contains("not measured: pyright burst (no answer within 10 s)"), "{text}");
+        assert_eq!(doctor_json(&[], &[row])["probes"][0]["acts"][1]["outcome"], "stale");
+    }
+}

@@ -1,0 +1,107 @@
+//! Workflow commands of GitHub Actions: a line per finding that becomes an annotation of its file.
+//! Hints are left out, and so is what a baseline knows.
+
+use std::fmt::Write as _;
+
+use super::human::{ReportStyle, is_listed, summary};
+use super::json::verdict_word;
+use moai_base::evidence::Evidence;
+use moai_base::finding::{Finding, Severity};
+
+/// The findings, what was not measured, and a line with the verdict.
+#[must_use]
+pub fn commands(evidence: &Evidence, elapsed_ms: u64) -> String {
+    let mut text = String::new();
+    let findings = evidence.findings.iter();
+    for finding in findings.filter(|finding| is_listed(evidence, finding, ReportStyle::default())) {
+        write_finding(&mut text, finding);
+    }
+    for (command, title, list) in
+        [("warning", "skipped", &evidence.skipped), ("notice", "left out", &evidence.excluded)]
+    {
+        for one in list {
+            let file = property(&one.path);
+            let _ = writeln!(text, "::{command} file={file},title={title}::{}", data(&one.reason));
+        }
+    }
+    for reading in &evidence.readings {
+        if let Some(gap) = &reading.gap {
+            let what = data(&format!("{} ({gap})", reading.sensor));
+            let _ = writeln!(text, "::warning title=not measured::{what}");
+        }
+    }
+    let verdict = verdict_word(&evidence.verdict());
+    // Told as text: a line that begins with `::` would be a command.
+    let _ = writeln!(text, "{verdict}: {}", summary(evidence, elapsed_ms));
+    text
+}
+
+fn write_finding(text: &mut String, finding: &Finding) {
+    let command = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info | Severity::Hint => "notice",
+    };
+    let (start, end) = (finding.range.start, finding.range.end);
+    let mut place = format!(
+        "file={},line={},endLine={},col={}",
+        property(finding.path.as_str()),
+        start.line + 1,
+        end.line + 1,
+        start.character + 1
+    );
+    // GitHub takes a last column only where there is one line; its last character is in it.
+    if start.line == end.line && end.character > start.character {
+        let _ = write!(place, ",endColumn={}", end.character);
+    }
+    let code = [finding.sensor.as_str(), &finding.code].join(" ");
+    let title = [code.trim().to_owned(), finding.cwe.join(" ")].join(" ");
+    let fix = finding.fix.as_ref().map(|fix| format!("\n{fix}")).unwrap_or_default();
+    let message = data(&format!("{}{fix}", finding.message));
+    let _ = writeln!(text, "::{command} {place},title={}::{message}", property(title.trim()));
+}
+
+/// A message as the runner's command parser takes it back.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A value of a property; `:` and `,` would end it.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moai_base::evidence::{SensorKind, SensorReading, SkippedFile};
+    use moai_base::samples::finding;
+
+    #[test]
+    fn what_would_end_a_command_is_escaped() {
+        let odd = Finding {
+            message: "100% wrong\r\n::error::no".to_owned(),
+            cwe: vec!["CWE-1".to_owned(), "CWE-2".to_owned()],
+            ..finding("a:b,c.py", 2, "x")
+        };
+        let hint = Finding { severity: Severity::Hint, ..finding("a.py", 2, "unused") };
+        let evidence = Evidence {
+            files: vec![odd.path.clone()],
+            skipped: vec![SkippedFile {
+                path: "big.py".into(),
+                reason: "larger than 1 MiB".into(),
+            }],
+            findings: vec![odd, hint],
+            readings: vec![SensorReading {
+                dirty: true,
+                ..SensorReading::clean("scan", SensorKind::Scan, 1)
+            }],
+            ..Evidence::default()
+        };
+        insta::assert_snapshot!(commands(&evidence, 3), @r"
+        ::error file=a%3Ab%2Cc.py,line=3,endLine=3,col=1,title=pyright x CWE-1 CWE-2::100%25 wrong%0D%0A::error::no
+        ::warning file=big.py,title=skipped::larger than 1 MiB
+        dirty: 1 error, 1 note; 1 of 2 files checked in 3 ms [scan 1 file 0 ms]
+        ");
+    }
+}

@@ -1,0 +1,216 @@
+//! The JSON documents of the public contract. Positions are 0-based LSP positions, paths are
+//! relative to the root with `/`.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::loops;
+use moai_base::evidence::{BaselineComparison, Evidence, SensorKind, SensorReading};
+use moai_base::finding::{Finding, FindingState, Severity};
+use moai_base::text::Position;
+use moai_base::verdict::Verdict;
+use moai_loops::state::{Iteration, LoopState, PauseReason, Status};
+
+/// `moai-ralph/report@1`.
+#[must_use]
+pub fn report_json(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Value {
+    let skipped = evidence.skipped.iter().chain(&evidence.excluded);
+    let skipped = skipped.map(|one| json!({"path": one.path, "reason": one.reason}));
+    let mut summary = serde_json::Map::new();
+    for severity in Severity::ALL {
+        summary.insert(severity.as_str().to_owned(), json!(evidence.count(severity)));
+    }
+    let mut report = json!({
+        "schema": "moai-ralph/report@1",
+        "root": root.to_string_lossy(),
+        "verdict": verdict_word(&evidence.verdict()),
+        "elapsed_ms": elapsed_ms,
+        "files_total": evidence.files_total(),
+        "files_checked": evidence.files.len(),
+        "files_skipped": skipped.collect::<Vec<_>>(),
+        "sensors": evidence.readings.iter().map(sensor).collect::<Vec<_>>(),
+        "findings": evidence.findings.iter().map(finding).collect::<Vec<_>>(),
+        "summary": summary,
+    });
+    if let Some(BaselineComparison { known, new, fixed }) = evidence.baseline {
+        report["baseline"] = json!({"known": known, "new": new, "fixed": fixed});
+    }
+    report
+}
+
+/// One reading, as it stands in a report.
+pub(super) fn sensor(reading: &SensorReading) -> Value {
+    let mut value = json!({
+        "name": reading.sensor,
+        "kind": reading.kind.as_str(),
+        "verdict": verdict_word(&reading.verdict()),
+        "reason": reading.gap.as_ref().map(ToString::to_string),
+        "version": reading.version,
+        "files": reading.files,
+        "elapsed_ms": reading.elapsed_ms,
+    });
+    if reading.kind == SensorKind::Check {
+        value["output"] = json!(reading.output);
+    }
+    value
+}
+
+/// One finding, as it stands in a report.
+pub(super) fn finding(finding: &Finding) -> Value {
+    let position = |at: Position| json!({"line": at.line, "character": at.character});
+    let state = match finding.state {
+        FindingState::Introduced => "introduced",
+        FindingState::Existing => "existing",
+        FindingState::Unknown => "unknown",
+    };
+    json!({
+        "id": finding.id,
+        "sensor": finding.sensor,
+        "code": finding.code,
+        "severity": finding.severity.as_str(),
+        "path": finding.path.as_str(),
+        "range": {"start": position(finding.range.start), "end": position(finding.range.end)},
+        "message": finding.message,
+        "state": state,
+        "cwe": finding.cwe,
+        "url": finding.url,
+        "fix": finding.fix,
+        "related": [],
+        "content_hash": finding.content_hash.to_string(),
+    })
+}
+
+pub(super) fn verdict_word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Clean => "clean",
+        Verdict::Dirty => "dirty",
+        Verdict::Unmeasured(_) => "unmeasured",
+    }
+}
+
+/// `moai-ralph/loop@1`. `at` is milliseconds since the epoch as RFC 3339 text.
+#[must_use]
+pub fn loop_json(state: &LoopState) -> Value {
+    let options = &state.options;
+    let is_terminal = !state.status.is_active();
+    json!({
+        "schema": "moai-ralph/loop@1",
+        "id": state.id,
+        "session_id": state.session_id,
+        "mode": state.mode.as_str(),
+        "status": state.status.as_str(),
+        "until": state.until.as_str(),
+        "iteration": state.iteration,
+        "max_iterations": state.max_iterations,
+        "goal": state.goal(),
+        "prompt": state.prompt,
+        "completion_promise": state.promise,
+        "checks": state.checks,
+        "options": {
+            "milestone_every": options.milestone_every,
+            "hitl_threshold": options.hitl_threshold,
+            "max_minutes": options.max_minutes,
+            "max_tokens": options.max_tokens,
+            "force_max": options.force_max,
+            "research": options.research,
+            "structured_memory": options.structured_memory,
+            "base_branch": options.base_branch,
+            "workers": options.workers,
+            "baseline": options.baseline.as_str(),
+            "paths": options.paths,
+        },
+        "tokens": state.counters.tokens,
+        "consecutive_rejections": state.counters.consecutive_rejections,
+        "remaining": {
+            "error": state.remaining.errors,
+            "warning": state.remaining.warnings,
+            "checks_failed": state.remaining.checks_failed,
+        },
+        "best": state.best(),
+        "forecast_iterations": state.forecast_iterations(),
+        "pause_reason": state.pause_reason.map(PauseReason::as_str),
+        "note": state.note,
+        "branch": state.branch,
+        "history": state.history.iter().map(iteration).collect::<Vec<_>>(),
+        "terminal": is_terminal.then(|| json!({
+            "status": state.status.as_str(), "at": rfc3339(state.updated_ms),
+            "not_measured": state.note.as_ref().filter(|_| is_about_gaps(state.status)),
+            "report": loops::loop_report_json(state),
+        })),
+    })
+}
+
+/// Whether the note of such an end tells what was not measured.
+fn is_about_gaps(status: Status) -> bool {
+    !matches!(status, Status::Gaming | Status::Failed)
+}
+
+/// One iteration, as it stands in a loop.
+pub(super) fn iteration(one: &Iteration) -> Value {
+    json!({
+        "n": one.number, "at": rfc3339(one.at_ms), "errors": one.errors,
+        "warnings": one.warnings, "checks": one.checks, "verdict": one.verdict,
+        "checkpoint": one.checkpoint, "weight": one.weight, "guard": one.guard_codes,
+        "tokens": one.tokens,
+    })
+}
+
+/// Milliseconds since the epoch as UTC text; a time beyond the calendar stays a number.
+pub(super) fn rfc3339(at_ms: u64) -> String {
+    let at = i64::try_from(at_ms).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+    at.map_or_else(|| at_ms.to_string(), |at| format!("{at:.3}"))
+}
+
+/// What `loop forget` has removed.
+#[must_use]
+pub fn forgotten_json(id: &str, checkpoints: usize) -> Value {
+    json!({"schema": "moai-ralph/forgotten@1", "id": id, "checkpoints": checkpoints})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moai_base::samples::finding as sample;
+    use moai_base::verdict::{Cause, Gap};
+    use moai_loops::samples::state;
+
+    #[test]
+    fn the_report_keeps_the_contract() {
+        let gap = Gap::new(Cause::NotInstalled, "not installed");
+        let evidence = Evidence {
+            files: vec![sample("a.py", 0, "x").path],
+            findings: vec![sample("a.py", 2, "x")],
+            readings: vec![SensorReading {
+                dirty: true,
+                gap: Some(gap),
+                ..SensorReading::clean("pyright", SensorKind::Lsp, 1)
+            }],
+            ..Evidence::default()
+        };
+        let value = report_json(Path::new("/r"), &evidence, 5);
+        assert_eq!(value["schema"], "moai-ralph/report@1");
+        assert_eq!(value["verdict"], "dirty");
+        assert_eq!(value["sensors"][0]["reason"], "not installed");
+        assert_eq!(value["findings"][0]["range"]["start"]["line"], 2);
+        assert_eq!(value["summary"], json!({"error": 1, "warning": 0, "info": 0, "hint": 0}));
+    }
+
+    #[test]
+    fn a_loops_prompt_survives_and_only_an_end_is_terminal() {
+        let prompt = "fix \"it\" $(x)\r\n---\n한글";
+        let running = loop_json(&LoopState { prompt: prompt.into(), ..state() });
+        assert_eq!(running["prompt"], prompt);
+        assert_eq!(running["goal"], "fix \"it\" $(x)");
+        assert_eq!(running["terminal"], Value::Null);
+        let status = Status::Completed;
+        assert_eq!(loop_json(&LoopState { status, ..state() })["terminal"]["status"], "completed");
+    }
+
+    #[test]
+    fn times_are_utc() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(rfc3339(951_782_399_000), "2000-02-28T23:59:59.000Z");
+        assert_eq!(rfc3339(1_709_210_096_007), "2024-02-29T12:34:56.007Z");
+    }
+}

@@ -1,0 +1,193 @@
+//! The words about the branch of an autonomous loop: why there is none, and what is left to do
+//! before it is merged.
+
+use std::fmt::Write as _;
+
+use super::agent::truncate_text;
+use super::{count_noun, sanitized_name};
+use moai_base::limits::{MERGE_FILES_NAMED_MAX, MERGE_TASK_CHARS_MAX};
+
+/// Why a loop gets no branch of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BranchRefusal<'a> {
+    /// There is no git.
+    NoGit,
+    /// There is no commit yet.
+    NoCommit,
+    /// HEAD stands on no branch, and none was named.
+    Detached,
+    /// The named branch cannot be one, or is not there.
+    NoBase(&'a str),
+    /// Something is not finished: `a merge`.
+    Unfinished(&'a str),
+    /// Files are in conflict.
+    Conflicts(&'a [String]),
+    /// The branch of a loop is checked out, and where its work belongs is not certain.
+    OfLoop(&'a str),
+    /// Another loop works in this work tree.
+    Taken {
+        /// The other loop.
+        id: &'a str,
+        /// Its branch.
+        branch: &'a str,
+    },
+    /// What git said.
+    Git(&'a str),
+}
+
+/// Why a loop gets no branch of its own, and what helps.
+#[must_use]
+pub fn branch_refusal(reason: &BranchRefusal<'_>) -> String {
+    match reason {
+        BranchRefusal::NoGit => {
+            "a loop on its own branch needs a git repository: git init".to_owned()
+        }
+        BranchRefusal::NoCommit => {
+            "a loop on its own branch starts from a commit, and there is none: git commit"
+                .to_owned()
+        }
+        BranchRefusal::Detached => {
+            "HEAD is detached: name the branch to merge into with --base-branch NAME".to_owned()
+        }
+        BranchRefusal::NoBase(name) => format!("there is no branch {}", sanitized_name(name)),
+        BranchRefusal::Unfinished(what) => format!("{what} is under way here: finish or abort it"),
+        BranchRefusal::Conflicts(files) => {
+            format!("resolve these conflicts first: {}", files.join(", "))
+        }
+        BranchRefusal::OfLoop(name) => format!(
+            "{} is the branch of a loop: git switch to the branch to merge into, or name it with \
+             --base-branch",
+            sanitized_name(name)
+        ),
+        BranchRefusal::Taken { id, branch } => format!(
+            "loop {id} works on {} in this work tree: let it end, cancel it (moai-ralph loop \
+             cancel {id}), or use --workers",
+            sanitized_name(branch)
+        ),
+        BranchRefusal::Git(said) => format!("git could not create the branch: {}", said.trim()),
+    }
+}
+
+/// What an agent has to do before its branch can be merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergeTask<'a> {
+    /// Another branch is checked out; `None` when it is none.
+    WrongBranch(Option<&'a str>),
+    /// Something is not finished: `a merge`.
+    Unfinished(&'a str),
+    /// Files are not committed: changed ones, and new ones.
+    Uncommitted(&'a [String], &'a [String]),
+    /// The base has changed in the same places of these files; its newest commit, as git names it.
+    Conflict(&'a [String], &'a str),
+    /// Files lie where the base has some now, and git does not track them here.
+    InTheWay(&'a [String]),
+    /// The checks fail on top of the base as it is now.
+    ChecksFailed(&'a str),
+    /// Git, or a hook of the project, said no; what it said.
+    Refused(&'a str),
+}
+
+/// The task, for the agent.
+#[must_use]
+pub fn merge_task(branch: &str, base: &str, task: &MergeTask<'_>) -> String {
+    let mut text = format!("Everything is clean, but {branch} is not merged into {base} yet.\n");
+    match task {
+        MergeTask::WrongBranch(other) => {
+            let other = other.unwrap_or("no branch");
+            let _ = writeln!(text, "{other} is checked out: git switch {branch}");
+        }
+        MergeTask::Unfinished(what) => {
+            let _ = writeln!(text, "{what} is under way here: finish or abort it.");
+        }
+        MergeTask::Uncommitted(changed, new) => {
+            text.push_str("Commit the files of this work and give the reason in the message:\n");
+            push_files(&mut text, changed);
+            push_files(&mut text, new);
+        }
+        MergeTask::Conflict(files, newest) => {
+            let _ = writeln!(text, "Both sides changed the same places in:");
+            push_files(&mut text, files);
+            let _ = writeln!(
+                text,
+                "1. git merge {newest}, and understand the intent of each side (git log, git show).\n\
+                 2. Resolve it so that both intents hold; do not drop either.\n\
+                 3. Write tests for both, run all tests, and commit.\n\
+                 The merge is tried again at your next Stop."
+            );
+        }
+        MergeTask::InTheWay(files) => {
+            let _ = writeln!(
+                text,
+                "{base} now has files at the paths of these untracked files; move yours aside \
+                 without losing their content:"
+            );
+            push_files(&mut text, files);
+        }
+        MergeTask::ChecksFailed(said) => {
+            let _ = writeln!(
+                text,
+                "The branch now includes the current {base}, and the checks fail there:\n{said}"
+            );
+        }
+        MergeTask::Refused(said) => {
+            let _ = writeln!(text, "Git or a git hook of the project refused the merge:\n{said}");
+        }
+    }
+    truncate_text(text.trim_end(), MERGE_TASK_CHARS_MAX, "see git status")
+}
+
+fn push_files(text: &mut String, files: &[String]) {
+    for file in files.iter().take(MERGE_FILES_NAMED_MAX) {
+        let _ = writeln!(text, "  {}", sanitized_name(file));
+    }
+    if let Some(more) = files.len().checked_sub(MERGE_FILES_NAMED_MAX).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  … and {}", count_noun(more, "more file"));
+    }
+}
+
+/// Why a branch that a person works on was not moved, and how that person moves it.
+#[must_use]
+pub fn base_in_use(base: &str, place: &str, kept: &str) -> String {
+    let place = sanitized_name(place);
+    format!(
+        "{base} is checked out in {place}, where your changes block the merge: commit or remove \
+         them, then moai-ralph loop resume, or merge yourself: \
+         git -C '{place}' merge --ff-only {kept}"
+    )
+}
+
+/// Why two versions of a base cannot both be followed.
+#[must_use]
+pub fn diverged(base: &str, remote: &str) -> String {
+    format!("{base} and {remote}/{base} have diverged: reconcile them first")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conflict_names_the_files_and_what_to_do() {
+        let text = merge_task(
+            "gulf/auto-1-ab",
+            "main",
+            &MergeTask::Conflict(&["a.py".to_owned()], "main"),
+        );
+        insta::assert_snapshot!(text, @r"
+        Everything is clean, but gulf/auto-1-ab is not merged into main yet.
+        Both sides changed the same places in:
+          a.py
+        1. git merge main, and understand the intent of each side (git log, git show).
+        2. Resolve it so that both intents hold; do not drop either.
+        3. Write tests for both, run all tests, and commit.
+        The merge is tried again at your next Stop.
+        ");
+    }
+
+    #[test]
+    fn many_files_are_counted() {
+        let files: Vec<String> = (0..=MERGE_FILES_NAMED_MAX).map(|it| format!("f{it}")).collect();
+        let text = merge_task("b", "main", &MergeTask::Uncommitted(&files, &[]));
+        assert!(text.ends_with("… and 1 more file"), "{text}");
+    }
+}

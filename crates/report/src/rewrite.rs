@@ -1,0 +1,174 @@
+//! What a rewrite or a set of fixes would do or has done: a unified diff, the files, and what it
+//! introduced.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::agent::truncate_text;
+use super::answers::{CUT_FOR_TOOL, QueryContext, head};
+use super::rename::{
+    ChangedFile, WriteOutcome, check_json, file_json, introduced_and_fixed, measured, preview,
+};
+use super::search::SearchCoverage;
+use super::{count_noun, sanitized_name};
+use moai_base::limits::TOOL_DIFF_CHARS_MAX;
+
+/// A rewrite that was planned, and perhaps made.
+#[derive(Clone, Debug, Default)]
+pub struct RewriteReport {
+    /// Where it looked.
+    pub coverage: SearchCoverage,
+    /// Replacements in texts.
+    pub edits: usize,
+    /// Matches around other matches that those changed, so that they are not replaced.
+    pub overlapping: usize,
+    /// Fixes that were not made because they are not called safe.
+    pub withheld_fixes: usize,
+    /// The changed files, sorted by path.
+    pub files: Vec<ChangedFile>,
+    /// What it introduced; `None` when nothing was written.
+    pub outcome: Option<WriteOutcome>,
+}
+
+/// The text: the diff of a preview, or what was written and what it introduced.
+#[must_use]
+pub fn rewrite_text(asked: &QueryContext, rewritten: &RewriteReport) -> String {
+    let mut skips = rewritten.coverage.skips();
+    if rewritten.overlapping > 0 {
+        let (places, is) =
+            (count_noun(rewritten.overlapping, "place"), "around others that changed");
+        let _ = writeln!(skips, "left: {places} {is}; look again with search");
+    }
+    if rewritten.withheld_fixes > 0 {
+        let fixes = if rewritten.withheld_fixes == 1 { "fix" } else { "fixes" };
+        let what = format!("{} {fixes} not called safe", rewritten.withheld_fixes);
+        let _ = writeln!(skips, "left: {what}: --unsafe-fixes");
+    }
+    if rewritten.files.is_empty() {
+        return skips + &rewritten.coverage.nothing("nothing to change") + "\n";
+    }
+    let (edits, files) =
+        (count_noun(rewritten.edits, "edit"), count_noun(rewritten.files.len(), "file"));
+    let Some(outcome) = &rewritten.outcome else {
+        let mut diff = preview(&rewritten.files);
+        let mut how = "--apply";
+        if asked.is_tool {
+            diff = truncate_text(diff.trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL) + "\n";
+            how = "dry_run false writes it";
+        }
+        return format!("{diff}{skips}{edits} in {files}; not written: {how}\n");
+    };
+    let mut text = String::new();
+    for file in &rewritten.files {
+        let _ = writeln!(text, "{:<6} {}", file.action(), sanitized_name(&file.path));
+    }
+    text.push_str(&skips);
+    let _ = writeln!(text, "{edits} in {files} written; {}", introduced_and_fixed(outcome));
+    text + &measured(outcome)
+}
+
+/// `moai-ralph/rewrite@1`.
+#[must_use]
+pub fn rewrite_json(asked: &QueryContext, rewritten: &RewriteReport) -> Value {
+    let status = if rewritten.outcome.is_some() { "applied" } else { "preview" };
+    let mut document = head("moai-ralph/rewrite@1", asked, status);
+    rewritten.coverage.add_to(&mut document);
+    document["edits"] = json!(rewritten.edits);
+    document["left"] = json!(rewritten.overlapping);
+    document["held"] = json!(rewritten.withheld_fixes);
+    document["files"] = rewritten.files.iter().map(file_json).collect();
+    document["check"] = json!(rewritten.outcome.as_ref().map(check_json));
+    document
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use moai_base::delta::Delta;
+    use moai_base::evidence::SkippedFile;
+    use moai_base::finding::FindingState;
+    use moai_base::samples::finding;
+
+    fn rewritten(outcome: Option<WriteOutcome>) -> (QueryContext, RewriteReport) {
+        let root = PathBuf::from("/r");
+        let asked = QueryContext {
+            command: "rewrite",
+            root,
+            is_tool: false,
+            server: None,
+            position: None,
+            elapsed_ms: 3,
+        };
+        let file = ChangedFile {
+            path: "a.py".to_owned(),
+            moved_from: None,
+            before: Some("f(1)\n".to_owned()),
+            after: Some("g(1)\n".to_owned()),
+        };
+        let skipped = SkippedFile { path: "vendor/b.py".into(), reason: "in vendor/".into() };
+        let looked =
+            SearchCoverage { files: 3, skipped: vec![skipped], kinds: vec!["call".to_owned()] };
+        (
+            asked,
+            RewriteReport {
+                coverage: looked,
+                edits: 1,
+                overlapping: 1,
+                withheld_fixes: 0,
+                files: vec![file],
+                outcome,
+            },
+        )
+    }
+
+    #[test]
+    fn a_preview_is_a_diff_that_says_it_is_not_written() {
+        let (asked, rewritten) = rewritten(None);
+        insta::assert_snapshot!(rewrite_text(&asked, &rewritten), @r"
+        --- a/a.py
+        +++ b/a.py
+        @@ -1 +1 @@
+        -f(1)
+        +g(1)
+        skipped: vendor/b.py (in vendor/)
+        left: 1 place around others that changed; look again with search
+        1 edit in 1 file; not written: --apply
+        ");
+        let document = rewrite_json(&asked, &rewritten);
+        assert_eq!((&document["status"], &document["check"]), (&json!("preview"), &Value::Null));
+        assert_eq!((&document["files_total"], &document["left"]), (&json!(4), &json!(1)));
+    }
+
+    #[test]
+    fn what_was_written_and_what_it_introduced() {
+        let mut new = finding("a.py", 2, "x");
+        new.state = FindingState::Introduced;
+        let delta = Delta { findings: vec![new], ..Delta::default() };
+        let (asked, rewritten) =
+            rewritten(Some(WriteOutcome { delta, gaps: Vec::new(), skipped: Vec::new() }));
+        insta::assert_snapshot!(rewrite_text(&asked, &rewritten), @r"
+        edit   a.py
+        skipped: vendor/b.py (in vendor/)
+        left: 1 place around others that changed; look again with search
+        1 edit in 1 file written; introduced 1 error
+          error a.py:3:1 pyright(x): x is wrong
+        ");
+        let document = rewrite_json(&asked, &rewritten);
+        assert_eq!(document["status"], "applied");
+        assert_eq!(document["check"]["introduced"][0]["code"], "x");
+    }
+
+    #[test]
+    fn nothing_to_replace_is_said() {
+        let (asked, rewritten) = rewritten(None);
+        let nothing = RewriteReport { files: Vec::new(), edits: 0, overlapping: 0, ..rewritten };
+        let text = rewrite_text(&asked, &nothing);
+        assert!(
+            text.ends_with("nothing to change in 3 files; the pattern is read as call\n"),
+            "{text}"
+        );
+    }
+}

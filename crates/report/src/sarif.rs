@@ -1,0 +1,331 @@
+//! Findings as SARIF 2.1.0 (OASIS standard, 2020): one run per sensor, its rules with their
+//! weaknesses, and every gap as a notification of the run that has it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
+use moai_base::finding::{Finding, FindingState, Severity};
+use moai_base::path::to_uri;
+use moai_base::verdict::Gap;
+use moai_scan::RuleFacts;
+
+/// Where the schema is published.
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+/// The root, from which all files are named.
+const ROOT: &str = "%SRCROOT%";
+/// The name of our fingerprint; its number rises when it is made another way.
+const FINGERPRINT: &str = "moaiRalph/v1";
+
+/// The log of one check or scan; `facts` is what the rules of the scan say of themselves.
+#[must_use]
+pub fn sarif_log(root: &Path, evidence: &Evidence, facts: &[RuleFacts]) -> Value {
+    let nobody = [SensorReading::clean("scan", SensorKind::Scan, 0)];
+    let readings =
+        if evidence.readings.is_empty() { &nobody } else { evidence.readings.as_slice() };
+    // What nobody looked at is told by our own run, else by the first.
+    let ours = readings.iter().position(|reading| reading.kind == SensorKind::Scan).unwrap_or(0);
+    let runs = readings.iter().enumerate().map(|(index, reading)| {
+        let skips = (index == ours).then_some(evidence);
+        run(root, evidence, facts, reading, skips)
+    });
+    json!({"$schema": SCHEMA, "version": "2.1.0", "runs": runs.collect::<Vec<_>>()})
+}
+
+fn run(
+    root: &Path,
+    evidence: &Evidence,
+    facts: &[RuleFacts],
+    reading: &SensorReading,
+    skips: Option<&Evidence>,
+) -> Value {
+    let own = evidence.findings.iter().filter(|finding| finding.sensor == reading.sensor);
+    let findings: Vec<&Finding> = own.collect();
+    let rules = SarifRules::from_findings(&findings);
+    let is_compared = evidence.baseline.is_some();
+    let result = |finding: &&Finding| rules.result(finding, is_compared);
+    let root = format!("{}/", to_uri(root).trim_end_matches('/'));
+    let mut run = json!({
+        "tool": {"driver": rules.driver(reading, facts)},
+        "columnKind": "utf16CodeUnits",
+        "originalUriBaseIds": {ROOT: {"uri": root}},
+        "invocations": [invocation(reading, skips)],
+        "results": findings.iter().map(result).collect::<Vec<_>>(),
+    });
+    if !rules.weaknesses.is_empty() {
+        run["taxonomies"] = json!([rules.taxonomy()]);
+    }
+    run
+}
+
+/// The rules of one run, in the order of their ids, and the weaknesses they name.
+struct SarifRules<'f> {
+    rules: BTreeMap<&'f str, &'f Finding>,
+    weaknesses: Vec<&'f str>,
+}
+
+impl<'f> SarifRules<'f> {
+    fn from_findings(findings: &[&'f Finding]) -> Self {
+        let mut rules = BTreeMap::new();
+        for finding in findings {
+            // The worst stands for the rule.
+            let first = rules.entry(rule_id(finding)).or_insert(*finding);
+            if finding.severity > first.severity {
+                *first = *finding;
+            }
+        }
+        let cwe = rules.values().flat_map(|finding| &finding.cwe);
+        let mut weaknesses: Vec<&str> = cwe.filter_map(|id| id.strip_prefix("CWE-")).collect();
+        weaknesses.sort_unstable();
+        weaknesses.dedup();
+        Self { rules, weaknesses }
+    }
+
+    fn driver(&self, reading: &SensorReading, facts: &[RuleFacts]) -> Value {
+        let name = match reading.kind {
+            SensorKind::Scan => "moai-ralph",
+            _ => &reading.sensor,
+        };
+        let rules = self.rules.iter().map(|(id, finding)| match reading.kind {
+            SensorKind::Scan => rule(id, finding, facts.iter().find(|facts| facts.id == **id)),
+            _ => rule(id, finding, None),
+        });
+        let mut driver = json!({"name": name, "rules": rules.collect::<Vec<_>>()});
+        if let Some(version) = &reading.version {
+            driver["version"] = json!(version);
+        }
+        if !self.weaknesses.is_empty() {
+            driver["supportedTaxonomies"] = json!([{"name": "CWE", "index": 0}]);
+        }
+        driver
+    }
+
+    fn taxonomy(&self) -> Value {
+        let taxa = self.weaknesses.iter().map(|id| {
+            json!({"id": id, "helpUri": format!("https://cwe.mitre.org/data/definitions/{id}.html")})
+        });
+        json!({
+            "name": "CWE",
+            "organization": "MITRE",
+            "informationUri": "https://cwe.mitre.org/",
+            "shortDescription": {"text": "The MITRE Common Weakness Enumeration"},
+            "isComprehensive": false,
+            "taxa": taxa.collect::<Vec<_>>(),
+        })
+    }
+
+    fn result(&self, finding: &Finding, is_compared: bool) -> Value {
+        let id = rule_id(finding);
+        let (start, end) = (finding.range.start, finding.range.end);
+        let mut result = json!({
+            "ruleId": id,
+            "ruleIndex": self.rules.keys().position(|rule| *rule == id),
+            "level": level(finding.severity),
+            "message": {"text": finding.message},
+            "locations": [{"physicalLocation": {
+                "artifactLocation": {"uri": relative(finding.path.as_str()), "uriBaseId": ROOT},
+                "region": {
+                    "startLine": start.line + 1,
+                    "startColumn": start.character + 1,
+                    "endLine": end.line + 1,
+                    "endColumn": end.character + 1,
+                },
+            }}],
+            "partialFingerprints": {FINGERPRINT: finding.id},
+        });
+        if is_compared {
+            let is_known = finding.state == FindingState::Existing;
+            result["baselineState"] = json!(if is_known { "unchanged" } else { "new" });
+        }
+        if !finding.cwe.is_empty() {
+            result["taxa"] =
+                json!(finding.cwe.iter().filter_map(|id| taxon(id)).collect::<Vec<_>>());
+        }
+        result
+    }
+}
+
+fn rule(id: &str, finding: &Finding, facts: Option<&RuleFacts>) -> Value {
+    // A rule of the scan has one message; a code of a language server has many.
+    let code = || format!("{} {}", finding.sensor, finding.code);
+    let short = facts.map_or_else(code, |facts| facts.message.clone());
+    let full = finding.fix.as_ref().map(|fix| format!("{short} ({fix})"));
+    let mut rule = json!({
+        "id": id,
+        "shortDescription": {"text": short.trim()},
+        "fullDescription": {"text": full.as_deref().unwrap_or(&short).trim()},
+        "defaultConfiguration": {"level": level(finding.severity)},
+    });
+    if let Some(fix) = &finding.fix {
+        rule["help"] = json!({"text": fix});
+    }
+    if let Some(url) = finding.url.as_ref().filter(|url| url.starts_with("http")) {
+        rule["helpUri"] = json!(url);
+    }
+    let mut tags: Vec<String> = facts.map(own_tags).unwrap_or_default();
+    if !finding.cwe.is_empty() {
+        if !tags.iter().any(|tag| tag == "security") {
+            tags.push("security".to_owned());
+        }
+        tags.extend(weakness_tags(finding));
+        let taxa = finding.cwe.iter().filter_map(|id| taxon(id));
+        let relations = taxa.map(|taxon| json!({"target": taxon, "kinds": ["superset"]}));
+        rule["relationships"] = json!(relations.collect::<Vec<_>>());
+        rule["properties"]["security-severity"] = json!(score(finding.severity));
+    }
+    if let Some(confidence) = facts.and_then(|facts| facts.confidence.as_ref()) {
+        rule["properties"]["precision"] = json!(confidence);
+    }
+    if !tags.is_empty() {
+        rule["properties"]["tags"] = json!(tags);
+    }
+    rule
+}
+
+/// The tags of a rule's weaknesses.
+fn weakness_tags(finding: &Finding) -> impl Iterator<Item = String> {
+    finding.cwe.iter().flat_map(|id| {
+        let number = id.strip_prefix("CWE-").unwrap_or(id);
+        // The tag by which GitHub knows a weakness has three digits at least.
+        [id.clone(), format!("external/cwe/cwe-{number:0>3}")]
+    })
+}
+
+/// What a rule says of its kind: `security` or `quality`, and places in the OWASP Top Ten.
+fn own_tags(facts: &RuleFacts) -> Vec<String> {
+    let owasp = facts.owasp.iter().map(|place| format!("OWASP-{place}"));
+    facts.category.clone().into_iter().chain(owasp).collect()
+}
+
+/// A weakness, as a reference into the taxonomy of the run.
+fn taxon(cwe: &str) -> Option<Value> {
+    let id = cwe.strip_prefix("CWE-")?;
+    Some(json!({"id": id, "toolComponent": {"name": "CWE", "index": 0}}))
+}
+
+/// A code may be empty; then the sensor stands for its rule.
+fn rule_id(finding: &Finding) -> &str {
+    if finding.code.is_empty() { &finding.sensor } else { &finding.code }
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info | Severity::Hint => "note",
+    }
+}
+
+/// Severity as GitHub sorts weaknesses: above 7 is high, above 4 medium.
+fn score(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "8.0",
+        Severity::Warning => "5.0",
+        Severity::Info | Severity::Hint => "3.0",
+    }
+}
+
+/// How the run went: whole, or with what it could not measure.
+fn invocation(reading: &SensorReading, skips: Option<&Evidence>) -> Value {
+    let mut notes: Vec<Value> = reading.gap.iter().map(gap).collect();
+    let mut is_whole = reading.gap.is_none();
+    if let Some(evidence) = skips {
+        is_whole &= evidence.skipped.is_empty() && !evidence.readings.is_empty();
+        notes.extend(evidence.skipped.iter().map(|one| skip("warning", one)));
+        notes.extend(evidence.excluded.iter().map(|one| skip("note", one)));
+    }
+    json!({"executionSuccessful": is_whole, "toolExecutionNotifications": notes})
+}
+
+fn gap(gap: &Gap) -> Value {
+    json!({"level": "error", "message": {"text": format!("not measured: {gap}")}})
+}
+
+fn skip(level: &str, one: &SkippedFile) -> Value {
+    let location = json!({"uri": relative(&one.path), "uriBaseId": ROOT});
+    json!({
+        "level": level,
+        "message": {"text": format!("skipped: {}: {}", one.path, one.reason)},
+        "locations": [{"physicalLocation": {"artifactLocation": location}}],
+    })
+}
+
+/// A path as a URI that stands for itself below the root.
+fn relative(path: &str) -> String {
+    let uri = to_uri(&Path::new("/").join(path));
+    uri.trim_start_matches("file:///").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moai_base::samples::finding;
+    use moai_base::verdict::Cause;
+    use moai_scan::RuleSet;
+
+    fn evidence() -> Evidence {
+        let found = Finding {
+            sensor: "scan".to_owned(),
+            cwe: vec!["CWE-95".to_owned()],
+            url: Some("https://example.org/eval".to_owned()),
+            fix: Some("use a table".to_owned()),
+            ..finding("한 글/a.py", 2, "py-eval")
+        };
+        let gap = Gap::new(Cause::NotInstalled, "not installed");
+        Evidence {
+            files: vec![found.path.clone()],
+            skipped: vec![SkippedFile {
+                path: "big.py".into(),
+                reason: "larger than 1 MiB".into(),
+            }],
+            findings: vec![found, finding("b.py", 0, "")],
+            readings: vec![
+                SensorReading {
+                    gap: Some(gap),
+                    ..SensorReading::clean("pyright", SensorKind::Lsp, 0)
+                },
+                SensorReading { dirty: true, ..SensorReading::clean("scan", SensorKind::Scan, 1) },
+            ],
+            ..Evidence::default()
+        }
+    }
+
+    #[test]
+    fn each_sensor_has_a_run_with_its_rules_and_gaps() {
+        let facts = RuleSet::built_in().rules().into_iter().find(|facts| facts.id == "py-eval");
+        let facts = facts.expect("a built-in rule");
+        let log = sarif_log(Path::new("/r"), &evidence(), std::slice::from_ref(&facts));
+        let [pyright, scan] = log["runs"].as_array().expect("runs").as_slice() else {
+            panic!("two runs: {log:#}");
+        };
+        assert_eq!(pyright["tool"]["driver"]["name"], "pyright");
+        assert_eq!(pyright["results"][0]["ruleId"], "pyright", "a code may be empty");
+        assert_eq!(pyright["invocations"][0]["executionSuccessful"], false);
+        let driver = &scan["tool"]["driver"];
+        assert_eq!(driver["name"], "moai-ralph");
+        let rule = &driver["rules"][0];
+        assert_eq!(rule["shortDescription"]["text"], facts.message);
+        assert_eq!(rule["properties"]["precision"], "high");
+        let tags = rule["properties"]["tags"].as_array().expect("tags");
+        for tag in ["security", "CWE-95", "external/cwe/cwe-095"] {
+            assert!(tags.contains(&json!(tag)), "{tag}: {rule:#}");
+        }
+        assert_eq!(scan["taxonomies"][0]["taxa"][0]["id"], "95");
+        let place = &scan["results"][0]["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "%ED%95%9C%20%EA%B8%80/a.py");
+        assert_eq!(place["region"]["startLine"], 3);
+        let notes = scan["invocations"][0]["toolExecutionNotifications"].as_array();
+        assert_eq!(notes.map(Vec::len), Some(1), "{scan:#}");
+        assert_eq!(scan["invocations"][0]["executionSuccessful"], false, "a file was skipped");
+    }
+
+    #[test]
+    fn nothing_measured_is_no_successful_run() {
+        let log = sarif_log(Path::new("/r"), &Evidence::default(), &[]);
+        assert_eq!(log["runs"][0]["invocations"][0]["executionSuccessful"], false);
+        assert_eq!(log["runs"][0]["results"], json!([]));
+    }
+}

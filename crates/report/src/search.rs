@@ -1,0 +1,222 @@
+//! Where code of one shape stands, as text and as a document; and the words about files that a
+//! search or rewrite left out.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use super::answers::{QueryContext, head};
+use super::{count_noun, sanitized_name};
+use moai_base::evidence::SkippedFile;
+use moai_base::limits::{EXCERPT_CHARS_MAX, FEEDBACK_FINDINGS_MAX};
+use moai_base::path::RelPath;
+use moai_base::text::{Position, TextRange, one_line};
+use moai_scan::search::{CapturedText, SearchMatch};
+
+/// Files that were looked through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchCoverage {
+    /// How many could be.
+    pub files: usize,
+    /// Which could not, and why.
+    pub skipped: Vec<SkippedFile>,
+    /// What the pattern is read as, in the words of each grammar.
+    pub kinds: Vec<String>,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchReport {
+    /// Where it looked.
+    pub coverage: SearchCoverage,
+    /// The first matches, by path and place.
+    pub hits: Vec<(RelPath, SearchMatch)>,
+    /// How many there are beside them.
+    pub omitted: usize,
+    /// How many files have a match.
+    pub files_with_hits: usize,
+}
+
+impl SearchCoverage {
+    fn total(&self) -> usize {
+        self.files + self.skipped.len()
+    }
+
+    /// `what` ("no match"), and what may be the reason.
+    pub(super) fn nothing(&self, what: &str) -> String {
+        if self.total() == 0 {
+            return format!("{what}: there is no file of this language");
+        }
+        let (kinds, files) = (self.kinds.join(", "), count_noun(self.files, "file"));
+        if kinds.is_empty() {
+            return format!("{what} in {files}");
+        }
+        format!("{what} in {files}; the pattern is read as {}", sanitized_name(&kinds))
+    }
+
+    /// The files that could not be looked through, one line each; of many the rest is counted.
+    pub(super) fn skips(&self) -> String {
+        let mut text = String::new();
+        for SkippedFile { path, reason } in self.skipped.iter().take(FEEDBACK_FINDINGS_MAX) {
+            let _ = writeln!(text, "skipped: {} ({reason})", sanitized_name(path));
+        }
+        let more = self.skipped.len().saturating_sub(FEEDBACK_FINDINGS_MAX);
+        if more > 0 {
+            let _ = writeln!(text, "skipped: {}", count_noun(more, "more file"));
+        }
+        text
+    }
+
+    /// Adds the counts to a document.
+    pub(super) fn add_to(&self, document: &mut Value) {
+        let skipped = |one: &SkippedFile| json!({"path": one.path, "reason": one.reason});
+        document["read_as"] = json!(self.kinds);
+        document["files_total"] = json!(self.total());
+        document["files_checked"] = json!(self.files);
+        document["files_skipped"] = self.skipped.iter().map(skipped).collect();
+    }
+}
+
+/// The text: one line per match, then the counts.
+#[must_use]
+pub fn search_text(asked: &QueryContext, searched: &SearchReport) -> String {
+    let mut text = String::new();
+    for (path, hit) in &searched.hits {
+        let start = hit.range.start;
+        let (path, line) = (sanitized_name(path.as_str()), one_line(&hit.line, EXCERPT_CHARS_MAX));
+        let _ = writeln!(text, "{path}:{}:{}: {line}", start.line + 1, start.character + 1);
+    }
+    text.push_str(&searched.coverage.skips());
+    let total = searched.hits.len() + searched.omitted;
+    if total == 0 {
+        return text + &searched.coverage.nothing("no match") + "\n";
+    }
+    let (matches, files) = (matches(total), count_noun(searched.files_with_hits, "file"));
+    let looked = &searched.coverage;
+    let of = format!("{} of {} searched", looked.files, count_noun(looked.total(), "file"));
+    let how = if asked.is_tool { "max_results" } else { "--max-results" };
+    let omitted = match searched.omitted {
+        0 => String::new(),
+        more => format!("; {more} more not shown: {how}"),
+    };
+    let _ = writeln!(text, "{matches} in {files}; {of} in {} ms{omitted}", asked.elapsed_ms);
+    text
+}
+
+/// `1 match`, `2 matches`.
+fn matches(number: usize) -> String {
+    format!("{number} match{}", if number == 1 { "" } else { "es" })
+}
+
+/// `moai-ralph/search@1`.
+#[must_use]
+pub fn search_json(asked: &QueryContext, searched: &SearchReport) -> Value {
+    let mut document = head("moai-ralph/search@1", asked, "answered");
+    searched.coverage.add_to(&mut document);
+    document["files_with_matches"] = json!(searched.files_with_hits);
+    document["matches"] = searched.hits.iter().map(hit_json).collect();
+    document["matches_omitted"] = json!(searched.omitted);
+    document
+}
+
+fn hit_json((path, hit): &(RelPath, SearchMatch)) -> Value {
+    let mut variables = Map::new();
+    for CapturedText { name, is_list, place } in &hit.variables {
+        let (range, text) =
+            place.as_ref().map_or((Value::Null, ""), |it| (range(it.0), it.1.as_str()));
+        let value = json!({"list": is_list, "range": range, "text": text});
+        variables.insert(name.clone(), value);
+    }
+    json!({
+        "path": path.as_str(),
+        "range": range(hit.range),
+        "text": hit.text,
+        "line": hit.line,
+        "variables": variables,
+    })
+}
+
+fn range(range: TextRange) -> Value {
+    let position = |at: Position| json!({"line": at.line, "character": at.character});
+    json!({"start": position(range.start), "end": position(range.end)})
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn asked(is_tool: bool) -> QueryContext {
+        let root = PathBuf::from("/r");
+        QueryContext {
+            command: "search",
+            root,
+            is_tool,
+            server: None,
+            position: None,
+            elapsed_ms: 3,
+        }
+    }
+
+    fn searched() -> SearchReport {
+        let at = |line, character| Position { line, character };
+        let range = TextRange { start: at(4, 2), end: at(4, 9) };
+        let hit = SearchMatch {
+            range,
+            text: "f(1, 2)".to_owned(),
+            line: "  f(1, 2)  # \u{1b}[31m".to_owned(),
+            variables: vec![
+                CapturedText {
+                    name: "A".to_owned(),
+                    is_list: false,
+                    place: Some((range, "1".to_owned())),
+                },
+                CapturedText { name: "REST".to_owned(), is_list: true, place: None },
+            ],
+        };
+        let path = RelPath::parse("src/a.py").expect("a path");
+        let skipped = SkippedFile { path: "big.py".into(), reason: "larger than 1 MiB".into() };
+        let looked =
+            SearchCoverage { files: 2, skipped: vec![skipped], kinds: vec!["call".to_owned()] };
+        SearchReport { coverage: looked, hits: vec![(path, hit)], omitted: 4, files_with_hits: 2 }
+    }
+
+    #[test]
+    fn matches_are_lines_and_what_was_not_looked_at_is_said() {
+        insta::assert_snapshot!(search_text(&asked(false), &searched()), @r"
+        src/a.py:5:3: f(1, 2) # [31m
+        skipped: big.py (larger than 1 MiB)
+        5 matches in 2 files; 2 of 3 files searched in 3 ms; 4 more not shown: --max-results
+        ");
+        let document = search_json(&asked(false), &searched());
+        assert_eq!(
+            (&document["files_total"], &document["matches_omitted"]),
+            (&json!(3), &json!(4))
+        );
+        assert_eq!(document["matches"][0]["range"]["start"], json!({"line": 4, "character": 2}));
+        let variables = &document["matches"][0]["variables"];
+        assert_eq!(
+            (&variables["A"]["text"], &variables["REST"]["list"]),
+            (&json!("1"), &json!(true))
+        );
+        assert_eq!(variables["REST"]["range"], Value::Null);
+    }
+
+    #[test]
+    fn nothing_found_says_what_was_looked_for() {
+        let empty = |files: usize| {
+            let looked = SearchCoverage {
+                files,
+                kinds: vec!["call".to_owned()],
+                ..SearchCoverage::default()
+            };
+            search_text(
+                &asked(false),
+                &SearchReport { coverage: looked, ..SearchReport::default() },
+            )
+        };
+        assert_eq!(empty(2), "no match in 2 files; the pattern is read as call\n");
+        assert_eq!(empty(0), "no match: there is no file of this language\n");
+    }
+}

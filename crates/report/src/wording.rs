@@ -1,0 +1,453 @@
+//! The texts of loops and of edit feedback in English and Korean, side by side so that a missing
+//! translation does not compile. The longer instructions are in `framework` and `align`.
+
+use moai_base::finding::{Finding, Severity};
+use moai_loops::framework::MessageLanguage;
+
+/// A text in both languages. Its placeholders `{0}`, `{1}` … are numbered because the word order
+/// differs.
+pub(super) struct BilingualPhrase {
+    english: &'static str,
+    korean: &'static str,
+}
+
+impl BilingualPhrase {
+    const fn new(english: &'static str, korean: &'static str) -> Self {
+        Self { english, korean }
+    }
+
+    fn template(&self, language: MessageLanguage) -> &'static str {
+        match language {
+            MessageLanguage::English => self.english,
+            MessageLanguage::Korean => self.korean,
+        }
+    }
+
+    /// The text with its placeholders filled in. Placeholders inside a part are left as they are.
+    pub(super) fn with(&self, language: MessageLanguage, parts: &[&str]) -> String {
+        let mut text = String::new();
+        let mut rest = self.template(language);
+        while let Some((before, after)) = rest.split_once('{') {
+            text.push_str(before);
+            let Some((number, after)) = after.split_once('}') else { break };
+            let part = number.parse::<usize>().ok().and_then(|number| parts.get(number));
+            text.push_str(part.copied().unwrap_or_default());
+            rest = after;
+        }
+        text.push_str(rest);
+        text
+    }
+
+    /// A text without placeholders.
+    pub(super) fn text_in(&self, language: MessageLanguage) -> &'static str {
+        self.template(language)
+    }
+}
+
+/// A noun with a number: `2 errors`, `오류 2개`.
+pub(super) struct CountedNoun {
+    one: &'static str,
+    korean: &'static str,
+}
+
+impl CountedNoun {
+    const fn new(one: &'static str, korean: &'static str) -> Self {
+        Self { one, korean }
+    }
+
+    pub(super) fn count(&self, language: MessageLanguage, number: usize) -> String {
+        match language {
+            MessageLanguage::English => super::count_noun(number, self.one),
+            MessageLanguage::Korean => self.korean.replace("{0}", &number.to_string()),
+        }
+    }
+}
+
+/// `2 errors, 1 warning`; infos and hints count as notes. Empty without findings.
+pub(super) fn severity_counts_in<'f>(
+    language: MessageLanguage,
+    findings: impl Iterator<Item = &'f Finding>,
+) -> String {
+    let (mut errors, mut warnings, mut notes) = (0, 0, 0);
+    for finding in findings {
+        match finding.severity {
+            Severity::Error => errors += 1,
+            Severity::Warning => warnings += 1,
+            Severity::Info | Severity::Hint => notes += 1,
+        }
+    }
+    let counted = [(errors, &ERRORS), (warnings, &WARNINGS), (notes, &NOTES)];
+    let counted = counted.into_iter().filter(|(number, _)| *number > 0);
+    let counted: Vec<String> = counted.map(|(number, noun)| noun.count(language, number)).collect();
+    counted.join(", ")
+}
+
+macro_rules! nouns {
+    ($($name:ident: $one:literal, $korean:literal;)+) => {
+        $(pub(super) const $name: CountedNoun = CountedNoun::new($one, $korean);)+
+        #[cfg(test)]
+        const NOUNS: &[(&str, CountedNoun)] = &[$((stringify!($name), $name)),+];
+    };
+}
+
+macro_rules! phrases {
+    ($table:ident { $($name:ident: $english:literal, $korean:literal;)+ }) => {
+        $(pub(super) const $name: BilingualPhrase = BilingualPhrase::new($english, $korean);)+
+        #[cfg(test)]
+        const $table: &[(&str, BilingualPhrase)] = &[$((stringify!($name), $name)),+];
+    };
+}
+
+nouns! {
+    ERRORS: "error", "오류 {0}개";
+    WARNINGS: "warning", "경고 {0}개";
+    NOTES: "note", "참고 {0}개";
+    FILES: "file", "파일 {0}개";
+    MORE_FILES: "more file", "다른 파일 {0}개";
+    OTHER_FILES: "other file", "다른 파일 {0}개";
+    MORE_FINDINGS: "more finding", "{0}개";
+    ITERATIONS: "iteration", "반복 {0}회";
+    TESTS: "test", "테스트 {0}개";
+    TIMES: "time", "{0}번";
+    LINES: "line", "{0}줄";
+}
+
+phrases!(EDITS {
+    LATE: " ({0}, late)", " ({0}, 늦게 도착)";
+    INTRODUCED: "introduced {0}", "{0} 발생";
+    INTRODUCED_IN: "introduced {0} in {1}", "{1}에서 {0} 발생";
+    FIXED: "fixed {0}", "{0}개 해결";
+    FIXED_IN: "fixed {0} in {1}", "{1}에서 {0}개 해결";
+    OLDER_REMAIN: "{0} older remaining", "기존 {0}개 남음";
+    MORE_MAY_BE_OLDER: "{0} more may be older", "그 밖에 {0}개는 기존 문제일 수 있음";
+    MAY_BE_OLDER: "{0} may be older", "{0}개는 기존 문제일 수 있음";
+    CLEAN: "clean", "문제 없음";
+    NOW_CLEAN: "now clean", "이제 문제 없음";
+    NOTHING_NEW: "nothing new", "새로 생긴 문제 없음";
+    NOT_FULLY_MEASURED: "not fully measured", "일부 측정 안 됨";
+    BROKEN_HERE: " [broken by this edit]", " [이 편집으로 깨짐]";
+    NOT_MEASURED_LINE: "  not measured: {0} ({1})", "  측정 안 됨: {0} ({1})";
+    MORE_BY_CHECK: "  … and {0}: moai-ralph check {1}", "  … 외 {0}: moai-ralph check {1}";
+    CHANGED_ON_DISK:
+        "{0} changed on disk; measured at the next Stop or by moai-ralph check",
+        "디스크에서 {0} 변경됨. 다음 Stop이나 moai-ralph check에서 측정합니다";
+    HEAD_MOVED:
+        "HEAD moved to {0}: {1} changed on disk; measured at the next Stop or by moai-ralph check",
+        "HEAD가 {0}로 이동하면서 디스크에서 {1} 변경됨. 다음 Stop이나 moai-ralph check에서 측정합니다";
+    CUT: "… truncated: {0}", "… 생략: {0}";
+    SEE_CHECK: "see moai-ralph check", "전체는 moai-ralph check";
+    SEE_CHECKS:
+        "see moai-ralph check and moai-ralph loop checks",
+        "전체는 moai-ralph check, moai-ralph loop checks";
+    NOTICE_INTRODUCED: "{0} introduced", "{0} 발생";
+    NOTICE_INTRODUCED_IN: "{0} introduced in {1}", "{1}에서 {0} 발생";
+    NOTICE_FIXED: "{0} fixed", "{0} 해결";
+});
+
+phrases!(STARTS {
+    ACTIVE:
+        "[moai-ralph] loop {0} is active: iteration {1} of {2}.",
+        "[moai-ralph] 루프 {0} 실행 중: 반복 {1}/{2}.";
+    TASK: "Task:", "작업:";
+    SEE_TASK: "see moai-ralph loop status --json", "전체는 moai-ralph loop status --json";
+    HOW_IT_WORKS:
+        "Work on the task. At each Stop the changed files are measured (language servers, \
+         structural scan{0}). If something is wrong, the Stop is held and the message says what to \
+         fix. Do not weaken tests, checks or configuration to pass.",
+        "작업을 진행하세요. Stop마다 바뀐 파일을 측정합니다(언어 서버, 구조 스캔{0}). 문제가 있으면 Stop이 막히고 무엇을 \
+         고쳐야 하는지 알려 줍니다. 통과하려고 테스트, 검사, 설정을 약화하지 마세요.";
+    AND_CHECKS: ", checks: {0}", ", 검사: {0}";
+    CLAIM_WITH:
+        "Only when the whole task is done, end your last message with this line alone:",
+        "작업이 모두 끝났을 때만 마지막 메시지를 이 줄 하나로 끝내세요:";
+    RUNS_ALL_ITERATIONS:
+        "The loop runs all {0} iterations, even when everything measured is clean.",
+        "측정 결과가 모두 깨끗해도 반복 {0}회를 모두 실행합니다.";
+    ENDS_WHEN_CLEAN:
+        "The loop ends when everything measured is clean.",
+        "측정 결과가 모두 깨끗하면 루프가 끝납니다.";
+    NOT_HELD_UNTIL_THEN:
+        "{0}. Until then, Stops are not held.",
+        "{0}. 그때까지는 Stop을 막지 않습니다.";
+    LAST_STOP: "Last Stop: {0}, {1}", "마지막 Stop: {0}, {1}";
+    LAST_STOP_CHECKS: "; failed checks: {0}", "; 실패한 검사: {0}";
+    ERRORS_BY_ITERATION: ". Errors by iteration: {0}.", ". 반복별 오류 수: {0}.";
+    NOTHING_TO_FIX:
+        "No errors or warnings in what has been measured so far.",
+        "지금까지 측정한 범위에는 오류나 경고가 없습니다.";
+    TO_FIX: "To fix: {0}", "고칠 문제: {0}";
+    THEN_THE_WORK: "From the next iteration on:", "다음 반복부터:";
+    NOTICE_STARTED:
+        "[moai-ralph] loop {0} started: ends {1}, or after {2}; checks: {3}",
+        "[moai-ralph] 루프 {0} 시작: {1} 종료, 최대 {2}; 검사: {3}";
+    NO_CHECKS: "none", "없음";
+    UNTIL_MEASURED:
+        "when everything measured is clean",
+        "측정 결과가 모두 깨끗하면";
+    UNTIL_CHECKS:
+        "when diagnostics are clean and the checks pass",
+        "진단이 깨끗하고 검사를 통과하면";
+    UNTIL_PROMISE:
+        "when everything measured is clean and the agent writes <promise>{0}</promise>",
+        "측정 결과가 모두 깨끗하고 에이전트가 <promise>{0}</promise>를 쓰면";
+});
+
+phrases!(REASONS {
+    GOES_ON:
+        "[moai-ralph] loop {0}: not done yet. Iteration {1} of {2} begins.",
+        "[moai-ralph] 루프 {0}: 아직 끝나지 않았습니다. 반복 {1}/{2} 시작.";
+    GOES_ON_FORCED:
+        "[moai-ralph] loop {0}: everything measured is clean. All iterations were requested, so \
+         {1} of {2} begins: look for improvements and keep everything clean.",
+        "[moai-ralph] 루프 {0}: 측정 결과가 모두 깨끗합니다. 모든 반복을 실행하도록 설정되어 반복 {1}/{2}를 시작합니다. 더 나아질 점을 찾되 \
+         깨끗한 상태를 유지하세요.";
+    CHECK_FAILED: "Check failed: {0}", "실패한 검사: {0}";
+    CHECK_FAILED_TESTS: "Check failed: {0} ({1} of {2} failed)", "실패한 검사: {0} (테스트 {2}개 중 {1}개 실패)";
+    NEW_WRONG: "New since the last Stop: {0}", "지난 Stop 이후 새로 생긴 문제: {0}";
+    STILL_WRONG: "Still wrong: {0}", "남은 문제: {0}";
+    STILL_WRONG_ALL: "Still wrong: {0} (list: moai-ralph check)", "남은 문제: {0} (목록: moai-ralph check)";
+    NOT_BLOCKING: "Not blocking: {0}", "Stop을 막지 않음: {0}";
+    NOT_MEASURED: "Not measured: {0} ({1})", "측정 안 됨: {0} ({1})";
+    NOT_MEASURED_ALONE: "Not measured: {0}", "측정 안 됨: {0}";
+    STILL_NOT_MEASURED: "Still not measured, listed earlier: {0}", "여전히 측정 안 됨(앞서 알림): {0}개";
+    OLDER_ERRORS: "{0} from before the loop", "루프 시작 전부터 있던 {0}";
+    LACKS_PROMISE_GAPS:
+        "No errors in what was measured, but completion was not claimed.",
+        "측정한 범위에는 문제가 없지만 완료를 선언하지 않았습니다.";
+    LACKS_PROMISE:
+        "Everything measured is clean, but completion was not claimed.",
+        "측정 결과는 모두 깨끗하지만 완료를 선언하지 않았습니다.";
+    NOTHING_DONE:
+        "No file changed since the loop started: do the task, or say why there is nothing to do.",
+        "루프를 시작한 뒤 바뀐 파일이 없습니다. 작업을 하거나, 할 일이 없는 이유를 말하세요.";
+    LOST:
+        "Measured earlier in this loop and must be measured again: {0}. Its output:",
+        "이 루프에서 앞서 측정했으므로 다시 측정되어야 합니다: {0}. 출력:";
+    STOP_AGAIN:
+        "Stop again in a moment; the rest is measured then.",
+        "잠시 뒤 다시 Stop하세요. 나머지는 그때 측정합니다.";
+    REJECTED: "The judge did not approve:", "심사자가 승인하지 않았습니다:";
+    CONTRADICTED: "Your message contradicts the measurement:", "마지막 메시지가 측정 결과와 다릅니다:";
+    RESEARCH_FIRST:
+        "The research phase comes first; this Stop does not count as an iteration.",
+        "조사 단계가 먼저입니다. 이번 Stop은 반복으로 세지 않습니다.";
+    OSCILLATES:
+        "Back at the state of iteration {0}: the changes of iteration {1} were undone. Both \
+         approaches failed; find a third. Going back and forth once more ends the loop.",
+        "반복 {0}의 상태로 돌아왔습니다. 반복 {1}의 변경이 되돌려졌습니다. 두 방법 모두 실패했으니 다른 방법을 찾으세요. 한 번 더 오가면 루프가 끝납니다.";
+    STALLS:
+        "No progress for two iterations. Take another approach: question what you assume about \
+         the cause. One more iteration like this ends the loop.",
+        "반복 2회 동안 나아지지 않았습니다. 원인에 대한 가정을 의심하고 다른 방법을 쓰세요. 한 번 더 이러면 루프가 끝납니다.";
+    DIVERGES:
+        "New errors appear as fast as old ones are fixed. Take smaller steps, one error at a time.",
+        "고친 만큼 오류가 새로 생깁니다. 한 번에 오류 하나씩, 더 작은 단계로 진행하세요.";
+    WORSE: "This is worse than iteration {0}.", "반복 {0}보다 나빠졌습니다.";
+    WORSE_KEPT:
+        "This is worse than iteration {0} (compare: moai-ralph loop restore {1} --to {0}).",
+        "반복 {0}보다 나빠졌습니다(비교: moai-ralph loop restore {1} --to {0}).";
+    NO_OP:
+        "No file changed in the last two iterations, so the result cannot differ.",
+        "반복 2회 동안 바뀐 파일이 없으니 결과도 같습니다.";
+    FLIPS: "Keeps coming back: {0}", "되풀이되는 문제: {0}";
+    YIELDS:
+        "[moai-ralph] loop {0} is not done after {1} ({2}) and keeps running. The host ends a turn \
+         whose Stop was held too often without a tool call. Send any prompt to continue, or raise \
+         the cap: CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=200 in the environment or in env of \
+         .claude/settings.json",
+        "[moai-ralph] 루프 {0}: {1} 뒤에도 끝나지 않아({2}) 계속 실행 중입니다. 도구 호출 없이 Stop이 너무 자주 막히면 호스트가 턴을 끝냅니다. \
+         아무 프롬프트나 보내면 계속되고, 한도는 환경 변수나 .claude/settings.json의 env에서 \
+         CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=200으로 올릴 수 있습니다";
+    YIELDS_WRONG: "still wrong: {0}", "남은 문제: {0}";
+    YIELDS_UNFINISHED: "not complete", "완료 조건 미충족";
+});
+
+phrases!(ENDS {
+    COMPLETED: "[moai-ralph] loop {0} completed after {1}: {2}", "[moai-ralph] 루프 {0} 완료({1}): {2}";
+    UNVERIFIED:
+        "[moai-ralph] loop {0} ended unverified after {1}: no errors found, but not measured: {2}",
+        "[moai-ralph] 루프 {0} 미검증 종료({1}): 오류는 없지만 측정 안 됨: {2}";
+    UNCHANGED:
+        "[moai-ralph] loop {0} ended unverified after {1}: no errors found, but no file changed",
+        "[moai-ralph] 루프 {0} 미검증 종료({1}): 오류는 없지만 바뀐 파일이 없음";
+    RESUME_GOES_ON: "; continue: moai-ralph loop resume", "; 계속: moai-ralph loop resume";
+    RESTS_ON: "; measured: {0}", "; 측정함: {0}";
+    TESTS_PASSED: "{0} passed ({1})", "{0} 통과({1})";
+    CHECK_PASSED: "{0} passed", "{0} 통과";
+    SERVER_ON: "{0} on {1}", "{0}({1} 대상)";
+    JUDGE_APPROVED: "judge", "심사자";
+    SCAN: "scan", "스캔";
+    GUARD: "guard", "가드";
+    NOT_ASKED: "; not run: {0}", "; 실행하지 않음: {0}";
+    ASKED_TESTS: "tests", "테스트";
+    ASKED_BUILD: "build", "빌드";
+    ASKED_LINT: "lint", "린트";
+    ASKED_TYPES: "types", "타입 검사";
+    NO_SENSOR: "nothing was measured", "측정한 것 없음";
+    REMAIN: "; not fixed: {0}", "; 고치지 않음: {0}";
+    MERGED: "; merged into {0}", "; {0}에 병합됨";
+    NOTICED: "; please review: {0}", "; 검토 필요: {0}";
+    REFROZEN: "the checks were refrozen by hand at {0}", "{0}에 터미널에서 검사를 다시 고정함";
+    ALLOWED: "{0} was allowed by hand at {1}", "{1}에 터미널에서 {0} 허용함";
+    NOTICE_BY_HAND: "[moai-ralph] loop {0}: {1}", "[moai-ralph] 루프 {0}: {1}";
+    OVERRIDDEN:
+        "{0} while the agent was working. If that was you: `moai-ralph loop resume`; otherwise: \
+         `moai-ralph loop cancel`",
+        "에이전트가 작업하는 동안 {0}. 직접 한 것이면 `moai-ralph loop resume`, 아니면 `moai-ralph loop cancel`";
+    PAUSED:
+        "[moai-ralph] loop {0} is paused after {1}: {2} (continue: moai-ralph loop resume or \
+         /moai-resume; end: moai-ralph loop cancel)",
+        "[moai-ralph] 루프 {0} 일시 정지({1}): {2} (계속: moai-ralph loop resume 또는 /moai-resume, 끝내기: \
+         moai-ralph loop cancel)";
+    CANCELLED: "[moai-ralph] loop {0} was cancelled after {1}", "[moai-ralph] 루프 {0} 취소됨({1})";
+    RUNNING: "[moai-ralph] loop {0} is running", "[moai-ralph] 루프 {0} 실행 중";
+    AT_MILESTONE: "milestone reached; {0}", "마일스톤 도달; {0}";
+    REJECTED_IN_ROW:
+        "the judge rejected the work {0} in a row; please review: {1}",
+        "심사자가 {0} 연속 거절함. 검토가 필요합니다: {1}";
+    NO_REASON: "no reason given", "이유 없음";
+    MISSING_MEASUREMENT: "a required measurement is missing: {0}", "필수 측정 누락: {0}";
+    UNKNOWN: "unknown", "알 수 없음";
+    COMPACT_FIRST: "{0}; run /compact first", "{0}. 먼저 /compact를 실행하세요";
+    CONTEXT_FULL: "the context is too full", "컨텍스트가 너무 많이 찼습니다";
+    EXAM_CHANGED:
+        "{0}, and not by this session. Accept it with `moai-ralph loop refreeze` or revert it, \
+         then `moai-ralph loop resume`",
+        "{0} (이 세션이 바꾼 것이 아님). `moai-ralph loop refreeze`로 받아들이거나 되돌린 다음 \
+         `moai-ralph loop resume`";
+    EXAM_DIFFERS: "the frozen checks changed", "고정한 검사가 바뀌었습니다";
+    BASE_IN_USE: "the work is done and merged, but {0}", "작업과 병합은 끝났지만 {0}";
+    BY_THE_USER: "by the user", "사용자가 멈춤";
+    WAITS_FOR_TASKS:
+        "[moai-ralph] loop {0}: background tasks are running ({1}), so this Stop does not count; \
+         after {2} such Stops the loop measures anyway",
+        "[moai-ralph] 루프 {0}: 백그라운드 작업 {1}개가 실행 중이어서 이번 Stop은 세지 않습니다. 이런 Stop이 \
+         {2}번 이어지면 그대로 측정합니다";
+    FAILED:
+        "[moai-ralph] loop {0} stopped: {1}; not completed in {2}: ",
+        "[moai-ralph] 루프 {0} 중단: {1}; {2} 미완료: ";
+    AT_ITERATION_LIMIT: "iteration limit reached", "반복 한도 도달";
+    AT_TIME_LIMIT: "time limit reached", "시간 한도 도달";
+    AT_TOKEN_LIMIT: "token limit reached", "토큰 한도 도달";
+    STALLED: "no progress in {0}", "{0} 동안 진전 없음";
+    OSCILLATED: "back and forth between the same states", "같은 상태를 오가기만 함";
+    GAMED:
+        "tests or checks were weakened again after a warning",
+        "경고 뒤에도 테스트나 검사를 다시 약화함";
+    NOT_FINISHED: "it could not be finished", "마무리하지 못함";
+    AT_LIMIT: "limit reached", "한도 도달";
+    LEFT: "{0}, {1} left", "{0}, {1} 남음";
+    LEFT_FAILED: "; failed: {0}", "; 실패: {0}";
+    GUARD_SAID: "; guard: {0}", "; 가드: {0}";
+    BUT_NOT_MEASURED: "; not measured: {0}", "; 측정 안 됨: {0}";
+    NO_PROMISE: "completion was not claimed", "완료를 선언하지 않음";
+    NO_APPROVAL: "the judge did not approve", "심사자가 승인하지 않음";
+    NOT_MERGED: "{0} is not merged", "{0} 병합 안 됨";
+    BEST: "best: iteration {0} ({1})", "최선: 반복 {0} ({1})";
+    BEST_KEPT:
+        "best: iteration {0} ({1}; restore: moai-ralph loop restore {2} --to best)",
+        "최선: 반복 {0} ({1}; 복원: moai-ralph loop restore {2} --to best)";
+    FOUND: "{0}, {1}, checks {2}", "{0}, {1}, 검사 {2}";
+});
+
+phrases!(SPENDING {
+    USED:
+        "used {0} fresh tokens (input {1}, output {2}, cache writes {3}) and {4} from the cache",
+        "새 토큰 {0}개 사용(입력 {1}, 출력 {2}, 캐시 쓰기 {3}), 캐시에서 {4}개";
+    COST: "; about ${0} at list prices of {1}", "; 약 ${0}({1} 정가 기준)";
+    COST_UNKNOWN: "; cost unknown (no price for {0})", "; 비용 알 수 없음({0} 가격 정보 없음)";
+    MAY_BE_MORE: "; may be more ({0})", "; 더 많을 수 있음({0})";
+    NOT_READ: "; {0} could not be read", "; {0} 읽지 못함";
+    NOT_COUNTED: "tokens not measured ({0})", "토큰 측정 안 됨({0})";
+});
+
+phrases!(LOSSES {
+    STANDING: "{0}, {1} of {2} iterations done", "{0}, 반복 {1}/{2} 완료";
+    ROW_GONE:
+        "[moai-ralph] loop {0} ({1}) is lost: {2} has no record of it, so Stops are not held. Start \
+         it again with `moai-ralph loop start` or /moai-loop, or dismiss this message with \
+         `moai-ralph loop forget {0}`.",
+        "[moai-ralph] 루프 {0}({1})을 잃었습니다. {2}에 기록이 없어 Stop을 막지 않습니다. `moai-ralph loop start`나 \
+         /moai-loop로 다시 시작하거나, `moai-ralph loop forget {0}`으로 이 알림을 끄세요.";
+    ROW_CHANGED:
+        "[moai-ralph] another program changed loop {0} in the store: it was {1} and is now {2}.",
+        "[moai-ralph] 다른 프로그램이 저장소에서 루프 {0}을 바꿨습니다. 이전: {1}, 지금: {2}.";
+    CHANGED_GOES_ON:
+        "It continues as it is now; `moai-ralph loop cancel {0}` ends it.",
+        "지금 값으로 계속합니다. 끝내려면 `moai-ralph loop cancel {0}`.";
+    CHANGED_ENDS:
+        "It no longer holds Stops. Start it again with `moai-ralph loop start` or /moai-loop, or \
+         dismiss this message with `moai-ralph loop forget {0}`.",
+        "더는 Stop을 막지 않습니다. `moai-ralph loop start`나 /moai-loop로 다시 시작하거나, \
+         `moai-ralph loop forget {0}`으로 이 알림을 끄세요.";
+    UNREADABLE: "not readable", "읽을 수 없음";
+    OTHER_STORE:
+        "[moai-ralph] loop {0} is stored in {1}, but {2} is in use now, so Stops are not held. Set \
+         MOAI_RALPH_HOME or XDG_STATE_HOME back to its earlier value, or dismiss this message with \
+         `moai-ralph loop forget {0}`.",
+        "[moai-ralph] 루프 {0}은 {1}에 저장되어 있지만 지금은 {2}를 쓰고 있어 Stop을 막지 않습니다. \
+         MOAI_RALPH_HOME이나 XDG_STATE_HOME을 이전 값으로 되돌리거나, `moai-ralph loop forget {0}`으로 이 알림을 \
+         끄세요.";
+    MARK_GONE:
+        "[moai-ralph] loop {0} is active, but its marker in {1} was removed; it was written again.",
+        "[moai-ralph] 루프 {0}은 실행 중이지만 {1}의 표시 파일이 지워져 다시 썼습니다.";
+    OFFERED:
+        "[moai-ralph] loop {0} ({1}; iteration {2} of {3}) is active and belongs to an earlier \
+         session. To continue it here: /moai-adopt {0} or `moai-ralph loop adopt {0}`.",
+        "[moai-ralph] 루프 {0}({1}, 반복 {2}/{3})이 실행 중이며 이전 세션에 속해 있습니다. 이 세션에서 계속하려면 \
+         /moai-adopt {0} 또는 `moai-ralph loop adopt {0}`.";
+    OFFERED_TO_AGENT:
+        "[moai-ralph] loop {0} ({1}; iteration {2} of {3}) is active and belongs to an earlier \
+         session. Ignore it unless the user wants to continue it here; then run \
+         `moai-ralph loop adopt {0} --session {4}`.",
+        "[moai-ralph] 루프 {0}({1}, 반복 {2}/{3})이 실행 중이며 이전 세션에 속해 있습니다. 사용자가 여기서 계속하기를 \
+         원할 때만 `moai-ralph loop adopt {0} --session {4}`를 실행하고, 그 밖에는 무시하세요.";
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The placeholders of a template, sorted.
+    fn parts(template: &str) -> Vec<String> {
+        let numbers = template.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
+        let mut numbers: Vec<String> = numbers.map(|(number, _)| number.to_owned()).collect();
+        numbers.sort();
+        numbers.dedup();
+        numbers
+    }
+
+    fn has_hangul(text: &str) -> bool {
+        text.chars().any(|letter| matches!(letter, '가'..='힣'))
+    }
+
+    #[test]
+    fn every_phrase_exists_in_both_languages_with_the_same_parts() {
+        for (name, phrase) in [EDITS, STARTS, REASONS, ENDS, SPENDING, LOSSES].into_iter().flatten()
+        {
+            let (english, korean) = (phrase.english, phrase.korean);
+            assert!(!english.trim().is_empty() && !has_hangul(english), "{name}: {english}");
+            assert!(has_hangul(korean), "{name}: {korean}");
+            assert_eq!(parts(english), parts(korean), "{name}");
+            let numbers: Vec<String> =
+                (0..parts(english).len()).map(|number| number.to_string()).collect();
+            assert_eq!(parts(english), numbers, "{name}: parts are counted from 0");
+        }
+        for (name, noun) in NOUNS {
+            assert!(!has_hangul(noun.one) && noun.korean.contains("{0}"), "{name}");
+        }
+    }
+
+    #[test]
+    fn placeholders_inside_a_part_are_kept() {
+        let text = NOT_MEASURED.with(MessageLanguage::English, &["{1}", "a {0} b"]);
+        assert_eq!(text, "Not measured: {1} (a {0} b)");
+    }
+
+    #[test]
+    fn nouns_are_counted_in_both_languages() {
+        assert_eq!(ERRORS.count(MessageLanguage::English, 1), "1 error");
+        assert_eq!(ERRORS.count(MessageLanguage::English, 2), "2 errors");
+        assert_eq!(ERRORS.count(MessageLanguage::Korean, 2), "오류 2개");
+    }
+}

@@ -1,0 +1,98 @@
+//! The texts about workers: work trees with a loop each.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{count_noun, sanitized_name};
+use moai_loops::state::LoopState;
+
+/// One worker.
+#[derive(Clone, Debug)]
+pub struct LoopWorker {
+    /// Where its session is opened.
+    pub root: PathBuf,
+    /// Its branch; `None` when HEAD of its work tree is on none.
+    pub branch: Option<String>,
+    /// Its loop, as far as one was started there.
+    pub state: Option<LoopState>,
+}
+
+/// What a user does with new workers.
+#[must_use]
+pub fn started(workers: &[LoopWorker]) -> String {
+    let number = count_noun(workers.len(), "worker");
+    let mut text = format!("{number}; open a session in each folder to claim its loop:\n");
+    for worker in workers {
+        let _ = writeln!(text, "  {}", place(&worker.root));
+    }
+    text
+}
+
+/// One line for each worker.
+#[must_use]
+pub fn status(workers: &[LoopWorker]) -> String {
+    let mut text = String::new();
+    for LoopWorker { root, branch, state } in workers {
+        let branch = branch.as_deref().map_or_else(|| "no branch".to_owned(), sanitized_name);
+        let stands = state.as_ref().map_or_else(
+            || "no loop".to_owned(),
+            |state| {
+                let (status, id) = (state.status.as_str(), &state.id);
+                format!(
+                    "{id} {status}, iteration {} of {}",
+                    state.current_iteration(),
+                    state.max_iterations
+                )
+            },
+        );
+        let _ = writeln!(text, "  worker {}: {stands}, {branch}", place(root));
+    }
+    text
+}
+
+/// `moai-ralph/workers@1`: the workers that a start made, or that a project has.
+#[must_use]
+pub fn document(workers: &[LoopWorker]) -> Value {
+    json!({"schema": "moai-ralph/workers@1", "workers": json(workers)})
+}
+
+/// The same as values.
+#[must_use]
+pub fn json(workers: &[LoopWorker]) -> Value {
+    let row = |worker: &LoopWorker| {
+        let state = worker.state.as_ref();
+        json!({
+            "root": worker.root,
+            "branch": worker.branch,
+            "id": state.map(|state| &state.id),
+            "status": state.map(|state| state.status.as_str()),
+            "iteration": state.map(|state| state.iteration),
+        })
+    };
+    workers.iter().map(row).collect()
+}
+
+fn place(root: &Path) -> String {
+    sanitized_name(&root.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moai_loops::samples::state;
+
+    #[test]
+    fn each_worker_has_a_line() {
+        let root = PathBuf::from("/p.moai-workers/1");
+        let worker =
+            LoopWorker { root, branch: Some("gulf/auto-1-ab".into()), state: Some(state()) };
+        let idle = LoopWorker { branch: None, state: None, ..worker.clone() };
+        insta::assert_snapshot!(status(&[worker.clone(), idle]), @r"
+          worker /p.moai-workers/1: loop-1 running, iteration 1 of 3, gulf/auto-1-ab
+          worker /p.moai-workers/1: no loop, no branch
+        ");
+        assert!(started(&[worker]).starts_with("1 worker; open a session"));
+    }
+}

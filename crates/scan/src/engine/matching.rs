@@ -1,0 +1,184 @@
+//! Walks a parsed text once and tries each rule on the nodes it may match.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use ast_grep_config::RuleConfig;
+use ast_grep_core::matcher::MatcherExt as _;
+use ast_grep_core::tree_sitter::LanguageExt as _;
+use ast_grep_core::{AstGrep, Doc, NodeMatch};
+
+use super::EngineDocument;
+use super::compile::{CompiledRule, EngineRule};
+use super::grammar::Grammar;
+use super::imports::ImportedNames;
+use super::prefilter::MatchAnchors;
+use super::suppressions::{self, Suppressions};
+use crate::language::ScanLanguage;
+use moai_base::limits::TREE_DEPTH_MAX;
+
+/// A node of the parser.
+pub(super) type RawNode<'t> = <EngineDocument as Doc>::Node<'t>;
+
+/// Rules by the node kinds they may match.
+pub(super) struct KindTable {
+    /// Rule indexes by node kind; the last slot is for syntax errors, whose kind id is far above
+    /// all others.
+    by_kind: Vec<Vec<usize>>,
+}
+
+/// Nodes collected by one walk.
+pub(super) struct TreeWalk<'t> {
+    /// Nodes that a rule may match, with the slot of their kind, in text order.
+    candidates: Vec<(RawNode<'t>, usize)>,
+    comments: Vec<RawNode<'t>>,
+}
+
+/// The tree is too deep to be matched. The engine recurses along the tree and walks from the root
+/// again for every relation, so a hundred thousand brackets would exhaust the stack or take too
+/// long; the parser itself is linear.
+#[derive(Debug)]
+pub(super) struct TooDeep;
+
+/// The rules that may match in one text, by rule index; `None` for rules that do not cover the path
+/// or cannot match.
+pub(super) type ActiveRules<'r> = Vec<Option<(&'r CompiledRule, Option<MatchAnchors>)>>;
+
+/// The imports of one text, for rules with `resolves`.
+pub(super) struct ImportResolver<'r> {
+    rules: &'r [Arc<EngineRule>],
+    language: ScanLanguage,
+    /// Read when the first match depends on them.
+    names: OnceCell<ImportedNames>,
+}
+
+impl<'r> ImportResolver<'r> {
+    pub(super) fn new(rules: &'r [Arc<EngineRule>], language: ScanLanguage) -> Self {
+        Self { rules, language, names: OnceCell::new() }
+    }
+
+    /// Whether the captures of a match resolve to the names that the rule lists.
+    fn confirms_match(
+        &self,
+        number: usize,
+        tree: &AstGrep<EngineDocument>,
+        place: &NodeMatch<'_, EngineDocument>,
+    ) -> bool {
+        self.rules[number].spec.resolves.iter().all(|(capture, qualified)| {
+            let names = self.names.get_or_init(|| ImportedNames::from_tree(self.language, tree));
+            let captured = place.get_env().get_match(capture);
+            captured.is_some_and(|node| names.may_stand_for(&node.text(), qualified))
+        })
+    }
+}
+
+impl KindTable {
+    /// Builds the table of the rules that may match in one text.
+    pub(super) fn new(grammar: Grammar, active: &ActiveRules<'_>) -> Self {
+        let errors = grammar.get_ts_language().node_kind_count();
+        let mut by_kind = vec![Vec::new(); errors + 1];
+        for (number, rule) in active.iter().enumerate() {
+            let kinds = rule.iter().flat_map(|(rule, _)| &rule.kinds);
+            for kind in kinds {
+                by_kind[(*kind).min(errors)].push(number);
+            }
+        }
+        Self { by_kind }
+    }
+
+    /// Collects the nodes that rules may match, and the comments if requested. Subtrees without an
+    /// anchor of any rule are skipped.
+    pub(super) fn walk<'t>(
+        &self,
+        tree: &'t AstGrep<EngineDocument>,
+        active: &ActiveRules<'_>,
+        collect_comments: bool,
+    ) -> Result<TreeWalk<'t>, TooDeep> {
+        let mut walk = TreeWalk { candidates: Vec::new(), comments: Vec::new() };
+        let anchors = active.iter().flatten().map(|(_, anchors)| anchors.as_ref());
+        let mut anchors = if collect_comments { None } else { MatchAnchors::starts(anchors) };
+        for_each_node(tree, |node| {
+            if anchors.as_mut().is_some_and(|it| !it.is_next_in(&node.byte_range())) {
+                return WalkDescent::Skip;
+            }
+            let slot = usize::from(node.kind_id()).min(self.by_kind.len() - 1);
+            if !self.by_kind[slot].is_empty() {
+                walk.candidates.push((node, slot));
+            }
+            if collect_comments && suppressions::is_comment(node.kind()) {
+                walk.comments.push(node);
+            }
+            WalkDescent::Visit
+        })?;
+        Ok(walk)
+    }
+
+    /// Tries the rules on the collected nodes and calls `on_match` for every unsuppressed match.
+    /// Returns the suppressions, with their use recorded.
+    pub(super) fn match_rules<'t, 'r>(
+        &self,
+        tree: &'t AstGrep<EngineDocument>,
+        active: &ActiveRules<'r>,
+        imports: &ImportResolver<'_>,
+        walk: TreeWalk<'t>,
+        mut on_match: impl FnMut(&'r RuleConfig<Grammar>, &NodeMatch<'t, EngineDocument>),
+        tried: &mut impl FnMut(&str),
+    ) -> Suppressions<'t> {
+        let mut suppressions = Suppressions::from_comments(walk.comments, tree.source());
+        if suppressions.covers_file() {
+            return suppressions;
+        }
+        for (node, slot) in walk.candidates {
+            let (bytes, line) = (node.byte_range(), node.start_position().row);
+            for number in &self.by_kind[slot] {
+                let Some((CompiledRule { rule, .. }, anchors)) = &active[*number] else { continue };
+                if anchors.as_ref().is_some_and(|anchors| !anchors.is_any_in(&bytes)) {
+                    continue;
+                }
+                let place = rule.matcher.match_node(tree.adopt(node));
+                tried(&rule.id);
+                let place = place.filter(|place| imports.confirms_match(*number, tree, place));
+                let Some(place) = place else { continue };
+                if !suppressions.try_suppress(&rule.id, line) {
+                    on_match(rule, &place);
+                }
+            }
+        }
+        suppressions
+    }
+}
+
+/// Whether to descend below a visited node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WalkDescent {
+    Visit,
+    /// Skip the subtree, unless it has so many nodes that it may be too deep.
+    Skip,
+}
+
+/// Visits the nodes of a tree in text order, parents before children.
+pub(super) fn for_each_node<'t>(
+    tree: &'t AstGrep<EngineDocument>,
+    mut visit: impl FnMut(RawNode<'t>) -> WalkDescent,
+) -> Result<(), TooDeep> {
+    let mut cursor = tree.root().get_inner_node().walk();
+    let mut depth = 0;
+    loop {
+        let node = cursor.node();
+        let is_depth_safe = || depth + node.descendant_count() <= TREE_DEPTH_MAX;
+        let is_skipped = visit(node) == WalkDescent::Skip && is_depth_safe();
+        if !is_skipped && cursor.goto_first_child() {
+            depth += 1;
+            if depth > TREE_DEPTH_MAX {
+                return Err(TooDeep);
+            }
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return Ok(());
+            }
+            depth -= 1;
+        }
+    }
+}
