@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{INTERRUPTED, INVALID, current_program};
-use moai_base::limits::{BEGUN_MS_EXACT, COMMAND_SECS_MAX};
+use moai_base::limits::{COMMAND_SECS_MAX, PROCESS_START_PRECISION_MS};
 use moai_base::verdict::Gap;
 use moai_config::Config;
 use moai_engine::engine::Engine;
@@ -37,7 +37,7 @@ pub(super) fn process_start_ms() -> Option<u64> {
     let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
     let (secs, hundredths) = uptime.split(' ').next()?.split_once('.')?;
     let up_ms = secs.parse::<u64>().ok()? * 1_000 + hundredths.parse::<u64>().ok()? * 10;
-    let age_ms = up_ms.saturating_sub(started_ms + BEGUN_MS_EXACT);
+    let age_ms = up_ms.saturating_sub(started_ms + PROCESS_START_PRECISION_MS);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(now.as_millis()).ok()?.checked_sub(age_ms)
 }

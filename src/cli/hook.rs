@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::{client, current_program};
 use moai_base::limits::{
-    HOOK_EDIT_DOUBT_MS, HOOK_EDIT_MS_MAX, HOOK_END_MS_MAX, HOOK_INPUT_BYTES_MAX, HOOK_MS_MAX,
-    HOOK_START_MS_MAX, HOOK_STOP_DOUBT_MS, HOOK_STOP_MS_MAX, LOG_BYTES_MAX,
+    HOOK_EDIT_MS_MAX, HOOK_EDIT_SILENCE_MS, HOOK_END_MS_MAX, HOOK_INPUT_BYTES_MAX, HOOK_MS_MAX,
+    HOOK_START_MS_MAX, HOOK_STOP_MS_MAX, HOOK_STOP_SILENCE_MS, LOG_BYTES_MAX,
 };
 use moai_base::verdict::{Cause, Gap};
 use moai_host::ipc::client::{CallError, CallTimeout};
@@ -57,8 +57,8 @@ pub(super) fn run(event: &str) -> u8 {
     let may_have_loop = || may_have_loop(&places, &call);
     let is_alive = || ipc_client::is_daemon_alive(&places);
     let silence_check: Option<(u64, &dyn Fn() -> bool)> = match event {
-        "stop" => Some((HOOK_STOP_DOUBT_MS, &may_have_loop)),
-        "post-tool-use" | "post-tool-batch" => Some((HOOK_EDIT_DOUBT_MS, &is_alive)),
+        "stop" => Some((HOOK_STOP_SILENCE_MS, &may_have_loop)),
+        "post-tool-use" | "post-tool-batch" => Some((HOOK_EDIT_SILENCE_MS, &is_alive)),
         _ => None,
     };
     let silence_check =

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::args::CliArgs;
 use super::args::scan::{ScanArgs, ScanCommand};
 use super::{INVALID, client, has_color};
-use moai_base::limits::{PROGRESS_LOOK_MS, PROGRESS_SHOWN_MS_MIN, SOURCE_BYTES_MAX};
+use moai_base::limits::{PROGRESS_REFRESH_MS, PROGRESS_SHOWN_MS_MIN, SOURCE_BYTES_MAX};
 use moai_engine::engine::Engine;
 use moai_protocol::control::{
     CommandReply, DaemonRequest, ScanRequest, ScanTestRequest, StdinText,
@@ -77,7 +77,7 @@ async fn show_progress(engine: &Engine) -> Infallible {
         let (done, total) = engine.progress();
         bar.0.set_length(total as u64);
         bar.0.set_position(done as u64);
-        tokio::time::sleep(Duration::from_millis(PROGRESS_LOOK_MS)).await;
+        tokio::time::sleep(Duration::from_millis(PROGRESS_REFRESH_MS)).await;
     }
 }
 

@@ -20,7 +20,7 @@ pub const MESSAGE_CHARS_MAX: usize = 400;
 /// Rounds of matching lines of two texts; unmatched lines then count as changed.
 pub const DIFF_DEPTH_MAX: u32 = 16;
 /// Line hashes of verified texts (8 bytes each) kept in memory, over all projects.
-pub const LINES_KEPT_MAX: usize = 1_000_000;
+pub const LINE_HASHES_MAX: usize = 1_000_000;
 /// Findings listed in the feedback after an edit; the rest are counted.
 pub const FEEDBACK_FINDINGS_MAX: usize = 20;
 /// Findings, places or files listed in a tool's structured answer; the rest are counted.
@@ -80,7 +80,7 @@ pub const SERVER_KILL_MS_MAX: u64 = 1_000;
 pub const SERVER_DRAIN_MS_MAX: u64 = 500;
 /// Time a query waits for one of the [`LANGUAGE_SERVERS_MAX`] slots while all servers are busy: as
 /// long as a Stop waits for answers by default.
-pub const SERVER_ROOM_MS_MAX: u64 = 60_000;
+pub const SERVER_SLOT_WAIT_MS_MAX: u64 = 60_000;
 /// Time during which a loading server is not stopped to free its slot; bounded, because some
 /// servers never report that they are done.
 pub const SERVER_LOADING_MS_MAX: u64 = 600_000;
@@ -89,7 +89,7 @@ pub const SERVER_USE_SECS: u64 = 600;
 /// Recent queries counted per language server; more do not raise its rank.
 pub const SERVER_USES_MAX: usize = 64;
 /// Interval for measuring the memory of language servers.
-pub const SERVER_MEMORY_LOOK_MS: u64 = 3_000;
+pub const SERVER_MEMORY_POLL_MS: u64 = 3_000;
 /// Shortest time between two restarts of a server at its soft memory limit; a server that always
 /// needs more would otherwise restart forever.
 pub const SERVER_MEMORY_RESTART_SECS_MIN: u64 = 600;
@@ -97,10 +97,10 @@ pub const SERVER_MEMORY_RESTART_SECS_MIN: u64 = 600;
 pub const SERVER_DESCRIBE_MS_MAX: u64 = 1_000;
 /// Interval at which a supervisor checks its owner; a closed pipe is noticed at once. Below one
 /// second.
-pub const SUPERVISOR_LOOK_MS: u64 = 900;
+pub const SUPERVISOR_POLL_MS: u64 = 900;
 /// Interval at which a supervisor checks the processes it has killed.
 pub const SUPERVISOR_SWEEP_MS: u64 = 5;
-/// Number of these checks: half a second.
+/// Number of these checks; together they take half a second.
 pub const SUPERVISOR_SWEEPS_MAX: u32 = 100;
 /// First pause before a crashed language server is restarted; doubled after every crash.
 pub const SERVER_RESTART_MS_MIN: u64 = 500;
@@ -117,7 +117,7 @@ pub const REFRESHES_MAX: u32 = 8;
 /// Time for rust-analyzer to notice that a project fault was fixed.
 pub const RUST_RELOAD_MS: u64 = 500;
 /// Time for rust-analyzer to begin a requested `cargo check`.
-pub const FLYCHECK_BEGIN_MS_MAX: u64 = 10_000;
+pub const FLYCHECK_START_MS_MAX: u64 = 10_000;
 /// Time for jdtls to publish for a text after it has answered a barrier; then the text is sent
 /// again.
 pub const JAVA_PUBLISH_MS_MAX: u64 = 5_000;
@@ -154,7 +154,7 @@ pub const STORM_MS: u64 = 100;
 /// Longest wait of the last measurement of a storm.
 pub const STORM_MS_MAX: u64 = 1_000;
 /// Disk changes kept for a language server that has not registered for them yet.
-pub const UNHEARD_CHANGES_MAX: usize = 1_024;
+pub const PENDING_DISK_CHANGES_MAX: usize = 1_024;
 /// Alternatives that the braces of one glob pattern may expand to.
 pub const GLOB_ALTERNATIVES_MAX: usize = 256;
 /// Background deadline of one file's diagnostics.
@@ -177,17 +177,17 @@ pub const DAEMON_START_MS_MAX: u64 = 5_000;
 /// Interval for checking a daemon that starts or ends.
 pub const DAEMON_RETRY_MS: u64 = 5;
 /// Precision of process start times: clock ticks of the process and of the system's uptime.
-pub const BEGUN_MS_EXACT: u64 = 20;
+pub const PROCESS_START_PRECISION_MS: u64 = 20;
 /// Silence of the daemon after which `hook stop` itself checks whether a loop runs: without a loop,
 /// a Stop waits at most a second for a hanging daemon.
-pub const HOOK_STOP_DOUBT_MS: u64 = 600;
+pub const HOOK_STOP_SILENCE_MS: u64 = 600;
 /// Silence of the daemon after which an edit's hook checks whether it is alive: an edit's default
 /// budget and some overhead.
-pub const HOOK_EDIT_DOUBT_MS: u64 = 3_000;
+pub const HOOK_EDIT_SILENCE_MS: u64 = 3_000;
 /// Time for a daemon to show that it is alive.
 pub const DAEMON_ALIVE_MS_MAX: u64 = 1_000;
 /// Time for which a read of the store waits for a writer.
-pub const STORE_PEEK_MS_MAX: u64 = 100;
+pub const STORE_READ_WAIT_MS_MAX: u64 = 100;
 /// Time a front door waits for an old daemon to drain before it gives up.
 pub const DAEMON_DRAIN_WAIT_MS_MAX: u64 = 10_000;
 /// Time for running requests to finish when the daemon stops.
@@ -197,9 +197,9 @@ pub const CONNECTIONS_MAX: usize = 256;
 /// Deferred reports kept per session; the next Stop supersedes older ones anyway.
 pub const DELIVERIES_PER_SESSION_MAX: usize = 64;
 /// Gaps remembered as reported to a session; a forgotten one may be reported again.
-pub const TOLD_GAPS_MAX: usize = 2_000;
-/// Measurements of a session that are not reported yet; the oldest are dropped.
-pub const UNTOLD_TOPICS_MAX: usize = 500;
+pub const REPORTED_GAPS_MAX: usize = 2_000;
+/// Topics with a pending report in one session; the oldest are dropped.
+pub const PENDING_TOPICS_MAX: usize = 500;
 /// Sessions whose state is kept in memory.
 pub const SESSIONS_MAX: usize = 256;
 /// Files measured for one Stop; the rest are skipped and count as unmeasured.
@@ -284,7 +284,7 @@ pub const RESEARCH_TRIES_MAX: u32 = 3;
 /// 2.1.143 and later).
 pub const HOST_CONTINUATIONS_MAX: u32 = 8;
 /// Longest part of the agent's last message that a loop keeps, in characters.
-pub const LAST_WORDS_CHARS_MAX: usize = 300;
+pub const LAST_MESSAGE_CHARS_MAX: usize = 300;
 /// Loops in one list.
 pub const LOOPS_LISTED_MAX: usize = 50;
 /// Consecutive Stops allowed because the same background tasks are running.
@@ -322,9 +322,9 @@ pub const GOAL_CHARS_MAX: usize = 120;
 /// Orphaned loops offered to one session.
 pub const OFFERED_LOOPS_MAX: usize = 3;
 /// Largest loop marker, in bytes; a larger file is ignored.
-pub const MARK_BYTES_MAX: u64 = 8 * 1024;
+pub const LOOP_MARKER_BYTES_MAX: u64 = 8 * 1024;
 /// Files read in a folder of loop markers.
-pub const MARKS_READ_MAX: usize = 64;
+pub const LOOP_MARKERS_READ_MAX: usize = 64;
 /// Longest loop id, in bytes.
 pub const LOOP_ID_BYTES_MAX: usize = 40;
 /// Longest id of a session that may own a loop, in characters.
@@ -340,16 +340,16 @@ pub const INSTALL_POLL_MS: u64 = 20;
 /// Faulty texts in quick succession in a conformance probe.
 pub const PROBE_BURST_COUNT: usize = 10;
 /// Concurrent measurements by language servers in one check.
-pub const QUESTIONS_AT_ONCE_MAX: usize = 64;
+pub const MEASUREMENTS_AT_ONCE_MAX: usize = 64;
 /// Touched names of one edit that are searched in other files.
-pub const BLAST_NAMES_MAX: usize = 64;
+pub const IMPACT_NAMES_MAX: usize = 64;
 /// Shortest name that is searched, in characters; shorter ones occur in every file.
 pub const NAME_CHARS_MIN: usize = 3;
 /// Files with a touched name above which the name counts as common: then only importers and
 /// neighbours of the edited file count as dependents.
-pub const BLAST_COMMON_FILES_MAX: usize = 100;
+pub const IMPACT_COMMON_FILES_MAX: usize = 100;
 /// Time for searching the dependents of an edit.
-pub const BLAST_SEARCH_MS_MAX: u64 = 2_000;
+pub const IMPACT_SEARCH_MS_MAX: u64 = 2_000;
 /// Overlays shown to one language server at the same time; together with a measured file below
 /// [`OPEN_DOCUMENTS_MAX`], or they would close each other.
 pub const OVERLAY_FILES_MAX: usize = 16;
@@ -371,15 +371,15 @@ pub const RENAME_PAIRS_MAX: usize = 10_000;
 /// Time an edit waits for the findings of its earlier text after it has been measured itself.
 pub const EARLIER_INLINE_MS_MAX: u64 = 1_000;
 /// Time for measuring earlier texts in the background.
-pub const EARLIER_LATE_MS_MAX: u64 = 30_000;
+pub const EARLIER_DEFERRED_MS_MAX: u64 = 30_000;
 /// Dependents measured while the edit's hook waits.
-pub const BLAST_INLINE_FILES_MAX: usize = 8;
+pub const IMPACT_INLINE_FILES_MAX: usize = 8;
 /// Time the hook waits for them after the edited file has been measured.
-pub const BLAST_INLINE_MS_MAX: u64 = 1_000;
+pub const IMPACT_INLINE_MS_MAX: u64 = 1_000;
 /// Further dependents measured after the hook has answered.
-pub const BLAST_LATE_FILES_MAX: usize = 40;
+pub const IMPACT_DEFERRED_FILES_MAX: usize = 40;
 /// Files measured concurrently after the hook has answered.
-pub const BLAST_LATE_AT_ONCE_MAX: usize = 4;
+pub const IMPACT_DEFERRED_AT_ONCE_MAX: usize = 4;
 /// Files changed on disk by other writers that one hook measures; the rest are counted.
 pub const CHANGED_INLINE_FILES_MAX: usize = 8;
 /// Files changed on disk that one hook reads to exclude those with known content.
@@ -398,23 +398,23 @@ pub const MOVED_SEARCH_FILES_MAX: usize = 500_000;
 /// Bytes read during that search.
 pub const MOVED_SEARCH_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// Dependents remembered for one session's edits.
-pub const AFFECTED_FILES_MAX: usize = 300;
+pub const SESSION_DEPENDENTS_MAX: usize = 300;
 /// Touched names remembered for one session's edits.
 pub const TOUCHED_NAMES_MAX: usize = 1_000;
 /// Bytes of texts kept for comparison with the next change by other writers.
-pub const TEXTS_KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
+pub const CACHED_TEXTS_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Files that one rename or rewrite may change.
 pub const CHANGED_FILES_MAX: usize = 1_000;
 /// Bytes of all files that one rename or rewrite reads and writes.
 pub const CHANGED_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Leading bytes of a file in which a mark of generated code counts.
+/// Leading bytes of a file that are searched for a marker of generated code.
 pub const GENERATED_HEAD_BYTES_MAX: usize = 2 * 1024;
 /// Time one change set waits for another one of the same project.
 pub const CHANGES_WAIT_MS_MAX: u64 = 10_000;
 /// Interval for checking whether the other one is done.
 pub const CHANGES_RETRY_MS: u64 = 10;
 /// Journals kept per project because other writers changed files before they could be rolled back.
-pub const CHANGES_KEPT_MAX: usize = 5;
+pub const JOURNALS_KEPT_MAX: usize = 5;
 /// Deepest nesting of symbols that is followed.
 pub const SYMBOL_DEPTH_MAX: usize = 32;
 /// Locations or symbols kept of one answer; the answer reports that more are missing.
@@ -443,15 +443,15 @@ pub const SCAN_EXCERPTS_MAX: usize = 200;
 /// Time after which a progress bar is shown, in milliseconds.
 pub const PROGRESS_SHOWN_MS_MIN: u64 = 1_000;
 /// Refresh interval of the progress bar, in milliseconds.
-pub const PROGRESS_LOOK_MS: u64 = 100;
+pub const PROGRESS_REFRESH_MS: u64 = 100;
 /// Largest baseline file, in bytes.
 pub const BASELINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Bytes of cached scan results per project and rule set; the least recently used go first.
-pub const KEPT_SCANS_BYTES_MAX: usize = 16 * 1024 * 1024;
+pub const SCAN_CACHE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Fewest files of a scan for which cached results are read.
-pub const KEPT_SCANS_FILES_MIN: usize = 50;
+pub const SCAN_CACHE_FILES_MIN: usize = 50;
 /// Rule sets whose scan results are cached per project; the oldest file goes first.
-pub const KEPT_SCANS_SETS_MAX: usize = 4;
+pub const SCAN_CACHE_RULE_SETS_MAX: usize = 4;
 /// Rule files read per project; more are reported as unread.
 pub const RULE_FILES_MAX: usize = 2_000;
 /// Longest pattern or replacement of a search or rewrite.

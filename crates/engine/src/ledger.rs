@@ -29,7 +29,9 @@ use crate::ledger::texts::TextCache;
 pub(crate) use crate::ledger::transcripts::Spending;
 use moai_base::finding::Finding;
 use moai_base::hash::{ContentHash, TextId};
-use moai_base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX, TOLD_GAPS_MAX};
+use moai_base::limits::{
+    DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, REPORTED_GAPS_MAX, SESSIONS_MAX,
+};
 use moai_base::path::RelPath;
 use moai_host::files::{FileStamp, Snapshot};
 use moai_host::store::ProjectKey;
@@ -454,7 +456,7 @@ impl EngineLedger {
     /// Whether a gap is new to this session; marks it as reported.
     pub(crate) fn report_once(&mut self, session: &str, gap: &str) -> bool {
         let reported = &mut self.session(session).reported_gaps;
-        if reported.len() >= TOLD_GAPS_MAX {
+        if reported.len() >= REPORTED_GAPS_MAX {
             reported.clear();
         }
         reported.insert(gap.to_owned())

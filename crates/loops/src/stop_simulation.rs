@@ -5,7 +5,7 @@
 use super::samples::state;
 use super::state::{LoopState, StopAnswer};
 use super::stop_table::{StopArrival, StopDelivery, StopTable};
-use moai_base::limits::BEGUN_MS_EXACT;
+use moai_base::limits::PROCESS_START_PRECISION_MS;
 
 /// Hosts that are played.
 const HOSTS: u64 = 2_000;
@@ -63,7 +63,7 @@ impl Deliveries {
         self.processes.clear();
         for _ in 0..=self.seed.below(2) {
             self.calls += 1;
-            let begun_ms = self.now_ms + self.seed.below(3) + BEGUN_MS_EXACT;
+            let begun_ms = self.now_ms + self.seed.below(3) + PROCESS_START_PRECISION_MS;
             let (call, content) = (self.calls.to_string(), content.clone());
             let delivery = StopDelivery { call, content, start_ms: Some(begun_ms) };
             let part = Part::AsksAt(self.now_ms + 1 + self.seed.below(120));

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use moai_base::finding::Finding;
-use moai_base::limits::{BLAST_COMMON_FILES_MAX, BLAST_NAMES_MAX};
+use moai_base::limits::{IMPACT_COMMON_FILES_MAX, IMPACT_NAMES_MAX};
 use moai_base::path::RelPath;
 use words::{
     DeclaredName, declared_names, is_distinctive, is_import_keyword, is_symbol_name, names_of_code,
@@ -63,7 +63,7 @@ impl TouchedSymbols {
     ) -> Self {
         let (before_text, after_text) = (before.unwrap_or_default(), after.unwrap_or_default());
         let (names, used) = touched_names(before_text, after_text, unnoticed);
-        let has_all = names.len() < BLAST_NAMES_MAX;
+        let has_all = names.len() < IMPACT_NAMES_MAX;
         let concerns_importers = before.is_none() != after.is_none() || !has_all;
         Self { names, only_used: used, modules: module_names(path), concerns_importers }
     }
@@ -150,7 +150,7 @@ pub struct FileMentions {
 #[must_use]
 pub fn rank_by_impact(edited: &[RelPath], mut found: Vec<(RelPath, FileMentions)>) -> Vec<RelPath> {
     let folders: HashSet<&str> = edited.iter().map(parent_folder).collect();
-    if found.len() > BLAST_COMMON_FILES_MAX {
+    if found.len() > IMPACT_COMMON_FILES_MAX {
         found.retain(|(path, mentions)| mentions.imports || folders.contains(parent_folder(path)));
     }
     found.sort_by_cached_key(|(path, mentions)| {
@@ -230,7 +230,7 @@ fn touched_declarations<'t>(lines: &[&'t str], changed: &[usize]) -> Vec<Declare
 
 fn add_names<'w>(names: &mut BTreeSet<String>, words: impl Iterator<Item = &'w str>) {
     for word in words {
-        if names.len() >= BLAST_NAMES_MAX {
+        if names.len() >= IMPACT_NAMES_MAX {
             return;
         }
         names.insert(word.to_owned());

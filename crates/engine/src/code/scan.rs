@@ -19,7 +19,7 @@ use crate::project::scan_cache::ScanCacheFile;
 use crate::replies::{INVALID, REFUSED, load_project};
 use moai_base::evidence::SkippedFile;
 use moai_base::finding::Severity;
-use moai_base::limits::KEPT_SCANS_FILES_MIN;
+use moai_base::limits::SCAN_CACHE_FILES_MIN;
 use moai_base::path::RelPath;
 use moai_base::sensitive::is_sensitive;
 use moai_base::verdict::Cause;
@@ -124,7 +124,7 @@ fn scan_with_cache(
     work: ScanTask<'_>,
     files: &[RelPath],
 ) -> ScanResults {
-    if files.len() < KEPT_SCANS_FILES_MIN {
+    if files.len() < SCAN_CACHE_FILES_MIN {
         return scan_files(work, files);
     }
     let kept = ScanCacheFile::load(&engine.dirs.state, &project.key, work.rules);

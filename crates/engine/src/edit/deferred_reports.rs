@@ -19,7 +19,7 @@ use crate::project::Project;
 use moai_base::delta::Delta;
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
-use moai_base::limits::EARLIER_LATE_MS_MAX;
+use moai_base::limits::EARLIER_DEFERRED_MS_MAX;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::Snapshot;
 use moai_host::servers::resolve::ResolvedServer;
@@ -75,7 +75,7 @@ impl DeferredMeasurement {
             reader: self.reader.clone(),
             topic: self.topic.clone(),
         };
-        let deadline = Instant::now() + Duration::from_millis(EARLIER_LATE_MS_MAX);
+        let deadline = Instant::now() + Duration::from_millis(EARLIER_DEFERRED_MS_MAX);
         let baseline = findings.complete(baseline, &result, snapshot, deadline).await;
         let earlier =
             if has_project_fault(&result) { &baseline.partial } else { &baseline.complete };

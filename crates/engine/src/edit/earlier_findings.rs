@@ -18,7 +18,7 @@ use crate::project::Project;
 use moai_base::delta::Delta;
 use moai_base::finding::{Finding, FindingState, Severity};
 use moai_base::hash::ContentHash;
-use moai_base::limits::EARLIER_LATE_MS_MAX;
+use moai_base::limits::EARLIER_DEFERRED_MS_MAX;
 use moai_base::verdict::Cause;
 use moai_host::files::Snapshot;
 use moai_host::servers::resolve::ResolvedServer;
@@ -57,7 +57,7 @@ impl EarlierFindings {
         let (engine, project, text) = (Arc::clone(&self.engine), self.project.clone(), earlier);
         let mut measuring = tokio::spawn(async move {
             let state = EarlierState { texts: vec![text.clone()], ..EarlierState::default() };
-            let latest = Instant::now() + Duration::from_millis(EARLIER_LATE_MS_MAX);
+            let latest = Instant::now() + Duration::from_millis(EARLIER_DEFERRED_MS_MAX);
             let subjects = vec![EarlierSubject { snapshot: text, choice }];
             measure_earlier(&engine, &project, &state, subjects, latest).await.pop().flatten()
         });

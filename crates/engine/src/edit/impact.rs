@@ -18,8 +18,8 @@ use crate::project::Project;
 use moai_base::finding::{Finding, Severity};
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
-    AFFECTED_FILES_MAX, BLAST_INLINE_FILES_MAX, BLAST_INLINE_MS_MAX, BLAST_LATE_AT_ONCE_MAX,
-    BLAST_LATE_FILES_MAX, BLAST_SEARCH_MS_MAX, EARLIER_LATE_MS_MAX,
+    EARLIER_DEFERRED_MS_MAX, IMPACT_DEFERRED_AT_ONCE_MAX, IMPACT_DEFERRED_FILES_MAX,
+    IMPACT_INLINE_FILES_MAX, IMPACT_INLINE_MS_MAX, IMPACT_SEARCH_MS_MAX, SESSION_DEPENDENTS_MAX,
 };
 use moai_base::path::RelPath;
 use moai_base::text::TextRange;
@@ -81,7 +81,7 @@ impl ImpactSearch {
     /// The effects known by the deadline; a later hook delivers the rest.
     pub(crate) async fn impacts_until(self, deadline: Instant) -> Vec<CrossFileEffect> {
         let Self { change, mut search } = self;
-        let deadline = deadline.min(Instant::now() + Duration::from_millis(BLAST_INLINE_MS_MAX));
+        let deadline = deadline.min(Instant::now() + Duration::from_millis(IMPACT_INLINE_MS_MAX));
         let Ok(found) = timeout_at(deadline.into(), &mut search).await else {
             let owned = Arc::clone(&change);
             let files = async move { owned.searched_files(search.await) };
@@ -89,7 +89,7 @@ impl ImpactSearch {
             return Vec::new();
         };
         let mut first = change.searched_files(found);
-        let later = first.split_off(first.len().min(BLAST_INLINE_FILES_MAX));
+        let later = first.split_off(first.len().min(IMPACT_INLINE_FILES_MAX));
         let measurements: Vec<JoinHandle<Vec<FileImpact>>> = first
             .into_iter()
             .map(|path| tokio::spawn(measure_affected_file(Arc::clone(&change), path)))
@@ -147,8 +147,8 @@ fn measure_in_background(
             change.queue_reports(measurement.await.unwrap_or_default());
         }
         let mut files = files.await;
-        files.truncate(BLAST_LATE_FILES_MAX);
-        for chunk in files.chunks(BLAST_LATE_AT_ONCE_MAX) {
+        files.truncate(IMPACT_DEFERRED_FILES_MAX);
+        for chunk in files.chunks(IMPACT_DEFERRED_AT_ONCE_MAX) {
             if !change.is_current().await {
                 return;
             }
@@ -164,7 +164,7 @@ fn measure_in_background(
 /// Files of the same languages that mention touched symbols, the likeliest first. They are recorded
 /// for the session's Stop.
 async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
-    let deadline = Instant::now() + Duration::from_millis(BLAST_SEARCH_MS_MAX);
+    let deadline = Instant::now() + Duration::from_millis(IMPACT_SEARCH_MS_MAX);
     let searched = Arc::clone(&change);
     let found = run_blocking(move || {
         let ImpactContext { engine, project, reader, changed, touched, .. } = &*searched;
@@ -185,8 +185,8 @@ async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
         let found = files::search_files(root, &files, deadline, &|text| touched.mentioned_in(text));
         let mut is_cut = found.is_truncated;
         let mut files = rank_by_impact(&edited, found.files);
-        is_cut |= files.len() > AFFECTED_FILES_MAX;
-        files.truncate(AFFECTED_FILES_MAX);
+        is_cut |= files.len() > SESSION_DEPENDENTS_MAX;
+        files.truncate(SESSION_DEPENDENTS_MAX);
         // If git's data is unusable, ignored files are measured as well.
         let ignored = git::ignored_paths(root, &files).unwrap_or_default();
         files.retain(|path| !ignored.contains(path) && files::is_real_path(root, path));
@@ -272,7 +272,7 @@ impl ImpactContext {
         choice: ResolvedServer,
     ) -> Option<Vec<Finding>> {
         let subjects = vec![EarlierSubject { snapshot: snapshot.clone(), choice }];
-        let latest = Instant::now() + Duration::from_millis(EARLIER_LATE_MS_MAX);
+        let latest = Instant::now() + Duration::from_millis(EARLIER_DEFERRED_MS_MAX);
         let (engine, project) = (&self.engine, &self.project);
         let measured = measure_earlier(engine, project, &self.earlier, subjects, latest).await;
         measured

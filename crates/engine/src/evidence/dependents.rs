@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::evidence::work_base::{BaseText, WorkBase};
 use crate::project::Project;
-use moai_base::limits::{AFFECTED_FILES_MAX, BLAST_SEARCH_MS_MAX, RELATED_FILES_MAX};
+use moai_base::limits::{IMPACT_SEARCH_MS_MAX, RELATED_FILES_MAX, SESSION_DEPENDENTS_MAX};
 use moai_base::path::RelPath;
 use moai_host::{files, git};
 use moai_lsp::impact::{TouchedSymbols, rank_by_impact};
@@ -44,12 +44,12 @@ impl DependentFiles {
             language(path).is_some_and(|it| languages.contains(it)) && !own.contains(path)
         };
         let walk = files::walk_files(root, std::slice::from_ref(root), &is_other);
-        let deadline = Instant::now() + Duration::from_millis(BLAST_SEARCH_MS_MAX);
+        let deadline = Instant::now() + Duration::from_millis(IMPACT_SEARCH_MS_MAX);
         let found =
             files::search_files(root, &walk.files, deadline, &|text| sought.mentioned_in(text));
         let mut files = rank_by_impact(&edited, found.files);
-        let is_cut = found.is_truncated || files.len() > AFFECTED_FILES_MAX;
-        files.truncate(AFFECTED_FILES_MAX);
+        let is_cut = found.is_truncated || files.len() > SESSION_DEPENDENTS_MAX;
+        files.truncate(SESSION_DEPENDENTS_MAX);
         // Where git's data cannot be used, more is measured.
         let ignored = git::ignored_paths(root, &files).unwrap_or_default();
         files.retain(|path| {

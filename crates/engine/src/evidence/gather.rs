@@ -20,7 +20,7 @@ use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
 use moai_base::finding::{Finding, Severity, assign_fingerprints};
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
-    KEPT_SCANS_FILES_MIN, MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, QUESTIONS_AT_ONCE_MAX,
+    MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, MEASUREMENTS_AT_ONCE_MAX, SCAN_CACHE_FILES_MIN,
 };
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
@@ -186,7 +186,7 @@ async fn scan_all(
     let rules = Arc::clone(&project.rules);
     let scanned = run_blocking(move || {
         // Scanning a few files is faster than reading the cache of the whole project.
-        let is_worth_it = snapshots.len() >= KEPT_SCANS_FILES_MIN;
+        let is_worth_it = snapshots.len() >= SCAN_CACHE_FILES_MIN;
         let kept = is_worth_it.then(|| ScanCacheFile::load(&state, &key, &rules));
         let results = scan_in_parallel(&snapshots, &|snapshot| match &kept {
             Some(kept) => kept.get(&rules, &snapshot.path, snapshot.hash).map_or_else(
@@ -289,7 +289,7 @@ async fn measure_all(
     snapshots: &[Snapshot],
     deadline: Instant,
 ) -> Vec<SensorResult> {
-    let turns = Arc::new(Semaphore::new(QUESTIONS_AT_ONCE_MAX));
+    let turns = Arc::new(Semaphore::new(MEASUREMENTS_AT_ONCE_MAX));
     let mut tasks = JoinSet::new();
     for snapshot in snapshots {
         for chosen in select_servers(engine, project, &snapshot.path) {

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use moai_base::hash::ContentHash;
-use moai_base::limits::LINES_KEPT_MAX;
+use moai_base::limits::LINE_HASHES_MAX;
 use moai_base::lines::LineHashes;
 
 /// Lines by the hash of their text; beyond the bound the oldest are dropped.
@@ -25,7 +25,7 @@ impl LineCache {
         self.line_count += lines.count();
         self.texts.insert(hash, lines);
         self.order.push_back(hash);
-        while self.line_count > LINES_KEPT_MAX
+        while self.line_count > LINE_HASHES_MAX
             && let Some(oldest) = self.order.pop_front()
         {
             let dropped = self.texts.remove(&oldest);
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn the_oldest_lines_are_dropped_at_the_bound() {
         let mut kept = LineCache::default();
-        let text = |number: usize| format!("{number}{}", "\n".repeat(LINES_KEPT_MAX / 2));
+        let text = |number: usize| format!("{number}{}", "\n".repeat(LINE_HASHES_MAX / 2));
         let hashes: Vec<ContentHash> = (0..3)
             .map(|number| {
                 let hash = ContentHash::of_bytes(text(number).as_bytes());
@@ -56,6 +56,6 @@ mod tests {
             .collect();
         let known: Vec<bool> = hashes.iter().map(|hash| kept.of(*hash).is_some()).collect();
         assert_eq!(known, [false, false, true]);
-        assert!(kept.line_count <= LINES_KEPT_MAX);
+        assert!(kept.line_count <= LINE_HASHES_MAX);
     }
 }

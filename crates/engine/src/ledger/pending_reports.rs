@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
-use moai_base::limits::UNTOLD_TOPICS_MAX;
+use moai_base::limits::PENDING_TOPICS_MAX;
 use moai_base::path::RelPath;
 
 /// The subject of a measurement, and the agent of the session that caused it.
@@ -70,7 +70,7 @@ impl PendingReports {
     ) -> u64 {
         self.next += 1;
         let number = self.next;
-        if self.questions.len() >= UNTOLD_TOPICS_MAX && !self.questions.contains_key(&topic) {
+        if self.questions.len() >= PENDING_TOPICS_MAX && !self.questions.contains_key(&topic) {
             let oldest = self.questions.iter().min_by_key(|(_, (number, _))| *number);
             if let Some(oldest) = oldest.map(|(topic, _)| topic.clone()) {
                 self.questions.remove(&oldest);
@@ -140,7 +140,7 @@ mod tests {
         let mut pending = PendingReports::default();
         let about = |sensor: String| MeasureTopic { sensor, ..topic() };
         let first = pending.ask(about("0".to_owned()), clean(), false);
-        for count in 1..UNTOLD_TOPICS_MAX {
+        for count in 1..PENDING_TOPICS_MAX {
             pending.ask(about(count.to_string()), clean(), false);
         }
         assert!(pending.is_newest(&about("0".to_owned()), first));

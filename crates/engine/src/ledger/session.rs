@@ -9,7 +9,7 @@ use crate::ledger::pending_reports::PendingReports;
 use crate::ledger::transcripts::Spending;
 use moai_base::finding::Finding;
 use moai_base::hash::TextId;
-use moai_base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_MAX};
+use moai_base::limits::{SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_MAX};
 use moai_base::path::RelPath;
 use moai_loops::framework::MessageLanguage;
 use moai_lsp::impact::TouchedSymbols;
@@ -152,7 +152,7 @@ impl SessionState {
         let affected = &mut self.root_state(root).affected;
         affected.is_cut |= is_cut;
         for (path, known) in files {
-            if affected.files.len() < AFFECTED_FILES_MAX || affected.files.contains_key(&path) {
+            if affected.files.len() < SESSION_DEPENDENTS_MAX || affected.files.contains_key(&path) {
                 affected.files.entry(path).or_insert(known);
             } else {
                 affected.is_cut = true;

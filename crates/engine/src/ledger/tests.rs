@@ -1,7 +1,7 @@
 //! What the ledger keeps, for whom, and for how long.
 
 use crate::ledger::*;
-use moai_base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX};
+use moai_base::limits::{SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX};
 
 fn late(text: &str) -> DeferredReport {
     let text = EditText::agent_only(text.to_owned());
@@ -132,12 +132,13 @@ fn written_and_affected_files_are_bounded_and_a_cut_is_reported() {
     assert_eq!((written.len(), is_cut), (SESSION_FILES_MAX, true));
     assert_eq!(ledger.written("t", root), (BTreeSet::new(), false));
 
-    let files: Vec<RelPath> = (0..=AFFECTED_FILES_MAX).map(|at| path(&at.to_string())).collect();
+    let files: Vec<RelPath> =
+        (0..=SESSION_DEPENDENTS_MAX).map(|at| path(&at.to_string())).collect();
     ledger.record_affected("s", root, &files[1..], &TouchedSymbols::default(), false);
     assert!(!ledger.affected_files("s", root).is_cut);
     ledger.record_affected("s", root, &files[..1], &TouchedSymbols::default(), false);
     let affected = ledger.affected_files("s", root);
-    assert_eq!((affected.files.len(), affected.is_cut), (AFFECTED_FILES_MAX, true));
+    assert_eq!((affected.files.len(), affected.is_cut), (SESSION_DEPENDENTS_MAX, true));
 }
 
 #[test]

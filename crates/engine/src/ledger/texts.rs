@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use moai_base::limits::TEXTS_KEPT_BYTES_MAX;
+use moai_base::limits::CACHED_TEXTS_BYTES_MAX;
 use moai_base::path::RelPath;
 
 type FileKey = (PathBuf, RelPath);
@@ -30,7 +30,7 @@ impl TextCache {
         self.bytes += text.len();
         self.order.push_back(key.clone());
         self.by_file.insert(key, text);
-        while self.bytes > TEXTS_KEPT_BYTES_MAX
+        while self.bytes > CACHED_TEXTS_BYTES_MAX
             && let Some(oldest) = self.order.front().cloned()
         {
             self.forget(&oldest);
@@ -66,7 +66,7 @@ mod tests {
         texts.keep(root, &path("b"), "2".into());
         texts.keep(root, &path("a"), "3".into());
         assert_eq!(texts.get(root, &path("a")).as_deref(), Some("3"));
-        texts.keep(root, &path("c"), "x".repeat(TEXTS_KEPT_BYTES_MAX - 1).into());
+        texts.keep(root, &path("c"), "x".repeat(CACHED_TEXTS_BYTES_MAX - 1).into());
         assert_eq!(texts.get(root, &path("b")), None, "it was the oldest");
         assert_eq!(texts.get(root, &path("a")).as_deref(), Some("3"));
         texts.forget_root(root);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use moai_base::hash::ContentHash;
-use moai_base::limits::{KEPT_SCANS_BYTES_MAX, KEPT_SCANS_SETS_MAX};
+use moai_base::limits::{SCAN_CACHE_BYTES_MAX, SCAN_CACHE_RULE_SETS_MAX};
 use moai_base::path::RelPath;
 use moai_host::files;
 use moai_host::store::ProjectKey;
@@ -27,7 +27,7 @@ impl ScanCacheFile {
     pub(crate) fn load(state: &Path, project: &ProjectKey, rules: &RuleSet) -> Self {
         let set = rules.identity();
         let file = project.folder(state).join(format!("{PREFIX}{}", set.short_hex()));
-        let bytes = files::read_private(&file, KEPT_SCANS_BYTES_MAX).unwrap_or_default();
+        let bytes = files::read_private(&file, SCAN_CACHE_BYTES_MAX).unwrap_or_default();
         Self { file, rules_hash: set, cache: ScanCache::from_bytes(bytes, set) }
     }
 
@@ -55,7 +55,7 @@ impl ScanCacheFile {
         if !self.cache.has_additions() {
             return;
         }
-        let bytes = self.cache.to_bytes(self.rules_hash, KEPT_SCANS_BYTES_MAX);
+        let bytes = self.cache.to_bytes(self.rules_hash, SCAN_CACHE_BYTES_MAX);
         if let Err(error) = files::write_private_unsynced(&self.file, &bytes) {
             tracing::warn!(%error, "scan results are not kept");
         }
@@ -75,7 +75,7 @@ impl ScanCacheFile {
             .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
             .collect();
         sets.sort();
-        let count = sets.len().saturating_sub(KEPT_SCANS_SETS_MAX);
+        let count = sets.len().saturating_sub(SCAN_CACHE_RULE_SETS_MAX);
         for (_, file) in sets.into_iter().take(count) {
             // It is in the way of nobody.
             let _ = fs::remove_file(file);
@@ -119,12 +119,12 @@ mod tests {
         let project = ProjectKey::from_folder(Path::new("/project"));
         let path = RelPath::parse("a.py").expect("relative");
         let hash = ContentHash::of_bytes(TEXT.as_bytes());
-        for number in 0..KEPT_SCANS_SETS_MAX + 2 {
+        for number in 0..SCAN_CACHE_RULE_SETS_MAX + 2 {
             let rules = set(number);
             let kept = ScanCacheFile::load(state.path(), &project, &rules);
             kept.save(&rules, [(path.clone(), hash, ScanOutcome::default())]);
         }
         let files = project.folder(state.path()).read_dir().expect("a folder");
-        assert_eq!(files.count(), KEPT_SCANS_SETS_MAX);
+        assert_eq!(files.count(), SCAN_CACHE_RULE_SETS_MAX);
     }
 }

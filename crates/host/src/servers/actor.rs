@@ -24,7 +24,7 @@ use super::resolve::ResolvedServer;
 use super::slots::{ActorId, ActorNote, ServerSlot};
 use super::{MeasureInput, ServerContext};
 use moai_base::limits::{
-    LANGUAGE_SERVERS_MAX, SERVER_LOADING_MS_MAX, SERVER_QUEUE_MAX, SERVER_ROOM_MS_MAX,
+    LANGUAGE_SERVERS_MAX, SERVER_LOADING_MS_MAX, SERVER_QUEUE_MAX, SERVER_SLOT_WAIT_MS_MAX,
     SERVER_START_MS_MAX,
 };
 use moai_base::verdict::{Cause, Gap};
@@ -209,7 +209,7 @@ impl ServerActor {
         if self.queue.len() >= SERVER_QUEUE_MAX {
             return queued.refuse(Gap::new(Cause::TimedOut, "too many requests are queued"));
         }
-        let deadline = Instant::now() + Duration::from_millis(SERVER_ROOM_MS_MAX);
+        let deadline = Instant::now() + Duration::from_millis(SERVER_SLOT_WAIT_MS_MAX);
         self.queue.push_back((deadline, queued));
     }
 

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::processes;
 use moai_base::limits::{
-    SERVER_KILL_MS_MAX, SERVER_MEMORY_LOOK_MS, SERVER_QUEUE_MAX, SERVER_STOP_MS_MAX,
+    SERVER_KILL_MS_MAX, SERVER_MEMORY_POLL_MS, SERVER_QUEUE_MAX, SERVER_STOP_MS_MAX,
 };
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
@@ -193,7 +193,7 @@ impl ServerPool {
     pub(super) async fn run(mut self, mut requests: mpsc::Receiver<PoolRequest>) {
         let mut sweep =
             tokio::time::interval(self.idle.clamp(Duration::from_secs(1), Duration::from_secs(30)));
-        let mut look = tokio::time::interval(Duration::from_millis(SERVER_MEMORY_LOOK_MS));
+        let mut look = tokio::time::interval(Duration::from_millis(SERVER_MEMORY_POLL_MS));
         loop {
             tokio::select! {
                 request = requests.recv() => match request {

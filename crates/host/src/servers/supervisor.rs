@@ -27,7 +27,7 @@ use rustix::process::{
 
 use crate::processes;
 use moai_base::limits::{
-    SERVER_KILL_MS_MAX, SERVER_STOP_MS_MAX, SUPERVISOR_LOOK_MS, SUPERVISOR_SWEEP_MS,
+    SERVER_KILL_MS_MAX, SERVER_STOP_MS_MAX, SUPERVISOR_POLL_MS, SUPERVISOR_SWEEP_MS,
     SUPERVISOR_SWEEPS_MAX,
 };
 
@@ -109,7 +109,7 @@ fn end_with_owner(owner: Option<Pid>) {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     let mut end_at: Option<Instant> = None;
     loop {
-        let look = Duration::from_millis(SUPERVISOR_LOOK_MS);
+        let look = Duration::from_millis(SUPERVISOR_POLL_MS);
         let pause =
             end_at.map_or(look, |at| look.min(at.saturating_duration_since(Instant::now())));
         let pause = Timespec { tv_sec: 0, tv_nsec: pause.subsec_nanos().into() };

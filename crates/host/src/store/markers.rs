@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use moai_base::limits::{LOOP_ID_BYTES_MAX, MARK_BYTES_MAX, MARKS_READ_MAX};
+use moai_base::limits::{LOOP_ID_BYTES_MAX, LOOP_MARKER_BYTES_MAX, LOOP_MARKERS_READ_MAX};
 use moai_loops::framework::MessageLanguage;
 use moai_loops::marker::{LoopMarker, LoopSummary};
 use moai_loops::state::Status;
@@ -59,7 +59,7 @@ fn git_folder(root: &Path) -> Option<PathBuf> {
             return Some(git);
         }
         let mut text = String::new();
-        open_file(&git).ok()?.take(MARK_BYTES_MAX).read_to_string(&mut text).ok()?;
+        open_file(&git).ok()?.take(LOOP_MARKER_BYTES_MAX).read_to_string(&mut text).ok()?;
         let named = at.join(text.strip_prefix("gitdir:")?.trim());
         named.is_dir().then_some(named)
     })
@@ -78,7 +78,7 @@ pub(super) fn read_markers(root: &Path) -> Vec<LoopMarker> {
     let mut markers: Vec<LoopMarker> = Vec::new();
     for folder in folders(root) {
         let entries = folder.read_dir().into_iter().flatten().flatten();
-        for entry in entries.take(MARKS_READ_MAX) {
+        for entry in entries.take(LOOP_MARKERS_READ_MAX) {
             let marker = read_file(&entry.path());
             markers
                 .extend(marker.filter(|marker| markers.iter().all(|known| known.id != marker.id)));
@@ -90,7 +90,7 @@ pub(super) fn read_markers(root: &Path) -> Vec<LoopMarker> {
 fn read_file(path: &Path) -> Option<LoopMarker> {
     let id = path.file_name()?.to_str()?.strip_suffix(SUFFIX).filter(|id| is_loop_id(id))?;
     let mut text = String::new();
-    open_file(path).ok()?.take(MARK_BYTES_MAX).read_to_string(&mut text).ok()?;
+    open_file(path).ok()?.take(LOOP_MARKER_BYTES_MAX).read_to_string(&mut text).ok()?;
     let stored: StoredMarker = serde_json::from_str(&text).ok()?;
     if stored.version != VERSION || stored.id != id {
         return None;

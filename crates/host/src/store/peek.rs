@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, params};
 
 use super::PROJECTS_FOLDER;
 use super::open::DATABASE_FILE;
-use moai_base::limits::STORE_PEEK_MS_MAX;
+use moai_base::limits::STORE_READ_WAIT_MS_MAX;
 
 /// Whether a loop of the session may be running, or one below `folders` that waits for a session.
 /// An unreadable database counts as yes.
@@ -28,7 +28,7 @@ fn database_may_hold(
 ) -> rusqlite::Result<bool> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database, flags)?;
-    connection.busy_timeout(Duration::from_millis(STORE_PEEK_MS_MAX))?;
+    connection.busy_timeout(Duration::from_millis(STORE_READ_WAIT_MS_MAX))?;
     let sql = "SELECT root, session_id IS NULL FROM loops
                WHERE status = 'running' AND (session_id = ?1 OR session_id IS NULL)";
     let mut statement = connection.prepare(sql)?;

@@ -9,7 +9,7 @@ use crate::state::{
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::Severity;
 use moai_base::limits::{
-    FLIP_ITERATIONS_MAX, GAP_CHARS_MAX, LAST_WORDS_CHARS_MAX, SKIPPED_NAMED_MAX,
+    FLIP_ITERATIONS_MAX, GAP_CHARS_MAX, LAST_MESSAGE_CHARS_MAX, SKIPPED_NAMED_MAX,
 };
 use moai_base::text::one_line;
 use moai_base::verdict::Verdict;
@@ -125,8 +125,8 @@ fn remaining(evidence: &Evidence) -> RemainingWork {
 /// The end of a message is where its claim stands.
 fn last_words(message: &str) -> String {
     let message = message.trim();
-    let from = message.char_indices().rev().nth(LAST_WORDS_CHARS_MAX).map_or(0, |(at, _)| at);
-    one_line(&message[from..], LAST_WORDS_CHARS_MAX)
+    let from = message.char_indices().rev().nth(LAST_MESSAGE_CHARS_MAX).map_or(0, |(at, _)| at);
+    one_line(&message[from..], LAST_MESSAGE_CHARS_MAX)
 }
 
 fn summarize_reading(reading: &SensorReading) -> SensorSummary {

@@ -125,7 +125,7 @@ fn moved_lines_blank_lines_and_comments_touch_nothing() {
 fn a_huge_edit_is_bounded() {
     let many: Vec<String> = (0..500).map(|at| format!("name_{at} = {at}")).collect();
     let names = TouchedSymbols::from_edit(&path("a.py"), Some(""), Some(&many.join("\n"))).names;
-    assert_eq!(names.len(), BLAST_NAMES_MAX);
+    assert_eq!(names.len(), IMPACT_NAMES_MAX);
     // Then every importer counts.
     let touched =
         TouchedSymbols::from_edit(&path("many.py"), Some("first = 1\n"), Some(&many.join("\n")));
@@ -170,7 +170,7 @@ fn importers_of_a_module_that_came_or_went_are_concerned() {
 #[test]
 fn a_name_that_is_everywhere_leaves_importers_and_neighbours() {
     let all = |imports| FileMentions { imports, count: 1 };
-    let mut found: Vec<_> = (0..=BLAST_COMMON_FILES_MAX)
+    let mut found: Vec<_> = (0..=IMPACT_COMMON_FILES_MAX)
         .map(|at| (path(&format!("far/{at}.py")), all(false)))
         .collect();
     found.push((path("far/importer.py"), all(true)));

@@ -9,7 +9,7 @@ use super::documents::{OpenPolicy, ResendPolicy, SyncStep};
 use super::{DiskChange, DocumentRequest, LspSession, SessionPhase};
 use crate::freshness::clangd;
 use crate::registry::DiagnosticsMethod;
-use moai_base::limits::UNHEARD_CHANGES_MAX;
+use moai_base::limits::PENDING_DISK_CHANGES_MAX;
 use moai_base::path::{RelPath, to_uri};
 
 impl LspSession {
@@ -96,7 +96,7 @@ impl LspSession {
 
     fn queue_changes(&mut self, changes: Vec<(PathBuf, DiskChange)>) {
         self.unsent_changes.extend(changes);
-        let too_many = self.unsent_changes.len().saturating_sub(UNHEARD_CHANGES_MAX);
+        let too_many = self.unsent_changes.len().saturating_sub(PENDING_DISK_CHANGES_MAX);
         self.unsent_changes.drain(..too_many);
     }
 

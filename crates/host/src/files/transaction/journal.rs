@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::path_state::{FileOwner, PathContent, PathState, remove, sync_folder};
 use moai_base::change::ChangeSet;
-use moai_base::limits::CHANGES_KEPT_MAX;
+use moai_base::limits::JOURNALS_KEPT_MAX;
 use moai_base::path::RelPath;
 
 const RECORD: &str = "record.json";
@@ -190,7 +190,7 @@ impl Journal {
                 kept.insert((entry.metadata()?.modified()?, entry.path()), entry.path());
             }
         }
-        let surplus = kept.len().saturating_sub(CHANGES_KEPT_MAX);
+        let surplus = kept.len().saturating_sub(JOURNALS_KEPT_MAX);
         kept.into_values().take(surplus).try_for_each(fs::remove_dir_all)
     }
 }

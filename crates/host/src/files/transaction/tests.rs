@@ -383,9 +383,9 @@ fn while_one_is_at_work_nobody_recovers_its_record_and_others_wait() {
 
 #[test]
 fn kept_records_are_few() {
-    use moai_base::limits::CHANGES_KEPT_MAX;
+    use moai_base::limits::JOURNALS_KEPT_MAX;
     let (project, set) = three();
-    for _ in 0..CHANGES_KEPT_MAX + 2 {
+    for _ in 0..JOURNALS_KEPT_MAX + 2 {
         for name in ["a", "b", "c"] {
             project.write(name, name);
         }
@@ -395,7 +395,7 @@ fn kept_records_are_few() {
     }
     let names = fs::read_dir(project.records()).unwrap().flatten().map(|it| it.file_name());
     let kept = names.filter(|name| name.to_string_lossy().starts_with("kept-")).count();
-    assert_eq!(kept, CHANGES_KEPT_MAX);
+    assert_eq!(kept, JOURNALS_KEPT_MAX);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::{ActorControl, PoolEntry, ServerKey, ServerPool};
 use crate::processes;
 use crate::servers::{PoolFilter, ServerActionResult, ServerLogTail, ServerState, ServerStatus};
 use moai_base::limits::{
-    SERVER_DESCRIBE_MS_MAX, SERVER_KILL_MS_MAX, SERVER_ROOM_MS_MAX, SERVER_START_MS_MAX,
+    SERVER_DESCRIBE_MS_MAX, SERVER_KILL_MS_MAX, SERVER_SLOT_WAIT_MS_MAX, SERVER_START_MS_MAX,
     SERVER_STOP_MS_MAX,
 };
 use moai_base::verdict::{Cause, Gap};
@@ -142,7 +142,7 @@ impl ServerPool {
         for (_, _, actor, _) in &starting {
             self.slots.mark_leaving(*actor);
         }
-        let bound = Duration::from_millis(SERVER_ROOM_MS_MAX + SERVER_START_MS_MAX);
+        let bound = Duration::from_millis(SERVER_SLOT_WAIT_MS_MAX + SERVER_START_MS_MAX);
         let until = Instant::now() + bound;
         tokio::spawn(async move {
             let mut done = Vec::new();

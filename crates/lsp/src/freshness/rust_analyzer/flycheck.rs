@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use moai_base::limits::FLYCHECK_BEGIN_MS_MAX;
+use moai_base::limits::FLYCHECK_START_MS_MAX;
 use moai_base::path::from_uri;
 use moai_base::verdict::{Cause, Gap};
 
@@ -90,7 +90,7 @@ impl Flycheck {
     pub(crate) fn begin_deadline(&self) -> Option<Instant> {
         match self.phase {
             FlycheckPhase::Requested { at, .. } => {
-                Some(at + Duration::from_millis(FLYCHECK_BEGIN_MS_MAX))
+                Some(at + Duration::from_millis(FLYCHECK_START_MS_MAX))
             }
             FlycheckPhase::Idle | FlycheckPhase::Running { .. } => None,
         }

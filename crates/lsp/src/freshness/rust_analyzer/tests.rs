@@ -9,7 +9,7 @@ use crate::jsonrpc::{RpcId, RpcMessage};
 use crate::registry::Catalogue;
 use crate::session::{DiskChange, DocumentRequest, LspSession, ServerFolders, SessionEffect};
 use moai_base::hash::ContentHash;
-use moai_base::limits::{FLYCHECK_BEGIN_MS_MAX, RUST_RELOAD_MS};
+use moai_base::limits::{FLYCHECK_START_MS_MAX, RUST_RELOAD_MS};
 use moai_base::path::RelPath;
 
 struct Play {
@@ -320,7 +320,7 @@ fn a_run_that_never_begins_is_a_gap() {
     let mut play = Play::ready();
     play.ask(1, "src/a.rs");
     play.answer_requests(&nothing());
-    play.wait(FLYCHECK_BEGIN_MS_MAX - 1);
+    play.wait(FLYCHECK_START_MS_MAX - 1);
     assert_eq!(play.answers(), [""; 0]);
     play.wait(1);
     assert_eq!(play.answers(), ["1: TimedOut cargo check did not start"]);
