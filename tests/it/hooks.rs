@@ -34,7 +34,7 @@ fn an_edit_is_told_what_it_introduced_once_and_what_it_fixed() {
                     error app.py:1:9 pyright(badWord): bad word";
     assert_eq!(told.trim_end(), expected);
     let told = sandbox.tool_write("app.py", CLEAN).context();
-    assert!(told.starts_with("[moai-ralph] app.py: clean; fixed 1"), "{told}");
+    assert!(told.starts_with("[moai-ralph] app.py: fixed 1; now clean"), "{told}");
     assert_eq!(sandbox.tool_write("app.py", CLEAN).context(), "");
 }
 

@@ -53,7 +53,7 @@ impl Play<'_> {
         sandbox.write(self.file, self.wrong);
         assert_eq!(self.check(sandbox, 1), wrong);
         let told = sandbox.tool_write(self.file, self.right).context();
-        assert!(told.contains("clean; fixed 1"), "{told}");
+        assert!(told.contains("fixed 1; now clean"), "{told}");
         let told = sandbox.tool_write(self.file, self.wrong).context();
         assert!(told.contains("introduced 1 "), "{told}");
     }

@@ -35,7 +35,7 @@ fn check(play: &Play, prepare: impl FnOnce(&Sandbox)) {
     assert!(told.starts_with(&format!("[moai-ralph] {module}: introduced 1 error\n")), "{told}");
     assert!(told.contains(place) && told.ends_with("[broken by this edit]"), "{told}");
     let told = sandbox.tool_write(module, text).context();
-    assert_eq!(told, format!("[moai-ralph] {module}: clean; fixed 1 in {user}"));
+    assert_eq!(told, format!("[moai-ralph] {module}: fixed 1 in {user}"));
 
     let told = sandbox.tool_write(module, play.removed).context();
     assert!(told.contains(user) && told.contains("[broken by this edit]"), "{told}");

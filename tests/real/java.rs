@@ -65,7 +65,7 @@ fn its_word_follows_the_edits_and_the_disk() {
     let told = sandbox.tool_write("src/app/Main.java", &wrong).context();
     assert!(told.contains("introduced 1 error"), "{told}");
     let told = sandbox.tool_write("src/app/Main.java", MAIN).context();
-    assert!(told.contains("clean; fixed 1"), "{told}");
+    assert!(told.contains("fixed 1; now clean"), "{told}");
 
     sandbox
         .write("Outside.java", "class Outside {\n    int x() {\n        return \"\";\n    }\n}\n");

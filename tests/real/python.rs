@@ -32,7 +32,7 @@ fn an_edit_is_told_what_it_introduced_and_what_it_fixed() {
     assert!(told.starts_with("[moai-ralph] halves.py: introduced 1 error"), "{told}");
     assert!(told.contains("halves.py:2:12 pyright(reportReturnType)"), "{told}");
     let told = sandbox.tool_write("halves.py", CLEAN).context();
-    assert!(told.contains("halves.py: clean; fixed 1"), "{told}");
+    assert!(told.contains("halves.py: fixed 1; now clean"), "{told}");
     assert_eq!(sandbox.tool_write("halves.py", CLEAN).context(), "");
 }
 

@@ -79,7 +79,7 @@ fn the_compilers_word_is_waited_for_and_follows_the_disk() {
     let told = sandbox.tool_write("src/a.rs", MOVED).context();
     assert!(told.contains("introduced 1 error") && told.contains("E0382"), "{told}");
     let told = sandbox.tool_write("src/a.rs", RIGHT).context();
-    assert!(told.contains("src/a.rs: clean; fixed 1"), "{told}");
+    assert!(told.contains("src/a.rs: fixed 1; now clean"), "{told}");
 
     // A burst: nobody waits for the answer before the next write.
     std::thread::scope(|scope| {

@@ -150,14 +150,15 @@ fn claim_words(state: &LoopState) -> String {
     }
 }
 
-/// The findings at the start of a loop that fixes them.
+/// Failed checks and findings: the task of a loop that fixes them, or of a merge.
 #[must_use]
 pub fn initial_problems(evidence: &Evidence, language: MessageLanguage) -> String {
     let mut text = String::new();
     let mut wrong: Vec<&Finding> =
         evidence.findings.iter().filter(|finding| finding.severity >= Severity::Warning).collect();
     wrong.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    if wrong.is_empty() {
+    hold_reason::push_failed_checks(&mut text, evidence, language);
+    if wrong.is_empty() && text.is_empty() {
         let _ = writeln!(text, "{}", wording::NOTHING_TO_FIX.text_in(language));
     }
     let (errors, warnings): (Vec<&Finding>, Vec<&Finding>) =

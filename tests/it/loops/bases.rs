@@ -126,7 +126,8 @@ fn after_checks_failed_on_the_rebased_branch_the_next_stop_blames_nobody_else() 
     });
     others_move(&sandbox, &others);
     let reason = stop(&sandbox, "finished").expect("the check fails on the present base");
-    assert!(reason.contains("now stands on the present main"), "{reason}");
+    assert!(reason.contains("now includes the current main"), "{reason}");
+    assert!(reason.contains("Check failed: .claude/autochecks.sh"), "{reason}");
     sandbox.write("app.py", &format!("{FIXED}more = 1\n"));
     commit_in(&sandbox, &sandbox.root(), "more");
     assert_eq!(stop(&sandbox, "finished"), None);

@@ -150,7 +150,7 @@ fn a_judgement_that_cannot_be_written_is_told() {
     fs::create_dir(sandbox.path("JUDGE_EVOLUTION.md")).expect("ours");
     sandbox.write("app.py", FIXED);
     let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
-    assert!(told.contains("JUDGE_EVOLUTION.md was left as it is"), "{told}");
+    assert!(told.contains("JUDGE_EVOLUTION.md was not updated"), "{told}");
     assert_eq!(status(&sandbox)["status"], "completed");
 }
 

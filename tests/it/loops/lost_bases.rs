@@ -87,11 +87,11 @@ fn without_checkpoint_and_commit_the_stop_says_that_what_is_older_is_not_known()
     rewrite_history(&sandbox);
     sandbox.tool_write("app.py", EDITED);
     let reason = stop(&sandbox, "finished").expect("nothing shows that the finding is older");
-    assert!(reason.contains("what is older is not known"), "{reason}");
+    assert!(reason.contains("older findings are unknown"), "{reason}");
     sandbox.tool_write("app.py", FIXED);
     let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
     assert_eq!(status(&sandbox)["status"], "completed_unverified", "{told}");
-    assert!(told.contains("what is older is not known"), "{told}");
+    assert!(told.contains("older findings are unknown"), "{told}");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_repository_that_vanishes_under_a_loop_completes_nothing() {
     let told = sandbox.hook("stop", &sandbox.payload("Stop"));
     assert_eq!(told.code, 0, "{told:#?}");
     assert_ne!(status(&sandbox)["status"], "completed", "{told:#?}");
-    assert!(told.stdout.contains("not known"), "{told:#?}");
+    assert!(told.stdout.contains("older findings are unknown"), "{told:#?}");
 }
 
 /// Bytes that no sensor can read, with the reason.

@@ -49,7 +49,7 @@ pub fn hold_reason(
     // Line breaks between the parts.
     let room = REASON_BYTES_MAX.saturating_sub(said_always + 8);
     let mut lists = String::new();
-    held.push_checks(&mut lists);
+    push_failed_checks(&mut lists, evidence, language);
     held.push_lost(&mut lists);
     held.push_signals(&mut lists);
     held.push_findings(&mut lists);
@@ -89,6 +89,30 @@ pub(super) fn gap_lines(evidence: &Evidence, language: MessageLanguage) -> Vec<S
         lines.push(wording::NOT_MEASURED_ALONE.with(language, &[&more]));
     }
     lines
+}
+
+/// The failed checks with the lines of their output that name what failed.
+pub(super) fn push_failed_checks(text: &mut String, evidence: &Evidence, language: MessageLanguage) {
+    for check in failed_checks(evidence) {
+        let failed = check.tests.as_ref().filter(|tests| tests.failed > 0);
+        let head = match failed {
+            Some(tests) => {
+                let (failed, all) = (tests.failed.to_string(), tests.total().to_string());
+                let parts = [check.sensor.as_str(), &failed, &all];
+                wording::CHECK_FAILED_TESTS.with(language, &parts)
+            }
+            None => wording::CHECK_FAILED.with(language, &[&check.sensor]),
+        };
+        push(text, &head);
+        for line in failing_lines(check.output.as_deref().unwrap_or_default()) {
+            let _ = writeln!(text, "  | {line}");
+        }
+    }
+}
+
+fn failed_checks(evidence: &Evidence) -> impl Iterator<Item = &SensorReading> {
+    let readings = evidence.readings.iter();
+    readings.filter(|reading| reading.kind == SensorKind::Check && reading.dirty)
 }
 
 /// A Stop that is held.
@@ -152,24 +176,6 @@ impl HeldStop<'_> {
         text
     }
 
-    fn push_checks(&self, text: &mut String) {
-        for check in self.failed_checks() {
-            let failed = check.tests.as_ref().filter(|tests| tests.failed > 0);
-            let head = match failed {
-                Some(tests) => {
-                    let (failed, all) = (tests.failed.to_string(), tests.total().to_string());
-                    let parts = [check.sensor.as_str(), &failed, &all];
-                    wording::CHECK_FAILED_TESTS.with(self.language, &parts)
-                }
-                None => wording::CHECK_FAILED.with(self.language, &[&check.sensor]),
-            };
-            push(text, &head);
-            for line in failing_lines(check.output.as_deref().unwrap_or_default()) {
-                let _ = writeln!(text, "  | {line}");
-            }
-        }
-    }
-
     /// What measured earlier in this loop and does not now.
     fn push_lost(&self, text: &mut String) {
         for lost in &self.reasons.lost_sensors {
@@ -178,11 +184,6 @@ impl HeldStop<'_> {
                 let _ = writeln!(text, "  | {line}");
             }
         }
-    }
-
-    fn failed_checks(&self) -> impl Iterator<Item = &SensorReading> {
-        let checks = self.evidence.readings.iter();
-        checks.filter(|reading| reading.kind == SensorKind::Check && reading.dirty)
     }
 
     /// What is new since the last Stop; when nothing is, what is left.
@@ -305,7 +306,7 @@ impl HeldStop<'_> {
         if lists.len() <= bytes_max {
             return lists.to_owned();
         }
-        let has_failed = self.failed_checks().next().is_some();
+        let has_failed = failed_checks(self.evidence).next().is_some();
         let commands = if has_failed { wording::SEE_CHECKS } else { wording::SEE_CHECK };
         let cut = wording::CUT.with(self.language, &[commands.text_in(self.language)]);
         let room = bytes_max.saturating_sub(cut.len() + 1);
