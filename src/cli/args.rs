@@ -20,19 +20,19 @@ use moai_protocol::control::ReportFormat;
 #[command(name = "moai-ralph", version)]
 pub(super) struct CliArgs {
     /// Root of the project [default: nearest folder with .moai/ inside the git work tree, else the work tree, else here]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = "Global options", value_name = "DIR")]
     pub(super) root: Option<PathBuf>,
     /// Print one JSON document on stdout instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Global options")]
     pub(super) json: bool,
     /// Print no text; requested JSON and the exit code are unaffected
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Global options")]
     pub(super) quiet: bool,
     /// Show hints as well
-    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    #[arg(short, long, global = true, help_heading = "Global options", conflicts_with = "quiet")]
     pub(super) verbose: bool,
     /// When to colour text
-    #[arg(long, global = true, value_enum, default_value_t = ColorMode::Auto, value_name = "WHEN")]
+    #[arg(long, global = true, help_heading = "Global options", value_enum, default_value_t = ColorMode::Auto, value_name = "WHEN")]
     pub(super) color: ColorMode,
     #[command(subcommand)]
     pub(super) command: CliCommand,

@@ -120,6 +120,7 @@ fn add_commands(sandbox: &Sandbox, words: &[String], found: &mut Vec<CommandHelp
     if !is_group || words.is_empty() {
         let mut parameters = section(&help, "Arguments:");
         parameters.extend(section(&help, "Options:"));
+        parameters.extend(section(&help, "Global options:"));
         let about = help.lines().next().unwrap_or_default().to_owned();
         found.push(CommandHelp { words: words.to_vec(), about, parameters });
     }

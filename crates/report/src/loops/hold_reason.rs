@@ -92,7 +92,11 @@ pub(super) fn gap_lines(evidence: &Evidence, language: MessageLanguage) -> Vec<S
 }
 
 /// The failed checks with the lines of their output that name what failed.
-pub(super) fn push_failed_checks(text: &mut String, evidence: &Evidence, language: MessageLanguage) {
+pub(super) fn push_failed_checks(
+    text: &mut String,
+    evidence: &Evidence,
+    language: MessageLanguage,
+) {
     for check in failed_checks(evidence) {
         let failed = check.tests.as_ref().filter(|tests| tests.failed > 0);
         let head = match failed {
