@@ -235,8 +235,38 @@ mod tests {
     }
 
     #[test]
+    fn toml_escapes_are_decoded_and_numbers_that_json_lacks_become_text() {
+        let text = r#"a = "\t\u00e9\U0001F600\"\\" # no escape in the next: '\t'
+b = '\t'
+c = """one \
+    line"""
+n = [nan, -nan, inf, -inf, 1e3, -0.5, 0x1F, 1_000]
+"#;
+        let expected = json!({
+            "a": "\té\u{1f600}\"\\",
+            "b": "\\t",
+            "c": "one line",
+            "n": ["NaN", "NaN", "inf", "-inf", 1000.0, -0.5, 31, 1000],
+        });
+        assert_eq!(parse_settings(SettingsFormat::Toml, text), Ok(expected));
+    }
+
+    #[test]
     fn what_is_no_toml_is_an_error_with_its_line() {
-        for text in ["a", "a = ", "a = [1", "a = \"x", "[a", "a = 1 2 = 3\n]", "a = 1\na.b = 2"] {
+        for text in [
+            "a",
+            "a = ",
+            "a = [1",
+            "a = \"x",
+            "[a",
+            "a = 1 2 = 3\n]",
+            "a = 1\na.b = 2",
+            "a = 1\na = 1",
+            "[a]\n[a]",
+            "a = {b = 1, b = 2}",
+            "a = \"\\d\"",
+            "a = 01",
+        ] {
             assert!(parse_settings(SettingsFormat::Toml, text).is_err(), "{text}");
         }
         assert!(

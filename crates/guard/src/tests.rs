@@ -227,8 +227,15 @@ fn a_deleted_file_says_how_many_tests_went_with_it() {
 
 #[test]
 fn a_configuration_that_cannot_be_read_is_a_gap() {
-    let (before, after) = (Some("[tool]\n".to_owned()), Some("[tool\n".to_owned()));
-    let changes = [SourceChange { path: path("pyproject.toml"), old_path: None, before, after }];
-    let outcome = inspect(&GuardInput { changes: &changes, goal: "", base_findings: &[] });
-    assert_eq!(outcome.gaps.len(), 1, "{:?}", outcome.gaps);
+    let gap_of = |name: &str, before: &str, after: &str| {
+        let (before, after) = (Some(before.to_owned()), Some(after.to_owned()));
+        let changes = [SourceChange { path: path(name), old_path: None, before, after }];
+        let outcome = inspect(&GuardInput { changes: &changes, goal: "", base_findings: &[] });
+        assert_eq!(outcome.gaps.len(), 1, "{name}: {:?}", outcome.gaps);
+        outcome.gaps[0].1.detail.clone()
+    };
+    gap_of("pyproject.toml", "[tool]\n", "[tool\n");
+    let repeated = "[tool.mypy]\nstrict = true\nstrict = false\n";
+    let detail = gap_of("pyproject.toml", "[tool.mypy]\nstrict = true\n", repeated);
+    assert_eq!(detail, "line 3: duplicate key");
 }
