@@ -7,6 +7,7 @@ pub mod delta;
 pub mod evidence;
 pub mod finding;
 pub mod hash;
+pub mod jsonc;
 pub mod limits;
 pub mod lines;
 pub mod path;

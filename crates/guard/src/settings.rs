@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use moai_base::jsonc::parse_jsonc;
 use moai_base::limits::MESSAGE_CHARS_MAX;
 use moai_base::text::one_line;
 
@@ -23,56 +24,11 @@ pub(super) enum SettingsFormat {
 pub(super) fn parse_settings(format: SettingsFormat, text: &str) -> Result<Value, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match format {
-        SettingsFormat::Json => json(text),
+        SettingsFormat::Json => parse_jsonc(text)?.ok_or_else(|| "it holds no value".to_owned()),
         SettingsFormat::Toml => toml(text),
         SettingsFormat::Ini => Ok(ini(text)),
         SettingsFormat::Yaml => yaml(text),
     }
-}
-
-fn json(text: &str) -> Result<Value, String> {
-    serde_json::from_str(&plain_json(text)).map_err(|error| error.to_string())
-}
-
-/// The text without comments and trailing commas.
-fn plain_json(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
-            '"' => string_length(rest),
-            '/' if rest.starts_with("//") => {
-                rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
-                continue;
-            }
-            '/' if rest.starts_with("/*") => {
-                rest = rest[2..].split_once("*/").map_or("", |(_, behind)| behind);
-                continue;
-            }
-            '}' | ']' => {
-                let kept = plain.trim_end();
-                if kept.ends_with(',') {
-                    plain.truncate(kept.len() - 1);
-                }
-                1
-            }
-            other => other.len_utf8(),
-        };
-        plain.push_str(&rest[..length]);
-        rest = &rest[length..];
-    }
-    plain
-}
-
-/// Bytes of the string that the text begins with, quotes included.
-fn string_length(text: &str) -> usize {
-    let mut is_escaped = false;
-    let end = text.char_indices().skip(1).find(|(_, character)| {
-        let is_end = *character == '"' && !is_escaped;
-        is_escaped = *character == '\\' && !is_escaped;
-        is_end
-    });
-    end.map_or(text.len(), |(at, _)| at + 1)
 }
 
 fn toml(text: &str) -> Result<Value, String> {
@@ -208,7 +164,9 @@ mod tests {
             parse_settings(SettingsFormat::Json, text),
             Ok(json!({"a": [1, 2], "u": "http://x/*y*/\""}))
         );
-        assert!(parse_settings(SettingsFormat::Json, "{\"a\": ").is_err());
+        for broken in ["{\"a\": ", "", "// only a comment", "{} /* open", "{'a': 1}", "{a: 1}"] {
+            assert!(parse_settings(SettingsFormat::Json, broken).is_err(), "{broken}");
+        }
     }
 
     #[test]

@@ -238,4 +238,6 @@ fn a_configuration_that_cannot_be_read_is_a_gap() {
     let repeated = "[tool.mypy]\nstrict = true\nstrict = false\n";
     let detail = gap_of("pyproject.toml", "[tool.mypy]\nstrict = true\n", repeated);
     assert_eq!(detail, "line 3: duplicate key");
+    gap_of("tsconfig.json", "{}", "{\"compilerOptions\": {}} /* not closed");
+    gap_of("tsconfig.json", "{}", "");
 }

@@ -26,6 +26,8 @@ const OWNERS: &[(&str, &str)] = &[
     ("regex_syntax", "crates/scan/src/engine"),
     ("tree_sitter_r", "crates/scan/src/engine"),
     ("blake3", "crates/base/src/hash"),
+    ("jsonc_parser", "crates/base/src/jsonc"),
+    ("toml", "crates/guard/src/settings"),
     ("git2", "crates/host/src/git"),
     ("ignore", "crates/host/src/files"),
     ("rusqlite", "crates/host/src/store"),

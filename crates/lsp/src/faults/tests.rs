@@ -182,8 +182,26 @@ fn a_broken_tsconfig_is_never_clean() {
     for good in ["", "{}", "\u{feff}{\"a\": [1, 2,], // x\n \"b,}\": \"//\",}", "/* x */ {}"] {
         assert!(is_readable(good), "{good}");
     }
-    for bad in ["{ bad", "{\"a\": }", "[}"] {
+    for bad in ["{ bad", "{\"a\": }", "[}", "{} /* x", "{'a': 1}", "{\"a\": 1 \"b\": 2}"] {
         assert!(!is_readable(bad), "{bad}");
+    }
+}
+
+#[test]
+fn the_bases_of_a_tsconfig_are_those_of_its_own_extends() {
+    let cases: [(&str, &[&str]); 9] = [
+        ("{\"extends\": \"./base.json\"}", &["./base.json"]),
+        ("\u{feff}{ // why\n \"extends\": /* x */ [\"./a\", \"@b/c\",], }", &["./a", "@b/c"]),
+        ("{\"extends\": \".\\u002fa\"}", &["./a"]),
+        ("{\"extends\": [\"./a]\", \"./b\"]}", &["./a]", "./b"]),
+        ("{\"x\": {\"extends\": \"./nested\"}, \"extends\": \"./own\"}", &["./own"]),
+        ("{\"x\": {\"extends\": \"./nested\"}}", &[]),
+        ("{\"display\": \"extends\", \"y\": \"./a\"}", &[]),
+        ("{\"extends\": 1}", &[]),
+        ("", &[]),
+    ];
+    for (config, expected) in cases {
+        assert_eq!(extended_configs(config), expected, "{config}");
     }
 }
 

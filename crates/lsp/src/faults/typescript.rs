@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{FaultFacts, NeededFacts, ProjectFault, first_quoted, matching_indices};
 use moai_base::finding::Finding;
+use moai_base::jsonc::parse_jsonc;
 
 pub(super) const TYPESCRIPT_FACTS: NeededFacts = NeededFacts {
     names: &[
@@ -149,83 +150,21 @@ pub fn declared(manifest: &str) -> BTreeSet<String> {
     declarations.flat_map(|map| map.keys().cloned()).collect()
 }
 
-/// What a tsconfig.json extends: a path, a package's file, or several. Comments and trailing commas
-/// are allowed.
+/// The bases of a tsconfig.json: paths, or files of packages. Comments and trailing commas are
+/// allowed.
 #[must_use]
 pub fn extended_configs(config: &str) -> Vec<String> {
-    let config = without_comments(config);
-    let Some((_, rest)) = config.split_once("\"extends\"") else { return Vec::new() };
-    let Some(value) = rest.trim_start().strip_prefix(':').map(str::trim_start) else {
-        return Vec::new();
-    };
-    match value.strip_prefix('[') {
-        Some(list) => {
-            quoted_strings(list.split(']').next().unwrap_or_default()).map(str::to_owned).collect()
-        }
-        None => quoted_strings(value).take(1).map(str::to_owned).collect(),
+    let config = parse_jsonc(config).ok().flatten().unwrap_or_default();
+    match &config["extends"] {
+        Value::String(base) => vec![base.clone()],
+        Value::Array(bases) => bases.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
     }
-}
-
-fn quoted_strings(text: &str) -> impl Iterator<Item = &str> {
-    text.split('"').skip(1).step_by(2)
 }
 
 /// Whether a tsconfig.json is JSON with comments and trailing commas. TypeScript uses what it can
 /// read of a broken one, and reports that nowhere near the files it covers.
 #[must_use]
 pub fn is_readable(config: &str) -> bool {
-    let config = without_comments(config.trim_start_matches('\u{feff}'));
-    let mut strict = String::with_capacity(config.len());
-    let mut rest = config.as_str();
-    while let Some(at) = rest.find(['"', ',']) {
-        strict.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let length = if rest.starts_with('"') { string_length(rest) } else { 1 };
-        let is_trailing = rest.starts_with(',') && rest[1..].trim_start().starts_with(['}', ']']);
-        if !is_trailing {
-            strict.push_str(&rest[..length]);
-        }
-        rest = &rest[length..];
-    }
-    strict.push_str(rest);
-    strict.trim().is_empty() || serde_json::from_str::<Value>(&strict).is_ok()
-}
-
-fn without_comments(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(['"', '/']) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let length = if rest.starts_with("//") {
-            let end = rest.find('\n').unwrap_or(rest.len());
-            rest = &rest[end..];
-            continue;
-        } else if rest.starts_with("/*") {
-            let end = rest.find("*/").map_or(rest.len(), |end| end + 2);
-            rest = &rest[end..];
-            continue;
-        } else if rest.starts_with('"') {
-            string_length(rest)
-        } else {
-            1
-        };
-        out.push_str(&rest[..length]);
-        rest = &rest[length..];
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Length in bytes of the string literal at the beginning of a text.
-fn string_length(text: &str) -> usize {
-    let mut is_escaped = false;
-    for (at, character) in text.char_indices().skip(1) {
-        match character {
-            '"' if !is_escaped => return at + 1,
-            '\\' => is_escaped = !is_escaped,
-            _ => is_escaped = false,
-        }
-    }
-    text.len()
+    parse_jsonc(config).is_ok()
 }
