@@ -13,10 +13,12 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 
 use moai_base::limits::CONTEXT_CHARS_MAX;
-use moai_protocol::control::{CommandReply, DaemonRequest};
+use moai_protocol::control::{CommandReply, DaemonRequest, ToolRefusal};
 
-/// Sends a request to its handler; blocks, and starts the daemon if necessary.
-pub type RequestHandler = Arc<dyn Fn(DaemonRequest) -> CommandReply + Send + Sync>;
+/// Sends a request to its handler, with the name of the tool that is called; blocks, and starts the
+/// daemon if necessary.
+pub type RequestHandler =
+    Arc<dyn Fn(DaemonRequest, Option<&'static str>) -> CommandReply + Send + Sync>;
 
 /// Serves one client until it closes the connection. Needs a tokio runtime with I/O. The error is
 /// one line.
@@ -32,21 +34,24 @@ struct McpServer {
 
 impl McpServer {
     /// Calls the handler on a thread that may block.
-    async fn call_handler(&self, request: DaemonRequest) -> Result<CommandReply, ErrorData> {
+    async fn call_handler(
+        &self,
+        request: DaemonRequest,
+        tool: Option<&'static str>,
+    ) -> Result<CommandReply, ErrorData> {
         let handler = Arc::clone(&self.handler);
-        let answer = tokio::task::spawn_blocking(move || handler(request)).await;
+        let answer = tokio::task::spawn_blocking(move || handler(request, tool)).await;
         answer.map_err(|_| ErrorData::internal_error("internal error", None))
     }
 
-    /// Names of the tools enabled in the project's options; queried each time, because option
-    /// changes take effect immediately.
+    /// Names of the tools enabled in the project's options.
     async fn enabled_tools(&self) -> Result<Vec<String>, ErrorData> {
-        let reply = self.call_handler(DaemonRequest::McpTools).await?;
+        let reply = self.call_handler(DaemonRequest::McpTools, None).await?;
         match reply.document.as_ref().and_then(|names| names.as_array()) {
             Some(names) => {
                 Ok(names.iter().filter_map(|name| name.as_str()).map(str::to_owned).collect())
             }
-            None => Err(ErrorData::internal_error(reply.stderr.trim().to_owned(), None)),
+            None => Err(unusable_options(&reply)),
         }
     }
 }
@@ -74,30 +79,44 @@ impl ServerHandler for McpServer {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let unknown = || {
-            let message = format!("there is no tool {}, or it is switched off", call.name);
-            ErrorData::invalid_params(message, None)
+        let Some(tool) = tools::all().iter().find(|tool| tool.name == call.name) else {
+            return Err(no_such_tool(&call.name));
         };
-        let tool = tools::all().iter().find(|tool| tool.name == call.name).ok_or_else(unknown)?;
-        if !self.enabled_tools().await?.iter().any(|name| name == tool.name) {
-            return Err(unknown());
-        }
         let arguments = serde_json::Value::Object(call.arguments.unwrap_or_default());
-        Ok(match (tool.request)(arguments) {
-            Ok(request) => tokio::select! {
-                reply = self.call_handler(request) => tool_result(reply?),
-                // Work in progress continues in the daemon; it is not awaited, and no response is
-                // sent.
-                () = context.ct.cancelled() => {
-                    return Err(ErrorData::internal_error("cancelled", None));
-                }
-            },
+        let request = match (tool.request)(arguments) {
+            Ok(request) => request,
+            // No request reaches the daemon that could refuse a tool that is switched off.
+            Err(_) if !self.enabled_tools().await?.iter().any(|name| name == tool.name) => {
+                return Err(no_such_tool(tool.name));
+            }
             // A tool error and not a protocol error, because the model may not see the latter and
             // can correct its arguments.
-            Err(message) => CallToolResult::error(vec![ContentBlock::text(message)]),
+            Err(message) => {
+                return Ok(CallToolResult::error(vec![ContentBlock::text(message)]).into());
+            }
+        };
+        tokio::select! {
+            reply = self.call_handler(request, Some(tool.name)) => {
+                let reply = reply?;
+                match reply.tool_refusal {
+                    None => Ok(tool_result(reply).into()),
+                    Some(ToolRefusal::SwitchedOff) => Err(no_such_tool(tool.name)),
+                    Some(ToolRefusal::UnusableOptions) => Err(unusable_options(&reply)),
+                }
+            }
+            // Work in progress continues in the daemon; it is not awaited, and no response is sent.
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
         }
-        .into())
     }
+}
+
+fn no_such_tool(name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("there is no tool {name}, or it is switched off"), None)
+}
+
+/// The options of the project cannot be read, so it is not known which tools they offer.
+fn unusable_options(reply: &CommandReply) -> ErrorData {
+    ErrorData::internal_error(reply.stderr.trim().to_owned(), None)
 }
 
 /// A refusal changed nothing, so it is an error that the model can correct; an unmeasured result is

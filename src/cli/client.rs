@@ -99,10 +99,16 @@ pub(super) fn run_in_process_observed(
     }
 }
 
-/// Like [`send_request`], for an agent's tool: the reply carries a document.
-pub(super) fn send_tool_request(root: Option<&Path>, request: DaemonRequest) -> CommandReply {
+/// Like [`send_request`], for an agent's tool: the daemon refuses a tool that is switched off, and
+/// the reply carries a document.
+pub(super) fn send_tool_request(
+    root: Option<&Path>,
+    request: DaemonRequest,
+    tool: Option<&str>,
+) -> CommandReply {
+    let tool = tool.map(str::to_owned);
     match current_caller(root) {
-        Ok(caller) => send_request_as(CallerContext { is_tool: true, ..caller }, request, false),
+        Ok(caller) => send_request_as(CallerContext { tool, ..caller }, request, false),
         Err(error) => CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     }
 }
@@ -222,5 +228,5 @@ fn caller_in(cwd: PathBuf, root: Option<&Path>) -> Result<CallerContext, String>
         Some(root) if cwd.join(root).is_dir() => Some(cwd.join(root)),
         Some(root) => return Err(format!("--root {}: not a directory", root.display())),
     };
-    Ok(CallerContext { cwd, root, env: process_environment(), is_tool: false })
+    Ok(CallerContext { cwd, root, env: process_environment(), tool: None })
 }

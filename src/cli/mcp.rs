@@ -15,7 +15,7 @@ pub(super) fn run(root: Option<PathBuf>) -> CommandReply {
         Err(error) => return CommandReply::failure(1, &format!("moai-ralph: {error}")),
     };
     let handler: mcp::RequestHandler =
-        Arc::new(move |request| client::send_tool_request(root.as_deref(), request));
+        Arc::new(move |request, tool| client::send_tool_request(root.as_deref(), request, tool));
     let served = runtime.block_on(mcp::serve(handler));
     // Cancelled calls must not keep the process alive.
     runtime.shutdown_background();

@@ -103,6 +103,45 @@ fn a_tool_that_is_switched_off_is_neither_listed_nor_called() {
     client.end();
 }
 
+/// Names of the requests that the daemon answered, in order.
+fn answered_requests(sandbox: &Sandbox) -> Vec<String> {
+    let log = sandbox.base().join("state/log/daemon.log");
+    let log = std::fs::read_to_string(log).expect("the daemon's log");
+    let answered = log.lines().filter(|line| line.contains("answered request="));
+    let named = answered.map(|line| line.split('"').nth(1).expect("a quoted name").to_owned());
+    named.collect()
+}
+
+#[test]
+fn a_tool_switched_off_between_two_calls_is_refused_without_a_further_request() {
+    let sandbox = Sandbox::new();
+    let options = ".moai/config/sections/ralph.yaml";
+    let mut client = Client::start(&sandbox);
+    let call = |client: &mut Client| {
+        client.call("tools/call", &json!({"name": "loop_status", "arguments": {}}))
+    };
+    let answer = call(&mut client);
+    assert_eq!(answer["result"]["structuredContent"]["loop"], json!(null), "{answer:#}");
+    assert_eq!(answered_requests(&sandbox), ["loop status"], "one request for one call");
+
+    sandbox.write(options, "ralph:\n  mcp:\n    tools: [diagnostics]\n");
+    let refused = call(&mut client);
+    assert_eq!(refused["error"]["code"], -32602, "{refused:#}");
+    assert_eq!(refused["error"]["message"], "there is no tool loop_status, or it is switched off");
+
+    sandbox.write(options, "ralph:\n  mcp:\n    tools: [loop_status\n");
+    let broken = call(&mut client);
+    assert_eq!(broken["error"]["code"], -32603, "{broken:#}");
+    let message = broken["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("ralph.yaml"), "{message}");
+
+    sandbox.write(options, "ralph:\n  mcp:\n    tools: all\n");
+    let answer = call(&mut client);
+    assert_ne!(answer["result"]["isError"], true, "{answer:#}");
+    assert_eq!(answered_requests(&sandbox), ["loop status"; 4], "one request for one call");
+    client.end();
+}
+
 #[test]
 fn a_broken_option_is_named_and_nothing_is_offered() {
     let sandbox = Sandbox::new();

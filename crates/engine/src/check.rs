@@ -54,7 +54,7 @@ pub(crate) async fn handle(
         fail_on: check.fail_on.clone(),
         allow_unmeasured: check.allow_unmeasured,
         baselines,
-        is_tool: caller.is_tool,
+        is_tool: caller.is_tool(),
     };
     let request = MeasureRequest {
         files,

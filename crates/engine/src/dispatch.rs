@@ -8,6 +8,7 @@ use crate::branches::merge_work_tree;
 use crate::code::change_journal;
 use crate::engine::{Engine, HandlerOutcome};
 use crate::handlers;
+use crate::project::mcp_tools;
 use moai_base::verdict::Gap;
 use moai_config::Config;
 use moai_host::ipc::StateDirs;
@@ -34,7 +35,12 @@ impl Engine {
         let engine = Arc::clone(self);
         let _job = self.job();
         let mut tasks = JoinSet::new();
-        tasks.spawn(async move { Box::pin(handlers::handle(&engine, caller, request)).await });
+        tasks.spawn(async move {
+            match mcp_tools::refusal(&engine, &caller) {
+                Some(refusal) => refusal.into(),
+                None => Box::pin(handlers::handle(&engine, caller, request)).await,
+            }
+        });
         let ended = tasks.join_next().await.unwrap_or_else(|| Ok(HandlerOutcome::default()));
         ended.unwrap_or_else(|error| {
             tracing::error!(%error, "a handler panicked");

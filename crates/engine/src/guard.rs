@@ -35,7 +35,7 @@ pub(crate) async fn handle(
         fail_on: request.fail_on,
         allow_unmeasured: request.allow_unmeasured,
         baselines,
-        is_tool: caller.is_tool,
+        is_tool: caller.is_tool(),
     };
     let (base, goal, threshold) = (request.base, request.goal, options.threshold());
     let wanted = GuardRunOptions { base, goal, threshold, known: Vec::new(), loop_id: None };

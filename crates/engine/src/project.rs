@@ -109,7 +109,7 @@ impl Project {
     /// A path as it was named: people type it from their working directory, an agent's tool means
     /// it from the root, because it cannot know where its server was started.
     pub(crate) fn resolve_path(&self, caller: &CallerContext, path: &Path) -> PathBuf {
-        let folder = if caller.is_tool { &self.root } else { &caller.cwd };
+        let folder = if caller.is_tool() { &self.root } else { &caller.cwd };
         folder.join(path)
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn query_context(
     project: &Project,
     caller: &CallerContext,
 ) -> QueryContext {
-    let (root, is_tool) = (project.root.clone(), caller.is_tool);
+    let (root, is_tool) = (project.root.clone(), caller.is_tool());
     QueryContext { command, root, is_tool, server: None, position: None, elapsed_ms: 0 }
 }
 

@@ -54,7 +54,7 @@ impl TestProject {
 
     pub(crate) fn caller(&self, root: &Path) -> CallerContext {
         let env = env(&self.top());
-        CallerContext { cwd: root.to_owned(), root: Some(root.to_owned()), env, is_tool: false }
+        CallerContext { cwd: root.to_owned(), root: Some(root.to_owned()), env, tool: None }
     }
 
     pub(crate) fn project(&self, root: &Path) -> Project {

@@ -36,9 +36,18 @@ pub struct CallerContext {
     pub root: Option<PathBuf>,
     /// Environment; never logged.
     pub env: BTreeMap<String, String>,
-    /// Whether an agent's tool calls, which needs a document in addition to the text.
+    /// Name of the agent's tool that calls. The daemon refuses a tool that the project's options
+    /// switch off, and its replies have a document in addition to the text.
     #[serde(default)]
-    pub is_tool: bool,
+    pub tool: Option<String>,
+}
+
+impl CallerContext {
+    /// Whether an agent's tool calls.
+    #[must_use]
+    pub fn is_tool(&self) -> bool {
+        self.tool.is_some()
+    }
 }
 
 /// Requests of front doors; each has its own handler file.
@@ -425,10 +434,23 @@ pub struct CommandReply {
     /// For a tool: the structured answer (`report::tools`); `None` for a refusal or a failure.
     #[serde(default)]
     pub document: Option<Box<serde_json::Value>>,
+    /// Why the call of a tool was not handled at all.
+    #[serde(default)]
+    pub tool_refusal: Option<ToolRefusal>,
     /// Complete output on stderr.
     pub stderr: String,
     /// Exit code (contract section 1).
     pub code: u8,
+}
+
+/// Why the daemon does not handle a tool call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolRefusal {
+    /// The project's options do not offer the tool.
+    SwitchedOff,
+    /// The project's options cannot be read; stderr says why.
+    UnusableOptions,
 }
 
 impl CommandReply {

@@ -60,7 +60,7 @@ pub(crate) async fn handle(
         fail_on: request.fail_on.clone(),
         allow_unmeasured: request.allow_unmeasured,
         baselines,
-        is_tool: caller.is_tool,
+        is_tool: caller.is_tool(),
     };
     let measured = {
         let (engine, project, caller) = (Arc::clone(engine), project.clone(), caller.clone());

@@ -108,5 +108,5 @@ pub(crate) fn evidence_reply(
         Verdict::Unmeasured(_) => UNMEASURED,
     };
     let document = options.is_tool.then(|| tools::diagnostics_json(&evidence, &note).into());
-    CommandReply { stdout, document, stderr: note, code }
+    CommandReply { stdout, document, stderr: note, code, ..CommandReply::default() }
 }

@@ -17,7 +17,7 @@ const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 
 /// The session of an agent that calls a tool; users name theirs.
 pub(crate) fn own_session(caller: &CallerContext) -> Option<String> {
-    host_session(caller).filter(|_| caller.is_tool)
+    host_session(caller).filter(|_| caller.is_tool())
 }
 
 /// The session that the host started the caller in.
@@ -111,14 +111,14 @@ pub(crate) fn loop_reply(
     text: String,
 ) -> CommandReply {
     let stdout = if json { format!("{:#}\n", json::loop_json(state)) } else { text };
-    let document = caller.is_tool.then(|| tools::tool_loop(Some(state)).into());
+    let document = caller.is_tool().then(|| tools::tool_loop(Some(state)).into());
     CommandReply { stdout, document, ..CommandReply::default() }
 }
 
 /// The reply without a loop, which is no failure.
 pub(crate) fn no_loop_reply(caller: &CallerContext, json: bool, text: &str) -> CommandReply {
     let stdout = if json { "null\n".to_owned() } else { format!("{text}\n") };
-    let document = caller.is_tool.then(|| tools::tool_loop(None).into());
+    let document = caller.is_tool().then(|| tools::tool_loop(None).into());
     CommandReply { stdout, document, ..CommandReply::default() }
 }
 

@@ -1,10 +1,10 @@
-//! The tools that the project's options offer to agents.
+//! The tools that the project's options offer to agents, and the refusal of all others.
 
 use serde_json::json;
 
 use crate::engine::Engine;
-use crate::replies::load_project;
-use moai_protocol::control::{CallerContext, CommandReply};
+use crate::replies::{REFUSED, load_project};
+use moai_protocol::control::{CallerContext, CommandReply, ToolRefusal};
 
 /// The document is the list of their names.
 pub(crate) fn handle(engine: &Engine, caller: &CallerContext) -> CommandReply {
@@ -14,5 +14,21 @@ pub(crate) fn handle(engine: &Engine, caller: &CallerContext) -> CommandReply {
             ..CommandReply::default()
         },
         Err(reply) => reply,
+    }
+}
+
+/// The refusal of a tool call that must not be handled; the options are read for each call, because
+/// changes take effect immediately.
+pub(crate) fn refusal(engine: &Engine, caller: &CallerContext) -> Option<CommandReply> {
+    let tool = caller.tool.as_deref()?;
+    match load_project(engine, caller) {
+        Ok(project) if project.config.mcp_tools().contains(&tool) => None,
+        Ok(_) => Some(CommandReply {
+            tool_refusal: Some(ToolRefusal::SwitchedOff),
+            ..CommandReply::failure(REFUSED, &format!("the tool {tool} is switched off"))
+        }),
+        Err(reply) => {
+            Some(CommandReply { tool_refusal: Some(ToolRefusal::UnusableOptions), ..reply })
+        }
     }
 }

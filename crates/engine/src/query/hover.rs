@@ -35,7 +35,7 @@ pub(crate) async fn handle(
             CommandReply::success(format!("{:#}\n", answers::hover_json(&context, &text)))
         }
         Ok(text) => {
-            let document = caller.is_tool.then(|| tools::hover(&context, &text).into());
+            let document = caller.is_tool().then(|| tools::hover(&context, &text).into());
             CommandReply { document, ..CommandReply::success(answers::hover_text(&context, &text)) }
         }
         Err(error) => error_reply(SCHEMA, &context, &error, lookup.json),

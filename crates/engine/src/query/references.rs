@@ -59,7 +59,7 @@ pub(crate) async fn locate(
     };
     let code = if partial.is_some() { UNMEASURED } else { 0 };
     let document =
-        caller.is_tool.then(|| tools::locations(&context, &places, partial.as_ref()).into());
+        caller.is_tool().then(|| tools::locations(&context, &places, partial.as_ref()).into());
     CommandReply { stdout, document, code, ..CommandReply::default() }
 }
 

@@ -64,7 +64,7 @@ pub(crate) async fn handle(
         Some(it) if !it.is_all_measured() || it.unknown().next().is_some() => UNMEASURED,
         _ => 0,
     };
-    let document = caller.is_tool.then(|| tools::rename(&context, &renamed).into());
+    let document = caller.is_tool().then(|| tools::rename(&context, &renamed).into());
     CommandReply { stdout, document, code, ..CommandReply::default() }
 }
 
