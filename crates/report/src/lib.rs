@@ -5,6 +5,7 @@ pub mod agent;
 pub mod align;
 pub mod answers;
 pub mod checks_report;
+pub mod contributions;
 pub mod demo;
 pub mod doctor;
 pub mod excerpt;

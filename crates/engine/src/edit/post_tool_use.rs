@@ -26,6 +26,7 @@ use moai_host::git;
 use moai_lsp::impact::TouchedSymbols;
 use moai_protocol::hook::TextBeforeEdit;
 use moai_report::agent::{EditFeedback, EditText};
+use moai_report::contributions::ContributionOrigin;
 
 pub(crate) async fn handle(call: HookCall<'_>) -> HookTexts {
     let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
@@ -40,7 +41,7 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookTexts {
         }
         changed_on_disk::disk_change_texts(&call).await
     };
-    with_deferred_reports(&call, texts).await
+    with_deferred_reports(&call, ContributionOrigin::ToolCall, texts).await
 }
 
 /// The feedback about one written file.

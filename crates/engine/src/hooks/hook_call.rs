@@ -6,12 +6,14 @@ use crate::edit::impact::files_match_hashes;
 use crate::engine::{Engine, run_blocking};
 use crate::ledger::{DeferredReport, SessionAgent};
 use crate::project::Project;
+use moai_base::limits::CONTEXT_CHARS_MAX;
 use moai_host::files;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::stop_table::StopDelivery;
 use moai_protocol::control::CallerContext;
 use moai_protocol::hook::{HookInput, HookOutput};
 use moai_report::agent::{self, EditFeedback, EditText};
+use moai_report::contributions::{Contribution, ContributionOrigin, join_contributions};
 
 /// Input of an event's handler.
 pub(crate) struct HookCall<'e> {
@@ -33,23 +35,53 @@ impl HookCall<'_> {
 /// Texts for the agent, and the deferred reports among them.
 pub(crate) type HookTexts = (HookOutput, Option<(SessionAgent, Vec<DeferredReport>)>);
 
-/// One context of the session's deferred reports whose files have not changed since, then `texts`.
-pub(crate) async fn with_deferred_reports(call: &HookCall<'_>, texts: Vec<EditText>) -> HookTexts {
+/// One context of the text about a loop that was just started, the session's deferred reports whose
+/// files have not changed since, and `texts` of `origin`. Reports without a place in it stay queued.
+pub(crate) async fn with_deferred_reports(
+    call: &HookCall<'_>,
+    origin: ContributionOrigin,
+    texts: Vec<EditText>,
+) -> HookTexts {
     let reader = call.reader();
     let late = call.engine.ledger().take_reports(&reader);
-    let fresh = still_fresh(late).await;
-    let is_main_agent = call.input.agent_id.is_none();
-    let start = is_main_agent.then(|| call.engine.ledger().take_start_text(&call.input.session_id));
-    let late = fresh.iter().map(|late| late.text.clone());
-    let all: Vec<EditText> = start.flatten().into_iter().chain(late).chain(texts).collect();
-    if all.is_empty() {
+    let mut fresh = still_fresh(late).await;
+    let mut contributions = Vec::new();
+    if call.input.agent_id.is_none() {
+        let start = call.engine.ledger().take_start_text(&call.input.session_id);
+        contributions.extend(contributions_of(ContributionOrigin::Loop, start));
+    }
+    let first_report = contributions.len();
+    let late = fresh.iter().map(|report| report.text.clone());
+    contributions.extend(contributions_of(ContributionOrigin::DeferredReport, late));
+    contributions.extend(contributions_of(origin, texts));
+    if contributions.is_empty() {
         return (HookOutput::Silent, None);
     }
-    let notices: Vec<String> = all.iter().filter_map(|text| text.notice.clone()).collect();
-    let texts: Vec<String> = all.into_iter().map(|text| text.text).collect();
-    let notice = Some(notices.join("\n")).filter(|text| !text.is_empty());
+    let joined = join_contributions(&contributions, CONTEXT_CHARS_MAX);
+    let undelivered = take_omitted(&mut fresh, first_report, &joined.omitted);
+    if !undelivered.is_empty() {
+        call.engine.ledger().requeue_reports(&reader, undelivered);
+    }
     let reported = (!fresh.is_empty()).then_some((reader, fresh));
-    (HookOutput::Context(agent::join_contexts(&texts)).with_notice(notice), reported)
+    (HookOutput::Context(joined.text).with_notice(joined.notice), reported)
+}
+
+/// Takes the reports at the omitted positions of a list in which the reports begin at `first`.
+fn take_omitted<T>(reports: &mut Vec<T>, first: usize, omitted: &[usize]) -> Vec<T> {
+    let (mut kept, mut taken) = (Vec::new(), Vec::new());
+    for (index, report) in reports.drain(..).enumerate() {
+        let target = if omitted.contains(&(first + index)) { &mut taken } else { &mut kept };
+        target.push(report);
+    }
+    *reports = kept;
+    taken
+}
+
+fn contributions_of(
+    origin: ContributionOrigin,
+    texts: impl IntoIterator<Item = EditText>,
+) -> impl Iterator<Item = Contribution> {
+    texts.into_iter().map(move |text| Contribution { origin, text })
 }
 
 /// The language of a session's messages.
@@ -84,4 +116,18 @@ fn is_report_fresh(report: &DeferredReport) -> bool {
     let now = files::read_snapshot(&report.root, &report.path.under(&report.root));
     now.is_ok_and(|now| now.hash == report.hash)
         && files_match_hashes(&report.root, &report.depends_on)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::take_omitted;
+
+    #[test]
+    fn omitted_reports_are_taken_in_their_order() {
+        let mut reports = vec!["a", "b", "c", "d"];
+        assert_eq!(take_omitted(&mut reports, 1, &[0, 2, 4, 5, 9]), ["b", "d"]);
+        assert_eq!(reports, ["a", "c"]);
+        assert_eq!(take_omitted(&mut reports, 1, &[]), [""; 0]);
+        assert_eq!(reports, ["a", "c"]);
+    }
 }

@@ -9,6 +9,7 @@ use crate::hooks::hook_call::{HookCall, HookTexts, with_deferred_reports};
 use crate::loops::lost_loops;
 use crate::loops::session_loop::{checks_of_loop, loop_of_session};
 use moai_report::agent::EditText;
+use moai_report::contributions::ContributionOrigin;
 use moai_report::loops;
 
 pub(crate) async fn handle(call: HookCall<'_>) -> HookTexts {
@@ -28,7 +29,7 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookTexts {
             Vec::new()
         }
     };
-    with_deferred_reports(&call, texts).await
+    with_deferred_reports(&call, ContributionOrigin::Loop, texts).await
 }
 
 /// Nobody waits for it: the agent's first tool call is a model's answer away.
