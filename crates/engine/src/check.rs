@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::engine::{Engine, run_blocking};
+use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::evidence::attribution::BaseComparison;
 use crate::evidence::dependents::DependentFiles;
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
@@ -12,7 +12,7 @@ use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_eviden
 use crate::evidence::work_base::WorkBase;
 use crate::ledger::AffectedFiles;
 use crate::project::Project;
-use crate::replies::{REFUSED, load_project};
+use crate::replies::{REFUSED, UNMEASURED, load_project};
 use moai_base::evidence::SkippedFile;
 use moai_base::path::RelPath;
 use moai_host::{files, git};
@@ -74,7 +74,10 @@ pub(crate) async fn handle(
         );
     }
     let (shared, shown) = (Arc::clone(&project.rules), options.clone());
-    let rules = run_blocking(move || shown.shown_rules(&shared)).await.unwrap_or_default();
+    let rules = match measure_blocking(move || shown.shown_rules(&shared)).await {
+        Ok(rules) => rules,
+        Err(gap) => return CommandReply::failure(UNMEASURED, &format!("moai-ralph: {gap}")),
+    };
     let measured = ReportInput { evidence, excerpts: None, note, rules, may_be_empty };
     evidence_reply(&project.root, &options, measured, started_at)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
-use crate::engine::{Engine, run_blocking};
+use crate::engine::{Engine, measure_blocking};
 use crate::project::Project;
 use crate::replies::{INVALID, REFUSED, UNMEASURED, load_project};
 use moai_base::hash::ContentHash;
@@ -33,7 +33,12 @@ pub(crate) async fn handle(
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let served = if asked.probe { Vec::new() } else { served_languages(engine, &project).await };
+    let served =
+        if asked.probe { Ok(Vec::new()) } else { served_languages(engine, &project).await };
+    let served = match served {
+        Ok(served) => served,
+        Err(gap) => return CommandReply::failure(UNMEASURED, &format!("moai-ralph: {gap}")),
+    };
     let mut probed = Vec::new();
     if asked.probe {
         match probe_all(engine, &project, &asked.languages).await {
@@ -59,14 +64,17 @@ pub(crate) async fn handle(
 }
 
 /// The servers of one file of each language that the project has.
-async fn served_languages(engine: &Arc<Engine>, project: &Project) -> Vec<LanguageSupport> {
+async fn served_languages(
+    engine: &Arc<Engine>,
+    project: &Project,
+) -> Result<Vec<LanguageSupport>, Gap> {
     let (root, catalogue) = (project.root.clone(), Arc::clone(&project.workspace.catalogue));
-    let walked = run_blocking(move || {
+    let walked = measure_blocking(move || {
         let is_wanted = |path: &RelPath| catalogue.language_of(path).is_some();
         files::walk_files(&root, std::slice::from_ref(&root), &is_wanted).files
     });
     let mut languages: BTreeMap<String, (usize, RelPath)> = BTreeMap::new();
-    for path in walked.await.unwrap_or_default() {
+    for path in walked.await? {
         if let Some((_, language, _)) = project.workspace.catalogue.language_of(&path) {
             languages.entry(language.name.clone()).or_insert((0, path)).0 += 1;
         }
@@ -83,7 +91,7 @@ async fn served_languages(engine: &Arc<Engine>, project: &Project) -> Vec<Langua
             rows.push(LanguageSupport { language: language.clone(), files, server, program });
         }
     }
-    rows
+    Ok(rows)
 }
 
 /// Runs the probes of every installed server one after the other, because they would slow each other.

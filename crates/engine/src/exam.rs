@@ -9,7 +9,7 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::engine::{Engine, now_ms, run_blocking};
+use crate::engine::{Engine, measure_blocking, now_ms, run_blocking};
 use crate::evidence::authorship;
 use crate::project::Project;
 use crate::project::option_files::read_option_file;
@@ -32,7 +32,7 @@ use moai_loops::exam::roles::{FOLDERS, TREES, UNSEEN, is_irrelevant_settings, re
 use moai_loops::exam::runners;
 use moai_loops::exam::scripts::scripts_of_plan;
 use moai_loops::exam::{
-    self, AttributedDifferences, Exam, ExamDifference, ExamRole, FrozenFile, role,
+    self, AttributedDifferences, Exam, ExamDifference, ExamRole, FrozenFile, SessionWrites, role,
 };
 use moai_loops::state::LoopState;
 
@@ -129,10 +129,10 @@ pub(crate) async fn exam_differences(
         let mut now = current_hashes(&root, &exam, roles);
         now.extend(options);
         let mut differences = exam::exam_differences(&exam, &now);
-        mark_ignored_configs(&root, &mut differences);
-        (exam, differences)
+        mark_ignored_configs(&root, &mut differences)?;
+        Ok((exam, differences))
     });
-    compared.await.map(Some).ok_or_else(files_unreadable)
+    compared.await.unwrap_or_else(|| Err(files_unreadable())).map(Some)
 }
 
 /// The exam's contribution to the evidence of a Stop.
@@ -260,28 +260,45 @@ async fn try_note_writes(
         return Ok(());
     };
     let (root, options) = (root.clone(), engine.dirs.user_config.clone());
-    let own_writes = run_blocking(move || {
-        let mut own_writes = BTreeMap::new();
-        for difference in differences {
-            let is_options = difference.path.as_str() == USER_OPTIONS;
-            let file = if is_options { options.clone() } else { difference.path.under(&root) };
-            let is_own = match &write {
-                ToolWrite::File(written) => is_same_file(&file, written),
-                ToolWrite::Since(since_ns) => {
-                    change_time_ns(&file).is_some_and(|changed_ns| changed_ns >= *since_ns)
-                }
-            };
-            if is_own {
-                own_writes.insert(difference.path, difference.now);
-            }
-        }
-        own_writes
+    let compared = differences.clone();
+    let own_writes = measure_blocking(move || {
+        compared
+            .into_iter()
+            .filter(|difference| {
+                let is_options = difference.path.as_str() == USER_OPTIONS;
+                let file = if is_options { options.clone() } else { difference.path.under(&root) };
+                is_written_by(&write, &file)
+            })
+            .collect()
     });
-    let own_writes = own_writes.await.unwrap_or_default();
+    let own_writes = own_writes_or_all(own_writes.await, differences);
     if own_writes.is_empty() {
         return Ok(());
     }
     store.note_exam_writes(key, &state.id, own_writes).await
+}
+
+/// Whether a tool call may have written this file.
+fn is_written_by(write: &ToolWrite, file: &Path) -> bool {
+    match write {
+        ToolWrite::File(written) => is_same_file(file, written),
+        ToolWrite::Since(since_ns) => {
+            change_time_ns(file).is_some_and(|changed_ns| changed_ns >= *since_ns)
+        }
+    }
+}
+
+/// The session's writes to record. If they are unknown after an internal error, every difference is
+/// recorded, because an unrecorded one would count as the user's.
+fn own_writes_or_all(
+    own_writes: Result<Vec<ExamDifference>, Gap>,
+    all: Vec<ExamDifference>,
+) -> SessionWrites {
+    let own_writes = own_writes.unwrap_or_else(|gap| {
+        tracing::error!(%gap, "who changed the exam is unknown; it counts as the session's change");
+        all
+    });
+    own_writes.into_iter().map(|difference| (difference.path, difference.now)).collect()
 }
 
 /// Marks overrides made during a shell command of the agent as unconfirmed, because the command may
@@ -424,19 +441,29 @@ fn current_hashes(root: &Path, exam: &Exam, roles: &[ExamRole]) -> BTreeMap<RelP
 
 /// Gives changed configuration that git ignores the role of a runner, because runners load it and
 /// no diff shows it.
-fn mark_ignored_configs(root: &Path, differences: &mut [ExamDifference]) {
+///
+/// # Errors
+///
+/// Git's data cannot be used: which of the files a diff shows is unknown then.
+fn mark_ignored_configs(root: &Path, differences: &mut [ExamDifference]) -> Result<(), StoreError> {
     let configs: Vec<RelPath> = differences
         .iter()
         .filter(|difference| difference.role == ExamRole::Config)
         .map(|difference| difference.path.clone())
         .filter(runners::is_loaded_unseen)
         .collect();
-    let ignored = git::ignored_paths(root, &configs).unwrap_or_default();
+    if configs.is_empty() {
+        return Ok(());
+    }
+    let ignored = git::ignored_paths(root, &configs).map_err(|error| {
+        StoreError::Unavailable(format!("ignored files cannot be listed: {error}"))
+    })?;
     for difference in differences.iter_mut() {
         if ignored.contains(&difference.path) {
             difference.role = ExamRole::Runner;
         }
     }
+    Ok(())
 }
 
 /// Exam files directly in the root, in a few known folders, in the folders where checks run and below
@@ -526,6 +553,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+    use crate::engine::panic_gap;
 
     fn path(text: &str) -> RelPath {
         RelPath::parse(text).expect("a relative path")
@@ -650,6 +678,37 @@ mod tests {
         write(root, ".git/info/sparse-checkout", "/*\n!/tests/\n");
         let both = ["edited .git/info/exclude", "added .git/info/sparse-checkout"];
         check(root, &exam, &both);
+    }
+
+    #[test]
+    fn a_changed_configuration_is_an_error_while_git_is_unreadable() {
+        let (temp, exam, _) = frozen(&[("tox.ini", "a")]);
+        let root = temp.path();
+        let made = std::process::Command::new("git").args(["init", "-q"]).arg(root).status();
+        assert!(made.expect("git runs").success());
+        write(root, ".git/index", "no index");
+        mark_ignored_configs(root, &mut []).expect("nothing to mark");
+        write(root, "tox.ini", "b");
+        let now = current_hashes(root, &exam, ExamRole::ALL);
+        let mut differences = exam::exam_differences(&exam, &now);
+        let error = mark_ignored_configs(root, &mut differences).expect_err("a damaged index");
+        assert!(error.to_string().contains("ignored files cannot be listed"), "{error}");
+    }
+
+    #[test]
+    fn after_an_internal_error_every_difference_counts_as_the_sessions() {
+        let (temp, exam, _) = frozen(&[("RUBRIC.md", "a"), ("ruff.toml", "b")]);
+        let root = temp.path();
+        write(root, "RUBRIC.md", "b");
+        std::fs::remove_file(root.join("ruff.toml")).expect("there");
+        let now = current_hashes(root, &exam, ExamRole::ALL);
+        let all = exam::exam_differences(&exam, &now);
+        let own = vec![all[0].clone()];
+        assert_eq!(own_writes_or_all(Ok(own), all.clone()).len(), 1);
+        let writes = own_writes_or_all(Err(panic_gap()), all.clone());
+        let attributed = exam::attribute_differences(all, &writes);
+        assert_eq!(attributed.own.len(), 2);
+        assert_eq!(attributed.foreign, []);
     }
 
     #[test]

@@ -152,7 +152,13 @@ async fn impact_context(call: &HookCall<'_>, unseen: &UnseenFiles) -> ImpactCont
         [(path, _)] => path.to_string(),
         many => format!("{} changed files", many.len()),
     };
-    let (touched, earlier) = compared.await.unwrap_or_default();
+    let (touched, earlier) = compared.await.unwrap_or_else(|| {
+        // The Stop reports that affected files may be unknown.
+        let (session, root) = (&call.input.session_id, &call.project.root);
+        let nothing = TouchedSymbols::default();
+        call.engine.ledger().record_affected(session, root, &[], &nothing, true);
+        (nothing, EarlierState::default())
+    });
     ImpactContext {
         engine: Arc::clone(call.engine),
         earlier,

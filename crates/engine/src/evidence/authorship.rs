@@ -38,7 +38,10 @@ pub(crate) async fn note_session_writes(
             run_blocking(move || written_since(&root, since_ns, known)).await
         }
     };
-    let written = written.unwrap_or_default();
+    let Some(written) = written else {
+        tracing::error!("the files that a tool call wrote are unknown after an internal error");
+        return Ok(());
+    };
     if written.is_empty() {
         return Ok(());
     }

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
-use crate::engine::{Engine, run_blocking};
+use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::evidence::attribution::{AttributionRequest, BaseComparison, attribute_findings};
 use crate::evidence::base_results::BaseResult;
 use crate::evidence::disk_poll::{DiskEpoch, sync_disk};
@@ -463,7 +463,7 @@ pub(crate) fn unmeasured(
 pub(crate) async fn discard_superseded(project: &Project, results: &mut [SensorResult]) {
     let root = project.root.clone();
     let paths: BTreeSet<RelPath> = results.iter().map(|result| result.path.clone()).collect();
-    let now = run_blocking(move || {
+    let now = measure_blocking(move || {
         let mut hashes = BTreeMap::new();
         for path in paths {
             let snapshot = files::read_snapshot(&root, &path.under(&root)).ok();
@@ -471,13 +471,25 @@ pub(crate) async fn discard_superseded(project: &Project, results: &mut [SensorR
         }
         hashes
     });
-    let now: BTreeMap<_, _> = now.await.unwrap_or_default();
+    discard_unproven(results, &now.await);
+}
+
+/// Turns results into gaps unless the present hashes prove that their bytes are still there.
+fn discard_unproven(
+    results: &mut [SensorResult],
+    now: &Result<BTreeMap<RelPath, Option<ContentHash>>, Gap>,
+) {
     for result in results {
-        if now.get(&result.path).copied().flatten() != Some(result.hash) {
-            let detail = format!("{} changed while it was measured", result.path);
-            result.findings.clear();
-            result.gap = Some(Gap::new(Cause::Superseded, detail));
-        }
+        let gap = match now {
+            Err(gap) => gap.clone(),
+            Ok(now) if now.get(&result.path).copied().flatten() == Some(result.hash) => continue,
+            Ok(_) => {
+                let detail = format!("{} changed while it was measured", result.path);
+                Gap::new(Cause::Superseded, detail)
+            }
+        };
+        result.findings.clear();
+        result.gap = Some(gap);
     }
 }
 
@@ -621,4 +633,41 @@ fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
         first.detail = format!("{} ({count} files)", first.detail);
     }
     Some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::panic_gap;
+
+    fn result(name: &str, text: &str) -> SensorResult {
+        SensorResult {
+            sensor: "server".to_owned(),
+            kind: SensorKind::Lsp,
+            version: None,
+            server: None,
+            path: RelPath::parse(name).unwrap(),
+            hash: ContentHash::of_bytes(text.as_bytes()),
+            findings: Vec::new(),
+            gap: None,
+            elapsed: Duration::ZERO,
+        }
+    }
+
+    /// The causes of the gaps in results for `same.py`, `edited.py` and `deleted.py`.
+    fn causes(now: &Result<BTreeMap<RelPath, Option<ContentHash>>, Gap>) -> Vec<Option<Cause>> {
+        let mut results = ["same.py", "edited.py", "deleted.py"].map(|name| result(name, "old"));
+        discard_unproven(&mut results, now);
+        results.iter().map(|result| result.gap.as_ref().map(|gap| gap.cause)).collect()
+    }
+
+    #[test]
+    fn results_for_other_bytes_or_unread_bytes_are_gaps() {
+        let hash = |text: &str| Some(ContentHash::of_bytes(text.as_bytes()));
+        let now = [("same.py", hash("old")), ("edited.py", hash("new")), ("deleted.py", None)];
+        let now = now.map(|(name, hash)| (RelPath::parse(name).unwrap(), hash));
+        let superseded = Some(Cause::Superseded);
+        assert_eq!(causes(&Ok(BTreeMap::from(now))), [None, superseded, superseded]);
+        assert_eq!(causes(&Err(panic_gap())), [Some(Cause::Crashed); 3]);
+    }
 }

@@ -15,8 +15,8 @@ use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::path::RelPath;
 use moai_base::tree::{FileKind, FileTree};
 use moai_base::verdict::{Cause, Gap};
-use moai_host::git;
 use moai_host::git::base_versions::{BytesAtBase, versions_at};
+use moai_host::git::{self, GitError, WorkTreeChanges};
 use moai_loops::state::LoopState;
 
 /// What a file was in the base state.
@@ -126,12 +126,8 @@ impl WorkBase {
         let paths: Vec<RelPath> = paths.iter().cloned().collect();
         match &self.source {
             BaseSource::Checkpoint { keeper, tree, .. } => {
-                // Checkpoints hold no ignored files, so a missing one may have existed.
-                let ignored = git::ignored_paths(&self.root, &paths).unwrap_or_default();
                 let mut texts = in_checkpoint(keeper, tree, &paths);
-                for path in ignored.into_iter().filter(|path| !tree.nodes.contains_key(path)) {
-                    texts.insert(path, BaseText::Unknown("git ignores it".to_owned()));
-                }
+                mark_ignored(&mut texts, &git::ignored_paths(&self.root, &paths));
                 texts
             }
             BaseSource::Commit(commit) => self.in_commit(commit.as_deref(), paths),
@@ -139,17 +135,14 @@ impl WorkBase {
     }
 
     /// The files of a checkpoint that vanished since; of a commit, git names them. It blocks.
-    pub(crate) fn deleted_files(&self) -> Vec<RelPath> {
+    pub(crate) fn deleted_files(&self) -> Result<Vec<RelPath>, Gap> {
         match &self.source {
             BaseSource::Checkpoint { tree, .. } => {
                 let is_gone = |path: &&RelPath| path.under(&self.root).symlink_metadata().is_err();
-                tree.nodes.keys().filter(is_gone).cloned().collect()
+                Ok(tree.nodes.keys().filter(is_gone).cloned().collect())
             }
             BaseSource::Commit(commit) => {
-                match git::files_changed_since(&self.root, commit.as_deref()) {
-                    Ok(Some(changed)) => changed.deleted,
-                    _ => Vec::new(),
-                }
+                deleted_since(git::files_changed_since(&self.root, commit.as_deref()))
             }
         }
     }
@@ -169,6 +162,30 @@ impl WorkBase {
         };
         paths.into_iter().map(|path| (path, BaseText::Unknown(reason.clone()))).collect()
     }
+}
+
+/// A checkpoint holds no ignored files, so one that it lacks may have existed. If git cannot tell
+/// which files are ignored, all that it lacks are unknown.
+fn mark_ignored(
+    texts: &mut BTreeMap<RelPath, BaseText>,
+    ignored: &Result<BTreeSet<RelPath>, GitError>,
+) {
+    for (path, text) in texts.iter_mut().filter(|(_, text)| **text == BaseText::Absent) {
+        match ignored {
+            Ok(ignored) if !ignored.contains(path) => {}
+            Ok(_) => *text = BaseText::Unknown("git ignores it".to_owned()),
+            Err(error) => *text = BaseText::Unknown(error.to_string()),
+        }
+    }
+}
+
+fn deleted_since(changed: Result<Option<WorkTreeChanges>, GitError>) -> Result<Vec<RelPath>, Gap> {
+    let reason = match changed {
+        Ok(Some(changed)) => return Ok(changed.deleted),
+        Ok(None) => "there is no git".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(Gap::new(Cause::NoBaseline, format!("deleted files cannot be listed: {reason}")))
 }
 
 /// The commit that a loop began at, where its checkpoint is gone.
@@ -250,4 +267,48 @@ pub(crate) async fn base_of_loop(
         run_blocking(move || WorkBase::of_loop(&engine, &project, &state, commit.as_deref()));
     let lost = || Err(Gap::new(Cause::NoBaseline, "internal error; see the daemon's log"));
     found.await.unwrap_or_else(lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(name: &str) -> RelPath {
+        RelPath::parse(name).unwrap()
+    }
+
+    fn git_error() -> GitError {
+        GitError { detail: "the index is damaged".to_owned(), remedy: None }
+    }
+
+    #[test]
+    fn a_git_error_does_not_mean_that_nothing_was_deleted() {
+        let changed = WorkTreeChanges { deleted: vec![path("a.py")], ..WorkTreeChanges::default() };
+        assert_eq!(deleted_since(Ok(Some(changed))), Ok(vec![path("a.py")]));
+        let detail = |changed| deleted_since(changed).unwrap_err().detail;
+        assert_eq!(
+            detail(Err(git_error())),
+            "deleted files cannot be listed: the index is damaged"
+        );
+        assert_eq!(detail(Ok(None)), "deleted files cannot be listed: there is no git");
+    }
+
+    #[test]
+    fn a_file_that_the_checkpoint_lacks_is_unknown_if_git_ignores_it_or_cannot_tell() {
+        let texts = BTreeMap::from([
+            (path("absent.py"), BaseText::Absent),
+            (path("held.py"), BaseText::Text("x = 1\n".into())),
+            (path("ignored.py"), BaseText::Absent),
+        ]);
+        let mut marked = texts.clone();
+        mark_ignored(&mut marked, &Ok(BTreeSet::from([path("ignored.py")])));
+        assert_eq!(marked[&path("absent.py")], BaseText::Absent);
+        assert_eq!(marked[&path("ignored.py")], BaseText::Unknown("git ignores it".to_owned()));
+        let mut unknown = texts.clone();
+        mark_ignored(&mut unknown, &Err(git_error()));
+        let reason = BaseText::Unknown("the index is damaged".to_owned());
+        assert_eq!(unknown[&path("absent.py")], reason);
+        assert_eq!(unknown[&path("ignored.py")], reason);
+        assert_eq!(unknown[&path("held.py")], texts[&path("held.py")]);
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::engine::{Engine, run_blocking};
+use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::exam as files_of_exam;
 use crate::exam::rubrics;
 use crate::project::Project;
@@ -47,6 +47,13 @@ pub(crate) struct CheckResults {
     pub(crate) not_asked: Vec<CheckCriterion>,
     /// The problems of failing commands: failed tests, else error lines, else one per command.
     pub(crate) problems: u64,
+}
+
+impl CheckResults {
+    fn add_gap(&mut self, name: &str, gap: Gap) {
+        let clean = SensorReading::clean(name, SensorKind::Check, 0);
+        self.readings.push(SensorReading { gap: Some(gap), ..clean });
+    }
 }
 
 /// The commands that the project's files suggest; reads the disk.
@@ -108,9 +115,9 @@ pub(crate) async fn run_checks(
     let (exam, plan) = match frozen_or_current_plan(engine, project, state).await {
         Ok(exam_and_plan) => exam_and_plan,
         Err(gap) => {
-            let clean = SensorReading::clean("checks", SensorKind::Check, 0);
-            let readings = vec![SensorReading { gap: Some(gap), ..clean }];
-            return CheckResults { readings, ..CheckResults::default() };
+            let mut results = CheckResults::default();
+            results.add_gap("checks", gap);
+            return results;
         }
     };
     let mut runs = CheckRunner { project, caller, deadline, results: CheckResults::default() };
@@ -123,8 +130,7 @@ pub(crate) async fn run_checks(
     }
     let executed = plan.clone();
     for criterion in plan.unanswered {
-        let clean = SensorReading::clean(&criterion.name, SensorKind::Check, 0);
-        runs.results.readings.push(SensorReading { gap: Some(criterion.gap), ..clean });
+        runs.results.add_gap(&criterion.name, criterion.gap);
     }
     if let (Some(state), Some(_), false) = (state, exam, counts.is_empty()) {
         let kept = engine.store.set_exam_counts(&project.key, &state.id, counts).await;
@@ -132,9 +138,13 @@ pub(crate) async fn run_checks(
             tracing::warn!(%error, "the counts of tests were not kept");
         }
     }
-    let there = project.clone();
-    let proposed = run_blocking(move || proposals(&there)).await.unwrap_or_default();
-    runs.results.not_asked = criteria::unrequested_criteria(&executed, &proposed);
+    let proposing = project.clone();
+    match measure_blocking(move || proposals(&proposing)).await {
+        Ok(proposed) => {
+            runs.results.not_asked = criteria::unrequested_criteria(&executed, &proposed);
+        }
+        Err(gap) => runs.results.add_gap("checks", gap),
+    }
     assign_fingerprints(&mut runs.results.findings);
     runs.results
 }
@@ -228,10 +238,15 @@ impl CheckRunner<'_> {
     /// has tests, they were not run, which is a gap.
     async fn without_tests(&self, command: &CheckCommand, run: CommandRun) -> SensorReading {
         let root = self.project.root.clone();
-        let test = run_blocking(move || first_test_file(&root)).await.flatten();
+        let test = measure_blocking(move || first_test_file(&root)).await;
         let clean =
             reading(&command.name, CommandRun { outcome: CommandOutcome::Passed, ..run }, None);
-        let gap = test.map(|test| missing_test_command(&test, "this command ran no test").gap);
+        let gap = match test {
+            Ok(test) => {
+                test.map(|test| missing_test_command(&test, "this command ran no test").gap)
+            }
+            Err(gap) => Some(gap),
+        };
         SensorReading { gap, ..clean }
     }
 
@@ -249,16 +264,18 @@ impl CheckRunner<'_> {
             None => Vec::new(),
         };
         let source = RelPath::parse(&command.source)?;
-        let hash = self.hash(source).await.unwrap_or_else(|| ContentHash::of_bytes(b""));
+        let hash = self.hash(source).await.ok().flatten();
+        let hash = hash.unwrap_or_else(|| ContentHash::of_bytes(b""));
         let findings =
             anomalies.iter().filter_map(|anomaly| exam::anomaly_finding(command, anomaly, hash));
         self.results.findings.extend(findings);
         anomalies.iter().find(|anomaly| anomaly.is_blocking()).map(|anomaly| format!("({anomaly})"))
     }
 
-    async fn hash(&self, path: RelPath) -> Option<ContentHash> {
+    /// The present hash of a file of the exam; `None` if the file is missing.
+    async fn hash(&self, path: RelPath) -> Result<Option<ContentHash>, Gap> {
         let root = self.project.root.clone();
-        run_blocking(move || files_of_exam::exam_file_hash(&root, &path)).await.flatten()
+        measure_blocking(move || files_of_exam::exam_file_hash(&root, &path)).await
     }
 
     /// Runs `.claude/autochecks.sh` in its frozen version.
@@ -272,7 +289,10 @@ impl CheckRunner<'_> {
         let on_disk = root.join(AUTOCHECKS);
         let Some(path) = RelPath::parse(AUTOCHECKS) else { return };
         let frozen = exam.map(|exam| exam.files.get(&path));
-        let now = self.hash(path.clone()).await;
+        let now = match self.hash(path.clone()).await {
+            Ok(now) => now,
+            Err(gap) => return self.results.add_gap(AUTOCHECKS, gap),
+        };
         let is_as_frozen = match frozen {
             // Without an exam, the current script counts.
             None => now.is_some(),

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::edit::impact::files_match_hashes;
-use crate::engine::{Engine, run_blocking};
+use crate::engine::{Engine, measure_blocking};
 use crate::ledger::{DeferredReport, SessionAgent};
 use crate::project::Project;
 use moai_base::limits::CONTEXT_CHARS_MAX;
+use moai_base::verdict::Gap;
 use moai_host::files;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::stop_table::StopDelivery;
@@ -44,7 +45,10 @@ pub(crate) async fn with_deferred_reports(
 ) -> HookTexts {
     let reader = call.reader();
     let late = call.engine.ledger().take_reports(&reader);
-    let mut fresh = still_fresh(late).await;
+    let (mut fresh, lost) = match still_fresh(late).await {
+        Ok(fresh) => (fresh, None),
+        Err(gap) => (Vec::new(), Some(EditText::agent_only(lost_reports(&gap)))),
+    };
     let mut contributions = Vec::new();
     if call.input.agent_id.is_none() {
         let start = call.engine.ledger().take_start_text(&call.input.session_id);
@@ -52,7 +56,7 @@ pub(crate) async fn with_deferred_reports(
     }
     let first_report = contributions.len();
     let late = fresh.iter().map(|report| report.text.clone());
-    contributions.extend(contributions_of(ContributionOrigin::DeferredReport, late));
+    contributions.extend(contributions_of(ContributionOrigin::DeferredReport, late.chain(lost)));
     contributions.extend(contributions_of(origin, texts));
     if contributions.is_empty() {
         return (HookOutput::Silent, None);
@@ -104,12 +108,16 @@ pub(crate) fn edit_text(
 
 /// Drops reports whose file or dependencies changed since. Most hooks have no report, and then no
 /// blocking thread is used.
-async fn still_fresh(late: Vec<DeferredReport>) -> Vec<DeferredReport> {
+async fn still_fresh(late: Vec<DeferredReport>) -> Result<Vec<DeferredReport>, Gap> {
     if late.is_empty() {
-        return late;
+        return Ok(late);
     }
-    let fresh = run_blocking(move || late.into_iter().filter(is_report_fresh).collect());
-    fresh.await.unwrap_or_default()
+    measure_blocking(move || late.into_iter().filter(is_report_fresh).collect()).await
+}
+
+/// The text in place of deferred reports that an internal error lost.
+fn lost_reports(gap: &Gap) -> String {
+    format!("moai-ralph: earlier edits are unmeasured: {gap}")
 }
 
 fn is_report_fresh(report: &DeferredReport) -> bool {

@@ -7,7 +7,7 @@ use crate::branches::loop_branch::{
     LoopBranch, branch_name, branch_start, create_branch, ensure_no_other_branch, next_base,
     read_git, undo_branch,
 };
-use crate::engine::{Engine, now_ms, run_blocking};
+use crate::engine::{Engine, measure_blocking, now_ms, run_blocking};
 use crate::evidence::base_preparation::prepare_base;
 use crate::exam;
 use crate::exam::{criteria, rubrics};
@@ -19,6 +19,7 @@ use crate::project::Project;
 use crate::replies::{REFUSED, load_project};
 use crate::restore::checkpoints;
 use moai_base::limits::START_CHECKPOINT_MS_MAX;
+use moai_base::verdict::Gap;
 use moai_host::git::{self, branches};
 use moai_host::store::loops::LoopQuery;
 use moai_loops::criteria::{AUTOCHECKS, CheckCriterion, CheckScope};
@@ -136,7 +137,7 @@ pub(crate) async fn start_loop(
     if let Some(state) = active.as_ref().filter(|state| was_started_by(state, call)) {
         return Ok(LoopStartOutcome::Loop(Box::new(state.clone())));
     }
-    let (has_checks, rubric) = checks_and_rubric(project).await;
+    let (has_checks, rubric) = checks_and_rubric(project).await.map_err(|gap| gap.to_string())?;
     if let Some(gap) = &rubric.gap {
         return Err(gap.to_string());
     }
@@ -190,8 +191,10 @@ async fn refusal_text(project: &Project, refusal: &LoopStartError) -> String {
     match refusal {
         LoopStartError::NoChecks => {
             let project = project.clone();
-            let proposed = run_blocking(move || criteria::proposals(&project)).await;
-            loops::no_checks(&proposed.unwrap_or_default())
+            match measure_blocking(move || criteria::proposals(&project)).await {
+                Ok(proposed) => loops::no_checks(&proposed),
+                Err(gap) => gap.to_string(),
+            }
         }
         LoopStartError::NoRubric => loops::no_rubric(),
         other => other.to_string(),
@@ -204,15 +207,15 @@ fn was_started_by(state: &LoopState, call: &str) -> bool {
 }
 
 /// Whether the project has checks, and its rubric.
-async fn checks_and_rubric(project: &Project) -> (bool, Rubric) {
+async fn checks_and_rubric(project: &Project) -> Result<(bool, Rubric), Gap> {
     let project = project.clone();
-    let found = run_blocking(move || {
+    measure_blocking(move || {
         let has_own = project.root.join(AUTOCHECKS).is_file();
         let has_checks =
             has_own || !criteria::check_plan(&project, CheckScope::Configured).commands.is_empty();
         (has_checks, rubrics::rubric_on_disk(&project.root))
-    });
-    found.await.unwrap_or_default()
+    })
+    .await
 }
 
 /// The request with the rubric's limits as defaults.

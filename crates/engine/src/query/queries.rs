@@ -84,6 +84,11 @@ pub(crate) async fn query_target(
     Ok(QueryTarget { snapshot, position, choice })
 }
 
+/// The error of a query that an internal error stopped before it reached a server.
+pub(crate) fn unmeasured(query: &str, gap: Gap) -> QueryError {
+    QueryError::Unmeasured { server: query.to_owned(), gap }
+}
+
 /// Reads a file that the caller named; an unreadable one is invalid input.
 pub(crate) async fn read_named_file(
     project: &Project,

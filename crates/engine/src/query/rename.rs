@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::code::change_journal;
 use crate::code::edit_tree;
-use crate::engine::{Engine, run_blocking};
+use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::project::Project;
 use crate::query::queries;
 use crate::query::queries::{QuerySpec, QueryTarget};
@@ -90,7 +90,7 @@ async fn rename(
     let planned = loop {
         tries += 1;
         // Taken before anything is read, so that every later write is noticed.
-        let stamps = stamps(project).await;
+        let stamps = stamps(project).await?;
         let target = queries::query_target(engine, project, caller, &request.at).await?;
         context.server = Some(target.choice.id.clone());
         context.position = Some((target.snapshot.path.to_string(), Some(target.position)));
@@ -216,13 +216,13 @@ async fn prepare(
 }
 
 /// Stamps of all files that a server may read.
-async fn stamps(project: &Project) -> BTreeMap<RelPath, FileStamp> {
+async fn stamps(project: &Project) -> Result<BTreeMap<RelPath, FileStamp>, QueryError> {
     let project = project.clone();
-    let stamps = run_blocking(move || {
+    let stamps = measure_blocking(move || {
         let is_watched = |path: &RelPath| project.is_watched(path);
         files::stamp_files(&project.root, &files::walk_watched(&project.root, &is_watched))
     });
-    stamps.await.unwrap_or_default()
+    stamps.await.map_err(|gap| queries::unmeasured("rename", gap))
 }
 
 /// Whether the files of the plan are unchanged since the server was asked: positions that it took

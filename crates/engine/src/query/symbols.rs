@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::engine::{Engine, run_blocking};
+use crate::engine::{Engine, measure_blocking};
 use crate::evidence::disk_poll::sync_disk;
 use crate::project::Project;
 use crate::query::queries;
@@ -147,7 +147,7 @@ async fn representatives(
 ) -> Result<(Vec<QueryTarget>, Option<Gap>), QueryError> {
     let files = {
         let project = project.clone();
-        run_blocking(move || {
+        measure_blocking(move || {
             let has_language =
                 |path: &RelPath| project.workspace.catalogue.language_of(path).is_some();
             files::walk_files(&project.root, std::slice::from_ref(&project.root), &has_language)
@@ -155,7 +155,8 @@ async fn representatives(
         })
     };
     let mut first_of: BTreeMap<String, RelPath> = BTreeMap::new();
-    for file in files.await.unwrap_or_default() {
+    let files = files.await.map_err(|gap| queries::unmeasured("symbols", gap))?;
+    for file in files {
         if let Some((language, _, _)) = project.workspace.catalogue.language_of(&file) {
             first_of.entry(language.to_owned()).or_insert(file);
         }

@@ -160,7 +160,11 @@ impl HiddenFileSearch {
         is_in_scope: &dyn Fn(&RelPath) -> bool,
     ) -> Vec<RelPath> {
         let (project, base) = (&self.project, self.base.as_deref());
-        let gone = base.map(WorkBase::deleted_files).unwrap_or_default();
+        let gone = base.map_or_else(|| Ok(Vec::new()), WorkBase::deleted_files);
+        let gone = gone.unwrap_or_else(|gap| {
+            scope.skipped.push(SkippedFile { path: ".git".to_owned(), reason: gap.to_string() });
+            Vec::new()
+        });
         if let Some(base) = base {
             let hidden = HiddenFiles::find(project, base, &gone);
             // Hooks do not record the texts of files that git ignores.

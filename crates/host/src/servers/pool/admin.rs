@@ -51,19 +51,20 @@ impl ServerPool {
             })
             .collect();
         tokio::spawn(async move {
-            let all =
-                tokio::task::spawn_blocking(processes::list_processes).await.unwrap_or_default();
+            // Without the list, process ids and memory are unknown.
+            let all = tokio::task::spawn_blocking(processes::list_processes).await.ok();
             let mut list = Vec::new();
             for (key, leader, description) in asked {
                 let description = timeout_at(until, description).await.ok().and_then(Result::ok);
-                let pid =
-                    leader.map(|leader| processes::first_child(&all, leader).unwrap_or(leader));
+                let process = leader.zip(all.as_ref());
+                let pid = process
+                    .map(|(leader, all)| processes::first_child(all, leader).unwrap_or(leader));
                 list.push(ServerStatus {
                     id: key.id,
                     root: key.root,
                     process_id: pid.and_then(|pid| u32::try_from(pid).ok()),
-                    memory_bytes: leader
-                        .and_then(|leader| processes::tree_resident_bytes(&all, leader)),
+                    memory_bytes: process
+                        .and_then(|(leader, all)| processes::tree_resident_bytes(all, leader)),
                     // An actor that does not answer in time is busy.
                     state: description.as_ref().map_or(ServerState::Busy, |it| it.state),
                     uptime: description.as_ref().and_then(|it| it.uptime),
