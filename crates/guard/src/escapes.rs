@@ -46,7 +46,7 @@ fn hit(new: &NewOccurrence<'_, '_>) -> Detection {
     }
 }
 
-/// Nodes that are an escape in any context.
+/// Node kinds that are an escape in any context.
 fn escapes<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
     occurrences(side, |node| {
         let is_one = match side.language {
@@ -146,7 +146,8 @@ fn csharp(node: SyntaxNode<'_>) -> bool {
     }
 }
 
-/// The place where a function that had a narrower type, or passed an error on, does so no more.
+/// The position where a function that had a narrower type, or that passed an error on, stops doing
+/// so.
 fn widened<'t>(
     language: ScanLanguage,
     old: &FunctionNode<'_>,

@@ -176,7 +176,7 @@ impl<'t> SourceSide<'t> {
         self.is_test || self.test_parts.iter().any(|part| part.contains(&byte))
     }
 
-    /// The function with a name.
+    /// The function of this name.
     pub(super) fn function(&self, name: &str) -> Option<&FunctionNode<'t>> {
         self.functions.iter().find(|function| function.name == name)
     }

@@ -60,8 +60,8 @@ pub(super) fn hardcoded_hits(_: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec
     graded.chain(tables.into_values().flat_map(|news| answered(&news))).collect()
 }
 
-/// The tables of one file beside its functions that hold nothing but what tests ask, and that a
-/// function looks into before it computes.
+/// Lookup tables of one file, outside its functions, that contain only inputs of tests and that a
+/// function consults before it computes.
 fn answered(news: &[NewOccurrence<'_, '_>]) -> Vec<Detection> {
     let mut hits: Vec<Detection> = Vec::new();
     for new in news {
@@ -88,7 +88,7 @@ fn answered(news: &[NewOccurrence<'_, '_>]) -> Vec<Detection> {
     hits
 }
 
-/// Whether a function that was there before asks the table first and computes otherwise.
+/// Whether a function that existed before consults the table first and computes otherwise.
 fn is_looked_up(new: &NewOccurrence<'_, '_>, name: &str) -> bool {
     let forms = [format!("in {name}:"), format!("in {name})"), format!("{name}[")];
     new.side.functions.iter().any(|function| {
@@ -101,7 +101,7 @@ fn is_looked_up(new: &NewOccurrence<'_, '_>, name: &str) -> bool {
     })
 }
 
-/// What a literal says, if it is rare.
+/// The value of a literal, if it is rare.
 fn literal(node: SyntaxNode<'_>) -> Option<String> {
     if is_number(node) {
         let text =
@@ -118,7 +118,7 @@ fn literal(node: SyntaxNode<'_>) -> Option<String> {
     (text.chars().count() >= RARE_TEXT_CHARS_MIN).then(|| format!("\"{text}\""))
 }
 
-/// Whether a literal is no word or name: those are the vocabulary that tests and code share.
+/// Whether a literal is neither word nor name; those are vocabulary that tests and code share.
 fn is_specific(literal: &str) -> bool {
     let text = literal.trim_matches('"');
     !literal.starts_with('"')
@@ -149,7 +149,7 @@ fn is_title(node: SyntaxNode<'_>) -> bool {
     is_first && ["it", "test", "describe", "context", "t.Run"].contains(&name)
 }
 
-/// The pairs of a file whose both sides are in tests.
+/// The pairs of a file whose literals both occur in tests.
 fn pairs<'t>(side: &SourceSide<'t>, known: &BTreeSet<String>) -> Vec<NodeOccurrence<'t>> {
     let mut found = Vec::new();
     side.root.walk(&mut |node| {
@@ -177,7 +177,7 @@ fn pairs<'t>(side: &SourceSide<'t>, known: &BTreeSet<String>) -> Vec<NodeOccurre
     found
 }
 
-/// Numbers with a name in words, such as those of HTTP and of errors.
+/// Numbers with well-known names, such as HTTP status codes and error numbers.
 fn is_status(asked: &[String], answer: &[String]) -> bool {
     let is_number = |it: &String| it.parse::<f64>().is_ok();
     let is_prose = |it: &String| {
@@ -186,7 +186,7 @@ fn is_status(asked: &[String], answer: &[String]) -> bool {
     asked.iter().all(is_number) && answer.iter().any(is_prose)
 }
 
-/// What a node asks for and what it answers, when it does both with literals.
+/// The literals that a node compares with and returns, when it does both with literals.
 fn question(node: SyntaxNode<'_>) -> Option<(Vec<String>, Vec<String>)> {
     match node.kind() {
         "if_statement" | "elif_clause" | "if_expression" | "ternary_expression" => {
@@ -231,7 +231,7 @@ fn compared(condition: SyntaxNode<'_>) -> Option<Vec<String>> {
     (is_equality && !is_order && !found.is_empty()).then_some(found)
 }
 
-/// The rare literals below a node.
+/// The rare literals inside a node.
 fn literals(node: SyntaxNode<'_>) -> Vec<String> {
     let mut found = Vec::new();
     node.walk(&mut |node| {
@@ -241,7 +241,7 @@ fn literals(node: SyntaxNode<'_>) -> Vec<String> {
     found
 }
 
-/// What is returned, when it is nothing but literals.
+/// The returned value, when it consists of literals only.
 fn answer(node: SyntaxNode<'_>) -> Option<Vec<String>> {
     if literal(node).is_some() {
         return Some(literals(node));

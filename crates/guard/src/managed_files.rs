@@ -1,5 +1,4 @@
-//! G18: files that others write: copies, lock files, generated code; and hooks of git. It must not
-//! know what is in them beyond who made it.
+//! G18: files that programs write (copies, lock files, generated code) and git hooks.
 
 use super::commands::{parse_commands, weakened_commands};
 use super::facts::ParsedFiles;
@@ -9,7 +8,7 @@ use moai_base::protected::is_generated;
 
 const CODE: &str = "G18";
 
-/// Lock files, and the manifests that they are made from; `*` stands for any text.
+/// Lock files and their manifests; `*` matches any text.
 const LOCKS: &[(&str, &[&str])] = &[
     ("Cargo.lock", &["Cargo.toml"]),
     ("Gemfile.lock", &["Gemfile", "*.gemspec"]),
@@ -27,11 +26,11 @@ const LOCKS: &[(&str, &[&str])] = &[
     ("yarn.lock", &["package.json", ".yarnrc.yml"]),
 ];
 
-/// Folders of copies.
+/// Folders of vendored copies.
 const COPIES: &[&str] =
     &["bower_components", "node_modules", "site-packages", "third_party", "vendor"];
 
-/// What generators read, by the end of the name.
+/// Suffixes of the sources that generators read.
 const SOURCES: &[&str] = &[
     ".avsc",
     ".capnp",
@@ -63,7 +62,7 @@ const SOURCES: &[&str] = &[
     "gqlgen.yml",
 ];
 
-/// Lines in which a generator says who it is.
+/// Markers by which a generator identifies itself.
 const HEAD_LINES: usize = 10;
 
 /// Words of a goal that is about dependencies.
@@ -119,7 +118,7 @@ fn is_about_dependencies(goal: &str) -> bool {
     DEPENDENCIES.iter().any(|word| goal.contains(word))
 }
 
-/// A hook that went, or does less.
+/// A git hook that was removed or does less.
 fn hook(change: &SourceChange) -> Option<String> {
     let path = change.path.as_str();
     let is_hook = [".githooks/", ".husky/", ".git/hooks/", ".git-hooks/"]
@@ -158,12 +157,12 @@ fn lock(change: &SourceChange, input: &GuardInput<'_>) -> Option<String> {
     })
 }
 
-/// Whether a conflict was resolved in it.
+/// Whether a merge conflict was resolved in the file.
 fn is_merged(change: &SourceChange) -> bool {
     change.before.as_deref().is_some_and(|it| it.contains("<<<<<<< "))
 }
 
-/// A copy that was edited where it stands.
+/// A vendored copy that was edited in place.
 fn copy(change: &SourceChange, input: &GuardInput<'_>) -> Option<String> {
     let (folders, _) = change.path.as_str().rsplit_once('/')?;
     let folder = folders.split('/').find(|part| COPIES.contains(part))?;
@@ -206,7 +205,7 @@ fn generated(change: &SourceChange, input: &GuardInput<'_>) -> Option<String> {
     (!is_made).then(|| "generated code is edited by hand: change what it is made from".to_owned())
 }
 
-/// Whether the mark of generated code stands in a comment, not in code that looks for it.
+/// Whether the marker of generated code is in a comment, and not in code that searches for it.
 fn has_generated_mark(text: &str) -> bool {
     head(text).iter().any(|line| is_generated(line.as_bytes()) && !line.contains(['`', '"']))
 }

@@ -1,25 +1,25 @@
-//! What came with a change: things in the texts now that have no equal in the texts before. Moving
-//! code within a file or into another brings nothing new. It must not know what the things are.
+//! Occurrences that a change adds: those in the current texts without an equal in the texts before.
+//! Moving code within a file or to another file adds nothing.
 
 use super::facts::{ParsedFile, ParsedFiles, SourceSide};
 use moai_scan::syntax::SyntaxNode;
 
-/// One thing that a detector counts.
+/// One occurrence that a detector counts.
 pub(super) struct NodeOccurrence<'t> {
-    /// What makes it equal to another.
+    /// Equal occurrences have equal keys.
     pub(super) key: String,
     pub(super) node: SyntaxNode<'t>,
 }
 
-/// A thing that is new, and the file and text that it is in.
+/// A new occurrence with its file and text.
 pub(super) struct NewOccurrence<'f, 't> {
     pub(super) file: &'f ParsedFile<'t>,
     pub(super) side: &'f SourceSide<'t>,
     pub(super) occurrence: NodeOccurrence<'t>,
 }
 
-/// The things that are new: first each is held against its own file, then what is left against all
-/// others that changed.
+/// The new occurrences. Each file is compared with itself first; the remaining ones are compared
+/// with all other changed files.
 pub(super) fn new_occurrences<'f, 't>(
     files: &'f ParsedFiles<'t>,
     collect: impl Fn(&'f SourceSide<'t>) -> Vec<NodeOccurrence<'t>>,
@@ -35,7 +35,7 @@ pub(super) fn new_occurrences<'f, 't>(
         };
         let things = collect(side);
         let lines = occurrence_lines(&things, side);
-        // What stands in an equal line is the same; what is left only has the same key.
+        // An occurrence on an unchanged line is the same one; otherwise only the key is equal.
         let is_known: Vec<bool> =
             lines.iter().map(|new| remove_first(&mut olds, |old| old == new)).collect();
         for ((thing, new), is_known) in things.into_iter().zip(lines).zip(is_known) {
@@ -55,7 +55,7 @@ pub(super) fn new_occurrences<'f, 't>(
     left
 }
 
-/// A thing's key and the line that it begins in.
+/// The key of an occurrence and the line it begins on.
 #[derive(PartialEq, Eq)]
 struct OccurrenceLine {
     key: String,
@@ -71,7 +71,7 @@ fn occurrence_lines(things: &[NodeOccurrence<'_>], side: &SourceSide<'_>) -> Vec
     things.iter().map(|it| OccurrenceLine { key: it.key.clone(), line: line(it.node) }).collect()
 }
 
-/// Takes one that fits out of a list; whether there was one.
+/// Removes one matching occurrence from a list; returns whether there was one.
 fn remove_first(olds: &mut Vec<OccurrenceLine>, fits: impl Fn(&OccurrenceLine) -> bool) -> bool {
     let at = olds.iter().position(fits);
     at.is_some_and(|at| {
@@ -80,7 +80,7 @@ fn remove_first(olds: &mut Vec<OccurrenceLine>, fits: impl Fn(&OccurrenceLine) -
     })
 }
 
-/// The things of every node that is one.
+/// The occurrences among the nodes of a tree.
 pub(super) fn occurrences<'t>(
     side: &SourceSide<'t>,
     mut key: impl FnMut(SyntaxNode<'t>) -> Option<String>,

@@ -1,5 +1,5 @@
-//! G12: configuration of tests, linters and builds that asks for less than before. Adding and
-//! tightening is never a finding. It must not know code under test.
+//! G12: configuration of tests, linters and builds that demands less than before. Adding or
+//! tightening a rule is never a finding.
 
 mod builds;
 mod codes;
@@ -26,16 +26,16 @@ use moai_base::verdict::{Cause, Gap};
 
 const CODE: &str = "G12";
 
-/// What every message ends with.
+/// The end of every message.
 const REMEDY: &str = "put it back and mend the code, or let the user decide";
 
 /// The configuration of one tool in one file.
 struct ToolConfig {
     tool: &'static ConfiguredTool,
     value: Value,
-    /// Whether a program makes it, so that what is not seen may still be there.
+    /// Whether a program computes it, so that a missing key may still be set.
     is_code: bool,
-    /// The file it stands in, by its path now.
+    /// Its file, by the current path.
     path: RelPath,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn is_tool_config(path: &RelPath) -> bool {
     HOMES.iter().any(|home| is_named(path, home.file))
 }
 
-/// The configuration files that cannot be read now.
+/// Configuration files that cannot be read now.
 pub(super) fn unreadable_configs(changes: &[SourceChange]) -> Vec<(RelPath, Gap)> {
     let unread = |change: &SourceChange| {
         let text = change.after.as_deref()?;
@@ -97,7 +97,7 @@ pub(super) fn unreadable_configs(changes: &[SourceChange]) -> Vec<(RelPath, Gap)
 
 fn slot(reading: &ToolConfig) -> (&'static str, String) {
     let folder = reading.path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
-    // Configurations of TypeScript stand beside each other, each for other files.
+    // TypeScript configurations next to each other apply to different files.
     let own = if reading.tool.name == tools::TSC.name { reading.path.as_str() } else { folder };
     (reading.tool.name, own.to_owned())
 }
@@ -189,7 +189,7 @@ fn pair_hits(pair: &ConfigPair, trades: &[&str], changes: &[SourceChange]) -> Ve
     found.into_iter().map(to_hit).collect()
 }
 
-/// What a configuration leaves out that is the first one of its trade.
+/// What the first configuration of a kind excludes.
 fn first_hits(pair: &ConfigPair, old_trades: &[&str], changes: &[SourceChange]) -> Vec<Detection> {
     let news = pair.after.iter().filter(|it| !old_trades.contains(&it.tool.category));
     let hits = news.flat_map(|reading| {
@@ -204,7 +204,7 @@ fn first_hits(pair: &ConfigPair, old_trades: &[&str], changes: &[SourceChange]) 
     hits.collect()
 }
 
-/// Whether a word is a folder whose files went with the same change.
+/// Whether a word is a folder whose files were removed in the same change.
 fn is_emptied(word: &str, changes: &[SourceChange]) -> bool {
     let is_below = |path: &RelPath| path.as_str().starts_with(&format!("{word}/"));
     let is_left = changes.iter().any(|it| it.after.is_some() && is_below(&it.path));
@@ -224,14 +224,14 @@ fn find_relaxations(
 ) -> Vec<Relaxation> {
     let mut found = compare::relaxed_keys(tool, before, after, inherits);
     if inherits && tool.name == tools::ESLINT.name {
-        // What a set of rules holds is not known: a changed list may ask for more.
+        // The content of a rule set is unknown: a changed list of sets may demand more.
         found.retain(|it| it.key != "extends" || !after.get("extends").is_some_and(Value::is_null));
     }
     found.extend(tool_specifics::relaxed_specially(tool, before, after, inherits));
     found
 }
 
-/// All configurations as one; what comes later wins.
+/// All configurations merged; later ones win.
 fn merged(readings: &[ToolConfig]) -> Value {
     let mut all = Value::Object(Map::new());
     for reading in readings {
@@ -251,7 +251,7 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-/// A finding about a key, at the first line that holds it.
+/// A finding about a key, on the first line that contains it.
 fn hit(path: &RelPath, key: &str, what: &str, changes: &[SourceChange]) -> Detection {
     let last = key.rsplit('.').next().unwrap_or(key);
     let text =

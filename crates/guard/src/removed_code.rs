@@ -1,5 +1,4 @@
-//! G15: code that was commented out, or deleted with the finding that spoke about it, instead of
-//! being mended. It must not know what the finding was about.
+//! G15: code that was commented out, or deleted together with its finding, instead of being fixed.
 
 use std::collections::HashSet;
 
@@ -12,7 +11,7 @@ use moai_scan::syntax::SyntaxNode;
 
 const CODE: &str = "G15";
 
-/// Words in a body by which it is known again.
+/// Distinctive words in a body, by which moved code is recognized.
 const BODY_TOKENS_MIN: usize = 4;
 
 pub(super) fn abandoned_hits(input: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec<Detection> {
@@ -22,8 +21,8 @@ pub(super) fn abandoned_hits(input: &GuardInput<'_>, files: &ParsedFiles<'_>) ->
     hits
 }
 
-/// Comments that hold a line of code that was there before and is no more; of lines in a row the
-/// first.
+/// Comments that contain a line of code that existed before and is gone now; the first of
+/// consecutive lines.
 fn commented(file: &ParsedFile<'_>) -> Vec<Detection> {
     let (Some(before), Some(after)) = (&file.before, &file.after) else { return Vec::new() };
     let known: HashSet<String> = code_comments(before).map(|(_, line, _)| line).collect();
@@ -35,7 +34,7 @@ fn commented(file: &ParsedFile<'_>) -> Vec<Detection> {
     let mut hits: Vec<Detection> = Vec::new();
     let mut last = None;
     for (comment, line, number) in new {
-        // Of tests that are commented out others speak.
+        // Other detectors report tests that are commented out.
         let is_test = after.is_test_at(comment.bytes().start);
         if is_test || !was.contains(&line) || is.contains(&line) {
             continue;
@@ -72,14 +71,14 @@ fn looks_like_code(line: &str) -> bool {
         && line.contains(['(', '=', ';', '[', '{', ':'])
 }
 
-/// The lines of a text that are not wholly in comments, with single blanks.
+/// The lines of a text that contain code, with single blanks.
 fn code_lines(side: &SourceSide<'_>) -> HashSet<String> {
     let stands_alone = |it: &&SyntaxNode<'_>| {
         it.previous_sibling().is_none_or(|before| before.end_line() < it.line())
     };
     let alone = side.comments.iter().filter(stands_alone);
     let commented: HashSet<usize> = alone.flat_map(|it| it.line()..=it.end_line()).collect();
-    // The tree of a text begins with its first word.
+    // A text's tree starts at its first token.
     let lines = side.root.text().lines().zip(side.root.line()..);
     let code = lines.filter(|(_, number)| !commented.contains(number));
     code.map(|(line, _)| normalized_line(line)).filter(|it| !it.is_empty()).collect()
@@ -89,7 +88,7 @@ fn normalized_line(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The lines of a comment without its marks, with their numbers.
+/// The lines of a comment without comment markers, with their numbers.
 fn comment_lines(comment: SyntaxNode<'_>) -> Vec<(String, usize)> {
     let strip = |line: &str| {
         let line = line.trim().trim_start_matches("/*").trim_end_matches("*/").trim_start();
@@ -99,7 +98,7 @@ fn comment_lines(comment: SyntaxNode<'_>) -> Vec<(String, usize)> {
     comment.text().lines().enumerate().map(|(at, line)| (strip(line), first + at)).collect()
 }
 
-/// A function that a finding spoke about and that is nowhere any more.
+/// A function with a finding that no longer exists anywhere.
 fn deleted(finding: &Finding, goal: &str, files: &ParsedFiles<'_>) -> Option<Detection> {
     let file = files.files.iter().find(|file| *file.change.path_before() == finding.path)?;
     let before = file.before.as_ref()?;
@@ -127,7 +126,7 @@ fn deleted(finding: &Finding, goal: &str, files: &ParsedFiles<'_>) -> Option<Det
     })
 }
 
-/// Whether a function has another place or another name now.
+/// Whether a function was moved or renamed.
 fn is_elsewhere(old: &FunctionNode<'_>, files: &ParsedFiles<'_>) -> bool {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let mut own: Vec<&str> = tokens(old.body);

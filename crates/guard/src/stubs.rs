@@ -1,5 +1,5 @@
-//! G14: functions that say they are not written yet, and bodies that gave way to a constant. What
-//! is abstract by its language or its place is none. It must not know what a function should do.
+//! G14: functions that declare themselves unimplemented, and bodies replaced by a constant. Code
+//! that is abstract by its language or its location is not reported.
 
 use super::blocks::{is_class, statements};
 use super::facts::{
@@ -58,7 +58,7 @@ fn shown(function: &FunctionNode<'_>) -> String {
     }
 }
 
-/// Whether a body that did something became a constant or nothing.
+/// Whether a body that computed something became a constant or empty.
 fn is_gutted(old: &FunctionNode<'_>, new: &FunctionNode<'_>) -> bool {
     let did = tokens(old.body);
     let works = old.body.descendants().into_iter().any(|node| {
@@ -91,7 +91,7 @@ fn is_constant(body: SyntaxNode<'_>) -> bool {
                         && inner[0].kind() == "return_expression"
                         && inner[0].named_children().into_iter().all(is_plain)
             }
-            // The value of a block of Rust.
+            // The value of a Rust block.
             _ => one.next_sibling().is_none() && is_plain(*one),
         },
         _ => false,
@@ -102,7 +102,7 @@ fn is_block(node: SyntaxNode<'_>) -> bool {
     matches!(node.kind(), "block" | "statement_block" | "constructor_body" | "compound_statement")
 }
 
-/// Whether a value is written down and computed from nothing.
+/// Whether a value is written literally and computed from nothing.
 fn is_plain(node: SyntaxNode<'_>) -> bool {
     let text = node.text().trim();
     let is_word = matches!(
@@ -145,7 +145,7 @@ fn is_plain(node: SyntaxNode<'_>) -> bool {
         ) && node.named_children().into_iter().all(is_plain)
 }
 
-/// Whether most of what a function did is in another one now.
+/// Whether most of the code of a function is in another function now.
 fn is_moved(old: &FunctionNode<'_>, files: &ParsedFiles<'_>) -> bool {
     let was = normal(old.body);
     let lines = tokens(old.body);
@@ -160,12 +160,12 @@ fn is_moved(old: &FunctionNode<'_>, files: &ParsedFiles<'_>) -> bool {
     })
 }
 
-/// Places that say that something is not written.
+/// Expressions and statements that mark missing code.
 fn placeholders<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
     occurrences(side, |node| unwritten(side.language, node).then(|| normal(node)))
 }
 
-/// Words of an unwritten place.
+/// Words that mark missing code.
 const UNWRITTEN: &[&str] = &[
     "not implemented",
     "notimplemented",
@@ -187,7 +187,7 @@ fn unwritten(language: ScanLanguage, node: SyntaxNode<'_>) -> bool {
         (ScanLanguage::Python, "raise_statement") => {
             let raised = node.text().trim_start_matches("raise").trim_start();
             let why = raised.strip_prefix("NotImplementedError").map(str::to_lowercase);
-            // With other words it says that something cannot be.
+            // With other words it says that a case is impossible.
             why.is_some_and(|why| !why.contains(['"', '\'']) || says(&why))
         }
         (ScanLanguage::Java, "throw_statement") => {
@@ -216,11 +216,11 @@ fn placeholder(new: &NewOccurrence<'_, '_>, files: &ParsedFiles<'_>) -> Option<D
     }
     let function = new.side.function_at(node)?;
     let is_whole = statements(function.body).len() <= 1 || new.side.language == ScanLanguage::Rust;
-    // One branch of many that is not written is said to its callers.
+    // One unimplemented branch among several is an error that callers see.
     let is_case = new.side.language != ScanLanguage::Rust && is_in_branch(node, function);
     let is_new_branch = is_case || !is_whole && new.file.before.is_some();
     let is_probe = is_probe(new.side);
-    // A new method that says no more may be one for heirs in files that did not change.
+    // A new method without more code may be meant for subclasses in unchanged files.
     let old = new.file.before.as_ref().and_then(|it| it.function(&function.name));
     let text = node.text().to_lowercase().replace("notimplementederror", "");
     let may_be_abstract = new.side.language == ScanLanguage::Python
@@ -241,7 +241,7 @@ fn placeholder(new: &NewOccurrence<'_, '_>, files: &ParsedFiles<'_>) -> Option<D
     })
 }
 
-/// Whether a place is one of several ways through its function.
+/// Whether the position is on one of several paths through its function.
 fn is_in_branch(node: SyntaxNode<'_>, function: &FunctionNode<'_>) -> bool {
     let around = node.ancestors().take_while(|it| it.bytes() != function.node.bytes());
     let words = ["if_", "switch_", "case_", "match_", "elif_", "else_", "conditional_"];
@@ -249,14 +249,14 @@ fn is_in_branch(node: SyntaxNode<'_>, function: &FunctionNode<'_>) -> bool {
     kinds.any(|kind| words.iter().any(|word| kind.starts_with(word)))
 }
 
-/// Whether a build only compiles the file to see what the compiler can do.
+/// Whether the build compiles the file only to probe the compiler.
 fn is_probe(side: &SourceSide<'_>) -> bool {
     let path = side.path.as_str();
     side.language == ScanLanguage::Rust && (path.starts_with("build/") || path.contains("probe"))
 }
 
-/// Whether others are meant to write the function: it is marked abstract, or its class is a base of
-/// another or is called one.
+/// Whether the function is meant to be overridden: it is marked abstract, or its class is a base
+/// class or is named like one.
 fn is_abstract(side: &SourceSide<'_>, node: SyntaxNode<'_>, files: &ParsedFiles<'_>) -> bool {
     let Some(function) = side.function_at(node) else { return true };
     let marked = |node: SyntaxNode<'_>| {
@@ -307,7 +307,7 @@ fn has_heirs(name: &str, files: &ParsedFiles<'_>) -> bool {
     !name.is_empty() && found
 }
 
-/// Comments that put work off.
+/// Comments that postpone work.
 fn remarks<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
     let says = |text: &str| {
         let is_mark = ["TODO", concat!("FIX", "ME"), concat!("XX", "X")]

@@ -1,5 +1,5 @@
-//! The tests before and after: what was deleted, skipped, weakened or made to say nothing. It must
-//! not know the other families.
+//! The tests before and after a change: deleted, skipped and weakened tests, and tests that no
+//! longer assert anything.
 
 mod assertions;
 mod calls;
@@ -35,13 +35,13 @@ struct SuiteChange<'t> {
     after: Vec<TestCase<'t>>,
     pairs: TestPairs,
     goal: GoalWords,
-    /// Names of code that is gone.
+    /// Names of removed code.
     deleted: BTreeSet<String>,
-    /// What the functions that assert assert now.
+    /// What assertion helpers assert now.
     helpers: AssertionHelpers,
-    /// Whether code outside tests does something else now.
+    /// Whether code outside tests behaves differently now.
     has_changed_code: bool,
-    /// Whether code outside tests warns less than it did.
+    /// Whether code outside tests warns less than before.
     warns_less: bool,
 }
 
@@ -91,7 +91,7 @@ fn all_helpers<'s, 't: 's>(sides: impl Iterator<Item = &'s SourceSide<'t>>) -> A
     sides.flat_map(inventory::helpers).collect()
 }
 
-/// Whether a function outside tests is new, gone or has another body.
+/// Whether a function outside tests is new, removed or has another body.
 fn has_changed_code(files: &ParsedFiles<'_>) -> bool {
     let bodies = |side: Option<&SourceSide<'_>>| -> BTreeSet<(String, String)> {
         let functions = side.into_iter().flat_map(|side| {
@@ -108,7 +108,7 @@ fn warnings<'s, 't: 's>(sides: impl Iterator<Item = &'s SourceSide<'t>>) -> usiz
     code.map(|side| side.root.text().matches("Warning").count()).sum()
 }
 
-/// A finding about a test that is there now.
+/// A finding about an existing test.
 fn hit(code: &'static str, severity: Severity, test: &TestCase<'_>, message: &str) -> Detection {
     Detection {
         code,

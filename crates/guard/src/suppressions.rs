@@ -1,5 +1,5 @@
-//! G10: comments and attributes that silence a tool. Each code that is silenced in a file counts
-//! for itself. It must not know what the tools would say.
+//! G10: comments and attributes that silence a tool. Each silenced code of a file counts
+//! separately.
 
 use super::facts::{ParsedFiles, SourceSide};
 use super::new_occurrences::{NewOccurrence, NodeOccurrence, new_occurrences, occurrences};
@@ -10,22 +10,22 @@ use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
 const CODE: &str = "G10";
 
-/// How the codes stand behind a directive.
+/// How a directive lists its codes.
 #[derive(Clone, Copy)]
 enum CodeSyntax {
-    /// There are none; what follows is prose.
+    /// It has none; prose follows.
     None,
-    /// `[a, b]`, or none.
+    /// `[a, b]`, or nothing.
     Brackets,
-    /// `name=value` pairs with commas between them; those count that switch something off.
+    /// `name=value` pairs separated by commas; those that disable something count.
     Settings,
     /// Words with a number, such as `E501`, after a colon or a blank.
     Numbered,
-    /// A list with commas, up to a blank that no comma comes before, or to `--`.
+    /// A list separated by commas, up to a blank without a comma before it, or to `--`.
     List,
 }
 
-/// Directives in comments, the longer before those that they begin with.
+/// Directives in comments; a directive comes before its prefixes.
 const DIRECTIVES: &[(&str, CodeSyntax)] = &[
     ("@ts-expect-error", CodeSyntax::None),
     ("@ts-ignore", CodeSyntax::None),
@@ -62,27 +62,27 @@ const DIRECTIVES: &[(&str, CodeSyntax)] = &[
     ("v8 ignore", CodeSyntax::List),
 ];
 
-/// Directives for which others stand as well: the same wish in the words of other tools.
+/// Equivalent directives of other tools.
 const SAME: &[(&str, &str)] = &[
     ("istanbul ignore", "c8 ignore"),
     ("v8 ignore", "c8 ignore"),
     ("pragma: nocover", "pragma: no cover"),
 ];
 
-/// What stands between a directive and the reason for it.
+/// Separators between a directive and its reason.
 const SEPARATORS: &[char] = &['#', '/', '-', ':', ';', '(', ')', '*', '—', '=', ',', '.'];
 
 /// One silenced code.
 struct Suppression {
     directive: String,
-    /// Empty: all codes.
+    /// Empty for all codes.
     code: String,
     has_reason: bool,
 }
 
 impl Suppression {
-    /// By what it is the same as another one. Which part of the code coverage leaves out next is
-    /// said in many words.
+    /// Key by which two suppressions are equal. Coverage pragmas have free text, which is not part
+    /// of it.
     fn key(&self) -> String {
         let same = SAME.iter().find(|(word, _)| *word == self.directive);
         let directive = same.map_or(self.directive.as_str(), |(_, other)| other);
@@ -90,7 +90,7 @@ impl Suppression {
         format!("{directive}\0{}", if is_part { "" } else { self.code.as_str() })
     }
 
-    /// Whether it only ends what another one began.
+    /// Whether it only ends an earlier suppression.
     fn is_end(&self) -> bool {
         self.directive.ends_with("8 ignore") && matches!(self.code.as_str(), "stop" | "end")
     }
@@ -103,7 +103,7 @@ pub(super) fn suppression_hits(input: &GuardInput<'_>, files: &ParsedFiles<'_>) 
     new.filter_map(|novel| hit(&novel, input.base_findings, deprecates)).collect()
 }
 
-/// Whether the change deprecates something of its own, which its other code still uses.
+/// Whether the change deprecates own code that other code still uses.
 fn deprecates(files: &ParsedFiles<'_>) -> bool {
     let count = |side: Option<&SourceSide<'_>>| {
         let rust = side.filter(|it| it.language == ScanLanguage::Rust);
@@ -112,7 +112,7 @@ fn deprecates(files: &ParsedFiles<'_>) -> bool {
     files.files.iter().any(|file| count(file.after.as_ref()) > count(file.before.as_ref()))
 }
 
-/// The directives of a file; the key holds directive and code.
+/// The directives of a file; a key consists of directive and code.
 fn side_things<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
     if is_generated(side.root.text().as_bytes()) {
         return Vec::new();
@@ -183,15 +183,15 @@ fn comment(node: SyntaxNode<'_>, is_explained: bool) -> Vec<Suppression> {
     found
 }
 
-/// Whether a directive stands where a tool reads it: first in its comment, or behind another mark
-/// of one; not in the middle of prose.
+/// Whether a directive is where a tool reads it: at the start of its comment or after another
+/// directive, not in the middle of prose.
 fn is_directive(text: &str, at: usize) -> bool {
     let before = text[..at].rsplit('\n').next().unwrap_or_default();
     let before = before.trim_end();
     before.is_empty() || before.ends_with(['#', '/', '*', '!', '<'])
 }
 
-/// The codes behind a directive, one empty word for all, and the text behind them.
+/// The codes after a directive (one empty code for all), and the text after them.
 fn codes_of(codes: CodeSyntax, rest: &str) -> (Vec<String>, String) {
     let all = || vec![String::new()];
     match codes {
@@ -250,14 +250,14 @@ fn codes_of(codes: CodeSyntax, rest: &str) -> (Vec<String>, String) {
     }
 }
 
-/// Whether a text says something: a word of at least four letters, or two words.
+/// Whether a text is a reason: a word of at least four letters, or two words.
 pub(super) fn is_reason(text: &str) -> bool {
     let words = text.split(|it: char| !it.is_alphabetic()).filter(|it| it.chars().count() > 1);
     let words: Vec<&str> = words.collect();
     words.len() > 1 || words.iter().any(|it| it.chars().count() > 3 || !it.is_ascii())
 }
 
-/// Whether a comment on the line above, or at the end of the same line, says why.
+/// Whether a comment on the line above, or at the end of the same line, gives a reason.
 fn has_reason_beside(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let says = |other: &SyntaxNode<'_>| {
         let is_above = other.end_line() + 1 == node.line();
@@ -335,7 +335,7 @@ fn csharp(node: SyntaxNode<'_>, is_explained: bool) -> Vec<Suppression> {
     vec![Suppression { directive: name.to_owned(), code, has_reason }]
 }
 
-/// Whether a directive for one code took the place of one for all.
+/// Whether a directive for one code replaced one for all codes.
 fn is_narrower(new: &NewOccurrence<'_, '_>) -> bool {
     let Some((directive, code)) = new.occurrence.key.split_once('\0') else { return false };
     let before = new.file.before.as_ref();
@@ -349,8 +349,8 @@ fn is_narrower(new: &NewOccurrence<'_, '_>) -> bool {
     count(before) > count(Some(new.side))
 }
 
-/// Whether one for a code took the place of another, in a line whose code is the same: what a tool
-/// calls its rules changes.
+/// Whether a directive for one code replaced one for another code on a line whose code is
+/// unchanged: tools rename their rules.
 fn is_replaced(new: &NewOccurrence<'_, '_>) -> bool {
     let Some((directive, code)) = new.occurrence.key.split_once('\0') else { return false };
     let Some(before) = new.file.before.as_ref().filter(|_| !code.is_empty()) else { return false };
@@ -376,7 +376,7 @@ fn hit(new: &NewOccurrence<'_, '_>, known: &[Finding], deprecates: bool) -> Opti
         .find(|it| !it.is_end() && it.key() == new.occurrence.key)?;
     let (directive, code) = (silence.directive.as_str(), silence.code.as_str());
     let is_test = is_apart(new.side, new.occurrence.node);
-    // A test that expects an error of the compiler is a test of types.
+    // A test that expects a compiler error is a test of types.
     if is_test && directive == "@ts-expect-error" {
         return None;
     }
@@ -407,7 +407,7 @@ fn hit(new: &NewOccurrence<'_, '_>, known: &[Finding], deprecates: bool) -> Opti
     })
 }
 
-/// Whether it stands in tests, or in what shows and times the rest.
+/// Whether it is in tests, examples or benchmarks.
 fn is_apart(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let folders = ["bench", "benches", "benchmarks", "examples"];
     let is_beside = side.path.as_str().split('/').rev().skip(1).any(|it| folders.contains(&it));
@@ -415,7 +415,7 @@ fn is_apart(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     side.is_test_at(node.bytes().start) || is_beside || attribute.contains("cfg_attr(test,")
 }
 
-/// Whether everybody knows why a directive stands there.
+/// Whether the reason for a directive at this position is common knowledge.
 fn is_usual(side: &SourceSide<'_>, node: SyntaxNode<'_>, silence: &Suppression) -> bool {
     let line = side.root.text().lines().nth(node.line()).unwrap_or_default();
     match silence.directive.as_str() {

@@ -1,5 +1,5 @@
-//! G13: errors that nobody hears of: empty handlers, discarded results. It must not know what the
-//! errors mean; a handler that logs, wraps or returns an error is none of these.
+//! G13: errors that are dropped: empty handlers and discarded results. A handler that logs, wraps
+//! or returns the error is fine.
 
 use super::blocks::statements;
 use super::facts::{FunctionNode, ParsedFiles, SourceSide, is_comment, normal};
@@ -11,12 +11,12 @@ use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
 const CODE: &str = "G13";
 
-/// What is wrong with a handler.
+/// How a handler drops the error.
 const EMPTY: &str = "an error is caught and dropped";
 const DEFAULT: &str = "any error becomes a default value";
 const DISCARDED: &str = "a result that may be an error is discarded";
 
-/// Exceptions that stand for all.
+/// Exception types that catch everything.
 const BROAD: [&str; 6] =
     ["BaseException", "Error", "Exception", "RuntimeException", "System.Exception", "Throwable"];
 
@@ -78,7 +78,7 @@ fn handlers<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
     occurrences(side, |node| handler_fault(node).map(|_| key(node)))
 }
 
-/// A handler as it is compared with others: JavaScript may leave out what it does not use.
+/// A handler in the form in which handlers are compared; JavaScript may omit the unused variable.
 fn key(node: SyntaxNode<'_>) -> String {
     match node.field("body").filter(|_| node.kind() == "catch_clause") {
         Some(body) if node.field("parameter").is_some() => format!("catch {}", normal(body)),
@@ -86,7 +86,7 @@ fn key(node: SyntaxNode<'_>) -> String {
     }
 }
 
-/// Whether a comment on the lines above, or behind it, says why.
+/// Whether a comment on the lines above, or after it, gives a reason.
 fn is_explained_beside(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let is_beside = |comment: &SyntaxNode<'_>| {
         comment.end_line() + 1 == node.line() || comment.line() == node.end_line()
@@ -94,7 +94,7 @@ fn is_explained_beside(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     side.comments.iter().any(|it| is_beside(it) && is_reason(it.text()))
 }
 
-/// What is wrong with a handler, and whether a comment in it says why.
+/// How a handler drops the error, and whether a comment in it gives a reason.
 fn handler_fault(node: SyntaxNode<'_>) -> Option<(&'static str, bool)> {
     let what = match node.kind() {
         "except_clause" => python(node)?,
@@ -123,7 +123,7 @@ fn python(node: SyntaxNode<'_>) -> Option<&'static str> {
         text.split(|it: char| !(it.is_alphanumeric() || it == '_' || it == '.')).collect();
     let is_broad = text.is_empty() || names.iter().any(|it| BROAD.contains(it));
     let whole = node.parent()?;
-    // What only happens without an error stands in the `else`.
+    // Code that runs only without an error is in the `else` block.
     let has_else = whole.named_children().iter().any(|it| it.kind() == "else_clause");
     if !is_broad || has_else {
         return None;
@@ -132,13 +132,14 @@ fn python(node: SyntaxNode<'_>) -> Option<&'static str> {
     Some(if has_default(whole) { DEFAULT } else { what })
 }
 
-/// What a statement of Python assigns to.
+/// Target of a Python assignment.
 fn target(statement: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
     let inner = *statement.named_children().first()?;
     inner.field("left").filter(|_| inner.kind() == "assignment")
 }
 
-/// Whether the one thing that is tried sets what the statement before has set to a default.
+/// Whether the only statement in the `try` sets a variable that the statement before set to a
+/// default.
 fn has_default(tried: SyntaxNode<'_>) -> bool {
     let body = tried.field("body").map(statements).unwrap_or_default();
     let before = tried.previous_sibling().and_then(target);
@@ -146,7 +147,7 @@ fn has_default(tried: SyntaxNode<'_>) -> bool {
     before.is_some_and(|it| target(*one).is_some_and(|own| own.text() == it.text()))
 }
 
-/// What a block does with an error if it does nothing with it.
+/// How a block drops an error, if it does.
 fn drops(statements: &[SyntaxNode<'_>]) -> Option<&'static str> {
     match statements {
         [] => Some(EMPTY),
@@ -167,7 +168,7 @@ fn drops(statements: &[SyntaxNode<'_>]) -> Option<&'static str> {
     }
 }
 
-/// Whether a value says nothing of an error.
+/// Whether a value carries no information about an error.
 fn is_default(node: SyntaxNode<'_>) -> bool {
     matches!(
         node.text().trim(),
@@ -192,7 +193,7 @@ fn is_default(node: SyntaxNode<'_>) -> bool {
     )
 }
 
-/// A handler of JavaScript, Java or C#.
+/// A handler in JavaScript, Java or C#.
 fn caught(node: SyntaxNode<'_>) -> Option<&'static str> {
     let body = node.field("body")?;
     let what = drops(&statements(body))?;
@@ -201,14 +202,14 @@ fn caught(node: SyntaxNode<'_>) -> Option<&'static str> {
         .split(|it: char| !(it.is_alphanumeric() || it == '_' || it == '.'))
         .filter(|it| !it.is_empty())
         .collect();
-    // What Java's conventions call a variable that is meant to be dropped.
+    // Names that Java's conventions give to variables that are ignored on purpose.
     if words.iter().any(|it| it.starts_with("ignore") || it.starts_with("expected")) {
         return None;
     }
     let is_typed =
         words.len() > 2 || node.named_children().iter().any(|it| it.kind() == "catch_declaration");
     let is_broad = !is_typed || words.iter().any(|it| BROAD.contains(it));
-    // JavaScript has one handler for all, and a default is what many of them are for.
+    // JavaScript has one handler for all errors, and many handlers provide a default.
     let is_script =
         words.len() < 3 && what == DEFAULT && !is_typed && words.first() == Some(&"catch");
     (is_broad && !is_script).then_some(what)
@@ -262,7 +263,7 @@ fn unchecked_go_error(node: SyntaxNode<'_>) -> Option<&'static str> {
     }
 }
 
-/// Whether a function that returns an error returns none here.
+/// Whether a function with an error result returns none here.
 fn answers_nil(node: SyntaxNode<'_>, answer: SyntaxNode<'_>) -> bool {
     let function = node.ancestors().find(|it| it.field("result").is_some());
     let result = function.and_then(|it| it.field("result")).map_or("", SyntaxNode::text);
@@ -288,8 +289,8 @@ fn blank(node: SyntaxNode<'_>) -> Option<&'static str> {
     (left == "_" && is_error).then_some(EMPTY)
 }
 
-/// Whether a function hands errors to its callers, now as before. In Rust what is not a result may
-/// be missing as well.
+/// Whether a function passes errors to its callers, before and after: in Rust by its return type,
+/// because `?` also passes `None` on.
 fn passes_errors(language: ScanLanguage, old: &FunctionNode<'_>, new: &FunctionNode<'_>) -> bool {
     let result = |function: &FunctionNode<'_>| {
         function.node.field("return_type").map_or("", SyntaxNode::text).to_owned()
@@ -297,7 +298,7 @@ fn passes_errors(language: ScanLanguage, old: &FunctionNode<'_>, new: &FunctionN
     language != ScanLanguage::Rust || result(new).contains("Result") && result(old) == result(new)
 }
 
-/// The first place where a function that passed errors on discards one now.
+/// The first position where a function that passed errors on discards one now.
 fn discarded<'t>(
     language: ScanLanguage,
     old: SyntaxNode<'_>,

@@ -1,4 +1,4 @@
-//! G09: code that behaves differently when tests run it. It must not know what it then does.
+//! G09: code that behaves differently when tests run it.
 
 use super::facts::{ParsedFiles, SourceSide, attributes, is_string, normal};
 use super::new_occurrences::{NewOccurrence, NodeOccurrence, new_occurrences, occurrences};
@@ -9,7 +9,7 @@ use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
 const CODE: &str = "G09";
 
-/// Variables that runners of tests set.
+/// Environment variables set by test runners.
 const VARIABLES: &[&str] = &[
     "CARGO_TARGET_TMPDIR",
     "CYPRESS",
@@ -26,13 +26,13 @@ const VARIABLES: &[&str] = &[
     "PLAYWRIGHT_TEST",
 ];
 
-/// Modules of runners whose being loaded tells that a test runs.
+/// Modules of runners whose presence shows that a test runs.
 const RUNNERS: &[&str] = &["pytest", "_pytest", "unittest", "nose", "doctest"];
 
-/// Names that runners of JavaScript put into every file of tests.
+/// Globals that JavaScript runners define in every test file.
 const GLOBALS: &[&str] = &["jasmine", "jest", "mocha", "vi", "vitest"];
 
-/// Parts of names that only code of runners has.
+/// Parts of names that occur only in code of runners.
 const FRAMES: &[&str] = &[
     "org.junit",
     "org.testng",
@@ -79,13 +79,13 @@ fn detections<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
     })
 }
 
-/// Whether there is use for it: a library for tests asks for its runner, and code for tests stands
-/// in for what they cannot have.
+/// Whether there is a legitimate use: a test library queries its runner, and test support replaces
+/// what tests cannot have.
 fn may_be_fine(node: SyntaxNode<'_>) -> bool {
     matches!(node.kind(), "unary_expression" | "function_item" | "attribute_item")
 }
 
-/// Whether a file sets tools up; they are told what to do by its name.
+/// Whether a file configures tools, judged by its name.
 fn is_configuration(path: &RelPath) -> bool {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     let is_folder = path.as_str().split('/').any(|part| {
@@ -155,7 +155,7 @@ fn python(node: SyntaxNode<'_>) -> bool {
     }
 }
 
-/// Whether the callers are looked through for a test.
+/// Whether the call stack is searched for a test.
 fn looks_at_stack(node: SyntaxNode<'_>) -> bool {
     let text = node.text();
     let is_stack =
@@ -194,7 +194,7 @@ fn script(node: SyntaxNode<'_>) -> bool {
     }
 }
 
-/// `process.env.NODE_ENV === 'test'`, either way round.
+/// `process.env.NODE_ENV === 'test'`, with either operand order.
 fn is_environment(node: SyntaxNode<'_>) -> bool {
     let operator = node.field("operator").map_or("", SyntaxNode::text);
     let (Some(left), Some(right)) = (node.field("left"), node.field("right")) else { return false };
@@ -206,7 +206,7 @@ fn is_environment(node: SyntaxNode<'_>) -> bool {
     operator.contains('=') && (is_name(left) && is_test(right) || is_name(right) && is_test(left))
 }
 
-/// A server that tests load and do not start, and what is written to a log, are no results.
+/// Not starting a server that tests import, and log output, are fine.
 fn is_start(node: SyntaxNode<'_>) -> bool {
     let around = node.ancestors().find(|it| {
         matches!(

@@ -64,7 +64,7 @@ fn change(section: &str) -> SourceChange {
     SourceChange { path, old_path, before, after }
 }
 
-/// The codes that block, those that warn, and everything that is said.
+/// The blocking codes, the warning codes, and all reported codes.
 fn found(case: &Case) -> (BTreeSet<String>, BTreeSet<String>, String) {
     let input = GuardInput { changes: &case.changes, goal: &case.goal, base_findings: &[] };
     let outcome = inspect(&input);
@@ -86,7 +86,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     paths.into_iter().flat_map(below).collect()
 }
 
-/// How many cases each family has, honest ones and others.
+/// Number of cases per family, honest ones and others.
 fn counts(cases: &[Case]) -> BTreeMap<(String, bool), usize> {
     let mut counts = BTreeMap::new();
     for case in cases {

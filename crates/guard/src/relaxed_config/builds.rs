@@ -1,11 +1,11 @@
-//! G12 in files that are compared by words: builds of Java and C#, lists of ignored paths, hooks
-//! before a commit. It must not know more of their formats than that.
+//! G12 in files that are compared by words: Java and C# builds, lists of ignored paths, pre-commit
+//! hooks.
 
 use super::{file_name, first_config, hit};
 use crate::settings::{self, SettingsFormat, as_word};
 use crate::{Detection, SourceChange};
 
-/// Elements of a project of C# or Java, with the values that are lax.
+/// Elements of a C# or Java project, with their lax values.
 const LAX_ELEMENTS: &[(&str, &[&str])] = &[
     ("EnableNETAnalyzers", &["false"]),
     ("EnforceCodeStyleInBuild", &["false"]),
@@ -25,17 +25,17 @@ const LAX_ELEMENTS: &[(&str, &[&str])] = &[
     ("testFailureIgnore", &["true"]),
 ];
 
-/// Elements whose loss makes a build lax.
+/// Elements whose removal makes a build laxer.
 const STRICT_ELEMENTS: &[(&str, &str)] =
     &[("Nullable", "enable"), ("TreatWarningsAsErrors", "true")];
 
-/// Elements whose list or number must not grow, or not fall.
+/// Elements whose list or number must not grow, or must not shrink.
 const LISTS: &[&str] = &["NoWarn", "WarningsNotAsErrors"];
 const NUMBERS_MIN: &[&str] =
     &["Threshold", "minimum", "WarningLevel", "mutationThreshold", "coverageThreshold"];
 const NUMBERS_MAX: &[&str] = &["rerunFailingTestsCount", "maxAllowedViolations", "maxFailures"];
 
-/// Words of a Gradle build that are lax.
+/// Words that make a Gradle build laxer.
 const LAX_WORDS: &[&str] = &[
     "ignoreFailures = true",
     "ignoreFailures=true",
@@ -50,7 +50,7 @@ const LAX_WORDS: &[&str] = &[
     "exclude(\"**/*Test",
 ];
 
-/// Lists of what a linter leaves out.
+/// Lists of paths that linters ignore.
 const IGNORED: &[&str] = &[".eslintignore", ".flake8ignore"];
 
 pub(super) fn build_hits(changes: &[SourceChange]) -> Vec<Detection> {
@@ -121,7 +121,7 @@ fn elements(before: &str, after: &str) -> BuildRelaxations {
                 .filter(|it| !it.is_empty() && !it.starts_with('$'))
                 .collect()
         };
-        // Missing documentation comments are no fault of code.
+        // Missing documentation comments are no defect of code.
         let new = items(after)
             .into_iter()
             .find(|it| !items(before).contains(it) && !it.ends_with("1591"));
@@ -176,7 +176,7 @@ fn ignored(before: &str, after: &str) -> BuildRelaxations {
     new.map(|it| (it.clone(), format!("`{it}` is ignored"))).into_iter().collect()
 }
 
-/// A hook that went while none came.
+/// A hook that was removed while none was added.
 fn precommit(before: &str, after: &str) -> BuildRelaxations {
     let hooks = |text: &str| -> Vec<String> {
         let value = settings::parse_settings(SettingsFormat::Yaml, text).unwrap_or_default();
@@ -190,7 +190,7 @@ fn precommit(before: &str, after: &str) -> BuildRelaxations {
     lost.map(|id| ("repos".to_owned(), format!("the hook `{id}` is gone"))).into_iter().collect()
 }
 
-/// Flags of the compiler of Rust.
+/// Flags of the Rust compiler.
 fn flags(before: &str, after: &str) -> BuildRelaxations {
     let has = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
     let denies = ["-Dwarnings", "\"-D\", \"warnings\"", "-D warnings"];

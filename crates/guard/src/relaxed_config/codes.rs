@@ -81,7 +81,7 @@ pub(super) fn relaxed_codes(
 ) -> Vec<Relaxation> {
     let (was, mut is) = (RuleSelection::of(tool, before), RuleSelection::of(tool, after));
     let is_ruff = tool.name == RUFF.name;
-    // Without a selection flake8 looks for what its plugins know, but for what must be asked for.
+    // Without a selection flake8 enables the rules of its plugins, except those that are opt-in.
     if !is_ruff && after.get("select").is_none() {
         is.on.push("ALL".to_owned());
         is.off.extend(was.on.iter().filter(|it| it.starts_with("B9")).cloned());
@@ -117,7 +117,7 @@ pub(super) fn relaxed_codes(
     found
 }
 
-/// Whether two paths name a file that stands in another folder now.
+/// Whether two paths name a file that moved to another folder.
 fn is_same_file(old: &str, new: &str) -> bool {
     let tail = |path: &str| path.rsplit('/').take(2).map(str::to_owned).collect::<Vec<_>>();
     !new.contains('*') && tail(old) == tail(new)
@@ -127,7 +127,7 @@ fn is_tests(glob: &str) -> bool {
     glob.contains("test")
 }
 
-/// The codes of a list; words that are none, such as a comment behind one, are left out.
+/// The codes of a list; other words, such as a trailing comment, are skipped.
 fn codes(value: &Value) -> Vec<String> {
     let words = as_list(value).into_iter().filter_map(|it| {
         let code = it.split(['#', ' ']).next().unwrap_or_default().to_owned();

@@ -37,7 +37,7 @@ pub(super) fn relaxed_keys(
     let took_strict = is_strict(after) && !is_strict(before);
     let one = |(path, was, is): &(Vec<String>, Option<&Value>, Option<&Value>)| {
         let way = strictness_of(tool, path)?;
-        // Who takes up the whole set names no single flag of it.
+        // Enabling the whole set names none of its flags.
         let is_in_set = matches!(way, Strictness::Strict) && took_strict;
         if is.is_none() && (inherits || is_in_set) {
             return None;
@@ -81,7 +81,7 @@ fn pairs<'v>(before: &'v Value, after: &'v Value) -> Vec<ValueChange<'v>> {
     pairs
 }
 
-/// Every value that is no table, with its path.
+/// Every non-table value, with its path.
 pub(super) fn leaves<'v>(
     value: &'v Value,
     path: &mut Vec<String>,
@@ -129,7 +129,7 @@ fn relaxation_of(
     is_laxer.then(turned)
 }
 
-/// Whether a value is there and what it will be is decided elsewhere, as of a program.
+/// Whether a key is set and a program decides its value.
 fn is_dynamic(value: Option<&Value>) -> bool {
     value.is_some_and(Value::is_null)
 }
@@ -138,8 +138,8 @@ fn shown(value: Option<&Value>) -> String {
     value.map_or_else(|| "gone".to_owned(), |value| format!("`{}`", as_word(value)))
 }
 
-/// The place of a value on a ladder: a word, the first of a list, truth, or a number as `ESLint`
-/// has them.
+/// Rank of a value on a ladder: a word, the first item of a list, a boolean, or a number as in
+/// `ESLint`.
 pub(super) fn rank(ladder: &[&str], value: Option<&Value>) -> Option<usize> {
     let top = ladder.len().saturating_sub(1);
     match value? {
@@ -162,8 +162,8 @@ pub(super) fn rank(ladder: &[&str], value: Option<&Value>) -> Option<usize> {
     }
 }
 
-/// Whether a level fell. One that is set to the lowest where there was none counts unless the same
-/// change raises another: who takes up a whole set of rules may leave some of them out.
+/// Whether a level fell. A rule set to the lowest level without an earlier level counts, unless the
+/// same change raises another rule: who enables a whole set may disable some of its rules.
 fn is_lower(ladder: &[&str], was: Option<&Value>, is: Option<&Value>, is_raised: bool) -> bool {
     match (rank(ladder, was), is, rank(ladder, is)) {
         (Some(was), _, Some(is)) => is < was,
@@ -205,20 +205,20 @@ fn narrowed(was: Option<&Value>, is: &Value) -> Option<String> {
     Some(format!("lost `{first}`"))
 }
 
-/// Whether a name is that of a file of code.
+/// Whether a name is that of a source file.
 pub(super) fn is_source(name: &str) -> bool {
     let end = name.rsplit_once('.').map_or("", |(_, end)| end);
     ["py", "ts", "tsx", "js", "jsx", "mjs", "go", "rs", "java", "cs"].contains(&end)
 }
 
-/// Whether a path lies below another.
+/// Whether a path is below another.
 fn is_below(path: &str, folder: &str) -> bool {
     let plain = |it: &str| it.trim_start_matches("./").trim_end_matches(['*', '/']).to_owned();
     let (path, folder) = (plain(path), plain(folder));
     folder.is_empty() || folder == "." || path.starts_with(&format!("{folder}/"))
 }
 
-/// Whether a glob is another with more letters before its end.
+/// Whether a glob is another one with additional letters before its end.
 fn is_finer(new: &str, old: &str) -> bool {
     let tail = |glob: &str| glob.rsplit(['*', '/']).next().unwrap_or_default().to_owned();
     let (new_tail, old_tail) = (tail(new), tail(old));
@@ -285,7 +285,7 @@ const HARMLESS: &[&str] = &[
 /// Words in names of tests.
 const TESTS: &[&str] = &["test", "spec", "e2e", "conftest", "stories"];
 
-/// Whether nothing that a project writes is left out by this.
+/// Whether the exclusion affects no source of the project.
 pub(super) fn is_harmless(item: &str) -> bool {
     let is_part = |part: &&&str| {
         let trimmed = item.trim_matches(['*', '/', '^', '$', '\\', '(', ')']);
@@ -299,7 +299,7 @@ pub(super) fn is_harmless(item: &str) -> bool {
 /// Folders that pytest skips by default (its documentation, `norecursedirs`).
 const NO_FOLDERS: &[&str] = &["*.egg", ".*", "CVS", "_darcs", "{arch}"];
 
-/// Names of rules that a formatter or another rule makes pointless, by the formatters' documents.
+/// Rules that a formatter or another rule makes redundant, per the formatters' documentation.
 const CODES: &[&str] = &[
     "deadcode",
     "exportloopref",

@@ -9,18 +9,18 @@ use crate::SourceChange;
 use crate::settings::{as_bool, as_list, as_word};
 use moai_base::finding::Severity;
 
-/// Keys by which a tool says nothing at all.
+/// Keys that silence a tool completely.
 const ALL_OFF: [&str; 3] =
     ["ignore_errors", "compilerOptions.noCheck", "test.dangerouslyIgnoreUnhandledErrors"];
 
-/// Scripts that every project has beside its code.
+/// Scripts at the top of many projects.
 const BESIDE: [&str; 7] =
     ["conf.py", "conftest.py", "manage.py", "noxfile.py", "setup.py", "tasks.py", "versioneer.py"];
 
-/// Options of pytest that take away what they name.
+/// Options of pytest that deselect what they name.
 const TAKEN_OUT: [&str; 3] = ["--deselect", "--ignore", "--ignore-glob"];
 
-/// What the first configuration of a tool leaves out, and how much that says.
+/// What the first configuration of a tool excludes, and how strong the evidence is.
 pub(super) fn first_config_exclusions(
     tool: &ConfiguredTool,
     value: &Value,
@@ -45,7 +45,7 @@ pub(super) fn first_config_exclusions(
     found
 }
 
-/// The sources that a first list of ignored paths names.
+/// Sources named by a first list of ignored paths.
 pub(super) fn ignored(text: &str, changes: &[SourceChange]) -> Vec<Relaxation> {
     let lines = text.lines().map(str::trim).filter(|it| !it.starts_with(['#', '!']));
     let named = lines.filter(|it| is_left_out(it, changes));
@@ -56,7 +56,7 @@ fn left_out(key: &str, name: &str) -> (Severity, Relaxation) {
     (Severity::Error, Relaxation::new(key, format!("leaves out `{name}`")))
 }
 
-/// What options on the command line leave out: `--deselect tests/test_a.py::test_f`.
+/// Exclusions in command line options: `--deselect tests/test_a.py::test_f`.
 fn options(value: &Value, changes: &[SourceChange]) -> Vec<(Severity, Relaxation)> {
     let text = match value {
         Value::Array(items) => items.iter().map(as_word).collect::<Vec<_>>().join(" "),
@@ -72,8 +72,8 @@ fn options(value: &Value, changes: &[SourceChange]) -> Vec<(Severity, Relaxation
     named.map(|it| left_out("addopts", it)).collect()
 }
 
-/// Whether a name is that of one file of code that was there before: not a pattern, nor what stands
-/// beside the code of every project.
+/// Whether a name is that of one existing source file: neither a pattern nor a script at the top of
+/// many projects.
 fn is_left_out(name: &str, changes: &[SourceChange]) -> bool {
     let plain = name.trim_start_matches(['/', '^', '.']).trim_end_matches('$').replace('\\', "");
     let file = plain.rsplit('/').next().unwrap_or(&plain);

@@ -31,7 +31,7 @@ pub(super) fn exported_config(root: SyntaxNode<'_>) -> Value {
     }
 }
 
-/// The value of a constant, where a name stands for it.
+/// The value of a constant that a name refers to.
 fn resolved<'t>(node: SyntaxNode<'t>, root: SyntaxNode<'t>) -> SyntaxNode<'t> {
     if node.kind() != "identifier" {
         return node;
@@ -60,7 +60,8 @@ fn read_literal(node: SyntaxNode<'_>, depth: usize) -> Value {
         "true" => Value::Bool(true),
         "false" => Value::Bool(false),
         "regex" => Value::String(node.text().to_owned()),
-        // `defineConfig({…})` and its like hand their argument on; with several, a list is meant.
+        // `defineConfig({…})` and similar functions return their argument; several arguments mean a
+        // list.
         "call_expression" => {
             let arguments =
                 node.field("arguments").map(SyntaxNode::named_children).unwrap_or_default();

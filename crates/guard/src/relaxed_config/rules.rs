@@ -65,12 +65,12 @@ pub(super) fn relaxed_rules(before: &Value, after: &Value, inherits: bool) -> Ve
     found
 }
 
-/// Whether the sets of rules that both take are the same.
+/// Whether both versions extend the same sets.
 fn has_same_sets(before: &Value, after: &Value) -> bool {
     before.get("extends") == after.get("extends") && before.get("plugins") == after.get("plugins")
 }
 
-/// The rules of one part before and after; what is in neither is as in the `base`.
+/// The rules of one part before and after; a rule in neither is as in the `base`.
 fn pair(
     (before, after): (&Value, &Value),
     base: &Value,
@@ -80,7 +80,7 @@ fn pair(
     let rules =
         |value: &Value| value.get("rules").and_then(Value::as_object).cloned().unwrap_or_default();
     let (was, is, base) = (rules(before), rules(after), rules(base));
-    // Rules that are only turned off for tests say nothing about the rest.
+    // Rules disabled only for tests do not affect other files.
     let is_of_tests = ["test", "spec"].iter().any(|word| place.contains(word));
     let level = |value: Option<&Value>| rank(LEVELS, value);
     let is_raised =
@@ -102,7 +102,7 @@ fn pair(
         let is_gone = !is.contains_key(*name) && level(base.get(*name)) < level(Some(value));
         level(Some(value)) > Some(0) && is_gone && !has_namesake(name, &is)
     });
-    // The sets may hold what went.
+    // The sets may contain the removed rule.
     let may_be_held = has_new_sets || after.get("extends").is_some();
     let gone = gone.filter(|_| {
         !may_be_held && !is.is_empty() || is.is_empty() && after.get("rules").is_some()
@@ -111,7 +111,7 @@ fn pair(
     found
 }
 
-/// Whether another rule of the same name, from a plugin or without, is on.
+/// Whether another rule of the same name is enabled, with or without a plugin prefix.
 fn has_namesake(name: &str, rules: &Map<String, Value>) -> bool {
     let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
     rules.iter().any(|(other, value)| {

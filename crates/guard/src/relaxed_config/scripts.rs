@@ -24,7 +24,7 @@ pub(super) fn script_hits(changes: &[SourceChange]) -> Vec<Detection> {
     hits
 }
 
-/// What got weaker in named scripts, each with the name it stands at.
+/// What named scripts check less, each with the name for the message.
 fn weakened_scripts(
     before: &[(String, Vec<ScriptCommand>)],
     after: &[(String, Vec<ScriptCommand>)],
@@ -87,7 +87,7 @@ fn packages(change: &SourceChange) -> Vec<(String, String)> {
     found
 }
 
-/// The recipes of a makefile, with what a leading `-` says.
+/// The recipes of a makefile; a leading `-` ignores failure.
 fn makefiles(change: &SourceChange) -> Vec<(String, String)> {
     if change.after.is_none() {
         return Vec::new();
@@ -219,7 +219,7 @@ fn workflows(changes: &[SourceChange]) -> Vec<Detection> {
 #[derive(Default)]
 struct WorkflowChecks {
     commands: Vec<ScriptCommand>,
-    /// Jobs and steps whose failure does not count.
+    /// Jobs and steps whose failure is ignored.
     ignored_failures: usize,
     /// Steps that never run.
     disabled_jobs: usize,
@@ -302,7 +302,7 @@ impl WorkflowChecks {
     }
 }
 
-/// Whether a job, or a step that checks something, may fail. An upload that fails says nothing.
+/// Whether a job, or a step that checks something, may fail. A failing upload does not matter.
 fn is_forgiven(part: &Map<String, Value>) -> bool {
     let names = ["continue-on-error", "allow_failure", "continueOnError"];
     let may_fail = names.iter().any(|name| part.get(*name) == Some(&Value::Bool(true)));
