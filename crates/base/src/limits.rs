@@ -155,8 +155,8 @@ pub const STORM_MS: u64 = 100;
 pub const STORM_MS_MAX: u64 = 1_000;
 /// Disk changes kept for a language server that has not registered for them yet.
 pub const PENDING_DISK_CHANGES_MAX: usize = 1_024;
-/// Alternatives that the braces of one glob pattern may expand to.
-pub const GLOB_ALTERNATIVES_MAX: usize = 256;
+/// Length of a glob pattern that a language server registers.
+pub const GLOB_BYTES_MAX: usize = 4_096;
 /// Background deadline of one file's diagnostics.
 pub const DIAGNOSTICS_MS_MAX: u64 = 120_000;
 /// Shortest background deadline that learned latencies lead to.

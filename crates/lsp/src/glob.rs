@@ -1,158 +1,57 @@
-//! Glob patterns as LSP defines them for watched files: `*`, `?`, `**`, `{a,b}`, `[a-z]`, `[!a]`.
-//! Compares text only.
+//! Glob patterns as LSP 3.17 defines them for watched files: `*`, `?`, `**`, `{a,b}`, `[a-z]`,
+//! `[!a]`. Compares text only. In doubt a pattern matches, because a server bears too many
+//! notifications better than too few.
 
-use moai_base::limits::GLOB_ALTERNATIVES_MAX;
+use std::borrow::Cow;
 
-/// One pattern with its alternatives expanded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use globset::{GlobBuilder, GlobSet};
+use moai_base::limits::GLOB_BYTES_MAX;
+
+/// A compiled pattern.
+#[derive(Clone, Debug)]
 pub(super) struct WatchGlob {
-    alternatives: Vec<String>,
+    /// `None` matches every file below the base.
+    set: Option<GlobSet>,
+    has_absolute_alternative: bool,
 }
 
 impl WatchGlob {
-    /// Parses a pattern. Braces that expand beyond the bound make the pattern match everything: too
-    /// many notifications are better than too few.
+    /// Parses a pattern. A pattern that is broken or too long matches everything.
     pub(super) fn new(pattern: &str) -> Self {
-        let mut alternatives = Vec::new();
-        if !expand("", pattern, &mut alternatives) {
-            alternatives = vec!["**".to_owned()];
-        }
-        Self { alternatives }
+        let set = (pattern.len() <= GLOB_BYTES_MAX).then(|| compile(pattern)).flatten();
+        let has_absolute_alternative =
+            pattern.starts_with('/') || pattern.contains("{/") || pattern.contains(",/");
+        Self { set, has_absolute_alternative }
     }
 
-    /// Whether it matches a file. An absolute alternative is compared with the absolute path, any
-    /// other with the path below the base, which is `None` for a file elsewhere. Both paths use
-    /// `/`.
+    /// Whether it matches a file. An absolute pattern is compared with the absolute path, any other
+    /// with the path below the base, which is `None` for a file elsewhere. Both paths use `/`.
     pub(super) fn matches(&self, absolute: &str, below_base: Option<&str>) -> bool {
-        self.alternatives.iter().any(|pattern| {
-            if pattern.starts_with('/') {
-                return matches_path(pattern, absolute);
-            }
-            below_base.is_some_and(|path| matches_path(pattern, path))
-        })
+        let Some(set) = &self.set else { return below_base.is_some() };
+        below_base.is_some_and(|path| set.is_match(&*one_byte_characters(path)))
+            || self.has_absolute_alternative && set.is_match(&*one_byte_characters(absolute))
     }
 }
 
-/// Expands the first brace group recursively; false when there are too many alternatives.
-fn expand(done: &str, rest: &str, out: &mut Vec<String>) -> bool {
-    let Some((open, close)) = first_group(rest) else {
-        out.push(format!("{done}{rest}"));
-        return out.len() <= GLOB_ALTERNATIVES_MAX;
-    };
-    let (before, tail) = (&rest[..open], &rest[close + 1..]);
-    branches(&rest[open + 1..close])
-        .into_iter()
-        .all(|branch| expand(&format!("{done}{before}"), &format!("{branch}{tail}"), out))
+/// `None` for a pattern that `globset` refuses.
+fn compile(pattern: &str) -> Option<GlobSet> {
+    let glob = GlobBuilder::new(&one_byte_characters(pattern))
+        .literal_separator(true)
+        .backslash_escape(false)
+        .empty_alternates(true)
+        .allow_unclosed_class(true)
+        .build()
+        .ok()?;
+    GlobSet::builder().add(glob).build().ok()
 }
 
-/// Byte offsets of the first `{` and of its `}`.
-fn first_group(text: &str) -> Option<(usize, usize)> {
-    let open = text.find('{')?;
-    let mut depth = 0;
-    for (at, byte) in text.bytes().enumerate().skip(open) {
-        match byte {
-            b'{' => depth += 1,
-            b'}' if depth == 1 => return Some((open, at)),
-            b'}' => depth -= 1,
-            _ => {}
-        }
+/// One byte for each character, because `?` and `[!a]` of `globset` match one byte. All characters
+/// beyond ASCII become the same.
+fn one_byte_characters(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
     }
-    None
-}
-
-fn branches(group: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut found) = (0, 0, Vec::new());
-    for (at, byte) in group.bytes().enumerate() {
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth -= 1,
-            b',' if depth == 0 => {
-                found.push(&group[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    found.push(&group[start..]);
-    found
-}
-
-fn matches_path(pattern: &str, path: &str) -> bool {
-    let pattern: Vec<&str> = pattern.split('/').collect();
-    let path: Vec<&str> = path.split('/').collect();
-    // Dynamic programming: `reached[n]` is whether the segments so far match the first `n` of the
-    // path.
-    let mut reached = vec![false; path.len() + 1];
-    reached[0] = true;
-    for segment in pattern {
-        let mut next = vec![false; path.len() + 1];
-        for at in 0..=path.len() {
-            next[at] = if segment == "**" {
-                reached[at] || at > 0 && next[at - 1]
-            } else {
-                at > 0 && reached[at - 1] && matches_segment(segment, path[at - 1])
-            };
-        }
-        reached = next;
-    }
-    reached[path.len()]
-}
-
-/// Matches one path segment; the last `*` takes one more character whenever the rest does not
-/// match.
-fn matches_segment(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), text.chars().collect());
-    let (mut at, mut seen, mut star) = (0, 0, None);
-    while seen < text.len() {
-        match pattern.get(at) {
-            Some('*') => {
-                star = Some((at, seen));
-                at += 1;
-                continue;
-            }
-            Some(_) => {
-                if let Some(width) = matches_one(&pattern[at..], text[seen]) {
-                    (at, seen) = (at + width, seen + 1);
-                    continue;
-                }
-            }
-            None => {}
-        }
-        let Some((back, from)) = star else { return false };
-        star = Some((back, from + 1));
-        (at, seen) = (back + 1, from + 1);
-    }
-    pattern[at..].iter().all(|character| *character == '*')
-}
-
-/// How many pattern characters match this one character; `None` when they do not match.
-fn matches_one(pattern: &[char], character: char) -> Option<usize> {
-    if pattern[0] == '['
-        && let Some(close) = pattern.iter().skip(2).position(|c| *c == ']').map(|at| at + 2)
-    {
-        let is_negated = matches!(pattern[1], '!' | '^');
-        let members = &pattern[1 + usize::from(is_negated)..close];
-        return (is_member(members, character) != is_negated).then_some(close + 1);
-    }
-    (pattern[0] == '?' || pattern[0] == character).then_some(1)
-}
-
-fn is_member(members: &[char], character: char) -> bool {
-    let mut at = 0;
-    while at < members.len() {
-        if members.get(at + 1) == Some(&'-') && at + 2 < members.len() {
-            if (members[at]..=members[at + 2]).contains(&character) {
-                return true;
-            }
-            at += 3;
-        } else if members[at] == character {
-            return true;
-        } else {
-            at += 1;
-        }
-    }
-    false
+    text.chars().map(|character| if character.is_ascii() { character } else { '\u{1a}' }).collect()
 }
 
 #[cfg(test)]
@@ -189,7 +88,42 @@ mod tests {
     }
 
     #[test]
-    fn braces_without_end_match_everything() {
-        check(&"{a,b}".repeat(20), &["/r/whatever"], &[]);
+    fn each_construct_of_the_protocol() {
+        // `*` and `?` stay within a segment; `**` crosses segments, also none.
+        check("*", &["/r/a", "/r/.a"], &["/r/a/b"]);
+        check("*.py", &["/r/a.py", "/r/.py"], &["/r/d/a.py", "/r/a.pyc", "/r/a.PY"]);
+        check("a?c", &["/r/abc", "/r/a한c"], &["/r/ac", "/r/a/c", "/r/abbc"]);
+        check("a/**/b", &["/r/a/b", "/r/a/x/b", "/r/a/x/y/b"], &["/r/ab", "/r/xa/b", "/r/a/xb"]);
+        check("**/b", &["/r/b", "/r/x/y/b"], &["/r/xb", "/r/b/x"]);
+        check("a/**", &["/r/a/x", "/r/a/x/y"], &["/r/ab", "/r/b/a/x"]);
+        check("a**b", &["/r/ab", "/r/axb"], &["/r/a/b"]);
+        // Groups, nested and empty; `**` in one.
+        check("{a,b{c,d}}.x", &["/r/a.x", "/r/bc.x", "/r/bd.x"], &["/r/b.x", "/r/c.x"]);
+        check("a{,b}", &["/r/a", "/r/ab"], &["/r/b"]);
+        check("{**/*.go,go.mod}", &["/r/a.go", "/r/x/a.go", "/r/go.mod"], &["/r/x/go.mod"]);
+        check("{a/**,b}", &["/r/a/x/y", "/r/b"], &["/r/b/x"]);
+        check(&"{a,b}".repeat(20), &["/r/abababababababababab"], &["/r/ab"]);
+        // Ranges.
+        check("v[0-9]", &["/r/v0", "/r/v9"], &["/r/va", "/r/v", "/r/v10"]);
+        check("v[!0-9]", &["/r/va", "/r/v한"], &["/r/v0"]);
+        check("v[^0-9]", &["/r/va"], &["/r/v0"]);
+        check("v[a-]", &["/r/va", "/r/v-"], &["/r/vb"]);
+        // Without a meaning in the protocol.
+        check("a\\b!.(c)+", &["/r/a\\b!.(c)+"], &["/r/ab!.(c)+"]);
+        check("한/*.py", &["/r/한/a.py"], &["/r/h/a.py", "/r/한/a.go"]);
+        // Absolute and relative alternatives of one pattern.
+        check("{/abs/x,y}", &["/abs/x", "/r/y"], &["/abs/y", "/r/x", "/r/abs/x"]);
+    }
+
+    #[test]
+    fn a_broken_pattern_matches_everything_below_the_base() {
+        for pattern in ["{a,b", "a}", "[z-a]"] {
+            check(pattern, &["/r/whatever"], &["/elsewhere"]);
+        }
+        check(&"a".repeat(GLOB_BYTES_MAX + 1), &["/r/whatever"], &["/elsewhere"]);
+        let longest = "a".repeat(GLOB_BYTES_MAX);
+        check(&longest, &[&format!("/r/{longest}")], &["/r/whatever"]);
+        let nested = "{".repeat(GLOB_BYTES_MAX / 2) + &"}".repeat(GLOB_BYTES_MAX / 2);
+        check(&nested, &["/r/whatever"], &["/elsewhere"]);
     }
 }
