@@ -1,6 +1,4 @@
-//! How many tests a run says it ran, read from the lines of its output, and what is odd about that
-//! beside an earlier run. It must not know how the output came here; the formats of the runners are
-//! in `counts/runners.rs`.
+//! Totals of tests, read from the output of a run, and anomalies compared with an earlier run.
 
 mod runners;
 
@@ -8,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use moai_base::limits::{TEST_COLLAPSE_MS_MIN, TEST_COLLAPSE_PERCENT};
-use runners::{READERS, TIMES, TestRunner};
+use runners::TestRunner;
 
 /// What a run said about its tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,27 +55,17 @@ pub struct TestCounter {
 impl TestCounter {
     /// Takes the next line of the output, without its line break.
     pub fn line(&mut self, line: &str) {
-        for (runner, read) in READERS {
-            if let Some(counts) = read(line) {
-                self.seen.entry(runner).or_default().add(&counts);
-                return;
-            }
+        if let Some((runner, counts)) = runners::read_total(line) {
+            self.seen.entry(runner).or_default().add(&counts);
+            return;
         }
-        for (runner, read) in TIMES {
-            if let Some(counts) = self.seen.get_mut(&runner)
-                && let Some(duration_ms) = read(line)
-            {
-                return counts
-                    .add(&TestCounts { duration_ms: Some(duration_ms), ..TestCounts::default() });
-            }
-        }
-        // unittest says in a second line how many of the tests it ran did not pass.
-        if let Some(counts) = self.seen.get_mut(&TestRunner::Unittest)
-            && let Some((failed, skipped)) = runners::unittest_end(line)
-        {
-            counts.failed += failed;
-            counts.skipped += skipped;
-            counts.passed = counts.passed.saturating_sub(failed.saturating_add(skipped));
+        for (runner, counts) in runners::read_addition(line) {
+            let Some(total) = self.seen.get_mut(&runner) else { continue };
+            total.add(&counts);
+            // unittest says in a second line how many of the tests it ran did not pass.
+            total.passed =
+                total.passed.saturating_sub(counts.failed.saturating_add(counts.skipped));
+            return;
         }
     }
 

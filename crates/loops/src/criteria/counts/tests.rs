@@ -25,8 +25,14 @@ fn python() {
     check("..\n2 passed in 0.02s", (2, 0, 0, Some(20)));
     check("=== 1 passed, 4 deselected in 62.50s (0:01:02) ===", (1, 0, 4, Some(62_500)));
     check("=== 2 errors in 0.10s ===", (0, 2, 0, Some(100)));
+    check("=== 1 passed, 2 subtests passed, 1 rerun in 0.10s ===", (1, 0, 0, Some(100)));
+    check("=== 1 warning, 2 failed in 0.10s ===", (0, 2, 0, Some(100)));
     check("Ran 5 tests in 0.003s\n\nOK", (5, 0, 0, Some(3)));
     check("Ran 5 tests in 0.003s\n\nFAILED (failures=1, errors=1, skipped=2)", (1, 2, 2, Some(3)));
+    check(
+        "Ran 5 tests in 1s\n\nFAILED (expected failures=1, unexpected successes=2)",
+        (2, 2, 1, Some(1_000)),
+    );
     check("Ran 1 test in 0.000s\n\nOK (skipped=1)", (0, 0, 1, Some(0)));
     check("Ran 0 tests in 0.000s\n\nNO TESTS RAN", (0, 0, 0, Some(0)));
 }
@@ -74,6 +80,10 @@ fn javascript() {
     let vitest = " Test Files  1 failed | 2 passed (3)\n      Tests  1 failed | 3 passed | 1 skipped (5)\n   \
                   Start at  10:00:00\n   Duration  850ms (transform 10ms, setup 0ms)";
     check(vitest, (3, 1, 1, Some(850)));
+    check("Tests:       2 skipped, 2 total", (0, 0, 2, None));
+    check("      Tests  1 expected fail | 2 passed (3)", (2, 0, 0, None));
+    check("No test files found, exiting with code 1", (0, 0, 0, None));
+    check("ℹ pass 4\nℹ fail 0\nℹ duration_ms 3.5", (4, 0, 0, Some(4)));
     check("  5 passing (12ms)\n  2 pending\n  1 failing", (5, 1, 2, Some(12)));
     check(
         "# tests 6\n# pass 4\n# fail 1\n# cancelled 0\n# skipped 1\n# todo 0\n# duration_ms 12.5",
@@ -98,6 +108,14 @@ fn machines_with_a_runtime() {
     check("5 examples, 1 failure, 1 pending", (3, 1, 1, None));
     check("5 runs, 8 assertions, 0 failures, 1 errors, 1 skips", (3, 1, 1, None));
     check("2 doctests, 5 tests, 0 failures, 1 skipped", (6, 0, 1, None));
+    check("5 tests, 1 failure (2 excluded)", (4, 1, 0, None));
+    check("1 example, 0 failures, 1 error occurred outside of examples", (0, 1, 0, None));
+    check("Tests run: 3,  Failures: 1", (2, 1, 0, None));
+    check(
+        "Skipped! - Failed: 0, Passed: 0, Skipped: 1, Total: 1, Duration: 1 s",
+        (0, 0, 1, Some(1_000)),
+    );
+    check("100% tests passed, 0 tests failed out of 12\n", (12, 0, 0, None));
     check("80% tests passed, 1 tests failed out of 5", (4, 1, 0, None));
 }
 
@@ -108,6 +126,9 @@ fn several_runners_are_one_sum_and_prose_is_no_total() {
         "",
         "warning: 3 passed the deadline in 5 places",
         "Compiled 12 files in 3.2s",
+        "12 files in 3.2s",
+        "5 tests in 0.003s",
+        "2 runs in 3s",
         "1 error in 2 files",
         "ok\tthen",
         "# pass the salt",
