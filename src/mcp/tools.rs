@@ -12,6 +12,10 @@ mod search_code;
 use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{JsonObject, ToolAnnotations};
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -103,27 +107,57 @@ fn parse_arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     })
 }
 
-fn timeout(secs: Option<u64>) -> Result<u64, String> {
-    let secs = secs.unwrap_or(TIMEOUT_SECS);
+/// Seconds to wait for language servers
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(extend("default" = TIMEOUT_SECS))]
+struct TimeoutSecs(#[schemars(range(min = 1, max = TIMEOUT_SECS_MAX))] u64);
+
+fn checked_timeout(secs: Option<TimeoutSecs>) -> Result<u64, String> {
+    let secs = secs.map_or(TIMEOUT_SECS, |secs| secs.0);
     if (1..=TIMEOUT_SECS_MAX).contains(&secs) {
         return Ok(secs);
     }
     Err(format!("invalid arguments: timeout_secs: not between 1 and {TIMEOUT_SECS_MAX}"))
 }
 
-fn timeout_schema() -> Value {
-    let what = "Seconds to wait for language servers";
-    json!({
-        "type": "integer", "minimum": 1, "maximum": TIMEOUT_SECS_MAX,
-        "description": format!("{what} ({TIMEOUT_SECS})"),
-    })
+/// Schema of a call's arguments.
+fn input_schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_deserialize();
+    root_schema::<T>(settings.with_transform(RecursiveTransform(without_null)))
 }
 
-fn paths_schema() -> Value {
-    json!({
-        "type": "array", "items": {"type": "string"},
-        "description": "Files or folders, relative to the project's root",
-    })
+/// Schema of a structured answer.
+fn output_schema<T: JsonSchema>() -> Value {
+    root_schema::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+/// A schema without references, in keywords that validators of all drafts know.
+fn root_schema<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
+    settings.meta_schema = None;
+    settings.inline_subschemas = true;
+    let settings = settings.with_transform(RecursiveTransform(without_format));
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    // They name and describe a Rust type; a tool has a name and a description of its own.
+    schema.remove("title");
+    schema.remove("description");
+    schema.to_value()
+}
+
+/// Integer formats such as `uint32` are known to no validator of a client.
+fn without_format(schema: &mut Schema) {
+    schema.remove("format");
+}
+
+/// An optional argument is left out; `null` is accepted for clients that send it.
+fn without_null(schema: &mut Schema) {
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".to_owned(), only);
+        }
+    }
 }
 
 /// An object schema without additional properties.
@@ -132,41 +166,4 @@ fn object(properties: &Value, required: &[&str]) -> Value {
         "type": "object", "properties": properties, "required": required,
         "additionalProperties": false,
     })
-}
-
-fn list(items: &Value) -> Value {
-    json!({"type": "array", "items": items})
-}
-
-fn finding_schema() -> Value {
-    let properties = json!({
-        "severity": {"type": "string", "enum": ["error", "warning", "info", "hint"]},
-        "path": {"type": "string"},
-        "line": {"type": "integer", "minimum": 1},
-        "column": {"type": "integer", "minimum": 1},
-        "sensor": {"type": "string"},
-        "code": {"type": "string"},
-        "message": {"type": "string"},
-    });
-    object(&properties, &["severity", "path", "line", "column", "sensor", "code", "message"])
-}
-
-fn not_measured_schema() -> Value {
-    let properties = json!({"what": {"type": "string"}, "reason": {"type": "string"}});
-    list(&object(&properties, &["what", "reason"]))
-}
-
-/// Schema of an answer from a language server. Only `status` is required: a refused or unmeasured
-/// answer has a reason, and no list that could be taken for an empty one.
-fn answer_schema(values: Value) -> Value {
-    let mut properties = json!({
-        "status": {"type": "string", "enum": ["answered", "refused", "unmeasured"]},
-        "server": {"type": ["string", "null"], "description": "The language server"},
-        "kind": {"type": "string", "description": "Kind of refusal, such as ambiguous"},
-        "reason": {"type": ["string", "null"], "description": "Why the answer is missing or incomplete"},
-    });
-    if let (Value::Object(all), Value::Object(values)) = (&mut properties, values) {
-        all.extend(values);
-    }
-    object(&properties, &["status"])
 }

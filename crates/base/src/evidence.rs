@@ -1,11 +1,14 @@
 //! Evidence: the results of all sensors for a set of files, with their gaps.
 
+use serde::Serialize;
+
 use super::finding::{Finding, Severity};
 use super::path::RelPath;
 use super::verdict::{Cause, Gap, Verdict};
 
 /// Kinds of sensors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SensorKind {
     /// A language server.
     Lsp,
@@ -102,7 +105,7 @@ impl SensorReading {
 }
 
 /// A requested file that was not measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedFile {
     /// The requested path; relative to the root if below it.
     pub path: String,
@@ -111,7 +114,7 @@ pub struct SkippedFile {
 }
 
 /// Result of the comparison with a baseline; known findings have the state `Existing`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BaselineComparison {
     /// Findings in the baseline.
     pub known: usize,

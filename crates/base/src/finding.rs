@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 use super::hash::ContentHash;
 use super::limits::MESSAGE_CHARS_MAX;
 use super::path::RelPath;
 use super::text::{TextRange, one_line};
 
 /// Severity in LSP's four degrees, ordered from hint to error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// A suggestion.
     Hint,
@@ -37,7 +40,8 @@ impl Severity {
 }
 
 /// Whether a finding is new.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum FindingState {
     /// Not in the last verified set.
     Introduced,

@@ -6,11 +6,13 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
+use serde::Serialize;
+
 /// Folders without project source, whatever `.gitignore` says.
 pub const NEVER_WALKED: [&str; 5] = [".git", ".venv", "__pycache__", "node_modules", "venv"];
 
 /// A path below the root: no leading `/`, no `.` or `..`, separated by `/`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct RelPath(String);
 
 impl RelPath {

@@ -1,8 +1,10 @@
 //! Positions in text. Lines and columns are 0-based LSP positions, columns in UTF-16 code units;
 //! byte offsets count UTF-8 bytes.
 
+use serde::Serialize;
+
 /// A 0-based position; `character` counts UTF-16 code units (LSP's default position encoding).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Position {
     /// 0-based line.
     pub line: u32,
@@ -43,7 +45,7 @@ impl PositionEncoding {
 }
 
 /// A half-open range of positions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct TextRange {
     /// First position inside.
     pub start: Position,

@@ -18,6 +18,16 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The name in reports.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Dirty => "dirty",
+            Self::Unmeasured(_) => "unmeasured",
+        }
+    }
+
     /// The worse of two verdicts: dirty > unmeasured > clean. Of two gaps the transient one wins,
     /// because waiting may still close it.
     #[must_use]

@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::engine::{Engine, HandlerOutcome};
 use crate::project::Project;
 use moai_protocol::control::{CallerContext, CommandReply};
+use moai_protocol::documents::json_value;
 use moai_report::answers::{QueryContext, QueryError, query_error_json, query_error_text};
 use moai_report::tools;
 
@@ -63,7 +64,7 @@ pub(crate) fn error_reply(
         let stdout = format!("{:#}\n", query_error_json(schema, context, error));
         return CommandReply { stdout, code, ..CommandReply::default() };
     }
-    let document = context.is_tool.then(|| tools::tool_query_error(error).into());
+    let document = context.is_tool.then(|| Box::new(json_value(&tools::failed_answer(error))));
     CommandReply { document, ..CommandReply::failure(code, &query_error_text(error)) }
 }
 

@@ -3,5 +3,6 @@
 
 pub mod baseline;
 pub mod control;
+pub mod documents;
 pub mod hook;
 pub mod transcript;

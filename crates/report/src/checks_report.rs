@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::json::{finding, rfc3339, sensor, verdict_word};
+use super::json::rfc3339;
 use super::{finding_line, sanitized_name};
 use moai_base::evidence::Evidence;
 use moai_base::finding::Finding;
 use moai_base::verdict::Verdict;
 use moai_loops::criteria::{CheckCommand, CheckPlan};
 use moai_loops::exam::{ExamChange, ExamDifference, ExamRole};
+use moai_protocol::documents::reports::{FindingEntry, SensorEntry};
 
 /// What `loop checks` found.
 #[derive(Clone, Debug)]
@@ -51,8 +52,10 @@ pub fn checks_json(checks: &ChecksReport<'_>) -> Value {
     let unanswered = checks.plan.unanswered.iter();
     let unanswered = unanswered.map(|one| json!({"name": one.name, "reason": one.gap.to_string()}));
     let evidence = checks.evidence;
-    let sensors = evidence.map(|all| all.readings.iter().map(sensor).collect::<Vec<_>>());
-    let findings = evidence.map(|all| all.findings.iter().map(finding).collect::<Vec<_>>());
+    let sensors =
+        evidence.map(|all| all.readings.iter().map(SensorEntry::from).collect::<Vec<_>>());
+    let findings =
+        evidence.map(|all| all.findings.iter().map(FindingEntry::from).collect::<Vec<_>>());
     json!({
         "schema": "moai-ralph/checks@1",
         "loop": checks.loop_id,
@@ -61,7 +64,7 @@ pub fn checks_json(checks: &ChecksReport<'_>) -> Value {
         "unanswered": unanswered.collect::<Vec<_>>(),
         "autochecks": checks.has_autochecks,
         "differences": differences_json(checks.differences),
-        "verdict": evidence.map(|all| verdict_word(&all.verdict())),
+        "verdict": evidence.map(|all| all.verdict().as_str()),
         "sensors": sensors,
         "findings": findings,
     })
@@ -152,7 +155,7 @@ pub fn refreeze_json(loop_id: &str, taken: &RefreezeReport) -> Value {
         "schema": "moai-ralph/refreeze@1",
         "loop": loop_id,
         "taken_over": differences_json(&taken.differences),
-        "allowed": taken.waived.iter().map(finding).collect::<Vec<_>>(),
+        "allowed": taken.waived.iter().map(FindingEntry::from).collect::<Vec<_>>(),
     })
 }
 

@@ -4,7 +4,6 @@
 use std::fmt::Write as _;
 
 use super::human::{ReportStyle, is_listed, summary};
-use super::json::verdict_word;
 use moai_base::evidence::Evidence;
 use moai_base::finding::{Finding, Severity};
 
@@ -30,7 +29,7 @@ pub fn commands(evidence: &Evidence, elapsed_ms: u64) -> String {
             let _ = writeln!(text, "::warning title=not measured::{what}");
         }
     }
-    let verdict = verdict_word(&evidence.verdict());
+    let verdict = evidence.verdict().as_str();
     // Told as text: a line that begins with `::` would be a command.
     let _ = writeln!(text, "{verdict}: {}", summary(evidence, elapsed_ms));
     text

@@ -6,86 +6,32 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::loops;
-use moai_base::evidence::{BaselineComparison, Evidence, SensorKind, SensorReading};
-use moai_base::finding::{Finding, FindingState, Severity};
-use moai_base::text::Position;
-use moai_base::verdict::Verdict;
+use moai_base::evidence::Evidence;
+use moai_base::finding::Severity;
 use moai_loops::state::{Iteration, LoopState, PauseReason, Status};
+use moai_protocol::documents::reports::{
+    FindingEntry, ReportDocument, SensorEntry, SeverityTotals,
+};
 
-/// `moai-ralph/report@1`.
+/// The report of a measurement.
 #[must_use]
-pub fn report_json(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Value {
-    let skipped = evidence.skipped.iter().chain(&evidence.excluded);
-    let skipped = skipped.map(|one| json!({"path": one.path, "reason": one.reason}));
-    let mut summary = serde_json::Map::new();
-    for severity in Severity::ALL {
-        summary.insert(severity.as_str().to_owned(), json!(evidence.count(severity)));
-    }
-    let mut report = json!({
-        "schema": "moai-ralph/report@1",
-        "root": root.to_string_lossy(),
-        "verdict": verdict_word(&evidence.verdict()),
-        "elapsed_ms": elapsed_ms,
-        "files_total": evidence.files_total(),
-        "files_checked": evidence.files.len(),
-        "files_skipped": skipped.collect::<Vec<_>>(),
-        "sensors": evidence.readings.iter().map(sensor).collect::<Vec<_>>(),
-        "findings": evidence.findings.iter().map(finding).collect::<Vec<_>>(),
-        "summary": summary,
-    });
-    if let Some(BaselineComparison { known, new, fixed }) = evidence.baseline {
-        report["baseline"] = json!({"known": known, "new": new, "fixed": fixed});
-    }
-    report
-}
-
-/// One reading, as it stands in a report.
-pub(super) fn sensor(reading: &SensorReading) -> Value {
-    let mut value = json!({
-        "name": reading.sensor,
-        "kind": reading.kind.as_str(),
-        "verdict": verdict_word(&reading.verdict()),
-        "reason": reading.gap.as_ref().map(ToString::to_string),
-        "version": reading.version,
-        "files": reading.files,
-        "elapsed_ms": reading.elapsed_ms,
-    });
-    if reading.kind == SensorKind::Check {
-        value["output"] = json!(reading.output);
-    }
-    value
-}
-
-/// One finding, as it stands in a report.
-pub(super) fn finding(finding: &Finding) -> Value {
-    let position = |at: Position| json!({"line": at.line, "character": at.character});
-    let state = match finding.state {
-        FindingState::Introduced => "introduced",
-        FindingState::Existing => "existing",
-        FindingState::Unknown => "unknown",
-    };
-    json!({
-        "id": finding.id,
-        "sensor": finding.sensor,
-        "code": finding.code,
-        "severity": finding.severity.as_str(),
-        "path": finding.path.as_str(),
-        "range": {"start": position(finding.range.start), "end": position(finding.range.end)},
-        "message": finding.message,
-        "state": state,
-        "cwe": finding.cwe,
-        "url": finding.url,
-        "fix": finding.fix,
-        "related": [],
-        "content_hash": finding.content_hash.to_string(),
-    })
-}
-
-pub(super) fn verdict_word(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Clean => "clean",
-        Verdict::Dirty => "dirty",
-        Verdict::Unmeasured(_) => "unmeasured",
+pub fn report_document(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> ReportDocument {
+    ReportDocument {
+        root: root.to_string_lossy().into_owned(),
+        verdict: evidence.verdict().as_str(),
+        elapsed_ms,
+        files_total: evidence.files_total(),
+        files_checked: evidence.files.len(),
+        files_skipped: evidence.skipped.iter().chain(&evidence.excluded).cloned().collect(),
+        sensors: evidence.readings.iter().map(SensorEntry::from).collect(),
+        findings: evidence.findings.iter().map(FindingEntry::from).collect(),
+        summary: SeverityTotals {
+            error: evidence.count(Severity::Error),
+            warning: evidence.count(Severity::Warning),
+            info: evidence.count(Severity::Info),
+            hint: evidence.count(Severity::Hint),
+        },
+        baseline: evidence.baseline,
     }
 }
 
@@ -171,9 +117,11 @@ pub fn forgotten_json(id: &str, checkpoints: usize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use moai_base::evidence::{SensorKind, SensorReading};
     use moai_base::samples::finding as sample;
     use moai_base::verdict::{Cause, Gap};
     use moai_loops::samples::state;
+    use moai_protocol::documents::json_value;
 
     #[test]
     fn the_report_keeps_the_contract() {
@@ -188,7 +136,7 @@ mod tests {
             }],
             ..Evidence::default()
         };
-        let value = report_json(Path::new("/r"), &evidence, 5);
+        let value = json_value(&report_document(Path::new("/r"), &evidence, 5));
         assert_eq!(value["schema"], "moai-ralph/report@1");
         assert_eq!(value["verdict"], "dirty");
         assert_eq!(value["sensors"][0]["reason"], "not installed");

@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 
 use super::agent::truncate_text;
 use super::answers::{CUT_FOR_TOOL, QueryContext, head};
-use super::{
-    count_noun, finding_line, json as documents, sanitized_name, sanitized_text, severity_counts,
-};
+use super::{count_noun, finding_line, sanitized_name, sanitized_text, severity_counts};
 use moai_base::delta::Delta;
 use moai_base::evidence::SkippedFile;
 use moai_base::finding::{Finding, FindingState, Severity};
@@ -17,6 +15,7 @@ use moai_base::limits::{
     DIFF_CONTEXT_LINES, DIFF_MS_MAX, FEEDBACK_FINDINGS_MAX, TOOL_DIFF_CHARS_MAX,
 };
 use moai_base::verdict::Gap;
+use moai_protocol::documents::reports::FindingEntry;
 
 /// One changed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,8 +214,8 @@ pub(super) fn check_json(outcome: &WriteOutcome) -> Value {
     let skipped = |one: &SkippedFile| json!({"path": one.path, "reason": one.reason});
     let older = outcome.delta.in_state(FindingState::Existing).count();
     json!({
-        "introduced": outcome.introduced().map(documents::finding).collect::<Vec<_>>(),
-        "unknown": outcome.unknown().map(documents::finding).collect::<Vec<_>>(),
+        "introduced": outcome.introduced().map(FindingEntry::from).collect::<Vec<_>>(),
+        "unknown": outcome.unknown().map(FindingEntry::from).collect::<Vec<_>>(),
         "fixed": outcome.delta.fixed,
         "remaining": older,
         "not_measured": outcome.gaps.iter().map(gap).collect::<Vec<_>>(),

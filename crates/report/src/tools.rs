@@ -1,10 +1,8 @@
-//! Structured answers for tools of an agent: short, lines and columns 1-based.
-
-use serde_json::{Value, json};
+//! Structured answers of MCP tools (`protocol::documents::tool_answers`): short, lines and columns
+//! 1-based.
 
 use super::agent::truncate_text;
 use super::answers::{CUT_FOR_TOOL, QueryContext, QueryError, SourceLocation};
-use super::json::verdict_word;
 use super::loops;
 use super::rename::{ChangedFile, RenameReport, WriteOutcome, preview};
 use super::rewrite::RewriteReport;
@@ -19,227 +17,214 @@ use moai_base::path::RelPath;
 use moai_base::text::one_line;
 use moai_base::verdict::Gap;
 use moai_loops::state::{LoopState, PauseReason};
+use moai_protocol::documents::tool_answers::{
+    DiagnosticsAnswer, HoverAnswer, LocationsAnswer, LoopAnswer, RenameAnswer, RewriteAnswer,
+    SearchAnswer, ToolAnswer, ToolCheck, ToolFile, ToolFinding, ToolLocation, ToolLoop, ToolMatch,
+    UnmeasuredPart,
+};
 use moai_scan::search::SearchMatch;
 
-/// What a check found, without hints. The worst come first; of too many the rest is counted.
-/// `note` says how the files were chosen; empty for nothing to say.
+/// Findings of a check without hints, the worst first; the rest beyond the bound is counted. `note`
+/// says how the files were chosen; it may be empty.
 #[must_use]
-pub fn diagnostics_json(evidence: &Evidence, note: &str) -> Value {
+pub fn diagnostics_answer(evidence: &Evidence, note: &str) -> DiagnosticsAnswer {
     let mut findings: Vec<&Finding> =
         evidence.findings.iter().filter(|one| one.severity > Severity::Hint).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let omitted = findings.len().saturating_sub(TOOL_FINDINGS_MAX);
     let gaps = evidence.readings.iter().filter_map(|reading| {
         let gap = reading.gap.as_ref()?;
-        Some(json!({"what": reading.sensor, "reason": gap.to_string()}))
+        Some(unmeasured_sensor(&reading.sensor, gap))
     });
-    let skipped = evidence.skipped.iter().take(TOOL_FINDINGS_MAX);
-    let skipped = skipped.map(|one| json!({"what": one.path, "reason": one.reason}));
-    let mut answer = json!({
-        "verdict": verdict_word(&evidence.verdict()),
-        "files_total": evidence.files_total(),
-        "files_checked": evidence.files.len(),
-        "findings": findings.iter().take(TOOL_FINDINGS_MAX).map(|it| finding(it)).collect::<Vec<_>>(),
-        "findings_omitted": omitted,
-        "not_measured": gaps.chain(skipped).collect::<Vec<_>>(),
-    });
-    if !note.is_empty() {
-        answer["note"] = json!(one_line(note, LINE_CHARS_MAX));
+    DiagnosticsAnswer {
+        verdict: evidence.verdict().as_str(),
+        files_total: evidence.files_total(),
+        files_checked: evidence.files.len(),
+        findings: tool_findings(&findings),
+        findings_omitted: omitted(&findings),
+        not_measured: gaps.chain(unmeasured_files(&evidence.skipped)).collect(),
+        note: (!note.is_empty()).then(|| one_line(note, LINE_CHARS_MAX)),
     }
-    answer
 }
 
-fn finding(finding: &Finding) -> Value {
-    json!({
-        "severity": finding.severity.as_str(),
-        "path": finding.path.as_str(),
-        "line": finding.range.start.line + 1,
-        "column": finding.range.start.character + 1,
-        "sensor": finding.sensor,
-        "code": finding.code,
-        "message": finding.message,
+/// Locations; the rest beyond the bound is counted. `partial` says why there may be more.
+#[must_use]
+pub fn locations_answer(
+    context: &QueryContext,
+    places: &[SourceLocation],
+    partial: Option<&Gap>,
+) -> ToolAnswer<LocationsAnswer> {
+    ToolAnswer::Answered(LocationsAnswer {
+        server: context.server.clone(),
+        complete: partial.is_none(),
+        reason: partial.map(ToString::to_string),
+        locations: places.iter().take(TOOL_FINDINGS_MAX).map(tool_location).collect(),
+        locations_omitted: omitted(places),
     })
 }
 
-/// Where something is, or is spoken of; of too many the rest is counted. `partial` says why there
-/// may be more.
+/// A hover text, bounded.
 #[must_use]
-pub fn locations(asked: &QueryContext, places: &[SourceLocation], partial: Option<&Gap>) -> Value {
-    let mut answer = answered(asked);
-    answer["complete"] = json!(partial.is_none());
-    answer["reason"] = json!(partial.map(ToString::to_string));
-    answer["locations"] = places.iter().take(TOOL_FINDINGS_MAX).map(place).collect();
-    answer["locations_omitted"] = json!(places.len().saturating_sub(TOOL_FINDINGS_MAX));
-    answer
+pub fn hover_answer(context: &QueryContext, text: &str) -> ToolAnswer<HoverAnswer> {
+    ToolAnswer::Answered(HoverAnswer {
+        server: context.server.clone(),
+        text: truncate_text(&sanitized_text(text), HOVER_CHARS_MAX, CUT_FOR_TOOL),
+    })
 }
 
-/// What a symbol is, in its language server's words.
+/// A rename: its diff while it is a preview, its effects once it is written.
 #[must_use]
-pub fn hover(asked: &QueryContext, text: &str) -> Value {
-    let mut answer = answered(asked);
-    answer["text"] = json!(truncate_text(&sanitized_text(text), HOVER_CHARS_MAX, CUT_FOR_TOOL));
-    answer
-}
-
-/// A rename: its diff while it is a preview, what it introduced once it is written.
-#[must_use]
-pub fn rename(asked: &QueryContext, renamed: &RenameReport) -> Value {
-    let mut answer = answered(asked);
-    answer["written"] = json!(renamed.outcome.is_some());
-    answer["old_name"] = json!(renamed.old_name);
-    answer["new_name"] = json!(renamed.new_name);
-    answer["edits"] = json!(renamed.edits);
-    answer["files"] = renamed.files.iter().take(TOOL_FINDINGS_MAX).map(changed).collect();
-    answer["files_omitted"] = json!(renamed.files.len().saturating_sub(TOOL_FINDINGS_MAX));
-    match &renamed.outcome {
-        None => {
-            let diff = truncate_text(
-                preview(&renamed.files).trim_end(),
-                TOOL_DIFF_CHARS_MAX,
-                CUT_FOR_TOOL,
-            );
-            answer["diff"] = json!(diff);
-        }
-        Some(outcome) => answer["check"] = check(outcome),
-    }
-    answer
+pub fn rename_answer(context: &QueryContext, renamed: &RenameReport) -> ToolAnswer<RenameAnswer> {
+    ToolAnswer::Answered(RenameAnswer {
+        server: context.server.clone(),
+        written: renamed.outcome.is_some(),
+        old_name: renamed.old_name.clone(),
+        new_name: renamed.new_name.clone(),
+        edits: renamed.edits,
+        files: renamed.files.iter().take(TOOL_FINDINGS_MAX).map(tool_file).collect(),
+        files_omitted: omitted(&renamed.files),
+        diff: preview_diff(&renamed.files, renamed.outcome.as_ref()),
+        check: renamed.outcome.as_ref().map(tool_check),
+    })
 }
 
 /// A loop, or none.
 #[must_use]
-pub fn tool_loop(state: Option<&LoopState>) -> Value {
-    let shown = state.map(|state| {
-        json!({
-            "id": state.id,
-            "mode": state.mode.as_str(),
-            "status": state.status.as_str(),
-            "iteration": state.iteration,
-            "max_iterations": state.max_iterations,
-            "goal": one_line(state.goal(), LINE_CHARS_MAX),
-            "errors": state.remaining.errors,
-            "warnings": state.remaining.warnings,
-            "checks_failed": state.remaining.checks_failed,
-            "pause_reason": state.pause_reason.map(PauseReason::as_str),
-            "summary": loops::end_notice(state),
-        })
-    });
-    json!({"loop": shown})
+pub fn loop_answer(state: Option<&LoopState>) -> LoopAnswer {
+    LoopAnswer { shown: state.map(tool_loop) }
 }
 
-/// Where code of one shape stands. The search was told how many places are wanted.
+/// Matches of a structural search, which is already bounded.
 #[must_use]
-pub fn search(searched: &SearchReport) -> Value {
-    let hit = |(path, hit): &(RelPath, SearchMatch)| {
-        json!({
-            "path": path.as_str(),
-            "line": hit.range.start.line + 1,
-            "column": hit.range.start.character + 1,
-            "text": one_line(&hit.text, EXCERPT_CHARS_MAX),
-        })
-    };
-    let mut answer = json!({"status": "answered"});
-    answer["read_as"] = json!(searched.coverage.kinds);
-    answer["matches"] = searched.hits.iter().map(hit).collect();
-    answer["matches_omitted"] = json!(searched.omitted);
-    answer["files_checked"] = json!(searched.coverage.files);
-    answer["not_measured"] = skipped(&searched.coverage.skipped);
-    answer
+pub fn search_answer(searched: &SearchReport) -> ToolAnswer<SearchAnswer> {
+    ToolAnswer::Answered(SearchAnswer {
+        read_as: searched.coverage.kinds.clone(),
+        matches: searched.hits.iter().map(|(path, hit)| tool_match(path, hit)).collect(),
+        matches_omitted: searched.omitted,
+        files_checked: searched.coverage.files,
+        not_measured: unmeasured_files(&searched.coverage.skipped).collect(),
+    })
 }
 
-/// A rewrite: its diff while it is a preview, what it introduced once it is written.
+/// A rewrite: its diff while it is a preview, its effects once it is written.
 #[must_use]
-pub fn rewrite(rewritten: &RewriteReport) -> Value {
-    let mut answer = json!({"status": "answered"});
-    answer["written"] = json!(rewritten.outcome.is_some());
-    answer["read_as"] = json!(rewritten.coverage.kinds);
-    answer["edits"] = json!(rewritten.edits);
-    answer["files"] =
-        rewritten.files.iter().take(TOOL_FINDINGS_MAX).map(|it| json!(it.path)).collect();
-    answer["files_omitted"] = json!(rewritten.files.len().saturating_sub(TOOL_FINDINGS_MAX));
-    answer["files_checked"] = json!(rewritten.coverage.files);
-    answer["not_measured"] = skipped(&rewritten.coverage.skipped);
-    match &rewritten.outcome {
-        None => {
-            let diff = truncate_text(
-                preview(&rewritten.files).trim_end(),
-                TOOL_DIFF_CHARS_MAX,
-                CUT_FOR_TOOL,
-            );
-            answer["diff"] = json!(diff);
-        }
-        Some(outcome) => answer["check"] = check(outcome),
-    }
-    answer
+pub fn rewrite_answer(rewritten: &RewriteReport) -> ToolAnswer<RewriteAnswer> {
+    let files = rewritten.files.iter().take(TOOL_FINDINGS_MAX);
+    ToolAnswer::Answered(RewriteAnswer {
+        written: rewritten.outcome.is_some(),
+        read_as: rewritten.coverage.kinds.clone(),
+        edits: rewritten.edits,
+        files: files.map(|file| file.path.clone()).collect(),
+        files_omitted: omitted(&rewritten.files),
+        files_checked: rewritten.coverage.files,
+        not_measured: unmeasured_files(&rewritten.coverage.skipped).collect(),
+        diff: preview_diff(&rewritten.files, rewritten.outcome.as_ref()),
+        check: rewritten.outcome.as_ref().map(tool_check),
+    })
 }
 
-fn skipped(skipped: &[SkippedFile]) -> Value {
-    let skipped = skipped.iter().take(TOOL_FINDINGS_MAX);
-    skipped.map(|one| json!({"what": one.path, "reason": one.reason})).collect()
-}
-
-/// Why there is no answer. It has no list that could be taken for an empty one.
+/// The answer to a failed query.
 #[must_use]
-pub fn tool_query_error(no: &QueryError) -> Value {
-    match no {
+pub fn failed_answer(error: &QueryError) -> ToolAnswer<()> {
+    match error {
         QueryError::Invalid(reason) => {
-            json!({"status": "refused", "kind": "invalid", "reason": reason})
+            ToolAnswer::Refused { kind: "invalid", reason: reason.clone() }
         }
         QueryError::Refused { kind, reason } => {
-            json!({"status": "refused", "kind": kind, "reason": reason})
+            ToolAnswer::Refused { kind, reason: reason.clone() }
         }
         QueryError::Unmeasured { server, gap } => {
-            json!({"status": "unmeasured", "server": server, "reason": gap.to_string()})
+            ToolAnswer::Unmeasured { server: server.clone(), reason: gap.to_string() }
         }
     }
 }
 
-fn answered(asked: &QueryContext) -> Value {
-    json!({"status": "answered", "server": asked.server})
+fn omitted<T>(items: &[T]) -> usize {
+    items.len().saturating_sub(TOOL_FINDINGS_MAX)
 }
 
-fn place(place: &SourceLocation) -> Value {
-    json!({
-        "path": place.path,
-        "line": place.range.start.line + 1,
-        "column": place.range.start.character + 1,
-        "text": place.line.as_deref().map(|line| one_line(line, EXCERPT_CHARS_MAX)),
-    })
+fn tool_findings(findings: &[&Finding]) -> Vec<ToolFinding> {
+    findings.iter().take(TOOL_FINDINGS_MAX).map(|finding| ToolFinding::from(*finding)).collect()
 }
 
-fn changed(file: &ChangedFile) -> Value {
-    json!({"path": file.path, "action": file.action(), "moved_from": file.moved_from})
+fn unmeasured_sensor(sensor: &str, gap: &Gap) -> UnmeasuredPart {
+    UnmeasuredPart { what: sensor.to_owned(), reason: gap.to_string() }
 }
 
-/// What was measured after the rename. `unknown` was not measured before, so whether it is new is
-/// not known.
-fn check(outcome: &WriteOutcome) -> Value {
-    let list = |findings: &[&Finding]| -> Value {
-        findings.iter().take(TOOL_FINDINGS_MAX).map(|it| finding(it)).collect()
-    };
+fn unmeasured_files(skipped: &[SkippedFile]) -> impl Iterator<Item = UnmeasuredPart> {
+    let skipped = skipped.iter().take(TOOL_FINDINGS_MAX).cloned();
+    skipped.map(|SkippedFile { path, reason }| UnmeasuredPart { what: path, reason })
+}
+
+fn tool_location(location: &SourceLocation) -> ToolLocation {
+    ToolLocation {
+        path: location.path.clone(),
+        line: location.range.start.line + 1,
+        column: location.range.start.character + 1,
+        text: location.line.as_deref().map(|line| one_line(line, EXCERPT_CHARS_MAX)),
+    }
+}
+
+fn tool_file(file: &ChangedFile) -> ToolFile {
+    ToolFile { path: file.path.clone(), action: file.action(), moved_from: file.moved_from.clone() }
+}
+
+fn tool_match(path: &RelPath, hit: &SearchMatch) -> ToolMatch {
+    ToolMatch {
+        path: path.as_str().to_owned(),
+        line: hit.range.start.line + 1,
+        column: hit.range.start.character + 1,
+        text: one_line(&hit.text, EXCERPT_CHARS_MAX),
+    }
+}
+
+fn tool_loop(state: &LoopState) -> ToolLoop {
+    ToolLoop {
+        id: state.id.clone(),
+        mode: state.mode.as_str(),
+        status: state.status.as_str(),
+        iteration: state.iteration,
+        max_iterations: state.max_iterations,
+        goal: one_line(state.goal(), LINE_CHARS_MAX),
+        errors: state.remaining.errors,
+        warnings: state.remaining.warnings,
+        checks_failed: state.remaining.checks_failed.clone(),
+        pause_reason: state.pause_reason.map(PauseReason::as_str),
+        summary: loops::end_notice(state),
+    }
+}
+
+/// The bounded diff of files that were not written.
+fn preview_diff(files: &[ChangedFile], outcome: Option<&WriteOutcome>) -> Option<String> {
+    match outcome {
+        None => Some(truncate_text(preview(files).trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL)),
+        Some(_) => None,
+    }
+}
+
+fn tool_check(outcome: &WriteOutcome) -> ToolCheck {
     let introduced: Vec<&Finding> = outcome.introduced().collect();
     let unknown: Vec<&Finding> = outcome.unknown().collect();
-    let omitted = |findings: &[&Finding]| findings.len().saturating_sub(TOOL_FINDINGS_MAX);
-    let gaps = outcome.gaps.iter();
-    let gaps = gaps.map(|(sensor, gap)| json!({"what": sensor, "reason": gap.to_string()}));
-    let skipped = outcome.skipped.iter().take(TOOL_FINDINGS_MAX);
-    let skipped = skipped.map(|one| json!({"what": one.path, "reason": one.reason}));
-    json!({
-        "introduced": list(&introduced),
-        "unknown": list(&unknown),
-        "findings_omitted": omitted(&introduced) + omitted(&unknown),
-        "fixed": outcome.delta.fixed,
-        "not_measured": gaps.chain(skipped).collect::<Vec<_>>(),
-    })
+    let gaps = outcome.gaps.iter().map(|(sensor, gap)| unmeasured_sensor(sensor, gap));
+    ToolCheck {
+        introduced: tool_findings(&introduced),
+        unknown: tool_findings(&unknown),
+        findings_omitted: omitted(&introduced) + omitted(&unknown),
+        fixed: outcome.delta.fixed,
+        not_measured: gaps.chain(unmeasured_files(&outcome.skipped)).collect(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
+    use serde_json::json;
+
     use super::*;
     use moai_base::samples::finding;
     use moai_base::text::{Position, TextRange};
     use moai_base::verdict::Cause;
+    use moai_protocol::documents::json_value;
 
     fn asked() -> QueryContext {
         QueryContext {
@@ -262,7 +247,8 @@ mod tests {
             .collect();
         findings.push(finding("b.py", 4, "e"));
         findings.push(Finding { severity: Severity::Hint, ..finding("b.py", 5, "h") });
-        let answer = diagnostics_json(&Evidence { findings, ..Evidence::default() }, "");
+        let answer =
+            json_value(&diagnostics_answer(&Evidence { findings, ..Evidence::default() }, ""));
         let first = &answer["findings"][0];
         assert_eq!((first["path"].as_str(), first["line"].as_u64()), (Some("b.py"), Some(5)));
         assert_eq!(answer["findings_omitted"], 1);
@@ -279,7 +265,7 @@ mod tests {
         };
         let gap = Gap::new(Cause::ProjectFault, "there is no compile_commands.json");
         let places: Vec<SourceLocation> = (0..=3).map(place).collect();
-        let answer = locations(&asked(), &places, Some(&gap));
+        let answer = json_value(&locations_answer(&asked(), &places, Some(&gap)));
         assert_eq!((&answer["status"], &answer["complete"]), (&json!("answered"), &json!(false)));
         assert_eq!(answer["reason"], "there is no compile_commands.json");
         assert_eq!(
@@ -288,7 +274,7 @@ mod tests {
         );
         assert_eq!(answer["locations_omitted"], 0);
         let places = vec![place(0); TOOL_FINDINGS_MAX + 1];
-        let answer = locations(&asked(), &places, None);
+        let answer = json_value(&locations_answer(&asked(), &places, None));
         assert_eq!((&answer["complete"], &answer["locations_omitted"]), (&json!(true), &json!(1)));
     }
 
@@ -307,7 +293,7 @@ mod tests {
             files: (0..60).map(file).collect(),
             outcome: None,
         };
-        let answer = rename(&asked(), &renamed);
+        let answer = json_value(&rename_answer(&asked(), &renamed));
         let diff = answer["diff"].as_str().expect("a diff");
         assert!(diff.chars().count() <= TOOL_DIFF_CHARS_MAX);
         assert!(diff.ends_with("… truncated: the rest is omitted"), "{diff}");

@@ -2,21 +2,26 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
-    McpTool, ToolEffect, finding_schema, list, not_measured_schema, object, parse_arguments,
-    paths_schema, timeout, timeout_schema,
+    McpTool, TimeoutSecs, ToolEffect, checked_timeout, input_schema, output_schema, parse_arguments,
 };
 use moai_protocol::control::{CheckRequest, DaemonRequest};
+use moai_protocol::documents::tool_answers::DiagnosticsAnswer;
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct DiagnosticsArguments {
+    /// Files or folders, relative to the project's root
+    #[serde(default)]
     paths: Vec<PathBuf>,
+    /// The whole project
+    #[serde(default)]
     all: bool,
-    timeout_secs: Option<u64>,
+    timeout_secs: Option<TimeoutSecs>,
 }
 
 pub(super) fn tool() -> McpTool {
@@ -26,40 +31,10 @@ pub(super) fn tool() -> McpTool {
         description: "Findings from language servers and the structural scan for files as they \
             are on disk now. Without paths: the files that differ from HEAD.",
         effect: ToolEffect::Reads,
-        input: object(
-            &json!({
-                "paths": paths_schema(),
-                "all": {"type": "boolean", "description": "The whole project"},
-                "timeout_secs": timeout_schema(),
-            }),
-            &[],
-        ),
-        output: report_schema(),
+        input: input_schema::<DiagnosticsArguments>(),
+        output: output_schema::<DiagnosticsAnswer>(),
         request,
     }
-}
-
-/// Schema of a report: findings and what was not measured.
-pub(super) fn report_schema() -> Value {
-    object(
-        &json!({
-            "verdict": {"type": "string", "enum": ["clean", "dirty", "unmeasured"]},
-            "files_total": {"type": "integer"},
-            "files_checked": {"type": "integer"},
-            "findings": list(&finding_schema()),
-            "findings_omitted": {"type": "integer"},
-            "not_measured": not_measured_schema(),
-            "note": {"type": "string", "description": "How the files were chosen"},
-        }),
-        &[
-            "verdict",
-            "files_total",
-            "files_checked",
-            "findings",
-            "findings_omitted",
-            "not_measured",
-        ],
-    )
 }
 
 fn request(arguments: Value) -> Result<DaemonRequest, String> {
@@ -67,7 +42,7 @@ fn request(arguments: Value) -> Result<DaemonRequest, String> {
     if all && !paths.is_empty() {
         return Err("invalid arguments: either paths or all".to_owned());
     }
-    let timeout_secs = timeout(timeout_secs)?;
+    let timeout_secs = checked_timeout(timeout_secs)?;
     let fail_on = "error".to_owned();
     Ok(DaemonRequest::Check(CheckRequest {
         paths,

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
-    McpTool, ToolEffect, answer_schema, list, object, parse_arguments, timeout, timeout_schema,
+    McpTool, TimeoutSecs, ToolEffect, checked_timeout, input_schema, output_schema, parse_arguments,
 };
 use moai_protocol::control::{DaemonRequest, LookupRequest, RequestedPosition};
+use moai_protocol::documents::tool_answers::{HoverAnswer, LocationsAnswer, ToolAnswer};
 
 pub(super) fn tools() -> [McpTool; 3] {
     [
@@ -17,8 +19,8 @@ pub(super) fn tools() -> [McpTool; 3] {
             title: "References",
             description: "Find all references to a symbol, including its declaration.",
             effect: ToolEffect::Reads,
-            input: object(&place_properties(), &["path", "line"]),
-            output: locations(),
+            input: input_schema::<LookupArguments>(),
+            output: output_schema::<ToolAnswer<LocationsAnswer>>(),
             request: |arguments| lookup(arguments).map(DaemonRequest::References),
         },
         McpTool {
@@ -26,8 +28,8 @@ pub(super) fn tools() -> [McpTool; 3] {
             title: "Definition",
             description: "Find the definition of a symbol; the path is absolute if it is outside the project.",
             effect: ToolEffect::Reads,
-            input: object(&place_properties(), &["path", "line"]),
-            output: locations(),
+            input: input_schema::<LookupArguments>(),
+            output: output_schema::<ToolAnswer<LocationsAnswer>>(),
             request: |arguments| lookup(arguments).map(DaemonRequest::Definition),
         },
         McpTool {
@@ -35,57 +37,32 @@ pub(super) fn tools() -> [McpTool; 3] {
             title: "Hover",
             description: "Show the type or signature of a symbol and its documentation.",
             effect: ToolEffect::Reads,
-            input: object(&place_properties(), &["path", "line"]),
-            output: answer_schema(json!({"text": {"type": "string"}})),
+            input: input_schema::<LookupArguments>(),
+            output: output_schema::<ToolAnswer<HoverAnswer>>(),
             request: |arguments| lookup(arguments).map(DaemonRequest::Hover),
         },
     ]
 }
 
-/// Properties that identify a position.
-pub(super) fn place_properties() -> Value {
-    json!({
-        "path": {"type": "string", "description": "File, relative to the project's root"},
-        "line": {"type": "integer", "minimum": 1, "description": "1-based"},
-        "column": {
-            "type": "integer", "minimum": 1,
-            "description": "1-based, in UTF-16 units; or give symbol",
-        },
-        "symbol": {
-            "type": "string",
-            "description": "A name that stands once on the line, in place of column",
-        },
-        "timeout_secs": timeout_schema(),
-    })
-}
-
-fn locations() -> Value {
-    let properties = json!({
-        "path": {"type": "string"},
-        "line": {"type": "integer", "minimum": 1},
-        "column": {"type": "integer", "minimum": 1},
-        "text": {"type": ["string", "null"], "description": "The line"},
-    });
-    answer_schema(json!({
-        "complete": {"type": "boolean", "description": "If false, reason says what may be missing"},
-        "locations": list(&object(&properties, &["path", "line", "column", "text"])),
-        "locations_omitted": {"type": "integer"},
-    }))
-}
-
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LookupArguments {
+    /// File, relative to the project's root
     path: PathBuf,
+    /// 1-based
+    #[schemars(range(min = 1))]
     line: u32,
+    /// 1-based, in UTF-16 units; or give symbol
+    #[schemars(range(min = 1))]
     column: Option<u32>,
+    /// A name that occurs once on the line, in place of column
     symbol: Option<String>,
-    timeout_secs: Option<u64>,
+    timeout_secs: Option<TimeoutSecs>,
 }
 
 fn lookup(arguments: Value) -> Result<LookupRequest, String> {
     let LookupArguments { path, line, column, symbol, timeout_secs } = parse_arguments(arguments)?;
-    let timeout_secs = timeout(timeout_secs)?;
+    let timeout_secs = checked_timeout(timeout_secs)?;
     Ok(LookupRequest { at: parse_position(path, line, column, symbol)?, json: false, timeout_secs })
 }
 

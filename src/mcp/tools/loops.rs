@@ -1,11 +1,13 @@
 //! The tools `loop_start`, `loop_status` and `loop_cancel`. Without an id they refer to the loop of
 //! the agent's own session.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{McpTool, ToolEffect, list, object, parse_arguments};
+use super::{McpTool, ToolEffect, input_schema, object, output_schema, parse_arguments};
 use moai_protocol::control::{DaemonRequest, LoopSelector, LoopStartRequest};
+use moai_protocol::documents::tool_answers::LoopAnswer;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,10 +23,12 @@ struct LoopStartArguments {
     session: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct LoopSelectArguments {
+    /// Id of a loop
     id: Option<String>,
+    /// Session to use instead of this one
     session: Option<String>,
 }
 
@@ -37,7 +41,7 @@ pub(super) fn tools() -> [McpTool; 3] {
                 session; only when the user asks for one.",
             effect: ToolEffect::Controls,
             input: start_schema(),
-            output: loop_schema(),
+            output: output_schema::<LoopAnswer>(),
             request: start,
         },
         McpTool {
@@ -45,8 +49,8 @@ pub(super) fn tools() -> [McpTool; 3] {
             title: "Loop status",
             description: "Show the status of this session's loop, or how its last loop ended.",
             effect: ToolEffect::Reads,
-            input: select_schema(),
-            output: loop_schema(),
+            input: input_schema::<LoopSelectArguments>(),
+            output: output_schema::<LoopAnswer>(),
             request: |arguments| Ok(DaemonRequest::LoopStatus(select(arguments)?)),
         },
         McpTool {
@@ -55,8 +59,8 @@ pub(super) fn tools() -> [McpTool; 3] {
             description: "Cancel the loop of this session at once; files are left alone. Only when \
                 the user asks for it.",
             effect: ToolEffect::Controls,
-            input: select_schema(),
-            output: loop_schema(),
+            input: input_schema::<LoopSelectArguments>(),
+            output: output_schema::<LoopAnswer>(),
             request: |arguments| Ok(DaemonRequest::LoopCancel(select(arguments)?)),
         },
     ]
@@ -80,32 +84,8 @@ fn start_schema() -> Value {
     )
 }
 
-fn select_schema() -> Value {
-    let id = json!({"type": "string", "description": "Id of a loop"});
-    object(&json!({"id": id, "session": session_schema()}), &[])
-}
-
 fn session_schema() -> Value {
     json!({"type": "string", "description": "Session to use instead of this one"})
-}
-
-fn loop_schema() -> Value {
-    let properties = json!({
-        "id": {"type": "string"},
-        "mode": {"type": "string"},
-        "status": {"type": "string"},
-        "iteration": {"type": "integer"},
-        "max_iterations": {"type": "integer"},
-        "goal": {"type": "string"},
-        "errors": {"type": "integer"},
-        "warnings": {"type": "integer"},
-        "checks_failed": list(&json!({"type": "string"})),
-        "pause_reason": {"type": ["string", "null"]},
-        "summary": {"type": "string"},
-    });
-    let mut looping = object(&properties, &["id", "status", "iteration", "max_iterations"]);
-    looping["type"] = json!(["object", "null"]);
-    object(&json!({"loop": looping}), &["loop"])
 }
 
 fn start(arguments: Value) -> Result<DaemonRequest, String> {

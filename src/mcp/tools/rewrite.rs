@@ -2,35 +2,36 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::rename::check_schema;
-use super::search_code::{LanguageNames, answer_schema, pattern_properties};
-use super::{McpTool, ToolEffect, list, object, parse_arguments, timeout};
+use super::search_code::LanguageNames;
+use super::{
+    McpTool, TimeoutSecs, ToolEffect, checked_timeout, input_schema, output_schema, parse_arguments,
+};
 use moai_protocol::control::{DaemonRequest, RewriteRequest};
+use moai_protocol::documents::tool_answers::{RewriteAnswer, ToolAnswer};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RewriteArguments {
+    /// One expression or statement
     pattern: String,
+    /// Replacement code; it can use the metavariables of the pattern
     replacement: String,
+    /// Language of the pattern and of the files: python; or [ts, tsx]
     lang: LanguageNames,
+    /// Files or folders, relative to the project's root
     #[serde(default)]
     paths: Vec<PathBuf>,
+    /// Show the diff and write nothing (true); false writes
+    #[schemars(extend("default" = true))]
     dry_run: Option<bool>,
-    timeout_secs: Option<u64>,
+    timeout_secs: Option<TimeoutSecs>,
 }
 
 pub(super) fn tool() -> McpTool {
-    let mut input = pattern_properties();
-    input["replacement"] = json!({
-        "type": "string", "description": "Replacement code; it can use the metavariables of the pattern",
-    });
-    input["dry_run"] = json!({
-        "type": "boolean", "default": true,
-        "description": "Show the diff and write nothing (true); false writes",
-    });
     McpTool {
         name: "rewrite",
         title: "Rewrite code",
@@ -38,15 +39,8 @@ pub(super) fn tool() -> McpTool {
             Shows a preview unless dry_run is false; then it reports new findings of the scan. \
             Refused if a file would no longer parse.",
         effect: ToolEffect::Writes,
-        input: object(&input, &["pattern", "replacement", "lang"]),
-        output: answer_schema(json!({
-            "written": {"type": "boolean"},
-            "edits": {"type": "integer"},
-            "files": list(&json!({"type": "string"})),
-            "files_omitted": {"type": "integer"},
-            "diff": {"type": "string", "description": "The preview"},
-            "check": check_schema(),
-        })),
+        input: input_schema::<RewriteArguments>(),
+        output: output_schema::<ToolAnswer<RewriteAnswer>>(),
         request,
     }
 }
@@ -61,6 +55,6 @@ fn request(arguments: Value) -> Result<DaemonRequest, String> {
         paths,
         apply: !dry_run.unwrap_or(true),
         json: false,
-        timeout_secs: timeout(timeout_secs)?,
+        timeout_secs: checked_timeout(timeout_secs)?,
     }))
 }

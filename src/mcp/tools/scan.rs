@@ -2,17 +2,22 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::diagnostics::report_schema;
-use super::{McpTool, ToolEffect, object, parse_arguments, paths_schema};
+use super::{McpTool, ToolEffect, input_schema, output_schema, parse_arguments};
 use moai_protocol::control::{DaemonRequest, ScanRequest};
+use moai_protocol::documents::tool_answers::DiagnosticsAnswer;
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct ScanArguments {
+    /// Files or folders, relative to the project's root
+    #[serde(default)]
     paths: Vec<PathBuf>,
+    /// Only files that differ from HEAD
+    #[serde(default)]
     changed: bool,
 }
 
@@ -24,14 +29,8 @@ pub(super) fn tool() -> McpTool {
             injection, weak cryptography, secrets in code and swallowed errors. Without \
             arguments: the whole project.",
         effect: ToolEffect::Reads,
-        input: object(
-            &json!({
-                "paths": paths_schema(),
-                "changed": {"type": "boolean", "description": "Only files that differ from HEAD"},
-            }),
-            &[],
-        ),
-        output: report_schema(),
+        input: input_schema::<ScanArguments>(),
+        output: output_schema::<DiagnosticsAnswer>(),
         request,
     }
 }

@@ -2,32 +2,38 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
-    McpTool, ToolEffect, list, not_measured_schema, object, parse_arguments, paths_schema, timeout,
-    timeout_schema,
+    McpTool, TimeoutSecs, ToolEffect, checked_timeout, input_schema, output_schema, parse_arguments,
 };
 use moai_base::limits::TOOL_FINDINGS_MAX;
 use moai_protocol::control::{DaemonRequest, SearchRequest};
+use moai_protocol::documents::tool_answers::{SearchAnswer, ToolAnswer};
 
 /// Maximum for `max_results`, because an agent's context is small.
 const RESULTS_MAX: usize = 1_000;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SearchArguments {
+    /// One expression or statement
     pattern: String,
+    /// Language of the pattern and of the files: python; or [ts, tsx]
     lang: LanguageNames,
+    /// Files or folders, relative to the project's root
     #[serde(default)]
     paths: Vec<PathBuf>,
+    /// Maximum number of matches to list
+    #[schemars(range(min = 1, max = RESULTS_MAX), extend("default" = TOOL_FINDINGS_MAX))]
     max_results: Option<usize>,
-    timeout_secs: Option<u64>,
+    timeout_secs: Option<TimeoutSecs>,
 }
 
 /// One language or several.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum LanguageNames {
     One(String),
@@ -44,62 +50,16 @@ impl LanguageNames {
 }
 
 pub(super) fn tool() -> McpTool {
-    let hit = json!({
-        "path": {"type": "string"},
-        "line": {"type": "integer", "minimum": 1},
-        "column": {"type": "integer", "minimum": 1},
-        "text": {"type": "string", "description": "The matching code, on one line"},
-    });
-    let mut input = pattern_properties();
-    input["max_results"] = json!({
-        "type": "integer", "minimum": 1, "maximum": RESULTS_MAX,
-        "description": format!("Maximum number of matches to list ({TOOL_FINDINGS_MAX})"),
-    });
     McpTool {
         name: "search_code",
         title: "Search code",
         description: "Structural search, independent of formatting: an ast-grep pattern such as \
             f($A, $$$REST), where $NAME matches one node and $$$NAME any number.",
         effect: ToolEffect::Reads,
-        input: object(&input, &["pattern", "lang"]),
-        output: answer_schema(json!({
-            "matches": list(&object(&hit, &["path", "line", "column", "text"])),
-            "matches_omitted": {"type": "integer"},
-        })),
+        input: input_schema::<SearchArguments>(),
+        output: output_schema::<ToolAnswer<SearchAnswer>>(),
         request,
     }
-}
-
-/// Properties that describe a pattern search.
-pub(super) fn pattern_properties() -> Value {
-    json!({
-        "pattern": {"type": "string", "description": "One expression or statement"},
-        "lang": {
-            "type": ["string", "array"], "items": {"type": "string"},
-            "description": "Language of the pattern and of the files: python; or [ts, tsx]",
-        },
-        "paths": paths_schema(),
-        "timeout_secs": timeout_schema(),
-    })
-}
-
-/// Schema of an answer about a pattern. Only `status` is required.
-pub(super) fn answer_schema(values: Value) -> Value {
-    let mut properties = json!({
-        "status": {"type": "string", "enum": ["answered", "refused"]},
-        "kind": {"type": "string", "description": "Kind of refusal, such as syntax_error"},
-        "reason": {"type": "string", "description": "Why it was refused"},
-        "read_as": {
-            "type": "array", "items": {"type": "string"},
-            "description": "How the grammar parses the pattern, such as call",
-        },
-        "files_checked": {"type": "integer"},
-        "not_measured": not_measured_schema(),
-    });
-    if let (Value::Object(all), Value::Object(values)) = (&mut properties, values) {
-        all.extend(values);
-    }
-    object(&properties, &["status"])
 }
 
 fn request(arguments: Value) -> Result<DaemonRequest, String> {
@@ -115,6 +75,6 @@ fn request(arguments: Value) -> Result<DaemonRequest, String> {
         paths,
         results_max,
         json: false,
-        timeout_secs: timeout(timeout_secs)?,
+        timeout_secs: checked_timeout(timeout_secs)?,
     }))
 }

@@ -10,6 +10,7 @@ use crate::project::Project;
 use crate::replies::{REFUSED, UNMEASURED, error_reply, load_project, millis_since, query_context};
 use moai_base::finding::Severity;
 use moai_protocol::control::{CallerContext, CommandReply, RewriteRequest};
+use moai_protocol::documents::json_value;
 use moai_report::answers::{QueryContext, QueryError};
 use moai_report::rewrite::{self as report, RewriteReport};
 use moai_report::tools;
@@ -88,6 +89,6 @@ pub(crate) fn rewrite_reply(
         _ if !is_measured => UNMEASURED,
         _ => 0,
     };
-    let document = context.is_tool.then(|| tools::rewrite(rewritten).into());
+    let document = context.is_tool.then(|| Box::new(json_value(&tools::rewrite_answer(rewritten))));
     CommandReply { stdout, document, code, ..CommandReply::default() }
 }

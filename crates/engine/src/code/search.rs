@@ -11,6 +11,7 @@ use moai_base::evidence::SkippedFile;
 use moai_base::path::RelPath;
 use moai_host::files::Snapshot;
 use moai_protocol::control::{CallerContext, CommandReply, SearchRequest};
+use moai_protocol::documents::json_value;
 use moai_report::answers::{QueryContext, QueryError};
 use moai_report::search::{self as report, SearchCoverage, SearchReport};
 use moai_report::tools;
@@ -73,7 +74,7 @@ fn search_reply(
     } else {
         report::search_text(context, searched)
     };
-    let document = context.is_tool.then(|| tools::search(searched).into());
+    let document = context.is_tool.then(|| Box::new(json_value(&tools::search_answer(searched))));
     let code = if is_measured { 0 } else { UNMEASURED };
     CommandReply { stdout, document, code, ..CommandReply::default() }
 }

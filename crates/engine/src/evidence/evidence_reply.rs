@@ -10,6 +10,7 @@ use moai_base::evidence::Evidence;
 use moai_base::finding::Severity;
 use moai_base::verdict::Verdict;
 use moai_protocol::control::{CallerContext, CommandReply, ReportFormat};
+use moai_protocol::documents::{json_text, json_value};
 use moai_report::excerpt::{self, SourceExcerpts};
 use moai_report::{github, human, json, jsonl, sarif, tools};
 use moai_scan::{RuleFacts, RuleSet};
@@ -90,9 +91,7 @@ pub(crate) fn evidence_reply(
         }
         (ReportFormat::Text, None) => human::check_text(&evidence, elapsed_ms, options.style),
         (ReportFormat::Jsonl, _) => jsonl::findings(&evidence.findings),
-        (ReportFormat::Json, _) => {
-            format!("{:#}\n", json::report_json(root, &evidence, elapsed_ms))
-        }
+        (ReportFormat::Json, _) => json_text(&json::report_document(root, &evidence, elapsed_ms)),
         (ReportFormat::Sarif, _) => format!("{:#}\n", sarif::sarif_log(root, &evidence, &rules)),
         (ReportFormat::Github, _) => github::commands(&evidence, elapsed_ms),
     };
@@ -107,6 +106,7 @@ pub(crate) fn evidence_reply(
         Verdict::Unmeasured(_) if may_be_empty && evidence.files_total() == 0 => 0,
         Verdict::Unmeasured(_) => UNMEASURED,
     };
-    let document = options.is_tool.then(|| tools::diagnostics_json(&evidence, &note).into());
+    let document =
+        options.is_tool.then(|| Box::new(json_value(&tools::diagnostics_answer(&evidence, &note))));
     CommandReply { stdout, document, stderr: note, code, ..CommandReply::default() }
 }

@@ -10,6 +10,7 @@ use moai_host::store::StoreError;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::state::{LoopState, Status};
 use moai_protocol::control::{CallerContext, CommandReply, LoopSelector};
+use moai_protocol::documents::json_value;
 use moai_report::{json, loops, tools};
 
 /// The host's variable with the session id, set for processes it starts.
@@ -111,14 +112,14 @@ pub(crate) fn loop_reply(
     text: String,
 ) -> CommandReply {
     let stdout = if json { format!("{:#}\n", json::loop_json(state)) } else { text };
-    let document = caller.is_tool().then(|| tools::tool_loop(Some(state)).into());
+    let document = caller.is_tool().then(|| Box::new(json_value(&tools::loop_answer(Some(state)))));
     CommandReply { stdout, document, ..CommandReply::default() }
 }
 
 /// The reply without a loop, which is no failure.
 pub(crate) fn no_loop_reply(caller: &CallerContext, json: bool, text: &str) -> CommandReply {
     let stdout = if json { "null\n".to_owned() } else { format!("{text}\n") };
-    let document = caller.is_tool().then(|| tools::tool_loop(None).into());
+    let document = caller.is_tool().then(|| Box::new(json_value(&tools::loop_answer(None))));
     CommandReply { stdout, document, ..CommandReply::default() }
 }
 

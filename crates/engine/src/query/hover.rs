@@ -12,6 +12,7 @@ use crate::query::queries::QuerySpec;
 use crate::replies::{error_reply, load_project, millis_since, query_context};
 use moai_lsp::messages::responses::parse_hover;
 use moai_protocol::control::{CallerContext, CommandReply, LookupRequest};
+use moai_protocol::documents::json_value;
 use moai_report::answers::{self, QueryContext, QueryError};
 use moai_report::tools;
 
@@ -35,7 +36,9 @@ pub(crate) async fn handle(
             CommandReply::success(format!("{:#}\n", answers::hover_json(&context, &text)))
         }
         Ok(text) => {
-            let document = caller.is_tool().then(|| tools::hover(&context, &text).into());
+            let document = caller
+                .is_tool()
+                .then(|| Box::new(json_value(&tools::hover_answer(&context, &text))));
             CommandReply { document, ..CommandReply::success(answers::hover_text(&context, &text)) }
         }
         Err(error) => error_reply(SCHEMA, &context, &error, lookup.json),

@@ -14,6 +14,7 @@ use moai_base::verdict::Gap;
 use moai_lsp::messages::responses::parse_locations;
 use moai_lsp::session::QueryReply;
 use moai_protocol::control::{CallerContext, CommandReply, LookupRequest};
+use moai_protocol::documents::json_value;
 use moai_report::answers::{self, QueryContext, QueryError, SourceLocation};
 use moai_report::tools;
 
@@ -58,8 +59,9 @@ pub(crate) async fn locate(
         answers::locations_text(&context, &places, partial.as_ref())
     };
     let code = if partial.is_some() { UNMEASURED } else { 0 };
-    let document =
-        caller.is_tool().then(|| tools::locations(&context, &places, partial.as_ref()).into());
+    let document = caller.is_tool().then(|| {
+        Box::new(json_value(&tools::locations_answer(&context, &places, partial.as_ref())))
+    });
     CommandReply { stdout, document, code, ..CommandReply::default() }
 }
 

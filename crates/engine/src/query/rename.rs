@@ -30,6 +30,7 @@ use moai_lsp::edits::{
 use moai_lsp::messages::responses::{PrepareRenameResult, parse_prepare_rename};
 use moai_lsp::session::QueryReply;
 use moai_protocol::control::{CallerContext, CommandReply, RenameRequest};
+use moai_protocol::documents::json_value;
 use moai_report::answers::{QueryContext, QueryError};
 use moai_report::rename::{self as report, ChangedFile, RenameReport};
 use moai_report::tools;
@@ -64,7 +65,8 @@ pub(crate) async fn handle(
         Some(it) if !it.is_all_measured() || it.unknown().next().is_some() => UNMEASURED,
         _ => 0,
     };
-    let document = caller.is_tool().then(|| tools::rename(&context, &renamed).into());
+    let document =
+        caller.is_tool().then(|| Box::new(json_value(&tools::rename_answer(&context, &renamed))));
     CommandReply { stdout, document, code, ..CommandReply::default() }
 }
 

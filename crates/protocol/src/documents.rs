@@ -1,0 +1,21 @@
+//! The public contract: one type per JSON document (`moai-ralph/<name>@N`) and per structured answer
+//! of an MCP tool. JSON text and schemas are derived from the types, so the names and the order of
+//! fields are those of the contract.
+
+pub mod reports;
+pub mod tool_answers;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// The document as JSON.
+#[must_use]
+pub fn json_value(document: &impl Serialize) -> Value {
+    serde_json::to_value(document).expect("documents have string keys")
+}
+
+/// The document as indented JSON text with a final line break.
+#[must_use]
+pub fn json_text(document: &impl Serialize) -> String {
+    format!("{:#}\n", json_value(document))
+}
