@@ -1,4 +1,5 @@
-//! Fenced code blocks of Markdown: what stands in them is quoted, not said.
+//! Fenced code blocks of Markdown, whose text is quoted. Unlike in `CommonMark` indentation does not
+//! count, because agents indent carelessly below list items.
 
 /// Follows the fences of a text, line by line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -7,23 +8,43 @@ pub(super) struct FenceTracker {
     open: Option<(char, usize)>,
 }
 
+/// Part of a text that a line belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FencePart {
+    /// Outside code blocks.
+    Prose,
+    /// Opens or closes a code block.
+    Fence,
+    /// In a code block.
+    Code,
+}
+
 impl FenceTracker {
+    /// Takes the next line.
+    pub(super) fn part(&mut self, line: &str) -> FencePart {
+        let text = line.trim();
+        let Some((open, length)) = self.open else {
+            // A fence may begin a list item.
+            self.open = fence_of(behind_markers(text));
+            return if self.open.is_some() { FencePart::Fence } else { FencePart::Prose };
+        };
+        let is_end = fence_of(text).is_some_and(|(mark, count)| mark == open && count >= length)
+            && text.chars().all(|character| character == open);
+        if is_end {
+            self.open = None;
+            return FencePart::Fence;
+        }
+        FencePart::Code
+    }
+
     /// Whether the next line belongs to a code block; the fences do.
     pub(super) fn is_code(&mut self, line: &str) -> bool {
-        let text = line.trim();
-        // A fence may begin an entry of a list; what ends it never does.
-        let text = if self.open.is_none() { behind_markers(text) } else { text };
-        let was_open = self.open.is_some();
-        match (self.open, fence_of(text)) {
-            (None, Some(mark)) => self.open = Some(mark),
-            (Some((open, length)), Some((mark, count)))
-                if mark == open && count >= length && text.chars().all(|it| it == mark) =>
-            {
-                self.open = None;
-            }
-            _ => {}
-        }
-        was_open || self.open.is_some()
+        self.part(line) != FencePart::Prose
+    }
+
+    /// Whether a code block is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
     }
 }
 

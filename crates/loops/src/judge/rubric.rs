@@ -5,6 +5,7 @@ mod heading;
 
 use self::heading::{RubricSection, heading};
 use super::hunks::lines_of;
+use crate::fences::{FencePart, FenceTracker};
 use moai_base::limits::{RUBRIC_CRITERIA_MAX, RUBRIC_HEADING_CHARS_MAX, RUBRIC_LINE_CHARS_MAX};
 use moai_base::text::one_line;
 use moai_base::verdict::{Cause, Gap};
@@ -85,30 +86,6 @@ const PARTS_ABOUT_WORDS: [&str; 33] = [
 /// Whole words only, because other words contain them.
 const WORDS_ABOUT_WORDS: [&str; 6] = ["doc", "docs", "ignore", "ignores", "hack", "xxx"];
 
-/// The opening fence of a code block.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct RubricFence {
-    mark: char,
-    length: usize,
-}
-
-impl RubricFence {
-    /// The fence that a line opens, if any.
-    fn opened(line: &str) -> Option<Self> {
-        let line = line.trim_start();
-        let mark = line.chars().next().filter(|it| matches!(it, '`' | '~'))?;
-        let rest = line.trim_start_matches(mark);
-        let length = line.len() - rest.len();
-        // Further backticks make it inline code.
-        (length >= 3 && !(mark == '`' && rest.contains('`'))).then_some(Self { mark, length })
-    }
-
-    fn is_closed_by(self, line: &str) -> bool {
-        let line = line.trim();
-        line.len() >= self.length && line.chars().all(|it| it == self.mark)
-    }
-}
-
 impl Rubric {
     /// Parses a rubric: front matter with `model` and `hitl_threshold`, list items below the
     /// headings `Checks` and `Judge criteria`.
@@ -166,28 +143,19 @@ impl Rubric {
 
     fn read_sections(&mut self, lines: &[&str]) {
         let mut place = RubricPosition { section: RubricSection::Other, depth: 0 };
-        let mut fence: Option<RubricFence> = None;
+        let mut fences = FenceTracker::default();
         let mut is_in_comment = false;
         for line in lines {
-            if let Some(open) = fence {
-                if open.is_closed_by(line) {
-                    fence = None;
-                } else {
-                    self.read_line(&place, line, true);
-                }
-                continue;
-            }
-            let line = strip_comments(line, &mut is_in_comment);
-            fence = RubricFence::opened(line);
-            if fence.is_some() {
-                continue;
-            }
-            match heading(line) {
-                Some((depth, name)) => place.enter(depth, name),
-                None => self.read_line(&place, line, false),
+            let line =
+                if fences.is_open() { line } else { strip_comments(line, &mut is_in_comment) };
+            match (fences.part(line), heading(line)) {
+                (FencePart::Fence, _) => {}
+                (FencePart::Code, _) => self.read_line(&place, line, true),
+                (FencePart::Prose, Some((depth, name))) => place.enter(depth, name),
+                (FencePart::Prose, None) => self.read_line(&place, line, false),
             }
         }
-        if fence.is_some() {
+        if fences.is_open() {
             self.add_gap("a block of code is not closed, and what follows may be criteria");
         }
         if is_in_comment {

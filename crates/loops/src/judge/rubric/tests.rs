@@ -33,6 +33,12 @@ fn variants_of_the_format_are_parsed() {
     let texts: Vec<_> = rubric.criteria.iter().map(|it| it.text.as_str()).collect();
     assert_eq!(texts, ["one", "two", "three", "four", "five"]);
     assert_eq!(rubric.checks, ["cargo test"]);
+    let below_item = "## Checks\n1. ~~~sh\n   cargo test\n   ```\n   ~~~\n- cargo fmt --check\n";
+    let rubric = Rubric::parse(below_item);
+    assert_eq!(
+        (rubric.checks.as_slice(), rubric.gap),
+        (&["cargo test".to_owned(), "cargo fmt --check".to_owned()][..], None)
+    );
 }
 
 #[test]
