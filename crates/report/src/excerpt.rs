@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use unicode_width::UnicodeWidthChar;
+
 use super::human::{AnsiPaint, ReportStyle, after_findings, color_of, is_known, is_listed};
 use super::{count_noun, sanitized_name};
 use moai_base::evidence::Evidence;
@@ -83,10 +85,10 @@ impl SourceExcerpt {
         let number = (line + 1).to_string();
         let gutter = paint.with("34", &format!("{number:>6} |"));
         let _ = writeln!(text, "{gutter} {}", self.text.trim_end());
-        let blanks: String = self.text.chars().take(self.highlight.start).map(blank).collect();
+        let blanks: String = self.text.chars().take(self.highlight.start).map(blanks).collect();
         let marked = self.text.chars().skip(self.highlight.start).take(self.highlight.len());
-        let carets: String = marked.map(|it| if is_wide(it) { "^^" } else { "^" }).collect();
-        let carets = if carets.is_empty() { "^".to_owned() } else { carets };
+        let width: usize = marked.map(|character| character.width().unwrap_or(1)).sum();
+        let carets = "^".repeat(width.max(1));
         let more = match self.more_lines {
             0 => String::new(),
             lines => format!(" … and {}", count_noun(lines as usize, "more line")),
@@ -183,24 +185,14 @@ fn is_invisible(character: char) -> bool {
     matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
 }
 
-/// What takes as much room as a character and shows nothing.
-fn blank(character: char) -> char {
-    match character {
-        '\t' => '\t',
-        it if is_wide(it) => '\u{3000}',
-        _ => ' ',
+/// Blanks that are as wide as a character.
+fn blanks(character: char) -> &'static str {
+    match character.width() {
+        _ if character == '\t' => "\t",
+        Some(0) => "",
+        Some(2) => "\u{3000}",
+        _ => " ",
     }
-}
-
-/// Whether a terminal gives a character two cells: Korean, Chinese, Japanese, full-width forms and
-/// most pictures (Unicode Standard Annex 11, W and F, by blocks).
-fn is_wide(character: char) -> bool {
-    matches!(character,
-        '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{303e}' | '\u{3041}'..='\u{a4cf}'
-        | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}'
-        | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}'
-        | '\u{1f300}'..='\u{1f64f}' | '\u{1f680}'..='\u{1f6ff}' | '\u{1f900}'..='\u{1faff}'
-        | '\u{20000}'..='\u{3fffd}')
 }
 
 #[cfg(test)]
@@ -208,6 +200,7 @@ mod tests {
     use super::*;
     use moai_base::evidence::{SensorKind, SensorReading};
     use moai_base::samples::finding;
+    use unicode_width::UnicodeWidthStr;
 
     fn scanned(text: &str, spans: &[(usize, usize)]) -> (Evidence, SourceExcerpts) {
         let lines = LineIndex::new(text);
@@ -251,6 +244,22 @@ mod tests {
 
         dirty: 2 errors; 1 of 1 file checked in 3 ms [scan 1 file 0 ms]
         ");
+    }
+
+    #[test]
+    fn carets_are_below_the_place_on_a_terminal() {
+        // Precomposed and decomposed Hangul, an accent of its own, pictures, full-width letters.
+        for before in ["한글", "\u{1112}\u{1161}\u{11ab}", "e\u{301}", "🦀✅", "Ａ＝"] {
+            let text = format!("f('{before}', 한e\u{301})\n");
+            let at = text.find("한e").expect("it is there");
+            let (evidence, excerpts) = scanned(&text, &[(at, text.len() - 2)]);
+            let shown = scan_text(&evidence, &excerpts, 3, ReportStyle::default());
+            let lines: Vec<&str> = shown.lines().collect();
+            let source = lines[1].split_once("한e").expect("the place").0;
+            let (blanks, carets) = lines[2].split_at(lines[2].find('^').expect("a caret"));
+            assert_eq!(blanks.width(), source.width(), "{shown}");
+            assert_eq!(carets, "^^^", "{shown}");
+        }
     }
 
     #[test]

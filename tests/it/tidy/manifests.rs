@@ -27,6 +27,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("regex_syntax", "crates/scan/src/engine"),
     ("tree_sitter_r", "crates/scan/src/engine"),
     ("blake3", "crates/base/src/hash"),
+    ("unicode_width", "crates/report/src/excerpt"),
     ("jsonc_parser", "crates/base/src/jsonc"),
     ("toml", "crates/guard/src/settings"),
     ("git2", "crates/host/src/git"),
