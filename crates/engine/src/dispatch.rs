@@ -1,4 +1,4 @@
-//! Starts the engine and hands each request to its handler. The engine itself knows no handler.
+//! Starts the engine and passes each request to its handler. The engine itself knows no handler.
 
 use std::sync::Arc;
 
@@ -15,17 +15,16 @@ use moai_host::ipc::StateDirs;
 use moai_protocol::control::{CallerContext, CommandReply, DaemonRequest};
 
 impl Engine {
-    /// Settles what an earlier process left unfinished, then creates the engine. Needs a tokio
-    /// runtime.
+    /// Settles unfinished work of earlier processes, then creates the engine. Needs a tokio runtime.
     #[must_use]
-    pub fn start(places: StateDirs, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
-        change_journal::recover_all(&places);
-        merge_work_tree::remove_all_stale_work_trees(&places);
-        Self::new(places, options, lsp_gap)
+    pub fn start(dirs: StateDirs, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
+        change_journal::recover_all(&dirs);
+        merge_work_tree::remove_all_stale_work_trees(&dirs);
+        Self::new(dirs, options, lsp_gap)
     }
 
-    /// Answers one request; a panic inside becomes an error reply. The work ends when this is
-    /// dropped, except what must not be left half done.
+    /// Answers one request; a panic becomes an error reply. Dropping the future cancels the work,
+    /// except work that must not be interrupted.
     pub async fn handle(
         self: &Arc<Self>,
         caller: CallerContext,

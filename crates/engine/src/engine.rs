@@ -1,5 +1,5 @@
-//! The engine: what all handlers share. It runs inside the daemon, or inside a front door when
-//! there is no daemon.
+//! The engine: the state that all handlers share. It runs inside the daemon, or inside a front door
+//! when there is no daemon.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,29 +15,29 @@ use moai_host::servers::{LanguageServers, MemoryLimits};
 use moai_host::store::Store;
 use moai_protocol::control::CommandReply;
 
-/// What all handlers share.
+/// The state that all handlers share.
 #[derive(Debug)]
 pub struct Engine {
     pub(crate) dirs: StateDirs,
     pub(crate) servers: LanguageServers,
     pub(crate) store: Store,
-    /// Why language servers are not asked at all, where that is so.
+    /// Why language servers are not used at all, if so.
     pub(crate) lsp_gap: Option<Gap>,
     pub(crate) started: Instant,
-    /// How far the work of the one request of a front door is.
+    /// Progress of the single request of a front door without a daemon.
     pub(crate) progress: WorkProgress,
-    /// The Stops that are being decided.
+    /// The Stops in progress.
     pub(crate) stops: StopRegistry,
     ledger: Mutex<EngineLedger>,
     jobs: AtomicUsize,
 }
 
-/// What a handler leaves: the reply, and what must be told again if nobody reads it.
+/// Outcome of a handler.
 #[derive(Debug, Default)]
 pub struct HandlerOutcome {
     /// For the front door.
     pub reply: CommandReply,
-    /// Late verdicts inside the reply, with their reader.
+    /// Deferred reports in the reply, with their reader: queued again if the reply is not delivered.
     pub(crate) deferred_reports: Option<(SessionAgent, Vec<DeferredReport>)>,
 }
 
@@ -48,19 +48,19 @@ impl From<CommandReply> for HandlerOutcome {
 }
 
 impl Engine {
-    /// An engine over these places. `lsp_gap` says why there are no language servers, when it runs
-    /// where none can be kept warm. Needs a tokio runtime.
+    /// Creates an engine over these folders. `lsp_gap` is the reason if no language servers are used.
+    /// Needs a tokio runtime.
     #[must_use]
-    pub(crate) fn new(places: StateDirs, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
+    pub(crate) fn new(dirs: StateDirs, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
         let memory = MemoryLimits {
-            // Who lowers only the hard limit means both.
+            // Lowering only the hard limit lowers both.
             soft_bytes: options.memory_soft_bytes.min(options.memory_hard_bytes),
             hard_bytes: options.memory_hard_bytes,
         };
         Arc::new(Self {
-            servers: LanguageServers::start(places.data.clone(), options.server_idle, memory),
-            store: Store::start(places.state.clone()),
-            dirs: places,
+            servers: LanguageServers::start(dirs.data.clone(), options.server_idle, memory),
+            store: Store::start(dirs.state.clone()),
+            dirs,
             lsp_gap,
             started: Instant::now(),
             progress: WorkProgress::default(),
@@ -70,25 +70,25 @@ impl Engine {
         })
     }
 
-    /// How far the work is: files done, and all of them.
+    /// The number of files done, and of all files.
     #[must_use]
     pub fn progress(&self) -> (usize, usize) {
         self.progress.read()
     }
 
-    /// Puts back what a front door did not read.
+    /// Queues the deferred reports of an undelivered reply again.
     pub(crate) fn requeue_undelivered(&self, outcome: HandlerOutcome) {
-        if let Some((reader, late)) = outcome.deferred_reports {
-            self.ledger().requeue_reports(&reader, late);
+        if let Some((reader, reports)) = outcome.deferred_reports {
+            self.ledger().requeue_reports(&reader, reports);
         }
     }
 
-    /// The ledger; held for moments, never across an await.
+    /// Locks the ledger; never hold it across an await.
     pub(crate) fn ledger(&self) -> MutexGuard<'_, EngineLedger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts as work in progress until dropped.
+    /// Registers work in progress until the guard is dropped.
     pub(crate) fn job(self: &Arc<Self>) -> JobGuard {
         self.jobs.fetch_add(1, Ordering::Relaxed);
         JobGuard(Arc::clone(self))
@@ -104,7 +104,7 @@ impl Engine {
     }
 }
 
-/// Work in progress: the daemon does not end under it.
+/// Work in progress; the daemon does not end while one exists.
 #[derive(Debug)]
 pub(crate) struct JobGuard(Arc<Engine>);
 
@@ -120,30 +120,30 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Runs work that must not be left half done: it goes on when whoever waits for it is dropped.
-/// `None` when it panicked.
+/// Runs work that must not be interrupted: it continues if its caller is dropped. `None` after a
+/// panic.
 pub(crate) async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> Option<T> {
     tokio::spawn(work).await.ok()
 }
 
-/// Runs blocking work off the event loop; `None` when it panicked.
+/// Runs blocking work off the event loop; `None` after a panic.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
 }
 
-/// Runs blocking work like [`run_blocking`]. A panic is a gap, because a result that was lost must
-/// not pass for an empty one.
+/// Runs blocking work like [`run_blocking`]. A panic is a gap, because a lost result must not pass
+/// for an empty one.
 pub(crate) async fn measure_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Gap> {
     run_blocking(work).await.ok_or_else(panic_gap)
 }
 
-/// The gap left by work that panicked.
+/// The gap after a panic.
 pub(crate) fn panic_gap() -> Gap {
     Gap::new(Cause::Crashed, "internal error; see the daemon's log")
 }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn blocking_work_that_panics_leaves_a_gap_and_no_empty_result() {
+    async fn a_panic_in_blocking_work_is_a_gap() {
         let lost = measure_blocking(|| -> Vec<u8> { panic!("as a test") }).await;
         assert_eq!(lost.map_err(|gap| gap.cause), Err(Cause::Crashed));
         assert_eq!(measure_blocking(Vec::<u8>::new).await, Ok(Vec::new()));

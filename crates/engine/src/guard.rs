@@ -1,4 +1,4 @@
-//! `guard`: whether a change weakens the checks instead of improving the code.
+//! `guard`: detects changes that weaken tests, checks or types.
 
 pub(crate) mod guard_allow;
 pub(crate) mod guard_run;

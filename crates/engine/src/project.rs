@@ -1,5 +1,5 @@
-//! One project as a request sees it: root, options, languages, store key. Loaded afresh for every
-//! request, so that a changed option or a new virtual environment counts at once.
+//! The project of a request: root, options, languages, store key. Loaded again for every request, so
+//! that a changed option or a new virtual environment takes effect at once.
 
 pub(crate) mod mcp_tools;
 pub(crate) mod option_files;
@@ -22,7 +22,7 @@ use moai_lsp::registry::{Catalogue, CatalogueError, HostServers};
 use moai_protocol::control::CallerContext;
 use moai_scan::RuleSet;
 
-/// Why a changed notebook is no clean one.
+/// The reason why a changed notebook is unmeasured.
 pub(crate) const NOTEBOOK_UNMEASURED: &str = "the cells of a notebook are not measured";
 
 /// Options of the project, below its root.
@@ -39,37 +39,34 @@ pub(crate) struct Project {
     pub(crate) config: Config,
     pub(crate) workspace: ServerContext,
     pub(crate) key: ProjectKey,
-    /// The rules of the scan: built-in ones and the project's own.
+    /// The rules of the scan: the built-in ones and the project's own.
     pub(crate) rules: Arc<RuleSet>,
 }
 
 impl Project {
     /// The project of a caller. The error is one line with file, line and key.
     pub(crate) fn load(engine: &Engine, caller: &CallerContext) -> Result<Self, String> {
-        Ok(Self::read_small_file(engine, caller, &project_root(caller))?
+        Ok(Self::load_strict(engine, caller, &project_root(caller))?
             .without_unserved_languages(engine))
     }
 
-    fn read_small_file(
-        engine: &Engine,
-        caller: &CallerContext,
-        root: &Path,
-    ) -> Result<Self, String> {
+    fn load_strict(engine: &Engine, caller: &CallerContext, root: &Path) -> Result<Self, String> {
         let catalogue = catalogue(root)?;
         let config = load_options(&engine.dirs.user_config, Some(root), &caller.env, &catalogue)?;
         Ok(Self::with(engine, caller, root.to_path_buf(), config, catalogue))
     }
 
-    /// The same with default options in place of unusable ones: a hook goes on measuring when a
-    /// file of options is broken, and says so at the start of a session.
+    /// Like [`Self::load`], with default options in place of broken ones, because a hook must go on
+    /// measuring. The start of a session reports the error.
     pub(crate) fn load_or_default(engine: &Engine, caller: &CallerContext) -> Self {
         Self::load_unserved(engine, caller).without_unserved_languages(engine)
     }
 
-    /// The same, for hooks that mostly measure nothing: call [`Project::without_unserved_languages`] before they do.
+    /// Like [`Self::load_or_default`], for hooks that rarely measure. They call
+    /// [`Project::without_unserved_languages`] before they do.
     pub(crate) fn load_unserved(engine: &Engine, caller: &CallerContext) -> Self {
         let root = project_root(caller);
-        Self::read_small_file(engine, caller, &root).unwrap_or_else(|error| {
+        Self::load_strict(engine, caller, &root).unwrap_or_else(|error| {
             tracing::warn!(%error, "options are broken; defaults are used");
             let catalogue = Catalogue::built_in().clone();
             Self::with(engine, caller, root, Config::default(), catalogue)
@@ -92,13 +89,13 @@ impl Project {
         });
         let env = Arc::new(caller.env.clone());
         let catalogue = catalogue.with_user_options(&config.overrides());
-        let around = ServerContext::new(root.clone(), env, Arc::new(catalogue));
+        let workspace = ServerContext::new(root.clone(), env, Arc::new(catalogue));
         let rules = project_rules::load_rules(engine, &root, &config);
-        Self { root, config, workspace: around, key, rules }
+        Self { root, config, workspace, key, rules }
     }
 
-    /// Without the languages that nobody speaks about: a missing YAML server spoils no project. To
-    /// know them, a hundred places are looked at.
+    /// Removes the optional languages without an installed server, because a missing YAML server must
+    /// not make a project unmeasured. Probes about a hundred paths.
     pub(crate) fn without_unserved_languages(mut self, engine: &Engine) -> Self {
         let unserved = engine.servers.unserved_languages(&self.workspace);
         let catalogue = Arc::unwrap_or_clone(self.workspace.catalogue).without_languages(&unserved);
@@ -106,19 +103,19 @@ impl Project {
         self
     }
 
-    /// A path as it was named: people type it from their working directory, an agent's tool means
-    /// it from the root, because it cannot know where its server was started.
+    /// Resolves a named path: relative to the working directory for users, and to the root for an
+    /// agent's tool, because a tool cannot know where its server was started.
     pub(crate) fn resolve_path(&self, caller: &CallerContext, path: &Path) -> PathBuf {
         let folder = if caller.is_tool() { &self.root } else { &caller.cwd };
         folder.join(path)
     }
 
-    /// Whether any sensor speaks about a file.
+    /// Whether any sensor handles a file.
     pub(crate) fn has_sensor(&self, path: &RelPath) -> bool {
         self.workspace.catalogue.language_of(path).is_some() || self.rules.handles(path)
     }
 
-    /// Whether it is a notebook: code in cells, which no sensor takes apart.
+    /// Whether a file is a notebook, whose cells no sensor parses.
     pub(crate) fn is_notebook(path: &RelPath) -> bool {
         path.extension().as_deref() == Some("ipynb")
     }
@@ -132,11 +129,11 @@ impl Project {
     /// Whether a file is in a programming language. Nothing else in a project depends on a file in
     /// an auxiliary one.
     pub(crate) fn is_program(&self, path: &RelPath) -> bool {
-        let language = self.workspace.catalogue.language_of(path).map(|it| it.1);
-        language.is_some_and(|language| !language.auxiliary)
+        let entry = self.workspace.catalogue.language_of(path);
+        entry.is_some_and(|(_, language, _)| !language.auxiliary)
     }
 
-    /// Whether a change of this file on disk can change what a language server says.
+    /// Whether a change of this file on disk can change a language server's results.
     pub(crate) fn is_watched(&self, path: &RelPath) -> bool {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
         let catalogue = &self.workspace.catalogue;
@@ -150,12 +147,13 @@ impl Project {
     }
 }
 
-/// The store key of a root. A repository that is made where there was none keeps the database that
-/// is there, for its worktrees as well, and so does a root whose repository is gone.
+/// The store key of a root. An existing database stays in use when a repository is created, also for
+/// its work trees, and when the repository is deleted.
 fn key_of(root: &Path, state: &Path) -> ProjectKey {
     let own_git = root.join(".git");
     let shared = git::common_dir(root);
-    let main = shared.as_deref().and_then(Path::parent).filter(|it| it.join(".git").exists());
+    let main =
+        shared.as_deref().and_then(Path::parent).filter(|folder| folder.join(".git").exists());
     let names = [shared.as_deref(), Some(root), main, Some(&own_git)].into_iter().flatten();
     let mut keys = names.map(ProjectKey::from_folder);
     let known = keys.clone().find(|key| key.database(state).exists());
@@ -172,15 +170,14 @@ pub(crate) fn project_root(caller: &CallerContext) -> PathBuf {
 
 fn catalogue(root: &Path) -> Result<Catalogue, String> {
     let mut catalogue = Catalogue::built_in().clone();
-    let named = |path: &Path, error: CatalogueError| format!("{}: {error}", path.display());
     let path = root.join(HOST_FILE);
     if let Some(text) = read_option_file(&path)? {
-        let file = HostServers::parse(&text).map_err(|error| named(&path, error))?;
+        let file = HostServers::parse(&text).map_err(|error| catalogue_error(&path, &error))?;
         catalogue = catalogue.with_host_servers(file);
     }
     let path = root.join(CATALOGUE_FILE);
     if let Some(text) = read_option_file(&path)? {
-        let own = Catalogue::parse(&text).map_err(|error| named(&path, error))?;
+        let own = Catalogue::parse(&text).map_err(|error| catalogue_error(&path, &error))?;
         catalogue = catalogue.with_project_entries(own);
     }
     match catalogue.dangling_server() {
@@ -189,7 +186,11 @@ fn catalogue(root: &Path) -> Result<Catalogue, String> {
     }
 }
 
-/// The options in force; without a root, those of the user alone.
+fn catalogue_error(path: &Path, error: &CatalogueError) -> String {
+    format!("{}: {error}", path.display())
+}
+
+/// The effective options; without a root, those of the user alone.
 pub(crate) fn load_options(
     user_file: &Path,
     root: Option<&Path>,

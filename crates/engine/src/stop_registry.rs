@@ -1,6 +1,5 @@
-//! The Stops that are being decided, with their waiters: who delivers the same Stop waits for its
-//! answer, another Stop of the loop waits for its turn, and who ends a loop interrupts its Stop. It
-//! must not know how a Stop is decided.
+//! The Stops in progress, with their waiters: a repeated delivery of a Stop waits for its answer,
+//! another Stop of the same loop waits for its turn, and a change of the loop interrupts its Stop.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,10 +8,10 @@ use tokio::sync::{Notify, watch};
 use moai_loops::stop_table::{StopArrival, StopTable};
 use moai_protocol::hook::HookOutput;
 
-/// One for the whole engine.
+/// One table for the whole engine.
 type SharedStopTable = Arc<Mutex<StopTable<StopHandle>>>;
 
-/// See the module.
+/// The Stops in progress; see the module.
 #[derive(Debug, Default)]
 pub(crate) struct StopRegistry {
     table: SharedStopTable,
@@ -25,16 +24,16 @@ struct StopHandle {
     interruption: Arc<Notify>,
 }
 
-/// What a delivery is to do.
+/// The role of a delivery.
 #[derive(Debug)]
 pub(crate) enum StopTurn {
     /// Decide the Stop.
     Decide(StopLead),
-    /// Wait for the answer to the same Stop, or until another one is over.
+    /// Wait for the answer to the same Stop, or for the end of another one.
     Wait(StopWait),
 }
 
-/// The right to decide a Stop. Dropped without an answer, it goes to the next one who waits.
+/// The right to decide a Stop. Dropped without an answer, it passes to the next waiter.
 #[derive(Debug)]
 pub(crate) struct StopLead {
     table: SharedStopTable,
@@ -44,7 +43,7 @@ pub(crate) struct StopLead {
     interruption: Arc<Notify>,
 }
 
-/// A place behind a running Stop.
+/// A place in the queue behind a running Stop.
 #[derive(Debug)]
 pub(crate) struct StopWait {
     answer: watch::Receiver<Option<HookOutput>>,
@@ -52,7 +51,7 @@ pub(crate) struct StopWait {
 }
 
 impl StopRegistry {
-    /// A delivery of a Stop arrives; `content` tells the Stops of one loop apart.
+    /// Registers a delivery of a Stop; `content` tells the Stops of one loop apart.
     pub(crate) fn enter(&self, loop_id: &str, content: &str) -> StopTurn {
         let (sender, receiver) = watch::channel(None);
         let interruption = Arc::new(Notify::new());
@@ -74,7 +73,7 @@ impl StopRegistry {
         }
     }
 
-    /// Interrupts the running Stop of a loop, because somebody has changed the loop.
+    /// Interrupts the running Stop of a loop, because the loop was changed.
     pub(crate) fn interrupt(&self, loop_id: &str) {
         if let Some(running) = locked(&self.table).handle_of(loop_id) {
             running.interruption.notify_one();
@@ -83,12 +82,12 @@ impl StopRegistry {
 }
 
 impl StopLead {
-    /// Returns when the loop was changed by a person.
+    /// Returns when a user has changed the loop.
     pub(crate) async fn interrupted(&self) {
         self.interruption.notified().await;
     }
 
-    /// Hands the answer to all who deliver the same Stop.
+    /// Passes the answer to all deliveries of the same Stop.
     pub(crate) fn answer(self, output: &HookOutput) {
         self.answer.send_replace(Some(output.clone()));
     }
@@ -101,7 +100,8 @@ impl Drop for StopLead {
 }
 
 impl StopWait {
-    /// Waits until the running Stop is over; its answer, if it is the same Stop and was decided.
+    /// Waits for the end of the running Stop; returns its answer if it is the same Stop and was
+    /// decided.
     pub(crate) async fn over(mut self) -> Option<HookOutput> {
         while self.answer.borrow_and_update().is_none() {
             if self.answer.changed().await.is_err() {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_same_stop_gets_the_same_answer_and_another_one_its_turn() {
+    async fn a_repeated_stop_gets_the_same_answer_and_another_stop_waits() {
         let registry = StopRegistry::default();
         let first = lead(&registry, "a");
         let (same, other) = (wait(&registry, "a"), wait(&registry, "b"));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dropped_stop_is_taken_over_and_an_interrupted_one_hears_of_it() {
+    async fn a_dropped_stop_is_taken_over_and_an_interrupted_one_is_notified() {
         let registry = StopRegistry::default();
         let first = lead(&registry, "a");
         let same = wait(&registry, "a");

@@ -1,5 +1,5 @@
-//! For tests of this layer: a project in a repository, with an engine and a state folder of its
-//! own, and the `git` program without anybody's configuration.
+//! Test fixture: a project in a repository with its own engine and state folder, and the `git`
+//! program without user configuration.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use moai_config::Config;
 use moai_host::ipc::StateDirs;
 use moai_protocol::control::CallerContext;
 
-/// A folder that is removed with everything in it.
+/// A temporary project, removed when dropped.
 pub(crate) struct TestProject {
     temp: tempfile::TempDir,
     pub(crate) engine: Arc<Engine>,
@@ -25,23 +25,23 @@ impl TestProject {
         let temp = tempfile::tempdir().unwrap();
         let top = temp.path().canonicalize().unwrap();
         fs::create_dir(top.join("root")).unwrap();
-        let places = StateDirs::from_env(&env(&top)).unwrap();
-        let engine = Engine::new(places, &Config::default(), None);
-        let place = Self { temp, engine };
+        let dirs = StateDirs::from_env(&env(&top)).unwrap();
+        let engine = Engine::new(dirs, &Config::default(), None);
+        let project = Self { temp, engine };
         fs::write(
-            place.top().join("gitconfig"),
+            project.top().join("gitconfig"),
             "[user]\nname = t\nemail = t@example.org\n[maintenance]\nauto = false\n[gc]\nauto = 0\n",
         )
         .unwrap();
-        place
+        project
     }
 
     /// A repository on `main` with one commit of these files.
     pub(crate) fn repository(files: &[(&str, &str)]) -> Self {
-        let place = Self::new();
-        place.git(&["init", "-q", "-b", "main"]);
-        place.commit(files);
-        place
+        let project = Self::new();
+        project.git(&["init", "-q", "-b", "main"]);
+        project.commit(files);
+        project
     }
 
     pub(crate) fn top(&self) -> PathBuf {
@@ -85,13 +85,13 @@ impl TestProject {
         self.git_in(&self.root(), arguments)
     }
 
-    /// What git prints, without the last line end.
+    /// The output of git, without trailing whitespace.
     pub(crate) fn git_in(&self, folder: &Path, arguments: &[&str]) -> String {
         let mut command = Command::new("git");
         command.args(arguments).current_dir(folder).env_clear().envs(env(&self.top()));
         let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "git {arguments:?}: {said}");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "git {arguments:?}: {errors}");
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 }

@@ -1,6 +1,5 @@
-//! The `git` program, for what changes branches and work trees: with it the project's hooks, merge
-//! drivers and signing run. Arguments only, nothing is asked of a terminal, and every call is
-//! bounded in time. It must not know what the calls are for.
+//! Runs the `git` program to change branches and work trees, because only the program runs the
+//! project's hooks, merge drivers and signing. No shell, no terminal, and a time limit for every call.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,8 +9,8 @@ use moai_base::limits::{GIT_MOVE_MS_MAX, GIT_MS_MAX, GIT_REMOTE_MS_MAX};
 use moai_base::verdict::{Cause, Gap};
 use moai_host::checks::{self, CommandOutcome, CommandRun, ProcessCommand};
 
-/// Variables that would lead git to another repository than that of its directory, ask somebody, or
-/// write something else about a move into the log of a ref.
+/// Variables that would lead git to another repository than that of its directory, open an editor or
+/// a prompt, or change the reflog message of a move.
 const REMOVED_VARIABLES: [&str; 13] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -28,8 +27,8 @@ const REMOVED_VARIABLES: [&str; 13] = [
     "GIT_REFLOG_ACTION",
 ];
 
-/// What no configuration may change: branches that are not ours move along, local changes are put
-/// aside, or processes stay behind.
+/// Settings that override the configuration, which could move other branches along, stash local
+/// changes, or leave processes behind.
 const SETTINGS: [&str; 6] = [
     "rebase.autoStash=false",
     "rebase.updateRefs=false",
@@ -39,12 +38,12 @@ const SETTINGS: [&str; 6] = [
     "maintenance.auto=false",
 ];
 
-/// Runs git in a folder, to its end.
+/// Runs git in a folder.
 pub(crate) async fn run_git(project: &Project, folder: &Path, arguments: &[&str]) -> CommandRun {
     run(project, folder, arguments, GitTimeLimit::from_millis(GIT_MS_MAX)).await
 }
 
-/// The same for what moves a work tree of somebody: it is hardly ever cut off.
+/// Runs a git command that moves a user's work tree, with a long time limit.
 pub(crate) async fn run_git_moving(
     project: &Project,
     folder: &Path,
@@ -53,7 +52,7 @@ pub(crate) async fn run_git_moving(
     run(project, folder, arguments, GitTimeLimit::from_millis(GIT_MOVE_MS_MAX)).await
 }
 
-/// The same until a moment. Git is told to end then, and takes its locks away.
+/// Runs git until a deadline. It is then asked to end, and removes its locks.
 pub(crate) async fn run_git_until(
     project: &Project,
     folder: &Path,
@@ -64,7 +63,7 @@ pub(crate) async fn run_git_until(
     run(project, folder, arguments, bound).await
 }
 
-/// The same for what speaks with a remote.
+/// Runs a git command that contacts a remote.
 pub(crate) async fn run_git_remote(
     project: &Project,
     folder: &Path,
@@ -76,13 +75,13 @@ pub(crate) async fn run_git_remote(
     run(project, folder, arguments, bound).await
 }
 
-/// The same call without the project's hooks, for a checkout in a work tree that is thrown away:
-/// what they do after one is for people, and when they fail git says that it did.
+/// Arguments that disable the project's hooks, for a checkout in a temporary work tree: a failing
+/// hook would make git fail, and its effects are meant for users.
 pub(crate) fn without_hooks<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     [&["-c", "core.hooksPath=/dev/null"], arguments].concat()
 }
 
-/// How long a call may take.
+/// The time limit of a call.
 struct GitTimeLimit {
     limit: Duration,
     deadline: Option<Instant>,
@@ -94,7 +93,7 @@ impl GitTimeLimit {
     }
 
     fn timeout(&self) -> Duration {
-        let left = self.deadline.map(|it| it.saturating_duration_since(Instant::now()));
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         left.map_or(self.limit, |left| left.min(self.limit))
     }
 }
@@ -107,10 +106,10 @@ async fn run(
 ) -> CommandRun {
     let timeout = bound.timeout();
     if timeout.is_zero() {
-        let end = CommandOutcome::Unmeasured(stop_deadline_gap());
-        return CommandRun { outcome: end, output: String::new(), elapsed: Duration::ZERO };
+        let outcome = CommandOutcome::Unmeasured(stop_deadline_gap());
+        return CommandRun { outcome, output: String::new(), elapsed: Duration::ZERO };
     }
-    let settings = SETTINGS.iter().flat_map(|it| ["-c", it]);
+    let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
     let caller = project
         .workspace
         .env
@@ -126,7 +125,7 @@ async fn run(
     ];
     env.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
     checks::run_command(ProcessCommand {
-        name: format!("git {}", name_of(arguments)),
+        name: format!("git {}", subcommand(arguments)),
         program: "git".into(),
         args: settings.chain(arguments.iter().copied()).map(str::to_owned).collect(),
         cwd: folder.to_path_buf(),
@@ -137,24 +136,24 @@ async fn run(
     .await
 }
 
-/// The command, behind what is set for it alone.
-fn name_of<'a>(arguments: &[&'a str]) -> &'a str {
+/// The subcommand after a leading `-c` setting.
+fn subcommand<'a>(arguments: &[&'a str]) -> &'a str {
     match arguments {
         ["-c", _, name, ..] | [name, ..] => name,
         [] => "",
     }
 }
 
-/// The time of a Stop is over.
+/// The gap after the deadline of a Stop.
 pub(crate) fn stop_deadline_gap() -> Gap {
     Gap::new(Cause::TimedOut, "the time of this Stop ran out")
 }
 
-/// What a call of git said, or how it ended when it said nothing.
+/// The output of a git call, or its exit status if there is none.
 pub(crate) fn git_message(run: &CommandRun) -> String {
     match (&run.outcome, run.output.trim()) {
         (CommandOutcome::Unmeasured(gap), _) => gap.to_string(),
         (CommandOutcome::Failed(how), "") => how.clone(),
-        (_, said) => said.to_owned(),
+        (_, output) => output.to_owned(),
     }
 }

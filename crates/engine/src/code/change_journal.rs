@@ -1,5 +1,5 @@
-//! Where sets of file changes are recorded while they are made, and taking back what a process
-//! that was killed left half done.
+//! Applies change sets with a journal on disk, and rolls back those that a killed process left
+//! unfinished.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,19 +11,18 @@ use moai_host::files::transaction::{self, ApplyError, ChangeRecovery};
 use moai_host::ipc::StateDirs;
 use moai_host::store::PROJECTS_FOLDER;
 
-/// The folder of records in a project's private folder.
-const RECORDS: &str = "changes";
+/// The journal in a project's private folder.
+const JOURNAL_FOLDER: &str = "changes";
 
-/// Makes all changes in the project, or none. `None` when it panicked: the next use takes back
-/// what it had done.
+/// Applies all changes in the project, or none. `None` after a panic; the next use rolls back.
 pub(crate) async fn apply_changes(
     engine: &Arc<Engine>,
     project: &Project,
     set: ChangeSet,
 ) -> Option<Result<(), ApplyError>> {
-    let folder: PathBuf = project.key.folder(&engine.dirs.state).join(RECORDS);
+    let folder: PathBuf = project.key.folder(&engine.dirs.state).join(JOURNAL_FOLDER);
     let root = project.root.clone();
-    // Counts as work until it is done, also when nobody waits for it any more.
+    // The daemon must not end before the changes are applied, even if the caller is gone.
     let job = engine.job();
     run_blocking(move || {
         let _job = job;
@@ -32,12 +31,12 @@ pub(crate) async fn apply_changes(
     .await
 }
 
-/// Takes back, in all projects, what was left half done. A project in which somebody is at work is
-/// left alone.
+/// Settles unfinished change sets in all projects. A project that another process is changing is
+/// skipped.
 pub(crate) fn recover_all(places: &StateDirs) {
     let Ok(projects) = std::fs::read_dir(places.state.join(PROJECTS_FOLDER)) else { return };
     for project in projects.flatten() {
-        let folder = project.path().join(RECORDS);
+        let folder = project.path().join(JOURNAL_FOLDER);
         match transaction::recover_change_sets(&folder) {
             Ok(recovered) => recovered.iter().for_each(log),
             Err(error) => log_failure(&folder, &error),
@@ -46,8 +45,8 @@ pub(crate) fn recover_all(places: &StateDirs) {
 }
 
 fn log(recovery: &ChangeRecovery) {
-    let ChangeRecovery { root, was_complete, changed_by_others: left } = recovery;
-    let left = left.len();
+    let ChangeRecovery { root, was_complete, changed_by_others } = recovery;
+    let left = changed_by_others.len();
     tracing::warn!(root = %root.display(), was_complete, left, "an unfinished change was settled");
 }
 

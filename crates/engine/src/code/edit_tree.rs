@@ -1,5 +1,5 @@
-//! What is on disk under the paths that a proposed edit names: read once, bounded, so that the
-//! edit can be planned in memory.
+//! Reads the files and folders that a proposed edit names, once and bounded, so that the edit can be
+//! planned in memory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use moai_base::path::{RelPath, normalize};
 use moai_host::git;
 use moai_lsp::edits::{DiskTree, EditRefusal, WorkspaceEdit};
 
-/// Reads everything that the edit names. `open` are the documents that the server has from us.
+/// Reads all paths of the edit. `open` are the documents that the server has open.
 pub(crate) fn read_edit_tree(
     root: &Path,
     edit: &WorkspaceEdit,
@@ -21,15 +21,15 @@ pub(crate) fn read_edit_tree(
     let mut tree = DiskTree { open, ..DiskTree::default() };
     let mut bytes = 0;
     for path in edit.paths() {
-        let absolute = followed(path);
-        let place = RelPath::below(root, &absolute);
+        let absolute = resolve_links(path);
+        let below = RelPath::below(root, &absolute);
         if path.is_symlink() {
             tree.links.insert(path.to_path_buf());
         }
-        tree.resolved_paths.insert(path.to_path_buf(), place.clone());
-        let Some(place) = place else { continue };
+        tree.resolved_paths.insert(path.to_path_buf(), below.clone());
+        let Some(below) = below else { continue };
         if absolute.is_dir() {
-            tree.folders.insert(place);
+            tree.folders.insert(below);
             read_folder(root, &absolute, &mut tree, &mut bytes)?;
         } else if absolute.exists() {
             read_file(root, &absolute, &mut tree, &mut bytes)?;
@@ -45,11 +45,11 @@ pub(crate) fn read_edit_tree(
     Ok(tree)
 }
 
-/// Where a path leads; of one that does not exist, its nearest folder that does.
-fn followed(path: &Path) -> PathBuf {
+/// A path with its symbolic links resolved; for a missing path, those of its nearest existing folder.
+fn resolve_links(path: &Path) -> PathBuf {
     let path = normalize(path);
-    for above in path.ancestors() {
-        if let (Ok(real), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
+    for ancestor in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (ancestor.canonicalize(), path.strip_prefix(ancestor)) {
             return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
         }
     }

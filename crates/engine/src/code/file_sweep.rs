@@ -1,4 +1,4 @@
-//! The files that a search or rewrite looks through, and what it leaves out, with reasons.
+//! The files that a search or rewrite reads, and the skipped ones with reasons.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use moai_base::sensitive::is_sensitive;
 use moai_host::files::{self, Snapshot};
 use moai_protocol::control::CallerContext;
 
-/// Files to look through.
+/// Files to search.
 pub(crate) struct FileSweep {
     pub(crate) files: Vec<RelPath>,
-    /// What was asked for or wanted and is not looked at.
+    /// Requested or wanted files that are not read.
     pub(crate) skipped: Vec<SkippedFile>,
-    /// What was asked for by its own name, as `skipped` names it.
+    /// Explicitly named paths, in the form of `skipped`.
     named_paths: BTreeSet<String>,
 }
 
 impl FileSweep {
-    /// The files below the paths, else those of the whole project, that `wanted` takes; without
-    /// those that hold secrets.
+    /// The files below the paths, or else of the whole project, that `wanted` accepts and that do not
+    /// usually hold secrets.
     pub(crate) fn find(
         project: &Project,
         caller: &CallerContext,
@@ -36,7 +36,7 @@ impl FileSweep {
             starts.push(root.clone());
         }
         let walk = files::walk_files(root, &starts, wanted);
-        let mut sweep = Self::of(project, caller, paths, (Vec::new(), walk.skipped));
+        let mut sweep = Self::new(project, caller, paths, Vec::new(), walk.skipped);
         for path in walk.files {
             if !wanted(&path) {
                 sweep.skip(&path, "in another language");
@@ -49,12 +49,13 @@ impl FileSweep {
         sweep
     }
 
-    /// Files that were found for these paths, and what was left out.
-    pub(crate) fn of(
+    /// Files selected for these paths, and skipped ones.
+    pub(crate) fn new(
         project: &Project,
         caller: &CallerContext,
         paths: &[PathBuf],
-        (files, skipped): (Vec<RelPath>, Vec<SkippedFile>),
+        files: Vec<RelPath>,
+        skipped: Vec<SkippedFile>,
     ) -> Self {
         let named = paths.iter().map(|path| name(project, &project.resolve_path(caller, path)));
         Self { files, skipped, named_paths: named.collect() }
@@ -64,24 +65,24 @@ impl FileSweep {
         self.skipped.push(SkippedFile { path: path.to_string(), reason: reason.to_owned() });
     }
 
-    /// Shows every file to `look`; see [`host::files::fold_files`].
+    /// Passes every file to `visit`; see [`host::files::fold_files`].
     pub(crate) fn fold<A: Default + Send>(
         &self,
         project: &Project,
         deadline: Instant,
-        look: &(dyn Fn(&mut A, Result<Snapshot, SkippedFile>) + Sync),
+        visit: &(dyn Fn(&mut A, Result<Snapshot, SkippedFile>) + Sync),
     ) -> Vec<A> {
-        files::fold_files(&project.root, &self.files, deadline, look)
+        files::fold_files(&project.root, &self.files, deadline, visit)
     }
 
-    /// Whether one of the files was asked for by its name: leaving it out is no answer about it.
+    /// Whether one of the skipped files was named explicitly; the answer about it is incomplete then.
     pub(crate) fn has_named(&self, skipped: &[SkippedFile]) -> bool {
-        skipped.iter().any(|one| self.named_paths.contains(&one.path))
+        skipped.iter().any(|file| self.named_paths.contains(&file.path))
     }
 }
 
-/// A path as the walk would name it when it skips it.
+/// A path in the form that a walk uses for skipped files.
 fn name(project: &Project, path: &Path) -> String {
     let relative = RelPath::below(&project.root, &normalize(path));
-    relative.map_or_else(|| path.to_string_lossy().into_owned(), |it| it.to_string())
+    relative.map_or_else(|| path.to_string_lossy().into_owned(), |path| path.to_string())
 }

@@ -1,5 +1,5 @@
-//! Changes of many texts as one set: planned in memory, refused as a whole or made as a whole, and
-//! what they introduced. It must not know what decides about a text.
+//! Rewrites of many files as one set: planned in memory, refused or applied as a whole, and compared
+//! by their findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::code::change_journal;
 use crate::code::file_sweep::FileSweep;
-use crate::engine::{Engine, run_blocking};
+use crate::engine::{Engine, measure_blocking};
 use crate::project::Project;
 use moai_base::change::{ChangeSet, NewContent, PathChange};
 use moai_base::delta::Delta;
@@ -28,7 +28,7 @@ use moai_scan::edits::EditedText;
 use moai_scan::search::RewriteError;
 use moai_scan::{RuleSet, scan_text};
 
-/// What becomes of a text; `None`: it stays as it is.
+/// Edits a text; `None` leaves it unchanged.
 pub(crate) type RewriteFn<'e> =
     dyn Fn(&RelPath, &str) -> Result<Option<EditedText>, RewriteError> + Sync + 'e;
 
@@ -36,31 +36,32 @@ pub(crate) type RewriteFn<'e> =
 #[derive(Default)]
 pub(crate) struct RewritePlan {
     changed: Vec<(Snapshot, EditedText)>,
-    /// Files that were looked through.
+    /// The number of searched files.
     searched_files: usize,
     pub(crate) skipped: Vec<SkippedFile>,
     refusal: Option<QueryError>,
 }
 
-/// Looks through the files and plans their changes. Refused as a whole when one text cannot be
-/// changed as it should, or when it is too much. What is not the project's to edit is left out.
+/// Searches the files and plans their changes. Refused as a whole if one text cannot be edited
+/// correctly or too much would change. Files that the project must not edit are left out.
 pub(crate) fn plan_rewrite(
     project: &Project,
     sweep: &FileSweep,
     deadline: Instant,
     editor: &RewriteFn<'_>,
 ) -> Result<RewritePlan, QueryError> {
-    let look =
-        |plan: &mut RewritePlan, file: Result<Snapshot, SkippedFile>| plan.add_file(file, editor);
     let mut plan = RewritePlan { skipped: sweep.skipped.clone(), ..RewritePlan::default() };
-    for share in sweep.fold(project, deadline, &look) {
+    let shares = sweep.fold(project, deadline, &|plan: &mut RewritePlan, file| {
+        plan.add_file(file, editor);
+    });
+    for share in shares {
         plan.changed.extend(share.changed);
         plan.searched_files += share.searched_files;
         plan.skipped.extend(share.skipped);
         plan.refusal = plan.refusal.or(share.refusal);
     }
-    if let Some(no) = plan.refusal {
-        return Err(no);
+    if let Some(refusal) = plan.refusal {
+        return Err(refusal);
     }
     if Instant::now() >= deadline {
         return Err(refused("timed_out", "the time was up before all files were read".to_owned()));
@@ -77,7 +78,7 @@ fn refused(kind: &'static str, reason: String) -> QueryError {
 
 impl RewritePlan {
     fn add_file(&mut self, file: Result<Snapshot, SkippedFile>, editor: &RewriteFn<'_>) {
-        // What is beyond the bound is refused anyway and need not be kept.
+        // Beyond the bound the plan is refused anyway.
         if self.refusal.is_some() || self.changed.len() > CHANGED_FILES_MAX {
             return;
         }
@@ -117,7 +118,7 @@ impl RewritePlan {
         self.skipped.push(SkippedFile { path: path.to_string(), reason });
     }
 
-    /// Leaves out what git ignores: a file may have been asked for by its name.
+    /// Leaves out files that git ignores; one may have been named explicitly.
     fn leave_ignored(&mut self, project: &Project) -> Result<(), QueryError> {
         let paths: Vec<RelPath> = self.changed.iter().map(|(file, _)| file.path.clone()).collect();
         let ignored = git::ignored_paths(&project.root, &paths)
@@ -135,8 +136,8 @@ impl RewritePlan {
             let reason = format!("more than {CHANGED_FILES_MAX} files would change; name fewer");
             return Err(refused("too_many_files", reason));
         }
-        let bytes = |(file, edited): &(Snapshot, EditedText)| file.text.len() + edited.text.len();
-        if self.changed.iter().map(bytes).sum::<usize>() > CHANGED_BYTES_MAX {
+        let sizes = self.changed.iter().map(|(file, edited)| file.text.len() + edited.text.len());
+        if sizes.sum::<usize>() > CHANGED_BYTES_MAX {
             let mib = CHANGED_BYTES_MAX / (1024 * 1024);
             let reason = format!("more than {mib} MiB would be read and written; name fewer files");
             return Err(refused("too_many_bytes", reason));
@@ -144,14 +145,14 @@ impl RewritePlan {
         Ok(())
     }
 
-    /// For the reader, without what was found afterwards.
+    /// The report for the user, without the findings after the rewrite.
     pub(crate) fn to_rewritten(&self, kinds: Vec<String>) -> RewriteReport {
-        let file = |(file, edited): &(Snapshot, EditedText)| ChangedFile {
+        let files = self.changed.iter().map(|(file, edited)| ChangedFile {
             path: file.path.to_string(),
             moved_from: None,
             before: Some(file.text.to_string()),
             after: Some(edited.text.clone()),
-        };
+        });
         RewriteReport {
             coverage: SearchCoverage {
                 files: self.searched_files,
@@ -161,27 +162,24 @@ impl RewritePlan {
             edits: self.changed.iter().map(|(_, edited)| edited.edits).sum(),
             withheld_fixes: 0,
             overlapping: self.changed.iter().map(|(_, edited)| edited.lost).sum(),
-            files: self.changed.iter().map(file).collect(),
+            files: files.collect(),
             outcome: None,
         }
     }
 
     fn set(&self) -> ChangeSet {
-        let change = |(file, edited): &(Snapshot, EditedText)| PathChange {
+        let changes = self.changed.iter().map(|(file, edited)| PathChange {
             path: file.path.clone(),
             before: Some(file.hash),
             after: Some(NewContent {
                 bytes: edited.text.as_bytes().into(),
                 permissions_from: None,
             }),
-        };
-        ChangeSet {
-            changes: self.changed.iter().map(change).collect(),
-            emptied_folders: Vec::new(),
-        }
+        });
+        ChangeSet { changes: changes.collect(), emptied_folders: Vec::new() }
     }
 
-    /// Makes all changes, or none, and says what the scan finds that it did not find before.
+    /// Applies all changes or none, and reports the findings that they introduced.
     pub(crate) async fn apply(
         self,
         engine: &Arc<Engine>,
@@ -196,19 +194,17 @@ impl RewritePlan {
                 return Err(refused("not_written", reason));
             }
         }
-        let is_on = project.config.scan_enabled;
-        let lost = || only_gap(Cause::Crashed, "internal error; see the daemon's log");
-        if !is_on {
-            return Ok(only_gap(Cause::SwitchedOff, "switched off"));
+        if !project.config.scan_enabled {
+            return Ok(only_gap(Gap::new(Cause::SwitchedOff, "switched off")));
         }
-        Ok(run_blocking(move || self.outcome(&rules)).await.unwrap_or_else(lost))
+        Ok(measure_blocking(move || self.outcome(&rules)).await.unwrap_or_else(only_gap))
     }
 
     fn outcome(&self, rules: &RuleSet) -> WriteOutcome {
         let (mut before, mut after) = (Vec::new(), Vec::new());
         let mut gaps: Vec<(String, Gap)> = Vec::new();
-        let spoken_of = self.changed.iter().filter(|(file, _)| rules.handles(&file.path));
-        for (file, edited) in spoken_of {
+        let handled = self.changed.iter().filter(|(file, _)| rules.handles(&file.path));
+        for (file, edited) in handled {
             let hash = ContentHash::of_bytes(edited.text.as_bytes());
             let now = scan_text(rules, &file.path, &edited.text, hash);
             let then: Vec<Finding> = scan_text(rules, &file.path, &file.text, file.hash).findings;
@@ -221,13 +217,14 @@ impl RewritePlan {
     }
 }
 
-/// What is new. A rewrite inside of what a finding speaks of changes the text that it is known by:
-/// where a rule lost a finding in a file, one more of the same rule there is that finding.
+/// The introduced findings. A rewrite inside a finding's code changes its fingerprint. Therefore,
+/// when a rule lost a finding in a file, a new one of the same rule there counts as the same.
 fn delta_after_rewrite(before: &[Finding], after: Vec<Finding>) -> Delta {
     let mut delta = Delta::by_fingerprint(Some(before), after);
-    let found: BTreeSet<&str> = delta.findings.iter().map(|finding| finding.id.as_str()).collect();
+    let present: BTreeSet<&str> =
+        delta.findings.iter().map(|finding| finding.id.as_str()).collect();
     let mut lost: BTreeMap<(RelPath, String), usize> = BTreeMap::new();
-    for finding in before.iter().filter(|finding| !found.contains(finding.id.as_str())) {
+    for finding in before.iter().filter(|finding| !present.contains(finding.id.as_str())) {
         *lost.entry((finding.path.clone(), finding.code.clone())).or_default() += 1;
     }
     for finding in
@@ -244,12 +241,12 @@ fn delta_after_rewrite(before: &[Finding], after: Vec<Finding>) -> Delta {
     delta
 }
 
-fn only_gap(cause: Cause, detail: &str) -> WriteOutcome {
-    let gaps = vec![("scan".to_owned(), Gap::new(cause, detail))];
+fn only_gap(gap: Gap) -> WriteOutcome {
+    let gaps = vec![("scan".to_owned(), gap)];
     WriteOutcome { delta: Delta::default(), gaps, skipped: Vec::new() }
 }
 
-/// Why a file is not the project's to edit.
+/// Why a file must not be edited.
 fn protection(file: &Snapshot) -> Option<String> {
     let folder = foreign_folder(&file.path).map(|folder| format!("in {folder}/"));
     folder.or_else(|| is_generated(file.text.as_bytes()).then(|| "marked as generated".to_owned()))
@@ -262,7 +259,7 @@ mod tests {
     use moai_base::samples::finding;
 
     #[test]
-    fn a_finding_that_is_rewritten_inside_stays_and_one_more_of_its_rule_is_new() {
+    fn a_finding_rewritten_inside_is_kept_and_another_of_its_rule_is_new() {
         let found = |anchors: &[(&str, &str)]| {
             let mut found: Vec<Finding> = (0..)
                 .zip(anchors)

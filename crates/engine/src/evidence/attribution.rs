@@ -1,6 +1,6 @@
-//! Whose findings are they? Compares what was measured with the base state of the work: what was
-//! there before is older, what was not is introduced. Where the base state cannot be measured in
-//! time, lines and names decide, and what they leave open may be older.
+//! Attributes findings by comparison with the base state of the work: introduced, older, or perhaps
+//! older. If the base state cannot be measured in time, lines and names decide; findings that they
+//! leave open may be older.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,45 +26,44 @@ use moai_host::servers::resolve::ResolvedServer;
 use moai_lsp::impact::TouchedSymbols;
 use moai_scan::scan_text;
 
-/// What findings are compared with.
+/// The base that findings are compared with.
 #[derive(Clone, Debug)]
 pub(crate) struct BaseComparison {
-    /// The base state.
     pub(crate) base: Arc<WorkBase>,
-    /// Files of the base state that do not exist any more.
+    /// Deleted files of the base state.
     pub(crate) deleted: Vec<RelPath>,
     /// Files that configure servers and differ from the base state.
     pub(crate) configuration: Vec<RelPath>,
-    /// Whether what is older in changed files is left out as well; else only what is older in files
-    /// that did not change.
+    /// Whether older findings are excluded in changed files as well; otherwise only in unchanged
+    /// ones.
     pub(crate) includes_changed: bool,
 }
 
-/// What is to be judged.
+/// Input of an attribution.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AttributionRequest<'a> {
     pub(crate) comparison: &'a BaseComparison,
-    /// The measured files as they were read.
+    /// The measured files.
     pub(crate) snapshots: &'a [Snapshot],
     pub(crate) dependents: &'a UntouchedDependents,
-    /// The lowest severity that counts as older.
+    /// The lowest severity that is counted.
     pub(crate) threshold: Severity,
-    /// When measurements of the base state must have ended.
+    /// The end of the time for measurements of the base state.
     pub(crate) deadline: Instant,
 }
 
-/// What was left out of the measured findings.
+/// Counts of excluded findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ExcludedCounts {
-    /// Findings at or above the threshold that are older.
+    /// Older findings at or above the threshold.
     pub(crate) older: usize,
 }
 
-/// One measured file next to its base.
+/// A measured file and its base.
 struct ComparedFile<'a> {
     snapshot: &'a Snapshot,
     base: &'a BaseText,
-    /// Its name in the base state; another one where it was renamed.
+    /// The path in the base state; different from the present one if the file was renamed.
     base_path: &'a RelPath,
     is_changed: bool,
 }
@@ -75,40 +74,40 @@ impl ComparedFile<'_> {
     }
 }
 
-/// Sets the state of every finding, and takes out those that are older or may be; the latter leave
-/// a gap in their place.
+/// Sets the state of every finding, and removes those that are or may be older; the latter leave a
+/// gap.
 pub(crate) async fn attribute_findings(
     engine: &Arc<Engine>,
     project: &Project,
     request: AttributionRequest<'_>,
-    words: &mut [SensorResult],
+    results: &mut [SensorResult],
 ) -> ExcludedCounts {
     let AttributionRequest { comparison, snapshots, dependents, threshold, deadline } = request;
-    let paths: BTreeSet<RelPath> = snapshots.iter().map(|it| it.path.clone()).collect();
+    let paths: BTreeSet<RelPath> = snapshots.iter().map(|snapshot| snapshot.path.clone()).collect();
     let base = Arc::clone(&comparison.base);
-    let gone = comparison.deleted.clone();
-    let read = run_blocking(move || {
-        let gone: BTreeSet<RelPath> = gone.into_iter().collect();
-        (base.texts(&paths), base.texts(&gone))
-    });
-    let Some((texts, gone_texts)) = read.await else { return ExcludedCounts::default() };
-    let is_created = |snapshot: &&Snapshot| texts.get(&snapshot.path) == Some(&BaseText::Absent);
-    let created: Vec<&Snapshot> = snapshots.iter().filter(is_created).collect();
-    let renames = renamed(&created, &gone_texts);
+    let deleted: BTreeSet<RelPath> = comparison.deleted.iter().cloned().collect();
+    let read = run_blocking(move || (base.texts(&paths), base.texts(&deleted)));
+    // Without the base texts every finding counts.
+    let Some((texts, deleted_texts)) = read.await else { return ExcludedCounts::default() };
+    let created: Vec<&Snapshot> = snapshots
+        .iter()
+        .filter(|snapshot| texts.get(&snapshot.path) == Some(&BaseText::Absent))
+        .collect();
+    let renames = renamed(&created, &deleted_texts);
     let mut files = BTreeMap::new();
     for snapshot in snapshots {
         let base_path = renames.get(&snapshot.path).unwrap_or(&snapshot.path);
-        let base = texts.get(base_path).or_else(|| gone_texts.get(base_path));
+        let base = texts.get(base_path).or_else(|| deleted_texts.get(base_path));
         let Some(base) = base else { continue };
         let is_changed = base.hash() != Some(snapshot.hash);
         let file = ComparedFile { snapshot, base, base_path, is_changed };
         files.insert(snapshot.path.clone(), file);
     }
-    let sought = touched_symbols(&files, &gone_texts);
-    let known = base_findings(engine, project, comparison, &files, words, deadline).await;
-    let mut left_out = ExcludedCounts::default();
-    for (word, known) in words.iter_mut().zip(known) {
-        let Some(file) = files.get(&word.path) else { continue };
+    let touched = touched_symbols(&files, &deleted_texts);
+    let known = base_findings(engine, project, comparison, &files, results, deadline).await;
+    let mut excluded = ExcludedCounts::default();
+    for (result, known) in results.iter_mut().zip(known) {
+        let Some(file) = files.get(&result.path) else { continue };
         if file.is_changed && !comparison.includes_changed {
             continue;
         }
@@ -118,113 +117,119 @@ pub(crate) async fn attribute_findings(
             file,
             known,
             dependents,
-            touched: &sought,
+            touched: &touched,
             includes_changed,
         };
-        word.findings = rule.attribute_result(word);
+        result.findings = rule.attribute_result(result);
         if rule.has_older_fault()
-            && let Some(gap) = &mut word.gap
+            && let Some(gap) = &mut result.gap
             && gap.cause == Cause::ProjectFault
         {
-            // The work did not make it, so the agent need not fix it before it stops.
+            // The work did not cause the fault, so the agent need not fix it before it stops.
             gap.cause = Cause::ExistingFault;
         }
-        exclude_older(word, &rule.doubt(), threshold, &mut left_out);
+        exclude_older(result, &rule.doubt(), threshold, &mut excluded);
     }
-    left_out
+    excluded
 }
 
-/// What the changes touched that other files may mention.
+/// The symbols touched by the changes that other files may mention.
 fn touched_symbols(
     files: &BTreeMap<RelPath, ComparedFile<'_>>,
-    gone: &BTreeMap<RelPath, BaseText>,
+    deleted: &BTreeMap<RelPath, BaseText>,
 ) -> TouchedSymbols {
-    let mut sought = TouchedSymbols::default();
+    let mut touched = TouchedSymbols::default();
     let renamed: BTreeSet<&RelPath> =
         files.values().filter(|file| file.is_renamed()).map(|file| file.base_path).collect();
     for file in files.values().filter(|file| file.is_renamed()) {
-        sought.extend(TouchedSymbols::from_move(file.base_path, &file.snapshot.path));
+        touched.extend(TouchedSymbols::from_move(file.base_path, &file.snapshot.path));
     }
     for (path, file) in files.iter().filter(|(_, file)| file.is_changed) {
         if let BaseText::Text(before) = file.base {
-            sought.extend(TouchedSymbols::visible_elsewhere(
+            touched.extend(TouchedSymbols::visible_elsewhere(
                 path,
                 Some(before),
                 Some(&file.snapshot.text),
             ));
         } else if *file.base == BaseText::Absent {
-            sought.extend(TouchedSymbols::visible_elsewhere(path, None, Some(&file.snapshot.text)));
+            touched.extend(TouchedSymbols::visible_elsewhere(
+                path,
+                None,
+                Some(&file.snapshot.text),
+            ));
         }
     }
-    for (path, text) in gone.iter().filter(|(path, _)| !renamed.contains(path)) {
+    for (path, text) in deleted.iter().filter(|(path, _)| !renamed.contains(path)) {
         if let BaseText::Text(before) = text {
-            sought.extend(TouchedSymbols::visible_elsewhere(path, Some(before), None));
+            touched.extend(TouchedSymbols::visible_elsewhere(path, Some(before), None));
         }
     }
-    sought
+    touched
 }
 
-/// What is known of a file in the base state.
+/// The findings of one file and sensor in the base state.
 enum KnownFindings {
-    /// These were there.
+    /// The base state was measured.
     Measured(BaseResult),
-    /// Nothing is known, because of this.
+    /// The base state is unmeasured, for this reason.
     Unmeasured(Gap),
 }
 
-/// For each result what its sensor found in the base state: known from before, or measured now.
+/// For each result, the sensor's findings in the base state: stored ones, or measured now.
 async fn base_findings(
     engine: &Arc<Engine>,
     project: &Project,
     comparison: &BaseComparison,
     files: &BTreeMap<RelPath, ComparedFile<'_>>,
-    words: &[SensorResult],
+    results: &[SensorResult],
     deadline: Instant,
 ) -> Vec<KnownFindings> {
-    let mut known = Vec::with_capacity(words.len());
+    let mut known = Vec::with_capacity(results.len());
     let touched = touched_servers(engine, project, comparison, files);
-    let (mut subjects, mut places) = (Vec::new(), Vec::new());
-    for word in words {
-        let nothing = Gap::new(Cause::NoBaseline, "not measured before the change");
-        let mut found = KnownFindings::Unmeasured(nothing);
-        if let Some(file) = files.get(&word.path)
-            && word.kind == SensorKind::Lsp
-            && needs_base(word)
+    let (mut subjects, mut indices) = (Vec::new(), Vec::new());
+    for result in results {
+        let gap = Gap::new(Cause::NoBaseline, "not measured before the change");
+        let mut base_findings = KnownFindings::Unmeasured(gap);
+        if let Some(file) = files.get(&result.path)
+            && result.kind == SensorKind::Lsp
+            && needs_base(result)
             && let BaseText::Text(text) = file.base
-            && let Some(choice) = choice_of(engine, project, word)
+            && let Some(choice) = find_server(engine, project, result)
         {
             let snapshot = snapshot_of(file.base_path, text);
-            if !touched.contains(&word.sensor)
-                && let Some(set) = word.base_result()
+            if !touched.contains(&result.sensor)
+                && let Some(base_result) = result.base_result()
             {
-                // Nothing that this server reads has changed: this is what it found then.
-                found = KnownFindings::Measured(set);
-            } else if let Some(mut set) = cached_base_result(engine, comparison, word, &snapshot) {
-                for finding in &mut set.findings {
-                    finding.path = word.path.clone();
+                // No file that this server reads has changed, so its base result is the same.
+                base_findings = KnownFindings::Measured(base_result);
+            } else if let Some(mut base_result) =
+                cached_base_result(engine, comparison, result, &snapshot)
+            {
+                for finding in &mut base_result.findings {
+                    finding.path = result.path.clone();
                 }
-                found = KnownFindings::Measured(set);
+                base_findings = KnownFindings::Measured(base_result);
             } else if file.is_renamed() {
                 let gap = Gap::new(Cause::NoBaseline, "the file had another name then");
-                found = KnownFindings::Unmeasured(gap);
+                base_findings = KnownFindings::Unmeasured(gap);
             } else {
-                places.push(known.len());
+                indices.push(known.len());
                 subjects.push(EarlierSubject { snapshot, choice });
             }
         }
-        known.push(found);
+        known.push(base_findings);
     }
     if subjects.is_empty() {
         return known;
     }
     let state = earlier_state(comparison, files);
     let results = measure_earlier(engine, project, &state, subjects, deadline).await;
-    for (place, result) in places.into_iter().zip(results) {
+    for (index, result) in indices.into_iter().zip(results) {
         let Some(result) = result else { continue };
-        known[place] = match (result.base_result(), result.gap.clone()) {
-            (Some(set), _) => {
-                cache_base_result(engine, comparison, &result, set.clone());
-                KnownFindings::Measured(set)
+        known[index] = match (result.base_result(), result.gap.clone()) {
+            (Some(base_result), _) => {
+                cache_base_result(engine, comparison, &result, base_result.clone());
+                KnownFindings::Measured(base_result)
             }
             (None, Some(gap)) => KnownFindings::Unmeasured(gap),
             (None, None) => continue,
@@ -233,8 +238,8 @@ async fn base_findings(
     known
 }
 
-/// The servers that speak about a file which differs from the base state, or read their
-/// configuration from one.
+/// The servers that handle a file that differs from the base state, or read their configuration from
+/// one.
 fn touched_servers(
     engine: &Engine,
     project: &Project,
@@ -256,9 +261,13 @@ fn touched_servers(
     touched
 }
 
-fn choice_of(engine: &Engine, project: &Project, word: &SensorResult) -> Option<ResolvedServer> {
-    let choices = gather::select_servers(engine, project, &word.path);
-    choices.into_iter().flatten().find(|choice| choice.id == word.sensor)
+fn find_server(
+    engine: &Engine,
+    project: &Project,
+    result: &SensorResult,
+) -> Option<ResolvedServer> {
+    let choices = gather::select_servers(engine, project, &result.path);
+    choices.into_iter().flatten().find(|choice| choice.id == result.sensor)
 }
 
 fn snapshot_of(path: &RelPath, text: &Arc<str>) -> Snapshot {
@@ -269,29 +278,29 @@ fn snapshot_of(path: &RelPath, text: &Arc<str>) -> Snapshot {
 fn cached_base_result(
     engine: &Engine,
     comparison: &BaseComparison,
-    word: &SensorResult,
+    result: &SensorResult,
     base: &Snapshot,
 ) -> Option<BaseResult> {
-    let file = BaseFile { path: base.path.clone(), hash: base.hash, server: word.server? };
+    let file = BaseFile { path: base.path.clone(), hash: base.hash, server: result.server? };
     engine.ledger().base_results.get(&comparison.base.id, &file)
 }
 
 fn cache_base_result(
     engine: &Engine,
     comparison: &BaseComparison,
-    word: &SensorResult,
-    result: BaseResult,
+    result: &SensorResult,
+    base_result: BaseResult,
 ) {
-    if let Some(server) = word.server {
-        let file = BaseFile { path: word.path.clone(), hash: word.hash, server };
-        engine.ledger().base_results.keep(&comparison.base.id, file, result);
+    if let Some(server) = result.server {
+        let file = BaseFile { path: result.path.clone(), hash: result.hash, server };
+        engine.ledger().base_results.keep(&comparison.base.id, file, base_result);
     }
 }
 
-/// Whether there is something to compare: findings, or a fault that may be older.
-fn needs_base(word: &SensorResult) -> bool {
-    let has_fault = word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault);
-    has_fault || !word.findings.is_empty()
+/// Whether a result must be compared: it has findings, or a fault that may be older.
+fn needs_base(result: &SensorResult) -> bool {
+    let has_fault = result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault);
+    has_fault || !result.findings.is_empty()
 }
 
 fn earlier_state(
@@ -313,7 +322,7 @@ fn earlier_state(
     state
 }
 
-/// How the findings of one file are judged.
+/// Input for the attribution of one result.
 struct AttributionRule<'a> {
     project: &'a Project,
     file: &'a ComparedFile<'a>,
@@ -324,49 +333,49 @@ struct AttributionRule<'a> {
 }
 
 impl AttributionRule<'_> {
-    fn attribute_result(&self, word: &SensorResult) -> Vec<Finding> {
-        let now = word.findings.clone();
+    fn attribute_result(&self, result: &SensorResult) -> Vec<Finding> {
+        let now = result.findings.clone();
         let AttributionRule { file, .. } = self;
         match file.base {
-            // Without its earlier text nothing shows that a finding is older.
+            // Without the earlier text, no finding can be shown to be older.
             BaseText::Absent | BaseText::Unknown(_) => with_state(now, FindingState::Introduced),
-            BaseText::Text(_) if !file.is_changed && !self.is_checker(word) => {
+            BaseText::Text(_) if !file.is_changed && !self.is_checker(result) => {
                 with_state(now, FindingState::Existing)
             }
-            BaseText::Text(before) if word.kind == SensorKind::Scan => {
+            BaseText::Text(before) if result.kind == SensorKind::Scan => {
                 let hash = ContentHash::of_bytes(before.as_bytes());
-                let earlier = scan_text(&self.project.rules, &word.path, before, hash);
-                let lines =
-                    (LineHashes::from_text(before), LineHashes::from_text(&file.snapshot.text));
-                Delta::by_line_map(&lines.0, &earlier.findings, &lines.1, now).findings
+                let earlier = scan_text(&self.project.rules, &result.path, before, hash);
+                let old = LineHashes::from_text(before);
+                let new = LineHashes::from_text(&file.snapshot.text);
+                Delta::by_line_map(&old, &earlier.findings, &new, now).findings
             }
             BaseText::Text(before) => {
-                let (old, new) =
-                    (LineHashes::from_text(before), LineHashes::from_text(&file.snapshot.text));
-                let judged = match &self.known {
-                    KnownFindings::Measured(set) => {
-                        Delta::by_line_map(&old, &set.findings, &new, now).findings
+                let old = LineHashes::from_text(before);
+                let new = LineHashes::from_text(&file.snapshot.text);
+                let findings = match &self.known {
+                    KnownFindings::Measured(base_result) => {
+                        Delta::by_line_map(&old, &base_result.findings, &new, now).findings
                     }
                     KnownFindings::Unmeasured(_) => {
                         self.attribute_by_lines(&old, &new, now, before)
                     }
                 };
                 match (file.is_changed, self.includes_changed) {
-                    (true, _) => judged,
-                    (false, true) => non_errors_as_existing(judged),
-                    // Asked about the change alone: what it does not name is not about it.
-                    (false, false) => unknown_as_existing(non_errors_as_existing(judged)),
+                    (true, _) => findings,
+                    (false, true) => non_errors_as_existing(findings),
+                    // Only findings that name the change are about the change.
+                    (false, false) => unknown_as_existing(non_errors_as_existing(findings)),
                 }
             }
         }
     }
 
-    /// Whether the project lacked something in the base state already.
+    /// Whether the base state already had a project fault.
     fn has_older_fault(&self) -> bool {
-        matches!(&self.known, KnownFindings::Measured(set) if set.has_fault)
+        matches!(&self.known, KnownFindings::Measured(base_result) if base_result.has_fault)
     }
 
-    /// Why findings of this file may be older.
+    /// The reason why findings of this file may be older.
     fn doubt(&self) -> String {
         match &self.known {
             KnownFindings::Unmeasured(gap) => gap.detail.clone(),
@@ -382,30 +391,30 @@ impl AttributionRule<'_> {
         before: &str,
     ) -> Vec<Finding> {
         let text = &*self.file.snapshot.text;
-        let sought = if self.file.is_changed {
+        let edited = if self.file.is_changed {
             TouchedSymbols::from_edit(&self.file.snapshot.path, Some(before), Some(text))
         } else {
             TouchedSymbols::default()
         };
-        let is_meant = |finding: &Finding| {
-            sought.concerns_finding(finding, text) || self.touched.concerns_finding(finding, text)
-        };
-        let mut judged = Delta::by_edited_lines(old, new, now, is_meant).findings;
-        for finding in &mut judged {
+        let mut findings = Delta::by_edited_lines(old, new, now, |finding| {
+            edited.concerns_finding(finding, text) || self.touched.concerns_finding(finding, text)
+        })
+        .findings;
+        for finding in &mut findings {
             match self.dependents.affected.was_present_before(finding) {
                 Some(true) => finding.state = FindingState::Existing,
                 Some(false) => finding.state = FindingState::Introduced,
                 None => {}
             }
         }
-        judged
+        findings
     }
 
-    /// Whether the sensor's findings in a file can come from an edit of another one.
-    fn is_checker(&self, word: &SensorResult) -> bool {
+    /// Whether an edit of one file can cause the sensor's findings in another.
+    fn is_checker(&self, result: &SensorResult) -> bool {
         let catalogue = &self.project.workspace.catalogue;
-        let language = catalogue.language_of(&word.path).map_or("", |it| it.0);
-        word.kind == SensorKind::Lsp && !catalogue.is_companion(&word.sensor, language)
+        let language = catalogue.language_of(&result.path).map_or("", |(name, _, _)| name);
+        result.kind == SensorKind::Lsp && !catalogue.is_companion(&result.sensor, language)
     }
 }
 
@@ -416,42 +425,42 @@ fn with_state(mut findings: Vec<Finding>, state: FindingState) -> Vec<Finding> {
     findings
 }
 
-/// Of a file that did not change only new errors are the work's.
+/// In an unchanged file, only errors are attributed to the work.
 fn non_errors_as_existing(mut findings: Vec<Finding>) -> Vec<Finding> {
-    for finding in findings.iter_mut().filter(|it| it.severity < Severity::Error) {
+    for finding in findings.iter_mut().filter(|finding| finding.severity < Severity::Error) {
         finding.state = FindingState::Existing;
     }
     findings
 }
 
 fn unknown_as_existing(mut findings: Vec<Finding>) -> Vec<Finding> {
-    for finding in findings.iter_mut().filter(|it| it.state == FindingState::Unknown) {
+    for finding in findings.iter_mut().filter(|finding| finding.state == FindingState::Unknown) {
         finding.state = FindingState::Existing;
     }
     findings
 }
 
-/// Leaves the introduced findings. What may be older is no verdict: a gap says so.
+/// Keeps only the introduced findings. A finding that may be older becomes a gap.
 fn exclude_older(
-    word: &mut SensorResult,
+    result: &mut SensorResult,
     doubt: &str,
     threshold: Severity,
-    left_out: &mut ExcludedCounts,
+    excluded: &mut ExcludedCounts,
 ) {
     let mut may_be_older = 0;
-    word.findings.retain(|finding| {
+    result.findings.retain(|finding| {
         let counts = usize::from(finding.severity >= threshold);
         match finding.state {
             FindingState::Introduced => return true,
-            FindingState::Existing => left_out.older += counts,
+            FindingState::Existing => excluded.older += counts,
             FindingState::Unknown => may_be_older += counts,
         }
         false
     });
-    if may_be_older > 0 && word.gap.is_none() {
+    if may_be_older > 0 && result.gap.is_none() {
         let plural = if may_be_older == 1 { "" } else { "s" };
-        let path = &word.path;
+        let path = &result.path;
         let detail = format!("{may_be_older} finding{plural} in {path} may be older: {doubt}");
-        word.gap = Some(Gap::new(Cause::NoBaseline, detail));
+        result.gap = Some(Gap::new(Cause::NoBaseline, detail));
     }
 }

@@ -1,8 +1,8 @@
-//! Which files the session of a loop wrote. A finding of the guard about any other file is not held
-//! against the agent: the user is asked about it.
+//! Records the files that the session of a loop wrote. A guard finding in any other file is not
+//! attributed to the agent; the user is asked about it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::branches::loop_branch::loop_base_commit;
 use crate::engine::{Engine, run_blocking};
@@ -22,7 +22,7 @@ use moai_host::store::StoreError;
 use moai_loops::exam::{ExamRole, SessionWrites};
 use moai_loops::state::LoopState;
 
-/// Records the files that the guard reads as a tool call of the loop's session left them.
+/// Records the guarded files that a tool call of the loop's session wrote, with their hashes.
 pub(crate) async fn note_session_writes(
     engine: &Engine,
     project: &Project,
@@ -53,29 +53,30 @@ fn written_file(root: &Path, file: &Path) -> SessionWrites {
     path.map(|path| (path.clone(), hash_of(root, &path))).into_iter().collect()
 }
 
-/// Files that changed since a time; `known` are files that are named when they are gone.
+/// The files that changed since a time; `known` files are included even if they were deleted.
 fn written_since(root: &Path, since_ns: i128, known: BTreeSet<RelPath>) -> SessionWrites {
     let mut paths: BTreeSet<RelPath> =
         files::walk_names(root, &|path| moai_guard::is_guarded_path(path)).into_iter().collect();
     paths.extend(known.into_iter().filter(moai_guard::is_guarded_path));
-    let is_changed = |path: &RelPath| {
+    paths.retain(|path| {
         change_time_ns(&path.under(root)).is_some_and(|changed| changed >= since_ns)
-    };
-    let changed: Vec<RelPath> = paths.into_iter().filter(is_changed).collect();
-    if changed.len() > SESSION_WRITES_MAX {
-        tracing::warn!(count = changed.len(), "a tool call changed too many files to remember");
+    });
+    if paths.len() > SESSION_WRITES_MAX {
+        tracing::warn!(count = paths.len(), "a tool call changed too many files to remember");
         return SessionWrites::new();
     }
-    let hashed = changed.into_iter().map(|path| {
-        let hash = hash_of(root, &path);
-        (path, hash)
-    });
-    hashed.collect()
+    paths
+        .into_iter()
+        .map(|path| {
+            let hash = hash_of(root, &path);
+            (path, hash)
+        })
+        .collect()
 }
 
-/// `None` for a missing file; one that the guard cannot read has a hash of its size.
+/// Hash of a file; `None` if it is missing. For a file that the guard cannot read, a hash of its size.
 fn hash_of(root: &Path, path: &RelPath) -> Option<ContentHash> {
-    let file: PathBuf = path.under(root);
+    let file = path.under(root);
     let metadata = file.symlink_metadata().ok()?;
     if !metadata.is_file() || metadata.len() > SOURCE_BYTES_MAX {
         return Some(ContentHash::of_bytes(format!("unread, {} bytes", metadata.len()).as_bytes()));
@@ -83,7 +84,7 @@ fn hash_of(root: &Path, path: &RelPath) -> Option<ContentHash> {
     std::fs::read(&file).ok().map(|bytes| ContentHash::of_bytes(&bytes))
 }
 
-/// The findings that hold a Stop although the loop's session did not leave their file as it is now.
+/// The findings that hold a Stop in files whose present content the loop's session did not write.
 pub(crate) async fn foreign_findings(
     engine: &Engine,
     project: &Project,
@@ -97,30 +98,31 @@ pub(crate) async fn foreign_findings(
     }
     let writes = engine.store.session_writes(&project.key, &state.id).await?;
     let root = project.root.clone();
-    let sorted = run_blocking(move || {
-        let is_foreign =
-            |finding: &Finding| writes.get(&finding.path) != Some(&hash_of(&root, &finding.path));
-        holding.into_iter().filter(is_foreign).collect()
+    let foreign = run_blocking(move || {
+        holding
+            .into_iter()
+            .filter(|finding| writes.get(&finding.path) != Some(&hash_of(&root, &finding.path)))
+            .collect()
     });
-    let unread = || StoreError::Unavailable("the files could not be read".to_owned());
-    sorted.await.ok_or_else(unread)
+    foreign.await.ok_or_else(|| StoreError::Unavailable("the files could not be read".to_owned()))
 }
 
-/// The files of these findings, one line each, for the user.
+/// One line for the user for each file of these findings, up to a bound.
 pub(crate) fn foreign_finding_lines(findings: &[Finding]) -> Vec<String> {
     let mut by_path: BTreeMap<&RelPath, Vec<&Finding>> = BTreeMap::new();
     for finding in findings {
         by_path.entry(&finding.path).or_default().push(finding);
     }
-    let line = |(path, found): (&&RelPath, &Vec<&Finding>)| {
-        let said = one_line(&found[0].message, GAP_CHARS_MAX);
-        let more = match found.len() {
+    let mut lines = Vec::new();
+    for (path, findings) in by_path.iter().take(FOREIGN_FILES_NAMED_MAX) {
+        let (code, message) = (&findings[0].code, &findings[0].message);
+        let message = one_line(message, GAP_CHARS_MAX);
+        let more = match findings.len() {
             1 => String::new(),
             count => format!(", and {} more", count - 1),
         };
-        format!("{path} was changed (guard({}): {said}{more})", found[0].code)
-    };
-    let mut lines: Vec<String> = by_path.iter().take(FOREIGN_FILES_NAMED_MAX).map(line).collect();
+        lines.push(format!("{path} was changed (guard({code}): {message}{more})"));
+    }
     let more = by_path.len().saturating_sub(FOREIGN_FILES_NAMED_MAX);
     if more > 0 {
         lines.push(format!("{more} more files were changed"));
@@ -128,8 +130,8 @@ pub(crate) fn foreign_finding_lines(findings: &[Finding]) -> Vec<String> {
     lines
 }
 
-/// Allows the guard's findings about files that the loop's session did not write, and returns them.
-/// The error is one line for people.
+/// Allows the guard findings in files that the loop's session did not write, and returns them. The
+/// error is one line for the user.
 pub(crate) async fn allow_foreign_findings(
     engine: &std::sync::Arc<Engine>,
     project: &Project,
@@ -143,15 +145,15 @@ pub(crate) async fn allow_foreign_findings(
         loop_id: Some(state.id.clone()),
     };
     let guarded = run_guard(engine, project, wanted).await?;
-    let found = foreign_findings(engine, project, state, &guarded.evidence.findings).await;
-    let found = found.map_err(|error| error.to_string())?;
+    let foreign = foreign_findings(engine, project, state, &guarded.evidence.findings).await;
+    let foreign = foreign.map_err(|error| error.to_string())?;
     let (folder, key) = (engine.dirs.state.clone(), project.key.clone());
     let reason = format!("taken over by the user in {}", state.id);
     let allowed = run_blocking(move || {
-        for finding in &found {
+        for finding in &foreign {
             WaiverStore::load(&folder, &key).allow(finding, &reason)?;
         }
-        Ok::<_, std::io::Error>(found)
+        Ok::<_, std::io::Error>(foreign)
     });
     let allowed = allowed.await.unwrap_or_else(|| Err(std::io::Error::other("internal error")));
     allowed.map_err(|error| format!("not written: {error}"))
@@ -163,7 +165,7 @@ mod tests {
     use moai_base::samples::finding;
 
     #[test]
-    fn each_file_is_named_once_and_only_a_few_are() {
+    fn each_file_has_one_line_up_to_a_bound() {
         let found: Vec<Finding> =
             (0..7).map(|at| finding(&format!("{}.py", at / 2), at, "G01")).collect();
         let lines = foreign_finding_lines(&found);
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_wrote_what_changed_since_it_began_and_nothing_older() {
+    fn a_tool_call_wrote_the_files_that_changed_since_its_start() {
         let temp = tempfile::tempdir().expect("a folder");
         let root = temp.path();
         let path = |name: &str| RelPath::parse(name).expect("a relative path");

@@ -1,6 +1,5 @@
-//! Measures a project when a loop starts, while the agent thinks: what is found before the first
-//! change is older than the loop's work. Stops at the first change, because what is measured then
-//! may be the work's.
+//! Measures a project in the background when a loop starts: findings before the first change are
+//! older than the loop's work. Stops at the first change, because later findings may be the work's.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,41 +30,41 @@ pub(crate) fn prepare_base(engine: &Arc<Engine>, project: &Project, state: &Loop
     let (state, job) = (state.clone(), engine.job());
     tokio::spawn(async move {
         let _job = job;
-        let begun = Instant::now();
+        let start = Instant::now();
         let project = project.without_unserved_languages(&engine);
-        // No base to keep the results for: the Stop says what that means.
+        // Without a base there is nothing to store; the Stop reports why.
         let Ok(base) = base_of_loop(&engine, &project, &state, state.base.as_deref()).await else {
             return;
         };
         let measured = measure_base(&engine, &project, &base).await;
-        let elapsed_ms = begun.elapsed().as_millis();
+        let elapsed_ms = start.elapsed().as_millis();
         tracing::info!(id = state.id, measured, elapsed_ms, "measured the base of a loop");
     });
 }
 
-/// How many files were measured before the first change.
+/// Measures the project's programs; returns the number of files measured before the first change.
 async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> usize {
     let mut measured = 0;
     let Some(files) = programs(project).await else { return measured };
     let mut epoch = disk_poll::sync_disk(engine, project, &[]).await.epoch;
-    // The first change may have come before the first look.
+    // The first change may precede this poll.
     if epoch.is_none() || !is_base(engine, project, base).await {
         return measured;
     }
-    for some in files.chunks(BASE_FILES_AT_ONCE_MAX) {
+    for chunk in files.chunks(BASE_FILES_AT_ONCE_MAX) {
         let mut is_kept = false;
         for _ in 0..BASE_TRIES_MAX {
-            let mut words = measure_files(engine, project, some).await;
-            gather::discard_superseded(project, &mut words).await;
-            // A change on disk may have reached the servers before this look, and may be undone
-            // already: what was measured around it is measured again. Some changes come from the
-            // measurement itself: cargo writes its lock file.
-            let look = disk_poll::sync_disk(engine, project, &[]).await;
-            is_kept = look.epoch == epoch;
-            epoch = look.epoch;
+            let mut results = measure_files(engine, project, chunk).await;
+            gather::discard_superseded(project, &mut results).await;
+            // A change on disk may have reached the servers before this poll, and may be undone
+            // already; therefore the chunk is measured again. The measurement itself causes some
+            // changes: cargo writes its lock file.
+            let poll = disk_poll::sync_disk(engine, project, &[]).await;
+            is_kept = poll.epoch == epoch;
+            epoch = poll.epoch;
             if is_kept {
-                gather::record_results(engine, project, &mut words, look);
-                cache_results(engine, base, words);
+                gather::record_results(engine, project, &mut results, poll);
+                cache_results(engine, base, results);
                 break;
             }
             if !is_base(engine, project, base).await {
@@ -75,7 +74,7 @@ async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) 
         if !is_kept {
             return measured;
         }
-        measured += some.len();
+        measured += chunk.len();
     }
     measured
 }
@@ -85,36 +84,36 @@ async fn measure_files(
     project: &Project,
     files: &[RelPath],
 ) -> Vec<SensorResult> {
-    let mut asked = JoinSet::new();
+    let mut measurements = JoinSet::new();
     for path in files {
-        asked.spawn(measure_file(Arc::clone(engine), project.clone(), path.clone()));
+        measurements.spawn(measure_file(Arc::clone(engine), project.clone(), path.clone()));
     }
-    asked.join_all().await.into_iter().flatten().collect()
+    measurements.join_all().await.into_iter().flatten().collect()
 }
 
-fn cache_results(engine: &Engine, base: &WorkBase, words: Vec<SensorResult>) {
-    for word in words {
-        if let (Some(server), Some(result)) = (word.server, word.base_result()) {
-            let file = BaseFile { path: word.path, hash: word.hash, server };
-            engine.ledger().base_results.keep(&base.id, file, result);
+fn cache_results(engine: &Engine, base: &WorkBase, results: Vec<SensorResult>) {
+    for result in results {
+        if let (Some(server), Some(base_result)) = (result.server, result.base_result()) {
+            let file = BaseFile { path: result.path, hash: result.hash, server };
+            engine.ledger().base_results.keep(&base.id, file, base_result);
         }
     }
 }
 
-/// Whether all files that language servers read are on disk as they are in the base: programs, their
-/// configuration, data that they import as modules.
+/// Whether all files that language servers read are the same on disk as in the base: programs, their
+/// configuration, and data that they import as modules.
 async fn is_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> bool {
     let Ok(now) = checkpoints::snapshot_tree(engine, project).await else { return false };
     base.is_tree(&now.tree, |path| project.is_watched(path))
 }
 
-/// The files in programming languages.
+/// The files in programming languages; `None` after a panic.
 async fn programs(project: &Project) -> Option<Vec<RelPath>> {
     let project = project.clone();
     let listed = run_blocking(move || {
-        let is_meant = |path: &RelPath| project.is_program(path) && project.has_sensor(path);
+        let is_wanted = |path: &RelPath| project.is_program(path) && project.has_sensor(path);
         let root = &project.root;
-        let mut files = files::walk_files(root, std::slice::from_ref(root), &is_meant).files;
+        let mut files = files::walk_files(root, std::slice::from_ref(root), &is_wanted).files;
         files.truncate(BASE_FILES_MAX);
         files
     });
@@ -126,13 +125,13 @@ async fn measure_file(engine: Arc<Engine>, project: Project, path: RelPath) -> V
     let read =
         run_blocking(move || files::read_snapshot(&root, &path.under(&root)).ok()).await.flatten();
     let Some(snapshot): Option<Snapshot> = read else { return Vec::new() };
-    let mut words = Vec::new();
+    let mut results = Vec::new();
     for chosen in gather::select_servers(&engine, &project, &snapshot.path) {
-        let word = gather::measure_snapshot(&engine, &project, &snapshot, chosen).await;
-        if !word.findings.is_empty() {
+        let result = gather::measure_snapshot(&engine, &project, &snapshot, chosen).await;
+        if !result.findings.is_empty() {
             engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
         }
-        words.push(word);
+        results.push(result);
     }
-    words
+    results
 }

@@ -1,5 +1,5 @@
-//! What language servers found in the state that a loop began with. Held per loop, by file and
-//! server; a result is only used for the same base text and the same server. Pure bookkeeping.
+//! Results of language servers for the base states of loops, by file and server. A result is used
+//! only for the same base text and the same server. Pure.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -12,35 +12,33 @@ use moai_base::path::RelPath;
 /// The state that a loop's work is compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BaseId {
-    /// The project.
+    /// The project's root.
     pub(crate) root: PathBuf,
-    /// The loop's id, with the commit where its base has moved.
+    /// The loop's id, with a commit if its base has moved.
     pub(crate) state: String,
 }
 
 /// One file of a base state, as one server sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BaseFile {
-    /// The file.
     pub(crate) path: RelPath,
     /// Hash of its text in the base state.
     pub(crate) hash: ContentHash,
-    /// The server as it was chosen: program, settings, packages.
+    /// Hash of the server selection: program, settings, packages.
     pub(crate) server: ContentHash,
 }
 
-/// What one server found in one file of a base state.
+/// One server's findings in one file of a base state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BaseResult {
-    /// The findings.
     pub(crate) findings: Vec<Finding>,
-    /// Whether a fault of the project hid others.
+    /// Whether a project fault hid other findings.
     pub(crate) has_fault: bool,
 }
 
 type FileResults = HashMap<BaseFile, BaseResult>;
 
-/// See the module.
+/// The results of all base states; see the module.
 #[derive(Debug, Default)]
 pub(crate) struct BaseResults {
     states: HashMap<BaseId, FileResults>,
@@ -48,12 +46,12 @@ pub(crate) struct BaseResults {
 }
 
 impl BaseResults {
-    /// What was found in a file of a base state; `None` when it was not measured.
+    /// The result for a file of a base state; `None` if it was not measured.
     pub(crate) fn get(&self, base: &BaseId, file: &BaseFile) -> Option<BaseResult> {
         self.states.get(base)?.get(file).cloned()
     }
 
-    /// Keeps a result; of too many base states the oldest is dropped.
+    /// Stores a result; beyond [`BASE_STATES_MAX`] base states the oldest is dropped.
     pub(crate) fn keep(&mut self, base: &BaseId, file: BaseFile, result: BaseResult) {
         if !self.states.contains_key(base) {
             self.order.push_back(base.clone());
@@ -78,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_holds_for_its_text_and_server_alone_and_the_oldest_state_is_dropped() {
+    fn a_result_counts_only_for_its_text_and_server_and_the_oldest_state_is_dropped() {
         let mut results = BaseResults::default();
         let base = |number: usize| BaseId { root: "/r".into(), state: format!("loop-{number}") };
         let file = |text: &str, server: &str| BaseFile {

@@ -1,5 +1,4 @@
-//! Baselines on disk: read before anything is measured, applied to what was found, written whole.
-//! It must not know how a finding is made.
+//! Baseline files: read before the measurement, applied to the findings, written as a whole.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -15,34 +14,38 @@ use moai_protocol::baseline;
 /// The baselines of one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BaselineFiles {
-    /// What findings are compared with.
+    /// The baseline that findings are compared with.
     reference: Option<Baseline>,
-    /// Where the new one goes, and what is there now.
+    /// The file to write, with its present baseline.
     output: Option<(PathBuf, Baseline)>,
 }
 
 impl BaselineFiles {
-    /// Reads the file to compare with and the one that will be written over, both as typed in a
-    /// folder. The error is one line: a file that is not there, or is no baseline. That no other
-    /// file is overwritten by mistake is worth the look.
+    /// Reads the baseline to compare with and the one to overwrite, both relative to `folder`. The
+    /// error is one line: a file is missing or is no baseline. The file to write is read so that no
+    /// other file is overwritten by mistake.
     pub(crate) fn read(
         folder: &Path,
         known: Option<&Path>,
         write: Option<&Path>,
     ) -> Result<Self, String> {
-        let absent = |path: PathBuf| {
-            format!("{}: does not exist; --write-baseline makes one", path.display())
-        };
-        let known = known.map(|path| folder.join(path));
-        let known = known.map(|path| load(&path)?.ok_or_else(|| absent(path))).transpose()?;
-        let write = write.map(|path| folder.join(path));
-        let write = write.map(|path| Ok::<_, String>((load(&path)?.unwrap_or_default(), path)));
-        let write = write.transpose()?.map(|(old, path)| (path, old));
-        Ok(Self { reference: known, output: write })
+        let mut baselines = Self::default();
+        if let Some(path) = known.map(|path| folder.join(path)) {
+            let Some(reference) = load(&path)? else {
+                let path = path.display();
+                return Err(format!("{path}: does not exist; --write-baseline makes one"));
+            };
+            baselines.reference = Some(reference);
+        }
+        if let Some(path) = write.map(|path| folder.join(path)) {
+            let present = load(&path)?.unwrap_or_default();
+            baselines.output = Some((path, present));
+        }
+        Ok(baselines)
     }
 
-    /// Compares, and writes the new baseline; what is in it then is known. Yields what to tell the
-    /// user; the error is a file that could not be written.
+    /// Compares the findings, and writes the new baseline, whose findings count as known. Returns a
+    /// note for the user; the error is a file that could not be written.
     pub(crate) fn apply(
         &self,
         root: &Path,
@@ -73,21 +76,22 @@ impl BaselineFiles {
     }
 }
 
-/// The baseline of a file; `None` when it is not there.
+/// The baseline in a file; `None` if the file is missing.
 fn load(path: &Path) -> Result<Option<Baseline>, String> {
     let parsed =
-        bounded(path).and_then(|text| text.map(|it| baseline::parse_baseline(&it)).transpose());
+        bounded(path).and_then(|text| text.map(|text| baseline::parse_baseline(&text)).transpose());
     parsed.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// A file's text; `None` when it is not there.
+/// A file's text; `None` if it is missing.
 fn bounded(path: &Path) -> Result<Option<String>, String> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.to_string()),
     };
-    let is_file = file.metadata().is_ok_and(|it| it.is_file() && it.len() <= BASELINE_BYTES_MAX);
+    let is_file =
+        file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= BASELINE_BYTES_MAX);
     if !is_file {
         return Err(format!("not a regular file of at most {BASELINE_BYTES_MAX} bytes"));
     }

@@ -1,5 +1,5 @@
-//! Files that a change concerns although nobody touched them: those that mention a name or a module
-//! which it touched, found in the texts of the base state and of now.
+//! Dependents of a change: unchanged files that mention a name or module touched by the change, which
+//! is found by comparing the base texts with the present ones.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -10,54 +10,55 @@ use moai_base::limits::{IMPACT_SEARCH_MS_MAX, RELATED_FILES_MAX, SESSION_DEPENDE
 use moai_base::path::RelPath;
 use moai_host::{files, git};
 use moai_lsp::impact::{TouchedSymbols, rank_by_impact};
+use moai_lsp::registry::Catalogue;
 
-/// See the module.
+/// Unchanged files that a change may affect; see the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DependentFiles {
-    /// The files, those most likely concerned first.
+    /// The files, the most likely affected first.
     pub(crate) files: Vec<RelPath>,
-    /// What they were found by.
+    /// The symbols that the files mention.
     pub(crate) touched: TouchedSymbols,
-    /// Whether there may be more.
+    /// Whether there may be more files.
     pub(crate) is_cut: bool,
 }
 
 impl DependentFiles {
-    /// Those of a change from `base` to the disk. It blocks.
+    /// The dependents of a change from `base` to the present files. Blocking.
     pub(crate) fn find(
         project: &Project,
         base: &WorkBase,
         changed: &[RelPath],
-        gone: &[RelPath],
+        deleted: &[RelPath],
     ) -> Self {
         let root = &project.root;
-        let sought = touched_symbols(project, base, changed, gone);
-        if sought.is_empty() {
+        let touched = touched_symbols(project, base, changed, deleted);
+        if touched.is_empty() {
             return Self::default();
         }
-        let edited: Vec<RelPath> = changed.iter().chain(gone).cloned().collect();
+        let edited: Vec<RelPath> = changed.iter().chain(deleted).cloned().collect();
         let own: BTreeSet<&RelPath> = edited.iter().collect();
-        let language =
-            |path: &RelPath| project.workspace.catalogue.language_of(path).map(|it| it.0);
-        let languages: BTreeSet<&str> = edited.iter().filter_map(language).collect();
-        let is_other = |path: &RelPath| {
-            language(path).is_some_and(|it| languages.contains(it)) && !own.contains(path)
-        };
-        let walk = files::walk_files(root, std::slice::from_ref(root), &is_other);
+        let catalogue = &project.workspace.catalogue;
+        let languages: BTreeSet<&str> =
+            edited.iter().filter_map(|path| language_name(catalogue, path)).collect();
+        let walk = files::walk_files(root, std::slice::from_ref(root), &|path| {
+            language_name(catalogue, path).is_some_and(|language| languages.contains(language))
+                && !own.contains(path)
+        });
         let deadline = Instant::now() + Duration::from_millis(IMPACT_SEARCH_MS_MAX);
-        let found =
-            files::search_files(root, &walk.files, deadline, &|text| sought.mentioned_in(text));
-        let mut files = rank_by_impact(&edited, found.files);
-        let is_cut = found.is_truncated || files.len() > SESSION_DEPENDENTS_MAX;
+        let matches =
+            files::search_files(root, &walk.files, deadline, &|text| touched.mentioned_in(text));
+        let mut files = rank_by_impact(&edited, matches.files);
+        let is_cut = matches.is_truncated || files.len() > SESSION_DEPENDENTS_MAX;
         files.truncate(SESSION_DEPENDENTS_MAX);
-        // Where git's data cannot be used, more is measured.
+        // If git's data is unusable, ignored files are measured as well.
         let ignored = git::ignored_paths(root, &files).unwrap_or_default();
         files.retain(|path| {
             !ignored.contains(path)
                 && files::is_real_path(root, path)
                 && !is_of_another_repository(project, path)
         });
-        Self { files, touched: sought, is_cut }
+        Self { files, touched, is_cut }
     }
 }
 
@@ -74,36 +75,35 @@ pub(crate) struct RelatedPrograms {
 }
 
 impl RelatedPrograms {
-    /// The programs that files which changed or were deleted concern; `configuration` are the ones
-    /// among these that configure servers. It blocks.
+    /// The programs affected by changed or deleted files; `configuration` are those of the files that
+    /// configure servers. Blocking.
     pub(crate) fn find(project: &Project, changed: &[RelPath], configuration: &[RelPath]) -> Self {
         let catalogue = &project.workspace.catalogue;
-        let language = |path: &RelPath| catalogue.language_of(path).map(|it| it.0);
-        let edited: BTreeSet<&str> = changed.iter().filter_map(language).collect();
+        let edited: BTreeSet<&str> =
+            changed.iter().filter_map(|path| language_name(catalogue, path)).collect();
         let extensions: BTreeSet<String> = changed.iter().filter_map(RelPath::extension).collect();
         let readers: BTreeSet<&str> =
             extensions.iter().flat_map(|extension| catalogue.data_readers(extension)).collect();
         let names: BTreeSet<&str> =
             configuration.iter().filter_map(|file| file.as_str().rsplit('/').next()).collect();
         let is_configured = |path: &RelPath| {
-            let language = language(path).unwrap_or_default();
+            let language = language_name(catalogue, path).unwrap_or_default();
             names.iter().any(|name| catalogue.is_configured_by(language, name))
         };
         let is_seen = |path: &RelPath| {
             let Some((other, language, _)) = catalogue.language_of(path) else { return false };
-            edited.iter().any(|one| catalogue.share_server(one, other))
+            edited.iter().any(|language| catalogue.share_server(language, other))
                 || language.servers.iter().any(|server| readers.contains(server.as_str()))
         };
-        let is_meant = |path: &RelPath| {
+        let root = &project.root;
+        let walk = files::walk_files(root, std::slice::from_ref(root), &|path| {
             project.is_program(path)
                 && project.has_sensor(path)
                 && (is_seen(path) || is_configured(path))
-        };
-        let root = &project.root;
-        let found = files::walk_files(root, std::slice::from_ref(root), &is_meant).files;
+        });
         let mut related = Self::default();
-        let is_small = found.len() <= RELATED_FILES_MAX;
-        for path in found {
+        let is_small = walk.files.len() <= RELATED_FILES_MAX;
+        for path in walk.files {
             if is_configured(&path) {
                 related.is_cut |= !is_small;
                 related.configured.insert(path);
@@ -118,6 +118,10 @@ impl RelatedPrograms {
     }
 }
 
+fn language_name<'c>(catalogue: &'c Catalogue, path: &RelPath) -> Option<&'c str> {
+    catalogue.language_of(path).map(|(name, _, _)| name)
+}
+
 fn is_of_another_repository(project: &Project, path: &RelPath) -> bool {
     path.folders().any(|folder| project.root.join(folder).join(".git").exists())
 }
@@ -126,21 +130,21 @@ fn touched_symbols(
     project: &Project,
     base: &WorkBase,
     changed: &[RelPath],
-    gone: &[RelPath],
+    deleted: &[RelPath],
 ) -> TouchedSymbols {
-    let paths: BTreeSet<RelPath> = changed.iter().chain(gone).cloned().collect();
-    let mut sought = TouchedSymbols::default();
+    let paths: BTreeSet<RelPath> = changed.iter().chain(deleted).cloned().collect();
+    let mut touched = TouchedSymbols::default();
     for (path, before) in base.texts(&paths) {
         let now = files::read_snapshot(&project.root, &path.under(&project.root)).ok();
         let before = match &before {
             BaseText::Text(text) => Some(&**text),
-            // As if all of it were new: more is looked for, never less.
+            // Treated as new: the search then covers more symbols, never fewer.
             BaseText::Absent | BaseText::Unknown(_) => None,
         };
         let now = now.as_ref().map(|snapshot| &*snapshot.text);
         if before != now {
-            sought.extend(TouchedSymbols::visible_elsewhere(&path, before, now));
+            touched.extend(TouchedSymbols::visible_elsewhere(&path, before, now));
         }
     }
-    sought
+    touched
 }

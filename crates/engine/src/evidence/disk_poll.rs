@@ -1,6 +1,5 @@
-//! Looks at a root's files for what was written since the last look, by whomever: the shell,
-//! formatters, git, other agents. Language servers hear of it, and a session is given what it has
-//! not seen. It must not know what is done about it.
+//! Polls a root's files for changes by any writer: shell commands, formatters, git, other agents.
+//! Announces them to the language servers, and lists for a session the changes it has not seen.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,36 +17,35 @@ use moai_host::git;
 use moai_host::servers::MeasureTarget;
 use moai_lsp::session::DiskChange;
 
-/// What a look found.
+/// Outcome of a poll.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DiskEpoch {
-    /// The root's epoch after the look; `None` when the look was lost, so that nobody knows what
-    /// changed.
+    /// The root's epoch after the poll; `None` if the poll failed, so the changes are unknown.
     pub(crate) epoch: Option<u64>,
 }
 
-/// Tells the language servers of the project what was written on disk since the last look. One
-/// look at a root at a time: two that overlap would tell the servers an older state last.
+/// Announces the changes on disk since the last poll to the project's language servers. Polls of a
+/// root run one at a time, because overlapping ones could announce an older state last.
 pub(crate) async fn sync_disk(
     engine: &Arc<Engine>,
     project: &Project,
-    asked: &[Snapshot],
+    queried: &[Snapshot],
 ) -> DiskEpoch {
-    let turn = engine.ledger().poll_lock(&project.root);
-    let _turn = turn.acquire().await;
+    let lock = engine.ledger().poll_lock(&project.root);
+    let _guard = lock.acquire().await;
     let Some(changes) = poll_disk(engine, project).await else { return DiskEpoch { epoch: None } };
-    let asked = asked.iter().map(|snapshot| snapshot.path.clone()).collect();
-    announce(engine, project, changes, asked).await;
+    let queried = queried.iter().map(|snapshot| snapshot.path.clone()).collect();
+    announce(engine, project, changes, queried).await;
     DiskEpoch { epoch: Some(engine.ledger().epoch(&project.root)) }
 }
 
-fn asked_file(engine: &Engine, project: &Project, path: RelPath) -> MeasureTarget {
+fn measure_target(engine: &Engine, project: &Project, path: RelPath) -> MeasureTarget {
     let choices = gather::select_servers(engine, project, &path);
     let servers = choices.into_iter().flatten().map(|choice| choice.id).collect();
     MeasureTarget { path, servers }
 }
 
-/// What changed since the last look; `None` when it was lost.
+/// The changes since the last poll; `None` after a panic.
 async fn poll_disk(engine: &Arc<Engine>, project: &Project) -> Option<Vec<(PathBuf, DiskChange)>> {
     let (root, watched) = (project.root.clone(), project.clone());
     let stamps = run_blocking(move || {
@@ -62,46 +60,47 @@ async fn announce(
     engine: &Arc<Engine>,
     project: &Project,
     changes: Vec<(PathBuf, DiskChange)>,
-    asked: Vec<RelPath>,
+    queried: Vec<RelPath>,
 ) {
     if !changes.is_empty() {
-        let asked = asked.into_iter().map(|path| asked_file(engine, project, path)).collect();
-        engine.servers.files_changed(project.root.clone(), changes, asked).await;
+        let targets =
+            queried.into_iter().map(|path| measure_target(engine, project, path)).collect();
+        engine.servers.files_changed(project.root.clone(), changes, targets).await;
     }
     engine.ledger().announce(&project.root);
 }
 
-/// What a session has not seen yet of what others wrote.
+/// Changes by other writers that a session has not seen.
 #[derive(Debug, Default)]
 pub(crate) struct UnseenFiles {
-    /// The files to be measured now: those of interest first.
+    /// The files to measure now; those known to the session or with results come first.
     pub(crate) to_measure: Vec<Snapshot>,
-    /// Source files that vanished.
+    /// Deleted source files.
     pub(crate) deleted: Vec<RelPath>,
-    /// All changed files that are there, the fresh ones too.
+    /// All existing changed files, including those to measure.
     pub(crate) changed: Vec<RelPath>,
-    /// Those of the changed files that cannot be read as source.
+    /// The changed files that cannot be read as source.
     pub(crate) unreadable: Vec<SkippedFile>,
-    /// The new ones.
+    /// The created files.
     pub(crate) created: BTreeSet<RelPath>,
-    /// The commit of HEAD, when it has moved.
+    /// The commit of HEAD, if it has moved.
     pub(crate) moved_head: Option<String>,
     /// The root's epoch.
     pub(crate) epoch: u64,
 }
 
-/// Looks, and gives a session what it has not seen: without files that git ignores, that nobody
-/// measures, whose bytes are known, or that some session wrote by a tool and is told about. What
-/// was written since `since_ns` counts for a session that has never looked.
+/// Polls the root and takes the changes that a session has not seen. Excludes files that git ignores,
+/// files without a sensor, files with known bytes, and files that some session wrote with a tool,
+/// whose hook reports them. For the first poll of a session, changes since `since_ns` count.
 pub(crate) async fn take_unseen_files(
     engine: &Arc<Engine>,
     project: &Project,
     session: &str,
     since_ns: Option<i128>,
 ) -> UnseenFiles {
-    let turn = engine.ledger().poll_lock(&project.root);
-    let _turn = turn.acquire().await;
-    // A session has not seen what is lost: its next look tells it.
+    let lock = engine.ledger().poll_lock(&project.root);
+    let _guard = lock.acquire().await;
+    // The changes of a failed poll stay unseen; the session's next poll takes them.
     let Some(changes) = poll_disk(engine, project).await else { return UnseenFiles::default() };
     let root = project.root.clone();
     let head = run_blocking(move || git::head_commit(&root)).await.flatten();
@@ -118,13 +117,14 @@ pub(crate) async fn take_unseen_files(
     };
     unseen.created = created;
     unseen.epoch = engine.ledger().epoch(&project.root);
-    let was = before.map(|DiskCursor { head, .. }| head);
-    unseen.moved_head = head.filter(|now| was.is_some_and(|was| was.as_ref() != Some(now)));
-    let asked = unseen.to_measure.iter().map(|snapshot| snapshot.path.clone()).collect();
-    announce(engine, project, changes, asked).await;
+    let old_head = before.map(|DiskCursor { head, .. }| head);
+    unseen.moved_head = head.filter(|new| old_head.is_some_and(|old| old.as_ref() != Some(new)));
+    let queried = unseen.to_measure.iter().map(|snapshot| snapshot.path.clone()).collect();
+    announce(engine, project, changes, queried).await;
     unseen
 }
 
+/// Sorts unseen changes into those to measure, deleted and unreadable ones; `None` after a panic.
 async fn sort_unseen(
     engine: &Arc<Engine>,
     project: &Project,
@@ -135,48 +135,43 @@ async fn sort_unseen(
     let (engine, project, session) = (Arc::clone(engine), project.clone(), session.to_owned());
     let sorted = run_blocking(move || {
         let root = &project.root;
-        let is_meant = |path: &RelPath| project.has_sensor(path) && files::is_real_path(root, path);
-        let wanted: Vec<RelPath> = files.into_iter().filter(is_meant).collect();
-        // Where git's data cannot be used, more is told.
+        let mut wanted = files;
+        wanted.retain(|path| project.has_sensor(path) && files::is_real_path(root, path));
+        // If git's data is unusable, ignored files are reported as well.
         let ignored = git::ignored_paths(root, &wanted).unwrap_or_default();
-        let wanted = wanted.into_iter().filter(|path| !ignored.contains(path));
-        let is_there = |path: &RelPath| engine.ledger().is_there(root, path);
-        let (mut changed, gone): (Vec<RelPath>, Vec<RelPath>) = wanted.partition(is_there);
+        wanted.retain(|path| !ignored.contains(path));
+        let (mut changed, deleted): (Vec<RelPath>, Vec<RelPath>) =
+            wanted.into_iter().partition(|path| engine.ledger().is_there(root, path));
         let (written, _) = engine.ledger().written(&session, root);
-        let is_dear =
-            |path: &RelPath| written.contains(path) || engine.ledger().is_known(root, path);
-        changed.sort_by_cached_key(|path| (!is_dear(path), path.clone()));
-        let (mut fresh, mut unread) = (Vec::new(), Vec::new());
+        changed.sort_by_cached_key(|path| {
+            let is_known = written.contains(path) || engine.ledger().is_known(root, path);
+            (!is_known, path.clone())
+        });
+        let mut to_measure = Vec::new();
+        let mut unreadable = Vec::new();
         if changed.len() <= CHANGED_READ_FILES_MAX {
             changed.retain(|path| {
                 let snapshot = match files::read_snapshot(root, &path.under(root)) {
                     Ok(snapshot) => snapshot,
-                    // What cannot be read is still a change.
+                    // An unreadable file is still a change.
                     Err(skipped) => {
-                        unread.push(skipped);
+                        unreadable.push(skipped);
                         return true;
                     }
                 };
                 let mut ledger = engine.ledger();
                 ledger.record_text(&session, root, &snapshot);
-                // A file that was put back as it was concerns those that mention it.
-                let is_verified = || ledger.is_verified(root, path, snapshot.hash);
+                // A deleted file that was restored is reported, because it affects its dependents.
                 let is_known = ledger.has_writer(root, path, snapshot.hash)
-                    || (!created.contains(path) && is_verified());
+                    || (!created.contains(path) && ledger.is_verified(root, path, snapshot.hash));
                 drop(ledger);
-                if !is_known && fresh.len() < CHANGED_INLINE_FILES_MAX {
-                    fresh.push(snapshot);
+                if !is_known && to_measure.len() < CHANGED_INLINE_FILES_MAX {
+                    to_measure.push(snapshot);
                 }
                 !is_known
             });
         }
-        UnseenFiles {
-            to_measure: fresh,
-            deleted: gone,
-            changed,
-            unreadable: unread,
-            ..UnseenFiles::default()
-        }
+        UnseenFiles { to_measure, deleted, changed, unreadable, ..UnseenFiles::default() }
     });
     sorted.await
 }

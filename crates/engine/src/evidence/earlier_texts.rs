@@ -1,5 +1,5 @@
-//! What language servers find in earlier texts: shown to the running server as open documents, and
-//! taken away again before it answers anybody else. It knows neither loops nor hooks.
+//! Measures earlier texts with the running language servers: a server is shown them as open documents
+//! (overlays), which are removed before it answers other requests.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -22,20 +22,20 @@ use moai_host::servers::resolve::ResolvedServer;
 use moai_lsp::registry::OverlaySupport;
 use moai_lsp::session::DiskChange;
 
-/// An earlier state of some files, and what is asked about it.
+/// An earlier state of some files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EarlierState {
     /// The files that differ now, with their earlier texts.
     pub(crate) texts: Vec<Snapshot>,
-    /// Files that were created or deleted since: no open document can show that.
+    /// Files created or deleted since, which no open document can show.
     pub(crate) created_or_deleted: Vec<RelPath>,
-    /// Files that configure servers and were changed since: servers read them from the disk.
+    /// Changed files that configure servers, which servers read from the disk.
     pub(crate) configuration: Vec<RelPath>,
 }
 
 impl EarlierState {
-    /// Adds a file that differs now: its earlier text, or none where it did not exist or nobody
-    /// knows what it was.
+    /// Adds a file that differs now, with its earlier text; `None` if it did not exist or its text is
+    /// unknown.
     pub(crate) fn add(&mut self, path: &RelPath, earlier: Option<&str>) {
         match earlier {
             Some(text) => self.texts.push(Snapshot {
@@ -48,24 +48,23 @@ impl EarlierState {
     }
 }
 
-/// One file of an earlier state that is to be measured by one server.
+/// A file of an earlier state, to be measured by one server.
 #[derive(Clone, Debug)]
 pub(crate) struct EarlierSubject {
-    /// Its earlier text; that of now where it has not changed.
+    /// The earlier text; the present one of an unchanged file.
     pub(crate) snapshot: Snapshot,
-    /// The server.
     pub(crate) choice: ResolvedServer,
 }
 
-/// A subject and its place in the answer.
+/// A subject and its index in the results.
 #[derive(Debug)]
 struct IndexedSubject {
     index: usize,
     subject: EarlierSubject,
 }
 
-/// Measures files in an earlier state, each by its server; the results come in the order of the
-/// subjects, `None` after an internal error. One that cannot be measured has a gap.
+/// Measures files in an earlier state, each with its server. Results are in the order of the
+/// subjects, `None` after an internal error; a file that cannot be measured has a gap.
 pub(crate) async fn measure_earlier(
     engine: &Arc<Engine>,
     project: &Project,
@@ -75,29 +74,30 @@ pub(crate) async fn measure_earlier(
 ) -> Vec<Option<SensorResult>> {
     let count = subjects.len();
     let mut by_server: BTreeMap<String, Vec<IndexedSubject>> = BTreeMap::new();
-    for (place, subject) in subjects.into_iter().enumerate() {
+    for (index, subject) in subjects.into_iter().enumerate() {
         let server = subject.choice.id.clone();
-        by_server.entry(server).or_default().push(IndexedSubject { index: place, subject });
+        by_server.entry(server).or_default().push(IndexedSubject { index, subject });
     }
     let mut servers = Vec::new();
     for subjects in by_server.into_values() {
         let (engine, project, state) = (Arc::clone(engine), project.clone(), state.clone());
-        // In a task of its own: a caller that gives up must not leave an earlier text with a server.
+        // In a task of its own, because a caller that gives up must not leave an overlay behind.
         servers.push(tokio::spawn(async move {
             measure_by_server(&engine, &project, &state, subjects, deadline).await
         }));
     }
     let mut results: Vec<Option<SensorResult>> = vec![None; count];
     for server in servers {
-        for (place, word) in server.await.unwrap_or_default() {
-            results[place] = Some(word);
+        let Ok(measured) = server.await else { continue };
+        for (index, result) in measured {
+            results[index] = Some(result);
         }
     }
     results
 }
 
-/// The same for one server. A live question waits for one measurement at most: the earlier texts
-/// are then taken away, and what is left is measured after it.
+/// Measures the subjects of one server. A live request waits for one measurement at most: the
+/// overlays are then removed, and the remaining subjects are measured after the request.
 async fn measure_by_server(
     engine: &Arc<Engine>,
     project: &Project,
@@ -106,26 +106,28 @@ async fn measure_by_server(
     deadline: Instant,
 ) -> Vec<(usize, SensorResult)> {
     let mut results = Vec::with_capacity(subjects.len());
-    let server = subjects.first().map(|it| it.subject.choice.id.clone()).unwrap_or_default();
+    let Some(server) = subjects.first().map(|first| first.subject.choice.id.clone()) else {
+        return results;
+    };
     let gate = engine.ledger().overlay_gate(&project.root, &server);
     let epoch = engine.ledger().epoch(&project.root);
-    let mut left = VecDeque::from(subjects);
+    let mut remaining = VecDeque::from(subjects);
     for _ in 0..OVERLAY_PASSES_MAX {
-        if left.is_empty() {
+        if remaining.is_empty() {
             return results;
         }
         let Ok(pass) = timeout_at(deadline.into(), gate.overlay()).await else { break };
-        let mut shown = ServerOverlay::new(
+        let mut overlay = ServerOverlay::new(
             OverlayGuard::new(engine, project, &server, pass),
             state,
             epoch,
             deadline,
         );
-        while let Some(next) = left.pop_front_if(|_| !shown.guard.should_yield()) {
-            match shown.measure(&next.subject).await {
-                Ok(word) => results.push((next.index, word)),
-                Err(_) if shown.guard.should_yield() => {
-                    left.push_front(next);
+        while let Some(next) = remaining.pop_front_if(|_| !overlay.guard.should_yield()) {
+            match overlay.measure(&next.subject).await {
+                Ok(result) => results.push((next.index, result)),
+                Err(_) if overlay.guard.should_yield() => {
+                    remaining.push_front(next);
                     break;
                 }
                 Err(gap) => results.push((next.index, without_result(next.subject, gap))),
@@ -133,28 +135,29 @@ async fn measure_by_server(
         }
     }
     let gap = Gap::new(Cause::TimedOut, "other measurements took the time");
-    let gaps = left.into_iter().map(|it| (it.index, without_result(it.subject, gap.clone())));
-    results.extend(gaps);
+    results.extend(
+        remaining.into_iter().map(|next| (next.index, without_result(next.subject, gap.clone()))),
+    );
     results
 }
 
-/// The earlier state as one server is shown it, until a live question ends it.
+/// The overlays of one server, until a live request ends them.
 struct ServerOverlay<'a> {
     guard: OverlayGuard,
     state: &'a EarlierState,
-    /// Of the project, when the earlier state was read.
+    /// The project's epoch when the earlier state was read.
     epoch: u64,
     deadline: Instant,
-    /// The files of which the server has the earlier texts.
+    /// The files whose earlier texts the server has.
     shown_paths: BTreeSet<RelPath>,
-    /// Files measured since the server was last asked about all of these.
+    /// The number of files measured since all overlays were last measured.
     measured_since_refresh: usize,
 }
 
 impl<'a> ServerOverlay<'a> {
-    fn new(restore: OverlayGuard, state: &'a EarlierState, epoch: u64, deadline: Instant) -> Self {
+    fn new(guard: OverlayGuard, state: &'a EarlierState, epoch: u64, deadline: Instant) -> Self {
         Self {
-            guard: restore,
+            guard,
             state,
             epoch,
             deadline,
@@ -169,7 +172,7 @@ impl<'a> ServerOverlay<'a> {
         if let Some(gap) = obstacle(&engine, &project, self.state, &overlays, subject) {
             return Err(gap);
         }
-        // The others first: what a file says depends on the texts that the server has then.
+        // The others first, because a file's findings depend on the texts that the server has then.
         let own = &subject.snapshot;
         for text in overlays.into_iter().filter(|text| text.path != own.path) {
             if !self.shown_paths.contains(&text.path) {
@@ -181,19 +184,19 @@ impl<'a> ServerOverlay<'a> {
             self.shown_paths.insert(own.path.clone());
             self.guard.record_overlay(own);
         }
-        let word = self.measure_text(own, &subject.choice).await?;
-        // A changed file may have been closed, and with it its earlier text.
+        let result = self.measure_text(own, &subject.choice).await?;
+        // A change on disk may have closed the file and with it its overlay.
         if engine.ledger().epoch(&project.root) != self.epoch {
             return Err(Gap::new(
                 Cause::Superseded,
                 "files changed while the earlier text was measured",
             ));
         }
-        Ok(word)
+        Ok(result)
     }
 
-    /// Asks about the earlier texts again before they are closed: a server with too many open
-    /// documents closes the one that was asked about longest ago and reads it from the disk.
+    /// Measures the overlays again before they are closed: of too many open documents, the least
+    /// recently measured one is closed, and the server then reads it from the disk.
     async fn keep_texts_open(&mut self, choice: &ResolvedServer) -> Result<(), Gap> {
         self.measured_since_refresh += 1;
         if self.measured_since_refresh + self.shown_paths.len() < OPEN_DOCUMENTS_MAX {
@@ -208,12 +211,12 @@ impl<'a> ServerOverlay<'a> {
         Ok(())
     }
 
-    /// Gives the server an earlier text. Its findings there are not needed, but without a verdict
-    /// nothing shows that it has the text.
+    /// Shows the server an earlier text. Its findings are not needed, but only a verdict proves that
+    /// the server has the text.
     async fn show(&mut self, text: &Snapshot, choice: &ResolvedServer) -> Result<(), Gap> {
         self.guard.record_overlay(text);
-        let word = self.measure_text(text, choice).await?;
-        match word.gap {
+        let result = self.measure_text(text, choice).await?;
+        match result.gap {
             Some(gap) if gap.cause != Cause::ProjectFault => {
                 self.shown_paths.remove(&text.path);
                 Err(gap)
@@ -225,7 +228,7 @@ impl<'a> ServerOverlay<'a> {
         }
     }
 
-    /// One measurement. It is never given up half-way: the server would keep the text.
+    /// One measurement. It is never abandoned, because the server would keep the text.
     async fn measure_text(
         &self,
         text: &Snapshot,
@@ -242,7 +245,7 @@ impl<'a> ServerOverlay<'a> {
     }
 }
 
-/// The earlier texts that the subject's server must be shown for it.
+/// The earlier texts to show the subject's server for it.
 fn overlays_for<'s>(
     engine: &Engine,
     project: &Project,
@@ -254,20 +257,20 @@ fn overlays_for<'s>(
             let texts = state.texts.iter();
             texts.filter(|text| is_served(engine, project, &text.path, subject)).collect()
         }
-        // What it says of a file rests on that file, as far as an open document can show it.
+        // Such a server reads only the file itself from open documents.
         OverlaySupport::File | OverlaySupport::None => {
             state.texts.iter().filter(|text| text.path == subject.snapshot.path).collect()
         }
     }
 }
 
-/// Whether the subject's server speaks about a file.
+/// Whether the subject's server handles a file.
 fn is_served(engine: &Engine, project: &Project, path: &RelPath, subject: &EarlierSubject) -> bool {
     let choices = gather::select_servers(engine, project, path);
     choices.iter().flatten().any(|choice| choice.id == subject.choice.id)
 }
 
-/// Why the server cannot be shown the earlier state.
+/// The gap if the server cannot be shown the earlier state.
 fn obstacle(
     engine: &Engine,
     project: &Project,
@@ -277,28 +280,24 @@ fn obstacle(
 ) -> Option<Gap> {
     let EarlierSubject { snapshot, choice } = subject;
     let is_own = overlays.iter().any(|text| text.path == snapshot.path);
-    let is_read = |path: &RelPath| {
-        let name = path.as_str().rsplit('/').next().unwrap_or_default();
-        choice.spec.root_markers.iter().chain(&choice.spec.restart_on).any(|it| it == name)
-    };
-    let is_data = |path: &RelPath| {
-        path.extension().is_some_and(|extension| choice.spec.data_extensions.contains(&extension))
-    };
-    let has_data = || {
-        let mut changed =
-            state.texts.iter().map(|text| &text.path).chain(&state.created_or_deleted);
-        changed.any(is_data)
-    };
-    let has_other_files =
-        || state.created_or_deleted.iter().any(|path| is_served(engine, project, path, subject));
+    let mut changed = state.texts.iter().map(|text| &text.path).chain(&state.created_or_deleted);
+    let mut created_or_deleted = state.created_or_deleted.iter();
     let detail = match choice.spec.overlays {
         OverlaySupport::None => "it reads the disk, not earlier texts",
-        _ if state.configuration.iter().any(is_read) => "its configuration changed since",
+        _ if state.configuration.iter().any(|path| is_configuration(choice, path)) => {
+            "its configuration changed since"
+        }
         OverlaySupport::File if !is_own => {
             "it reads other files from the disk, not their earlier texts"
         }
-        OverlaySupport::Project if has_data() => "data that it reads changed since",
-        OverlaySupport::Project if has_other_files() => "files were created or deleted since",
+        OverlaySupport::Project if changed.any(|path| is_data(choice, path)) => {
+            "data that it reads changed since"
+        }
+        OverlaySupport::Project
+            if created_or_deleted.any(|path| is_served(engine, project, path, subject)) =>
+        {
+            "files were created or deleted since"
+        }
         OverlaySupport::Project if overlays.len() > OVERLAY_FILES_MAX => {
             "too many files changed since"
         }
@@ -307,14 +306,25 @@ fn obstacle(
     Some(Gap::new(Cause::NoBaseline, detail))
 }
 
+/// Whether the server reads its configuration from a file.
+fn is_configuration(choice: &ResolvedServer, path: &RelPath) -> bool {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    choice.spec.root_markers.iter().chain(&choice.spec.restart_on).any(|file| file == name)
+}
+
+/// Whether the server reads a file as data.
+fn is_data(choice: &ResolvedServer, path: &RelPath) -> bool {
+    path.extension().is_some_and(|extension| choice.spec.data_extensions.contains(&extension))
+}
+
 fn without_result(subject: EarlierSubject, gap: Gap) -> SensorResult {
     let chosen: ServerSelection = Ok(subject.choice);
     gather::unmeasured(&subject.snapshot, &chosen, gap, Duration::ZERO)
 }
 
-/// Gives the server the present texts again when it is dropped, and only then lets others ask. Runs
-/// on in a task of its own, so only those who ask the server wait for it. Other servers, which may be
-/// shown the same files at the same time, are left alone.
+/// When dropped, gives the server the present texts again and then releases its gate. This runs in a
+/// task of its own, so that only requests to this server wait. Other servers may have overlays of the
+/// same files at the same time; they are not affected.
 struct OverlayGuard {
     engine: Arc<Engine>,
     project: Project,
@@ -361,8 +371,8 @@ impl Drop for OverlayGuard {
     }
 }
 
-/// A single file is asked about as it is now, which leaves it open and the server as it was. Several
-/// are closed, so that the server reads them from the disk.
+/// Restores the present texts. A single file is measured as it is now, which leaves it open and the
+/// server in its earlier state. Several files are closed, so that the server reads them from the disk.
 async fn restore(
     engine: &Arc<Engine>,
     project: &Project,

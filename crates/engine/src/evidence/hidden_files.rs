@@ -1,5 +1,4 @@
-//! Files that git ignores only since a loop began: it does not list them as changed. It must not know
-//! how files are measured. It blocks.
+//! Files that git ignores only since the base state, so it does not list them as changed. Blocking.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,17 +16,17 @@ use moai_host::git;
 #[derive(Debug, Default)]
 pub(crate) struct HiddenFiles {
     pub(crate) files: Vec<RelPath>,
-    /// Files of rules that cannot be compared with those of the base.
+    /// Ignore files whose rules cannot be compared with the base.
     pub(crate) skipped: Vec<SkippedFile>,
 }
 
 impl HiddenFiles {
-    pub(crate) fn find(project: &Project, base: &WorkBase, gone: &[RelPath]) -> Self {
+    pub(crate) fn find(project: &Project, base: &WorkBase, deleted: &[RelPath]) -> Self {
         let root = &project.root;
-        let mut found = Self::default();
+        let mut hidden = Self::default();
         let mut rule_files: BTreeSet<RelPath> =
             files::walk_names(root, &IgnoreRules::is_ignore_file).into_iter().collect();
-        rule_files.extend(gone.iter().filter(|path| IgnoreRules::is_ignore_file(path)).cloned());
+        rule_files.extend(deleted.iter().filter(|path| IgnoreRules::is_ignore_file(path)).cloned());
         let (mut before, mut now) = (IgnoreRules::default(), IgnoreRules::default());
         let mut has_changed = false;
         for (path, text) in base.texts(&rule_files) {
@@ -36,7 +35,7 @@ impl HiddenFiles {
                 now.add_file(&path, text);
             }
             match text {
-                // Rules that exclude their own file are in no checkpoint.
+                // No checkpoint holds an ignore file that excludes itself.
                 BaseText::Absent | BaseText::Unknown(_) if base.is_older(&path) => {
                     before.add_file(&path, text_now.as_deref().unwrap_or_default());
                 }
@@ -48,14 +47,14 @@ impl HiddenFiles {
                 BaseText::Unknown(_) if now.excludes(&path) => has_changed = true,
                 BaseText::Unknown(reason) => {
                     let reason = format!("what it excluded at the start is not known: {reason}");
-                    found.skipped.push(SkippedFile { path: path.to_string(), reason });
+                    hidden.skipped.push(SkippedFile { path: path.to_string(), reason });
                 }
             }
         }
         if has_changed {
-            found.files = newly_ignored(project, base, &before, &now);
+            hidden.files = newly_ignored(project, base, &before, &now);
         }
-        found
+        hidden
     }
 }
 
@@ -84,7 +83,7 @@ fn newly_ignored(
     hidden.into_iter().filter(is_changed).collect()
 }
 
-/// Git's ignore rules outside the work tree. A change of these is the exam's business.
+/// Git's ignore rules outside the work tree. The exam compares them.
 fn private_rules(root: &Path) -> IgnoreRules {
     let mut rules = IgnoreRules::default();
     let [ignored, _] = git::local_ignore_rules(root);

@@ -1,5 +1,4 @@
-//! Which files of the base state were renamed: what was wrong in them is older. Pure: texts in,
-//! names out.
+//! Detects renamed files of the base state, so that their earlier findings count as older. Pure.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,29 +7,29 @@ use moai_base::limits::RENAME_PAIRS_MAX;
 use moai_base::path::RelPath;
 use moai_host::files::Snapshot;
 
-/// Share of equal lines from which two texts count as one renamed file, in percent: git's default.
+/// The lowest share of equal lines of a renamed file, in percent: git's default.
 const RENAME_LINES_MIN_PERCENT: usize = 50;
 
-/// The earlier names of created files: each is the deleted file of the same kind with the most equal
-/// lines, at least half, and no deleted file is taken twice. Beyond [`RENAME_PAIRS_MAX`] pairs all
+/// The earlier paths of created files: each is the deleted file with the same extension and the most
+/// equal lines, at least half. No deleted file is used twice. Beyond [`RENAME_PAIRS_MAX`] pairs all
 /// files count as new.
 pub(crate) fn renamed(
     created: &[&Snapshot],
-    gone: &BTreeMap<RelPath, BaseText>,
+    deleted: &BTreeMap<RelPath, BaseText>,
 ) -> BTreeMap<RelPath, RelPath> {
-    let gone: Vec<(&RelPath, &str)> = gone
+    let deleted: Vec<(&RelPath, &str)> = deleted
         .iter()
         .filter_map(|(path, text)| match text {
             BaseText::Text(text) if !text.trim().is_empty() => Some((path, &**text)),
             _ => None,
         })
         .collect();
-    if created.len().saturating_mul(gone.len()) > RENAME_PAIRS_MAX {
+    if created.len().saturating_mul(deleted.len()) > RENAME_PAIRS_MAX {
         return BTreeMap::new();
     }
     let mut pairs: Vec<(usize, &RelPath, &RelPath)> = Vec::new();
     for new in created {
-        let same_kind = gone.iter().filter(|(path, _)| path.extension() == new.path.extension());
+        let same_kind = deleted.iter().filter(|(path, _)| path.extension() == new.path.extension());
         for (path, text) in same_kind {
             let share = equal_lines_percent(text, &new.text);
             if share >= RENAME_LINES_MIN_PERCENT {
@@ -38,20 +37,20 @@ pub(crate) fn renamed(
             }
         }
     }
-    pairs.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.cmp(other)));
-    let (mut renamed, mut taken) = (BTreeMap::new(), BTreeSet::new());
+    pairs.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.cmp(b)));
+    let mut renamed = BTreeMap::new();
+    let mut used = BTreeSet::new();
     for (_, new, old) in pairs {
-        if !renamed.contains_key(new) && taken.insert(old) {
+        if !renamed.contains_key(new) && used.insert(old) {
             renamed.insert(new.clone(), old.clone());
         }
     }
     renamed
 }
 
-/// The share of the longer text's lines that both texts have, in any order; empty lines do not count.
+/// The share of the longer text's lines that both texts have, in any order and without empty lines.
 fn equal_lines_percent(one: &str, other: &str) -> usize {
-    let lines = |text: &str| text.lines().filter(|line| !line.trim().is_empty()).count();
-    let longest = lines(one).max(lines(other));
+    let longest = count_lines(one).max(count_lines(other));
     let mut left: HashMap<&str, usize> = HashMap::new();
     for line in one.lines().filter(|line| !line.trim().is_empty()) {
         *left.entry(line).or_default() += 1;
@@ -64,6 +63,10 @@ fn equal_lines_percent(one: &str, other: &str) -> usize {
         }
     }
     equal * 100 / longest.max(1)
+}
+
+fn count_lines(text: &str) -> usize {
+    text.lines().filter(|line| !line.trim().is_empty()).count()
 }
 
 #[cfg(test)]

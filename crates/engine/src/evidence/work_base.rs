@@ -1,5 +1,5 @@
-//! The state that a change is compared with: the first checkpoint of a loop, or a commit. It says
-//! what a file was then, and knows nothing of measurements.
+//! The base state that a change is compared with: the first checkpoint of a loop, or a commit, with
+//! the texts of its files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -19,19 +19,19 @@ use moai_host::git::base_versions::{BytesAtBase, versions_at};
 use moai_host::git::{self, GitError, WorkTreeChanges};
 use moai_loops::state::LoopState;
 
-/// What a file was in the base state.
+/// A file in the base state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BaseText {
-    /// It did not exist.
+    /// The file did not exist.
     Absent,
-    /// It had this text.
+    /// The file had this text.
     Text(Arc<str>),
-    /// What it was is not known; a lower-case fragment says why.
+    /// The text is unknown; the reason is a lower-case fragment.
     Unknown(String),
 }
 
 impl BaseText {
-    /// Hash of the text, where there is one.
+    /// Hash of the text, if there is one.
     pub(crate) fn hash(&self) -> Option<ContentHash> {
         match self {
             Self::Text(text) => Some(ContentHash::of_bytes(text.as_bytes())),
@@ -40,10 +40,10 @@ impl BaseText {
     }
 }
 
-/// See the module.
+/// The base state of a change; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkBase {
-    /// Its name, for results that are kept.
+    /// The key of stored results.
     pub(crate) id: BaseId,
     root: PathBuf,
     source: BaseSource,
@@ -51,9 +51,9 @@ pub(crate) struct WorkBase {
 
 #[derive(Clone, Debug)]
 enum BaseSource {
-    /// The files as a loop found them, uncommitted ones included.
+    /// The files at the start of a loop, uncommitted ones included.
     Checkpoint { keeper: CheckpointStore, tree: FileTree, at_secs: i64 },
-    /// A commit; HEAD when none is named.
+    /// A commit; `None` for HEAD.
     Commit(Option<String>),
 }
 
@@ -65,32 +65,30 @@ impl WorkBase {
         Self::new(project, state, BaseSource::Commit(commit))
     }
 
-    /// What a loop's work is compared with; `commit` is where its changes count from. It blocks.
+    /// The base of a loop's work; its changes count from `commit`. Blocking.
     pub(crate) fn of_loop(
         engine: &Engine,
         project: &Project,
         state: &LoopState,
         commit: Option<&str>,
     ) -> Result<Self, Gap> {
-        // The branch took in work of others: that work is not the loop's.
+        // The branch merged foreign work, which is not the loop's.
         if let Some(commit) = commit
             && state.branch.is_some()
             && state.base.as_deref() != Some(commit)
         {
-            let name = format!("{} at {commit}", state.id);
-            return Ok(Self::new(project, name, BaseSource::Commit(Some(commit.to_owned()))));
+            let key = format!("{} at {commit}", state.id);
+            return Ok(Self::new(project, key, BaseSource::Commit(Some(commit.to_owned()))));
         }
         let folder = checkpoints::folder(engine, project);
-        let gap = |reason: String| Gap::new(Cause::NoBaseline, reason);
-        let keeper = CheckpointStore::find(project.root.clone(), folder).map_err(gap)?;
-        let is_start = |it: &_| is_start_of(it, &state.id);
-        let start = keeper.list().map_err(gap)?.into_iter().find(is_start);
-        let source = match start {
+        let keeper = CheckpointStore::find(project.root.clone(), folder).map_err(no_baseline)?;
+        let mut all = keeper.list().map_err(no_baseline)?.into_iter();
+        let source = match all.find(|checkpoint| is_start_of(checkpoint, &state.id)) {
             Some(start) => {
-                let tree = keeper.tree(&start).map_err(gap)?;
+                let tree = keeper.tree(&start).map_err(no_baseline)?;
                 BaseSource::Checkpoint { keeper, tree, at_secs: start.at_secs }
             }
-            None => first_commit(project, state).map_err(gap)?,
+            None => first_commit(project, state).map_err(no_baseline)?,
         };
         Ok(Self::new(project, state.id.clone(), source))
     }
@@ -100,13 +98,13 @@ impl WorkBase {
         Self { id: BaseId { root: root.clone(), state }, root, source }
     }
 
-    /// Whether a file was last changed before the checkpoint was made; false for a commit.
+    /// Whether a file was last changed before the checkpoint; false for a commit.
     pub(crate) fn is_older(&self, path: &RelPath) -> bool {
-        let is_older = |at_secs| checkpoints::is_older(&path.under(&self.root), at_secs);
-        self.at_secs().is_some_and(is_older)
+        let file = path.under(&self.root);
+        self.at_secs().is_some_and(|at_secs| checkpoints::is_older(&file, at_secs))
     }
 
-    /// When the checkpoint was made, in seconds since the epoch; `None` for a commit.
+    /// Time of the checkpoint in seconds since the epoch; `None` for a commit.
     pub(crate) fn at_secs(&self) -> Option<i64> {
         match &self.source {
             BaseSource::Checkpoint { at_secs, .. } => Some(*at_secs),
@@ -114,14 +112,14 @@ impl WorkBase {
         }
     }
 
-    /// Whether a tree is the base state, as far as `is_meant` says that a file matters.
-    pub(crate) fn is_tree(&self, now: &FileTree, is_meant: impl Fn(&RelPath) -> bool) -> bool {
+    /// Whether a tree equals the base state in the selected files; false for a commit.
+    pub(crate) fn is_tree(&self, now: &FileTree, is_selected: impl Fn(&RelPath) -> bool) -> bool {
         let BaseSource::Checkpoint { tree, .. } = &self.source else { return false };
-        let then = tree.nodes.iter().filter(|(path, _)| is_meant(path));
-        then.eq(now.nodes.iter().filter(|(path, _)| is_meant(path)))
+        let then = tree.nodes.iter().filter(|(path, _)| is_selected(path));
+        then.eq(now.nodes.iter().filter(|(path, _)| is_selected(path)))
     }
 
-    /// What these files were. It blocks.
+    /// The base texts of files. Blocking.
     pub(crate) fn texts(&self, paths: &BTreeSet<RelPath>) -> BTreeMap<RelPath, BaseText> {
         let paths: Vec<RelPath> = paths.iter().cloned().collect();
         match &self.source {
@@ -134,12 +132,13 @@ impl WorkBase {
         }
     }
 
-    /// The files of a checkpoint that vanished since; of a commit, git names them. It blocks.
+    /// The files deleted since the checkpoint, or since the commit according to git. Blocking.
     pub(crate) fn deleted_files(&self) -> Result<Vec<RelPath>, Gap> {
         match &self.source {
             BaseSource::Checkpoint { tree, .. } => {
-                let is_gone = |path: &&RelPath| path.under(&self.root).symlink_metadata().is_err();
-                Ok(tree.nodes.keys().filter(is_gone).cloned().collect())
+                let is_deleted =
+                    |path: &&RelPath| path.under(&self.root).symlink_metadata().is_err();
+                Ok(tree.nodes.keys().filter(is_deleted).cloned().collect())
             }
             BaseSource::Commit(commit) => {
                 deleted_since(git::files_changed_since(&self.root, commit.as_deref()))
@@ -164,6 +163,10 @@ impl WorkBase {
     }
 }
 
+fn no_baseline(reason: String) -> Gap {
+    Gap::new(Cause::NoBaseline, reason)
+}
+
 /// A checkpoint holds no ignored files, so one that it lacks may have existed. If git cannot tell
 /// which files are ignored, all that it lacks are unknown.
 fn mark_ignored(
@@ -185,10 +188,10 @@ fn deleted_since(changed: Result<Option<WorkTreeChanges>, GitError>) -> Result<V
         Ok(None) => "there is no git".to_owned(),
         Err(error) => error.to_string(),
     };
-    Err(Gap::new(Cause::NoBaseline, format!("deleted files cannot be listed: {reason}")))
+    Err(no_baseline(format!("deleted files cannot be listed: {reason}")))
 }
 
-/// The commit that a loop began at, where its checkpoint is gone.
+/// The start commit of a loop whose checkpoint is missing.
 fn first_commit(project: &Project, state: &LoopState) -> Result<BaseSource, String> {
     let Some(commit) = state.base.clone() else {
         return Err("the checkpoint of its beginning is missing".to_owned());
@@ -263,10 +266,10 @@ pub(crate) async fn base_of_loop(
 ) -> Result<WorkBase, Gap> {
     let (engine, project, state) = (Arc::clone(engine), project.clone(), state.clone());
     let commit = commit.map(str::to_owned);
-    let found =
+    let base =
         run_blocking(move || WorkBase::of_loop(&engine, &project, &state, commit.as_deref()));
-    let lost = || Err(Gap::new(Cause::NoBaseline, "internal error; see the daemon's log"));
-    found.await.unwrap_or_else(lost)
+    base.await
+        .unwrap_or_else(|| Err(Gap::new(Cause::NoBaseline, "internal error; see the daemon's log")))
 }
 
 #[cfg(test)]

@@ -27,19 +27,19 @@ pub(crate) async fn handle(
         Ok(guarded) => guarded,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
-    let found = guarded.evidence.findings.into_iter().find(|finding| finding.id == id);
-    let Some(finding) = found else {
+    let finding = guarded.evidence.findings.into_iter().find(|finding| finding.id == id);
+    let Some(finding) = finding else {
         return CommandReply::failure(
             REFUSED,
             &format!("moai-ralph: no finding of the guard has the id {id}"),
         );
     };
     let done = format!("allowed: {}: {}\n", finding.path, finding.message);
-    let what = format!("guard({}) in {}", finding.code, finding.path);
+    let subject = format!("guard({}) in {}", finding.code, finding.path);
     let (folder, key) = (engine.dirs.state.clone(), project.key.clone());
     let saved = run_blocking(move || WaiverStore::load(&folder, &key).allow(&finding, &reason));
     match saved.await {
-        Some(Ok(())) => match record(engine, &project, &what).await {
+        Some(Ok(())) => match record(engine, &project, &subject).await {
             Ok(()) => CommandReply::success(done),
             Err(error) => CommandReply::failure(REFUSED, &format!("moai-ralph: {done}{error}")),
         },
@@ -51,10 +51,10 @@ pub(crate) async fn handle(
 }
 
 /// Records the waiver in every active loop of the root.
-async fn record(engine: &Engine, project: &Project, what: &str) -> Result<(), String> {
+async fn record(engine: &Engine, project: &Project, subject: &str) -> Result<(), String> {
     let active = engine.store.active_loops(&project.key, &project.root).await;
     for (id, _) in active.map_err(|error| error.to_string())? {
-        override_log::record_override(engine, project, &id, Some(what.to_owned())).await?;
+        override_log::record_override(engine, project, &id, Some(subject.to_owned())).await?;
     }
     Ok(())
 }

@@ -1,5 +1,4 @@
-//! The findings of the guard that the user allowed, on disk outside of the work tree: one line of
-//! JSON each. It must not know how a finding is made.
+//! The guard findings that the user allowed, on disk outside the work tree: one line of JSON each.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ use moai_host::store::ProjectKey;
 /// The file in the project's folder.
 const NAME: &str = "waivers.jsonl";
 
-/// What is allowed in one project.
+/// The waivers of one project.
 #[derive(Debug)]
 pub(crate) struct WaiverStore {
     file: PathBuf,
@@ -23,7 +22,7 @@ pub(crate) struct WaiverStore {
 }
 
 impl WaiverStore {
-    /// Those below the state folder; a line that cannot be read allows nothing.
+    /// Loads the waivers from the state folder; an unreadable line allows nothing.
     pub(crate) fn load(state: &Path, project: &ProjectKey) -> Self {
         let file = project.folder(state).join(NAME);
         let bytes = files::read_private(&file, WAIVERS_BYTES_MAX).unwrap_or_default();
@@ -32,13 +31,16 @@ impl WaiverStore {
         Self { file, lines }
     }
 
-    /// Why a finding is allowed; `None` when it is not.
+    /// The reason why a finding is allowed; `None` if it is not.
     pub(crate) fn reason(&self, finding: &Finding) -> Option<&str> {
-        let is_meant = |line: &&Value| line["id"] == *finding.id && line["code"] == *finding.code;
-        self.lines.iter().find(is_meant)?["reason"].as_str()
+        let waiver = self
+            .lines
+            .iter()
+            .find(|line| line["id"] == *finding.id && line["code"] == *finding.code)?;
+        waiver["reason"].as_str()
     }
 
-    /// Allows a finding and keeps it.
+    /// Allows a finding and saves the waiver.
     pub(crate) fn allow(mut self, finding: &Finding, reason: &str) -> io::Result<()> {
         let reason = one_line(reason, WAIVER_REASON_CHARS_MAX);
         self.lines.push(json!({
@@ -59,7 +61,7 @@ mod tests {
     use moai_base::samples::finding;
 
     #[test]
-    fn what_was_allowed_stays_allowed_and_nothing_else_is() {
+    fn an_allowed_finding_stays_allowed_and_no_other_is() {
         let state = tempfile::tempdir().expect("a folder");
         let project = ProjectKey::from_folder(Path::new("/project"));
         let load = || WaiverStore::load(state.path(), &project);

@@ -1,9 +1,9 @@
-//! Tokens that a session has used, and those its context holds: its transcripts, read on from where the last look ended. What is
-//! done about them is not decided here.
+//! The tokens used by a session and held by its context. Transcripts are read on from the last
+//! position.
 
 use std::path::Path;
 
-use crate::engine::{Engine, run_blocking};
+use crate::engine::{Engine, panic_gap, run_blocking};
 use crate::ledger::Spending;
 use moai_base::verdict::{Cause, Gap};
 use moai_config::prices::{PriceList, TokenCost};
@@ -11,14 +11,14 @@ use moai_loops::framework::MessageLanguage;
 use moai_protocol::transcript::{ContextSize, TokenUsage};
 use moai_report::spending::{TokenPrice, usage_line};
 
-/// What was used since a moment.
+/// The usage since a point in time.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionUsage {
     pub(crate) usage: TokenUsage,
     pub(crate) cost: TokenCost,
-    /// Why it may have been more than that.
+    /// Why the usage may be higher.
     pub(crate) gap: Option<Gap>,
-    /// What the context holds now.
+    /// The present size of the context.
     pub(crate) context: Result<ContextSize, Gap>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) async fn read_session_usage(
         (spending, gap)
     });
     let (spending, gap) = read.await.unwrap_or_else(|| {
-        let gap = Gap::new(Cause::Crashed, "internal error; see the daemon's log");
+        let gap = panic_gap();
         (Spending { unread: Some(gap.clone()), ..Spending::default() }, Some(gap))
     });
     let usage = spending.tally.usage(since_ms);
@@ -50,7 +50,7 @@ pub(crate) async fn read_session_usage(
     SessionUsage { cost: PriceList::built_in().cost(&usage), usage, gap, context }
 }
 
-/// One line about it for people; `None` where nothing was used.
+/// The usage as one line for the user; `None` if there is none.
 pub(crate) fn session_usage_line(
     language: MessageLanguage,
     spent: &SessionUsage,

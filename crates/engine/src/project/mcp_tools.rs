@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::replies::{REFUSED, load_project};
 use moai_protocol::control::{CallerContext, CommandReply, ToolRefusal};
 
-/// The document is the list of their names.
+/// Replies with the list of their names.
 pub(crate) fn handle(engine: &Engine, caller: &CallerContext) -> CommandReply {
     match load_project(engine, caller) {
         Ok(project) => CommandReply {

@@ -1,6 +1,5 @@
-//! The rules of one project: the built-in ones, those below `.moai/rules`, those that an
-//! `sgconfig.yml` at its root names, and the folders of the options. Read again when one of these
-//! files changed. It must not know what is in them.
+//! The rules of one project: the built-in ones, those in `.moai/rules`, those named by an
+//! `sgconfig.yml` at its root, and the folders of the options. Reread when one of these files changes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,10 +16,10 @@ use moai_scan::{RuleSet, RuleSources, ScanConfig};
 
 /// Rules of the project, below its root.
 const RULES_FOLDER: &str = ".moai/rules";
-/// What the ast-grep program is told by a project; the first that is there counts.
+/// Configuration files of the ast-grep program; the first existing one counts.
 const CONFIG_FILES: [&str; 2] = ["sgconfig.yml", "sgconfig.yaml"];
 
-/// The rules of a root as its files and these options say.
+/// Loads the rules of a root; cached while their files and options are unchanged.
 pub(crate) fn load_rules(engine: &Engine, root: &Path, config: &Config) -> Arc<RuleSet> {
     let state = RuleInputs::read_inputs(root, config, &NamedRuleFolders::default());
     if state.is_plain() {
@@ -39,14 +38,14 @@ pub(crate) fn load_rules(engine: &Engine, root: &Path, config: &Config) -> Arc<R
 /// Folders of rules that a caller names.
 #[derive(Debug, Default)]
 pub(crate) struct NamedRuleFolders {
-    /// Absolute.
+    /// Absolute paths.
     pub(crate) folders: Vec<PathBuf>,
-    /// Whether they stand in place of all other rules.
+    /// Whether they replace all other rules.
     pub(crate) is_exclusive: bool,
 }
 
-/// The rules of a root with folders that a caller names. The error is one line: a folder that is
-/// not there or has no rule file.
+/// The rules of a root with folders that a caller names. The error is one line: a folder is missing
+/// or has no rule file.
 pub(crate) fn rules_with_folders(
     root: &Path,
     config: &Config,
@@ -55,7 +54,7 @@ pub(crate) fn rules_with_folders(
     rule_sources(root, config, named).map(RuleSet::new)
 }
 
-/// What such a set is made of.
+/// The sources of [`rules_with_folders`].
 pub(crate) fn rule_sources(
     root: &Path,
     config: &Config,
@@ -65,18 +64,18 @@ pub(crate) fn rule_sources(
         return Err(format!("rules {}: not a folder", folder.display()));
     }
     let state = RuleInputs::read_inputs(root, config, named);
-    let is_empty = |folder: &&PathBuf| {
-        let own = folder.canonicalize().ok();
-        state.rules.iter().any(|it| Some(&it.path) == own.as_ref() && it.stamps.is_empty())
-    };
-    if let Some(folder) = named.folders.iter().find(is_empty) {
-        return Err(format!("rules {}: no .yml or .yaml file is in it", folder.display()));
+    for folder in &named.folders {
+        let path = folder.canonicalize().ok();
+        let rules = state.rules.iter().find(|rules| Some(&rules.path) == path.as_ref());
+        if rules.is_some_and(|rules| rules.stamps.is_empty()) {
+            return Err(format!("rules {}: no .yml or .yaml file is in it", folder.display()));
+        }
     }
     Ok(RuleSources { built_in: !named.is_exclusive, ..state.sources(root) })
 }
 
 impl RuleInputs {
-    fn read_inputs(root: &Path, config: &Config, asked: &NamedRuleFolders) -> Self {
+    fn read_inputs(root: &Path, config: &Config, extra: &NamedRuleFolders) -> Self {
         let mut state = Self {
             config: None,
             unreadable: Vec::new(),
@@ -98,16 +97,16 @@ impl RuleInputs {
         let named = named.unwrap_or_default();
         let own = root.join(RULES_FOLDER);
         let is_there = own.is_dir().then_some(own);
-        let folders = config.rule_dirs.iter().chain(&named.rule_dirs).map(|it| root.join(it));
-        let own = is_there.into_iter().chain(folders).filter(|_| !asked.is_exclusive);
-        let folders: Vec<PathBuf> = own.chain(asked.folders.iter().cloned()).collect();
-        state.rules = folders.iter().filter_map(|it| state.folder(root, it)).collect();
-        let folders: Vec<PathBuf> = named.util_dirs.iter().map(|it| root.join(it)).collect();
-        state.utils = folders.iter().filter_map(|it| state.folder(root, it)).collect();
+        let folders = config.rule_dirs.iter().chain(&named.rule_dirs).map(|dir| root.join(dir));
+        let own = is_there.into_iter().chain(folders).filter(|_| !extra.is_exclusive);
+        let folders: Vec<PathBuf> = own.chain(extra.folders.iter().cloned()).collect();
+        state.rules = folders.iter().filter_map(|folder| state.folder(root, folder)).collect();
+        let folders: Vec<PathBuf> = named.util_dirs.iter().map(|dir| root.join(dir)).collect();
+        state.utils = folders.iter().filter_map(|folder| state.folder(root, folder)).collect();
         state
     }
 
-    /// The rule files below a folder, of which some may not be readable.
+    /// The rule files below a folder; unreadable ones are recorded.
     fn folder(&mut self, root: &Path, folder: &Path) -> Option<RuleFolder> {
         let Ok(path) = folder.canonicalize() else {
             self.unreadable.push((shown(root, folder), "no such folder".to_owned()));
@@ -128,7 +127,7 @@ impl RuleInputs {
         Some(RuleFolder { path, stamps })
     }
 
-    /// Whether there is nothing but the built-in rules as they are.
+    /// Whether only the built-in rules apply, unchanged.
     fn is_plain(&self) -> bool {
         let has_own =
             self.config.is_some() || !self.rules.is_empty() || !self.unreadable.is_empty();
@@ -138,7 +137,7 @@ impl RuleInputs {
     fn sources(&self, root: &Path) -> RuleSources {
         let mut unreadable = self.unreadable.clone();
         let mut texts = |folders: &[RuleFolder]| {
-            // One folder may be named twice, or lie in another.
+            // A folder may be named twice or be nested in another.
             let (mut texts, mut seen) = (Vec::new(), BTreeSet::new());
             for folder in folders {
                 for file in folder.stamps.keys() {
@@ -168,7 +167,7 @@ impl RuleInputs {
     }
 }
 
-/// A path as messages name it: relative to the root where it lies below it.
+/// A path for messages: relative to the root if it is below it.
 fn shown(root: &Path, path: &Path) -> String {
     RelPath::below(root, path).map_or_else(|| path.display().to_string(), |path| path.to_string())
 }

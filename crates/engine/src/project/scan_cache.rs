@@ -1,5 +1,5 @@
-//! Results of scans on disk, so that a text that was scanned with the same rules is not scanned
-//! again. They are a shortcut and nothing more: what cannot be read or written is scanned.
+//! Scan results on disk, so that a text is not scanned twice with the same rules. Only a cache: if it
+//! cannot be read or written, texts are scanned again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use moai_host::files;
 use moai_host::store::ProjectKey;
 use moai_scan::{RuleSet, ScanCache, ScanOutcome};
 
-/// First part of the names of these files.
+/// Prefix of the file names.
 const PREFIX: &str = "scans-";
 
 /// The results of one project and one set of rules.
@@ -23,15 +23,15 @@ pub(crate) struct ScanCacheFile {
 }
 
 impl ScanCacheFile {
-    /// What is on disk below the state folder.
+    /// Loads the results from the state folder.
     pub(crate) fn load(state: &Path, project: &ProjectKey, rules: &RuleSet) -> Self {
-        let set = rules.identity();
-        let file = project.folder(state).join(format!("{PREFIX}{}", set.short_hex()));
+        let rules_hash = rules.identity();
+        let file = project.folder(state).join(format!("{PREFIX}{}", rules_hash.short_hex()));
         let bytes = files::read_private(&file, SCAN_CACHE_BYTES_MAX).unwrap_or_default();
-        Self { file, rules_hash: set, cache: ScanCache::from_bytes(bytes, set) }
+        Self { file, rules_hash, cache: ScanCache::from_bytes(bytes, rules_hash) }
     }
 
-    /// The outcome for a text with this hash at this path, when it is known.
+    /// The cached outcome of a text with this hash at this path.
     pub(crate) fn get(
         &self,
         rules: &RuleSet,
@@ -41,7 +41,7 @@ impl ScanCacheFile {
         self.cache.get(rules.scan_key(path, hash)?, path, hash)
     }
 
-    /// Adds what was scanned and writes all of it, when there is something new.
+    /// Adds scan outcomes, and writes the file if any is new.
     pub(crate) fn save(
         mut self,
         rules: &RuleSet,
@@ -62,22 +62,20 @@ impl ScanCacheFile {
         self.forget_old_sets();
     }
 
-    /// Removes the files of the sets that were written longest ago.
+    /// Removes the files of the least recently written rule sets.
     fn forget_old_sets(&self) {
         let entries = self.file.parent().and_then(|folder| folder.read_dir().ok());
-        let is_ours =
-            |name: &std::ffi::OsStr| name.to_str().is_some_and(|it| it.starts_with(PREFIX));
         let mut sets: Vec<_> = entries
             .into_iter()
             .flatten()
             .flatten()
-            .filter(|entry| is_ours(&entry.file_name()))
+            .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)))
             .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
             .collect();
         sets.sort();
         let count = sets.len().saturating_sub(SCAN_CACHE_RULE_SETS_MAX);
         for (_, file) in sets.into_iter().take(count) {
-            // It is in the way of nobody.
+            // A leftover file does no harm.
             let _ = fs::remove_file(file);
         }
     }
@@ -98,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_is_known_the_next_time_also_after_damage() {
+    fn a_scan_is_cached_even_after_damage() {
         let state = tempfile::tempdir().expect("a folder");
         let project = ProjectKey::from_folder(Path::new("/project"));
         let path = RelPath::parse("a.py").expect("relative");

@@ -1,5 +1,5 @@
-//! A note in git's folder while a work tree and its branch move to another commit: a move whose
-//! process was killed between the two is taken back. It must not know why they move.
+//! A note in git's folder while a work tree and its branch move to another commit, so that a move
+//! whose process was killed between the two is rolled back.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use moai_host::git::{self, branches};
 /// The note, in the folder that git keeps for the work tree.
 const NOTE: &str = "moai-ralph-moving";
 
-/// A move that was begun.
+/// A move in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BranchMove {
     pub(crate) branch: String,
@@ -33,7 +33,7 @@ impl BranchMove {
         format!("{}\n{}\n{}\n", self.branch, self.old, self.new)
     }
 
-    /// Writes the note; without one the move is not begun.
+    /// Writes the note; after an error the move must not start.
     pub(crate) async fn begin(&self, root: &Path) -> io::Result<()> {
         let (text, root) = (self.text(), root.to_path_buf());
         let written = run_blocking(move || fs::write(note(&root)?, text)).await;
@@ -41,25 +41,27 @@ impl BranchMove {
     }
 }
 
-/// Takes the note away, because the move is over.
+/// Removes the note after the move.
 pub(crate) async fn remove_note(root: &Path) {
     let root = root.to_path_buf();
     run_blocking(move || note(&root).and_then(fs::remove_file)).await;
 }
 
-/// Takes back a move that nobody ended. Only for whoever holds the lock of merges.
+/// Rolls back an unfinished move. The caller must hold the merge lock.
 pub(crate) async fn undo_move(project: &Project) {
     let root = project.root.clone();
-    let begun = run_blocking(move || fs::read_to_string(note(&root).ok()?).ok()).await.flatten();
-    let Some(begun) = begun else { return };
-    let Some(begun) = BranchMove::parse(&begun) else { return remove_note(&project.root).await };
+    let text = run_blocking(move || fs::read_to_string(note(&root).ok()?).ok()).await.flatten();
+    let Some(text) = text else { return };
+    let Some(unfinished) = BranchMove::parse(&text) else {
+        return remove_note(&project.root).await;
+    };
     let root = project.root.clone();
-    let standing = run_blocking(move || branches::work_tree_status(&root)).await;
-    let Some(Ok(standing)) = standing else { return };
-    let is_between = standing.branch.as_deref() == Some(&begun.branch)
-        && standing.head.as_deref() == Some(&begun.old);
+    let status = run_blocking(move || branches::work_tree_status(&root)).await;
+    let Some(Ok(status)) = status else { return };
+    let is_between = status.branch.as_deref() == Some(&unfinished.branch)
+        && status.head.as_deref() == Some(&unfinished.old);
     if is_between {
-        let arguments = ["read-tree", "-m", "-u", &begun.new, &begun.old];
+        let arguments = ["read-tree", "-m", "-u", &unfinished.new, &unfinished.old];
         let run = run_git_moving(project, &project.root, &arguments).await;
         if run.outcome != CommandOutcome::Passed {
             tracing::warn!(said = git_message(&run), "an unfinished move could not be taken back");
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_is_read_back_and_half_a_note_is_none() {
+    fn a_complete_note_is_parsed_and_a_partial_one_is_not() {
         let whole = BranchMove { branch: "b".into(), old: "1".into(), new: "2".into() };
         assert_eq!(BranchMove::parse(&whole.text()), Some(whole));
         for half in ["", "b\n", "b\n1\n", "b\n1\n\n"] {

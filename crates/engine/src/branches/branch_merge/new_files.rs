@@ -1,4 +1,4 @@
-//! Which files that are not committed are the work of a loop. It must not know what is merged.
+//! Finds the uncommitted files that are the work of a loop.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -7,30 +7,33 @@ use crate::restore::checkpoints::LOOP_FILES;
 use moai_base::path::RelPath;
 use moai_host::git::branches::WorkTreeStatus;
 
-/// What people steer loops with, committed or not.
+/// Files and folders with which users steer loops, committed or not.
 const STEERING: [&str; 3] = ["RUBRIC.md", ".claude", ".moai"];
 
-/// Untracked files below the root that came here after the loop began, however old their contents
-/// are; what steers a loop is no work.
-pub(crate) fn made_since(root: &Path, standing: &WorkTreeStatus, since_ms: u64) -> Vec<String> {
-    let is_new = |path: &&String| {
-        let file = standing.work_tree.join(path);
+/// Untracked files below the root that arrived after the start of the loop, whatever the age of their
+/// contents. Files that steer a loop are no work.
+pub(crate) fn made_since(root: &Path, status: &WorkTreeStatus, since_ms: u64) -> Vec<String> {
+    let mut files = status.untracked.clone();
+    files.retain(|path| {
+        let file = status.work_tree.join(path);
         let Some(below) = RelPath::below(root, &file) else { return false };
         !steers(&below) && changed_ms(&file).is_none_or(|changed| changed >= since_ms)
-    };
-    standing.untracked.iter().filter(is_new).cloned().collect()
+    });
+    files
 }
 
-/// When a file was last written or put where it is, in milliseconds since the epoch. Who copies,
-/// unpacks or moves one may set the time of its contents, and cannot set that of its entry.
+/// The later of a file's mtime and ctime in milliseconds since the epoch. Copying, unpacking or moving
+/// a file may set its mtime, but not its ctime.
 fn changed_ms(file: &Path) -> Option<u64> {
     let meta = file.symlink_metadata().ok()?;
-    let ms = |secs: i64, nanos: i64| u64::try_from(secs * 1_000 + nanos / 1_000_000).ok();
-    let written = ms(meta.mtime(), meta.mtime_nsec());
-    written.max(ms(meta.ctime(), meta.ctime_nsec()))
+    to_ms(meta.mtime(), meta.mtime_nsec()).max(to_ms(meta.ctime(), meta.ctime_nsec()))
 }
 
-/// Whether a file steers loops or is their note, and is not their work.
+fn to_ms(secs: i64, nanos: i64) -> Option<u64> {
+    u64::try_from(secs * 1_000 + nanos / 1_000_000).ok()
+}
+
+/// Whether a file steers loops or is one of their notes.
 fn steers(path: &RelPath) -> bool {
     is_in(path, &LOOP_FILES) || is_in(path, &STEERING)
 }

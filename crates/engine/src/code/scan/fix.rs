@@ -86,7 +86,7 @@ fn plan_fixes(
     let ScanFileSet { files, mut skipped, excluded, .. } =
         find_scan_files(project, caller, &rules, request).map_err(unlisted)?;
     skipped.extend(excluded);
-    let sweep = FileSweep::of(project, caller, &request.paths, (files, skipped));
+    let sweep = FileSweep::new(project, caller, &request.paths, files, skipped);
     let trust = if request.unsafe_fixes { FixTrust::Any } else { FixTrust::Safe };
     let held = AtomicUsize::new(0);
     let editor = |path: &RelPath, text: &str| {
