@@ -23,7 +23,6 @@ const WORLD_PATHS: &[&str] =
 const OWNERS: &[(&str, &str)] = &[
     ("aho_corasick", "crates/scan/src/engine"),
     ("ast_grep_*", "crates/scan/src/engine"),
-    ("regex", "crates/loops/src/criteria/counts"),
     ("regex_syntax", "crates/scan/src/engine"),
     ("tree_sitter_r", "crates/scan/src/engine"),
     ("blake3", "crates/base/src/hash"),
