@@ -5,8 +5,8 @@ use std::time::Instant;
 use crate::engine::{Engine, HandlerOutcome};
 use crate::project::Project;
 use moai_protocol::control::{CallerContext, CommandReply};
-use moai_protocol::documents::json_value;
-use moai_report::answers::{QueryContext, QueryError, query_error_json, query_error_text};
+use moai_protocol::documents::{json_text, json_value};
+use moai_report::answers::{QueryContext, QueryError, error_document, query_error_text};
 use moai_report::tools;
 
 /// Exit code of a refusal or a failure.
@@ -50,7 +50,7 @@ pub(crate) fn query_context(
 
 /// The reply of a failed query.
 pub(crate) fn error_reply(
-    schema: &str,
+    schema: &'static str,
     context: &QueryContext,
     error: &QueryError,
     json: bool,
@@ -61,7 +61,7 @@ pub(crate) fn error_reply(
         QueryError::Unmeasured { .. } => UNMEASURED,
     };
     if json {
-        let stdout = format!("{:#}\n", query_error_json(schema, context, error));
+        let stdout = json_text(&error_document(schema, context, error));
         return CommandReply { stdout, code, ..CommandReply::default() };
     }
     let document = context.is_tool.then(|| Box::new(json_value(&tools::failed_answer(error))));

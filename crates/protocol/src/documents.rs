@@ -2,7 +2,9 @@
 //! of an MCP tool. JSON text and schemas are derived from the types, so the names and the order of
 //! fields are those of the contract.
 
+pub mod queries;
 pub mod reports;
+pub mod servers;
 pub mod tool_answers;
 
 use serde::Serialize;

@@ -5,8 +5,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
-
 use super::agent::truncate_text;
 use super::{count_noun, sanitized_name, sanitized_text};
 use moai_base::limits::{
@@ -14,6 +12,10 @@ use moai_base::limits::{
 };
 use moai_base::text::{Position, TextRange, one_line};
 use moai_base::verdict::Gap;
+use moai_protocol::documents::queries::{
+    HoverResult, LocationEntry, LocationsResult, QueryDocument, QueryPosition, QueryResult,
+    SymbolEntry, SymbolsResult,
+};
 
 /// Where the rest of a text is that was cut for a tool.
 pub(super) const CUT_FOR_TOOL: &str = "the rest is omitted";
@@ -99,45 +101,60 @@ pub fn query_error_text(no: &QueryError) -> String {
     }
 }
 
-/// The same as a document of the schema that was asked for.
+/// The document of a failed query whose result would have the given schema.
 #[must_use]
-pub fn query_error_json(schema: &str, asked: &QueryContext, no: &QueryError) -> Value {
-    let mut document = head(schema, asked, "refused");
-    match no {
+pub fn error_document(
+    schema: &'static str,
+    context: &QueryContext,
+    error: &QueryError,
+) -> QueryDocument<()> {
+    let mut document = query_document_head(schema, context, "refused");
+    match error {
         QueryError::Invalid(reason) => {
-            document["status"] = json!("invalid");
-            document["reason"] = json!(reason);
+            document.status = "invalid";
+            document.reason = Some(reason.clone());
         }
         QueryError::Refused { kind, reason } => {
-            document["kind"] = json!(kind);
-            document["reason"] = json!(reason);
+            document.kind = Some(kind);
+            document.reason = Some(reason.clone());
         }
         QueryError::Unmeasured { server, gap } => {
-            document["status"] = json!("unmeasured");
-            document["server"] = json!(server);
-            document["reason"] = json!(gap.to_string());
+            document.status = "unmeasured";
+            document.server = Some(server.clone());
+            document.reason = Some(gap.to_string());
         }
     }
     document
 }
 
-/// The fields that every answer has. `kind` names a refusal, `reason` says it in words.
-pub(super) fn head(schema: &str, asked: &QueryContext, status: &str) -> Value {
-    let at = asked.position.as_ref().map(|(path, position)| {
-        let position = position.map(|at| json!({"line": at.line, "character": at.character}));
-        json!({"path": path, "position": position})
-    });
-    json!({
-        "schema": schema,
-        "command": asked.command,
-        "root": asked.root.to_string_lossy(),
-        "status": status,
-        "kind": null,
-        "reason": null,
-        "server": asked.server,
-        "at": at,
-        "elapsed_ms": asked.elapsed_ms,
-    })
+/// The document of an answered query.
+pub(super) fn query_document<T: QueryResult>(
+    context: &QueryContext,
+    status: &'static str,
+    result: T,
+) -> QueryDocument<T> {
+    QueryDocument { result: Some(result), ..query_document_head(T::SCHEMA, context, status) }
+}
+
+/// The fields that every document of a query has.
+fn query_document_head<T>(
+    schema: &'static str,
+    context: &QueryContext,
+    status: &'static str,
+) -> QueryDocument<T> {
+    let at = context.position.clone();
+    QueryDocument {
+        schema,
+        command: context.command,
+        root: context.root.to_string_lossy().into_owned(),
+        status,
+        kind: None,
+        reason: None,
+        server: context.server.clone(),
+        at: at.map(|(path, position)| QueryPosition { path, position }),
+        elapsed_ms: context.elapsed_ms,
+        result: None,
+    }
 }
 
 /// Locations as text: one line each, and what they are. `partial` says why there may be more.
@@ -159,18 +176,17 @@ pub fn locations_text(
     text
 }
 
-/// `moai-ralph/locations@1`.
+/// Locations as a document. `partial` says why there may be more.
 #[must_use]
-pub fn locations_json(
-    asked: &QueryContext,
+pub fn locations_document(
+    context: &QueryContext,
     places: &[SourceLocation],
     partial: Option<&Gap>,
-) -> Value {
-    let mut document = head("moai-ralph/locations@1", asked, "done");
-    document["complete"] = json!(partial.is_none());
-    document["reason"] = json!(partial.map(ToString::to_string));
-    document["locations"] = places.iter().map(place_json).collect();
-    document
+) -> QueryDocument<LocationsResult> {
+    let locations = places.iter().map(location_entry).collect();
+    let result = LocationsResult { complete: partial.is_none(), locations };
+    let reason = partial.map(ToString::to_string);
+    QueryDocument { reason, ..query_document(context, "done", result) }
 }
 
 /// A hover text; markdown as the server wrote it, without control characters.
@@ -180,12 +196,10 @@ pub fn hover_text(asked: &QueryContext, hover: &str) -> String {
     format!("{}\n", truncate_text(&sanitized_text(hover), HOVER_CHARS_MAX, where_all))
 }
 
-/// `moai-ralph/hover@1`.
+/// A hover text as a document.
 #[must_use]
-pub fn hover_json(asked: &QueryContext, hover: &str) -> Value {
-    let mut document = head("moai-ralph/hover@1", asked, "done");
-    document["text"] = json!(hover);
-    document
+pub fn hover_document(context: &QueryContext, hover: &str) -> QueryDocument<HoverResult> {
+    query_document(context, "done", HoverResult { text: hover.to_owned() })
 }
 
 /// Symbols as text, one line each.
@@ -215,25 +229,17 @@ pub fn symbols_text(
     text
 }
 
-/// `moai-ralph/symbols@1`.
+/// Symbols as a document. `partial` says why there may be more.
 #[must_use]
-pub fn symbols_json(
-    asked: &QueryContext,
+pub fn symbols_document(
+    context: &QueryContext,
     symbols: &[SymbolLocation],
     partial: Option<&Gap>,
-) -> Value {
-    let mut document = head("moai-ralph/symbols@1", asked, "done");
-    let one = |symbol: &SymbolLocation| {
-        let mut value = place_json(&symbol.place);
-        value["name"] = json!(symbol.name);
-        value["kind"] = json!(symbol.kind);
-        value["container"] = json!(symbol.container);
-        value
-    };
-    document["complete"] = json!(partial.is_none());
-    document["reason"] = json!(partial.map(ToString::to_string));
-    document["symbols"] = symbols.iter().map(one).collect();
-    document
+) -> QueryDocument<SymbolsResult> {
+    let symbols = symbols.iter().map(symbol_entry).collect();
+    let result = SymbolsResult { complete: partial.is_none(), symbols };
+    let reason = partial.map(ToString::to_string);
+    QueryDocument { reason, ..query_document(context, "done", result) }
 }
 
 fn push_more(text: &mut String, asked: &QueryContext, total: usize) {
@@ -261,20 +267,26 @@ fn place_line(place: &SourceLocation) -> String {
     }
 }
 
-fn place_json(place: &SourceLocation) -> Value {
-    let position = |at: Position| json!({"line": at.line, "character": at.character});
-    let TextRange { start, end } = place.range;
-    json!({
-        "path": place.path,
-        "range": {"start": position(start), "end": position(end)},
-        "text": place.line,
-    })
+fn location_entry(place: &SourceLocation) -> LocationEntry {
+    LocationEntry { path: place.path.clone(), range: place.range, text: place.line.clone() }
+}
+
+fn symbol_entry(symbol: &SymbolLocation) -> SymbolEntry {
+    SymbolEntry {
+        location: location_entry(&symbol.place),
+        name: symbol.name.clone(),
+        kind: symbol.kind,
+        container: symbol.container.clone(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use moai_base::verdict::Cause;
+    use moai_protocol::documents::json_value;
 
     fn asked() -> QueryContext {
         let at = ("src/a.py".to_owned(), Some(Position { line: 2, character: 4 }));
@@ -307,7 +319,7 @@ mod tests {
         /lib/b.pyi:1:5: total: int
         3 references in 2 files (pyright, 7 ms)
         ");
-        let document = locations_json(&asked(), &places, None);
+        let document = json_value(&locations_document(&asked(), &places, None));
         assert_eq!(document["schema"], "moai-ralph/locations@1");
         assert_eq!(document["complete"], true);
         assert_eq!(document["at"]["position"], json!({"line": 2, "character": 4}));
@@ -319,7 +331,7 @@ mod tests {
         let gap = Gap::new(Cause::ProjectFault, "there is no compile_commands.json");
         let text = locations_text(&asked(), &[place("a.c", 0, None)], Some(&gap));
         assert!(text.ends_with("\nincomplete: there is no compile_commands.json\n"), "{text}");
-        let document = locations_json(&asked(), &[], Some(&gap));
+        let document = json_value(&locations_document(&asked(), &[], Some(&gap)));
         assert_eq!(document["complete"], false);
         let many = vec![place("a.py", 0, None); LOCATIONS_NAMED_MAX + 3];
         let text = locations_text(&asked(), &many, None);
@@ -331,7 +343,7 @@ mod tests {
         let no =
             QueryError::Refused { kind: "ambiguous", reason: "a.py:3: x stands at 1,\n9".into() };
         assert_eq!(query_error_text(&no), "moai-ralph: a.py:3: x stands at 1, 9");
-        let document = query_error_json("moai-ralph/hover@1", &asked(), &no);
+        let document = json_value(&error_document(HoverResult::SCHEMA, &asked(), &no));
         assert_eq!(
             (&document["status"], &document["kind"]),
             (&json!("refused"), &json!("ambiguous"))
@@ -342,7 +354,7 @@ mod tests {
             query_error_text(&no),
             "moai-ralph: not measured: pyright (not installed: install it)"
         );
-        assert_eq!(query_error_json("moai-ralph/hover@1", &asked(), &no)["status"], "unmeasured");
+        assert_eq!(error_document(HoverResult::SCHEMA, &asked(), &no).status, "unmeasured");
     }
 
     #[test]
@@ -355,7 +367,7 @@ mod tests {
         };
         let text = symbols_text(&asked(), std::slice::from_ref(&symbol), None);
         assert_eq!(text, "src/cart.py:4:5: method add (in Cart)\n1 symbol (pyright, 7 ms)\n");
-        let document = symbols_json(&asked(), &[symbol], None);
+        let document = json_value(&symbols_document(&asked(), &[symbol], None));
         assert_eq!(document["symbols"][0]["container"], "Cart");
     }
 

@@ -3,10 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
 use super::agent::truncate_text;
-use super::answers::{CUT_FOR_TOOL, QueryContext, head};
+use super::answers::{CUT_FOR_TOOL, QueryContext, query_document};
 use super::{count_noun, finding_line, sanitized_name, sanitized_text, severity_counts};
 use moai_base::delta::Delta;
 use moai_base::evidence::SkippedFile;
@@ -15,6 +13,9 @@ use moai_base::limits::{
     DIFF_CONTEXT_LINES, DIFF_MS_MAX, FEEDBACK_FINDINGS_MAX, TOOL_DIFF_CHARS_MAX,
 };
 use moai_base::verdict::Gap;
+use moai_protocol::documents::queries::{
+    ChangedFileEntry, QueryDocument, RenameResult, SensorGap, WriteCheckEntry,
+};
 use moai_protocol::documents::reports::FindingEntry;
 
 /// One changed file.
@@ -187,49 +188,60 @@ pub(super) fn introduced_and_fixed(outcome: &WriteOutcome) -> String {
     parts.join("; ")
 }
 
-/// `moai-ralph/rename@1`.
+/// A rename as a document.
 #[must_use]
-pub fn rename_json(asked: &QueryContext, renamed: &RenameReport) -> Value {
-    let status = if renamed.outcome.is_some() { "applied" } else { "preview" };
-    let mut document = head("moai-ralph/rename@1", asked, status);
-    document["old_name"] = json!(renamed.old_name);
-    document["new_name"] = json!(renamed.new_name);
-    document["edits"] = json!(renamed.edits);
-    document["files"] = renamed.files.iter().map(file_json).collect();
-    document["check"] = json!(renamed.outcome.as_ref().map(check_json));
-    document
+pub fn rename_document(
+    context: &QueryContext,
+    renamed: &RenameReport,
+) -> QueryDocument<RenameResult> {
+    let result = RenameResult {
+        old_name: renamed.old_name.clone(),
+        new_name: renamed.new_name.clone(),
+        edits: renamed.edits,
+        files: renamed.files.iter().map(changed_file_entry).collect(),
+        check: renamed.outcome.as_ref().map(write_check_entry),
+    };
+    query_document(context, write_status(renamed.outcome.as_ref()), result)
 }
 
-pub(super) fn file_json(file: &ChangedFile) -> Value {
-    json!({
-        "path": file.path,
-        "action": file.action(),
-        "moved_from": file.moved_from,
-        "diff": file.diff(),
-    })
+/// Status of a document about files that may have been written.
+pub(super) fn write_status(outcome: Option<&WriteOutcome>) -> &'static str {
+    if outcome.is_some() { "applied" } else { "preview" }
 }
 
-pub(super) fn check_json(outcome: &WriteOutcome) -> Value {
-    let gap = |(sensor, gap): &(String, Gap)| json!({"sensor": sensor, "reason": gap.to_string()});
-    let skipped = |one: &SkippedFile| json!({"path": one.path, "reason": one.reason});
-    let older = outcome.delta.in_state(FindingState::Existing).count();
-    json!({
-        "introduced": outcome.introduced().map(FindingEntry::from).collect::<Vec<_>>(),
-        "unknown": outcome.unknown().map(FindingEntry::from).collect::<Vec<_>>(),
-        "fixed": outcome.delta.fixed,
-        "remaining": older,
-        "not_measured": outcome.gaps.iter().map(gap).collect::<Vec<_>>(),
-        "files_skipped": outcome.skipped.iter().map(skipped).collect::<Vec<_>>(),
-    })
+pub(super) fn changed_file_entry(file: &ChangedFile) -> ChangedFileEntry {
+    ChangedFileEntry {
+        path: file.path.clone(),
+        action: file.action(),
+        moved_from: file.moved_from.clone(),
+        diff: file.diff(),
+    }
+}
+
+pub(super) fn write_check_entry(outcome: &WriteOutcome) -> WriteCheckEntry {
+    let gaps = outcome.gaps.iter();
+    WriteCheckEntry {
+        introduced: outcome.introduced().map(FindingEntry::from).collect(),
+        unknown: outcome.unknown().map(FindingEntry::from).collect(),
+        fixed: outcome.delta.fixed,
+        remaining: outcome.delta.in_state(FindingState::Existing).count(),
+        not_measured: gaps
+            .map(|(sensor, gap)| SensorGap { sensor: sensor.clone(), reason: gap.to_string() })
+            .collect(),
+        files_skipped: outcome.skipped.clone(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
+    use serde_json::{Value, json};
+
     use super::*;
     use moai_base::samples::finding;
     use moai_base::verdict::Cause;
+    use moai_protocol::documents::json_value;
 
     fn renamed(outcome: Option<WriteOutcome>) -> (QueryContext, RenameReport) {
         let asked = QueryContext {
@@ -269,7 +281,7 @@ mod tests {
         rename o.py => n.py
         old -> new: 2 edits in 2 files (pyright); not written: --apply
         ");
-        let document = rename_json(&asked, &renamed);
+        let document = json_value(&rename_document(&asked, &renamed));
         assert_eq!((&document["status"], &document["check"]), (&json!("preview"), &Value::Null));
         assert_eq!(document["files"][1]["action"], "move");
     }
@@ -290,7 +302,7 @@ mod tests {
           error a.py:3:1 pyright(x): x is wrong
           not measured: ruff (no answer)
         ");
-        let document = rename_json(&asked, &renamed);
+        let document = json_value(&rename_document(&asked, &renamed));
         assert_eq!(document["status"], "applied");
         assert_eq!(document["check"]["introduced"][0]["code"], "x");
         assert_eq!(document["check"]["remaining"], 1);
@@ -306,7 +318,7 @@ mod tests {
         let text = rename_text(&asked, &renamed);
         assert!(text.contains("(pyright); nothing known to be introduced\n"), "{text}");
         assert!(text.ends_with("  not measured: big.py (larger than 1 MiB)\n"), "{text}");
-        let document = rename_json(&asked, &renamed);
+        let document = json_value(&rename_document(&asked, &renamed));
         assert_eq!(document["check"]["files_skipped"][0]["path"], "big.py");
     }
 
@@ -317,7 +329,7 @@ mod tests {
             renamed(Some(WriteOutcome { delta, gaps: Vec::new(), skipped: Vec::new() }));
         let text = rename_text(&asked, &renamed);
         assert!(text.contains("nothing known to be introduced; 1 error (not measured"), "{text}");
-        let document = rename_json(&asked, &renamed);
+        let document = json_value(&rename_document(&asked, &renamed));
         assert_eq!(document["check"]["introduced"], json!([]));
         assert_eq!(document["check"]["unknown"][0]["code"], "x");
     }

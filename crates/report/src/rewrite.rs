@@ -3,16 +3,16 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
-
 use super::agent::truncate_text;
-use super::answers::{CUT_FOR_TOOL, QueryContext, head};
+use super::answers::{CUT_FOR_TOOL, QueryContext, query_document};
 use super::rename::{
-    ChangedFile, WriteOutcome, check_json, file_json, introduced_and_fixed, measured, preview,
+    ChangedFile, WriteOutcome, changed_file_entry, introduced_and_fixed, measured, preview,
+    write_check_entry, write_status,
 };
 use super::search::SearchCoverage;
 use super::{count_noun, sanitized_name};
 use moai_base::limits::TOOL_DIFF_CHARS_MAX;
+use moai_protocol::documents::queries::{QueryDocument, RewriteResult};
 
 /// A rewrite that was planned, and perhaps made.
 #[derive(Clone, Debug, Default)]
@@ -68,29 +68,35 @@ pub fn rewrite_text(asked: &QueryContext, rewritten: &RewriteReport) -> String {
     text + &measured(outcome)
 }
 
-/// `moai-ralph/rewrite@1`.
+/// A rewrite as a document.
 #[must_use]
-pub fn rewrite_json(asked: &QueryContext, rewritten: &RewriteReport) -> Value {
-    let status = if rewritten.outcome.is_some() { "applied" } else { "preview" };
-    let mut document = head("moai-ralph/rewrite@1", asked, status);
-    rewritten.coverage.add_to(&mut document);
-    document["edits"] = json!(rewritten.edits);
-    document["left"] = json!(rewritten.overlapping);
-    document["held"] = json!(rewritten.withheld_fixes);
-    document["files"] = rewritten.files.iter().map(file_json).collect();
-    document["check"] = json!(rewritten.outcome.as_ref().map(check_json));
-    document
+pub fn rewrite_document(
+    context: &QueryContext,
+    rewritten: &RewriteReport,
+) -> QueryDocument<RewriteResult> {
+    let result = RewriteResult {
+        coverage: rewritten.coverage.entry(),
+        edits: rewritten.edits,
+        left: rewritten.overlapping,
+        held: rewritten.withheld_fixes,
+        files: rewritten.files.iter().map(changed_file_entry).collect(),
+        check: rewritten.outcome.as_ref().map(write_check_entry),
+    };
+    query_document(context, write_status(rewritten.outcome.as_ref()), result)
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
+    use serde_json::{Value, json};
+
     use super::*;
     use moai_base::delta::Delta;
     use moai_base::evidence::SkippedFile;
     use moai_base::finding::FindingState;
     use moai_base::samples::finding;
+    use moai_protocol::documents::json_value;
 
     fn rewritten(outcome: Option<WriteOutcome>) -> (QueryContext, RewriteReport) {
         let root = PathBuf::from("/r");
@@ -137,7 +143,7 @@ mod tests {
         left: 1 place around others that changed; look again with search
         1 edit in 1 file; not written: --apply
         ");
-        let document = rewrite_json(&asked, &rewritten);
+        let document = json_value(&rewrite_document(&asked, &rewritten));
         assert_eq!((&document["status"], &document["check"]), (&json!("preview"), &Value::Null));
         assert_eq!((&document["files_total"], &document["left"]), (&json!(4), &json!(1)));
     }
@@ -156,7 +162,7 @@ mod tests {
         1 edit in 1 file written; introduced 1 error
           error a.py:3:1 pyright(x): x is wrong
         ");
-        let document = rewrite_json(&asked, &rewritten);
+        let document = json_value(&rewrite_document(&asked, &rewritten));
         assert_eq!(document["status"], "applied");
         assert_eq!(document["check"]["introduced"][0]["code"], "x");
     }

@@ -3,14 +3,16 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value, json};
-
-use super::answers::{QueryContext, head};
+use super::answers::{QueryContext, query_document};
 use super::{count_noun, sanitized_name};
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::{EXCERPT_CHARS_MAX, FEEDBACK_FINDINGS_MAX};
 use moai_base::path::RelPath;
-use moai_base::text::{Position, TextRange, one_line};
+use moai_base::text::one_line;
+use moai_protocol::documents::json_value;
+use moai_protocol::documents::queries::{
+    CapturedEntry, CoverageEntry, MatchEntry, QueryDocument, SearchResult,
+};
 use moai_scan::search::{CapturedText, SearchMatch};
 
 /// Files that were looked through.
@@ -67,13 +69,14 @@ impl SearchCoverage {
         text
     }
 
-    /// Adds the counts to a document.
-    pub(super) fn add_to(&self, document: &mut Value) {
-        let skipped = |one: &SkippedFile| json!({"path": one.path, "reason": one.reason});
-        document["read_as"] = json!(self.kinds);
-        document["files_total"] = json!(self.total());
-        document["files_checked"] = json!(self.files);
-        document["files_skipped"] = self.skipped.iter().map(skipped).collect();
+    /// The counts for a document.
+    pub(super) fn entry(&self) -> CoverageEntry {
+        CoverageEntry {
+            read_as: self.kinds.clone(),
+            files_total: self.total(),
+            files_checked: self.files,
+            files_skipped: self.skipped.clone(),
+        }
     }
 }
 
@@ -108,44 +111,46 @@ fn matches(number: usize) -> String {
     format!("{number} match{}", if number == 1 { "" } else { "es" })
 }
 
-/// `moai-ralph/search@1`.
+/// A search as a document.
 #[must_use]
-pub fn search_json(asked: &QueryContext, searched: &SearchReport) -> Value {
-    let mut document = head("moai-ralph/search@1", asked, "answered");
-    searched.coverage.add_to(&mut document);
-    document["files_with_matches"] = json!(searched.files_with_hits);
-    document["matches"] = searched.hits.iter().map(hit_json).collect();
-    document["matches_omitted"] = json!(searched.omitted);
-    document
+pub fn search_document(
+    context: &QueryContext,
+    searched: &SearchReport,
+) -> QueryDocument<SearchResult> {
+    let result = SearchResult {
+        coverage: searched.coverage.entry(),
+        files_with_matches: searched.files_with_hits,
+        matches: searched.hits.iter().map(|(path, hit)| match_entry(path, hit)).collect(),
+        matches_omitted: searched.omitted,
+    };
+    query_document(context, "answered", result)
 }
 
-fn hit_json((path, hit): &(RelPath, SearchMatch)) -> Value {
-    let mut variables = Map::new();
-    for CapturedText { name, is_list, place } in &hit.variables {
-        let (range, text) =
-            place.as_ref().map_or((Value::Null, ""), |it| (range(it.0), it.1.as_str()));
-        let value = json!({"list": is_list, "range": range, "text": text});
-        variables.insert(name.clone(), value);
+fn match_entry(path: &RelPath, hit: &SearchMatch) -> MatchEntry {
+    let variables = hit.variables.iter();
+    MatchEntry {
+        path: path.as_str().to_owned(),
+        range: hit.range,
+        text: hit.text.clone(),
+        line: hit.line.clone(),
+        variables: variables.map(|it| (it.name.clone(), json_value(&captured_entry(it)))).collect(),
     }
-    json!({
-        "path": path.as_str(),
-        "range": range(hit.range),
-        "text": hit.text,
-        "line": hit.line,
-        "variables": variables,
-    })
 }
 
-fn range(range: TextRange) -> Value {
-    let position = |at: Position| json!({"line": at.line, "character": at.character});
-    json!({"start": position(range.start), "end": position(range.end)})
+fn captured_entry(captured: &CapturedText) -> CapturedEntry {
+    let place = captured.place.clone();
+    let (range, text) = place.map_or((None, String::new()), |(range, text)| (Some(range), text));
+    CapturedEntry { list: captured.is_list, range, text }
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
+    use serde_json::{Value, json};
+
     use super::*;
+    use moai_base::text::{Position, TextRange};
 
     fn asked(is_tool: bool) -> QueryContext {
         let root = PathBuf::from("/r");
@@ -189,7 +194,7 @@ mod tests {
         skipped: big.py (larger than 1 MiB)
         5 matches in 2 files; 2 of 3 files searched in 3 ms; 4 more not shown: --max-results
         ");
-        let document = search_json(&asked(false), &searched());
+        let document = json_value(&search_document(&asked(false), &searched()));
         assert_eq!(
             (&document["files_total"], &document["matches_omitted"]),
             (&json!(3), &json!(4))

@@ -2,35 +2,11 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
-
 use super::json::rfc3339;
 use super::sanitized_name;
-
-/// One language server.
-#[derive(Clone, Debug)]
-pub struct ServerRow {
-    /// Server id.
-    pub id: String,
-    /// Language ids.
-    pub languages: Vec<String>,
-    /// Absolute root.
-    pub root: String,
-    /// `starting`, `loading`, `ready`, `busy` or `down`.
-    pub state: &'static str,
-    /// Process id, when it runs.
-    pub pid: Option<u32>,
-    /// Memory of its process tree; `None`: not measured.
-    pub memory_bytes: Option<u64>,
-    /// Seconds since its start, when it runs.
-    pub uptime_secs: Option<u64>,
-    /// Questions it answered.
-    pub answered: u64,
-    /// Times it was started anew.
-    pub restarts: u64,
-    /// Why it was last given up.
-    pub last_gap: Option<String>,
-}
+use moai_protocol::documents::servers::{
+    LogLineEntry, ServerActEntry, ServerActsDocument, ServerLogEntry, ServerLogsDocument, ServerRow,
+};
 
 /// What was done to one.
 #[derive(Clone, Debug)]
@@ -88,19 +64,6 @@ pub fn list(rows: &[ServerRow]) -> String {
     if rows.is_empty() { NONE.to_owned() } else { text }
 }
 
-/// The list as a document.
-#[must_use]
-pub fn list_json(rows: &[ServerRow]) -> Value {
-    let row = |row: &ServerRow| {
-        json!({
-            "id": row.id, "languages": row.languages, "root": row.root, "state": row.state,
-            "pid": row.pid, "memory_bytes": row.memory_bytes, "uptime_secs": row.uptime_secs,
-            "answered": row.answered, "restarts": row.restarts, "last_gap": row.last_gap,
-        })
-    };
-    json!({"schema": "moai-ralph/servers@1", "servers": rows.iter().map(row).collect::<Vec<_>>()})
-}
-
 /// What was done, as text.
 #[must_use]
 pub fn actions_text(acted: &[ServerAction]) -> String {
@@ -113,15 +76,18 @@ pub fn actions_text(acted: &[ServerAction]) -> String {
 
 /// What was done, as a document.
 #[must_use]
-pub fn actions_json(acted: &[ServerAction]) -> Value {
-    let one = |one: &ServerAction| {
-        json!({
-            "id": one.id, "root": one.root, "act": one.action, "done": one.reason.is_none(),
-            "reason": one.reason,
-        })
-    };
-    let servers: Vec<Value> = acted.iter().map(one).collect();
-    json!({"schema": "moai-ralph/server-acts@1", "servers": servers})
+pub fn actions_document(acted: &[ServerAction]) -> ServerActsDocument {
+    ServerActsDocument { servers: acted.iter().map(act_entry).collect() }
+}
+
+fn act_entry(acted: &ServerAction) -> ServerActEntry {
+    ServerActEntry {
+        id: acted.id.clone(),
+        root: acted.root.clone(),
+        act: acted.action,
+        done: acted.reason.is_none(),
+        reason: acted.reason.clone(),
+    }
 }
 
 /// What they wrote, as text; with a headline for each when there are several.
@@ -142,16 +108,19 @@ pub fn logs(logs: &[ServerLogReport]) -> String {
     text
 }
 
-/// What they wrote, as a document.
+/// The logs as a document.
 #[must_use]
-pub fn logs_json(logs: &[ServerLogReport]) -> Value {
-    let said = |said: &ServerLogLine| json!({"at": rfc3339(said.at_ms), "source": said.source, "text": said.text});
-    let log = |log: &ServerLogReport| {
-        let lines: Vec<Value> = log.lines.iter().map(said).collect();
-        json!({"id": log.id, "root": log.root, "lines": lines})
-    };
-    let servers: Vec<Value> = logs.iter().map(log).collect();
-    json!({"schema": "moai-ralph/server-logs@1", "servers": servers})
+pub fn logs_document(logs: &[ServerLogReport]) -> ServerLogsDocument {
+    ServerLogsDocument { servers: logs.iter().map(log_entry).collect() }
+}
+
+fn log_entry(log: &ServerLogReport) -> ServerLogEntry {
+    let lines = log.lines.iter().map(line_entry).collect();
+    ServerLogEntry { id: log.id.clone(), root: log.root.clone(), lines }
+}
+
+fn line_entry(line: &ServerLogLine) -> LogLineEntry {
+    LogLineEntry { at: rfc3339(line.at_ms), source: line.source, text: line.text.clone() }
 }
 
 fn mib(bytes: u64) -> String {
@@ -197,7 +166,6 @@ mod tests {
                         pyright busy, pid 8, memory not measured, up 9 s, 3 answered, /r\n";
         assert_eq!(list(&[row(), down, unmeasured]), expected);
         assert_eq!(list(&[]), "no language server runs\n");
-        assert_eq!(list_json(&[])["servers"], json!([]));
     }
 
     #[test]

@@ -10,13 +10,14 @@ use crate::project::Project;
 use crate::replies::{REFUSED, UNMEASURED, error_reply, load_project, millis_since, query_context};
 use moai_base::finding::Severity;
 use moai_protocol::control::{CallerContext, CommandReply, RewriteRequest};
-use moai_protocol::documents::json_value;
+use moai_protocol::documents::queries::{QueryResult, RewriteResult};
+use moai_protocol::documents::{json_text, json_value};
 use moai_report::answers::{QueryContext, QueryError};
 use moai_report::rewrite::{self as report, RewriteReport};
 use moai_report::tools;
 use moai_scan::search as patterns;
 
-pub(crate) const SCHEMA: &str = "moai-ralph/rewrite@1";
+pub(crate) const SCHEMA: &str = RewriteResult::SCHEMA;
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -79,7 +80,7 @@ pub(crate) fn rewrite_reply(
     json: bool,
 ) -> CommandReply {
     let stdout = if json {
-        format!("{:#}\n", report::rewrite_json(context, rewritten))
+        json_text(&report::rewrite_document(context, rewritten))
     } else {
         report::rewrite_text(context, rewritten)
     };

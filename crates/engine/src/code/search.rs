@@ -11,13 +11,14 @@ use moai_base::evidence::SkippedFile;
 use moai_base::path::RelPath;
 use moai_host::files::Snapshot;
 use moai_protocol::control::{CallerContext, CommandReply, SearchRequest};
-use moai_protocol::documents::json_value;
+use moai_protocol::documents::queries::{QueryResult, SearchResult};
+use moai_protocol::documents::{json_text, json_value};
 use moai_report::answers::{QueryContext, QueryError};
 use moai_report::search::{self as report, SearchCoverage, SearchReport};
 use moai_report::tools;
 use moai_scan::search::{PatternQuery, SearchMatch};
 
-const SCHEMA: &str = "moai-ralph/search@1";
+const SCHEMA: &str = SearchResult::SCHEMA;
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -70,7 +71,7 @@ fn search_reply(
     json: bool,
 ) -> CommandReply {
     let stdout = if json {
-        format!("{:#}\n", report::search_json(context, searched))
+        json_text(&report::search_document(context, searched))
     } else {
         report::search_text(context, searched)
     };

@@ -12,11 +12,12 @@ use crate::query::queries::QuerySpec;
 use crate::replies::{error_reply, load_project, millis_since, query_context};
 use moai_lsp::messages::responses::parse_hover;
 use moai_protocol::control::{CallerContext, CommandReply, LookupRequest};
-use moai_protocol::documents::json_value;
+use moai_protocol::documents::queries::{HoverResult, QueryResult};
+use moai_protocol::documents::{json_text, json_value};
 use moai_report::answers::{self, QueryContext, QueryError};
 use moai_report::tools;
 
-const SCHEMA: &str = "moai-ralph/hover@1";
+const SCHEMA: &str = HoverResult::SCHEMA;
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -33,7 +34,7 @@ pub(crate) async fn handle(
     context.elapsed_ms = millis_since(started_at);
     match found {
         Ok(text) if lookup.json => {
-            CommandReply::success(format!("{:#}\n", answers::hover_json(&context, &text)))
+            CommandReply::success(json_text(&answers::hover_document(&context, &text)))
         }
         Ok(text) => {
             let document = caller

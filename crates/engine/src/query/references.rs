@@ -14,12 +14,13 @@ use moai_base::verdict::Gap;
 use moai_lsp::messages::responses::parse_locations;
 use moai_lsp::session::QueryReply;
 use moai_protocol::control::{CallerContext, CommandReply, LookupRequest};
-use moai_protocol::documents::json_value;
+use moai_protocol::documents::queries::{LocationsResult, QueryResult};
+use moai_protocol::documents::{json_text, json_value};
 use moai_report::answers::{self, QueryContext, QueryError, SourceLocation};
 use moai_report::tools;
 
 const REFERENCES: &str = "textDocument/references";
-const SCHEMA: &str = "moai-ralph/locations@1";
+const SCHEMA: &str = LocationsResult::SCHEMA;
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -54,7 +55,7 @@ pub(crate) async fn locate(
         Err(error) => return error_reply(SCHEMA, &context, &error, lookup.json),
     };
     let stdout = if lookup.json {
-        format!("{:#}\n", answers::locations_json(&context, &places, partial.as_ref()))
+        json_text(&answers::locations_document(&context, &places, partial.as_ref()))
     } else {
         answers::locations_text(&context, &places, partial.as_ref())
     };

@@ -30,12 +30,13 @@ use moai_lsp::edits::{
 use moai_lsp::messages::responses::{PrepareRenameResult, parse_prepare_rename};
 use moai_lsp::session::QueryReply;
 use moai_protocol::control::{CallerContext, CommandReply, RenameRequest};
-use moai_protocol::documents::json_value;
+use moai_protocol::documents::queries::{QueryResult, RenameResult};
+use moai_protocol::documents::{json_text, json_value};
 use moai_report::answers::{QueryContext, QueryError};
 use moai_report::rename::{self as report, ChangedFile, RenameReport};
 use moai_report::tools;
 
-const SCHEMA: &str = "moai-ralph/rename@1";
+const SCHEMA: &str = RenameResult::SCHEMA;
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -56,7 +57,7 @@ pub(crate) async fn handle(
         Err(error) => return error_reply(SCHEMA, &context, &error, request.json),
     };
     let stdout = if request.json {
-        format!("{:#}\n", report::rename_json(&context, &renamed))
+        json_text(&report::rename_document(&context, &renamed))
     } else {
         report::rename_text(&context, &renamed)
     };

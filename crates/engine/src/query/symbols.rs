@@ -20,9 +20,11 @@ use moai_base::verdict::{Cause, Gap};
 use moai_host::files;
 use moai_lsp::messages::responses::{LspLocation, LspSymbol, parse_symbols};
 use moai_protocol::control::{CallerContext, CommandReply, SymbolsRequest};
+use moai_protocol::documents::json_text;
+use moai_protocol::documents::queries::{QueryResult, SymbolsResult};
 use moai_report::answers::{self, QueryContext, QueryError, SourceLocation, SymbolLocation};
 
-const SCHEMA: &str = "moai-ralph/symbols@1";
+const SCHEMA: &str = SymbolsResult::SCHEMA;
 
 /// Symbols, and the gap when the list may be incomplete.
 type SymbolList = (Vec<SymbolLocation>, Option<Gap>);
@@ -51,7 +53,7 @@ pub(crate) async fn handle(
         Err(error) => return error_reply(SCHEMA, &context, &error, request.json),
     };
     let stdout = if request.json {
-        format!("{:#}\n", answers::symbols_json(&context, &symbols, partial.as_ref()))
+        json_text(&answers::symbols_document(&context, &symbols, partial.as_ref()))
     } else {
         answers::symbols_text(&context, &symbols, partial.as_ref())
     };

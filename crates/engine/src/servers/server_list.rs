@@ -2,7 +2,9 @@
 
 use crate::engine::Engine;
 use moai_protocol::control::CommandReply;
-use moai_report::servers::{self, ServerRow};
+use moai_protocol::documents::json_text;
+use moai_protocol::documents::servers::{ServerRow, ServersDocument};
+use moai_report::servers;
 
 pub(crate) async fn handle(engine: &Engine, as_json: bool) -> CommandReply {
     let row = |server: moai_host::servers::ServerStatus| ServerRow {
@@ -19,7 +21,7 @@ pub(crate) async fn handle(engine: &Engine, as_json: bool) -> CommandReply {
     };
     let rows: Vec<ServerRow> = engine.servers.list().await.into_iter().map(row).collect();
     if as_json {
-        return CommandReply::success(format!("{:#}\n", servers::list_json(&rows)));
+        return CommandReply::success(json_text(&ServersDocument { servers: &rows }));
     }
     CommandReply::success(servers::list(&rows))
 }

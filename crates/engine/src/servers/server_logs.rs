@@ -5,6 +5,7 @@ use crate::replies::REFUSED;
 use crate::servers::server_restart::selection;
 use moai_host::servers::ServerLogTail;
 use moai_protocol::control::{CallerContext, CommandReply, ServersRequest};
+use moai_protocol::documents::json_text;
 use moai_report::servers::{self, ServerLogLine, ServerLogReport};
 
 pub(crate) async fn handle(
@@ -30,7 +31,7 @@ pub(crate) async fn handle(
     };
     let logs: Vec<ServerLogReport> = logs.into_iter().map(log).collect();
     if select.json {
-        return CommandReply::success(format!("{:#}\n", servers::logs_json(&logs)));
+        return CommandReply::success(json_text(&servers::logs_document(&logs)));
     }
     CommandReply::success(servers::logs(&logs))
 }

@@ -5,6 +5,7 @@ use crate::project;
 use crate::replies::REFUSED;
 use moai_host::servers::{PoolFilter, ServerActionResult};
 use moai_protocol::control::{CallerContext, CommandReply, ServersRequest};
+use moai_protocol::documents::json_text;
 use moai_report::servers::{self, ServerAction};
 
 pub(crate) async fn handle(
@@ -39,7 +40,7 @@ pub(crate) fn server_action_reply(
     let acted: Vec<ServerAction> = done.into_iter().map(acted).collect();
     let has_failed = !missing.is_empty() || acted.iter().any(|one| one.reason.is_some());
     let stdout = if select.json {
-        format!("{:#}\n", servers::actions_json(&acted))
+        json_text(&servers::actions_document(&acted))
     } else if acted.is_empty() && !missing.is_empty() {
         // Others may run; those that were named are named below.
         String::new()
