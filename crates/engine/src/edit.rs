@@ -1,5 +1,6 @@
 //! Feedback after an edit, or after other programs wrote.
 
+pub(crate) mod baseline_rule;
 pub(crate) mod changed_on_disk;
 pub(crate) mod deferred_reports;
 pub(crate) mod earlier_findings;

@@ -77,11 +77,9 @@ impl DeferredMeasurement {
         };
         let deadline = Instant::now() + Duration::from_millis(EARLIER_DEFERRED_MS_MAX);
         let baseline = findings.complete(baseline, &result, snapshot, deadline).await;
-        let earlier =
-            if has_project_fault(&result) { &baseline.partial } else { &baseline.complete };
-        let earlier = earlier.clone();
+        let earlier = baseline.findings(has_project_fault(&result)).cloned();
         let delta =
-            delta_from_baseline(&self.engine, &self.topic.root, baseline, result, &snapshot.text);
+            delta_from_baseline(&self.engine, &self.topic.root, &baseline, result, &snapshot.text);
         self.queue_report(snapshot.hash, delta, gap, earlier);
     }
 

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use tokio::time::timeout_at;
 
-use crate::edit::edit_measurement::{delta_from_baseline, has_project_fault};
+use crate::edit::baseline_rule::EditBaseline;
+use crate::edit::edit_measurement::{baseline_of, delta_from_baseline, has_project_fault};
 use crate::engine::Engine;
 use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
 use crate::evidence::gather::SensorResult;
 use crate::hooks::hook_call::edit_text;
-use crate::ledger::pending_reports::{EditBaseline, MeasureTopic};
+use crate::ledger::pending_reports::{MeasureTopic, StateBefore};
 use crate::ledger::{DeferredReport, SessionAgent};
 use crate::project::Project;
 use moai_base::delta::Delta;
@@ -39,21 +40,20 @@ impl EarlierFindings {
     /// findings to compare. A result after the deadline is reported later.
     pub(crate) async fn complete(
         self,
-        baseline: EditBaseline,
+        baseline: StateBefore,
         result: &SensorResult,
         snapshot: &Snapshot,
         deadline: Instant,
-    ) -> EditBaseline {
-        let is_known = if has_project_fault(result) {
-            baseline.partial.is_some()
-        } else {
-            baseline.complete.is_some()
-        };
+    ) -> StateBefore {
         let has_findings = result.findings.iter().any(|finding| finding.severity > Severity::Hint);
         let Some(earlier) = self.earlier_text(&baseline) else { return baseline };
-        let Some(choice) = self.choice.clone().filter(|_| has_findings && !is_known) else {
+        let Some(choice) = self.choice.clone() else { return baseline };
+        let (engine, root) = (&self.engine, &self.project.root);
+        if baseline_of(engine, root, &baseline, result, has_findings)
+            != EditBaseline::UnmeasuredText
+        {
             return baseline;
-        };
+        }
         let (engine, project, text) = (Arc::clone(&self.engine), self.project.clone(), earlier);
         let mut measuring = tokio::spawn(async move {
             let state = EarlierState { texts: vec![text.clone()], ..EarlierState::default() };
@@ -69,32 +69,32 @@ impl EarlierFindings {
         tokio::spawn(async move {
             let _job = job;
             let measured = measuring.await.ok().flatten();
-            self.correct(guessed, measured, &result, &snapshot);
+            self.correct(&guessed, measured, &result, &snapshot);
         });
         baseline
     }
 
-    fn earlier_text(&self, baseline: &EditBaseline) -> Option<Snapshot> {
-        let text = Arc::clone(&baseline.origin.as_ref()?.text);
+    fn earlier_text(&self, baseline: &StateBefore) -> Option<Snapshot> {
+        let text = Arc::clone(baseline.text.as_ref()?);
         let hash = ContentHash::of_bytes(text.as_bytes());
         Some(Snapshot { path: self.topic.path.clone(), text, hash })
     }
 
     fn with_measured(
         &self,
-        mut baseline: EditBaseline,
+        mut baseline: StateBefore,
         measured: Option<SensorResult>,
-    ) -> EditBaseline {
+    ) -> StateBefore {
         let Some(measured) = measured else { return baseline };
         let is_partial = has_project_fault(&measured);
         if measured.gap.as_ref().is_some_and(|gap| gap.cause != Cause::ProjectFault) {
             return baseline;
         }
         let mut ledger = self.engine.ledger();
-        if let Some(origin) = &mut baseline.origin {
-            ledger.lines.keep(measured.hash, &origin.text);
-            origin.measured = Some(measured.hash);
-            origin.epoch = Some(ledger.epoch(&self.project.root));
+        if let Some(text) = &baseline.text {
+            ledger.lines.keep(measured.hash, text);
+            baseline.measured = Some(measured.hash);
+            baseline.epoch = Some(ledger.epoch(&self.project.root));
         }
         drop(ledger);
         if is_partial {
@@ -108,19 +108,20 @@ impl EarlierFindings {
     /// Reports introduced findings that were first reported as perhaps older.
     fn correct(
         self,
-        guessed: EditBaseline,
+        guessed: &StateBefore,
         measured: Option<SensorResult>,
         result: &SensorResult,
         snapshot: &Snapshot,
     ) {
         let (engine, root) = (&self.engine, &self.project.root);
         let exact = self.with_measured(guessed.clone(), measured);
-        if exact == guessed {
+        if exact == *guessed {
             return;
         }
         let reported =
             delta_from_baseline(engine, root, guessed, result.clone(), &snapshot.text).findings;
-        let now = delta_from_baseline(engine, root, exact, result.clone(), &snapshot.text).findings;
+        let now =
+            delta_from_baseline(engine, root, &exact, result.clone(), &snapshot.text).findings;
         let introduced: Vec<Finding> = now
             .into_iter()
             .zip(reported)

@@ -10,6 +10,9 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 use tokio::time::timeout_at;
 
+use crate::edit::baseline_rule::{
+    BaselineFacts, BaselineSource, EditBaseline, baseline_for, baseline_source,
+};
 use crate::edit::deferred_reports::DeferredMeasurement;
 use crate::edit::earlier_findings::EarlierFindings;
 use crate::edit::post_tool_use;
@@ -19,7 +22,7 @@ use crate::evidence::disk_poll::DiskEpoch;
 use crate::evidence::gather;
 use crate::evidence::gather::{SensorResult, partial_sensor_key};
 use crate::hooks::hook_call::HookCall;
-use crate::ledger::pending_reports::{EditBaseline, EditOrigin, MeasureTopic};
+use crate::ledger::pending_reports::{MeasureTopic, StateBefore};
 use crate::ledger::{EngineLedger, SessionAgent};
 use crate::project::Project;
 use moai_base::delta::{Delta, carry_findings};
@@ -27,7 +30,6 @@ use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
 use moai_base::limits::{EARLIER_INLINE_MS_MAX, MEASURE_RETRIES_MAX};
 use moai_base::lines::LineHashes;
-use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::Snapshot;
 use moai_host::servers::ServerSelection;
@@ -215,20 +217,19 @@ fn start_measure(
         MeasureTopic { agent: call.reader().agent, root: root.clone(), path: path.clone(), sensor };
     let (now, budget) = (Instant::now(), project.config.inline_budget);
     let mut ledger = engine.ledger();
-    let set = |sensor: &str| ledger.verified(root, path, sensor).map(|(_, findings)| findings);
-    let origin = edit_origin(&ledger, &topic, before);
-    let whole = set(&topic.sensor);
-    let was_measured = whole.is_some();
-    let verified =
-        EditBaseline { complete: whole, partial: set(&partial_sensor_key(&topic.sensor)), origin };
-    let late = ledger.take_reports_about(&call.reader(), root, path, &topic.sensor);
+    let was_measured = ledger.verified(root, path, &topic.sensor).is_some();
+    let undelivered =
+        ledger.take_reports_about(&call.reader(), root, path, &topic.sensor).into_iter().next();
+    let unreported = ledger.pending_reports(&call.input.session_id).baseline(&topic).cloned();
     let is_new_file = *before == TextBeforeEdit::Absent;
-    let baseline = match late.into_iter().next() {
-        // A new file had no findings, whatever an earlier file of this name had.
-        _ if is_new_file => EditBaseline::from_findings(Some(Vec::new())),
-        // The overtaken deferred report was never delivered, so its findings are still new.
-        Some(late) => EditBaseline::from_findings(late.baseline),
-        None => verified,
+    let source = baseline_source(is_new_file, unreported.is_some(), undelivered.is_some());
+    let baseline = match source {
+        BaselineSource::NewFile => StateBefore::from_findings(Some(Vec::new())),
+        BaselineSource::UnreportedEdit => unreported.unwrap_or_default(),
+        BaselineSource::UndeliveredReport => {
+            StateBefore::from_findings(undelivered.and_then(|report| report.baseline))
+        }
+        BaselineSource::LastResults => last_results(&ledger, &topic, before),
     };
     let latency = ledger.latency(root, &topic.sensor);
     let wait = latency.inline_wait(budget, now);
@@ -236,7 +237,7 @@ fn start_measure(
         latency.record_request(now);
     }
     let session = &call.input.session_id;
-    let number = ledger.pending_reports(session).ask(topic.clone(), baseline, is_new_file);
+    let number = ledger.pending_reports(session).register(topic.clone(), baseline, is_new_file);
     drop(ledger);
     let choice = chosen.as_ref().ok().cloned();
     let question = measure_current_bytes(
@@ -256,17 +257,26 @@ fn start_measure(
     }
 }
 
-/// The state before the edit, if the host supplies the text.
-fn edit_origin(
+/// The server's last results of the file, and the text before the edit if the host supplies it.
+fn last_results(
     ledger: &EngineLedger,
     topic: &MeasureTopic,
     before: &TextBeforeEdit,
-) -> Option<EditOrigin> {
-    let TextBeforeEdit::Text(text) = before else { return None };
+) -> StateBefore {
     let MeasureTopic { root, path, sensor, .. } = topic;
-    let measured = ledger.verified(root, path, sensor).map(|(hash, _)| hash);
-    let epoch = measured.and_then(|hash| ledger.proven_at(root, path, sensor, hash));
-    Some(EditOrigin { text: text.as_str().into(), measured, epoch })
+    let complete = ledger.verified(root, path, sensor);
+    let partial = ledger.verified(root, path, &partial_sensor_key(sensor));
+    let measured = complete.as_ref().map(|(hash, _)| *hash);
+    StateBefore {
+        complete: complete.map(|(_, findings)| findings),
+        partial: partial.map(|(_, findings)| findings),
+        text: match before {
+            TextBeforeEdit::Text(text) => Some(text.as_str().into()),
+            TextBeforeEdit::Absent | TextBeforeEdit::Unknown => None,
+        },
+        measured,
+        epoch: measured.and_then(|hash| ledger.proven_at(root, path, sensor, hash)),
+    }
 }
 
 /// What is needed to turn an answer into feedback.
@@ -321,7 +331,7 @@ impl InFlightMeasure {
             let shared = Arc::clone(&engine);
             let earlier = EarlierFindings { engine: shared, project, choice, reader, topic };
             let baseline = earlier.complete(baseline, &result, &snapshot, deadline).await;
-            deltas.push(Ok(delta_from_baseline(&engine, &root, baseline, result, &snapshot.text)));
+            deltas.push(Ok(delta_from_baseline(&engine, &root, &baseline, result, &snapshot.text)));
         }
         if let Some(gap) = gap {
             // A tool that was never installed is reported once, not at every edit.
@@ -398,70 +408,76 @@ pub(crate) fn has_project_fault(result: &SensorResult) -> bool {
     result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault)
 }
 
-/// The delta of an answer to its baseline. With a fault of the project the server does not see
-/// everything, so missing findings do not count as fixed.
+/// What a result is compared with; `can_overlay` tells whether the text before the edit may still be
+/// measured.
+pub(crate) fn baseline_of(
+    engine: &Engine,
+    root: &Path,
+    before: &StateBefore,
+    result: &SensorResult,
+    can_overlay: bool,
+) -> EditBaseline {
+    let is_partial = has_project_fault(result);
+    let text_before = before.text.as_ref().map(|text| ContentHash::of_bytes(text.as_bytes()));
+    let ledger = engine.ledger();
+    baseline_for(BaselineFacts {
+        is_partial,
+        has_earlier_findings: before.findings(is_partial).is_some(),
+        text_before,
+        last_measured: before.measured,
+        have_others_changed: before
+            .epoch
+            .is_none_or(|epoch| ledger.others_changed_since(root, &result.path, epoch)),
+        has_measured_lines: before.measured.is_some_and(|hash| ledger.lines.has(hash)),
+        can_overlay,
+    })
+}
+
+/// The delta of a result to the state before the edit. With a fault of the project the server does
+/// not see everything, so missing findings do not count as fixed.
 pub(crate) fn delta_from_baseline(
     engine: &Engine,
     root: &Path,
-    baseline: EditBaseline,
+    before: &StateBefore,
     result: SensorResult,
     text: &str,
 ) -> Delta {
     let is_partial = has_project_fault(&result);
-    let earlier = if is_partial { baseline.partial } else { baseline.complete };
-    if let (None, Some(origin)) = (&earlier, &baseline.origin) {
-        let sought = LazyCell::new(|| {
-            TouchedSymbols::from_edit(&result.path, Some(&origin.text), Some(text))
-        });
-        let concerns_edit = |finding: &Finding| sought.concerns_finding(finding, text);
-        return Delta::by_edited_lines(
-            &LineHashes::from_text(&origin.text),
-            &LineHashes::from_text(text),
-            result.findings,
-            concerns_edit,
-        );
-    }
-    let mut delta = delta_from(engine, earlier.as_deref(), result.findings, text);
-    if is_partial && delta.findings.is_empty() {
-        delta.fixed = 0;
-        delta.fixed_errors = 0;
-    }
-    match (earlier, baseline.origin) {
-        (Some(set), Some(origin)) if !is_partial => {
-            attribute_to_edit(engine, root, &origin, &set, delta, &result.path, text)
+    let baseline = baseline_of(engine, root, before, &result, false);
+    let SensorResult { path, findings, .. } = result;
+    let earlier = before.findings(is_partial).map(Vec::as_slice);
+    let text_before = before.text.as_deref().unwrap_or_default();
+    let touched = LazyCell::new(|| TouchedSymbols::from_edit(&path, Some(text_before), Some(text)));
+    let concerns_edit = |finding: &Finding| touched.concerns_finding(finding, text);
+    let lines_before = LineHashes::from_text(text_before);
+    let known = match baseline {
+        EditBaseline::UnmeasuredText | EditBaseline::EditedLines => {
+            let lines = LineHashes::from_text(text);
+            return Delta::by_edited_lines(&lines_before, &lines, findings, concerns_edit);
         }
-        _ => delta,
-    }
-}
-
-/// Reduces a delta to what the edit itself caused. The earlier set may belong to another text than
-/// the one before the edit, because a command wrote in between, and other files may have changed.
-fn attribute_to_edit(
-    engine: &Engine,
-    root: &Path,
-    origin: &EditOrigin,
-    set: &[Finding],
-    delta: Delta,
-    path: &RelPath,
-    text: &str,
-) -> Delta {
-    let ledger = engine.ledger();
-    let is_same_text = origin.measured == Some(ContentHash::of_bytes(origin.text.as_bytes()));
-    let others_changed = |epoch| ledger.others_changed_since(root, path, epoch);
-    if is_same_text && !origin.epoch.is_none_or(others_changed) {
-        return delta;
-    }
-    let lines = origin.measured.and_then(|measured| ledger.lines.of(measured));
-    drop(ledger);
-    let before = LineHashes::from_text(&origin.text);
-    let known = match lines {
-        _ if is_same_text => set.to_vec(),
-        Some(lines) => carry_findings(set, &lines, &before),
-        None => Vec::new(),
+        EditBaseline::Unknown | EditBaseline::EarlierFindings => {
+            let mut delta = delta_from(engine, earlier, findings, text);
+            if is_partial && delta.findings.is_empty() {
+                delta.fixed = 0;
+                delta.fixed_errors = 0;
+            }
+            return delta;
+        }
+        EditBaseline::OthersChanged => earlier.unwrap_or_default().to_vec(),
+        EditBaseline::OlderText => {
+            let measured_lines = before.measured.and_then(|hash| engine.ledger().lines.of(hash));
+            measured_lines.map_or_else(Vec::new, |lines| {
+                carry_findings(earlier.unwrap_or_default(), &lines, &lines_before)
+            })
+        }
+        EditBaseline::ForgottenText => Vec::new(),
     };
-    let sought = LazyCell::new(|| TouchedSymbols::from_edit(path, Some(&origin.text), Some(text)));
-    let concerns_edit = |finding: &Finding| sought.concerns_finding(finding, text);
-    delta.attribute_to_edit(&before, &known, &LineHashes::from_text(text), concerns_edit)
+    delta_from(engine, earlier, findings, text).attribute_to_edit(
+        &lines_before,
+        &known,
+        &LineHashes::from_text(text),
+        concerns_edit,
+    )
 }
 
 fn no_answer_yet_gap(waited: Duration) -> Gap {

@@ -33,6 +33,11 @@ impl LineCache {
         }
     }
 
+    /// Whether the lines of the text with this hash are cached.
+    pub(crate) fn has(&self, hash: ContentHash) -> bool {
+        self.texts.contains_key(&hash)
+    }
+
     /// The lines of the text with this hash.
     pub(crate) fn of(&self, hash: ContentHash) -> Option<LineHashes> {
         self.texts.get(&hash).cloned()
