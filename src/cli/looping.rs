@@ -74,24 +74,10 @@ pub(super) fn run(args: &CliArgs, command: &LoopCommand) -> CommandReply {
 }
 
 fn start_request(start: &LoopStartArgs, json: bool) -> Result<LoopStartRequest, String> {
-    let research = if start.research { Some(true) } else { start.no_research.then_some(false) };
     Ok(LoopStartRequest {
         session: start.session.clone(),
         prompt: read_prompt(start.prompt.as_deref(), start.prompt_file.as_deref())?,
-        mode: Some(start.mode.as_str().to_owned()),
-        max_iterations: start.max_iterations,
-        completion_promise: start.completion_promise.clone(),
-        until: start.until.map(|until| until.as_str().to_owned()),
-        milestone_every: start.milestone_every,
-        hitl_threshold: start.hitl_threshold,
-        max_minutes: start.max_minutes,
-        max_tokens: start.max_tokens,
-        force_max: start.force_max,
-        research,
-        structured_memory: start.structured_memory,
-        base_branch: start.base_branch.clone(),
-        workers: start.workers,
-        baseline: start.baseline.map(|baseline| baseline.as_str().to_owned()),
+        options: start.flags.options.clone(),
         json,
         call: String::new(),
     })
@@ -111,4 +97,103 @@ fn read_prompt(text: Option<&str>, file: Option<&Path>) -> Result<String, String
     read.map_err(|error| format!("--prompt-file {}: {error}", file.display()))?;
     String::from_utf8(bytes)
         .map_err(|_| format!("--prompt-file {}: the task is not UTF-8", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use clap::Parser as _;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::cli::args::CliCommand;
+    use crate::mcp::tools;
+    use moai_config::Config;
+    use moai_loops::arguments::parse_start;
+    use moai_loops::options::{LoopStartOptions, OptionValue, START_OPTIONS, StartOption};
+    use moai_lsp::registry::Catalogue;
+
+    /// An acceptable value, as it is typed.
+    fn sample(option: &StartOption) -> &'static str {
+        match option.value {
+            OptionValue::Flag => "",
+            OptionValue::Count | OptionValue::LargeCount => "7",
+            OptionValue::Text { .. } => "DONE",
+            OptionValue::Choice { choices, .. } => choices.last().expect("a choice").0,
+        }
+    }
+
+    fn from_command_line(typed: &[&str]) -> LoopStartOptions {
+        let start = ["moai-ralph", "loop", "start", "--prompt", "fix it"];
+        let arguments = CliArgs::try_parse_from(start.iter().chain(typed)).expect("parsable");
+        match arguments.command {
+            CliCommand::Loop(LoopCommand::Start(start)) => {
+                start_request(&start, false).expect("a request").options
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn from_tool(arguments: &Value) -> Result<LoopStartOptions, String> {
+        let tool = tools::all().iter().find(|tool| tool.name == "loop_start").expect("listed");
+        match (tool.request)(arguments.clone())? {
+            DaemonRequest::LoopStart(start) => Ok(start.options),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_option_of_a_loop_reaches_all_front_doors() {
+        let unset = serde_json::to_value(LoopStartOptions::default()).expect("serializable");
+        let fields: BTreeSet<&str> =
+            unset.as_object().expect("an object").keys().map(String::as_str).collect();
+        let listed: BTreeSet<&str> = START_OPTIONS.iter().map(|option| option.field).collect();
+        assert_eq!(fields, listed, "each field needs a row in START_OPTIONS");
+
+        for option in &START_OPTIONS {
+            let text = sample(option);
+            let mut expected = LoopStartOptions::default();
+            assert!((option.assign)(&mut expected, text), "{} {text}", option.flag);
+            let value = serde_json::to_value(&expected).expect("serializable");
+            for (field, value) in value.as_object().expect("an object") {
+                assert_eq!(!value.is_null(), field == option.field, "{} sets {field}", option.flag);
+            }
+
+            let flag = [option.flag, text];
+            let typed = if text.is_empty() { &flag[..1] } else { &flag[..] };
+            assert_eq!(from_command_line(typed), expected, "{}", option.flag);
+            let slash = parse_start(&format!("fix it {}", typed.join(" "))).expect("parsable");
+            assert_eq!(slash.options, expected, "{}", option.flag);
+
+            let argument = json!({"prompt": "fix it", option.field: value[option.field].clone()});
+            match option.tool_help {
+                Some(_) => assert_eq!(from_tool(&argument), Ok(expected.clone()), "{argument}"),
+                None => {
+                    let refused = from_tool(&argument).expect_err("not for agents");
+                    assert!(refused.contains(option.field), "{refused}");
+                }
+            }
+            if let Some(key) = option.config_key {
+                let variable = format!("MOAI_RALPH_{}", key.replace('.', "_").to_uppercase());
+                let environment = BTreeMap::from([(variable, text.to_owned())]);
+                let config = Config::load(&[], &environment, Catalogue::built_in()).expect(key);
+                let expected = expected.or(&Config::default().loop_defaults);
+                assert_eq!(config.loop_defaults, expected, "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_choice_of_a_loop_option_is_accepted() {
+        for option in &START_OPTIONS {
+            let OptionValue::Choice { choices, .. } = option.value else { continue };
+            for (name, _) in choices {
+                let mut options = LoopStartOptions::default();
+                assert!((option.assign)(&mut options, name), "{} {name}", option.flag);
+            }
+            let mut options = LoopStartOptions::default();
+            assert!(!(option.assign)(&mut options, "other"), "{}", option.flag);
+        }
+    }
 }

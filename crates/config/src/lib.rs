@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use self::judge::JudgeOptions;
 use moai_loops::criteria::{CheckCommand, CheckCriterion};
-use moai_loops::options::BaselineMode;
+use moai_loops::options::{BaselineMode, LoopStartOptions, MAX_ITERATIONS_DEFAULT};
 use moai_lsp::registry::{Catalogue, CatalogueOverrides, ServerOverride};
 
 /// The effective options.
@@ -48,8 +48,6 @@ pub struct Config {
     pub disabled_rules: Vec<String>,
     /// Overridden severities by rule id, as named in rule files, or `off`.
     pub rule_severities: BTreeMap<String, String>,
-    /// Default number of iterations.
-    pub max_iterations: u32,
     /// Time limit of a Stop.
     pub stop_timeout: Duration,
     /// Time a Stop waits for language servers.
@@ -64,8 +62,8 @@ pub struct Config {
     pub propose_checks: bool,
     /// Whether a merged loop is pushed to the remote of its base branch.
     pub push: bool,
-    /// Default baseline of a loop.
-    pub baseline: BaselineMode,
+    /// Options of a loop whose start does not set them.
+    pub loop_defaults: LoopStartOptions,
     /// Delay of a Stop that continues the loop.
     pub cooldown: Duration,
     /// Thousandths of the model's context window that a session may fill; 0: no limit.
@@ -258,7 +256,6 @@ impl Default for Config {
             rule_dirs: Vec::new(),
             disabled_rules: Vec::new(),
             rule_severities: BTreeMap::new(),
-            max_iterations: 10,
             stop_timeout: Duration::from_mins(5),
             stop_budget: Duration::from_mins(1),
             check_timeout: Duration::from_mins(5),
@@ -266,7 +263,11 @@ impl Default for Config {
             checks: Vec::new(),
             propose_checks: true,
             push: false,
-            baseline: BaselineMode::Base,
+            loop_defaults: LoopStartOptions {
+                max_iterations: Some(MAX_ITERATIONS_DEFAULT),
+                baseline: Some(BaselineMode::Base),
+                ..LoopStartOptions::default()
+            },
             cooldown: Duration::ZERO,
             context_permille: 0,
             context_window: None,
@@ -568,10 +569,13 @@ mod tests {
         let user = "ralph:\n  loop:\n    max_iterations: 3\n  lsp: {inline_budget_ms: 100}\n";
         let project = "ralph:\n  loop:\n    max_iterations: 4\n";
         let config = load(&[user, project], &[]).expect("valid");
-        assert_eq!((config.max_iterations, config.inline_budget.as_millis()), (4, 100));
+        assert_eq!(
+            (config.loop_defaults.max_iterations, config.inline_budget.as_millis()),
+            (Some(4), 100)
+        );
         let env = [("MOAI_RALPH_LOOP_MAX_ITERATIONS", "5"), ("MOAI_RALPH_LSP_LANGUAGES", "[go]")];
         let config = load(&[user, project], &env).expect("valid");
-        assert_eq!(config.max_iterations, 5);
+        assert_eq!(config.loop_defaults.max_iterations, Some(5));
         assert!(config.is_language_enabled("go") && !config.is_language_enabled("python"));
         assert_eq!(load(&["# nothing\n", ""], &[]), Ok(Config::default()));
     }

@@ -33,9 +33,10 @@ impl Config {
     pub(super) fn apply_loop(&mut self, layer: LoopLayer) -> Result<(), OptionRefusal> {
         set(&mut self.push, layer.push);
         if let Some(word) = layer.baseline {
-            self.baseline = BaselineMode::from_name(&word).ok_or_else(|| {
+            let baseline = BaselineMode::from_name(&word).ok_or_else(|| {
                 ("loop.baseline".to_owned(), format!("{word} is none of base, none"))
             })?;
+            self.loop_defaults.baseline = Some(baseline);
         }
         self.apply_checks(layer.success_criteria, layer.checks, layer.propose_checks)?;
         self.apply_context(layer.context_budget, layer.context_window)?;
@@ -43,8 +44,14 @@ impl Config {
             layer;
         let (millis, secs) = (Duration::from_millis, Duration::from_secs);
         let most = u64::from(LOOP_ITERATIONS_MAX);
-        let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
-        bounded(&mut self.max_iterations, "loop.max_iterations", max_iterations, 1..=most, count)?;
+        let count = |count| u32::try_from(count).ok();
+        bounded(
+            &mut self.loop_defaults.max_iterations,
+            "loop.max_iterations",
+            max_iterations,
+            1..=most,
+            count,
+        )?;
         let range = STOP_TIMEOUT_SECS_MIN..=STOP_TIMEOUT_SECS_MAX;
         bounded(&mut self.stop_timeout, "loop.stop_timeout", layer.stop_timeout, range, secs)?;
         let range = 1_000..=150_000;

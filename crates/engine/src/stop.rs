@@ -238,7 +238,7 @@ async fn decide(
     schedule: StopSchedule,
 ) -> HookOutput {
     for _ in 0..STOP_TRIES_MAX {
-        if let Some(output) = decide_once(call, stop, &state, schedule).await {
+        if let Some(output) = Box::pin(decide_once(call, stop, &state, schedule)).await {
             return output;
         }
         let which = LoopQuery::Id(state.id.clone());

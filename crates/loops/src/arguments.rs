@@ -2,9 +2,8 @@
 //! task; the task in between is kept byte for byte and never goes near a shell.
 
 use super::control::NewLimits;
-use super::options::BaselineMode;
+use super::options::{LoopStartOptions, OptionValue, START_OPTIONS};
 use super::start::LoopRequest;
-use super::state::{Mode, UntilCondition};
 use moai_base::limits::{
     OPTION_CHARS_MAX, OPTION_PART_CHARS_MIN, OPTION_TYPOS_MAX, PATH_EXTENSION_CHARS_MAX,
 };
@@ -28,36 +27,17 @@ pub enum LoopOptionError {
     PathNotFound(String),
     /// Its value is missing or no good.
     #[error("{0} {1}; if it belongs to the task, write -- before the task")]
-    InvalidValue(&'static str, &'static str),
+    InvalidValue(&'static str, String),
     /// More than new bounds for a loop that is there.
     #[error("only --max-iterations N, --max-minutes N and --max-tokens N can change")]
     NotALimit,
 }
 
-/// Name, how its value is written, and what it needs; a flag has no value.
-const OPTIONS: [(&str, &str, &str); 15] = [
-    ("--max-iterations", "N", NUMBER),
-    ("--completion-promise", "TEXT", "needs a text, quoted when it has blanks"),
-    ("--until", "clean|diagnostics|checks|promise", "needs clean, diagnostics, checks or promise"),
-    ("--baseline", "base|none", "needs base or none"),
-    ("--mode", "basic|judge|autonomous", "needs basic, judge or autonomous"),
-    ("--milestone-every", "N", NUMBER),
-    ("--hitl-threshold", "N", NUMBER),
-    ("--max-minutes", "N", NUMBER),
-    ("--max-tokens", "N", NUMBER),
-    ("--base-branch", "B", "needs the name of a branch"),
-    ("--workers", "N", NUMBER),
-    ("--force-max", "", FLAG),
-    ("--no-research", "", FLAG),
-    ("--research", "", FLAG),
-    ("--structured-memory", "", FLAG),
-];
-const NUMBER: &str = "needs a number of at least 1";
-const FLAG: &str = "takes no value";
-
 fn known_options() -> String {
-    let shown = OPTIONS.map(|(name, value, _)| format!("{name} {value}").trim_end().to_owned());
-    shown.join(", ")
+    let shown = START_OPTIONS
+        .iter()
+        .map(|option| format!("{} {}", option.flag, option.syntax()).trim_end().to_owned());
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// Reads the arguments. Text that merely mentions an option stays text: a trailing option counts
@@ -124,12 +104,12 @@ fn read_arguments(typed: &str) -> Result<ParsedArguments, LoopOptionError> {
             behind.trim_start().clone_into(&mut wish.prompt);
             return Ok(ParsedArguments { request: wish, is_verbatim: true });
         }
-        rest = take_option(rest, &mut wish)?.trim_start();
+        rest = take_option(rest, &mut wish.options)?.trim_start();
     }
     let (task, options) = split_trailing_options(rest);
     let mut options = options;
     while !options.is_empty() {
-        options = take_option(options, &mut wish)?.trim_start();
+        options = take_option(options, &mut wish.options)?.trim_start();
     }
     if let Some(unknown) = unknown_option(task) {
         return Err(unknown);
@@ -144,7 +124,7 @@ fn unknown_option(task: &str) -> Option<LoopOptionError> {
     let words: Vec<&str> = task.split_whitespace().collect();
     for (at, word) in words.iter().enumerate() {
         let Some(name) = option_name(word) else { continue };
-        if OPTIONS.iter().any(|(known, ..)| *known == name) {
+        if START_OPTIONS.iter().any(|option| option.flag == name) {
             continue;
         }
         let near = nearest(name);
@@ -171,13 +151,13 @@ fn option_name(word: &str) -> Option<&str> {
 fn nearest(name: &str) -> Option<&'static str> {
     let letters = name.trim_start_matches('-');
     let is_part = |known: &str| letters.len() >= OPTION_PART_CHARS_MIN && known.contains(letters);
-    let known = OPTIONS.iter().map(|(known, ..)| *known);
-    let distances = known.map(|known| (edit_distance(name, known), known));
+    let known = START_OPTIONS.map(|option| option.flag);
+    let distances = known.into_iter().map(|known| (edit_distance(name, known), known));
     let (distance, best) = distances.min_by_key(|(distance, _)| *distance)?;
     if distance <= OPTION_TYPOS_MAX {
         return Some(best);
     }
-    OPTIONS.iter().map(|(known, ..)| *known).find(|known| is_part(known))
+    known.into_iter().find(|known| is_part(known))
 }
 
 /// How many letters must be added, removed or replaced.
@@ -199,8 +179,10 @@ fn edit_distance(one: &str, other: &str) -> usize {
 /// Reads the arguments of a resumed loop: new bounds, and nothing else.
 pub fn parse_raise(typed: &str) -> Result<NewLimits, LoopOptionError> {
     let wish = parse_start(typed)?;
-    let LoopRequest { max_iterations, max_minutes, max_tokens, .. } = wish;
-    let only = LoopRequest { max_iterations, max_minutes, max_tokens, ..LoopRequest::default() };
+    let LoopStartOptions { max_iterations, max_minutes, max_tokens, .. } = wish.options;
+    let options =
+        LoopStartOptions { max_iterations, max_minutes, max_tokens, ..LoopStartOptions::default() };
+    let only = LoopRequest { options, ..LoopRequest::default() };
     if wish != only {
         return Err(LoopOptionError::NotALimit);
     }
@@ -209,7 +191,8 @@ pub fn parse_raise(typed: &str) -> Result<NewLimits, LoopOptionError> {
 
 /// Cuts where the last run of known options begins.
 fn split_trailing_options(text: &str) -> (&str, &str) {
-    let is_known = |at: usize| OPTIONS.iter().any(|(name, ..)| is_option(&text[at..], name));
+    let is_known =
+        |at: usize| START_OPTIONS.iter().any(|option| is_option(&text[at..], option.flag));
     let starts = text.match_indices("--").map(|(at, _)| at).filter(|at| {
         let stands_alone = *at == 0 || text[..*at].ends_with(char::is_whitespace);
         stands_alone && is_known(*at)
@@ -217,7 +200,7 @@ fn split_trailing_options(text: &str) -> (&str, &str) {
     for at in starts {
         let mut probe = &text[at..];
         loop {
-            match take_option(probe, &mut LoopRequest::default()) {
+            match take_option(probe, &mut LoopStartOptions::default()) {
                 Ok(rest) if rest.trim_start().is_empty() => return text.split_at(at),
                 // At the end, a bad value is an error to be told; before more text it is text.
                 Err(LoopOptionError::InvalidValue(..)) if probe.split_whitespace().count() <= 2 => {
@@ -241,52 +224,25 @@ fn is_option(text: &str, name: &str) -> bool {
 }
 
 /// Takes the option at the beginning of `text`; returns what follows it.
-fn take_option<'t>(text: &'t str, wish: &mut LoopRequest) -> Result<&'t str, LoopOptionError> {
-    let Some((name, value, need)) = OPTIONS.iter().find(|(name, ..)| is_option(text, name)) else {
+fn take_option<'t>(
+    text: &'t str,
+    options: &mut LoopStartOptions,
+) -> Result<&'t str, LoopOptionError> {
+    let Some(option) = START_OPTIONS.iter().find(|option| is_option(text, option.flag)) else {
         let word = text.split_whitespace().next().unwrap_or_default();
         let near = option_name(word).and_then(nearest);
         return Err(LoopOptionError::Unknown(one_line(word, OPTION_CHARS_MAX), near));
     };
-    let bad = || LoopOptionError::InvalidValue(name, need);
-    let behind = &text[name.len()..];
-    if value.is_empty() {
-        if behind.starts_with('=') {
-            return Err(bad());
-        }
-        set_flag(wish, name);
-        return Ok(behind);
+    let behind = &text[option.flag.len()..];
+    let taken = match option.value {
+        OptionValue::Flag if behind.starts_with('=') => None,
+        OptionValue::Flag => Some(("", behind)),
+        _ => take_value(behind.trim_start_matches('=').trim_start()),
+    };
+    match taken {
+        Some((value, rest)) if (option.assign)(options, value) => Ok(rest),
+        _ => Err(LoopOptionError::InvalidValue(option.flag, option.need())),
     }
-    let behind = behind.trim_start_matches('=').trim_start();
-    let (value, rest) = take_value(behind).ok_or_else(bad)?;
-    set_value(wish, name, value).ok_or_else(bad)?;
-    Ok(rest)
-}
-
-fn set_flag(wish: &mut LoopRequest, name: &str) {
-    match name {
-        "--force-max" => wish.force_max = true,
-        "--structured-memory" => wish.structured_memory = true,
-        _ => wish.research = Some(name == "--research"),
-    }
-}
-
-/// `None` when the value is no good.
-fn set_value(wish: &mut LoopRequest, name: &str, value: &str) -> Option<()> {
-    match name {
-        "--max-iterations" => wish.max_iterations = Some(value.parse().ok()?),
-        "--completion-promise" => wish.promise = Some(value.to_owned()),
-        "--baseline" => wish.baseline = Some(BaselineMode::from_name(value)?),
-        "--until" => wish.until = Some(UntilCondition::from_name(value)?),
-        "--mode" => wish.mode = Some(Mode::from_name(value)?),
-        "--milestone-every" => wish.milestone_every = Some(value.parse().ok()?),
-        "--hitl-threshold" => wish.hitl_threshold = Some(value.parse().ok()?),
-        "--max-minutes" => wish.max_minutes = Some(value.parse().ok()?),
-        "--max-tokens" => wish.max_tokens = Some(value.parse().ok()?),
-        "--base-branch" => wish.base_branch = Some(value.to_owned()),
-        "--workers" => wish.workers = Some(value.parse().ok()?),
-        _ => return None,
-    }
-    Some(())
 }
 
 /// A quoted text without its quotes, or everything up to the next blank.
@@ -302,11 +258,13 @@ fn take_value(text: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::BaselineMode;
+    use crate::state::{Mode, UntilCondition};
 
     fn check(typed: &str, prompt: &str, max: Option<u32>, promise: Option<&str>) {
         let wish = parse_start(typed).expect("good options");
-        assert_eq!((wish.prompt.as_str(), wish.max_iterations), (prompt, max), "{typed:?}");
-        assert_eq!(wish.promise.as_deref(), promise, "{typed:?}");
+        assert_eq!((wish.prompt.as_str(), wish.options.max_iterations), (prompt, max), "{typed:?}");
+        assert_eq!(wish.options.completion_promise.as_deref(), promise, "{typed:?}");
     }
 
     #[test]
@@ -335,7 +293,10 @@ mod tests {
         check(task, task, None, None);
         check("-- --max-iterations 5", "--max-iterations 5", None, None);
         let wish = parse_start("--until checks go").expect("good");
-        assert_eq!((wish.until, wish.prompt.as_str()), (Some(UntilCondition::Checks), "go"));
+        assert_eq!(
+            (wish.options.until, wish.prompt.as_str()),
+            (Some(UntilCondition::Checks), "go")
+        );
     }
 
     #[test]
@@ -345,22 +306,25 @@ mod tests {
                    --base-branch dev --workers 2 --baseline none";
         let wanted = LoopRequest {
             prompt: "port it".into(),
-            mode: Some(Mode::Autonomous),
-            milestone_every: Some(2),
-            hitl_threshold: Some(3),
-            max_minutes: Some(60),
-            max_tokens: Some(100_000),
-            force_max: true,
-            research: Some(false),
-            structured_memory: true,
-            base_branch: Some("dev".into()),
-            workers: Some(2),
-            baseline: Some(BaselineMode::None),
+            options: LoopStartOptions {
+                mode: Some(Mode::Autonomous),
+                milestone_every: Some(2),
+                hitl_threshold: Some(3),
+                max_minutes: Some(60),
+                max_tokens: Some(100_000),
+                force_max: Some(true),
+                research: Some(false),
+                structured_memory: Some(true),
+                base_branch: Some("dev".into()),
+                workers: Some(2),
+                baseline: Some(BaselineMode::None),
+                ..LoopStartOptions::default()
+            },
             ..LoopRequest::default()
         };
         assert_eq!(parse_start(&format!("{all} port it")), Ok(wanted.clone()));
         assert_eq!(parse_start(&format!("port it {all}")), Ok(wanted));
-        assert_eq!(parse_start("--research go").map(|wish| wish.research), Ok(Some(true)));
+        assert_eq!(parse_start("--research go").map(|wish| wish.options.research), Ok(Some(true)));
         let task = "say why --force-max and --mode judge do not mix";
         check(task, task, None, None);
     }

@@ -1,5 +1,13 @@
 //! Enums with one name per variant, as used in JSON, options and the store.
 
+use moai_base::limits::OPTION_CHARS_MAX;
+use moai_base::text::one_line;
+
+/// The error for a name that no variant has.
+pub(crate) fn unknown_name(name: &str, known: &[&str]) -> String {
+    format!("{:?} is none of {}", one_line(name, OPTION_CHARS_MAX), known.join(", "))
+}
+
 /// Defines `NAMES`, `as_str` and `from_name`. A variant without a name does not compile.
 macro_rules! named_variants {
     ($name:ident { $($variant:ident: $text:literal),+ $(,)? }) => {
@@ -28,4 +36,25 @@ macro_rules! named_variants {
     };
 }
 
-pub(crate) use named_variants;
+/// Serializes such an enum as its name.
+macro_rules! serialize_by_name {
+    ($name:ident) => {
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let name = <String as serde::Deserialize>::deserialize(from)?;
+                Self::from_name(&name).ok_or_else(|| {
+                    let known = Self::NAMES.map(|(_, name)| name);
+                    serde::de::Error::custom($crate::named_enum::unknown_name(&name, &known))
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use {named_variants, serialize_by_name};

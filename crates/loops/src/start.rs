@@ -1,6 +1,6 @@
 //! Starting a loop: what is refused, and the state it begins with.
 
-use super::options::{BaselineMode, LoopOptions};
+use super::options::{LoopOptions, LoopStartOptions, MAX_ITERATIONS_DEFAULT};
 use super::state::{
     LoopCounters, LoopState, Mode, RemainingWork, Status, StopBasis, UntilCondition,
 };
@@ -11,39 +11,13 @@ use moai_base::limits::{
 use moai_base::path::RelPath;
 use moai_base::text::one_line;
 
-/// What the user asked for, from the command line or a slash command.
+/// A start that the user asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopRequest {
     /// The task, byte for byte.
     pub prompt: String,
-    /// `--max-iterations`.
-    pub max_iterations: Option<u32>,
-    /// `--completion-promise`.
-    pub promise: Option<String>,
-    /// `--until`.
-    pub until: Option<UntilCondition>,
-    /// `--mode`.
-    pub mode: Option<Mode>,
-    /// `--milestone-every`.
-    pub milestone_every: Option<u32>,
-    /// `--hitl-threshold`.
-    pub hitl_threshold: Option<u32>,
-    /// `--max-minutes`.
-    pub max_minutes: Option<u32>,
-    /// `--max-tokens`.
-    pub max_tokens: Option<u64>,
-    /// `--force-max`.
-    pub force_max: bool,
-    /// `--research` or `--no-research`.
-    pub research: Option<bool>,
-    /// `--structured-memory`.
-    pub structured_memory: bool,
-    /// `--base-branch`.
-    pub base_branch: Option<String>,
-    /// `--workers`.
-    pub workers: Option<u32>,
-    /// `--baseline`.
-    pub baseline: Option<BaselineMode>,
+    /// The options that were set.
+    pub options: LoopStartOptions,
     /// Files and folders below the root that the loop is narrowed to.
     pub paths: Vec<String>,
 }
@@ -55,10 +29,8 @@ pub struct StartContext<'a> {
     pub id: &'a str,
     /// The owner; an empty text is no session.
     pub session_id: Option<&'a str>,
-    /// Iterations of a loop that does not say how many.
-    pub max_iterations_default: u32,
-    /// The baseline of a loop that does not say which.
-    pub baseline_default: BaselineMode,
+    /// Options of the project, for what the request does not set.
+    pub defaults: &'a LoopStartOptions,
     /// Whether the project has checks of its own.
     pub has_checks: bool,
     /// Whether `RUBRIC.md` names something to judge by.
@@ -130,26 +102,27 @@ pub enum LoopStartError {
 
 /// The first state of a loop.
 pub fn initial_state(
-    wish: LoopRequest,
+    request: LoopRequest,
     setting: &StartContext<'_>,
 ) -> Result<LoopState, LoopStartError> {
     if let Some(active) = setting.active {
         return Err(LoopStartError::AlreadyActive(active.id.clone()));
     }
-    if wish.prompt.trim().is_empty() {
+    if request.prompt.trim().is_empty() {
         return Err(LoopStartError::NoPrompt);
     }
-    if wish.prompt.len() > PROMPT_BYTES_MAX {
-        return Err(LoopStartError::PromptTooLong(wish.prompt.len()));
+    if request.prompt.len() > PROMPT_BYTES_MAX {
+        return Err(LoopStartError::PromptTooLong(request.prompt.len()));
     }
-    let max_iterations = wish.max_iterations.unwrap_or(setting.max_iterations_default);
-    let max_iterations = bounded_iterations(max_iterations)?;
-    let until = completion_condition(&wish, setting)?;
-    let mode = wish.mode.unwrap_or_default();
+    let asked = request.options.or(setting.defaults);
+    let max_iterations =
+        bounded_iterations(asked.max_iterations.unwrap_or(MAX_ITERATIONS_DEFAULT))?;
+    let until = completion_condition(&asked, setting)?;
+    let mode = asked.mode.unwrap_or_default();
     if mode == Mode::Judge && !setting.has_rubric {
         return Err(LoopStartError::NoRubric);
     }
-    let options = options(&wish, mode, setting.baseline_default)?;
+    let options = resolve_options(&asked, mode, &request.paths)?;
     Ok(LoopState {
         id: setting.id.to_owned(),
         session_id: setting.session_id.filter(|id| !id.is_empty()).map(str::to_owned),
@@ -157,8 +130,8 @@ pub fn initial_state(
         status: Status::Running,
         pause_reason: None,
         until,
-        prompt: wish.prompt,
-        promise: wish.promise,
+        prompt: request.prompt,
+        promise: asked.completion_promise,
         options,
         checks: Vec::new(),
         measured_sensors: Vec::new(),
@@ -181,71 +154,76 @@ pub fn initial_state(
 }
 
 fn completion_condition(
-    wish: &LoopRequest,
+    asked: &LoopStartOptions,
     setting: &StartContext<'_>,
 ) -> Result<UntilCondition, LoopStartError> {
     let is_bad = |text: &str| {
         let is_long = text.chars().count() > PROMISE_CHARS_MAX;
         is_long || text.trim().is_empty() || text.contains(['\n', '\r', '<', '>'])
     };
-    if wish.promise.as_deref().is_some_and(is_bad) {
+    if asked.completion_promise.as_deref().is_some_and(is_bad) {
         return Err(LoopStartError::BadPromise);
     }
-    let until = wish.until.unwrap_or(match wish.promise {
+    let until = asked.until.unwrap_or(match asked.completion_promise {
         Some(_) => UntilCondition::Promise,
         None => UntilCondition::Clean,
     });
     match until {
-        _ if setting.needs_promise && wish.promise.is_none() => Err(LoopStartError::NoMarker),
-        UntilCondition::Promise if wish.promise.is_none() => Err(LoopStartError::NoPromise),
+        _ if setting.needs_promise && asked.completion_promise.is_none() => {
+            Err(LoopStartError::NoMarker)
+        }
+        UntilCondition::Promise if asked.completion_promise.is_none() => {
+            Err(LoopStartError::NoPromise)
+        }
         UntilCondition::Checks if !setting.has_checks => Err(LoopStartError::NoChecks),
         until => Ok(until),
     }
 }
 
-fn options(
-    wish: &LoopRequest,
+/// The options a loop runs with; unset ones get the mode's defaults.
+fn resolve_options(
+    asked: &LoopStartOptions,
     mode: Mode,
-    baseline_default: BaselineMode,
+    paths: &[String],
 ) -> Result<LoopOptions, LoopStartError> {
     if mode != Mode::Autonomous {
-        if wish.base_branch.is_some() {
+        if asked.base_branch.is_some() {
             return Err(LoopStartError::NeedsAutonomous("--base-branch"));
         }
-        if wish.workers.is_some() {
+        if asked.workers.is_some() {
             return Err(LoopStartError::NeedsAutonomous("--workers"));
         }
     }
     // It reaches git as an argument, so it must not look like an option.
     let is_bad =
         |name: &str| name.trim().is_empty() || name.starts_with('-') || name.contains('\n');
-    if wish.base_branch.as_deref().is_some_and(is_bad) {
+    if asked.base_branch.as_deref().is_some_and(is_bad) {
         return Err(LoopStartError::BadBranch);
     }
     let usual = LoopOptions::defaults_for(mode);
     let whole = u64::from(u32::MAX);
-    let threshold = bounded("--hitl-threshold", wish.hitl_threshold.map(u64::from), whole)?;
+    let threshold = bounded("--hitl-threshold", asked.hitl_threshold.map(u64::from), whole)?;
     Ok(LoopOptions {
         milestone_every: to_u32(bounded(
             "--milestone-every",
-            wish.milestone_every.map(u64::from),
+            asked.milestone_every.map(u64::from),
             u64::from(LOOP_ITERATIONS_MAX),
         )?),
         hitl_threshold: to_u32(threshold).unwrap_or(usual.hitl_threshold),
-        max_minutes: bounded_minutes(wish.max_minutes)?,
-        max_tokens: bounded_tokens(wish.max_tokens)?,
-        force_max: wish.force_max,
-        research: wish.research.unwrap_or(usual.research),
-        structured_memory: wish.structured_memory,
-        base_branch: wish.base_branch.clone(),
+        max_minutes: bounded_minutes(asked.max_minutes)?,
+        max_tokens: bounded_tokens(asked.max_tokens)?,
+        force_max: asked.force_max.unwrap_or(usual.force_max),
+        research: asked.research.unwrap_or(usual.research),
+        structured_memory: asked.structured_memory.unwrap_or(usual.structured_memory),
+        base_branch: asked.base_branch.clone(),
         workers: to_u32(bounded(
             "--workers",
-            wish.workers.map(u64::from),
+            asked.workers.map(u64::from),
             u64::from(LOOP_WORKERS_MAX),
         )?)
         .unwrap_or(usual.workers),
-        baseline: wish.baseline.unwrap_or(baseline_default),
-        paths: bounded_paths(&wish.paths)?,
+        baseline: asked.baseline.unwrap_or(usual.baseline),
+        paths: bounded_paths(paths)?,
     })
 }
 
@@ -302,15 +280,23 @@ pub(super) fn bounded_tokens(max: Option<u64>) -> Result<Option<u64>, LoopStartE
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
+    use crate::options::BaselineMode;
     use crate::samples::state;
+
+    static UNSET: LazyLock<LoopStartOptions> = LazyLock::new(LoopStartOptions::default);
+
+    fn unset() -> LoopStartOptions {
+        LoopStartOptions::default()
+    }
 
     fn setting<'a>() -> StartContext<'a> {
         StartContext {
             id: "loop-1",
             session_id: Some("s"),
-            max_iterations_default: 10,
-            baseline_default: BaselineMode::Base,
+            defaults: &UNSET,
             needs_promise: false,
             has_checks: false,
             has_rubric: true,
@@ -322,6 +308,10 @@ mod tests {
 
     fn wish() -> LoopRequest {
         LoopRequest { prompt: "fix it".into(), ..LoopRequest::default() }
+    }
+
+    fn with(options: LoopStartOptions) -> LoopRequest {
+        LoopRequest { options, ..wish() }
     }
 
     fn check(wish: LoopRequest, expected: &LoopStartError) {
@@ -336,38 +326,61 @@ mod tests {
             LoopRequest { prompt: long, ..wish() },
             &LoopStartError::PromptTooLong(PROMPT_BYTES_MAX + 1),
         );
-        check(LoopRequest { max_iterations: Some(0), ..wish() }, &LoopStartError::Unbounded);
-        check(LoopRequest { max_iterations: Some(1_001), ..wish() }, &LoopStartError::Unbounded);
-        check(LoopRequest { promise: Some("a\nb".into()), ..wish() }, &LoopStartError::BadPromise);
-        check(LoopRequest { promise: Some(String::new()), ..wish() }, &LoopStartError::BadPromise);
         check(
-            LoopRequest { until: Some(UntilCondition::Promise), ..wish() },
+            with(LoopStartOptions { max_iterations: Some(0), ..unset() }),
+            &LoopStartError::Unbounded,
+        );
+        check(
+            with(LoopStartOptions { max_iterations: Some(1_001), ..unset() }),
+            &LoopStartError::Unbounded,
+        );
+        check(
+            with(LoopStartOptions { completion_promise: Some("a\nb".into()), ..unset() }),
+            &LoopStartError::BadPromise,
+        );
+        check(
+            with(LoopStartOptions { completion_promise: Some(String::new()), ..unset() }),
+            &LoopStartError::BadPromise,
+        );
+        check(
+            with(LoopStartOptions { until: Some(UntilCondition::Promise), ..unset() }),
             &LoopStartError::NoPromise,
         );
         check(
-            LoopRequest { until: Some(UntilCondition::Checks), ..wish() },
+            with(LoopStartOptions { until: Some(UntilCondition::Checks), ..unset() }),
             &LoopStartError::NoChecks,
         );
         let unjudged = StartContext { has_rubric: false, ..setting() };
-        let judge = LoopRequest { mode: Some(Mode::Judge), ..wish() };
+        let judge = with(LoopStartOptions { mode: Some(Mode::Judge), ..unset() });
         assert_eq!(initial_state(judge, &unjudged), Err(LoopStartError::NoRubric));
         let range = |option, most| LoopStartError::OutOfRange(option, most);
         check(
-            LoopRequest { milestone_every: Some(0), ..wish() },
+            with(LoopStartOptions { milestone_every: Some(0), ..unset() }),
             &range("--milestone-every", 1_000),
         );
-        check(LoopRequest { max_minutes: Some(0), ..wish() }, &range("--max-minutes", 43_200));
-        check(LoopRequest { max_tokens: Some(0), ..wish() }, &range("--max-tokens", u64::MAX));
-        let none = LoopRequest { hitl_threshold: Some(0), ..wish() };
-        check(none, &range("--hitl-threshold", u64::from(u32::MAX)));
-        let autonomous = LoopRequest { mode: Some(Mode::Autonomous), ..wish() };
-        check(LoopRequest { workers: Some(9), ..autonomous.clone() }, &range("--workers", 8));
         check(
-            LoopRequest { workers: Some(2), ..wish() },
+            with(LoopStartOptions { max_minutes: Some(0), ..unset() }),
+            &range("--max-minutes", 43_200),
+        );
+        check(
+            with(LoopStartOptions { max_tokens: Some(0), ..unset() }),
+            &range("--max-tokens", u64::MAX),
+        );
+        let none = with(LoopStartOptions { hitl_threshold: Some(0), ..unset() });
+        check(none, &range("--hitl-threshold", u64::from(u32::MAX)));
+        let autonomous = LoopStartOptions { mode: Some(Mode::Autonomous), ..unset() };
+        check(
+            with(LoopStartOptions { workers: Some(9), ..autonomous.clone() }),
+            &range("--workers", 8),
+        );
+        check(
+            with(LoopStartOptions { workers: Some(2), ..unset() }),
             &LoopStartError::NeedsAutonomous("--workers"),
         );
-        let branch = |wish, name: &str| LoopRequest { base_branch: Some(name.into()), ..wish };
-        check(branch(wish(), "main"), &LoopStartError::NeedsAutonomous("--base-branch"));
+        let branch = |options, name: &str| {
+            with(LoopStartOptions { base_branch: Some(name.into()), ..options })
+        };
+        check(branch(unset(), "main"), &LoopStartError::NeedsAutonomous("--base-branch"));
         check(branch(autonomous, "--upload-pack=x"), &LoopStartError::BadBranch);
         let active = state();
         let taken = StartContext { active: Some(&active), ..setting() };
@@ -378,7 +391,7 @@ mod tests {
     #[test]
     fn each_mode_brings_its_own_threshold_and_research_phase() {
         let of = |mode, research| {
-            let wish = LoopRequest { mode: Some(mode), research, ..wish() };
+            let wish = with(LoopStartOptions { mode: Some(mode), research, ..unset() });
             let options = initial_state(wish, &setting()).expect("started").options;
             (options.hitl_threshold, options.research)
         };
@@ -398,13 +411,15 @@ mod tests {
             (plain.until, plain.session_id, plain.max_iterations),
             (UntilCondition::Clean, None, 10)
         );
-        let promised = LoopRequest { promise: Some("DONE".into()), ..wish() };
+        let promised =
+            with(LoopStartOptions { completion_promise: Some("DONE".into()), ..unset() });
         let promised = loops(promised, Some("s")).expect("started");
         assert_eq!(
             (promised.until, promised.session_id.as_deref()),
             (UntilCondition::Promise, Some("s"))
         );
     }
+
     #[test]
     fn a_loop_is_narrowed_to_paths_below_the_root_only() {
         let of = |paths: &[&str]| {
@@ -424,8 +439,9 @@ mod tests {
     #[test]
     fn the_project_chooses_the_baseline_unless_the_user_does() {
         let of = |baseline, baseline_default| {
-            let setting = StartContext { baseline_default, ..setting() };
-            initial_state(LoopRequest { baseline, ..wish() }, &setting)
+            let defaults = LoopStartOptions { baseline: Some(baseline_default), ..unset() };
+            let setting = StartContext { defaults: &defaults, ..setting() };
+            initial_state(with(LoopStartOptions { baseline, ..unset() }), &setting)
                 .map(|state| state.options.baseline)
         };
         assert_eq!(of(None, BaselineMode::Base), Ok(BaselineMode::Base));

@@ -4,7 +4,7 @@ use super::criteria::CheckScope;
 use super::framework::{MessageLanguage, language_of};
 use super::options::LoopOptions;
 use super::progress;
-use crate::named_enum::named_variants;
+use crate::named_enum::{named_variants, serialize_by_name};
 
 /// How a loop stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +103,7 @@ pub enum Mode {
 }
 
 named_variants!(Mode { Basic: "basic", Judge: "judge", Autonomous: "autonomous" });
+serialize_by_name!(Mode);
 
 /// What ends a loop, beside clean evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +125,7 @@ named_variants!(UntilCondition {
     Checks: "checks",
     Promise: "promise"
 });
+serialize_by_name!(UntilCondition);
 
 impl UntilCondition {
     /// Which of the project's checks a Stop runs.

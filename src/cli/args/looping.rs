@@ -1,8 +1,13 @@
 //! The arguments of `loop`.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, value_parser};
+
+use moai_loops::options::{LoopStartOptions, OptionValue, START_OPTIONS, StartOption};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum LoopCommand {
@@ -74,9 +79,6 @@ pub(in crate::cli) struct LoopStartArgs {
     /// Session that owns the loop [default: the next session of this root]
     #[arg(long, value_name = "ID")]
     pub(in crate::cli) session: Option<String>,
-    /// How the loop decides that the task is done
-    #[arg(long, value_enum, default_value_t = ModeArg::Basic)]
-    pub(in crate::cli) mode: ModeArg,
     /// The task
     #[arg(
         long,
@@ -89,108 +91,67 @@ pub(in crate::cli) struct LoopStartArgs {
     /// Read the task from a file, or from stdin with -
     #[arg(long, value_name = "FILE|-")]
     pub(in crate::cli) prompt_file: Option<PathBuf>,
-    /// Maximum number of iterations [default: 10]
-    #[arg(long, value_name = "N")]
-    pub(in crate::cli) max_iterations: Option<u32>,
-    /// Text the agent writes as <promise>TEXT</promise> to claim completion
-    #[arg(long, value_name = "TEXT")]
-    pub(in crate::cli) completion_promise: Option<String>,
-    /// What ends the loop [default: promise with --completion-promise, else clean]
-    #[arg(long, value_enum)]
-    pub(in crate::cli) until: Option<UntilArg>,
-    /// Which findings hold a Stop [default: base]
-    #[arg(long, value_enum)]
-    pub(in crate::cli) baseline: Option<BaselineArg>,
-    /// Pause after every N iterations
-    #[arg(long, value_name = "N")]
-    pub(in crate::cli) milestone_every: Option<u32>,
-    /// Consecutive rejections before the loop pauses (autonomous: before it changes its approach)
-    /// [default: 5, autonomous: 10]
-    #[arg(long, value_name = "N")]
-    pub(in crate::cli) hitl_threshold: Option<u32>,
-    /// Minutes after which the loop ends
-    #[arg(long, value_name = "N")]
-    pub(in crate::cli) max_minutes: Option<u32>,
-    /// Tokens after which the loop ends
-    #[arg(long, value_name = "N")]
-    pub(in crate::cli) max_tokens: Option<u64>,
-    /// Continue to the last iteration even when everything is done
-    #[arg(long)]
-    pub(in crate::cli) force_max: bool,
-    /// Start with a research phase, written to progress.txt [default in the modes judge and
-    /// autonomous]
-    #[arg(long, conflicts_with = "no_research")]
-    pub(in crate::cli) research: bool,
-    /// Skip the research phase
-    #[arg(long)]
-    pub(in crate::cli) no_research: bool,
-    /// Keep notes as a small wiki in .claude/memory
-    #[arg(long)]
-    pub(in crate::cli) structured_memory: bool,
-    /// Autonomous: branch to start from and merge into [default: the current branch]
-    #[arg(long, value_name = "B")]
-    pub(in crate::cli) base_branch: Option<String>,
-    /// Autonomous: number of worktrees, each with its own loop
-    #[arg(long, value_name = "N")]
-    pub(in crate::cli) workers: Option<u32>,
+    #[command(flatten)]
+    pub(in crate::cli) flags: LoopStartFlags,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(in crate::cli) enum ModeArg {
-    /// Decides on evidence only
-    Basic,
-    /// A judge also reviews what evidence cannot show
-    Judge,
-    /// Works on its own branch, which is merged at the end
-    Autonomous,
+/// The options of a loop: one flag for each row of [`START_OPTIONS`].
+#[derive(Debug)]
+pub(in crate::cli) struct LoopStartFlags {
+    pub(in crate::cli) options: LoopStartOptions,
 }
 
-impl ModeArg {
-    pub(in crate::cli) fn as_str(self) -> &'static str {
-        match self {
-            Self::Basic => "basic",
-            Self::Judge => "judge",
-            Self::Autonomous => "autonomous",
-        }
+impl Args for LoopStartFlags {
+    fn augment_args(command: Command) -> Command {
+        command.args(START_OPTIONS.iter().map(start_flag))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
     }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(in crate::cli) enum UntilArg {
-    /// No errors, and the checks pass: the configured ones, else those detected in the project
-    Clean,
-    /// No errors, and the configured checks pass, if any
-    Diagnostics,
-    /// No errors, and the checks pass; refuses to start if there are none
-    Checks,
-    /// No errors, the checks pass, and the agent writes its completion promise
-    Promise,
-}
+impl FromArgMatches for LoopStartFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut flags = Self { options: LoopStartOptions::default() };
+        flags.update_from_arg_matches(matches)?;
+        Ok(flags)
+    }
 
-impl UntilArg {
-    pub(in crate::cli) fn as_str(self) -> &'static str {
-        match self {
-            Self::Clean => "clean",
-            Self::Diagnostics => "diagnostics",
-            Self::Checks => "checks",
-            Self::Promise => "promise",
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for option in &START_OPTIONS {
+            let value = match option.value {
+                OptionValue::Flag => matches.get_flag(option.name()).then_some(OsStr::new("")),
+                _ => matches.get_raw(option.name()).and_then(|mut values| values.next()),
+            };
+            let Some(value) = value else { continue };
+            let is_set =
+                value.to_str().is_some_and(|value| (option.assign)(&mut self.options, value));
+            if !is_set {
+                let message = format!("{} {}", option.flag, option.need());
+                return Err(clap::Error::raw(ErrorKind::InvalidValue, message));
+            }
         }
+        Ok(())
     }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(in crate::cli) enum BaselineArg {
-    /// Only findings introduced since the loop started
-    Base,
-    /// All findings, including older ones
-    None,
-}
-
-impl BaselineArg {
-    pub(in crate::cli) fn as_str(self) -> &'static str {
-        match self {
-            Self::Base => "base",
-            Self::None => "none",
+fn start_flag(option: &StartOption) -> Arg {
+    let flag = Arg::new(option.name()).long(option.name()).help(option.help);
+    match option.value {
+        OptionValue::Flag => {
+            let flag = flag.action(ArgAction::SetTrue);
+            match option.name().strip_prefix("no-") {
+                Some(opposite) => flag.conflicts_with(opposite),
+                None => flag,
+            }
+        }
+        OptionValue::Count => flag.value_name("N").value_parser(value_parser!(u32)),
+        OptionValue::LargeCount => flag.value_name("N").value_parser(value_parser!(u64)),
+        OptionValue::Text { placeholder, .. } => flag.value_name(placeholder),
+        OptionValue::Choice { placeholder, choices } => {
+            let values = choices.iter().map(|(name, help)| PossibleValue::new(*name).help(*help));
+            flag.value_name(placeholder).value_parser(PossibleValuesParser::new(values))
         }
     }
 }

@@ -3,23 +3,17 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{McpTool, ToolEffect, input_schema, object, output_schema, parse_arguments};
+use moai_loops::options::{OptionValue, START_OPTIONS, StartOption};
 use moai_protocol::control::{DaemonRequest, LoopSelector, LoopStartRequest};
 use moai_protocol::documents::tool_answers::LoopAnswer;
 
+/// Arguments of `loop_start` next to the [`START_OPTIONS`] that agents can set.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LoopStartArguments {
+struct LoopTaskArguments {
     prompt: String,
-    mode: Option<String>,
-    max_iterations: Option<u32>,
-    completion_promise: Option<String>,
-    until: Option<String>,
-    baseline: Option<String>,
-    max_minutes: Option<u32>,
-    max_tokens: Option<u64>,
     session: Option<String>,
 }
 
@@ -67,21 +61,30 @@ pub(super) fn tools() -> [McpTool; 3] {
 }
 
 fn start_schema() -> Value {
-    let integer = |what: &str| json!({"type": "integer", "minimum": 1, "description": what});
-    object(
-        &json!({
-            "prompt": {"type": "string", "description": "The task"},
-            "mode": {"type": "string", "enum": ["basic", "judge", "autonomous"]},
-            "max_iterations": integer("Maximum number of iterations (10)"),
-            "completion_promise": {"type": "string", "description": "Text the agent writes to claim completion"},
-            "until": {"type": "string", "enum": ["clean", "diagnostics", "checks", "promise"]},
-            "baseline": {"type": "string", "enum": ["base", "none"]},
-            "max_minutes": integer("Limit in minutes"),
-            "max_tokens": integer("Limit in tokens"),
-            "session": session_schema(),
-        }),
-        &["prompt"],
-    )
+    let mut properties = json!({"prompt": {"type": "string", "description": "The task"}});
+    for option in &START_OPTIONS {
+        if let Some(help) = option.tool_help {
+            properties[option.field] = option_schema(option, help);
+        }
+    }
+    properties["session"] = session_schema();
+    object(&properties, &["prompt"])
+}
+
+fn option_schema(option: &StartOption, help: &str) -> Value {
+    let mut schema = match option.value {
+        OptionValue::Flag => json!({"type": "boolean"}),
+        OptionValue::Count | OptionValue::LargeCount => json!({"type": "integer", "minimum": 1}),
+        OptionValue::Text { .. } => json!({"type": "string"}),
+        OptionValue::Choice { choices, .. } => {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            json!({"type": "string", "enum": names})
+        }
+    };
+    if !help.is_empty() {
+        schema["description"] = json!(help);
+    }
+    schema
 }
 
 fn session_schema() -> Value {
@@ -89,17 +92,21 @@ fn session_schema() -> Value {
 }
 
 fn start(arguments: Value) -> Result<DaemonRequest, String> {
-    let arguments: LoopStartArguments = parse_arguments(arguments)?;
+    let schema = start_schema();
+    let known = schema["properties"].as_object().into_iter().flat_map(Map::keys);
+    let known: Vec<&str> = known.map(String::as_str).collect();
+    let mut given = arguments.as_object().into_iter().flat_map(Map::keys);
+    if let Some(unknown) = given.find(|key| !known.contains(&key.as_str())) {
+        let known = known.join(", ");
+        return Err(format!(
+            "invalid arguments: unknown field `{unknown}`, expected one of {known}"
+        ));
+    }
+    let task: LoopTaskArguments = parse_arguments(arguments.clone())?;
     Ok(DaemonRequest::LoopStart(LoopStartRequest {
-        session: arguments.session,
-        prompt: arguments.prompt,
-        mode: arguments.mode,
-        max_iterations: arguments.max_iterations,
-        completion_promise: arguments.completion_promise,
-        until: arguments.until,
-        baseline: arguments.baseline,
-        max_minutes: arguments.max_minutes,
-        max_tokens: arguments.max_tokens,
+        session: task.session,
+        prompt: task.prompt,
+        options: parse_arguments(arguments)?,
         ..LoopStartRequest::default()
     }))
 }

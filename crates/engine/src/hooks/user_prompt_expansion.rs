@@ -54,9 +54,9 @@ const FIX_PROMISE: &str = "FIXED";
 /// A fix ends when everything measured is clean, unless the user or the project said otherwise.
 fn fix(mut wish: LoopRequest, needs_promise: bool) -> LoopRequest {
     // The existing findings are the task.
-    wish.baseline.get_or_insert(BaselineMode::None);
+    wish.options.baseline.get_or_insert(BaselineMode::None);
     if needs_promise {
-        wish.promise.get_or_insert_with(|| FIX_PROMISE.to_owned());
+        wish.options.completion_promise.get_or_insert_with(|| FIX_PROMISE.to_owned());
     }
     if wish.prompt.trim().is_empty() {
         FIX_ALL.clone_into(&mut wish.prompt);
@@ -64,8 +64,8 @@ fn fix(mut wish: LoopRequest, needs_promise: bool) -> LoopRequest {
             let _ = write!(wish.prompt, "\nOnly in: {}", wish.paths.join(", "));
         }
     }
-    if wish.promise.is_none() {
-        wish.until.get_or_insert(UntilCondition::Diagnostics);
+    if wish.options.completion_promise.is_none() {
+        wish.options.until.get_or_insert(UntilCondition::Diagnostics);
     }
     wish
 }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use crate::engine::Engine;
 use crate::project::Project;
-use crate::replies::{INVALID, REFUSED};
+use crate::replies::REFUSED;
 use moai_host::store::StoreError;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::state::{LoopState, Status};
@@ -131,9 +131,4 @@ pub(crate) fn no_such_loop() -> CommandReply {
 /// The failure of a command, with its error.
 pub(crate) fn failure_reply(error: &impl Display) -> CommandReply {
     CommandReply::failure(REFUSED, &format!("moai-ralph: {error}"))
-}
-
-/// The failure of a command with an unknown value of an option.
-pub(crate) fn unknown_word(option: &str, word: &str, known: &str) -> CommandReply {
-    CommandReply::failure(INVALID, &format!("moai-ralph: {option} {word}: {known}"))
 }

@@ -12,7 +12,7 @@ use crate::evidence::base_preparation::prepare_base;
 use crate::exam;
 use crate::exam::{criteria, rubrics};
 use crate::loops::loop_files;
-use crate::loops::loop_selection::{loop_reply, own_session, unknown_word};
+use crate::loops::loop_selection::{loop_reply, own_session};
 use crate::loops::session_loop::{checks_of_loop, loop_id};
 use crate::loops::workers::start_workers;
 use crate::project::Project;
@@ -24,9 +24,9 @@ use moai_host::git::{self, branches};
 use moai_host::store::loops::LoopQuery;
 use moai_loops::criteria::{AUTOCHECKS, CheckCriterion, CheckScope};
 use moai_loops::judge::rubric::Rubric;
-use moai_loops::options::{BaselineMode, LoopOptions};
+use moai_loops::options::{LoopOptions, LoopStartOptions};
 use moai_loops::start::{LoopRequest, LoopStartError, StartContext, initial_state};
-use moai_loops::state::{LoopState, Mode, StopAnswer, UntilCondition};
+use moai_loops::state::{LoopState, Mode, StopAnswer};
 use moai_protocol::control::{CallerContext, CommandReply, LoopStartRequest};
 use moai_report::agent::EditText;
 use moai_report::loops;
@@ -43,10 +43,8 @@ pub(crate) async fn handle(
     };
     let (json, call) = (request.json, request.call.clone());
     let session = request.session.clone().or_else(|| own_session(caller));
-    let request = match loop_request(request) {
-        Ok(request) => request,
-        Err(reply) => return reply,
-    };
+    let request =
+        LoopRequest { prompt: request.prompt, options: request.options, paths: Vec::new() };
     match start_loop(engine, &project, request, session.as_deref(), &call).await {
         Ok(LoopStartOutcome::Loop(state)) => {
             if let Some(session) = &state.session_id {
@@ -63,51 +61,6 @@ pub(crate) async fn handle(
         Ok(LoopStartOutcome::Workers(started)) => CommandReply::success(workers::started(&started)),
         Err(reason) => CommandReply::failure(REFUSED, &format!("moai-ralph: {reason}")),
     }
-}
-
-const UNTIL_VALUES: &str = "clean, diagnostics, checks or promise";
-
-/// Parses the options of a request.
-fn loop_request(request: LoopStartRequest) -> Result<LoopRequest, CommandReply> {
-    let until = match request.until.as_deref() {
-        None => None,
-        Some(word) => Some(
-            UntilCondition::from_name(word)
-                .ok_or_else(|| unknown_word("--until", word, UNTIL_VALUES))?,
-        ),
-    };
-    let baseline = match request.baseline.as_deref() {
-        None => None,
-        Some(word) => Some(
-            BaselineMode::from_name(word)
-                .ok_or_else(|| unknown_word("--baseline", word, "base or none"))?,
-        ),
-    };
-    let mode = match request.mode.as_deref() {
-        None => None,
-        Some(word) => Some(
-            Mode::from_name(word)
-                .ok_or_else(|| unknown_word("--mode", word, "basic, judge or autonomous"))?,
-        ),
-    };
-    Ok(LoopRequest {
-        prompt: request.prompt,
-        max_iterations: request.max_iterations,
-        promise: request.completion_promise,
-        until,
-        mode,
-        milestone_every: request.milestone_every,
-        hitl_threshold: request.hitl_threshold,
-        max_minutes: request.max_minutes,
-        max_tokens: request.max_tokens,
-        force_max: request.force_max,
-        research: request.research,
-        structured_memory: request.structured_memory,
-        base_branch: request.base_branch,
-        workers: request.workers,
-        baseline,
-        paths: Vec::new(),
-    })
 }
 
 /// Outcome of a start.
@@ -141,11 +94,14 @@ pub(crate) async fn start_loop(
     if let Some(gap) = &rubric.gap {
         return Err(gap.to_string());
     }
+    // The rubric's limit is a default, like the project's options.
+    let rubric_limits =
+        LoopStartOptions { hitl_threshold: rubric.hitl_threshold, ..LoopStartOptions::default() };
+    let defaults = rubric_limits.or(&project.config.loop_defaults);
     let setting = StartContext {
         id: &loop_id(),
         session_id: session,
-        max_iterations_default: project.config.max_iterations,
-        baseline_default: project.config.baseline,
+        defaults: &defaults,
         has_checks,
         has_rubric: !rubric.is_empty(),
         needs_promise: needs_promise(project),
@@ -153,7 +109,6 @@ pub(crate) async fn start_loop(
         base: head(project).await,
         now_ms: now_ms(),
     };
-    let request = with_rubric_limits(request, &rubric);
     let mut state = match initial_state(request, &setting) {
         Ok(state) => state,
         Err(refusal) => return Err(refusal_text(project, &refusal).await),
@@ -216,12 +171,6 @@ async fn checks_and_rubric(project: &Project) -> Result<(bool, Rubric), Gap> {
         (has_checks, rubrics::rubric_on_disk(&project.root))
     })
     .await
-}
-
-/// The request with the rubric's limits as defaults.
-fn with_rubric_limits(mut request: LoopRequest, rubric: &Rubric) -> LoopRequest {
-    request.hitl_threshold = request.hitl_threshold.or(rubric.hitl_threshold);
-    request
 }
 
 /// Whether the project's options require a promise of every loop.

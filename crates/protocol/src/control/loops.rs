@@ -1,7 +1,8 @@
-//! Arguments of the commands about loops. Words stay words: what they mean is decided behind the
-//! door.
+//! Arguments of the commands about loops.
 
 use serde::{Deserialize, Serialize};
+
+use moai_loops::options::LoopStartOptions;
 
 /// Arguments of `loop start`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -11,34 +12,9 @@ pub struct LoopStartRequest {
     pub session: Option<String>,
     /// The task, unchanged.
     pub prompt: String,
-    /// Mode: `basic`, `judge` or `autonomous`.
-    pub mode: Option<String>,
-    /// Iteration limit; `None` for the configured one.
-    pub max_iterations: Option<u32>,
-    /// Tag text that the agent writes to claim completion.
-    pub completion_promise: Option<String>,
-    /// Condition that ends the loop: `clean`, `diagnostics`, `checks` or `promise`.
-    pub until: Option<String>,
-    /// Number of iterations between pauses.
-    pub milestone_every: Option<u32>,
-    /// Consecutive rejections after which the loop pauses for a person.
-    pub hitl_threshold: Option<u32>,
-    /// Time limit.
-    pub max_minutes: Option<u32>,
-    /// Token limit.
-    pub max_tokens: Option<u64>,
-    /// Continue to the iteration limit even if everything is done.
-    pub force_max: bool,
-    /// Whether the research phase holds the first Stop; `None`: the mode's default.
-    pub research: Option<bool>,
-    /// Keep notes as a small wiki.
-    pub structured_memory: bool,
-    /// The branch an autonomous loop starts from and is merged into.
-    pub base_branch: Option<String>,
-    /// Number of worktrees, each with a loop.
-    pub workers: Option<u32>,
-    /// Baseline for older findings: `base` or `none`.
-    pub baseline: Option<String>,
+    /// The options that the caller sets.
+    #[serde(flatten)]
+    pub options: LoopStartOptions,
     /// JSON instead of text.
     pub json: bool,
     /// Unique id of this call, kept when the call is repeated; empty if unknown.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::store::StoreError;
 use moai_base::limits::GAP_CHARS_MAX;
 use moai_base::text::one_line;
-use moai_loops::options::{BaselineMode, LoopOptions};
+use moai_loops::options::LoopOptions;
 use moai_loops::state::{
     Iteration, LoopCounters, LoopState, ManualOverride, Mode, PauseReason, RemainingWork,
     SensorSummary, Status, StopAnswer, StopBasis, UntilCondition,
@@ -28,7 +28,7 @@ struct StoredLoop {
     until: String,
     prompt: String,
     promise: Option<String>,
-    options: Option<StoredOptions>,
+    options: Option<LoopOptions>,
     base: Option<String>,
     branch: Option<String>,
     iteration: u32,
@@ -54,23 +54,6 @@ struct StoredLoop {
     created_ms: u64,
     clock_ms: Option<u64>,
     updated_ms: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredOptions {
-    milestone_every: Option<u32>,
-    hitl_threshold: u32,
-    max_minutes: Option<u32>,
-    max_tokens: Option<u64>,
-    force_max: bool,
-    research: bool,
-    structured_memory: bool,
-    base_branch: Option<String>,
-    workers: u32,
-    #[serde(default)]
-    baseline: Option<String>,
-    #[serde(default)]
-    paths: Vec<String>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -151,7 +134,7 @@ fn stored(state: LoopState) -> StoredLoop {
         until: state.until.as_str().to_owned(),
         prompt: state.prompt,
         promise: state.promise,
-        options: Some(stored_options(state.options)),
+        options: Some(state.options),
         base: state.base,
         branch: state.branch,
         iteration: state.iteration,
@@ -193,10 +176,7 @@ pub(super) fn decode(json: &str) -> Result<LoopState, String> {
         Some(word) => Mode::from_name(&word).ok_or_else(|| unknown(word))?,
         None => Mode::Basic,
     };
-    let options = match stored.options {
-        Some(options) => read_options(options).map_err(unknown)?,
-        None => LoopOptions::defaults_for(mode),
-    };
+    let options = stored.options.unwrap_or_else(|| LoopOptions::defaults_for(mode));
     let pause_reason = match stored.pause_reason {
         Some(word) => Some(PauseReason::from_name(&word).ok_or_else(|| unknown(word))?),
         // Version 1 had no other reason to pause.
@@ -241,43 +221,6 @@ pub(super) fn decode(json: &str) -> Result<LoopState, String> {
         created_ms: stored.created_ms,
         clock_ms: stored.clock_ms.unwrap_or(stored.created_ms),
         updated_ms: stored.updated_ms,
-    })
-}
-
-fn stored_options(options: LoopOptions) -> StoredOptions {
-    StoredOptions {
-        milestone_every: options.milestone_every,
-        hitl_threshold: options.hitl_threshold,
-        max_minutes: options.max_minutes,
-        max_tokens: options.max_tokens,
-        force_max: options.force_max,
-        research: options.research,
-        structured_memory: options.structured_memory,
-        base_branch: options.base_branch,
-        workers: options.workers,
-        baseline: Some(options.baseline.as_str().to_owned()),
-        paths: options.paths,
-    }
-}
-
-/// The error is the unknown name.
-fn read_options(stored: StoredOptions) -> Result<LoopOptions, String> {
-    let baseline = match stored.baseline {
-        Some(word) => BaselineMode::from_name(&word).ok_or(word)?,
-        None => BaselineMode::Base,
-    };
-    Ok(LoopOptions {
-        milestone_every: stored.milestone_every,
-        hitl_threshold: stored.hitl_threshold,
-        max_minutes: stored.max_minutes,
-        max_tokens: stored.max_tokens,
-        force_max: stored.force_max,
-        research: stored.research,
-        structured_memory: stored.structured_memory,
-        base_branch: stored.base_branch,
-        workers: stored.workers,
-        baseline,
-        paths: stored.paths,
     })
 }
 
