@@ -90,11 +90,13 @@ impl JudgeOptions {
         } else {
             self.listed_judges.clone()
         };
-        let named = |judge: JudgeChoice| match judge.name.as_str() {
-            "" => JudgeChoice { name: judge.backend.as_str().to_owned(), ..judge },
-            _ => judge,
-        };
-        judges.into_iter().map(named).collect()
+        judges
+            .into_iter()
+            .map(|judge| match judge.name.as_str() {
+                "" => JudgeChoice { name: judge.backend.as_str().to_owned(), ..judge },
+                _ => judge,
+            })
+            .collect()
     }
 
     pub(super) fn apply_layer(&mut self, layer: JudgeLayer) -> Result<(), OptionRefusal> {

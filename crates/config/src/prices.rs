@@ -134,8 +134,8 @@ impl PriceList {
 
     /// A name alone, or with the day of the model's release behind it (`-20251101`, `@20251101`).
     fn model(&self, model: &str) -> Option<&ModelPrice> {
-        let is_day = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
-        let dated = model.rsplit_once(['-', '@']).filter(|(_, day)| is_day(day));
+        let dated =
+            model.rsplit_once(['-', '@']).filter(|(_, day)| day.len() == 8 && has_digits_only(day));
         self.models.get(model).or_else(|| self.models.get(dated?.0))
     }
 }
@@ -158,11 +158,18 @@ impl TokenRates {
 /// Dollars per million tokens, with up to three decimals.
 fn nano_per_token(price: &str) -> Option<u64> {
     let (whole, decimals) = price.split_once('.').unwrap_or((price, ""));
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || decimals.len() > 3 || !is_number(whole) || !is_number(decimals) {
+    if whole.is_empty()
+        || decimals.len() > 3
+        || !has_digits_only(whole)
+        || !has_digits_only(decimals)
+    {
         return None;
     }
     format!("{whole}{decimals:0<3}").parse().ok()
+}
+
+fn has_digits_only(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

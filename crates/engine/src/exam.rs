@@ -68,9 +68,9 @@ pub(crate) async fn store_new_loop(
     project: &Project,
     state: &mut LoopState,
 ) -> Result<(), StoreError> {
-    let exam = take_exam(engine, project, state.until.check_scope()).await?;
-    state.checks = criteria::names(project, &exam.0.plan);
-    engine.store.begin_loop(&project.key, &project.root, state.clone(), exam).await
+    let (exam, texts) = take_exam(engine, project, state.until.check_scope()).await?;
+    state.checks = criteria::names(project, &exam.plan);
+    engine.store.begin_loop(&project.key, &project.root, state.clone(), exam, texts).await
 }
 
 /// Reads the exam of a loop that starts now.

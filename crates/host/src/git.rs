@@ -300,8 +300,7 @@ fn has_git_entry(root: &Path) -> bool {
 
 fn unreadable_repository(root: &Path, error: &git2::Error) -> GitError {
     if error.code() == ErrorCode::Owner {
-        let marked = |at: &&Path| at.join(".git").exists();
-        let owned = root.ancestors().find(marked).unwrap_or(root).display();
+        let owned = root.ancestors().find(|at| at.join(".git").exists()).unwrap_or(root).display();
         let remedy = format!("git config --global --add safe.directory '{owned}'");
         let detail = "the git repository belongs to another user".to_owned();
         return GitError { detail, remedy: Some(remedy) };

@@ -49,10 +49,11 @@ pub(crate) fn living_descendants(all: &[ProcessInfo], root: i32) -> Vec<ProcessI
     let mut known = HashSet::from([root]);
     let mut descendants = Vec::new();
     loop {
-        let is_next = |process: &&ProcessInfo| {
-            known.contains(&process.parent) && !known.contains(&process.pid)
-        };
-        let next: Vec<ProcessInfo> = all.iter().filter(is_next).copied().collect();
+        let next: Vec<ProcessInfo> = all
+            .iter()
+            .filter(|process| known.contains(&process.parent) && !known.contains(&process.pid))
+            .copied()
+            .collect();
         if next.is_empty() {
             return descendants;
         }

@@ -98,7 +98,9 @@ pub(super) fn rule_specs() -> impl Iterator<Item = &'static Arc<RuleSpec>> {
 }
 
 fn parsed_files_of_language(language: ScanLanguage) -> impl Iterator<Item = &'static RuleFile> {
-    let index_if_covered =
-        move |(index, file): (usize, &BuiltInFile)| file.covers_language(language).then_some(index);
-    FILES.iter().enumerate().filter_map(index_if_covered).map(parsed_file)
+    FILES
+        .iter()
+        .enumerate()
+        .filter_map(move |(index, file)| file.covers_language(language).then_some(index))
+        .map(parsed_file)
 }

@@ -59,9 +59,11 @@ impl ScanCache {
             return Some(ScanOutcome::default());
         }
         let cached: CachedOutcome = serde_json::from_slice(bytes).ok()?;
-        let to_finding = |finding: CachedFinding| finding.into_finding(path, hash);
-        let mut findings =
-            cached.findings.into_iter().map(to_finding).collect::<Option<Vec<Finding>>>()?;
+        let mut findings = cached
+            .findings
+            .into_iter()
+            .map(|finding| finding.into_finding(path, hash))
+            .collect::<Option<Vec<Finding>>>()?;
         assign_fingerprints(&mut findings);
         let gap = match cached.gap {
             Some(gap) => Some(gap.into_gap()?),

@@ -18,8 +18,11 @@ pub fn without_comments(path: &RelPath, text: &str) -> Option<String> {
             continue;
         }
         out.push_str(&text[at..comment.start]);
-        let blank = |it: char| if matches!(it, '\n' | '\r') { it } else { ' ' };
-        out.extend(text[comment.clone()].chars().map(blank));
+        out.extend(
+            text[comment.clone()]
+                .chars()
+                .map(|it| if matches!(it, '\n' | '\r') { it } else { ' ' }),
+        );
         at = comment.end;
     }
     out.push_str(&text[at..]);

@@ -147,9 +147,11 @@ fn compatible_ranges(mut sites: Vec<RewriteSite>) -> Vec<Range<usize>> {
         }
         let is_compatible = open.last().is_none_or(|at| {
             let outer = &taken[*at];
-            let is_within =
-                |part: &Range<usize>| part.start <= site.bytes.start && site.bytes.end <= part.end;
-            outer.bytes != site.bytes && outer.preserved.iter().any(is_within)
+            outer.bytes != site.bytes
+                && outer
+                    .preserved
+                    .iter()
+                    .any(|part| part.start <= site.bytes.start && site.bytes.end <= part.end)
         });
         if is_compatible {
             open.push(taken.len());

@@ -84,9 +84,9 @@ impl RuleEngine {
         text: &str,
         tried: &mut impl FnMut(&str),
     ) -> (Vec<RuleMatch>, Option<Gap>) {
-        let need = |rule: &Arc<EngineRule>| rule.need();
-        let prefilter =
-            self.prefilter.get_or_init(|| Prefilter::new(self.rules.iter().map(need).collect()));
+        let prefilter = self
+            .prefilter
+            .get_or_init(|| Prefilter::new(self.rules.iter().map(|rule| rule.need()).collect()));
         let hits = prefilter.find_words(text);
         let active = self.active(path, prefilter, &hits);
         let has_marker = text.contains(suppressions::MARKER);
@@ -109,11 +109,10 @@ impl RuleEngine {
     /// The rules that cover this path and may match in the text. Only these are compiled; a rule
     /// that does not compile records its fault.
     fn active(&self, path: &RelPath, prefilter: &Prefilter, hits: &WordHits) -> ActiveRules<'_> {
-        let active = |(number, rule): (usize, &'_ Arc<EngineRule>)| {
+        let numbered = self.rules.iter().enumerate().map(|(number, rule)| {
             let may_match = prefilter.may_match(number, hits) && rule.admits(path);
             may_match.then_some(number)
-        };
-        let numbered = self.rules.iter().enumerate().map(active);
+        });
         let compiled = numbered.map(|number| {
             let rule = self.rules[number?].compiled().ok()?;
             Some((rule, prefilter.anchors(number?, hits)))
@@ -134,8 +133,14 @@ fn collect_matches<'t>(
     tried: &mut impl FnMut(&str),
 ) -> Vec<RuleMatch> {
     let mut matches = Vec::new();
-    let on_match = |rule: &_, place: &_| matches.push(to_match(rule, place));
-    let suppressions = table.match_rules(tree, active, imports, walk, on_match, tried);
+    let suppressions = table.match_rules(
+        tree,
+        active,
+        imports,
+        walk,
+        |rule: &_, place: &_| matches.push(to_match(rule, place)),
+        tried,
+    );
     matches.extend(suppressions.unused().map(|bytes| RuleMatch {
         id: UNUSED_SUPPRESSION.to_owned(),
         severity: Severity::Hint,
@@ -162,16 +167,20 @@ pub(super) fn comment_ranges(language: ScanLanguage, text: &str) -> Option<Vec<R
     if tree.root().dfs().any(|node| node.is_error() || node.is_missing()) {
         return None;
     }
-    let is_docstring = |node: &Node<'_, EngineDocument>| {
-        let above = node.parent().filter(|above| above.kind() == "string");
-        let statement = above.and_then(|above| above.parent());
-        node.kind() == "string_content"
-            && statement.is_some_and(|it| it.kind() == "expression_statement")
-    };
-    let is_prose = |node: &Node<'_, EngineDocument>| {
-        suppressions::is_comment(&node.kind()) || is_docstring(node)
-    };
-    Some(tree.root().dfs().filter(is_prose).map(|node| node.range()).collect())
+    Some(
+        tree.root()
+            .dfs()
+            .filter(|node| suppressions::is_comment(&node.kind()) || is_docstring(node))
+            .map(|node| node.range())
+            .collect(),
+    )
+}
+
+fn is_docstring(node: &Node<'_, EngineDocument>) -> bool {
+    let above = node.parent().filter(|above| above.kind() == "string");
+    let statement = above.and_then(|above| above.parent());
+    node.kind() == "string_content"
+        && statement.is_some_and(|it| it.kind() == "expression_statement")
 }
 
 /// Whether more than `depth_max` brackets are open at once. Brackets in strings and comments count

@@ -91,19 +91,23 @@ fn refuse_new_errors(
     before: &str,
     after: &str,
 ) -> Result<(), RewriteError> {
-    let scan =
-        |text: &str| scan_text(rules, path, text, ContentHash::of_bytes(text.as_bytes())).findings;
-    let is_error = |finding: &&Finding| finding.severity == Severity::Error;
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
-    for finding in scan(before).iter().filter(is_error) {
-        *known.entry(finding.code.clone()).or_default() += 1;
+    for finding in scan_errors(rules, path, before) {
+        *known.entry(finding.code).or_default() += 1;
     }
-    for finding in scan(after).iter().filter(is_error) {
+    for finding in scan_errors(rules, path, after) {
         let Some(count) = known.get_mut(&finding.code).filter(|count| **count > 0) else {
-            let (code, line) = (finding.code.clone(), finding.range.start.line + 1);
-            return Err(RewriteError::NewError { code, line });
+            let line = finding.range.start.line + 1;
+            return Err(RewriteError::NewError { code: finding.code, line });
         };
         *count -= 1;
     }
     Ok(())
+}
+
+fn scan_errors(rules: &RuleSet, path: &RelPath, text: &str) -> Vec<Finding> {
+    let mut findings =
+        scan_text(rules, path, text, ContentHash::of_bytes(text.as_bytes())).findings;
+    findings.retain(|finding| finding.severity == Severity::Error);
+    findings
 }

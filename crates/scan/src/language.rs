@@ -143,9 +143,10 @@ impl ScanLanguage {
     /// The language with this name or alias, ignoring case.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
-        let has_name =
-            |row: &&LanguageRow| row.name == name || row.aliases.contains(&name.as_str());
-        LANGUAGE_TABLE.iter().find(has_name).map(|row| row.language)
+        LANGUAGE_TABLE
+            .iter()
+            .find(|row| row.name == name || row.aliases.contains(&name.as_str()))
+            .map(|row| row.language)
     }
 
     /// Name in messages and rule files.

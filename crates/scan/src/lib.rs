@@ -157,8 +157,10 @@ impl FileScan<'_> {
             }
         };
         let reports_unused = self.rules.reports_unused_suppressions();
-        let is_reported = |matched: &RuleMatch| reports_unused || matched.id != UNUSED_SUPPRESSION;
-        (matches.into_iter().filter(is_reported).map(to_finding).collect(), gap)
+        let reported = matches
+            .into_iter()
+            .filter(|matched| reports_unused || matched.id != UNUSED_SUPPRESSION);
+        (reported.map(to_finding).collect(), gap)
     }
 }
 

@@ -200,15 +200,15 @@ impl RuleSet {
         let built_in = builtin::rule_ids();
         let disabled = self.disabled.iter().map(|id| ("scan.disable", id));
         let named = disabled.chain(self.severities.keys().map(|id| ("scan.severity", id)));
-        let unknown = |(_, id): &(&str, &String)| {
-            let is_rule = built_in.contains(id.as_str()) || own.contains(*id);
-            self.has_built_in && !is_rule && *id != UNUSED_SUPPRESSION
-        };
-        let fault = |(option, id): (&str, &String)| {
-            let reason = format!("no rule has the id `{id}`");
-            RuleFault { languages: Vec::new(), ..RuleFault::for_file(option, &reason) }
-        };
-        let faults: Vec<RuleFault> = named.filter(unknown).map(fault).collect();
+        let mut faults = Vec::new();
+        for (option, id) in named {
+            let is_rule = built_in.contains(id.as_str()) || own.contains(id);
+            if self.has_built_in && !is_rule && id != UNUSED_SUPPRESSION {
+                let reason = format!("no rule has the id `{id}`");
+                let fault = RuleFault::for_file(option, &reason);
+                faults.push(RuleFault { languages: Vec::new(), ..fault });
+            }
+        }
         self.faults.extend(faults);
     }
 
@@ -256,11 +256,10 @@ impl RuleSet {
                         .for_each(|it| merge_fault(&mut merged, it));
                 }
             }
-            let named = |fault: RuleFault| BrokenRule {
-                reason: fault.describe(),
-                source: fault.location(),
-            };
-            let mut broken: Vec<BrokenRule> = merged.into_iter().map(named).collect();
+            let mut broken: Vec<BrokenRule> = merged
+                .into_iter()
+                .map(|fault| BrokenRule { reason: fault.describe(), source: fault.location() })
+                .collect();
             broken.sort_by(|a, b| (&a.source, &a.reason).cmp(&(&b.source, &b.reason)));
             broken
         })
@@ -362,15 +361,16 @@ impl RuleSet {
         let on = builtin::rules_of_language(language)
             .iter()
             .filter(|it| !self.disabled.contains(&it.spec.id));
-        let adapted = move |rule: &Arc<EngineRule>| {
+        on.filter_map(move |rule| {
             let spec = self.with_severity(&rule.spec);
-            let is_changed = !Arc::ptr_eq(&spec, &rule.spec);
-            let changed =
-                || Arc::new(EngineRule::new(Arc::clone(&spec), language, &UtilityRules::default()));
-            let rule = if is_changed { changed() } else { Arc::clone(rule) };
-            (!spec.is_off()).then_some(rule)
-        };
-        on.filter_map(adapted)
+            if spec.is_off() {
+                return None;
+            }
+            if Arc::ptr_eq(&spec, &rule.spec) {
+                return Some(Arc::clone(rule));
+            }
+            Some(Arc::new(EngineRule::new(spec, language, &UtilityRules::default())))
+        })
     }
 
     /// Known faults of the rules of a language.
@@ -394,10 +394,11 @@ impl RuleSet {
 
 /// Adds a fault; if it is already listed, adds its languages to the entry.
 fn merge_fault(merged: &mut Vec<RuleFault>, fault: &RuleFault) {
-    let key = |fault: &RuleFault| {
-        (fault.source.clone(), fault.line, fault.id.clone(), fault.reason.clone())
-    };
-    match merged.iter_mut().find(|known| key(known) == key(fault)) {
+    let listed = merged.iter_mut().find(|known| {
+        (&known.source, known.line, &known.id, &known.reason)
+            == (&fault.source, fault.line, &fault.id, &fault.reason)
+    });
+    match listed {
         Some(known) => {
             known.languages.extend(&fault.languages);
             known.languages.sort_unstable();
@@ -412,15 +413,16 @@ fn sources_identity(sources: &RuleSources) -> ContentHash {
     if sources.built_in {
         all.push(builtin::identity().to_string());
     }
-    let pairs = |all: &mut Vec<String>, kind: &str, pairs: &[(String, String)]| {
-        for (name, text) in pairs {
+    for (kind, texts) in [
+        ("rules", sources.rules.as_slice()),
+        ("utils", &sources.utils),
+        ("unreadable", &sources.unreadable),
+        ("config", sources.config.as_slice()),
+    ] {
+        for (name, text) in texts {
             all.extend([kind.to_owned(), name.clone(), text.clone()]);
         }
-    };
-    pairs(&mut all, "rules", &sources.rules);
-    pairs(&mut all, "utils", &sources.utils);
-    pairs(&mut all, "unreadable", &sources.unreadable);
-    pairs(&mut all, "config", sources.config.as_slice());
+    }
     for id in &sources.disabled {
         all.extend(["disabled".to_owned(), id.clone()]);
     }

@@ -81,21 +81,23 @@ pub(super) struct KeyLines {
 
 impl KeyLines {
     fn from_document(document: &str) -> Self {
-        let has_content =
-            |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-        let first = document.lines().position(|line| has_content(&line)).unwrap_or_default() + 1;
-        let key = |(index, line): (usize, &str)| {
+        let first = document
+            .lines()
+            .position(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+        let keys = document.lines().enumerate().filter_map(|(index, line)| {
             let key = line.split_once(':')?.0.trim_end();
             let is_top = key.starts_with(|c: char| c.is_ascii_alphabetic());
             is_top.then(|| (key.to_owned(), index + 1))
-        };
-        Self { first, keys: document.lines().enumerate().filter_map(key).collect() }
+        });
+        Self { first: first.unwrap_or_default() + 1, keys: keys.collect() }
     }
 
     fn line_for_reason(&self, reason: &str) -> usize {
-        let quoted =
-            |(key, line): &(String, usize)| Some((reason.find(&format!("`{key}`"))?, *line));
-        self.keys.iter().filter_map(quoted).min().map_or(self.first, |(_, line)| line)
+        self.keys
+            .iter()
+            .filter_map(|(key, line)| Some((reason.find(&format!("`{key}`"))?, *line)))
+            .min()
+            .map_or(self.first, |(_, line)| line)
     }
 }
 
@@ -309,11 +311,10 @@ fn take_languages(body: &mut Map<String, Value>) -> Result<RuleLanguages, String
 fn rule_info(body: &Map<String, Value>) -> RuleInfo {
     let metadata = |key: &str| body.get("metadata").and_then(|metadata| metadata.get(key));
     let url = body.get("url").and_then(Value::as_str).map(str::to_owned);
-    let reference = || string_list(metadata("references")).into_iter().next();
     let note = body.get("note").and_then(Value::as_str);
     RuleInfo {
         cwe: string_list(metadata("cwe")),
-        url: url.or_else(reference),
+        url: url.or_else(|| string_list(metadata("references")).into_iter().next()),
         is_fix_safe: metadata("fix").and_then(Value::as_str) == Some("safe"),
         fix: note.map(|note| one_line(note, MESSAGE_CHARS_MAX)),
     }

@@ -77,8 +77,8 @@ impl PatternQuery {
     pub fn new(pattern: &str, languages: &[String]) -> Result<Self, PatternQueryError> {
         let mut patterns: Vec<CodePattern> = Vec::new();
         for word in languages {
-            let unknown = || PatternQueryError::Language(one_line(word, OPTION_CHARS_MAX));
-            let language = ScanLanguage::from_name(word).ok_or_else(unknown)?;
+            let language = ScanLanguage::from_name(word)
+                .ok_or_else(|| PatternQueryError::Language(one_line(word, OPTION_CHARS_MAX)))?;
             if patterns.iter().any(|known| known.language() == language) {
                 continue;
             }
@@ -198,15 +198,14 @@ impl PatternRewrite {
         languages: &[String],
     ) -> Result<Self, PatternQueryError> {
         let query = PatternQuery::new(pattern, languages)?;
-        let compile = |pattern: &CodePattern| {
-            ReplacementTemplate::compile(replacement, pattern).map_err(|reason| {
-                PatternQueryError::Replacement {
-                    replacement: one_line(replacement, EXCERPT_CHARS_MAX),
-                    reason,
-                }
-            })
-        };
-        let templates = query.patterns.iter().map(compile).collect::<Result<_, _>>()?;
+        let mut templates = Vec::new();
+        for pattern in &query.patterns {
+            let compiled = ReplacementTemplate::compile(replacement, pattern);
+            templates.push(compiled.map_err(|reason| PatternQueryError::Replacement {
+                replacement: one_line(replacement, EXCERPT_CHARS_MAX),
+                reason,
+            })?);
+        }
         Ok(Self { query, templates })
     }
 

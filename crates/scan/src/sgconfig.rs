@@ -51,12 +51,15 @@ impl ScanConfig {
         self.rule_dirs = string_list(body.get("ruleDirs"));
         self.util_dirs = string_list(body.get("utilDirs"));
         let tests = body.get("testConfigs").and_then(Value::as_array);
-        let test_dir = |entry: &Value| {
-            let snapshots = entry.get("snapshotDir").and_then(Value::as_str);
-            let snapshots = snapshots.unwrap_or("__snapshots__").to_owned();
-            Some(TestDir { tests: entry.get("testDir")?.as_str()?.to_owned(), snapshots })
-        };
-        self.test_dirs = tests.into_iter().flatten().filter_map(test_dir).collect();
+        self.test_dirs = tests
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| {
+                let snapshots = entry.get("snapshotDir").and_then(Value::as_str);
+                let snapshots = snapshots.unwrap_or("__snapshots__").to_owned();
+                Some(TestDir { tests: entry.get("testDir")?.as_str()?.to_owned(), snapshots })
+            })
+            .collect();
         for (word, globs) in entries(body.get("languageGlobs")) {
             self.read_globs(word, &string_list(Some(globs)));
         }

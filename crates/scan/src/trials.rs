@@ -114,14 +114,17 @@ fn parse_trial(source: &str, text: &str) -> Result<Option<RuleTrial>, String> {
 
 /// Parses a test file of the ast-grep program; the error is one line.
 pub fn parse_test_file(text: &str) -> Result<Vec<RuleTestFile>, String> {
-    let read = |document: &String| {
-        let body = read_yaml(document)?;
-        let rule =
-            body.get("id").and_then(Value::as_str).ok_or("a test needs the `id` of a rule")?;
-        let (valid, invalid) = (string_list(body.get("valid")), string_list(body.get("invalid")));
-        Ok(RuleTestFile { rule: rule.to_owned(), valid, invalid })
-    };
-    split_documents(text).iter().map(read).collect()
+    split_documents(text)
+        .iter()
+        .map(|document| {
+            let body = read_yaml(document)?;
+            let rule =
+                body.get("id").and_then(Value::as_str).ok_or("a test needs the `id` of a rule")?;
+            let (valid, invalid) =
+                (string_list(body.get("valid")), string_list(body.get("invalid")));
+            Ok(RuleTestFile { rule: rule.to_owned(), valid, invalid })
+        })
+        .collect()
 }
 
 impl RuleTrial {

@@ -192,7 +192,7 @@ pub(crate) async fn loop_base_commit(project: &Project, state: &LoopState) -> Op
     let (root, from) = (project.root.clone(), start.clone());
     let since = read_git(move || {
         let remote = branches::upstream_remote(&root, &base)?;
-        foreign_commits::own_changes_base(&root, &from, (&base, remote.as_deref()))
+        foreign_commits::own_changes_base(&root, &from, &base, remote.as_deref())
     });
     match since.await {
         Ok(since) => Some(since),

@@ -277,19 +277,16 @@ impl CheckpointStore {
     ) -> Result<String, String> {
         let at_secs = i64::try_from(now_ms() / 1_000).unwrap_or(i64::MAX);
         if let Some(folder) = &self.copies {
-            let kept = copies::save_copy_list(
-                folder,
-                (&self.root, &snapshot.tree),
-                (owner, name),
-                at_secs,
-            );
+            let kept =
+                copies::save_copy_list(folder, &self.root, &snapshot.tree, owner, name, at_secs);
             return kept.map(|()| name.to_owned()).map_err(|error| error.to_string());
         }
         let TreeSnapshot { tree, id } = snapshot.clone();
         refs::commit_checkpoint(
             &self.root,
             &refs::WorkTreeSnapshot { tree, id },
-            (owner, name),
+            owner,
+            name,
             at_secs,
         )
         .map(|_| refs::checkpoint_ref(owner, name))

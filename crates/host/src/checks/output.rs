@@ -125,8 +125,7 @@ impl<'w> OutputBuffer<'w> {
         }
         // A character split by the cut is left out completely.
         let head_end = self.head.len() - cut_character(&self.head);
-        let is_inside = |byte: &&u8| **byte & 0xC0 == 0x80;
-        let tail_start = self.tail.iter().take(3).take_while(is_inside).count();
+        let tail_start = self.tail.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
         let left_out = self.dropped_bytes + (self.head.len() - head_end + tail_start) as u64;
         let head = readable(&self.head[..head_end]);
         let tail = readable(&self.tail[tail_start..]);
@@ -136,12 +135,13 @@ impl<'w> OutputBuffer<'w> {
 
 /// Length in bytes of an unfinished character at the end.
 fn cut_character(bytes: &[u8]) -> usize {
-    let unfinished = |length: &usize| {
-        let start = bytes.len() - length;
-        std::str::from_utf8(&bytes[start..])
-            .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
-    };
-    (1..=bytes.len().min(3)).find(unfinished).unwrap_or(0)
+    (1..=bytes.len().min(3))
+        .find(|length| {
+            let start = bytes.len() - length;
+            std::str::from_utf8(&bytes[start..])
+                .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+        })
+        .unwrap_or(0)
 }
 
 /// The next state, and whether the byte is visible text.

@@ -152,14 +152,19 @@ struct StoredList {
 /// Saves the file list of a checkpoint; one of the same name is replaced.
 pub fn save_copy_list(
     folder: &Path,
-    (root, tree): (&Path, &FileTree),
-    (owner, name): (&str, &str),
+    root: &Path,
+    tree: &FileTree,
+    owner: &str,
+    name: &str,
     at_secs: i64,
 ) -> io::Result<()> {
-    let file = |(path, node): (&RelPath, &FileNode)| {
-        (path.to_string(), node.content.clone(), node.kind == FileKind::Program)
-    };
-    let files = tree.nodes.iter().map(file).collect();
+    let files = tree
+        .nodes
+        .iter()
+        .map(|(path, node)| {
+            (path.to_string(), node.content.clone(), node.kind == FileKind::Program)
+        })
+        .collect();
     let stored =
         StoredList { at_secs, root: root.to_path_buf(), files, left_out: tree.omitted.clone() };
     let bytes = serde_json::to_vec(&stored).map_err(io::Error::other)?;
@@ -173,11 +178,14 @@ pub fn read_copied_tree(folder: &Path, owner: &str, name: &str) -> io::Result<Fi
 
 impl StoredList {
     fn tree(self) -> FileTree {
-        let node = |(path, content, is_program): (String, String, bool)| {
-            let kind = if is_program { FileKind::Program } else { FileKind::File };
-            Some((RelPath::parse(&path)?, FileNode { kind, content }))
-        };
-        let nodes = self.files.into_iter().filter_map(node).collect();
+        let nodes = self
+            .files
+            .into_iter()
+            .filter_map(|(path, content, is_program)| {
+                let kind = if is_program { FileKind::Program } else { FileKind::File };
+                Some((RelPath::parse(&path)?, FileNode { kind, content }))
+            })
+            .collect();
         FileTree { nodes, omitted: self.left_out }
     }
 }
@@ -339,7 +347,7 @@ mod tests {
     fn a_list_comes_back_and_equal_contents_are_copied_once() {
         let (_temp, root, folder) = project();
         let tree = copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
-        save_copy_list(&folder, (&root, &tree), ("loop-1", "1"), 7).unwrap();
+        save_copy_list(&folder, &root, &tree, "loop-1", "1", 7).unwrap();
         assert_eq!(read_copied_tree(&folder, "loop-1", "1").unwrap(), tree);
         let contents: BTreeSet<&str> =
             tree.nodes.values().map(|node| node.content.as_str()).collect();
@@ -366,7 +374,7 @@ mod tests {
         fs::write(content_path(&folder, name), "").unwrap();
         copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
         assert_eq!(read_copied_content(&folder, name).unwrap(), b"one\n");
-        save_copy_list(&folder, (&root, &FileTree::default()), ("loop-1", "1"), 7).unwrap();
+        save_copy_list(&folder, &root, &FileTree::default(), "loop-1", "1", 7).unwrap();
         age(&folder);
         copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
         delete_copies(&folder, &list_copies(&folder).unwrap()).unwrap();
@@ -378,7 +386,7 @@ mod tests {
         let (_temp, root, folder) = project();
         let tree = copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
         for owner in ["loop-1", "loop-2"] {
-            save_copy_list(&folder, (&root, &tree), (owner, "1"), 7).unwrap();
+            save_copy_list(&folder, &root, &tree, owner, "1", 7).unwrap();
         }
         let bytes = fs::read(list_path(&folder, "loop-2", "1")).unwrap();
         fs::write(list_path(&folder, "loop-2", "1"), &bytes[..20]).unwrap();
@@ -418,7 +426,7 @@ mod tests {
         for (name, text) in [("1", "old\n"), ("2", "new\n")] {
             fs::write(root.join("b"), text).unwrap();
             let tree = copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
-            save_copy_list(&folder, (&root, &tree), ("loop-1", name), 7).unwrap();
+            save_copy_list(&folder, &root, &tree, "loop-1", name, 7).unwrap();
         }
         let copies = list_copies(&folder).unwrap();
         let old = ContentHash::of_bytes(b"old\n").to_string();

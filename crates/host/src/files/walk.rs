@@ -126,8 +126,7 @@ fn names_through_link(root: &Path, link: PathBuf) -> Vec<PathBuf> {
         return Vec::new();
     }
     let files = watched_entries(root, &target).filter(is_file);
-    let below = |file: DirEntry| Some(link.join(file.path().strip_prefix(&target).ok()?));
-    files.filter_map(below).collect()
+    files.filter_map(|file| Some(link.join(file.path().strip_prefix(&target).ok()?))).collect()
 }
 
 /// Whether a path below the root leads through no symbolic link. For a path that does not exist,
@@ -136,8 +135,8 @@ fn names_through_link(root: &Path, link: PathBuf) -> Vec<PathBuf> {
 pub fn is_real_path(root: &Path, path: &RelPath) -> bool {
     let root = canonical(root);
     let file = path.under(&root);
-    let leads_elsewhere = |folder: &Path| folder.canonicalize().is_ok_and(|it| it != folder);
-    !file.is_symlink() && !file.parent().is_some_and(leads_elsewhere)
+    !file.is_symlink()
+        && !file.parent().is_some_and(|folder| folder.canonicalize().is_ok_and(|it| it != folder))
 }
 
 fn is_file(entry: &DirEntry) -> bool {

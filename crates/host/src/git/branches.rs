@@ -209,14 +209,17 @@ pub fn linked_git_dirs(root: &Path, tree: &Path) -> Result<Vec<PathBuf>, GitErro
     // gitrepository-layout(5): `gitdir` leads to the `.git` file of the work tree, and the folder
     // has the work tree's name. If git was killed, `gitdir` may be missing.
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let leads_there = |folder: &PathBuf| {
-        let Ok(target) = fs::read_to_string(folder.join("gitdir")) else {
-            return folder.file_name() == tree.file_name();
-        };
-        let target = folder.join(target.trim());
-        target.parent().is_some_and(|target| real(target) == real(tree))
-    };
-    Ok(entries.flatten().map(|entry| entry.path()).filter(leads_there).collect())
+    Ok(entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|folder| {
+            let Ok(target) = fs::read_to_string(folder.join("gitdir")) else {
+                return folder.file_name() == tree.file_name();
+            };
+            let target = folder.join(target.trim());
+            target.parent().is_some_and(|target| real(target) == real(tree))
+        })
+        .collect())
 }
 
 /// The main work tree of a repository; `None` for a bare one.

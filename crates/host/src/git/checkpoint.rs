@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use git2::{
     AttrCheckFlags, Config, Index, IndexEntry, IndexTime, ObjectType, Odb, Oid, Repository, Status,
@@ -363,8 +363,7 @@ fn has_attributes(index: &Index, work_tree: &Path) -> bool {
             folders.insert(folder.to_path_buf());
         }
     }
-    let is_there = |folder: &PathBuf| work_tree.join(folder).join(".gitattributes").exists();
-    folders.iter().any(is_there)
+    folders.iter().any(|folder| work_tree.join(folder).join(".gitattributes").exists())
 }
 
 fn trusts_modes(repository: &Repository) -> bool {

@@ -65,11 +65,10 @@ pub fn diff_since(
     diff.find_similar(Some(DiffFindOptions::new().renames(true).for_untracked(true)))
         .map_err(broken)?;
     let reader = DiffReader { repository: &repository, work_tree, root };
-    let is_there = |delta: &DiffDelta<'_>| {
+    let deltas = diff.deltas().filter(|delta| {
         let path = delta.old_file().path().filter(|_| delta.status() == Delta::Deleted);
         path.is_none_or(|path| !left_out.contains(path))
-    };
-    let deltas = diff.deltas().filter(is_there);
+    });
     let mut files: Vec<FileDifference> = deltas.filter_map(|delta| reader.file(&delta)).collect();
     files.extend(inner.iter().filter_map(|path| reader.repository(path)));
     files.sort_by(|a, b| a.path.cmp(&b.path));

@@ -27,7 +27,8 @@ pub fn fetched_ref(remote: &str, branch: &str) -> String {
 pub fn own_changes_base(
     root: &Path,
     start: &str,
-    (base, remote): (&str, Option<&str>),
+    base: &str,
+    remote: Option<&str>,
 ) -> Result<String, GitError> {
     let repository = needed(root)?;
     let mut names = vec![branch_ref(base)];

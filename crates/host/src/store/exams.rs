@@ -44,9 +44,11 @@ impl Store {
         let id = loop_id.to_owned();
         self.read(project, move |transaction| {
             let sql = "SELECT frozen_ms, is_cut, plan FROM exams WHERE loop_id = ?1";
-            let head = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?));
-            let Some((frozen_ms, is_cut, plan)) =
-                transaction.query_row(sql, params![id], head).optional()?
+            let Some((frozen_ms, is_cut, plan)) = transaction
+                .query_row(sql, params![id], |row: &Row<'_>| {
+                    Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?))
+                })
+                .optional()?
             else {
                 return Ok(None);
             };
@@ -294,17 +296,20 @@ fn encode(plan: &CheckPlan) -> Result<String, StoreError> {
         source: item.source.clone(),
         why: item.why.clone(),
     };
-    let unanswered = |item: &CriterionGap| StoredGap {
-        name: item.name.clone(),
-        detail: item.gap.detail.clone(),
-        remedy: item.gap.remedy.clone(),
-        is_refused: item.gap.cause == Cause::Refused,
-        is_untested: item.gap.cause == Cause::NoCheck,
-    };
     let stored = StoredPlan {
         version: PLAN_VERSION,
         commands: plan.commands.iter().map(command).collect(),
-        unanswered: plan.unanswered.iter().map(unanswered).collect(),
+        unanswered: plan
+            .unanswered
+            .iter()
+            .map(|item| StoredGap {
+                name: item.name.clone(),
+                detail: item.gap.detail.clone(),
+                remedy: item.gap.remedy.clone(),
+                is_refused: item.gap.cause == Cause::Refused,
+                is_untested: item.gap.cause == Cause::NoCheck,
+            })
+            .collect(),
     };
     serde_json::to_string(&stored).map_err(|error| StoreError::Unavailable(error.to_string()))
 }

@@ -122,24 +122,29 @@ struct StoredSuspicion {
 }
 
 fn encode(opinion: &JudgeOpinion) -> Result<String, StoreError> {
-    let quote =
-        |it: &SourceQuote| (it.path.to_string(), it.line_start, it.line_end, it.text.clone());
     let ruled = |item: &CriterionRuling| StoredRuling {
         id: item.id.clone(),
         ruling: item.ruling.as_str().to_owned(),
         doubt: item.doubt.map(|doubt| doubt.as_str().to_owned()),
         reason: item.reason.clone(),
         fix_hint: item.fix_hint.clone(),
-        evidence: item.quotes.iter().map(quote).collect(),
-    };
-    let suspicion = |item: &Suspicion| StoredSuspicion {
-        kind: item.kind.as_str().to_owned(),
-        path: item.path.to_string(),
-        line: item.line,
+        evidence: item
+            .quotes
+            .iter()
+            .map(|it| (it.path.to_string(), it.line_start, it.line_end, it.text.clone()))
+            .collect(),
     };
     let stored = StoredOpinion {
         ruled: opinion.rulings.iter().map(ruled).collect(),
-        suspicions: opinion.suspicions.iter().map(suspicion).collect(),
+        suspicions: opinion
+            .suspicions
+            .iter()
+            .map(|item| StoredSuspicion {
+                kind: item.kind.as_str().to_owned(),
+                path: item.path.to_string(),
+                line: item.line,
+            })
+            .collect(),
         has_unread: opinion.has_unread,
         confidence: opinion.confidence,
     };
@@ -151,30 +156,35 @@ fn decode(json: &str) -> Result<JudgeOpinion, StoreError> {
     let stored: StoredOpinion =
         serde_json::from_str(json).map_err(|error| broken(&error.to_string()))?;
     let path = |text: &str| RelPath::parse(text).ok_or_else(|| broken(text));
-    let quote = |(at, line_start, line_end, text): (String, u32, u32, String)| {
-        Ok(SourceQuote { path: path(&at)?, line_start, line_end, text })
-    };
     let ruled = |item: StoredRuling| {
-        let doubt = |word: String| RulingDoubt::from_name(&word).ok_or_else(|| broken(&word));
         Ok(CriterionRuling {
             ruling: Ruling::from_name(&item.ruling).ok_or_else(|| broken(&item.ruling))?,
-            doubt: item.doubt.map(doubt).transpose()?,
+            doubt: item
+                .doubt
+                .map(|word| RulingDoubt::from_name(&word).ok_or_else(|| broken(&word)))
+                .transpose()?,
             id: item.id,
             reason: item.reason,
             fix_hint: item.fix_hint,
-            quotes: item.evidence.into_iter().map(quote).collect::<Result<_, StoreError>>()?,
+            quotes: item
+                .evidence
+                .into_iter()
+                .map(|(at, line_start, line_end, text)| {
+                    Ok(SourceQuote { path: path(&at)?, line_start, line_end, text })
+                })
+                .collect::<Result<_, StoreError>>()?,
         })
-    };
-    let suspicion = |item: StoredSuspicion| {
-        let kind = SuspicionKind::from_name(&item.kind).ok_or_else(|| broken(&item.kind))?;
-        Ok(Suspicion { kind, path: path(&item.path)?, line: item.line })
     };
     Ok(JudgeOpinion {
         rulings: stored.ruled.into_iter().map(ruled).collect::<Result<_, StoreError>>()?,
         suspicions: stored
             .suspicions
             .into_iter()
-            .map(suspicion)
+            .map(|item| {
+                let kind =
+                    SuspicionKind::from_name(&item.kind).ok_or_else(|| broken(&item.kind))?;
+                Ok(Suspicion { kind, path: path(&item.path)?, line: item.line })
+            })
             .collect::<Result<_, StoreError>>()?,
         has_unread: stored.has_unread,
         confidence: stored.confidence,

@@ -76,7 +76,8 @@ impl Store {
         project: &ProjectKey,
         root: &Path,
         state: LoopState,
-        (exam, texts): (Exam, ExamTexts),
+        exam: Exam,
+        texts: ExamTexts,
     ) -> Result<(), StoreError> {
         let root = text(root);
         self.write_with_marker(project, move |transaction| {

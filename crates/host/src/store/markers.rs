@@ -112,8 +112,9 @@ fn read_file(path: &Path) -> Option<LoopMarker> {
 
 /// Whether a text is a loop id. Checked, because it is shown to people and becomes a file name.
 fn is_loop_id(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    text.starts_with("loop-") && text.len() <= LOOP_ID_BYTES_MAX && text.bytes().all(is_plain)
+    text.starts_with("loop-")
+        && text.len() <= LOOP_ID_BYTES_MAX
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 /// Writes a marker, replacing an existing one; `is_durable` waits for the disk.

@@ -145,9 +145,8 @@ fn lock(path: &Path) -> Result<File, StoreError> {
 /// there are too many already, the last one is replaced.
 fn move_aside(path: &Path) -> io::Result<PathBuf> {
     let numbered = |n: usize| with_suffix(path, &format!(".corrupt-{n}"));
-    let is_free = |n: &usize| !numbered(*n).exists();
     let last = STORE_CORRUPT_COPIES_MAX;
-    let aside = numbered((1..=last).find(is_free).unwrap_or(last));
+    let aside = numbered((1..=last).find(|n| !numbered(*n).exists()).unwrap_or(last));
     // The log first, because a new database must never meet the log of another one.
     for (suffix, is_kept) in [("-wal", true), ("-shm", false)] {
         let from = with_suffix(path, suffix);

@@ -41,16 +41,18 @@ impl EngineRule {
 
     /// The compiled rule; compiles it on first use.
     pub(super) fn compiled(&self) -> Result<&CompiledRule, &RuleFault> {
-        let compile = || self.compile().map_err(|it| self.spec.fault(&it, vec![self.language]));
-        self.compiled.get_or_init(compile).as_ref()
+        self.compiled
+            .get_or_init(|| self.compile().map_err(|it| self.spec.fault(&it, vec![self.language])))
+            .as_ref()
     }
 
     /// What a text must contain for the rule to match.
     pub(super) fn need(&self) -> TextNeed {
-        let name = |name: &String| {
-            TextNeed::all(words_of_name(self.language, name).map(TextNeed::anywhere_text))
-        };
-        let names = self.spec.resolves.values().map(|names| TextNeed::any(names.iter().map(name)));
+        let names = self.spec.resolves.values().map(|names| {
+            TextNeed::any(names.iter().map(|name| {
+                TextNeed::all(words_of_name(self.language, name).map(TextNeed::anywhere_text))
+            }))
+        });
         let written = need_of_rule(&self.spec.body, Grammar::from(self.language));
         TextNeed::all(names.chain([written]))
     }
@@ -174,12 +176,11 @@ fn compile_one_by_one(
 
 /// Whether a utility rule defines this name itself, as a local utility or an argument.
 fn defines_util(body: &Map<String, Value>, reference: &str) -> bool {
-    let is_argument = |it: &Value| it.as_str() == Some(reference);
     body.get("utils").is_some_and(|utils| utils.get(reference).is_some())
         || body
             .get("arguments")
             .and_then(Value::as_array)
-            .is_some_and(|it| it.iter().any(is_argument))
+            .is_some_and(|arguments| arguments.iter().any(|it| it.as_str() == Some(reference)))
 }
 
 /// The names referenced by every `matches` of a document.

@@ -172,9 +172,14 @@ fn describe_variables(known: &[(String, bool)]) -> String {
     if known.is_empty() {
         return "the pattern has no variables".to_owned();
     }
-    let shown =
-        |(name, is_list): &(String, bool)| format!("{}{name}", if *is_list { "$$$" } else { "$" });
-    format!("the pattern has {}", known.iter().map(shown).collect::<Vec<_>>().join(", "))
+    format!(
+        "the pattern has {}",
+        known
+            .iter()
+            .map(|(name, is_list)| format!("{}{name}", if *is_list { "$$$" } else { "$" }))
+            .collect::<Vec<_>>()
+            .join(", ")
+    )
 }
 
 #[cfg(test)]

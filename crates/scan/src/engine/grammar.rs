@@ -57,8 +57,9 @@ impl From<ScanLanguage> for Grammar {
 impl<'de> Deserialize<'de> for Grammar {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = String::deserialize(deserializer)?;
-        let unknown = || serde::de::Error::custom(format!("unknown language `{word}`"));
-        ScanLanguage::from_name(&word).map(Self::from).ok_or_else(unknown)
+        ScanLanguage::from_name(&word)
+            .map(Self::from)
+            .ok_or_else(|| serde::de::Error::custom(format!("unknown language `{word}`")))
     }
 }
 

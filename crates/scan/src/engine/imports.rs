@@ -57,9 +57,8 @@ impl ImportedNames {
         if let Some(meanings) = self.imported.get(first) {
             return meanings.iter().any(|meaning| is_any(&format!("{meaning}{rest}")));
         }
-        let is_from_wildcard = |package: &String| is_any(&format!("{package}.{written}"));
         is_any(&written)
-            || self.wildcard_packages.iter().any(is_from_wildcard)
+            || self.wildcard_packages.iter().any(|package| is_any(&format!("{package}.{written}")))
             || is_last_of_path(&written, qualified)
     }
 

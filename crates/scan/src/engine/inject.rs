@@ -88,11 +88,10 @@ impl LanguageInjector {
         let mut parts: Vec<InjectedPart> = injections
             .filter_map(|(word, ranges)| Some((ScanLanguage::from_name(&word)?, ranges)))
             .flat_map(|(language, ranges)| {
-                let part = move |range: ast_grep_core::tree_sitter::TSRange| InjectedPart {
+                ranges.into_iter().map(move |range| InjectedPart {
                     language,
                     bytes: range.start_byte..range.end_byte,
-                };
-                ranges.into_iter().map(part)
+                })
             })
             .collect();
         for injection in self.project_rules.iter().filter(|it| it.host == host) {

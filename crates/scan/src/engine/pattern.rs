@@ -6,7 +6,7 @@ use ast_grep_core::language::Language as _;
 use ast_grep_core::matcher::{Pattern as EnginePattern, PatternError, PatternNode};
 use ast_grep_core::meta_var::{MetaVarEnv, MetaVariable};
 use ast_grep_core::tree_sitter::LanguageExt as _;
-use ast_grep_core::{AstGrep, Node, NodeMatch};
+use ast_grep_core::{AstGrep, Node};
 
 use super::grammar::Grammar;
 use super::matching::{TooDeep, WalkDescent, for_each_node};
@@ -105,11 +105,14 @@ impl CodePattern {
             return Ok(Vec::new());
         }
         let tree = parse_searchable(text, self.language)?;
-        let to_match = |matched: NodeMatch<'_, EngineDocument>| PatternMatch {
-            bytes: matched.range(),
-            variables: self.captured_variables(matched.get_env()),
-        };
-        Ok(tree.root().find_all(&self.matcher).map(to_match).collect())
+        Ok(tree
+            .root()
+            .find_all(&self.matcher)
+            .map(|matched| PatternMatch {
+                bytes: matched.range(),
+                variables: self.captured_variables(matched.get_env()),
+            })
+            .collect())
     }
 
     /// Whether the text contains the pattern's longest literal. Most texts do not, and parsing
@@ -129,12 +132,14 @@ impl CodePattern {
             let nodes = env.get_multiple_matches(name);
             Some(nodes.first()?.range().start..nodes.last()?.range().end)
         };
-        let variable = |(name, is_list): &(String, bool)| PatternVariable {
-            name: name.clone(),
-            is_list: *is_list,
-            bytes: range(name, *is_list),
-        };
-        self.variables.iter().map(variable).collect()
+        self.variables
+            .iter()
+            .map(|(name, is_list)| PatternVariable {
+                name: name.clone(),
+                is_list: *is_list,
+                bytes: range(name, *is_list),
+            })
+            .collect()
     }
 }
 
@@ -176,13 +181,15 @@ fn syntax_error_offset(tree: &AstGrep<EngineDocument>, matcher: &EnginePattern) 
     let whole = code.len() - code.trim_start().len()..code.trim_end().len();
     let is_end =
         |node: &Node<'_, EngineDocument>| node.kind().trim().is_empty() || node.kind() == ";";
-    let is_broken = |node: &Node<'_, EngineDocument>| {
-        node.is_missing() && !is_end(node)
-            || node.is_error()
-                && node.range() != whole
-                && grammar.extract_meta_var(&node.text()).is_none()
-    };
-    let at = root.dfs().find(is_broken).map(|node| node.range().start);
+    let at = root
+        .dfs()
+        .find(|node| {
+            node.is_missing() && !is_end(node)
+                || node.is_error()
+                    && node.range() != whole
+                    && grammar.extract_meta_var(&node.text()).is_none()
+        })
+        .map(|node| node.range().start);
     at.or_else(|| matcher.has_error().then_some(0))
 }
 

@@ -118,8 +118,7 @@ fn suppression_scope(comment: RawNode<'_>) -> SuppressionScope {
     if let Some(before) = before {
         return SuppressionScope::Line(before.start_position().row);
     }
-    let is_apart = |next: RawNode<'_>| next.start_position().row >= 2;
-    if line == 0 && comment.next_sibling().is_none_or(is_apart) {
+    if line == 0 && comment.next_sibling().is_none_or(|next| next.start_position().row >= 2) {
         return SuppressionScope::File;
     }
     SuppressionScope::Line(line + 1)

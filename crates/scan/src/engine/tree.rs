@@ -194,8 +194,9 @@ impl<'t> SyntaxNode<'t> {
     /// The child with this field name.
     #[must_use]
     pub fn field(self, name: &str) -> Option<Self> {
-        let word = |place: u16| self.tree.nodes.fields.name(place);
-        self.each_child().find(|child| child.entry().field.map(word) == Some(name))
+        self.each_child().find(|child| {
+            child.entry().field.map(|place| self.tree.nodes.fields.name(place)) == Some(name)
+        })
     }
 
     /// All children in text order, including punctuation.

@@ -80,10 +80,11 @@ impl PathState {
             it if it.is_dir() => obstructed(path.as_str(), "a folder"),
             it if !it.is_file() => obstructed(path.as_str(), "not a regular file"),
             it if it.len() > CHANGED_BYTES_MAX as u64 => obstructed(path.as_str(), "too large"),
-            _ => {
-                let failed = |error| ApplyError::Failed { path: path.to_string(), error };
-                Ok(Self { content: read_content(&file).map_err(failed)?, missing_folders })
-            }
+            _ => Ok(Self {
+                content: read_content(&file)
+                    .map_err(|error| ApplyError::Failed { path: path.to_string(), error })?,
+                missing_folders,
+            }),
         }
     }
 }

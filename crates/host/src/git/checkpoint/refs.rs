@@ -23,11 +23,11 @@ struct CommitNote {
 pub fn commit_checkpoint(
     root: &Path,
     snapshot: &WorkTreeSnapshot,
-    (owner, name): (&str, &str),
+    owner: &str,
+    name: &str,
     at_secs: i64,
 ) -> Result<Checkpoint, GitError> {
     let repository = needed(root)?;
-    let failed = |error: git2::Error| unreadable_repository(root, &error);
     let commit_snapshot = || -> Result<Checkpoint, git2::Error> {
         let tree = repository.find_tree(Oid::from_str(&snapshot.id)?)?;
         let by = Signature::new("moai-ralph", "moai-ralph@localhost", &Time::new(at_secs, 0))?;
@@ -38,11 +38,15 @@ pub fn commit_checkpoint(
         let message = format!("Checkpoint {name} of {owner}\n\n{note}\n");
         let commit = repository.commit(None, &by, &by, &message, &tree, &parents)?;
         repository.reference(&checkpoint_ref(owner, name), commit, true, "checkpoint")?;
-        let (owner, name) = (owner.to_owned(), name.to_owned());
-        let tree_id = snapshot.id.clone();
-        Ok(Checkpoint { owner, name, at_secs, tree_id, root: canonical(root) })
+        Ok(Checkpoint {
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            at_secs,
+            tree_id: snapshot.id.clone(),
+            root: canonical(root),
+        })
     };
-    commit_snapshot().map_err(failed)
+    commit_snapshot().map_err(|error| unreadable_repository(root, &error))
 }
 
 /// All checkpoints of the repository, the oldest first, and those of one loop in order.
@@ -106,11 +110,12 @@ pub fn paths_in_checkpoints(
         let tree = Oid::from_str(&checkpoint.tree_id).and_then(|id| repository.find_tree(id));
         let tree = tree.map_err(|error| unreadable_repository(root, &error))?;
         // A folder of this name does not count.
-        let holds = |path: &&RelPath| {
+        for path in paths {
             let entry = tree.get_path(Path::new(path.as_str()));
-            entry.is_ok_and(|entry| entry.kind() != Some(ObjectType::Tree))
-        };
-        held.extend(paths.iter().filter(holds).cloned());
+            if entry.is_ok_and(|entry| entry.kind() != Some(ObjectType::Tree)) {
+                held.insert(path.clone());
+            }
+        }
     }
     Ok(held)
 }
@@ -139,18 +144,19 @@ fn collect(
 /// The content of a blob.
 pub fn read_blob(root: &Path, name: &str) -> Result<Vec<u8>, GitError> {
     let repository = needed(root)?;
-    let read = || repository.find_blob(Oid::from_str(name)?).map(|blob| blob.content().to_vec());
-    read().map_err(|error| unreadable_repository(root, &error))
+    blob_content(&repository, name).map_err(|error| unreadable_repository(root, &error))
 }
 
 /// The contents of several blobs, in this order; opens the repository once.
 pub fn read_blobs(root: &Path, names: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
     let repository = needed(root)?;
-    let read = |name: &&str| -> Result<Vec<u8>, git2::Error> {
-        Ok(repository.find_blob(Oid::from_str(name)?)?.content().to_vec())
-    };
-    let contents: Result<Vec<Vec<u8>>, git2::Error> = names.iter().map(read).collect();
+    let contents: Result<Vec<_>, _> =
+        names.iter().map(|name| blob_content(&repository, name)).collect();
     contents.map_err(|error| unreadable_repository(root, &error))
+}
+
+fn blob_content(repository: &Repository, name: &str) -> Result<Vec<u8>, git2::Error> {
+    Ok(repository.find_blob(Oid::from_str(name)?)?.content().to_vec())
 }
 
 /// Deletes checkpoints; git's garbage collection removes their objects.

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use git2::RepositoryInitOptions;
@@ -75,7 +76,7 @@ fn head_index_and_work_tree_stay_byte_for_byte() {
     let root = project.root();
     let before = git_files(&root);
     let seen = seen(&root);
-    commit_checkpoint(&root, &seen, ("loop-1", "1"), 7).unwrap();
+    commit_checkpoint(&root, &seen, "loop-1", "1", 7).unwrap();
     assert_eq!(git_files(&root), before);
     assert!(root.join(".git/refs/moai-ralph/loop-1/1").is_file());
 }
@@ -123,7 +124,7 @@ fn a_file_in_the_place_of_a_folder_is_what_it_is() {
     project.write("b/deep", "1\n");
     let seen = seen(&root);
     assert_eq!(names(&seen), ["b/deep", "c/d", "part"]);
-    let kept = commit_checkpoint(&root, &seen, ("loop-1", "1"), 7).unwrap();
+    let kept = commit_checkpoint(&root, &seen, "loop-1", "1", 7).unwrap();
     assert_eq!(read_checkpoint_tree(&root, &kept).unwrap(), seen.tree);
 }
 
@@ -134,7 +135,7 @@ fn a_repository_without_commits_has_checkpoints() {
     project.write("a", "1");
     let root = project.root();
     let seen = seen(&root);
-    commit_checkpoint(&root, &seen, ("loop-1", "1"), 7).unwrap();
+    commit_checkpoint(&root, &seen, "loop-1", "1", 7).unwrap();
     let kept = list_checkpoints(&root).unwrap();
     assert_eq!(kept[0].root, root);
     assert_eq!(read_checkpoint_tree(&root, &kept[0]).unwrap(), seen.tree);
@@ -149,8 +150,8 @@ fn worktrees_share_the_refs_and_see_their_own_files() {
     fs::write(linked.join("a"), "linked\n").unwrap();
     let (here, there) = (seen(&project.root()), seen(&linked));
     assert_ne!(here.id, there.id);
-    commit_checkpoint(&project.root(), &here, ("loop-1", "1"), 7).unwrap();
-    commit_checkpoint(&linked, &there, ("loop-2", "1"), 8).unwrap();
+    commit_checkpoint(&project.root(), &here, "loop-1", "1", 7).unwrap();
+    commit_checkpoint(&linked, &there, "loop-2", "1", 8).unwrap();
     let kept = list_checkpoints(&project.root()).unwrap();
     assert_eq!(list_checkpoints(&linked).unwrap(), kept);
     let trees: Vec<_> = kept.iter().map(|it| read_checkpoint_tree(&linked, it).unwrap()).collect();
@@ -185,7 +186,7 @@ fn what_is_too_large_or_cannot_be_named_is_left_out_and_said() {
     let seen = seen(&root);
     assert!(names(&seen).is_empty());
     assert_eq!(seen.tree.omitted["big"], "larger than 16 MiB");
-    let kept = commit_checkpoint(&root, &seen, ("loop-1", "1"), 7).unwrap();
+    let kept = commit_checkpoint(&root, &seen, "loop-1", "1", 7).unwrap();
     assert_eq!(read_checkpoint_tree(&root, &kept).unwrap().omitted, seen.tree.omitted);
 }
 
@@ -210,7 +211,7 @@ fn checkpoints_are_listed_in_order_replaced_and_forgotten() {
     let root = project.root();
     let seen = seen(&root);
     for (name, at) in [("10", 3), ("9", 3), ("before-1", 4), ("9", 3)] {
-        commit_checkpoint(&root, &seen, ("loop-1", name), at).unwrap();
+        commit_checkpoint(&root, &seen, "loop-1", name, at).unwrap();
     }
     let kept = list_checkpoints(&root).unwrap();
     let listed: Vec<_> = kept.iter().map(|it| it.name.as_str()).collect();

@@ -29,15 +29,17 @@ impl Store {
         let project = project.clone();
         self.run(move |databases| {
             let store = project.database(&databases.home);
-            let announced = |transaction: &Transaction<'_>| {
-                let (value, mut change) = work(transaction)?;
-                if let Some(change) = &mut change {
-                    change.announce(store);
-                }
-                Ok((value, change))
-            };
-            let (value, change) =
-                databases.transact(&project, TransactionMode::Write, announced)?;
+            let (value, change) = databases.transact(
+                &project,
+                TransactionMode::Write,
+                |transaction: &Transaction<'_>| {
+                    let (value, mut change) = work(transaction)?;
+                    if let Some(change) = &mut change {
+                        change.announce(store);
+                    }
+                    Ok((value, change))
+                },
+            )?;
             if let Some(change) = change {
                 change.settle();
             }

@@ -111,11 +111,14 @@ fn concatenations(texts: &[LiteralText], others: &[LiteralText]) -> Option<Vec<L
     if texts.len() * others.len() > TEXTS_MAX {
         return None;
     }
-    let join = |text: &LiteralText, other: &LiteralText| LiteralText {
-        bytes: [text.bytes.as_slice(), &other.bytes].concat(),
-        ignores_case: text.ignores_case || other.ignores_case,
-    };
-    Some(texts.iter().flat_map(|text| others.iter().map(move |other| join(text, other))).collect())
+    let mut joined = Vec::new();
+    for text in texts {
+        joined.extend(others.iter().map(|other| LiteralText {
+            bytes: [text.bytes.as_slice(), &other.bytes].concat(),
+            ignores_case: text.ignores_case || other.ignores_case,
+        }));
+    }
+    Some(joined)
 }
 
 /// The characters of a small class; an ASCII letter in both cases counts once.
@@ -128,14 +131,17 @@ fn texts_of_class(class: &Class) -> Option<Vec<LiteralText>> {
         }
         characters.extend(range.start()..=range.end());
     }
-    let is_upper_of_another =
-        |it: &char| it.is_ascii_uppercase() && characters.contains(&it.to_ascii_lowercase());
-    let kept = characters.iter().filter(|it| !is_upper_of_another(it));
-    let text = |it: &char| LiteralText {
-        bytes: it.to_string().into_bytes(),
-        ignores_case: it.is_ascii_lowercase() && characters.contains(&it.to_ascii_uppercase()),
-    };
-    let texts: Vec<LiteralText> = kept.map(text).collect();
+    let kept = characters.iter().filter(|it| {
+        let is_upper_of_another =
+            it.is_ascii_uppercase() && characters.contains(&it.to_ascii_lowercase());
+        !is_upper_of_another
+    });
+    let texts: Vec<LiteralText> = kept
+        .map(|it| LiteralText {
+            bytes: it.to_string().into_bytes(),
+            ignores_case: it.is_ascii_lowercase() && characters.contains(&it.to_ascii_uppercase()),
+        })
+        .collect();
     (texts.len() <= CLASS_MAX).then_some(texts)
 }
 
