@@ -1,5 +1,5 @@
-//! `scan test`: tests rules on their own snippets: the project's and the built-in rules, or those of
-//! named folders.
+//! `scan test`: tests rules on their own snippets: those of the project and the built-in ones, or
+//! those of named folders.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,30 +62,32 @@ fn run_rule_tests(
 ) -> Result<Tried, String> {
     let folders = request.folders.iter().map(|folder| project.resolve_path(caller, folder));
     let folders: Vec<PathBuf> = folders.collect();
-    let is_alone = !folders.is_empty();
+    let is_exclusive = !folders.is_empty();
     let test_folders = folders.clone();
-    let named = NamedRuleFolders { folders, is_exclusive: is_alone };
+    let named = NamedRuleFolders { folders, is_exclusive };
     let sources = project_rules::rule_sources(&project.root, &project.config, &named)?;
     if let Some((name, reason)) = sources.unreadable.first() {
         return Err(format!("{name}: {reason}"));
     }
     let (mut rules, mut failures) = (Vec::new(), Vec::new());
-    let built_in = RuleSet::built_in_sources().filter(|_| !is_alone);
+    let built_in = RuleSet::built_in_sources().filter(|_| !is_exclusive);
     let own = sources.rules.iter().filter(|(name, _)| !is_test(name)).cloned();
     for (name, text) in own.chain(built_in) {
         let (more, broken) = parse_trials(&name, &text);
         rules.extend(more);
         failures.extend(broken);
     }
-    let test_folders = if is_alone { test_folders } else { test_dirs(&project.root, &sources) };
+    let test_folders = if is_exclusive { test_folders } else { test_dirs(&project.root, &sources) };
     let unknown = assign_tests(&mut rules, test_files(&test_folders)?);
     failures.extend(unknown.into_iter().map(unknown_rule_failure));
     if rules.is_empty() && failures.is_empty() {
         return Err("there is no rule to test".to_owned());
     }
-    let is_untested = |trial: &&RuleTrial| trial.snippet_count() == 0;
-    let untested = rules.iter().filter(is_untested);
-    let untested = untested.map(|trial| (trial.source.clone(), trial.rule.clone())).collect();
+    let untested = rules
+        .iter()
+        .filter(|trial| trial.snippet_count() == 0)
+        .map(|trial| (trial.source.clone(), trial.rule.clone()))
+        .collect();
     let snippets = rules.iter().map(RuleTrial::snippet_count).sum();
     failures.extend(run(progress, &rules, &sources));
     Ok(Tried { rules: rules.len(), snippets, untested, failures })
@@ -119,9 +121,9 @@ fn test_files(folders: &[PathBuf]) -> Result<Vec<RuleTestFile>, String> {
             if is_snapshot || !is_test(file.as_str()) {
                 continue;
             }
-            let named = |error: String| format!("{}: {error}", path.display());
             let text = read_option_file(&path)?.unwrap_or_default();
-            tests.extend(parse_test_file(&text).map_err(named)?);
+            let parsed = parse_test_file(&text);
+            tests.extend(parsed.map_err(|error| format!("{}: {error}", path.display()))?);
         }
     }
     Ok(tests)
@@ -153,8 +155,7 @@ fn run(progress: &WorkProgress, rules: &[RuleTrial], sources: &RuleSources) -> V
     };
     let mut all: Vec<(usize, Vec<TrialFailure>)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..cores.min(rules.len())).map(|_| scope.spawn(share)).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join();
-        threads.into_iter().flat_map(|thread| join(thread).expect("a rule only fails")).collect()
+        threads.into_iter().flat_map(|thread| thread.join().expect("a rule only fails")).collect()
     });
     all.sort_by_key(|(index, _)| *index);
     all.into_iter().flat_map(|(_, failures)| failures).collect()

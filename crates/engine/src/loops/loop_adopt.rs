@@ -6,7 +6,6 @@ use crate::loops::loop_selection::{change_loop, failure_reply, host_session, loo
 use crate::loops::session_loop::checks_of_loop;
 use crate::project::Project;
 use moai_base::limits::SESSION_ID_CHARS_MAX;
-use moai_host::store::StoreError;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::control;
 use moai_loops::state::LoopState;
@@ -44,11 +43,11 @@ pub(crate) async fn handle(
 
 /// Whether a text can be a session id: hosts use UUIDs or formats of their own.
 fn is_session_id(session: &str) -> bool {
-    let is_plain = |c: char| !c.is_control() && !c.is_whitespace();
-    (1..=SESSION_ID_CHARS_MAX).contains(&session.chars().count()) && session.chars().all(is_plain)
+    (1..=SESSION_ID_CHARS_MAX).contains(&session.chars().count())
+        && session.chars().all(|c| !c.is_control() && !c.is_whitespace())
 }
 
-/// The loop that an agent may not adopt, because it could free itself of its own loop that way.
+/// The loop that an agent must not adopt, because it could get rid of its own loop that way.
 async fn loop_of_live_session(
     engine: &Engine,
     project: &Project,
@@ -56,13 +55,18 @@ async fn loop_of_live_session(
     session: Option<&str>,
 ) -> Option<String> {
     let active = engine.store.active_loops(&project.key, &project.root).await.ok()?;
-    let is_meant = |id: &String| select.id.as_ref().is_none_or(|meant| meant == id);
-    active.into_iter().filter(|(id, _)| is_meant(id)).find_map(|(id, owner)| {
-        let owner = owner.filter(|owner| Some(owner.as_str()) != session)?;
-        let ledger = engine.ledger();
-        let taker = session.map(|session| ledger.session_life(session));
-        (!is_free(ledger.session_life(&owner), taker)).then_some(id)
-    })
+    let ledger = engine.ledger();
+    let taker = session.map(|session| ledger.session_life(session));
+    for (id, owner) in active {
+        let is_selected = select.id.as_ref().is_none_or(|selected| *selected == id);
+        if is_selected
+            && let Some(owner) = owner.filter(|owner| Some(owner.as_str()) != session)
+            && !is_free(ledger.session_life(&owner), taker)
+        {
+            return Some(id);
+        }
+    }
+    None
 }
 
 /// Whether a session's loop may move to another one without a user. A new daemon knows no session
@@ -83,8 +87,8 @@ pub(crate) async fn adopt_loop(
     id: Option<&str>,
     session: Option<&str>,
 ) -> Result<LoopState, String> {
-    let message = |error: StoreError| error.to_string();
-    let active = engine.store.active_loops(&project.key, &project.root).await.map_err(message)?;
+    let active = engine.store.active_loops(&project.key, &project.root).await;
+    let active = active.map_err(|error| error.to_string())?;
     let own = active.iter().find(|(_, owner)| owner.as_deref() == session).map(|(id, _)| id);
     let id = match (id, active.as_slice()) {
         (Some(id), _) => id,
@@ -100,14 +104,14 @@ pub(crate) async fn adopt_loop(
     }
     let which = LoopQuery::Id(id.to_owned());
     let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
-    let found = found.map_err(message)?;
+    let found = found.map_err(|error| error.to_string())?;
     let is_here = active.iter().any(|(known, _)| known == id);
     if found.is_some_and(|state| state.status.is_active() && !is_here) {
         return Err(loops::loop_of_other_root(id));
     }
-    let act = |state: &LoopState| control::adopt_loop(state, session, now_ms());
     let adopted =
-        change_loop(engine, project, which, act).await.map_err(|error| error.to_string())?;
+        change_loop(engine, project, which, |state| control::adopt_loop(state, session, now_ms()));
+    let adopted = adopted.await.map_err(|error| error.to_string())?;
     let state = adopted.ok_or_else(|| "there is no such loop".to_owned())?;
     if let Some(session) = session {
         engine.ledger().bind_to_loop(session, &project.root, &state);

@@ -2,8 +2,8 @@
 
 pub(crate) mod comparison;
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use crate::replies::{REFUSED, UNMEASURED, error_reply, load_project, millis_sinc
 use moai_base::finding::Severity;
 use moai_base::limits::RENAME_TRIES_MAX;
 use moai_base::path::RelPath;
-use moai_base::text::{LineIndex, TextRange};
+use moai_base::text::{LineIndex, PositionEncoding, TextRange};
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, FileStamp};
 use moai_lsp::edits::{
@@ -62,8 +62,14 @@ pub(crate) async fn handle(
         report::rename_text(&context, &renamed)
     };
     let code = match &renamed.outcome {
-        Some(it) if it.introduced().any(|one| one.severity == Severity::Error) => REFUSED,
-        Some(it) if !it.is_all_measured() || it.unknown().next().is_some() => UNMEASURED,
+        Some(outcome)
+            if outcome.introduced().any(|finding| finding.severity == Severity::Error) =>
+        {
+            REFUSED
+        }
+        Some(outcome) if !outcome.is_all_measured() || outcome.unknown().next().is_some() => {
+            UNMEASURED
+        }
         _ => 0,
     };
     let document =
@@ -116,11 +122,13 @@ async fn rename(
     if request.apply {
         let before = RenameBaseline::measure(engine, project, &planned.plan.set, deadline).await;
         let set = planned.plan.set.clone();
-        let refused = |kind, reason| Err(QueryError::Refused { kind, reason });
-        match change_journal::apply_changes(engine, project, set).await {
-            Some(Ok(())) => {}
-            Some(Err(error)) => return refused("not_written", error.to_string()),
-            None => return refused("not_written", "internal error; the next use mends it".into()),
+        let reason = match change_journal::apply_changes(engine, project, set).await {
+            Some(Ok(())) => None,
+            Some(Err(error)) => Some(error.to_string()),
+            None => Some("internal error; the next use mends it".to_owned()),
+        };
+        if let Some(reason) = reason {
+            return Err(QueryError::Refused { kind: "not_written", reason });
         }
         renamed.outcome = Some(before.compare(engine, project, &renamed, deadline).await);
     }
@@ -146,29 +154,16 @@ async fn propose(
     }
     let params = json!({"newName": request.new_name});
     let wanted = QuerySpec::at("textDocument/rename", "renameProvider", params);
-    // An unreadable edit names no files; it is refused below.
-    let files = |replied: &QueryReply| {
-        let edit = WorkspaceEdit::parse(&replied.result).ok();
-        edit.into_iter()
-            .flat_map(|edit| edit.paths().into_iter().map(Path::to_path_buf).collect::<Vec<_>>())
-            .collect()
-    };
     let (replied, gap) =
-        queries::query_all_files(engine, project, target, wanted, files, deadline).await?;
+        queries::query_all_files(engine, project, target, wanted, edited_files, deadline).await?;
     if let Some(gap) = gap {
         return Err(QueryError::Unmeasured { server: target.choice.id.clone(), gap });
     }
-    let refused = |refusal: EditRefusal| {
-        let server = &target.choice.id;
-        let reason = match refusal {
-            EditRefusal::Empty => format!("{server}: {refusal}"),
-            _ => refusal.to_string(),
-        };
-        QueryError::Refused { kind: refusal.kind(), reason }
-    };
-    let edit = WorkspaceEdit::parse(&replied.result).map_err(refused)?;
+    let server = &target.choice.id;
+    let edit =
+        WorkspaceEdit::parse(&replied.result).map_err(|refusal| edit_error(server, &refusal))?;
     if edit.is_alias_only(&request.new_name) {
-        return Err(refused(EditRefusal::AliasOnly(request.new_name.clone())));
+        return Err(edit_error(server, &EditRefusal::AliasOnly(request.new_name.clone())));
     }
     let sent = (replied.version, target.snapshot.hash);
     let open = BTreeMap::from([(target.snapshot.path.clone(), sent)]);
@@ -180,8 +175,23 @@ async fn propose(
     let (plan, tree) = planned
         .await
         .unwrap_or_else(|| Err(EditRefusal::Malformed("internal error".to_owned())))
-        .map_err(refused)?;
+        .map_err(|refusal| edit_error(server, &refusal))?;
     Ok(PlannedRename { plan, tree, old_name })
+}
+
+/// The files that an answer edits. An unreadable edit names none; its error is reported later.
+fn edited_files(replied: &QueryReply) -> BTreeSet<PathBuf> {
+    WorkspaceEdit::parse(&replied.result)
+        .map(|edit| edit.paths().into_iter().map(Path::to_path_buf).collect())
+        .unwrap_or_default()
+}
+
+fn edit_error(server: &str, refusal: &EditRefusal) -> QueryError {
+    let reason = match refusal {
+        EditRefusal::Empty => format!("{server}: {refusal}"),
+        _ => refusal.to_string(),
+    };
+    QueryError::Refused { kind: refusal.kind(), reason }
 }
 
 /// Asks the server, if it supports that, whether the symbol can be renamed. Returns the old name if
@@ -192,8 +202,6 @@ async fn prepare(
     target: &QueryTarget,
     deadline: Instant,
 ) -> Result<Option<String>, QueryError> {
-    let text = &target.snapshot.text;
-    let index = LineIndex::new(text);
     let capability = "renameProvider.prepareProvider";
     let wanted = QuerySpec::at("textDocument/prepareRename", capability, json!({}));
     let replied = match queries::query_server(engine, project, target, wanted, deadline).await {
@@ -203,19 +211,24 @@ async fn prepare(
         }
         Err(error) => return Err(error),
     };
-    let between = |TextRange { start, end }: TextRange| {
-        let offset = |at| index.offset(at, replied.encoding);
-        offset(start).zip(offset(end)).and_then(|(start, end)| text.get(start..end))
-    };
+    let text = &target.snapshot.text;
     match parse_prepare_rename(&replied.result) {
         Some(PrepareRenameResult::Name(name)) => Ok(Some(name)),
-        Some(PrepareRenameResult::Range(range)) => Ok(between(range).map(str::to_owned)),
+        Some(PrepareRenameResult::Range(range)) => Ok(text_in(text, range, replied.encoding)),
         Some(PrepareRenameResult::Default) => Ok(queries::identifier(target)),
         None => {
             let reason = format!("{}: nothing here can be renamed", target.choice.id);
             Err(QueryError::Refused { kind: "not_renameable", reason })
         }
     }
+}
+
+/// The text in a range; `None` if the range is outside the text.
+fn text_in(text: &str, range: TextRange, encoding: PositionEncoding) -> Option<String> {
+    let index = LineIndex::new(text);
+    let start = index.offset(range.start, encoding)?;
+    let end = index.offset(range.end, encoding)?;
+    text.get(start..end).map(str::to_owned)
 }
 
 /// Stamps of all files that a server may read.
@@ -228,46 +241,48 @@ async fn stamps(project: &Project) -> Result<BTreeMap<RelPath, FileStamp>, Query
     stamps.await.map_err(|gap| queries::unmeasured("rename", gap))
 }
 
-/// Whether the files of the plan are unchanged since the server was asked: positions that it took
-/// from other bytes would be wrong.
+/// Whether the files of the plan are unchanged since the request, because positions in other bytes
+/// would be wrong.
 async fn is_plan_current(
     project: &Project,
     planned: &PlannedRename,
     seen: BTreeMap<RelPath, FileStamp>,
 ) -> bool {
     let root = project.root.clone();
-    let touched: Vec<RelPath> =
-        planned.plan.set.changes.iter().map(|change| change.path.clone()).collect();
-    let is_watched: Vec<RelPath> =
-        touched.into_iter().filter(|path| project.is_watched(path)).collect();
+    let changes = planned.plan.set.changes.iter();
+    let watched: Vec<RelPath> =
+        changes.map(|change| change.path.clone()).filter(|path| project.is_watched(path)).collect();
     let compared = run_blocking(move || {
-        let now = files::stamp_files(&root, &is_watched);
-        is_watched.iter().all(|path| now.get(path) == seen.get(path))
+        let now = files::stamp_files(&root, &watched);
+        watched.iter().all(|path| now.get(path) == seen.get(path))
     });
     compared.await.unwrap_or(false)
 }
 
 fn changed_files(planned: &PlannedRename) -> Vec<ChangedFile> {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let before = |path: &RelPath| planned.tree.files.get(path).map(|bytes| text(bytes));
     let changes = &planned.plan.set.changes;
     let moved: Vec<&RelPath> = changes
         .iter()
         .filter_map(|change| change.after.as_ref()?.permissions_from.as_ref())
         .collect();
-    let is_shown_as_move = |path: &RelPath, is_gone: bool| is_gone && moved.contains(&path);
-    let file = |change: &moai_base::change::PathChange| {
-        let moved_from = change.after.as_ref().and_then(|after| after.permissions_from.clone());
-        ChangedFile {
-            path: change.path.to_string(),
-            before: before(moved_from.as_ref().unwrap_or(&change.path)),
-            after: change.after.as_ref().map(|after| text(&after.bytes)),
-            moved_from: moved_from.map(|path| path.to_string()),
+    let mut files = Vec::new();
+    for change in changes {
+        // A moved file is listed once, under its new path.
+        if change.after.is_none() && moved.contains(&&change.path) {
+            continue;
         }
-    };
-    changes
-        .iter()
-        .filter(|change| !is_shown_as_move(&change.path, change.after.is_none()))
-        .map(file)
-        .collect()
+        let moved_from = change.after.as_ref().and_then(|after| after.permissions_from.clone());
+        let old_path = moved_from.as_ref().unwrap_or(&change.path);
+        files.push(ChangedFile {
+            path: change.path.to_string(),
+            before: planned.tree.files.get(old_path).map(|bytes| lossy_text(bytes)),
+            after: change.after.as_ref().map(|after| lossy_text(&after.bytes)),
+            moved_from: moved_from.map(|path| path.to_string()),
+        });
+    }
+    files
+}
+
+fn lossy_text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }

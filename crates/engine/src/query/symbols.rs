@@ -214,12 +214,14 @@ async fn locate_symbols(
         Ok(placed) => placed,
         Err(gap) => return (Vec::new(), Some(gap)),
     };
-    let name = |(place, symbol): (SourceLocation, LspSymbol)| {
-        let LspSymbol { name, kind, container, .. } = symbol;
-        SymbolLocation { name, kind, container, place }
-    };
     let gap = (count > LOCATIONS_MAX).then(|| {
         Gap::new(Cause::Skipped, format!("only {LOCATIONS_MAX} of {count} symbols are listed"))
     });
-    (placed.into_iter().map(name).collect(), gap)
+    let symbols = placed.into_iter().map(|(place, symbol)| named_location(place, symbol));
+    (symbols.collect(), gap)
+}
+
+fn named_location(place: SourceLocation, symbol: LspSymbol) -> SymbolLocation {
+    let LspSymbol { name, kind, container, .. } = symbol;
+    SymbolLocation { name, kind, container, place }
 }

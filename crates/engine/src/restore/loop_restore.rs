@@ -56,16 +56,18 @@ async fn restore_checkpoint(
         let checkpoint = choose(&keeper, &all, &request, best)?;
         let plan = plan_restore(&keeper, &all, &checkpoint)?;
         let texts = if is_preview { plan.texts(&keeper) } else { Vec::new() };
-        // What cannot be read or is too much is no promise.
-        let changes = [plan.clearing_changes(&keeper)?, plan.remaining_changes(&keeper)?];
-        let way = plan.actions.clone();
-        let restored = RestoreReport { checkpoint, steps: way, texts, saved: None };
+        // Computed for a preview as well, which must not promise what cannot be read or is too much.
+        let first = plan.clearing_changes(&keeper)?;
+        let rest = plan.remaining_changes(&keeper)?;
+        let steps = plan.actions.clone();
+        let restored = RestoreReport { checkpoint, steps, texts, saved: None };
+        let changes = OrderedChanges { first, rest };
         Ok::<_, String>((PreparedRestore { keeper, all, plan }, changes, restored))
     });
     let prepared = prepared.await.unwrap_or_else(|| Err("internal error".to_owned()))?;
     let (prepared, changes, mut restored) = prepared;
     if !is_preview && !restored.steps.steps.is_empty() {
-        write_restore(engine, project, (prepared, changes), &mut restored).await?;
+        write_restore(engine, project, prepared, changes, &mut restored).await?;
     }
     Ok(restored)
 }
@@ -77,12 +79,19 @@ struct PreparedRestore {
     plan: CheckpointRestore,
 }
 
-/// Keeps what is there, then changes the files, all or none; programs and links come last. What is
-/// in the way of others goes before them, and comes back when they fail.
+/// The changes of a restore, in their order.
+struct OrderedChanges {
+    /// Those that make room for the rest; undone if the rest fails.
+    first: RestoreChanges,
+    rest: RestoreChanges,
+}
+
+/// Saves the present state, then changes the files, all or none; executable bits and links come last.
 async fn write_restore(
     engine: &Arc<Engine>,
     project: &Project,
-    (restore, [first, rest]): (PreparedRestore, [RestoreChanges; 2]),
+    restore: PreparedRestore,
+    changes: OrderedChanges,
     restored: &mut RestoreReport,
 ) -> Result<(), String> {
     let owner = restored.checkpoint.owner.clone();
@@ -91,12 +100,12 @@ async fn write_restore(
         Ok::<_, String>((Arc::new(restore), saved))
     });
     let (restore, saved) = kept.await.unwrap_or_else(|| Err("internal error".to_owned()))?;
-    let failed = match apply_in_order(engine, project, &restore, [first, rest]).await {
+    let failed = match apply_in_order(engine, project, &restore, changes).await {
         Ok(failed) => failed,
         Err(RestoreError { reason, is_unchanged: false }) => {
             let owner = &restored.checkpoint.owner;
-            let way = format!("moai-ralph loop restore {owner} --to {saved} --apply");
-            return Err(format!("{reason}\nwhat was there before: {way}"));
+            let command = format!("moai-ralph loop restore {owner} --to {saved} --apply");
+            return Err(format!("{reason}\nwhat was there before: {command}"));
         }
         Err(RestoreError { reason, .. }) => {
             let unused = Checkpoint { name: saved, ..restored.checkpoint.clone() };
@@ -122,20 +131,20 @@ struct RestoreError {
     is_unchanged: bool,
 }
 
-/// Makes what goes first and then the rest; returns which programs and links could not be made.
+/// Applies the first changes and then the rest; returns the executable bits and links that failed.
 async fn apply_in_order(
     engine: &Arc<Engine>,
     project: &Project,
     restore: &Arc<PreparedRestore>,
-    [first, rest]: [RestoreChanges; 2],
+    changes: OrderedChanges,
 ) -> Result<BTreeMap<String, String>, RestoreError> {
-    let stuck = apply_restore_changes(engine, project, restore, first).await?;
-    let failure = match stuck.into_iter().next() {
+    let failed = apply_restore_changes(engine, project, restore, changes.first).await?;
+    let failure = match failed.into_iter().next() {
         Some((path, reason)) => {
             let reason = format!("{path}: {reason}; nothing was written");
             RestoreError { reason, is_unchanged: true }
         }
-        None => match apply_restore_changes(engine, project, restore, rest).await {
+        None => match apply_restore_changes(engine, project, restore, changes.rest).await {
             Ok(failed) => return Ok(failed),
             Err(failure) => failure,
         },
@@ -159,24 +168,27 @@ async fn undo_clearing(
     }
 }
 
-/// Makes changes, all files or none, then programs and links; returns those that could not be made.
+/// Changes all files or none, then executable bits and links; returns those that failed.
 async fn apply_restore_changes(
     engine: &Arc<Engine>,
     project: &Project,
     restore: &Arc<PreparedRestore>,
     changes: RestoreChanges,
 ) -> Result<BTreeMap<String, String>, RestoreError> {
-    let internal = || RestoreError { reason: "internal error".to_owned(), is_unchanged: false };
     if !changes.set.changes.is_empty() {
         let applied = change_journal::apply_changes(engine, project, changes.set.clone()).await;
-        applied.ok_or_else(internal)?.map_err(|error| {
-            // What stood where others wrote meanwhile may be in our checkpoint alone.
+        applied.ok_or_else(internal_error)?.map_err(|error| {
+            // If others wrote in the meantime, only our checkpoint may hold the earlier content.
             let is_as_before = !matches!(error, ApplyError::HalfDone(_) | ApplyError::Mixed(_));
             RestoreError { reason: error.to_string(), is_unchanged: is_as_before }
         })?;
     }
     let restore = Arc::clone(restore);
-    run_blocking(move || changes.finish(&restore.keeper)).await.ok_or_else(internal)
+    run_blocking(move || changes.finish(&restore.keeper)).await.ok_or_else(internal_error)
+}
+
+fn internal_error() -> RestoreError {
+    RestoreError { reason: "internal error".to_owned(), is_unchanged: false }
 }
 
 /// The checkpoint with the requested name, or the best one.
@@ -187,11 +199,10 @@ fn choose(
     best: Option<u32>,
 ) -> Result<Checkpoint, String> {
     let id = &request.id;
-    let own: Vec<&Checkpoint> = all.iter().filter(|it| it.owner == *id).collect();
-    let damage = |name: &str| keeper.damage(id, name);
+    let own: Vec<&Checkpoint> = all.iter().filter(|checkpoint| checkpoint.owner == *id).collect();
     let Some(first) = own.first() else {
-        let none = || format!("{id} has no checkpoints");
-        return Err(damage(&request.to).unwrap_or_else(none));
+        let damage = keeper.damage(id, &request.to);
+        return Err(damage.unwrap_or_else(|| format!("{id} has no checkpoints")));
     };
     if first.root != keeper.root {
         let root = first.root.display();
@@ -201,12 +212,12 @@ fn choose(
         "best" => best.ok_or_else(|| format!("{id} was never measured: --to N"))?.to_string(),
         name => name.to_owned(),
     };
-    let found = own.iter().find(|it| it.name == name).map(|it| (*it).clone());
-    found.ok_or_else(|| {
-        if let Some(reason) = damage(&name) {
-            return reason;
-        }
-        let names: Vec<&str> = own.iter().map(|it| it.name.as_str()).collect();
-        format!("{id} has no checkpoint {name}; there are: {}", names.join(", "))
-    })
+    if let Some(checkpoint) = own.iter().find(|checkpoint| checkpoint.name == name) {
+        return Ok((*checkpoint).clone());
+    }
+    if let Some(reason) = keeper.damage(id, &name) {
+        return Err(reason);
+    }
+    let names: Vec<&str> = own.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
+    Err(format!("{id} has no checkpoint {name}; there are: {}", names.join(", ")))
 }

@@ -1,6 +1,5 @@
-//! Bringing a checkpoint back: the way from the files of now to those of then, and going it. What
-//! stands there now is kept as a checkpoint first, so that nothing is lost. It must not know why
-//! somebody wants it.
+//! Restore of a checkpoint: plans the steps from the present files to those of the checkpoint, and
+//! their changes. The present state is saved as a checkpoint first, so that nothing is lost.
 
 pub(crate) mod obstacles;
 
@@ -21,30 +20,29 @@ use moai_base::tree::{
 use moai_host::files::{IgnoreRules, kinds};
 use moai_report::rename::ChangedFile;
 
-/// A checkpoint and what it takes to bring it back.
+/// A checkpoint, and the steps to restore it.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckpointRestore {
     target: FileTree,
     present: TreeSnapshot,
     pub(crate) actions: RestoreSteps,
-    /// What goes before the rest has room: files in place of folders, and what is in folders in
-    /// place of files.
+    /// Files to remove first: those in place of folders, and those in folders in place of files.
     clear_first: BTreeSet<RelPath>,
 }
 
-/// What happens to files.
+/// Changes of files during a restore.
 #[derive(Debug, Default)]
 pub(crate) struct RestoreChanges {
-    /// Those of regular files; contents are read from the checkpoints, and the disk is held against
-    /// them when the set is made.
+    /// Changes of regular files. Contents come from the checkpoints; the disk is compared with them
+    /// when the set is applied.
     pub(crate) set: ChangeSet,
-    /// Files that become programs or stop being ones.
+    /// Files whose executable bit changes, with the new value.
     programs: Vec<(RelPath, bool)>,
-    /// Where links lead, now and then; `None` where there is none.
+    /// Targets of symbolic links, now and then; `None` without a link.
     links: Vec<(RelPath, [Option<PathBuf>; 2])>,
 }
 
-/// The way to a checkpoint from here; the error is the reason why there is none.
+/// Plans the restore of a checkpoint; the error is the reason why it is impossible.
 pub(crate) fn plan_restore(
     keeper: &CheckpointStore,
     all: &[Checkpoint],
@@ -52,41 +50,50 @@ pub(crate) fn plan_restore(
 ) -> Result<CheckpointRestore, String> {
     let target = keeper.tree(checkpoint)?;
     let present = keeper.snapshot(&target.nodes.keys().cloned().collect())?;
-    let is_new = |path: &&RelPath| !target.nodes.contains_key(*path);
-    let new: BTreeSet<RelPath> = present.tree.nodes.keys().filter(is_new).cloned().collect();
-    // Those made before a restore hold what the user added meanwhile.
-    let of_loop = |it: &&Checkpoint| {
-        it.owner == checkpoint.owner && it.name.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    let of_loop: Vec<Checkpoint> = all.iter().filter(of_loop).cloned().collect();
+    let new: BTreeSet<RelPath> = present
+        .tree
+        .nodes
+        .keys()
+        .filter(|path| !target.nodes.contains_key(*path))
+        .cloned()
+        .collect();
+    // Numbered checkpoints only: those saved before a restore also hold files that the user added.
+    let of_loop: Vec<Checkpoint> = all
+        .iter()
+        .filter(|other| {
+            other.owner == checkpoint.owner && other.name.bytes().all(|byte| byte.is_ascii_digit())
+        })
+        .cloned()
+        .collect();
     let made = keeper.held(&of_loop, &new)?;
-    let mut way = restore_steps(&present.tree, &target, &made);
-    for (path, reason) in not_made_by_loop(keeper, checkpoint, (&present.tree, &target), &made)? {
-        if way.steps.remove(path).is_some() {
-            way.untouched.insert(path.to_string(), reason.to_owned());
+    let mut steps = restore_steps(&present.tree, &target, &made);
+    for (path, reason) in not_made_by_loop(keeper, checkpoint, &present.tree, &target, &made)? {
+        if steps.steps.remove(path).is_some() {
+            steps.untouched.insert(path.to_string(), reason.to_owned());
         }
     }
-    let is_link = |node: &FileNode| node.kind == FileKind::Link;
     for (path, now) in &present.tree.nodes {
         let Some(then) = target.nodes.get(path) else { continue };
-        if is_link(now) != is_link(then) && way.steps.remove(path).is_some() {
+        let is_link_change = (now.kind == FileKind::Link) != (then.kind == FileKind::Link);
+        if is_link_change && steps.steps.remove(path).is_some() {
             let reason = "a symbolic link now or then, and a file at the other time";
-            way.untouched.insert(path.to_string(), reason.to_owned());
+            steps.untouched.insert(path.to_string(), reason.to_owned());
         }
     }
-    let first = obstacles::resolve_obstacles(&keeper.root, &mut way);
-    if way.steps.len() > RESTORE_FILES_MAX {
+    let first = obstacles::resolve_obstacles(&keeper.root, &mut steps);
+    if steps.steps.len() > RESTORE_FILES_MAX {
         return Err(format!("more than {RESTORE_FILES_MAX} files would change"));
     }
-    Ok(CheckpointRestore { target, present, actions: way, clear_first: first })
+    Ok(CheckpointRestore { target, present, actions: steps, clear_first: first })
 }
 
-/// Those of the files that a later checkpoint holds and the target does not, which the loop did not
-/// make all the same: they stood there already. With the reason.
+/// Files that a later checkpoint holds and the target does not, although the loop did not create
+/// them: they existed before. With the reason.
 fn not_made_by_loop<'p>(
     keeper: &CheckpointStore,
     checkpoint: &Checkpoint,
-    (present, target): (&FileTree, &FileTree),
+    present: &FileTree,
+    target: &FileTree,
     made: &'p BTreeSet<RelPath>,
 ) -> Result<Vec<(&'p RelPath, &'static str)>, String> {
     if made.is_empty() {
@@ -97,28 +104,28 @@ fn not_made_by_loop<'p>(
         ignores.add_file(path, &String::from_utf8_lossy(&keeper.content(&node.content)?));
     }
     let then: BTreeSet<&str> = target.nodes.values().map(|node| node.content.as_str()).collect();
-    // What moves with its folder stays as old as it is, but then its content was there before.
-    let is_older = |path: &RelPath| {
+    let mut excluded = Vec::new();
+    for path in made {
+        // A file that moved with its folder keeps its times, but then the target has its content.
         let is_known =
             present.nodes.get(path).is_some_and(|node| then.contains(node.content.as_str()));
         let metadata = path.under(&keeper.root).symlink_metadata();
-        !is_known && metadata.is_ok_and(|it| it.ctime() < checkpoint.at_secs)
-    };
-    let reason = |path: &'p RelPath| match path {
-        path if ignores.excludes(path) => Some((path, "ignored at that time")),
-        path if is_older(path) => Some((path, "older than the checkpoint")),
-        _ => None,
-    };
-    Ok(made.iter().filter_map(reason).collect())
+        if ignores.excludes(path) {
+            excluded.push((path, "ignored at that time"));
+        } else if !is_known && metadata.is_ok_and(|meta| meta.ctime() < checkpoint.at_secs) {
+            excluded.push((path, "older than the checkpoint"));
+        }
+    }
+    Ok(excluded)
 }
 
 impl CheckpointRestore {
-    /// The texts before and after, of those files that are texts, as many as a person reads.
+    /// The texts before and after of text files, up to a bound that a user can read.
     pub(crate) fn texts(&self, keeper: &CheckpointStore) -> Vec<ChangedFile> {
         let mut room = RESTORE_DIFF_BYTES_MAX;
         let mut text = |tree: &FileTree, path: &RelPath| -> Option<Option<String>> {
             let Some(node) = tree.nodes.get(path) else { return Some(None) };
-            let bytes = keeper.content(&node.content).ok().filter(|it| it.len() <= room)?;
+            let bytes = keeper.content(&node.content).ok().filter(|bytes| bytes.len() <= room)?;
             room -= bytes.len();
             String::from_utf8(bytes).ok().map(Some)
         };
@@ -130,44 +137,48 @@ impl CheckpointRestore {
         files.filter(|file| file.before != file.after).collect()
     }
 
-    /// Keeps what stands there now, under a name that says so.
+    /// Saves the present state as the next checkpoint `before-N`.
     pub(crate) fn keep_present(
         &self,
         keeper: &CheckpointStore,
         all: &[Checkpoint],
         owner: &str,
     ) -> Result<String, String> {
-        let is_taken = |name: &str| all.iter().any(|it| it.owner == owner && it.name == name);
-        let names = (1u32..).map(|number| format!("before-{number}"));
-        let name = names.into_iter().find(|name| !is_taken(name)).unwrap_or_default();
+        let taken: BTreeSet<&str> = all
+            .iter()
+            .filter(|checkpoint| checkpoint.owner == owner)
+            .map(|checkpoint| checkpoint.name.as_str())
+            .collect();
+        let mut names = (1u32..).map(|number| format!("before-{number}"));
+        let name = names.find(|name| !taken.contains(name.as_str())).unwrap_or_default();
         keeper.keep(&self.present, owner, &name).map(|_| name)
     }
 
-    /// What goes before the rest has room; mostly nothing.
+    /// The changes that make room for the rest; mostly none.
     pub(crate) fn clearing_changes(
         &self,
         keeper: &CheckpointStore,
     ) -> Result<RestoreChanges, String> {
         let mut changes =
-            RestoreChanges::between(keeper, self.clear_first.iter(), (self.now(), self.then()))?;
+            RestoreChanges::between(keeper, self.clear_first.iter(), self.now(), self.then())?;
         changes.set.emptied_folders = self.emptied(|path| self.clear_first.contains(path));
         Ok(changes)
     }
 
-    /// Everything else.
+    /// All other changes.
     pub(crate) fn remaining_changes(
         &self,
         keeper: &CheckpointStore,
     ) -> Result<RestoreChanges, String> {
         let rest = self.actions.steps.keys().filter(|path| !self.clear_first.contains(*path));
-        let mut changes = RestoreChanges::between(keeper, rest, (self.now(), self.then()))?;
+        let mut changes = RestoreChanges::between(keeper, rest, self.now(), self.then())?;
         changes.set.emptied_folders = self.emptied(|path| !self.clear_first.contains(path));
         Ok(changes)
     }
 
-    /// What takes [`Self::clearing_changes`] back.
+    /// The changes that undo [`Self::clearing_changes`].
     pub(crate) fn undo_clearing(&self, keeper: &CheckpointStore) -> Result<RestoreChanges, String> {
-        RestoreChanges::between(keeper, self.clear_first.iter(), (&BTreeMap::new(), self.now()))
+        RestoreChanges::between(keeper, self.clear_first.iter(), &BTreeMap::new(), self.now())
     }
 
     fn now(&self) -> &BTreeMap<RelPath, FileNode> {
@@ -178,26 +189,26 @@ impl CheckpointRestore {
         &self.target.nodes
     }
 
-    /// Folders that lose files and of which the target knows nothing.
-    fn emptied(&self, is_meant: impl Fn(&RelPath) -> bool) -> Vec<RelPath> {
+    /// Folders that lose files and do not exist in the target.
+    fn emptied(&self, is_selected: impl Fn(&RelPath) -> bool) -> Vec<RelPath> {
         let removed = self.actions.steps.iter().filter(|(_, step)| **step == RestoreStep::Removed);
         let known: BTreeSet<&str> = self.target.nodes.keys().flat_map(RelPath::folders).collect();
-        let first = |path: &RelPath| {
-            let unknown = path.folders().find(|folder| !known.contains(folder));
-            unknown.and_then(RelPath::parse)
-        };
-        let meant = removed.filter(|(path, _)| is_meant(path));
-        let emptied: BTreeSet<RelPath> = meant.filter_map(|(path, _)| first(path)).collect();
+        let emptied: BTreeSet<RelPath> = removed
+            .filter(|(path, _)| is_selected(path))
+            .filter_map(|(path, _)| path.folders().find(|folder| !known.contains(folder)))
+            .filter_map(RelPath::parse)
+            .collect();
         emptied.into_iter().collect()
     }
 }
 
 impl RestoreChanges {
-    /// What leads from some nodes to others, for these paths.
+    /// The changes from `now` to `then`, for these paths.
     fn between<'p>(
         keeper: &CheckpointStore,
         paths: impl Iterator<Item = &'p RelPath>,
-        (now, then): (&BTreeMap<RelPath, FileNode>, &BTreeMap<RelPath, FileNode>),
+        now: &BTreeMap<RelPath, FileNode>,
+        then: &BTreeMap<RelPath, FileNode>,
     ) -> Result<Self, String> {
         let mut changes = Self::default();
         let mut room = RESTORE_BYTES_MAX;
@@ -212,11 +223,9 @@ impl RestoreChanges {
             let (now, then) = (now.get(path), then.get(path));
             let is_link = now.or(then).is_some_and(|node| node.kind == FileKind::Link);
             if is_link {
-                let mut leads = |node: Option<&FileNode>| {
-                    let bytes = node.map(&mut read).transpose()?;
-                    Ok::<_, String>(bytes.map(|it| PathBuf::from(OsString::from_vec(it))))
-                };
-                changes.links.push((path.clone(), [leads(now)?, leads(then)?]));
+                let before = now.map(&mut read).transpose()?.map(link_target);
+                let after = then.map(&mut read).transpose()?.map(link_target);
+                changes.links.push((path.clone(), [before, after]));
                 continue;
             }
             if let Some(then) = then {
@@ -238,8 +247,7 @@ impl RestoreChanges {
         Ok(changes)
     }
 
-    /// What the set cannot say, once it is made: programs and links. Returns what could not be
-    /// done.
+    /// Changes executable bits and links, after the set is applied. Returns the failures.
     pub(crate) fn finish(self, keeper: &CheckpointStore) -> BTreeMap<String, String> {
         let mut failed = BTreeMap::new();
         for (path, is_program) in self.programs {
@@ -255,4 +263,8 @@ impl RestoreChanges {
         }
         failed
     }
+}
+
+fn link_target(content: Vec<u8>) -> PathBuf {
+    PathBuf::from(OsString::from_vec(content))
 }

@@ -1,4 +1,4 @@
-//! Branches of loops in real repositories: made, merged, refused, raced for and killed.
+//! Branches of loops in real repositories: created, merged, refused, in a race, and after a kill.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use crate::test_project::TestProject;
 
 const NAME: &str = "gulf/auto-1-ab";
 
-/// A repository whose root works on a branch of its own.
+/// A repository whose root is on the branch of a loop.
 async fn working(files: &[(&str, &str)]) -> (TestProject, LoopBranch) {
     let place = TestProject::repository(files);
     let project = place.project(&place.root());
@@ -27,18 +27,18 @@ async fn merged(place: &TestProject, branch: &LoopBranch) -> BranchMergeResult {
     merge_loop_branch(&place.engine, &project, branch, far(), measured, passing).await
 }
 
-/// The work as it stands.
+/// The present work.
 async fn measured(engine: &Arc<Engine>, project: &Project) -> MeasuredWork {
     let head = moai_host::git::head_commit(&project.root);
     MeasuredWork { head, tree: checkpoints::snapshot_tree(engine, project).await }
 }
 
-/// Long after every test.
+/// A deadline after every test.
 fn far() -> Instant {
     Instant::now() + Duration::from_hours(1)
 }
 
-/// Checks that find nothing.
+/// Checks without findings.
 fn passing(
     engine: &Arc<Engine>,
     project: &Project,
@@ -52,7 +52,7 @@ fn passing(
     }
 }
 
-/// A commit on `main` that nobody has checked out.
+/// A commit on `main`, which is not checked out.
 fn commit_on_main(place: &TestProject, name: &str, text: &str) {
     let folder = place.top().join("beside");
     let at = folder.to_str().unwrap();
@@ -71,7 +71,7 @@ fn task_of(landing: BranchMergeResult) -> String {
 }
 
 #[tokio::test]
-async fn a_branch_starts_where_head_stands_and_takes_open_changes_along() {
+async fn a_branch_starts_at_head_with_the_uncommitted_changes() {
     let place = TestProject::repository(&[("a", "1\n")]);
     place.write("a", "open\n");
     let project = place.project(&place.root());
@@ -83,7 +83,7 @@ async fn a_branch_starts_where_head_stands_and_takes_open_changes_along() {
 }
 
 #[tokio::test]
-async fn without_a_sound_place_to_start_from_there_is_no_branch() {
+async fn no_branch_is_created_from_an_unusable_start() {
     let refused = async |place: &TestProject, base: Option<&str>| {
         let project = place.project(&place.root());
         create_branch(&project, NAME, base, 0).await.unwrap_err()
@@ -126,7 +126,7 @@ async fn finished_work_is_one_merge_commit_on_the_base() {
 }
 
 #[tokio::test]
-async fn on_a_base_that_moved_the_checks_run_again() {
+async fn the_checks_run_again_on_a_moved_base() {
     let (place, branch) = working(&[("a", "1\n")]).await;
     place.commit(&[("b", "1\n")]);
     commit_on_main(&place, "c", "1\n");
@@ -147,7 +147,7 @@ async fn on_a_base_that_moved_the_checks_run_again() {
 }
 
 #[tokio::test]
-async fn what_changed_since_it_was_measured_is_not_merged() {
+async fn work_that_changed_since_its_measurement_is_not_merged() {
     let (place, branch) = working(&[("a", "1\n")]).await;
     let (main, project) = (place.git(&["rev-parse", "main"]), place.project(&place.root()));
     place.commit(&[("a", "2\n")]);
@@ -171,7 +171,7 @@ async fn what_changed_since_it_was_measured_is_not_merged() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_written_again_as_it_was_is_in_nobodys_way() {
+async fn a_file_rewritten_with_equal_bytes_does_not_prevent_a_merge() {
     let (place, branch) = working(&[("a", "1\n"), ("c", "1\n")]).await;
     place.commit(&[("a", "2\n")]);
     commit_on_main(&place, "c", "2\n");
@@ -182,7 +182,7 @@ async fn a_file_that_was_written_again_as_it_was_is_in_nobodys_way() {
 }
 
 #[tokio::test]
-async fn a_conflict_is_a_task_and_nobodys_files_show_it() {
+async fn a_conflict_is_a_task_and_leaves_all_work_trees_unchanged() {
     let (place, branch) = working(&[("a", "1\n")]).await;
     let head = place.commit(&[("a", "branch\n")]);
     commit_on_main(&place, "a", "main\n");
@@ -192,7 +192,7 @@ async fn a_conflict_is_a_task_and_nobodys_files_show_it() {
     assert_eq!(place.git(&["status", "--porcelain"]), "");
     assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
 
-    // What the task asks for; then main moves once more.
+    // Does what the task asks for; then main moves once more.
     let project = place.project(&place.root());
     run_git(&project, &project.root, &["merge", "main"]).await;
     place.commit(&[("a", "both\n")]);
@@ -203,7 +203,7 @@ async fn a_conflict_is_a_task_and_nobodys_files_show_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_committed_comes_first() {
+async fn uncommitted_work_must_be_committed_first() {
     let (place, branch) = working(&[("a", "1\n")]).await;
     place.commit(&[("a", "2\n")]);
     place.write("a", "3\n");
@@ -224,7 +224,7 @@ async fn what_is_not_committed_comes_first() {
 }
 
 #[tokio::test]
-async fn a_base_that_somebody_works_on_moves_only_under_a_clean_work_tree() {
+async fn a_checked_out_base_moves_only_with_a_clean_work_tree() {
     let (place, branch) = working(&[("a", "1\n")]).await;
     let user = place.top().join("user");
     place.git(&["worktree", "add", "-q", user.to_str().unwrap(), "main"]);
@@ -247,7 +247,7 @@ async fn a_base_that_somebody_works_on_moves_only_under_a_clean_work_tree() {
 }
 
 #[tokio::test]
-async fn an_ignored_file_where_the_base_is_checked_out_is_not_written_over() {
+async fn an_ignored_file_in_the_work_tree_of_the_base_is_not_overwritten() {
     let (place, branch) = working(&[(".gitignore", ".env\n")]).await;
     let user = place.top().join("user");
     place.git(&["worktree", "add", "-q", user.to_str().unwrap(), "main"]);
@@ -265,7 +265,7 @@ async fn an_ignored_file_where_the_base_is_checked_out_is_not_written_over() {
 }
 
 #[tokio::test]
-async fn hooks_of_the_project_have_their_say() {
+async fn the_projects_git_hooks_run() {
     let (place, branch) = working(&[("a", "1\n")]).await;
     place.commit(&[("a", "2\n")]);
     hook(&place, "pre-merge-commit", "echo 'no merges on Fridays'; exit 1");
@@ -282,7 +282,7 @@ fn hook(place: &TestProject, name: &str, script: &str) -> PathBuf {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_clones_race_for_one_remote_and_both_arrive() {
+async fn two_clones_merge_into_one_remote_at_the_same_time() {
     let place = TestProject::repository(&[("a", "1\n")]);
     let remote = place.top().join("remote.git");
     place.git(&["clone", "-q", "--bare", ".", remote.to_str().unwrap()]);
@@ -313,7 +313,7 @@ async fn two_clones_race_for_one_remote_and_both_arrive() {
 }
 
 #[tokio::test]
-async fn what_a_remote_has_and_nobody_fetched_can_be_in_conflict_too() {
+async fn unfetched_commits_of_the_remote_can_conflict() {
     let place = TestProject::repository(&[("a", "1\n")]);
     let remote = place.top().join("remote.git");
     place.git(&["clone", "-q", "--bare", ".", remote.to_str().unwrap()]);
@@ -339,7 +339,7 @@ async fn what_a_remote_has_and_nobody_fetched_can_be_in_conflict_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn merges_of_one_repository_are_made_one_after_the_other() {
+async fn merges_in_one_repository_run_one_at_a_time() {
     let place = TestProject::repository(&[("a", "1\n")]);
     place.git(&["switch", "-q", "-c", "elsewhere"]);
     let mut landings = Vec::new();
@@ -367,7 +367,7 @@ async fn merges_of_one_repository_are_made_one_after_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_in_the_middle_of_a_merge_everything_is_as_it_was_and_the_next_one_works() {
+async fn a_killed_merge_changes_nothing_and_the_next_one_succeeds() {
     let (place, branch) = working(&[("a", "1\n")]).await;
     let (main, head) = (place.git(&["rev-parse", "main"]), place.commit(&[("a", "2\n")]));
     let reached = place.top().join("reached");
@@ -387,7 +387,7 @@ async fn killed_in_the_middle_of_a_merge_everything_is_as_it_was_and_the_next_on
         assert!(begun.elapsed() < Duration::from_mins(1), "the hook never ran");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    // Drops the merge where it stands: its processes are killed with SIGKILL.
+    // Drops the running merge: its processes are killed with SIGKILL.
     doomed.abort();
     assert!(doomed.await.unwrap_err().is_cancelled());
     assert_eq!(place.git(&["rev-parse", "main", "HEAD"]), format!("{main}\n{head}"));
@@ -399,7 +399,7 @@ async fn killed_in_the_middle_of_a_merge_everything_is_as_it_was_and_the_next_on
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn out_of_time_in_the_middle_of_a_merge_nothing_is_left_behind() {
+async fn a_merge_that_runs_out_of_time_leaves_nothing_behind() {
     let (place, branch) = working(&[("a", "1\n")]).await;
     let (main, head) = (place.git(&["rev-parse", "main"]), place.commit(&[("a", "2\n")]));
     let reached = place.top().join("reached");
@@ -434,14 +434,14 @@ async fn out_of_time_in_the_middle_of_a_merge_nothing_is_left_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn checks_that_take_too_long_leave_the_base_as_it_is_and_give_the_lock_back() {
+async fn checks_that_take_too_long_leave_the_base_unchanged_and_release_the_lock() {
     let (place, branch) = working(&[("a", "1\n")]).await;
     place.commit(&[("b", "1\n")]);
     commit_on_main(&place, "c", "1\n");
     let main = place.git(&["rev-parse", "main"]);
     let project = place.project(&place.root());
     let endless = || std::future::pending();
-    // The rebase is part of it, so that the time must be long enough for that.
+    // Includes the rebase, so the time must be long enough for it.
     for secs in [2, 4, 8, 16, 32] {
         let deadline = Instant::now() + Duration::from_secs(secs);
         let now = measured(&place.engine, &project).await;

@@ -18,9 +18,10 @@ use moai_base::text::replace_identifier;
 use moai_base::verdict::Gap;
 use moai_report::rename::{RenameReport, WriteOutcome};
 
-/// The files before the change.
+/// The findings before the rename.
 pub(crate) struct RenameBaseline {
     evidence: Evidence,
+    /// The changed files with a sensor that exist after the rename.
     after: Vec<RelPath>,
     /// Changed files without a sensor.
     unmeasured: Vec<SkippedFile>,
@@ -33,14 +34,18 @@ impl RenameBaseline {
         set: &ChangeSet,
         deadline: Instant,
     ) -> Self {
-        let is_wanted = |path: &&RelPath| project.has_sensor(path);
-        let before = set.changes.iter().filter(|change| change.before.is_some());
-        let after = set.changes.iter().filter(|change| change.after.is_some());
-        let before: Vec<RelPath> = before.map(|it| &it.path).filter(is_wanted).cloned().collect();
-        let (after, foreign): (Vec<_>, Vec<_>) = after.map(|it| &it.path).partition(is_wanted);
-        let after = after.into_iter().cloned().collect();
-        let foreign = foreign.into_iter().map(|path| unmeasured(path, "in no known language"));
-        let foreign = foreign.collect();
+        let (mut before, mut after, mut foreign) = (Vec::new(), Vec::new(), Vec::new());
+        for change in &set.changes {
+            let has_sensor = project.has_sensor(&change.path);
+            if change.before.is_some() && has_sensor {
+                before.push(change.path.clone());
+            }
+            if change.after.is_some() && has_sensor {
+                after.push(change.path.clone());
+            } else if change.after.is_some() {
+                foreign.push(unmeasured(&change.path, "in no known language"));
+            }
+        }
         let evidence =
             gather_evidence(engine, project, measure_request(project, before, deadline)).await;
         Self { evidence, after, unmeasured: foreign }
@@ -80,9 +85,12 @@ impl RenameBaseline {
         }
         assign_fingerprints(&mut before);
         let mut delta = Delta::by_fingerprint(Some(&before), after.findings);
-        let of_now = |path: &str| moved.get(path).copied().unwrap_or(path).to_owned();
-        let unread: BTreeSet<String> =
-            self.evidence.skipped.iter().map(|one| of_now(&one.path)).collect();
+        let unread: BTreeSet<&str> = self
+            .evidence
+            .skipped
+            .iter()
+            .map(|file| moved.get(file.path.as_str()).copied().unwrap_or(&file.path))
+            .collect();
         // If a sensor or file had a gap before the rename, introduced findings cannot be told apart.
         let readings = self.evidence.readings.iter().filter(|reading| reading.gap.is_some());
         let unknown: BTreeSet<&str> = readings.map(|reading| reading.sensor.as_str()).collect();

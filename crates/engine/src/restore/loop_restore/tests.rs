@@ -34,7 +34,7 @@ fn is(action: &str, path: &str) -> (String, String) {
 }
 
 #[tokio::test]
-async fn a_checkpoint_comes_back_and_can_be_taken_back() {
+async fn a_restore_writes_the_checkpoint_and_can_be_undone() {
     let place =
         TestProject::repository(&[("a.py", "1\n"), ("gone.py", "1\n"), (".gitignore", "*.log\n")]);
     let reference = keep(&place, "1").await;
@@ -83,7 +83,7 @@ async fn a_checkpoint_comes_back_and_can_be_taken_back() {
 }
 
 #[tokio::test]
-async fn without_git_copies_are_kept() {
+async fn without_git_checkpoints_are_copies() {
     let place = TestProject::new();
     place.write("a.py", "1\n");
     assert_eq!(keep(&place, "1").await, "1");
@@ -96,7 +96,7 @@ async fn without_git_copies_are_kept() {
 }
 
 #[tokio::test]
-async fn programs_and_links_come_back_as_such() {
+async fn executable_bits_and_links_are_restored() {
     let place = TestProject::repository(&[("run", "x\n"), ("a", "x\n")]);
     let root = place.root();
     let mode = |name: &str| fs::metadata(root.join(name)).unwrap().permissions().mode() & 0o111;
@@ -119,7 +119,7 @@ async fn programs_and_links_come_back_as_such() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_ignored_by_now_is_saved_before_it_is_replaced() {
+async fn a_file_ignored_since_is_saved_before_it_is_replaced() {
     let place = TestProject::repository(&[("a.py", "1\n")]);
     place.write("data.log", "then\n");
     keep(&place, "1").await;
@@ -132,7 +132,7 @@ async fn a_file_that_is_ignored_by_now_is_saved_before_it_is_replaced() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_restored_is_refused_with_what_could() {
+async fn a_refused_restore_names_the_available_checkpoints() {
     let place = TestProject::repository(&[("a.py", "1\n")]);
     let refused = restore(&place, "1", true).await;
     assert!(refused.code == 1 && refused.stderr.contains("has no checkpoints"), "{refused:?}");
@@ -153,7 +153,7 @@ async fn as_shown(place: &TestProject, to: &str) -> Vec<(String, String)> {
     shown
 }
 
-/// Paths that were left out, with the reason.
+/// Skipped paths, each with its reason.
 fn left(reply: &CommandReply) -> Vec<(String, String)> {
     let document: serde_json::Value = serde_json::from_str(&reply.stdout).unwrap();
     let word = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
@@ -161,7 +161,7 @@ fn left(reply: &CommandReply) -> Vec<(String, String)> {
     left.iter().map(|it| (word(&it["path"]), word(&it["reason"]))).collect()
 }
 
-/// Checkpoints count in seconds: what is made from here on is younger than what was.
+/// Waits for the next second, because the times of checkpoints have a resolution of one second.
 fn next_second() {
     let now = || std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
     let started_at = now();
@@ -171,7 +171,7 @@ fn next_second() {
 }
 
 #[tokio::test]
-async fn what_was_ignored_at_the_time_is_not_the_loops() {
+async fn files_ignored_at_the_checkpoint_are_kept() {
     let files = [("a.py", "1\n"), (".gitignore", "a.cfg\ndata/\n!data/x\n")];
     let without_git = TestProject::new();
     for (name, text) in files {
@@ -195,7 +195,7 @@ async fn what_was_ignored_at_the_time_is_not_the_loops() {
 }
 
 #[tokio::test]
-async fn what_is_older_than_the_checkpoint_stays_unless_it_was_moved() {
+async fn files_older_than_the_checkpoint_are_kept_unless_they_were_moved() {
     let place = TestProject::repository(&[("a.py", "1\n"), ("old/b.py", "b\n")]);
     let exclude = place.root().join(".git/info/exclude");
     fs::write(&exclude, "local.cfg\n").unwrap();
@@ -213,7 +213,7 @@ async fn what_is_older_than_the_checkpoint_stays_unless_it_was_moved() {
 }
 
 #[tokio::test]
-async fn a_folder_that_became_a_link_comes_back_and_goes_again() {
+async fn a_folder_replaced_by_a_link_is_restored_and_undone() {
     let place = TestProject::repository(&[("conf/f", "1\n")]);
     let at = |name: &str| place.root().join(name);
     keep(&place, "0").await;
@@ -230,7 +230,7 @@ async fn a_folder_that_became_a_link_comes_back_and_goes_again() {
 }
 
 #[tokio::test]
-async fn other_repositories_and_empty_folders_stay_as_they_are() {
+async fn nested_repositories_and_empty_folders_are_unchanged() {
     let place = TestProject::repository(&[("a.py", "1\n")]);
     keep(&place, "0").await;
     let lib = place.root().join("vendor/lib");
@@ -252,7 +252,7 @@ async fn other_repositories_and_empty_folders_stay_as_they_are() {
 }
 
 #[tokio::test]
-async fn a_file_in_place_of_a_folder_makes_way_and_the_other_way_round() {
+async fn a_file_in_place_of_a_folder_is_replaced_and_the_reverse() {
     let place =
         TestProject::repository(&[("thing", "file\n"), ("d/x", "1\n"), ("d/deep/y", "1\n")]);
     let root = place.root();
@@ -277,7 +277,7 @@ async fn a_file_in_place_of_a_folder_makes_way_and_the_other_way_round() {
 }
 
 #[tokio::test]
-async fn what_stands_in_the_way_and_is_not_the_loops_is_named_and_the_rest_comes_back() {
+async fn an_obstacle_of_the_user_is_reported_and_the_rest_is_restored() {
     let place = TestProject::repository(&[("a.py", "1\n"), ("thing", "file\n"), ("d/x", "1\n")]);
     keep(&place, "0").await;
     fs::remove_file(place.root().join("thing")).unwrap();
@@ -296,7 +296,7 @@ async fn what_stands_in_the_way_and_is_not_the_loops_is_named_and_the_rest_comes
 }
 
 #[tokio::test]
-async fn without_git_hidden_files_and_those_ignored_by_now_come_back() {
+async fn without_git_hidden_files_and_files_ignored_since_are_restored() {
     let place = TestProject::new();
     for name in [".hidden/conf", "a.py", "local.cfg", "b.py"] {
         place.write(name, "then\n");
@@ -326,7 +326,7 @@ async fn without_git_hidden_files_and_those_ignored_by_now_come_back() {
 }
 
 #[tokio::test]
-async fn a_damaged_list_of_another_loop_disables_nothing_and_ones_own_is_named() {
+async fn only_a_damaged_checkpoint_of_the_same_loop_prevents_a_restore() {
     let place = TestProject::new();
     place.write("a.py", "1\n");
     keep(&place, "1").await;
@@ -345,7 +345,7 @@ async fn a_damaged_list_of_another_loop_disables_nothing_and_ones_own_is_named()
 }
 
 #[tokio::test]
-async fn a_restore_that_fails_puts_back_what_made_way_and_leaves_no_checkpoint() {
+async fn a_failed_restore_puts_back_removed_files_and_leaves_no_checkpoint() {
     let place = TestProject::repository(&[("a.py", "1\n"), ("conf/f", "1\n"), ("d/x", "1\n")]);
     let root = place.root();
     keep(&place, "0").await;
@@ -362,13 +362,14 @@ async fn a_restore_that_fails_puts_back_what_made_way_and_leaves_no_checkpoint()
     let all = keeper.list().unwrap();
     let checkpoint = all.iter().find(|it| it.name == "0").unwrap().clone();
     let plan = plan_restore(&keeper, &all, &checkpoint).unwrap();
-    let changes =
-        [plan.clearing_changes(&keeper).unwrap(), plan.remaining_changes(&keeper).unwrap()];
-    let way = plan.actions.clone();
-    let mut restored = RestoreReport { checkpoint, steps: way, texts: Vec::new(), saved: None };
+    let first = plan.clearing_changes(&keeper).unwrap();
+    let rest = plan.remaining_changes(&keeper).unwrap();
+    let changes = OrderedChanges { first, rest };
+    let steps = plan.actions.clone();
+    let mut restored = RestoreReport { checkpoint, steps, texts: Vec::new(), saved: None };
     let prepared = PreparedRestore { keeper: keeper.clone(), all: all.clone(), plan };
     place.write("a.py", "meanwhile\n");
-    let refused = write_restore(&place.engine, &project, (prepared, changes), &mut restored).await;
+    let refused = write_restore(&place.engine, &project, prepared, changes, &mut restored).await;
     assert_eq!(refused, Err("a.py: changed in the meantime; nothing was written".to_owned()));
     assert_eq!(place.read("d").as_deref(), Some("now\n"));
     assert_ne!(fs::metadata(root.join("d")).unwrap().permissions().mode() & 0o111, 0);

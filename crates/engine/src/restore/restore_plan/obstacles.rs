@@ -1,5 +1,5 @@
-//! What stands on the disk in the way of a restore: a file where a folder must be, or the other way
-//! round. What may go goes first; what may not is named. It must not write anything.
+//! Obstacles on disk to a restore: a file where a folder must be, or the reverse. Removable ones are
+//! removed first; the others are reported. Nothing is written here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,28 +10,28 @@ use moai_base::limits::CHANGED_BYTES_MAX;
 use moai_base::path::RelPath;
 use moai_base::tree::{RestoreStep, RestoreSteps};
 
-/// Takes from the way the steps that something keeps from being made, and names it. Returns the
-/// files that must go before the others have room.
-pub(crate) fn resolve_obstacles(root: &Path, way: &mut RestoreSteps) -> BTreeSet<RelPath> {
+/// Drops the steps that an obstacle prevents, and reports the obstacle. Returns the files to remove
+/// first.
+pub(crate) fn resolve_obstacles(root: &Path, steps: &mut RestoreSteps) -> BTreeSet<RelPath> {
     let mut first = BTreeSet::new();
-    for path in way.steps.keys().cloned().collect::<Vec<_>>() {
-        let mut found = RestoreObstacles { root, actions: way, blockers: Vec::new() };
-        match found.check_step(&path) {
-            Ok(()) => first.extend(found.blockers),
+    for path in steps.steps.keys().cloned().collect::<Vec<_>>() {
+        let mut obstacles = RestoreObstacles { root, actions: steps, blockers: Vec::new() };
+        match obstacles.check_step(&path) {
+            Ok(()) => first.extend(obstacles.blockers),
             Err(reason) => {
-                way.steps.remove(&path);
-                way.untouched.insert(path.to_string(), reason);
+                steps.steps.remove(&path);
+                steps.untouched.insert(path.to_string(), reason);
             }
         }
     }
     first
 }
 
-/// What is in the way of one step.
+/// The obstacles of one step.
 struct RestoreObstacles<'a> {
     root: &'a Path,
     actions: &'a RestoreSteps,
-    /// What goes in the same restore.
+    /// Obstacles that the same restore removes.
     blockers: Vec<RelPath>,
 }
 
@@ -64,7 +64,7 @@ impl RestoreObstacles<'_> {
         }
     }
 
-    /// Everything in a folder must go, and there must be something: an empty one is somebody's.
+    /// Everything in a folder must be removable, and it must not be empty: an empty one is the user's.
     fn check_folder(&mut self, folder: &RelPath) -> Result<(), String> {
         let unreadable = |error: io::Error| format!("{folder}: {error}");
         let mut is_empty = true;
