@@ -167,12 +167,11 @@ mod tests {
             assert_eq!(slash.options, expected, "{}", option.flag);
 
             let argument = json!({"prompt": "fix it", option.field: value[option.field].clone()});
-            match option.tool_help {
-                Some(_) => assert_eq!(from_tool(&argument), Ok(expected.clone()), "{argument}"),
-                None => {
-                    let refused = from_tool(&argument).expect_err("not for agents");
-                    assert!(refused.contains(option.field), "{refused}");
-                }
+            if option.tool_help.is_some() {
+                assert_eq!(from_tool(&argument), Ok(expected.clone()), "{argument}");
+            } else {
+                let refused = from_tool(&argument).expect_err("not for agents");
+                assert!(refused.contains(option.field), "{refused}");
             }
             if let Some(key) = option.config_key {
                 let variable = format!("MOAI_RALPH_{}", key.replace('.', "_").to_uppercase());

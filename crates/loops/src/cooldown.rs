@@ -1,16 +1,16 @@
-//! How long the answer to a Stop that goes on is held back. It must not know who waits.
+//! How long the answer to a held Stop is delayed.
 
 use std::time::{Duration, Instant};
 
-/// What is left of the time from the beginning of a Stop to its answer; never past the deadline.
+/// The rest of the cooldown, counted from the start of the Stop; never past the deadline.
 #[must_use]
 pub fn remaining_cooldown(
-    began: Instant,
+    start: Instant,
     now: Instant,
     cooldown: Duration,
     deadline: Instant,
 ) -> Duration {
-    let passed = now.saturating_duration_since(began);
+    let passed = now.saturating_duration_since(start);
     cooldown.saturating_sub(passed).min(deadline.saturating_duration_since(now))
 }
 
@@ -20,10 +20,10 @@ mod tests {
 
     #[test]
     fn measuring_counts_and_the_deadline_comes_first() {
-        let began = Instant::now();
-        let at = |ms| began + Duration::from_millis(ms);
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
         let rest = |now, cooldown, deadline| {
-            remaining_cooldown(began, at(now), Duration::from_millis(cooldown), at(deadline))
+            remaining_cooldown(start, at(now), Duration::from_millis(cooldown), at(deadline))
                 .as_millis()
         };
         assert_eq!(rest(0, 0, 9_000), 0, "switched off");

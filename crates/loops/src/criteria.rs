@@ -1,5 +1,4 @@
-//! Success criteria: what a loop asks of the project's own commands, and which commands answer it.
-//! It must not know how a command is run, nor what its result decides.
+//! Success criteria of a loop and the project's own commands that answer them.
 
 pub mod command_line;
 pub mod counts;

@@ -1,5 +1,5 @@
-//! The loop: whether an agent that wants to stop is done. Pure: state, input, evidence and time
-//! go in, the next state and a decision come out. It must not know files, processes or wording.
+//! Decides whether an agent that wants to stop is done. Pure: state, input, evidence and time go in,
+//! the next state and a decision come out.
 
 pub mod align;
 pub mod arguments;

@@ -1,5 +1,5 @@
-//! The mark of an active loop, a second record of it outside the store, and whether it agrees with
-//! the loop's row there. It must not know where mark and row are kept.
+//! The marker of an active loop: a second record outside the store, compared with the loop's row in
+//! the store.
 
 use std::path::PathBuf;
 

@@ -9,15 +9,15 @@ use crate::named_enum::{named_variants, serialize_by_name};
 /// Iteration limit, unless the start or the project's options set another one.
 pub const MAX_ITERATIONS_DEFAULT: u32 = 10;
 
-/// Rejections in a row after which a person is asked.
+/// Consecutive rejections by the judge after which the loop pauses for the user.
 const HITL_THRESHOLD: u32 = 5;
-/// The same without a person: the strategy is given up.
+/// Consecutive rejections after which an autonomous loop changes its strategy.
 const HITL_THRESHOLD_AUTONOMOUS: u32 = 10;
 
-/// What a finding must be newer than to hold a Stop.
+/// The baseline of a loop: only findings newer than it hold a Stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BaselineMode {
-    /// What the files already had at the loop's base is older and holds nothing.
+    /// Findings present at the loop's base are older and do not hold a Stop.
     #[default]
     Base,
     /// There is no baseline: older findings are the task.
@@ -357,23 +357,23 @@ pub const START_OPTIONS: [StartOption; 15] = [
 /// `#[serde(default)]`, because loops of an older version lack it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopOptions {
-    /// Pause after every so many iterations.
+    /// Pause after every `milestone_every` iterations.
     pub milestone_every: Option<u32>,
-    /// Rejections in a row after which the loop pauses; an autonomous one changes its strategy.
+    /// Consecutive rejections after which the loop pauses; an autonomous one changes its strategy.
     pub hitl_threshold: u32,
-    /// Bound of its running time.
+    /// Maximum running time in minutes.
     pub max_minutes: Option<u32>,
-    /// Bound of the tokens it uses.
+    /// Maximum tokens.
     pub max_tokens: Option<u64>,
-    /// Go on to the bound of iterations although everything is done.
+    /// Continue to the maximum of iterations although everything is done.
     pub force_max: bool,
     /// Hold the first Stop until the research phase is written down.
     pub research: bool,
-    /// Keep notes as a small wiki.
+    /// Keep the notes as a small wiki.
     pub structured_memory: bool,
-    /// The branch that an autonomous loop starts from and is merged into; `None`: the present one.
+    /// The branch that an autonomous loop starts from and is merged into; `None`: the current one.
     pub base_branch: Option<String>,
-    /// Worktrees with a loop each; 0: this work tree alone.
+    /// Worktrees with a loop each; 0: this worktree only.
     pub workers: u32,
     /// Which findings are older than the task.
     #[serde(default)]
@@ -384,7 +384,7 @@ pub struct LoopOptions {
 }
 
 impl LoopOptions {
-    /// What a mode does unless it is told otherwise.
+    /// Defaults of a mode.
     #[must_use]
     pub fn defaults_for(mode: Mode) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What is known about one loop.
+//! The state of one loop.
 
 use super::criteria::CheckScope;
 use super::framework::{MessageLanguage, language_of};
@@ -6,32 +6,32 @@ use super::options::LoopOptions;
 use super::progress;
 use crate::named_enum::{named_variants, serialize_by_name};
 
-/// How a loop stands.
+/// Status of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The next Stop of its session is decided by it.
+    /// Decides the next Stop of its session.
     Running,
-    /// It waits for the user.
+    /// Waits for the user.
     Paused,
-    /// Done, and everything asked for was measured.
+    /// Done, and everything required was measured.
     Completed,
-    /// Nothing wrong was found, but something could not be measured.
+    /// No problem was found, but something could not be measured.
     CompletedUnverified,
-    /// The bound of iterations was reached first.
+    /// Reached the maximum of iterations.
     MaxIterations,
-    /// The bound of time was reached first.
+    /// Reached the maximum running time.
     TimedOut,
-    /// The bound of tokens was reached first.
+    /// Reached the maximum of tokens.
     Budget,
-    /// Nothing got better for too long.
+    /// No progress over several iterations.
     Stalled,
-    /// It went back and forth between the same states.
+    /// Alternated between the same states.
     Oscillating,
-    /// Tests or checks were weakened in the same way again, after it was told.
+    /// Tests or checks were weakened again in a way the agent had been warned about.
     Gaming,
-    /// The user ended it.
+    /// Cancelled by the user.
     Cancelled,
-    /// The work is done, but what belongs to its end could not be.
+    /// The work is done, but a final step such as the merge failed.
     Failed,
 }
 
@@ -51,7 +51,7 @@ named_variants!(Status {
 });
 
 impl Status {
-    /// Whether the loop still holds its session.
+    /// Whether the loop can still hold its session.
     #[must_use]
     pub fn is_active(self) -> bool {
         matches!(self, Self::Running | Self::Paused)
@@ -61,21 +61,21 @@ impl Status {
 /// Why a loop is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseReason {
-    /// As many iterations as the user wanted to look at have passed.
+    /// `milestone_every` iterations have passed.
     Milestone,
-    /// The judge rejected too often in a row; a person should look.
+    /// Too many consecutive rejections by the judge: the user should review (human in the loop).
     Hitl,
-    /// A language server that is required could not measure.
+    /// A required language server could not measure.
     LspRequired,
-    /// The session fills more of the model's context than it may.
+    /// The session uses more of the model's context than the budget allows.
     ContextBudget,
-    /// What examines the loop changed, and its session did not write it.
+    /// The exam changed, and the loop's session did not write the change.
     ExamChanged,
-    /// A finding was allowed or the exam frozen anew while its agent was at work.
+    /// A finding was waived or the exam refrozen while the agent was working.
     Overridden,
     /// The user works where the base branch is checked out, so only the user can move it.
     BaseInUse,
-    /// The user paused it.
+    /// Paused by the user.
     User,
 }
 
@@ -90,30 +90,30 @@ named_variants!(PauseReason {
     User: "user",
 });
 
-/// How a loop decides, beyond the evidence.
+/// What a loop decides by, in addition to the evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Evidence alone.
+    /// Evidence only.
     #[default]
     Basic,
-    /// A judge looks at what the evidence cannot tell, once all of it is clean.
+    /// A judge reviews the change once all evidence is clean.
     Judge,
-    /// On a branch of its own, without waiting for people; merged at the end.
+    /// Works on its own branch without waiting for the user; merged at the end.
     Autonomous,
 }
 
 named_variants!(Mode { Basic: "basic", Judge: "judge", Autonomous: "autonomous" });
 serialize_by_name!(Mode);
 
-/// What ends a loop, beside clean evidence.
+/// Completion condition of a loop, in addition to clean evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UntilCondition {
-    /// Language servers and scan are clean, and the project's own checks pass: the user's, else
-    /// those that its files suggest.
+    /// Language servers and scan are clean, and the project's checks pass: the configured ones, else
+    /// those proposed from its files.
     Clean,
-    /// Language servers and scan are clean, and the user's checks pass if there are any.
+    /// Language servers and scan are clean, and the configured checks pass, if any.
     Diagnostics,
-    /// The same, but without any check the loop is refused.
+    /// Like `Diagnostics`, but a project without checks is refused.
     Checks,
     /// The agent claims completion with the promise tag.
     Promise,
@@ -128,7 +128,7 @@ named_variants!(UntilCondition {
 serialize_by_name!(UntilCondition);
 
 impl UntilCondition {
-    /// Which of the project's checks a Stop runs.
+    /// The project's checks that a Stop runs.
     #[must_use]
     pub fn check_scope(self) -> CheckScope {
         match self {
@@ -141,160 +141,160 @@ impl UntilCondition {
 /// One loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopState {
-    /// Its id, `loop-` and 8 hex digits.
+    /// `loop-` and 8 hex digits.
     pub id: String,
-    /// The only session it decides for; `None` until one claims it. Never an empty text.
+    /// The owning session; `None` until a session claims the loop. Never empty.
     pub session_id: Option<String>,
-    /// How it decides.
+    /// What it decides by.
     pub mode: Mode,
-    /// How it stands.
+    /// Its status.
     pub status: Status,
-    /// Why it is paused, if it is.
+    /// Set while the loop is paused.
     pub pause_reason: Option<PauseReason>,
-    /// What ends it.
+    /// The completion condition.
     pub until: UntilCondition,
     /// The task, byte for byte.
     pub prompt: String,
     /// The text inside the promise tag.
     pub promise: Option<String>,
-    /// What it was started with.
+    /// Its options.
     pub options: LoopOptions,
-    /// Names of the project's checks that each of its Stops runs.
+    /// Names of the project's checks that every Stop runs.
     pub checks: Vec<String>,
-    /// Sensors and checks that have measured at one of its Stops, as `kind:name`.
+    /// Sensors and checks that measured at an earlier Stop, as `kind:name`.
     pub measured_sensors: Vec<String>,
-    /// The iteration behind which stalls and oscillation are counted: 0, or where a person resumed
-    /// a loop that had ended by them.
+    /// Stalls and oscillation are counted after this iteration: 0, or where the user resumed a
+    /// stalled or oscillating loop.
     pub counted_from: u32,
-    /// What it started from, as git's owner names it; what was committed since is measured, too.
+    /// The commit the loop started from, as `host::git` names it; later commits are measured, too.
     pub base: Option<String>,
-    /// The branch of its own that an autonomous loop works on.
+    /// The branch of an autonomous loop.
     pub branch: Option<String>,
     /// Stops decided so far.
     pub iteration: u32,
-    /// The bound of `iteration`.
+    /// Upper bound of `iteration`.
     pub max_iterations: u32,
-    /// What is counted from one Stop to the next.
+    /// Counters carried from one Stop to the next.
     pub counters: LoopCounters,
-    /// What the last Stop left to do.
+    /// Work that remains after the last Stop.
     pub remaining: RemainingWork,
     /// One entry per decided Stop.
     pub history: Vec<Iteration>,
-    /// What the last Stop rested on.
+    /// The basis of the last measured Stop.
     pub basis: StopBasis,
-    /// Why it is paused, or what a terminal state has to say.
+    /// Explains a pause or a final status.
     pub note: Option<String>,
-    /// What was taken over or allowed by hand, the oldest first.
+    /// Waivers and refreezes by hand, oldest first.
     pub overrides: Vec<ManualOverride>,
-    /// What the last decided Stop was answered.
+    /// The answer to the last decided Stop.
     pub answer: Option<StopAnswer>,
     /// Start, in milliseconds since the epoch.
     pub created_ms: u64,
-    /// Where its counted time begins, in milliseconds since the epoch: its start, or when a session
-    /// claimed it, moved by the time it was paused.
+    /// Start of the counted time, in milliseconds since the epoch: when the loop started or a session
+    /// claimed it, plus the time it was paused.
     pub clock_ms: u64,
     /// Last change, in milliseconds since the epoch.
     pub updated_ms: u64,
 }
 
-/// The answer to a Stop, kept with what was decided: when it is lost on its way, it is given again
-/// instead of deciding the same Stop twice.
+/// The answer to a Stop, stored with the decision: if its delivery fails, it is repeated instead of
+/// deciding the same Stop twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopAnswer {
-    /// The call that asked.
+    /// Id of the hook call.
     pub call: String,
-    /// Hash of what the host said with it; empty when it was not the host that asked.
+    /// Hash of the host's input; empty when the call did not come from the host.
     pub content: String,
     /// When it was saved, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// What was said.
+    /// The text of the answer.
     pub text: String,
-    /// Whether it held the turn; else it was for the user.
+    /// Whether the turn was held; otherwise the text is for the user.
     pub is_held: bool,
 }
 
-/// An override by hand: a finding allowed, or the exam frozen anew, at a terminal.
+/// An override at a terminal: a finding was waived or the exam refrozen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ManualOverride {
     /// When, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// The finding that was allowed; `None` when the exam was frozen anew.
+    /// The waived finding; `None` for a refreeze.
     pub finding: Option<String>,
-    /// Whether a person did it, as far as can be told: the agent was not at work, or a person resumed
-    /// the loop afterwards.
+    /// Whether the user probably did it: the agent was not working, or the user resumed the loop
+    /// afterwards.
     pub is_confirmed: bool,
 }
 
-/// What is counted from one Stop to the next.
+/// Counters carried from one Stop to the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopCounters {
-    /// Blocks in a row that only waited for a measurement.
+    /// Consecutive holds that only waited for a measurement.
     pub unmeasured_blocks: u32,
-    /// Rejections by the judge without an approval or a person between them.
+    /// Consecutive rejections by the judge, without an approval or a resume between them.
     pub consecutive_rejections: u32,
-    /// Blocks in a row without a tool call of the agent; the host has a cap for them.
+    /// Consecutive holds without a tool call of the agent; the host caps them.
     pub continuations: u32,
-    /// Stops that the research gate held.
+    /// Stops held by the research gate.
     pub research_tries: u32,
-    /// Stops that were held because no file had been changed.
+    /// Stops held because no file had changed.
     pub idle_holds: u32,
-    /// Tokens used since the start; `None` when nobody knows.
+    /// Tokens used since the start; `None` when unknown.
     pub tokens: Option<u64>,
 }
 
-/// What the last measured Stop rested on, for its report.
+/// The basis of the last measured Stop, for its report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopBasis {
-    /// What the agent said last, as one bounded line.
+    /// The agent's last message as one bounded line.
     pub last_words: String,
-    /// Whether the promise was claimed, where one is asked for.
+    /// Whether the promise was claimed; `None` when no promise is required.
     pub is_claimed: Option<bool>,
-    /// What each sensor said.
+    /// One summary per sensor.
     pub sensors: Vec<SensorSummary>,
-    /// What was not measured, one line each.
+    /// Gaps, one line each.
     pub gaps: Vec<String>,
-    /// What the agent said and the measurements deny, one line each.
+    /// Claims of the agent that the measurements contradict, one line each.
     pub contradictions: Vec<String>,
-    /// Files that every sensor was asked about.
+    /// Number of files that every sensor was asked about.
     pub files: usize,
-    /// What a person should look at although nothing objects, one line each.
+    /// Notes for the user that do not hold the Stop, one line each.
     pub observations: Vec<String>,
-    /// Criteria that the project has commands for and that were not asked, by their words.
+    /// Names of criteria that the project has commands for but the loop does not require.
     pub unrequested_criteria: Vec<String>,
 }
 
-/// What one sensor said.
+/// Summary of one sensor's results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SensorSummary {
-    /// Its name and, where it said one, its version.
+    /// Name and, if known, version.
     pub sensor: String,
-    /// Its kind, by its word.
+    /// Name of its `SensorKind`.
     pub kind: String,
     /// `clean`, `dirty` or `unmeasured`.
     pub verdict: String,
-    /// Files it measured.
+    /// Number of files it measured.
     pub files: usize,
-    /// The tests that passed, where it counted some.
+    /// Number of tests passed, if it counts tests.
     pub tests_passed: Option<u64>,
 }
 
-/// What one Stop left to do.
+/// Work that remains after a Stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemainingWork {
     /// Findings of severity error.
     pub errors: usize,
     /// Findings of severity warning.
     pub warnings: usize,
-    /// Errors from before the loop; they do not hold a Stop.
+    /// Older errors; they do not hold a Stop.
     pub older: usize,
-    /// Checks that failed.
+    /// Names of failed checks.
     pub checks_failed: Vec<String>,
 }
 
 /// One decided Stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Iteration {
-    /// Its number, from 1.
+    /// From 1.
     pub number: u32,
     /// When, in milliseconds since the epoch.
     pub at_ms: u64,
@@ -304,26 +304,25 @@ pub struct Iteration {
     pub warnings: usize,
     /// `clean`, `dirty`, `unmeasured` or `none`.
     pub checks: String,
-    /// `continue` or the status it led to.
+    /// `continue` or the resulting status.
     pub verdict: String,
-    /// How bad it was, in one number; `None` when it was not wholly measured and may be measured
-    /// yet.
+    /// Total weight of the problems; `None` when a measurement is missing that may still come.
     pub weight: Option<u64>,
-    /// Hash over everything that was wrong, with multiplicity; `None` when nothing was.
+    /// Hash over all problems, with multiplicity; `None` without problems.
     pub wrong: Option<String>,
-    /// Fingerprints of the errors, sorted and bounded; only the latest iterations keep them.
+    /// Fingerprints of errors, sorted and bounded; kept for the latest iterations only.
     pub errors_seen: Vec<String>,
-    /// Codes of blocking findings of the guard.
+    /// Codes of the guard's blocking findings.
     pub guard_codes: Vec<String>,
-    /// Hash of the work tree.
+    /// Hash of the worktree's files.
     pub tree: Option<String>,
-    /// Where the work tree is kept.
+    /// The checkpoint of the worktree.
     pub checkpoint: Option<String>,
-    /// Tokens used up to here since the start; `None` when nobody knew.
+    /// Tokens used from the start of the loop; `None` when unknown.
     pub tokens: Option<u64>,
-    /// Whether it is better than every one before it.
+    /// Whether it is better than all earlier iterations.
     pub is_better: bool,
-    /// Whether the agent was told that it goes back and forth.
+    /// Whether an oscillation was reported to the agent.
     pub told_oscillation: bool,
 }
 
@@ -334,14 +333,17 @@ impl LoopState {
         self.prompt.trim_start().lines().next().unwrap_or_default().trim_end()
     }
 
-    /// The iteration to show: the one that runs now, or the last one of a loop that ended.
+    /// The iteration to display: the current one, or the last one of an ended loop.
     #[must_use]
     pub fn current_iteration(&self) -> u32 {
-        let completed = self.iteration;
-        if self.status.is_active() { (completed + 1).min(self.max_iterations) } else { completed }
+        if self.status.is_active() {
+            (self.iteration + 1).min(self.max_iterations)
+        } else {
+            self.iteration
+        }
     }
 
-    /// The language of the task, in which all texts of the loop are written.
+    /// The language of the task; all texts of the loop use it.
     #[must_use]
     pub fn language(&self) -> MessageLanguage {
         language_of(&self.prompt)
@@ -350,24 +352,24 @@ impl LoopState {
     /// Whether its time is used up.
     #[must_use]
     pub fn is_out_of_time(&self, now_ms: u64) -> bool {
-        let most = self.options.max_minutes.map(|minutes| u64::from(minutes) * 60_000);
-        most.is_some_and(|most| now_ms.saturating_sub(self.clock_ms) >= most)
+        let limit_ms = self.options.max_minutes.map(|minutes| u64::from(minutes) * 60_000);
+        limit_ms.is_some_and(|limit_ms| now_ms.saturating_sub(self.clock_ms) >= limit_ms)
     }
 
-    /// Whether its tokens are used up; as long as nobody counts them, they are not.
+    /// Whether its tokens are used up; false while they are unknown.
     #[must_use]
     pub fn is_out_of_tokens(&self) -> bool {
-        let used = self.options.max_tokens.zip(self.counters.tokens);
-        used.is_some_and(|(most, used)| used >= most)
+        let limit_and_used = self.options.max_tokens.zip(self.counters.tokens);
+        limit_and_used.is_some_and(|(limit, used)| used >= limit)
     }
 
-    /// The number of the iteration with the least wrong; `None` before anything was measured.
+    /// Number of the best iteration; `None` before the first measurement.
     #[must_use]
     pub fn best(&self) -> Option<u32> {
-        progress::best(&self.history).map(|one| one.number)
+        progress::best(&self.history).map(|iteration| iteration.number)
     }
 
-    /// How many more iterations it takes at the pace of the last one; `None` without progress.
+    /// Remaining iterations at the pace of the last one; `None` without progress.
     #[must_use]
     pub fn forecast_iterations(&self) -> Option<usize> {
         let [.., before, last] = self.history.as_slice() else { return None };
@@ -385,21 +387,24 @@ mod tests {
     use crate::samples::state;
 
     #[test]
-    fn every_word_is_read_back_and_no_other_is_taken() {
-        for (status, word) in Status::NAMES {
-            assert_eq!((status.as_str(), Status::from_name(word)), (word, Some(status)));
+    fn status_names_round_trip_and_others_are_refused() {
+        for (status, name) in Status::NAMES {
+            assert_eq!((status.as_str(), Status::from_name(name)), (name, Some(status)));
         }
         assert_eq!((Status::MaxIterations.as_str(), Status::NAMES.len()), ("max_iterations", 12));
         assert_eq!(Status::from_name("Running"), None);
     }
 
+    fn forecast(error_counts: &[usize]) -> Option<usize> {
+        let history = error_counts
+            .iter()
+            .map(|&errors| Iteration { number: 1, errors, ..Iteration::default() })
+            .collect();
+        LoopState { history, ..state() }.forecast_iterations()
+    }
+
     #[test]
     fn the_forecast_follows_the_last_pace_and_is_silent_without_progress() {
-        let at = |errors| Iteration { number: 1, errors, ..Iteration::default() };
-        let forecast = |errors: &[usize]| {
-            let history = errors.iter().copied().map(at).collect();
-            LoopState { history, ..state() }.forecast_iterations()
-        };
         assert_eq!(forecast(&[7, 4]), Some(2));
         assert_eq!(forecast(&[4, 4]), None);
         assert_eq!(forecast(&[2, 5]), None);

@@ -1,6 +1,5 @@
-//! Which Stops are being decided, so that one Stop that two hook processes deliver is decided once
-//! and no two Stops of a loop are measured side by side. It must not know how a Stop is decided or
-//! who waits for it.
+//! The Stops that are being decided: a Stop that two hook processes deliver is decided once, and the
+//! Stops of a loop are measured one at a time.
 
 use std::collections::HashMap;
 

@@ -113,7 +113,7 @@ pub fn scan_text(
     for (index, finding) in listed.iter().enumerate() {
         let excerpt = excerpts.of(finding).filter(|_| index < SCAN_EXCERPTS_MAX);
         let known = if is_known(evidence, finding) { " [in the baseline]" } else { "" };
-        write_finding(&mut text, finding, (excerpt, known), paint);
+        write_finding(&mut text, finding, excerpt, known, paint);
     }
     if listed.len() > SCAN_EXCERPTS_MAX {
         let _ = writeln!(text, "only the first {SCAN_EXCERPTS_MAX} are shown with their lines");
@@ -127,7 +127,8 @@ pub fn scan_text(
 fn write_finding(
     text: &mut String,
     finding: &Finding,
-    (excerpt, known): (Option<&SourceExcerpt>, &str),
+    excerpt: Option<&SourceExcerpt>,
+    known: &str,
     paint: AnsiPaint,
 ) {
     let (start, code) = (finding.range.start, color_of(finding.severity));

@@ -1,6 +1,5 @@
-//! Command lines as people write them, taken apart into program and arguments without a shell. It
-//! must not know what is run. What only a shell could do is refused by name, because a command that
-//! silently means something else than its line would measure something else.
+//! Splits a command line into program and arguments without a shell. Shell features are refused by
+//! name, because a command that differs from its line would measure something else.
 
 /// Why a line is no command of its own.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

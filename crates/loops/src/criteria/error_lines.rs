@@ -1,5 +1,5 @@
-//! Lines of a check's output that report an error of a compiler or linter. Their number says how far
-//! the work is where no runner counts tests. It must not know which command was run.
+//! Lines of a check's output that report an error of a compiler or linter. Their number measures
+//! progress where no runner counts tests.
 
 /// How a line that reports one error begins.
 const STARTS: [&str; 3] = ["error:", "error[", "[error]"];

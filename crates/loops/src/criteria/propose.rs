@@ -1,9 +1,8 @@
-//! Which commands the files of a project suggest for the criteria. It must not know a disk: names
-//! and texts come in. One file per family of languages lies below `propose/`; what none of them
-//! answers, a Makefile may.
+//! Proposes commands for the criteria from the names and texts of a project's files. `propose/` has
+//! one file per family of languages; a Makefile answers what is left.
 //!
-//! A proposal never passes for want of something to do: a language whose check would look at
-//! nothing gets none, and the criterion stays unmeasured.
+//! No command is proposed that would pass only because it has nothing to check; the criterion stays
+//! unmeasured instead.
 
 mod compiled;
 mod make;

@@ -1,5 +1,4 @@
-//! Which files examine a loop, by their names, and what of their text matters. It must not know
-//! what a change of them means.
+//! The files that examine a loop, recognized by name, and the part of their text that matters.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
 //! Files that test runners, build tools and interpreters load by themselves: who adds one changes
-//! what a check does without touching the check. It must not know what is on the disk.
+//! what a check does without touching the check.
 
 use crate::criteria::CheckPlan;
 use moai_base::path::RelPath;

@@ -1,6 +1,5 @@
 //! The scripts of the project that its checks run: whoever edits them edits the exam. Read from the
-//! commands of a plan and from the text of `.claude/autochecks.sh`. It must not know what is on the
-//! disk.
+//! commands of a plan and from the text of `.claude/autochecks.sh`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
