@@ -415,11 +415,13 @@ impl Config {
     /// Tools offered to agents.
     #[must_use]
     pub fn mcp_tools(&self) -> Vec<&str> {
-        let is_on = |name: &&str| match &self.tools {
-            None => true,
-            Some(names) => names.iter().any(|one| one == name),
-        };
-        TOOLS.into_iter().filter(is_on).collect()
+        TOOLS
+            .into_iter()
+            .filter(|name| match &self.tools {
+                None => true,
+                Some(names) => names.iter().any(|one| one == name),
+            })
+            .collect()
     }
 
     fn apply_servers(

@@ -44,13 +44,12 @@ impl Config {
             layer;
         let (millis, secs) = (Duration::from_millis, Duration::from_secs);
         let most = u64::from(LOOP_ITERATIONS_MAX);
-        let count = |count| u32::try_from(count).ok();
         bounded(
             &mut self.loop_defaults.max_iterations,
             "loop.max_iterations",
             max_iterations,
             1..=most,
-            count,
+            |count| u32::try_from(count).ok(),
         )?;
         let range = STOP_TIMEOUT_SECS_MIN..=STOP_TIMEOUT_SECS_MAX;
         bounded(&mut self.stop_timeout, "loop.stop_timeout", layer.stop_timeout, range, secs)?;

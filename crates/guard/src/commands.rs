@@ -277,14 +277,15 @@ impl ScriptCommand {
 
     fn is_about_files(&self) -> Vec<&str> {
         let words = self.words.iter().skip(1).map(String::as_str);
-        let is_path = |word: &&str| {
-            !word.starts_with('-')
-                && (word.contains('/')
-                    || word.contains("::")
-                    || is_source(word)
-                    || FOLDERS.contains(word))
-        };
-        words.filter(is_path).collect()
+        words
+            .filter(|word| {
+                !word.starts_with('-')
+                    && (word.contains('/')
+                        || word.contains("::")
+                        || is_source(word)
+                        || FOLDERS.contains(word))
+            })
+            .collect()
     }
 }
 
@@ -490,9 +491,8 @@ fn narrower_paths(old: &ScriptCommand, new: &ScriptCommand) -> Option<String> {
             || path.starts_with(&format!("{wide}/"))
             || path.starts_with(&format!("{wide}::"))
     };
-    let is_file = |path: &&&str| is_source(path) || path.contains("::");
     if was.is_empty() {
-        let file = is.iter().find(is_file)?;
+        let file = is.iter().find(|path| is_source(path) || path.contains("::"))?;
         return Some(format!("runs `{file}` only"));
     }
     if is.is_empty() {

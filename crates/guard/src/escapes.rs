@@ -104,14 +104,10 @@ fn python(node: SyntaxNode<'_>) -> bool {
 /// Unsafe code without a safety comment.
 fn rust(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     match node.kind() {
-        "unsafe_block" => {
-            let is_explained = |comment: &SyntaxNode<'_>| {
-                let is_near =
-                    comment.end_line() + 3 > node.line() && comment.line() <= node.end_line();
-                is_near && comment.text().contains("SAFETY")
-            };
-            !side.comments.iter().any(is_explained)
-        }
+        "unsafe_block" => !side.comments.iter().any(|comment| {
+            let is_near = comment.end_line() + 3 > node.line() && comment.line() <= node.end_line();
+            is_near && comment.text().contains("SAFETY")
+        }),
         "call_expression" => {
             let name = node.field("function").map_or("", SyntaxNode::text);
             name.split("::<").next().is_some_and(|it| it.ends_with("transmute"))

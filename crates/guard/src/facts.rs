@@ -184,11 +184,10 @@ impl<'t> SourceSide<'t> {
     /// The innermost function around a node.
     pub(super) fn function_at(&self, node: SyntaxNode<'_>) -> Option<&FunctionNode<'t>> {
         let bytes = node.bytes();
-        let is_around = |function: &&FunctionNode<'_>| {
+        self.functions.iter().rev().find(|function| {
             let around = function.node.bytes();
             around.start <= bytes.start && bytes.end <= around.end
-        };
-        self.functions.iter().rev().find(is_around)
+        })
     }
 }
 

@@ -162,9 +162,8 @@ fn pairs<'t>(side: &SourceSide<'t>, known: &BTreeSet<String>) -> Vec<NodeOccurre
             };
             let is_odd = asked.iter().chain(&answer).all(|it| is_specific(it))
                 && !is_status(&asked, &answer);
-            let is_digit = |it: &String| it.len() == 1;
             let says_more = answer.iter().any(|it| !asked.contains(it))
-                && !asked.iter().chain(&answer).all(is_digit);
+                && !asked.iter().chain(&answer).all(|it| it.len() == 1);
             if is_known(&asked) && is_known(&answer) && is_odd && says_more {
                 found.push(NodeOccurrence {
                     key: format!("{} → {}", asked.join(", "), answer.join(", ")),
@@ -179,11 +178,11 @@ fn pairs<'t>(side: &SourceSide<'t>, known: &BTreeSet<String>) -> Vec<NodeOccurre
 
 /// Numbers with well-known names, such as HTTP status codes and error numbers.
 fn is_status(asked: &[String], answer: &[String]) -> bool {
-    let is_number = |it: &String| it.parse::<f64>().is_ok();
-    let is_prose = |it: &String| {
-        it.split(|it: char| !it.is_ascii_lowercase()).any(|word| word.len() >= PROSE_LETTERS_MIN)
-    };
-    asked.iter().all(is_number) && answer.iter().any(is_prose)
+    asked.iter().all(|it| it.parse::<f64>().is_ok())
+        && answer.iter().any(|it| {
+            it.split(|it: char| !it.is_ascii_lowercase())
+                .any(|word| word.len() >= PROSE_LETTERS_MIN)
+        })
 }
 
 /// The literals that a node compares with and returns, when it does both with literals.

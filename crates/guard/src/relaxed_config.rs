@@ -86,13 +86,15 @@ pub(super) fn is_tool_config(path: &RelPath) -> bool {
 
 /// Configuration files that cannot be read now.
 pub(super) fn unreadable_configs(changes: &[SourceChange]) -> Vec<(RelPath, Gap)> {
-    let unread = |change: &SourceChange| {
-        let text = change.after.as_deref()?;
-        let home = HOMES.iter().find(|home| is_named(&change.path, home.file))?;
-        let error = settings::parse_settings(home.format, text).err()?;
-        Some((change.path.clone(), Gap::new(Cause::Skipped, error)))
-    };
-    changes.iter().filter_map(unread).collect()
+    changes
+        .iter()
+        .filter_map(|change| {
+            let text = change.after.as_deref()?;
+            let home = HOMES.iter().find(|home| is_named(&change.path, home.file))?;
+            let error = settings::parse_settings(home.format, text).err()?;
+            Some((change.path.clone(), Gap::new(Cause::Skipped, error)))
+        })
+        .collect()
 }
 
 fn slot(reading: &ToolConfig) -> (&'static str, String) {
@@ -120,11 +122,13 @@ fn readings(
         let Ok(whole) = settings::parse_settings(home.format, text) else { continue };
         found.extend(table(home, &whole).map(|value| (home.tool, value, false)));
     }
-    let reading = |(tool, value, is_code): (&'static ConfiguredTool, Value, bool)| {
-        let value = tool_specifics::normalize_config(tool, value);
-        ToolConfig { tool, value, is_code, path: change.path.clone() }
-    };
-    found.into_iter().map(reading).collect()
+    found
+        .into_iter()
+        .map(|(tool, value, is_code)| {
+            let value = tool_specifics::normalize_config(tool, value);
+            ToolConfig { tool, value, is_code, path: change.path.clone() }
+        })
+        .collect()
 }
 
 fn file_name(path: &RelPath) -> &str {
@@ -177,16 +181,22 @@ fn pair_hits(pair: &ConfigPair, trades: &[&str], changes: &[SourceChange]) -> Ve
     found.retain(|it| !it.change.split('`').nth(1).is_some_and(|word| is_emptied(word, changes)));
     let place = |key: &str| {
         let last = key.rsplit('.').next().unwrap_or_default();
-        let text = |reading: &&ToolConfig| {
-            let change = changes.iter().find(|change| change.path == reading.path);
-            change.and_then(|it| it.after.as_deref()).is_some_and(|text| text.contains(last))
-        };
-        pair.after.iter().find(text).unwrap_or(now).path.clone()
+        pair.after
+            .iter()
+            .find(|reading| {
+                let change = changes.iter().find(|change| change.path == reading.path);
+                change.and_then(|it| it.after.as_deref()).is_some_and(|text| text.contains(last))
+            })
+            .unwrap_or(now)
+            .path
+            .clone()
     };
-    let to_hit = |Relaxation { key, change: what }: Relaxation| {
-        hit(&place(&key), &key, &format!("{}: `{key}` {what}", tool.name), changes)
-    };
-    found.into_iter().map(to_hit).collect()
+    found
+        .into_iter()
+        .map(|Relaxation { key, change: what }: Relaxation| {
+            hit(&place(&key), &key, &format!("{}: `{key}` {what}", tool.name), changes)
+        })
+        .collect()
 }
 
 /// What the first configuration of a kind excludes.
@@ -208,12 +218,12 @@ fn first_hits(pair: &ConfigPair, old_trades: &[&str], changes: &[SourceChange]) 
 fn is_emptied(word: &str, changes: &[SourceChange]) -> bool {
     let is_below = |path: &RelPath| path.as_str().starts_with(&format!("{word}/"));
     let is_left = changes.iter().any(|it| it.after.is_some() && is_below(&it.path));
-    let is_gone = |it: &SourceChange| {
-        is_below(it.path_before())
-            && it.before.is_some()
-            && (it.after.is_none() || !is_below(&it.path))
-    };
-    !is_left && changes.iter().any(is_gone)
+    !is_left
+        && changes.iter().any(|it| {
+            is_below(it.path_before())
+                && it.before.is_some()
+                && (it.after.is_none() || !is_below(&it.path))
+        })
 }
 
 fn find_relaxations(

@@ -59,11 +59,13 @@ fn commented(file: &ParsedFile<'_>) -> Vec<Detection> {
 fn code_comments<'s, 't>(
     side: &'s SourceSide<'t>,
 ) -> impl Iterator<Item = (SyntaxNode<'t>, String, usize)> + use<'s, 't> {
-    let lines = |comment: &SyntaxNode<'t>| {
-        let comment = *comment;
-        comment_lines(comment).into_iter().map(move |(line, number)| (comment, line, number))
-    };
-    side.comments.iter().flat_map(lines).filter(|(_, line, _)| looks_like_code(line))
+    side.comments
+        .iter()
+        .flat_map(|comment| {
+            let comment = *comment;
+            comment_lines(comment).into_iter().map(move |(line, number)| (comment, line, number))
+        })
+        .filter(|(_, line, _)| looks_like_code(line))
 }
 
 fn looks_like_code(line: &str) -> bool {
@@ -73,10 +75,10 @@ fn looks_like_code(line: &str) -> bool {
 
 /// The lines of a text that contain code, with single blanks.
 fn code_lines(side: &SourceSide<'_>) -> HashSet<String> {
-    let stands_alone = |it: &&SyntaxNode<'_>| {
-        it.previous_sibling().is_none_or(|before| before.end_line() < it.line())
-    };
-    let alone = side.comments.iter().filter(stands_alone);
+    let alone = side
+        .comments
+        .iter()
+        .filter(|it| it.previous_sibling().is_none_or(|before| before.end_line() < it.line()));
     let commented: HashSet<usize> = alone.flat_map(|it| it.line()..=it.end_line()).collect();
     // A text's tree starts at its first token.
     let lines = side.root.text().lines().zip(side.root.line()..);

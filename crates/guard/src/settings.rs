@@ -124,11 +124,14 @@ pub(super) fn as_number(value: &Value) -> Option<f64> {
 pub(super) fn as_list(value: &Value) -> Vec<String> {
     let split = |text: &str| -> Vec<String> {
         let is_listed = text.contains([',', '\n']);
-        let is_end = |character: char| {
+        text.split(|character: char| {
             let is_mark = character == ',' || character == '\n';
             if is_listed { is_mark } else { character.is_whitespace() }
-        };
-        text.split(is_end).map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
+        })
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+        .map(str::to_owned)
+        .collect()
     };
     match value {
         Value::String(text) => split(text),

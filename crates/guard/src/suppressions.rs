@@ -259,14 +259,13 @@ pub(super) fn is_reason(text: &str) -> bool {
 
 /// Whether a comment on the line above, or at the end of the same line, gives a reason.
 fn has_reason_beside(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
-    let says = |other: &SyntaxNode<'_>| {
+    side.comments.iter().any(|other| {
         let is_above = other.end_line() + 1 == node.line();
         let is_behind = other.line() == node.end_line() && other.bytes() != node.bytes();
         (is_above || is_behind)
             && is_reason(other.text())
             && !DIRECTIVES.iter().any(|(word, _)| other.text().contains(word))
-    };
-    side.comments.iter().any(says)
+    })
 }
 
 fn listed(directive: &str, rest: &str, is_explained: bool) -> Vec<Suppression> {
@@ -274,12 +273,14 @@ fn listed(directive: &str, rest: &str, is_explained: bool) -> Vec<Suppression> {
     let has_reason = is_reason(behind) || is_explained;
     let mut codes: Vec<&str> = codes.split(',').map(str::trim).collect();
     codes.dedup();
-    let one = |code: &str| Suppression {
-        directive: directive.to_owned(),
-        code: code.to_owned(),
-        has_reason,
-    };
-    codes.into_iter().map(one).collect()
+    codes
+        .into_iter()
+        .map(|code| Suppression {
+            directive: directive.to_owned(),
+            code: code.to_owned(),
+            has_reason,
+        })
+        .collect()
 }
 
 fn rust(node: SyntaxNode<'_>, is_explained: bool) -> Vec<Suppression> {
@@ -298,12 +299,11 @@ fn rust(node: SyntaxNode<'_>, is_explained: bool) -> Vec<Suppression> {
         let has_reason = is_reason(why) || is_explained || has_comment;
         let codes = codes.split(',').map(str::trim).filter(|it| !it.is_empty());
         let directive = format!("#[{directive}]");
-        let one = |code: &str| Suppression {
+        found.extend(codes.map(|code| Suppression {
             directive: directive.clone(),
             code: code.to_owned(),
             has_reason,
-        };
-        found.extend(codes.map(one));
+        }));
     }
     found
 }

@@ -166,8 +166,8 @@ fn looks_at_stack(node: SyntaxNode<'_>) -> bool {
 }
 
 fn looks_at_modules(node: SyntaxNode<'_>) -> bool {
-    let is_runner = |it: &&str| RUNNERS.iter().any(|runner| it.contains(runner));
-    node.text().contains("sys.modules") && strings(node).iter().any(is_runner)
+    node.text().contains("sys.modules")
+        && strings(node).iter().any(|it| RUNNERS.iter().any(|runner| it.contains(runner)))
 }
 
 fn strings(node: SyntaxNode<'_>) -> Vec<&str> {

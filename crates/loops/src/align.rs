@@ -95,10 +95,14 @@ pub fn blank_alignment(goal: &str) -> Alignment {
         let value = if is_goal { goal.trim() } else { hint };
         AlignmentEntry { label: label.to_owned(), values: vec![value.to_owned()] }
     };
-    let of_part = |(part, rows): &(AlignmentPart, &[(&str, &str)])| {
-        rows.iter().map(|(label, hint)| (*part, entry(label, hint))).collect::<Vec<_>>()
-    };
-    Alignment { entries: FORM.iter().flat_map(of_part).collect() }
+    Alignment {
+        entries: FORM
+            .iter()
+            .flat_map(|(part, rows)| {
+                rows.iter().map(|(label, hint)| (*part, entry(label, hint))).collect::<Vec<_>>()
+            })
+            .collect(),
+    }
 }
 
 /// Reads the file, also one that was written by hand.
@@ -237,8 +241,8 @@ fn is_known(item: &str) -> bool {
 
 /// Labels are few plain words; a question, a tick or a sentence is none.
 fn is_label(text: &str) -> bool {
-    let is_plain = |character: char| character.is_alphabetic() || " -_/()".contains(character);
-    text.split_whitespace().count() <= 4 && text.chars().all(is_plain)
+    text.split_whitespace().count() <= 4
+        && text.chars().all(|character| character.is_alphabetic() || " -_/()".contains(character))
 }
 
 fn entry_of(item: &str) -> AlignmentEntry {

@@ -129,8 +129,9 @@ fn unknown_option(task: &str) -> Option<LoopOptionError> {
         }
         let near = nearest(name);
         let behind = &words[at + 1..];
-        let is_value = |word: &&str| word.bytes().all(|it| it.is_ascii_digit());
-        let is_last = behind.is_empty() || behind.len() == 1 && behind.iter().all(is_value);
+        let is_last = behind.is_empty()
+            || behind.len() == 1
+                && behind.iter().all(|word| word.bytes().all(|it| it.is_ascii_digit()));
         if near.is_some() || is_last {
             return Some(LoopOptionError::Unknown(one_line(word, OPTION_CHARS_MAX), near));
         }

@@ -25,12 +25,15 @@ pub fn contradictions(message: &str, evidence: &Evidence) -> Vec<Contradiction> 
     if runs.is_empty() && errors == 0 {
         return Vec::new();
     }
-    let contradiction = |sentence: &&str| {
-        let measured = contradicting_measurement(sentence, &runs, errors)?;
-        Some(Contradiction { claim: one_line(sentence, CLAIM_CHARS_MAX), measured })
-    };
     let sentences = sentences(message);
-    sentences.iter().take(CLAIM_SENTENCES_MAX).filter_map(contradiction).collect()
+    sentences
+        .iter()
+        .take(CLAIM_SENTENCES_MAX)
+        .filter_map(|sentence| {
+            let measured = contradicting_measurement(sentence, &runs, errors)?;
+            Some(Contradiction { claim: one_line(sentence, CLAIM_CHARS_MAX), measured })
+        })
+        .collect()
 }
 
 fn contradicting_measurement(

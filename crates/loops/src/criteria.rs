@@ -180,8 +180,13 @@ pub fn plan_checks(sources: &PlanSources<'_>) -> CheckPlan {
         }
     }
     if sources.asks_proposals() {
-        let is_asked = |one: &&CheckCommand| ASKED_BY_DEFAULT.contains(&one.criterion);
-        plan.commands.extend(sources.proposed.iter().filter(is_asked).cloned());
+        plan.commands.extend(
+            sources
+                .proposed
+                .iter()
+                .filter(|one| ASKED_BY_DEFAULT.contains(&one.criterion))
+                .cloned(),
+        );
     }
     plan.deduplicate();
     plan
@@ -229,9 +234,7 @@ impl CheckPlan {
     fn deduplicate(&mut self) {
         let mut kept: Vec<CheckCommand> = Vec::new();
         for mut command in self.commands.drain(..) {
-            let is_same =
-                |one: &CheckCommand| one.argv == command.argv && one.folder == command.folder;
-            if kept.iter().any(is_same) {
+            if kept.iter().any(|one| one.argv == command.argv && one.folder == command.folder) {
                 continue;
             }
             let plain = command.name.clone();

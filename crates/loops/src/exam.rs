@@ -177,10 +177,9 @@ pub fn attribute_differences(
     differences: Vec<ExamDifference>,
     writes: &SessionWrites,
 ) -> AttributedDifferences {
-    let is_own = |one: &ExamDifference| {
+    let (own, foreign) = differences.into_iter().partition(|one| {
         one.severity() != Some(Severity::Error) || writes.get(&one.path) == Some(&one.now)
-    };
-    let (own, foreign) = differences.into_iter().partition(is_own);
+    });
     AttributedDifferences { own, foreign }
 }
 

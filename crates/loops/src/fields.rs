@@ -152,8 +152,11 @@ fn field_heading(line: &str) -> Option<(Option<HandoffField>, &str)> {
     if let Some((field, _)) = NAMES.iter().find(|(_, names)| names.contains(&key.as_str())) {
         return Some((Some(*field), rest));
     }
-    let is_name = |character: char| character.is_ascii_uppercase() || "_ -".contains(character);
-    let is_other = plain.len() > 2 && plain.chars().all(is_name) && !name.starts_with(' ');
+    let is_other = plain.len() > 2
+        && plain
+            .chars()
+            .all(|character| character.is_ascii_uppercase() || "_ -".contains(character))
+        && !name.starts_with(' ');
     is_other.then_some((None, rest))
 }
 

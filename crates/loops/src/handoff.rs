@@ -122,8 +122,10 @@ pub fn with_completed(align: &str, progress: &str, ended: EndedLoop<'_>) -> Opti
 }
 
 fn longest_fence(text: &str) -> usize {
-    let ticks = |line: &str| line.trim_start().bytes().take_while(|byte| *byte == b'`').count();
-    text.lines().map(ticks).max().unwrap_or(0)
+    text.lines()
+        .map(|line| line.trim_start().bytes().take_while(|byte| *byte == b'`').count())
+        .max()
+        .unwrap_or(0)
 }
 
 pub(super) fn ended_with_newline(text: &str) -> String {

@@ -46,9 +46,11 @@ pub fn weigh(evidence: &Evidence, check_problems: Option<u64>) -> ProblemDigest 
     errors.truncate(FLIP_ERRORS_MAX);
     let guarded = evidence.findings.iter().filter(is_error).filter(|one| one.sensor == GUARD);
     let guard_codes: BTreeSet<String> = guarded.map(|finding| finding.code.clone()).collect();
-    let is_open =
-        |reading: &SensorReading| reading.gap.as_ref().is_some_and(|gap| gap.cause.is_transient());
-    let is_whole = !evidence.readings.is_empty() && !evidence.readings.iter().any(is_open);
+    let is_whole = !evidence.readings.is_empty()
+        && !evidence
+            .readings
+            .iter()
+            .any(|reading| reading.gap.as_ref().is_some_and(|gap| gap.cause.is_transient()));
     ProblemDigest {
         weight: is_whole.then(|| weight(evidence, check_problems)),
         hash: hash(evidence),
@@ -151,8 +153,10 @@ pub fn signals(all: &[Iteration], counted_from: u32, now: &Iteration) -> Progres
 
 /// The measured iterations since the last one in which nothing was wrong.
 fn since_clean(history: &[Iteration]) -> impl DoubleEndedIterator<Item = (&Iteration, u64)> {
-    let is_clean = |one: &Iteration| one.wrong.is_none() && one.weight.is_some();
-    let begin = history.iter().rposition(is_clean).map_or(0, |at| at + 1);
+    let begin = history
+        .iter()
+        .rposition(|one: &Iteration| one.wrong.is_none() && one.weight.is_some())
+        .map_or(0, |at| at + 1);
     history[begin..].iter().filter_map(|one| Some((one, one.weight?)))
 }
 
@@ -195,11 +199,13 @@ fn oscillation(history: &[Iteration], now: &Iteration) -> Option<(u32, u32)> {
         // Nothing was changed, so whatever differs is the sensors' doing.
         return None;
     }
-    let is_back = |one: &&&Iteration| {
-        let is_as_wrong = one.wrong == now.wrong && last.wrong != now.wrong;
-        one.wrong.is_some() && (is_as_wrong || is_same_tree(one, now))
-    };
-    earlier.iter().rfind(is_back).map(|one| (one.number, last.number))
+    earlier
+        .iter()
+        .rfind(|one: &&&Iteration| {
+            let is_as_wrong = one.wrong == now.wrong && last.wrong != now.wrong;
+            one.wrong.is_some() && (is_as_wrong || is_same_tree(one, now))
+        })
+        .map(|one| (one.number, last.number))
 }
 
 fn was_oscillation_reported(history: &[Iteration]) -> bool {
@@ -216,32 +222,40 @@ fn unchanged(history: &[Iteration], now: &Iteration) -> usize {
 fn flips(history: &[Iteration], now: &Iteration) -> Vec<String> {
     // Older ones have forgotten their errors, and what was not measured went nowhere.
     let kept = &history[history.len().saturating_sub(FLIP_ITERATIONS_MAX)..];
-    let came_back = |id: &&String| {
-        let measured = kept.iter().filter(|one| one.weight.is_some());
-        let was_there = measured.map(|one| one.errors_seen.binary_search(id).is_ok());
-        let row: Vec<bool> = was_there.skip_while(|it| !it).chain([true]).collect();
-        row.windows(2).filter(|pair| !pair[0] && pair[1]).count() >= FLIPS_MIN
-    };
-    now.errors_seen.iter().filter(came_back).cloned().collect()
+    now.errors_seen
+        .iter()
+        .filter(|id| {
+            let measured = kept.iter().filter(|one| one.weight.is_some());
+            let was_there = measured.map(|one| one.errors_seen.binary_search(id).is_ok());
+            let row: Vec<bool> = was_there.skip_while(|it| !it).chain([true]).collect();
+            row.windows(2).filter(|pair| !pair[0] && pair[1]).count() >= FLIPS_MIN
+        })
+        .cloned()
+        .collect()
 }
 
 fn is_diverging(history: &[Iteration], now: &Iteration) -> bool {
     let row: Vec<&Iteration> = history.iter().chain([now]).collect();
     let is_whole =
         |one: &Iteration| one.weight.is_some() && one.errors_seen.len() < FLIP_ERRORS_MAX;
-    let grew = |pair: &[&Iteration]| {
-        let [before, after] = pair else { return false };
-        let new = after.errors_seen.iter().filter(|it| !before.errors_seen.contains(it)).count();
-        let gone = before.errors_seen.iter().filter(|it| !after.errors_seen.contains(it)).count();
-        is_whole(before) && is_whole(after) && new > 0 && new >= gone
-    };
     let latest = row.windows(2).rev().take(DIVERGING_ITERATIONS_MIN);
-    row.len() > DIVERGING_ITERATIONS_MIN && latest.into_iter().all(grew)
+    row.len() > DIVERGING_ITERATIONS_MIN
+        && latest.into_iter().all(|pair| {
+            let [before, after] = pair else { return false };
+            let new =
+                after.errors_seen.iter().filter(|it| !before.errors_seen.contains(it)).count();
+            let gone =
+                before.errors_seen.iter().filter(|it| !after.errors_seen.contains(it)).count();
+            is_whole(before) && is_whole(after) && new > 0 && new >= gone
+        })
 }
 
 fn gamed_again(history: &[Iteration], now: &Iteration) -> Vec<String> {
-    let was_told = |code: &&String| history.iter().any(|one| one.guard_codes.contains(code));
-    now.guard_codes.iter().filter(was_told).cloned().collect()
+    now.guard_codes
+        .iter()
+        .filter(|code| history.iter().any(|one| one.guard_codes.contains(code)))
+        .cloned()
+        .collect()
 }
 
 /// The iteration with the least wrong; of equal ones the latest, which holds the most work. What

@@ -160,8 +160,10 @@ impl Deliveries {
                 self.kill_process(at);
             }
         }
-        let leads = |it: &&Process| matches!(it.part, Part::Leads { .. });
-        assert!(self.processes.iter().filter(leads).count() <= 1, "two Stops are measured at once");
+        assert!(
+            self.processes.iter().filter(|it| matches!(it.part, Part::Leads { .. })).count() <= 1,
+            "two Stops are measured at once"
+        );
     }
 
     /// Returns whether every process of the Stop was ended by the host.

@@ -67,10 +67,14 @@ pub fn archive(
     if notes.is_empty() || notes == blank.trim() {
         return None;
     }
-    let number_of = |name: &String| -> Option<u32> {
-        name.strip_prefix("loop-")?.strip_suffix(".md")?.parse().ok()
-    };
-    let number = names.iter().filter_map(number_of).max().unwrap_or(0).saturating_add(1);
+    let number = names
+        .iter()
+        .filter_map(|name: &String| -> Option<u32> {
+            name.strip_prefix("loop-")?.strip_suffix(".md")?.parse().ok()
+        })
+        .max()
+        .unwrap_or(0)
+        .saturating_add(1);
     let path = format!("{LOOPS}/loop-{number:03}.md");
     let line = ended.line();
     let notes = notes.strip_prefix(blank.trim()).unwrap_or(notes).trim();

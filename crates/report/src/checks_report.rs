@@ -71,8 +71,7 @@ pub fn checks_json(checks: &ChecksReport<'_>) -> Value {
 }
 
 fn differences_json(differences: &[ExamDifference]) -> Value {
-    let difference = |one: &ExamDifference| json!({"path": one.path.as_str(), "role": one.role.as_str(), "change": one.change.as_str()});
-    differences.iter().map(difference).collect()
+    differences.iter().map(|one| json!({"path": one.path.as_str(), "role": one.role.as_str(), "change": one.change.as_str()})).collect()
 }
 
 /// The same as text.

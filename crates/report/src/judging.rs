@@ -251,8 +251,11 @@ pub fn feedback_file(
 /// The text of other authors before the first entry, and the entries.
 fn entries(text: &str) -> (&str, Vec<&str>) {
     const HEAD: &str = "---\n## ";
-    let is_head = |at: &usize| *at == 0 || text[..*at].ends_with('\n');
-    let starts: Vec<usize> = text.match_indices(HEAD).map(|it| it.0).filter(is_head).collect();
+    let starts: Vec<usize> = text
+        .match_indices(HEAD)
+        .map(|it| it.0)
+        .filter(|at| *at == 0 || text[..*at].ends_with('\n'))
+        .collect();
     let own = &text[..starts.first().copied().unwrap_or(text.len())];
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
     (own, starts.iter().zip(ends).map(|(start, end)| &text[*start..end]).collect())
@@ -281,8 +284,9 @@ pub fn evolution_file(
     };
     let when = moment.iteration.map_or("by hand".to_owned(), |number| format!("iter {number}"));
     let entry = format!("[{when}] {word} — {}", said.join(", "));
-    let is_entry = |line: &&str| line.starts_with("[iter ") || line.starts_with("[by hand]");
-    let (mut entries, own): (Vec<&str>, Vec<&str>) = before.lines().partition(is_entry);
+    let (mut entries, own): (Vec<&str>, Vec<&str>) = before
+        .lines()
+        .partition(|line| line.starts_with("[iter ") || line.starts_with("[by hand]"));
     entries.push(&entry);
     let from = entries.len().saturating_sub(JUDGE_HISTORY_MAX);
     Some([&own, &entries[from..]].concat().join("\n") + "\n")

@@ -43,13 +43,12 @@ pub fn excluded_files(files: &BTreeMap<String, String>) -> Option<String> {
 impl RestoreReport {
     fn counts(&self) -> String {
         let number = |step| self.steps.steps.values().filter(|it| **it == step).count();
-        let part = |step: RestoreStep| {
-            let number = number(step);
-            (number > 0).then(|| format!("{} {}", count_noun(number, "file"), step.as_str()))
-        };
         let parts = [RestoreStep::Added, RestoreStep::Changed, RestoreStep::Removed]
             .into_iter()
-            .filter_map(part);
+            .filter_map(|step| {
+                let number = number(step);
+                (number > 0).then(|| format!("{} {}", count_noun(number, "file"), step.as_str()))
+            });
         parts.collect::<Vec<_>>().join(", ")
     }
 }
@@ -93,14 +92,13 @@ pub fn restore_text(restored: &RestoreReport) -> String {
 /// `moai-ralph/restore@1`.
 #[must_use]
 pub fn restore_json(restored: &RestoreReport) -> Value {
-    let file = |(path, step): (&RelPath, &RestoreStep)| json!({"path": path.as_str(), "action": step.as_str()});
     let left = |(path, reason): (&String, &String)| json!({"path": path, "reason": reason});
     json!({
         "schema": "moai-ralph/restore@1",
         "loop": restored.checkpoint.owner,
         "checkpoint": restored.checkpoint.name,
         "status": if restored.saved.is_some() { "applied" } else { "preview" },
-        "files": restored.steps.steps.iter().map(file).collect::<Vec<_>>(),
+        "files": restored.steps.steps.iter().map(|(path, step)| json!({"path": path.as_str(), "action": step.as_str()})).collect::<Vec<_>>(),
         "kept": restored.steps.kept_files.iter().map(RelPath::as_str).collect::<Vec<_>>(),
         "left": restored.steps.untouched.iter().map(left).collect::<Vec<_>>(),
         "saved": restored.saved,

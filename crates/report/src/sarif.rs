@@ -46,14 +46,13 @@ fn run(
     let findings: Vec<&Finding> = own.collect();
     let rules = SarifRules::from_findings(&findings);
     let is_compared = evidence.baseline.is_some();
-    let result = |finding: &&Finding| rules.result(finding, is_compared);
     let root = format!("{}/", to_uri(root).trim_end_matches('/'));
     let mut run = json!({
         "tool": {"driver": rules.driver(reading, facts)},
         "columnKind": "utf16CodeUnits",
         "originalUriBaseIds": {ROOT: {"uri": root}},
         "invocations": [invocation(reading, skips)],
-        "results": findings.iter().map(result).collect::<Vec<_>>(),
+        "results": findings.iter().map(|finding| rules.result(finding, is_compared)).collect::<Vec<_>>(),
     });
     if !rules.weaknesses.is_empty() {
         run["taxonomies"] = json!([rules.taxonomy()]);

@@ -76,11 +76,13 @@ fn newly_ignored(
     };
     let hidden: BTreeSet<RelPath> = files::walk_names(root, &is_hidden).into_iter().collect();
     let texts: BTreeMap<RelPath, BaseText> = base.texts(&hidden);
-    let is_changed = |path: &RelPath| match texts.get(path) {
-        Some(BaseText::Text(text)) => read_text(root, path).as_deref() != Some(&**text),
-        _ => !base.is_older(path),
-    };
-    hidden.into_iter().filter(is_changed).collect()
+    hidden
+        .into_iter()
+        .filter(|path| match texts.get(path) {
+            Some(BaseText::Text(text)) => read_text(root, path).as_deref() != Some(&**text),
+            _ => !base.is_older(path),
+        })
+        .collect()
 }
 
 /// Git's ignore rules outside the work tree. The exam compares them.

@@ -135,11 +135,12 @@ impl WorkBase {
     /// The files deleted since the checkpoint, or since the commit according to git. Blocking.
     pub(crate) fn deleted_files(&self) -> Result<Vec<RelPath>, Gap> {
         match &self.source {
-            BaseSource::Checkpoint { tree, .. } => {
-                let is_deleted =
-                    |path: &&RelPath| path.under(&self.root).symlink_metadata().is_err();
-                Ok(tree.nodes.keys().filter(is_deleted).cloned().collect())
-            }
+            BaseSource::Checkpoint { tree, .. } => Ok(tree
+                .nodes
+                .keys()
+                .filter(|path| path.under(&self.root).symlink_metadata().is_err())
+                .cloned()
+                .collect()),
             BaseSource::Commit(commit) => {
                 deleted_since(git::files_changed_since(&self.root, commit.as_deref()))
             }

@@ -59,6 +59,8 @@ pub(crate) async fn cancel_loop(
     project: &Project,
     which: LoopQuery,
 ) -> Result<Option<LoopState>, LoopChangeError> {
-    let act = |state: &LoopState| Ok::<_, Infallible>(control::cancel_loop(state, now_ms()));
-    change_loop(engine, project, which, act).await
+    change_loop(engine, project, which, |state: &LoopState| {
+        Ok::<_, Infallible>(control::cancel_loop(state, now_ms()))
+    })
+    .await
 }

@@ -82,8 +82,13 @@ async fn answer(
     let frozen_ms = exam.as_ref().map(|exam| exam.frozen_ms);
     let found = run_blocking(move || {
         let has_autochecks = project.root.join(AUTOCHECKS).symlink_metadata().is_ok();
-        let plan = || criteria::check_plan(&project, CheckScope::Proposed);
-        (exam.map_or_else(plan, |exam| exam.plan), has_autochecks)
+        (
+            exam.map_or_else(
+                || criteria::check_plan(&project, CheckScope::Proposed),
+                |exam| exam.plan,
+            ),
+            has_autochecks,
+        )
     });
     let Some((plan, has_autochecks)) = found.await else {
         return CommandReply::failure(REFUSED, "moai-ralph: the project's files could not be read");

@@ -77,8 +77,10 @@ pub(crate) async fn align(project: &Project, task: &str) -> String {
 
 /// Creates the missing files of a loop's structured memory. Returns notices.
 pub(crate) async fn create_memory_folder(engine: &Arc<Engine>, project: &Project) -> Vec<String> {
-    let plan = |root: &Path| Ok(missing_notes(root));
-    edit(engine, project, wiki::FOLDER, plan).await.into_iter().collect()
+    edit(engine, project, wiki::FOLDER, |root: &Path| Ok(missing_notes(root)))
+        .await
+        .into_iter()
+        .collect()
 }
 
 fn missing_notes(root: &Path) -> Vec<LoopFileWrite> {
@@ -124,13 +126,21 @@ pub(crate) async fn write_loop_notes(
     notices.extend(edit(engine, project, DECISIONS_FILE, plan).await);
     if decided.is_completed {
         let summary = decided.clone();
-        let plan = move |root: &Path| plan_hand_off(root, summary.ended());
-        notices.extend(edit(engine, project, ALIGN_FILE, plan).await);
+        notices.extend(
+            edit(engine, project, ALIGN_FILE, move |root: &Path| {
+                plan_hand_off(root, summary.ended())
+            })
+            .await,
+        );
     }
     if decided.is_completed && decided.has_memory {
         let summary = decided.clone();
-        let plan = move |root: &Path| plan_archive(root, summary.ended());
-        notices.extend(edit(engine, project, wiki::FOLDER, plan).await);
+        notices.extend(
+            edit(engine, project, wiki::FOLDER, move |root: &Path| {
+                plan_archive(root, summary.ended())
+            })
+            .await,
+        );
     }
     notices.dedup();
     notices

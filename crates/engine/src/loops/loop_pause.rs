@@ -15,12 +15,13 @@ pub(crate) async fn handle(
     select: LoopSelector,
 ) -> CommandReply {
     let project = Project::load_or_default(engine, caller);
-    let act = |state: &_| control::pause_loop(state, now_ms());
     let which = match select_loop_to_change(engine, &project, &select, caller).await {
         Ok(which) => which,
         Err(reply) => return reply,
     };
-    match change_loop(engine, &project, which, act).await {
+    match change_loop(engine, &project, which, |state: &_| control::pause_loop(state, now_ms()))
+        .await
+    {
         Ok(Some(state)) => {
             loop_reply(&state, caller, select.json, format!("{}\n", loops::end_notice(&state)))
         }

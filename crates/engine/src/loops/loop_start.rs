@@ -215,13 +215,20 @@ async fn with_workers(
             (id, branch)
         })
         .collect();
-    let make = |id: &str, branch: &LoopBranch| {
-        let base_branch = Some(branch.base.clone());
-        let options = LoopOptions { base_branch, workers: 0, ..state.options.clone() };
-        let (id, branch, base) = (id.to_owned(), Some(branch.name.clone()), commit.clone());
-        LoopState { id, session_id: None, branch, base, options, ..state.clone() }
-    };
-    let workers = start_workers(engine, project, &names, Some(&base), now_ms, make).await?;
+    let workers = start_workers(
+        engine,
+        project,
+        &names,
+        Some(&base),
+        now_ms,
+        |id: &str, branch: &LoopBranch| {
+            let base_branch = Some(branch.base.clone());
+            let options = LoopOptions { base_branch, workers: 0, ..state.options.clone() };
+            let (id, branch, base) = (id.to_owned(), Some(branch.name.clone()), commit.clone());
+            LoopState { id, session_id: None, branch, base, options, ..state.clone() }
+        },
+    )
+    .await?;
     for worker in &workers {
         let there = Project { root: worker.root.clone(), ..project.clone() };
         if let Some(state) = &worker.state {

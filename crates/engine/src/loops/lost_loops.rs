@@ -44,8 +44,9 @@ pub(crate) async fn offer(call: &HookCall<'_>, source: &str) -> Option<EditText>
         return None;
     }
     let active = engine.store.active_loops(&project.key, &project.root).await.ok()?;
-    let is_owner_gone = |owner: &String| is_offered(engine.ledger().session_life(owner), source);
-    let offered = active.into_iter().filter(|(_, owner)| owner.as_ref().is_some_and(is_owner_gone));
+    let offered = active.into_iter().filter(|(_, owner)| {
+        owner.as_ref().is_some_and(|owner| is_offered(engine.ledger().session_life(owner), source))
+    });
     let (mut texts, mut notices) = (Vec::new(), Vec::new());
     for (id, _) in offered.take(OFFERED_LOOPS_MAX) {
         let found = engine.store.find_loop(&project.key, &project.root, LoopQuery::Id(id)).await;

@@ -18,12 +18,13 @@ pub(crate) async fn record_override(
     finding: Option<String>,
 ) -> Result<(), String> {
     let at_ms = now_ms();
-    let act = |state: &LoopState| {
-        let is_confirmed = !is_at_work(engine, state);
-        let by_hand = ManualOverride { at_ms, finding: finding.clone(), is_confirmed };
-        Ok::<_, String>(control::with_override(state, by_hand))
-    };
-    let kept = change_loop(engine, project, LoopQuery::Id(loop_id.to_owned()), act).await;
+    let kept =
+        change_loop(engine, project, LoopQuery::Id(loop_id.to_owned()), |state: &LoopState| {
+            let is_confirmed = !is_at_work(engine, state);
+            let by_hand = ManualOverride { at_ms, finding: finding.clone(), is_confirmed };
+            Ok::<_, String>(control::with_override(state, by_hand))
+        })
+        .await;
     let Some(state) = kept.map_err(|error| error.to_string())? else { return Ok(()) };
     if let (Some(session), Some(by_hand)) = (&state.session_id, state.overrides.last()) {
         let text = loops::override_notice(&state, by_hand);

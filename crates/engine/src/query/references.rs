@@ -79,12 +79,18 @@ async fn find_locations(
     context.server = Some(target.choice.id.clone());
     context.position = Some((target.snapshot.path.to_string(), Some(target.position)));
     let (replied, partial) = if wanted.method == REFERENCES {
-        let files = |replied: &QueryReply| {
-            let found = parse_locations(&replied.result).unwrap_or_default();
-            found.into_iter().map(|location| location.file).collect()
-        };
-        let (replied, gap) =
-            queries::query_all_files(engine, project, &target, wanted, files, deadline).await?;
+        let (replied, gap) = queries::query_all_files(
+            engine,
+            project,
+            &target,
+            wanted,
+            |replied: &QueryReply| {
+                let found = parse_locations(&replied.result).unwrap_or_default();
+                found.into_iter().map(|location| location.file).collect()
+            },
+            deadline,
+        )
+        .await?;
         (replied, queries::partial_knowledge(project, &target).or(gap))
     } else {
         (queries::query_server(engine, project, &target, wanted, deadline).await?, None)

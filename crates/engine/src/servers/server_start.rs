@@ -55,9 +55,12 @@ fn servers_to_start(engine: &Engine, project: &Project, what: &str) -> Vec<Serve
     }
     let languages = catalogue.language_ids().filter_map(|id| catalogue.language(id));
     let extensions = languages.flat_map(|language| language.extensions.keys());
-    let is_selected = |chosen: &ServerSelection| match chosen {
-        Ok(choice) => choice.id == what,
-        Err((id, _)) => id == what,
-    };
-    extensions.flat_map(of_extension).find(is_selected).into_iter().collect()
+    extensions
+        .flat_map(of_extension)
+        .find(|chosen| match chosen {
+            Ok(choice) => choice.id == what,
+            Err((id, _)) => id == what,
+        })
+        .into_iter()
+        .collect()
 }

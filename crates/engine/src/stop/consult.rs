@@ -201,12 +201,6 @@ async fn merge_if_ready(
         return None;
     }
     let branch = LoopBranch { name, base, created_ms: state.created_ms };
-    let again = || async move {
-        match evidence::remeasure(call, state, schedule).await {
-            (evidence, measured) if evidence.verdict() == Verdict::Clean => Ok(measured),
-            (evidence, _) => Err(moai_report::loops::initial_problems(&evidence, state.language())),
-        }
-    };
     let measured =
         MeasuredWork { head: stop_evidence.head.clone(), tree: stop_evidence.tree.clone() };
     let landing = branch_merge::merge_loop_branch(
@@ -215,7 +209,14 @@ async fn merge_if_ready(
         &branch,
         schedule.deadline,
         measured,
-        again,
+        || async move {
+            match evidence::remeasure(call, state, schedule).await {
+                (evidence, measured) if evidence.verdict() == Verdict::Clean => Ok(measured),
+                (evidence, _) => {
+                    Err(moai_report::loops::initial_problems(&evidence, state.language()))
+                }
+            }
+        },
     );
     Some(match landing.await {
         BranchMergeResult::Merged => MergeOutcome::Merged,

@@ -67,9 +67,10 @@ impl RuleSelection {
     }
 
     fn is_off_in(&self, glob: &str, code: &str) -> bool {
-        let is_named =
-            |(own, off): &&(String, String)| own == glob && code.starts_with(off.as_str());
-        self.by_glob.iter().find(is_named).is_some()
+        self.by_glob
+            .iter()
+            .find(|(own, off)| own == glob && code.starts_with(off.as_str()))
+            .is_some()
     }
 }
 

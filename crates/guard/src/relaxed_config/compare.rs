@@ -287,13 +287,16 @@ const TESTS: &[&str] = &["test", "spec", "e2e", "conftest", "stories"];
 
 /// Whether the exclusion affects no source of the project.
 pub(super) fn is_harmless(item: &str) -> bool {
-    let is_part = |part: &&&str| {
-        let trimmed = item.trim_matches(['*', '/', '^', '$', '\\', '(', ')']);
-        let is_step = trimmed.split(['/', '\\', '|']).any(|step| step == **part);
-        is_step || part.contains(['.', '_']) && item.contains(**part)
-    };
     let is_known = CODES.contains(&item) || NO_FOLDERS.contains(&item);
-    is_known || HARMLESS.iter().find(is_part).is_some()
+    is_known
+        || HARMLESS
+            .iter()
+            .find(|part| {
+                let trimmed = item.trim_matches(['*', '/', '^', '$', '\\', '(', ')']);
+                let is_step = trimmed.split(['/', '\\', '|']).any(|step| step == **part);
+                is_step || part.contains(['.', '_']) && item.contains(**part)
+            })
+            .is_some()
 }
 
 /// Folders that pytest skips by default (its documentation, `norecursedirs`).

@@ -82,10 +82,13 @@ fn read_literal(node: SyntaxNode<'_>, depth: usize) -> Value {
 }
 
 fn entries(object: SyntaxNode<'_>, depth: usize) -> Map<String, Value> {
-    let entry = |node: SyntaxNode<'_>| {
-        let (key, value) = (node.field("key")?, node.field("value")?);
-        let key = key.text().trim_matches(['"', '\'', '`']).to_owned();
-        Some((key, read_literal(value, depth + 1)))
-    };
-    object.named_children().into_iter().filter_map(entry).collect()
+    object
+        .named_children()
+        .into_iter()
+        .filter_map(|node| {
+            let (key, value) = (node.field("key")?, node.field("value")?);
+            let key = key.text().trim_matches(['"', '\'', '`']).to_owned();
+            Some((key, read_literal(value, depth + 1)))
+        })
+        .collect()
 }

@@ -160,8 +160,9 @@ fn tox(change: &SourceChange) -> Vec<(String, String)> {
 
 /// A tox line without its factor: `py311-tests: pytest`.
 fn without_factor(line: &str) -> &str {
-    let is_factor = |it: char| it.is_ascii_alphanumeric() || "-_,.!{}".contains(it);
-    let parts = line.split_once(": ").filter(|(head, _)| head.trim().chars().all(is_factor));
+    let parts = line.split_once(": ").filter(|(head, _)| {
+        head.trim().chars().all(|it| it.is_ascii_alphanumeric() || "-_,.!{}".contains(it))
+    });
     parts.map_or(line, |(_, rest)| rest).trim_start()
 }
 
@@ -203,12 +204,14 @@ fn workflows(changes: &[SourceChange]) -> Vec<Detection> {
         after.commands.extend(new.commands);
     }
     for what in weakened_commands(&before.commands, &after.commands) {
-        let is_here = |change: &&&SourceChange| {
-            let flows =
-                [&change.before, &change.after].map(|it| WorkflowChecks::read(it.as_deref()));
-            weakened_commands(&flows[0].commands, &flows[1].commands).contains(&what)
-        };
-        let place = own.iter().find(is_here).or(own.first());
+        let place = own
+            .iter()
+            .find(|change| {
+                let flows =
+                    [&change.before, &change.after].map(|it| WorkflowChecks::read(it.as_deref()));
+                weakened_commands(&flows[0].commands, &flows[1].commands).contains(&what)
+            })
+            .or(own.first());
         let found = place.map(|it| hit(&it.path, "run", &format!("workflow: {what}"), changes));
         hits.extend(found);
     }

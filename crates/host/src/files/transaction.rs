@@ -108,17 +108,19 @@ pub fn recover_change_sets(folder: &Path) -> Result<Vec<ChangeRecovery>, ApplyEr
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
-    let failed = |error| ApplyError::Failed { path: folder.display().to_string(), error };
-    match lock(folder, Duration::ZERO).map_err(failed)? {
+    match lock(folder, Duration::ZERO)
+        .map_err(|error| ApplyError::Failed { path: folder.display().to_string(), error })?
+    {
         Some(_lock) => recover_locked(folder),
         None => Ok(Vec::new()),
     }
 }
 
 fn recover_locked(folder: &Path) -> Result<Vec<ChangeRecovery>, ApplyError> {
-    let half_done = |error: io::Error| ApplyError::HalfDone(error.to_string());
     let mut recovered = Vec::new();
-    for (journal, record) in Journal::unfinished(folder).map_err(half_done)? {
+    for (journal, record) in Journal::unfinished(folder)
+        .map_err(|error: io::Error| ApplyError::HalfDone(error.to_string()))?
+    {
         let root = record.root.clone();
         // The file system may be mounted again later.
         if !root.is_dir() {

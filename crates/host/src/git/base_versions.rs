@@ -50,13 +50,15 @@ pub fn versions_since(root: &Path, base: Option<&str>) -> Result<Option<BaseVers
             sides.into_iter().flatten().filter_map(|it| RelPath::below(&root, &work_tree.join(it))),
         );
     }
-    let before = |path: RelPath| {
-        let at = path.under(&root);
-        let below = at.strip_prefix(&work_tree).unwrap_or(&at);
-        let found = bytes_at_base(&repository, old.as_ref(), below).map_err(failed)?;
-        Ok((path, found))
-    };
-    let files = paths.into_iter().map(before).collect::<Result<_, _>>()?;
+    let files = paths
+        .into_iter()
+        .map(|path| {
+            let at = path.under(&root);
+            let below = at.strip_prefix(&work_tree).unwrap_or(&at);
+            let found = bytes_at_base(&repository, old.as_ref(), below).map_err(failed)?;
+            Ok((path, found))
+        })
+        .collect::<Result<_, _>>()?;
     Ok(Some(BaseVersions { files, skipped: changed.skipped }))
 }
 

@@ -52,8 +52,8 @@ pub fn split_command_line(line: &str) -> Result<Vec<String>, CommandLineError> {
 
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
-        let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
-        !name.is_empty() && name.chars().all(is_name)
+        !name.is_empty()
+            && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
     })
 }
 

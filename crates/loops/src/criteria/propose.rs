@@ -101,8 +101,11 @@ impl CheckProposals<'_> {
 
     /// A name in the folder that ends so.
     fn ending(&self, ends: &[&str]) -> Option<&str> {
-        let is_it = |name: &&String| ends.iter().any(|end| name.ends_with(end));
-        self.folder.names.iter().find(is_it).map(String::as_str)
+        self.folder
+            .names
+            .iter()
+            .find(|name| ends.iter().any(|end| name.ends_with(end)))
+            .map(String::as_str)
     }
 
     /// A name in the folder that begins so.

@@ -239,14 +239,22 @@ fn is_test(path: &RelPath, name: &str) -> bool {
 #[must_use]
 pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     if UNSEEN.contains(&path.as_str()) {
-        let is_rule = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#");
         let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
-        return Cow::Owned(lines.filter(is_rule).collect::<Vec<_>>().join(&b'\n'));
+        return Cow::Owned(
+            lines
+                .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
+                .collect::<Vec<_>>()
+                .join(&b'\n'),
+        );
     }
     if is_toolchain(path) {
-        let is_place = |line: &&[u8]| line.starts_with(b"path") || line.contains(&b'/');
         let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        return Cow::Owned(lines.filter(is_place).collect::<Vec<_>>().join(&b'\n'));
+        return Cow::Owned(
+            lines
+                .filter(|line| line.starts_with(b"path") || line.contains(&b'/'))
+                .collect::<Vec<_>>()
+                .join(&b'\n'),
+        );
     }
     if !SETTINGS.contains(&path.as_str()) {
         return Cow::Borrowed(bytes);

@@ -159,9 +159,8 @@ pub fn is_package(folder: &str) -> bool {
 pub fn is_run(path: &RelPath, plan: &CheckPlan, has_script: bool) -> bool {
     let programs: Vec<&str> =
         plan.commands.iter().flat_map(|it| &it.argv).map(|word| program(word)).collect();
-    let is_script = |word: &String| word.contains('/');
     let is_open = has_script
-        || plan.commands.iter().any(|it| it.argv.first().is_some_and(is_script))
+        || plan.commands.iter().any(|it| it.argv.first().is_some_and(|word| word.contains('/')))
         || programs.iter().any(|word| STARTERS.contains(word));
     LOADED
         .iter()

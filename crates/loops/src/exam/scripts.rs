@@ -64,11 +64,10 @@ pub fn scripts_of_plan(plan: &CheckPlan, autochecks: &str) -> BTreeSet<RelPath> 
 
 /// The file that one command runs. Options of programs are none: `mypy a.py` looks at the work.
 fn script(words: &[&str], folder: &str) -> Option<RelPath> {
-    let is_program = |word: &&str| {
+    let start = words.iter().position(|word| {
         let is_number = word.starts_with(|first: char| first.is_ascii_digit());
         !STARTERS.contains(word) && !word.contains('=') && !is_number
-    };
-    let start = words.iter().position(is_program)?;
+    })?;
     let (program, arguments) = words[start..].split_first()?;
     let name = program.rsplit('/').next().unwrap_or(program);
     let plain = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');

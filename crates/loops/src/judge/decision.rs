@@ -93,9 +93,7 @@ pub fn check_answer(
     change: &ReviewChange,
 ) -> Result<JudgeAnswer, CanaryApproved> {
     if let Some(canary) = canary {
-        let is_canary_met =
-            |ruled: &CriterionRuling| ruled.id == canary && ruled.ruling == Ruling::Met;
-        if answer.rulings.iter().any(is_canary_met) {
+        if answer.rulings.iter().any(|ruled| ruled.id == canary && ruled.ruling == Ruling::Met) {
             return Err(CanaryApproved);
         }
         answer.rulings.retain(|ruled| ruled.id != canary);
@@ -133,9 +131,7 @@ impl JudgeOpinion {
     /// Whether the rulings alone would approve the change.
     #[must_use]
     pub fn would_approve(&self) -> bool {
-        let is_acceptable =
-            |ruled: &CriterionRuling| matches!(ruled.ruling, Ruling::Met | Ruling::NotApplicable);
-        self.rulings.iter().all(is_acceptable)
+        self.rulings.iter().all(|ruled| matches!(ruled.ruling, Ruling::Met | Ruling::NotApplicable))
             && self.rulings.iter().any(|ruled| ruled.ruling == Ruling::Met)
     }
 
@@ -164,9 +160,8 @@ impl JudgeOpinion {
     /// The conclusion; `gap` says which part of the change was not shown.
     #[must_use]
     pub fn judgement(&self, gap: Option<Gap>) -> Judgement {
-        let is_open =
-            |ruled: &CriterionRuling| matches!(ruled.ruling, Ruling::Unmet | Ruling::Unclear);
-        if self.rulings.iter().any(is_open) {
+        if self.rulings.iter().any(|ruled| matches!(ruled.ruling, Ruling::Unmet | Ruling::Unclear))
+        {
             return Judgement::Rejected;
         }
         if let Some(gap) = gap {

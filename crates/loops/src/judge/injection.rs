@@ -55,11 +55,12 @@ fn phrase_line(lines: &[(usize, String)]) -> Option<usize> {
     let request = lines.iter().find(|(_, text)| has_korean_request(text)).map(|(line, _)| *line);
     request.or_else(|| {
         let words = words(lines);
-        let starts_phrase = |at: &usize| {
-            let rest = &words[*at..];
-            ENGLISH.iter().chain(KOREAN).any(|phrase| phrase_matches(phrase, rest))
-        };
-        (0..words.len()).find(starts_phrase).map(|at| words[at].line)
+        (0..words.len())
+            .find(|at| {
+                let rest = &words[*at..];
+                ENGLISH.iter().chain(KOREAN).any(|phrase| phrase_matches(phrase, rest))
+            })
+            .map(|at| words[at].line)
     })
 }
 

@@ -47,13 +47,16 @@ fn occurs_near(wanted: &str, quote: &SourceQuote, text: &str) -> bool {
 
 /// The quote without the marks and line numbers that its lines were shown with.
 fn strip_line_marks(quote: &str) -> String {
-    let strip_mark = |line: &str| {
-        let rest = line.trim_start().trim_start_matches(['+', '-']).trim_start();
-        let after_digits = rest.trim_start_matches(|it: char| it.is_ascii_digit());
-        let is_numbered = after_digits.len() < rest.len() && after_digits.starts_with('|');
-        if is_numbered { after_digits[1..].to_owned() } else { line.to_owned() }
-    };
-    quote.lines().map(strip_mark).collect::<Vec<_>>().join("\n")
+    quote
+        .lines()
+        .map(|line| {
+            let rest = line.trim_start().trim_start_matches(['+', '-']).trim_start();
+            let after_digits = rest.trim_start_matches(|it: char| it.is_ascii_digit());
+            let is_numbered = after_digits.len() < rest.len() && after_digits.starts_with('|');
+            if is_numbered { after_digits[1..].to_owned() } else { line.to_owned() }
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The text with whitespace collapsed.

@@ -281,8 +281,7 @@ pub(crate) mod tests {
 
     /// An answer that rules these criteria met with this evidence.
     pub(crate) fn answer(ids: &[&str], evidence: &Value) -> Value {
-        let ruled = |id: &&str| json!({"id": id, "verdict": "met", "evidence": evidence, "reason": "it does", "fix_hint": null});
-        let criteria: Vec<Value> = ids.iter().map(ruled).collect();
+        let criteria: Vec<Value> = ids.iter().map(|id| json!({"id": id, "verdict": "met", "evidence": evidence, "reason": "it does", "fix_hint": null})).collect();
         json!({"schema": 1, "nonce": NONCE, "criteria": criteria, "suspicions": [], "unread": [],
                "confidence": 0.9})
     }

@@ -161,8 +161,7 @@ fn merged(state: &LoopState) -> Option<String> {
 /// What a person should look at although nothing objects.
 fn noticed(state: &LoopState) -> Option<String> {
     let noticed = &state.basis.observations;
-    let text = || wording::NOTICED.with(state.language(), &[&noticed.join(", ")]);
-    (!noticed.is_empty()).then(text)
+    (!noticed.is_empty()).then(|| wording::NOTICED.with(state.language(), &[&noticed.join(", ")]))
 }
 
 /// What was kept of a loop is gone.

@@ -82,9 +82,9 @@ fn plan_fixes(
 ) -> Result<PlannedFixes, QueryError> {
     let named = named_rules(project, caller, request).map_err(QueryError::Invalid)?;
     let rules = named.map_or_else(|| Arc::clone(&project.rules), Arc::new);
-    let unlisted = |reason| QueryError::Refused { kind: "unreadable", reason };
     let ScanFileSet { files, mut skipped, excluded, .. } =
-        find_scan_files(project, caller, &rules, request).map_err(unlisted)?;
+        find_scan_files(project, caller, &rules, request)
+            .map_err(|reason| QueryError::Refused { kind: "unreadable", reason })?;
     skipped.extend(excluded);
     let sweep = FileSweep::new(project, caller, &request.paths, files, skipped);
     let trust = if request.unsafe_fixes { FixTrust::Any } else { FixTrust::Safe };
