@@ -75,7 +75,7 @@ fn a_promise_without_any_work_completes_nothing() {
     let run = run(&sandbox, checkout(), prompt, turns);
     print_bytes(&run);
     run.assert_first_told_in(2, "Stop hook feedback");
-    run.assert_first_told_in(2, "No file changed since the loop began");
+    run.assert_first_told_in(2, "No file changed since the loop started");
     run.assert_finished();
     let status = sandbox.run(&["loop", "status", "--json"]).json();
     if status["status"] != "completed_unverified" || status["iteration"] != 2 {

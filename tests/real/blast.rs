@@ -32,7 +32,8 @@ fn check(play: &Play, prepare: impl FnOnce(&Sandbox)) {
 
     let (changed, place) = play.changed;
     let told = sandbox.tool_write(module, changed).context();
-    assert!(told.starts_with(&format!("[moai-ralph] {module}: introduced 1 error\n")), "{told}");
+    let expected = format!("[moai-ralph] {module}: introduced 1 error in {user}\n");
+    assert!(told.starts_with(&expected), "{told}");
     assert!(told.contains(place) && told.ends_with("[broken by this edit]"), "{told}");
     let told = sandbox.tool_write(module, text).context();
     assert_eq!(told, format!("[moai-ralph] {module}: fixed 1 in {user}"));

@@ -5,6 +5,7 @@
 pub(crate) mod consult;
 pub(crate) mod cooldown;
 pub(crate) mod evidence;
+pub(crate) mod schedule;
 pub(crate) mod scope;
 pub(crate) mod stored_answer;
 
@@ -24,13 +25,10 @@ use crate::project::Project;
 use crate::stop::consult::StopContext;
 use crate::stop::evidence::StopEvidence;
 pub(crate) use crate::stop::evidence::measure_stop_files;
+use crate::stop::schedule::StopSchedule;
 pub(crate) use crate::stop::scope::StopBase;
 use crate::stop_registry::{StopLead, StopTurn};
-use moai_base::limits::{
-    HOOK_STOP_MS_MAX, HOST_CONTINUATIONS_MAX, STOP_REPLY_MS, STOP_REPLY_SHARE, STOP_SENSORS_SHARE,
-    STOP_TRIES_MAX,
-};
-use moai_config::Config;
+use moai_base::limits::{HOST_CONTINUATIONS_MAX, STOP_TRIES_MAX};
 use moai_host::store::StoreError;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::facts::JudgeOutcome;
@@ -44,28 +42,6 @@ use moai_report::{loops, notice};
 
 /// The host's variable for its cap of continuations.
 const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
-
-/// Start of a Stop and the deadlines of its parts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StopSchedule {
-    started_at: Instant,
-    /// Deadline of the project's checks; leaves time for everything else.
-    checks_deadline: Instant,
-    /// Deadline of everything except saving and the reply.
-    deadline: Instant,
-}
-
-impl StopSchedule {
-    /// Schedule of a Stop whose hook process started `passed` before `started_at`.
-    fn from_config(started_at: Instant, passed: Duration, config: &Config) -> Self {
-        let most = config.stop_timeout.min(Duration::from_millis(HOOK_STOP_MS_MAX));
-        let kept_back = Duration::from_millis(STOP_REPLY_MS).min(most / STOP_REPLY_SHARE);
-        let left = most.saturating_sub(kept_back).saturating_sub(passed);
-        let after_checks = config.stop_budget.min(left / STOP_SENSORS_SHARE);
-        let checks_end = started_at + left.saturating_sub(after_checks);
-        Self { started_at, checks_deadline: checks_end, deadline: started_at + left }
-    }
-}
 
 pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     let started_at = Instant::now();

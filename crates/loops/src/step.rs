@@ -73,6 +73,9 @@ fn is_waiting(state: &LoopState, input: &StopInput<'_>) -> bool {
 /// What the evidence alone comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvidenceOutlook {
+    /// The loop pauses for the user regardless of the evidence: its exam has changed, or an override
+    /// is unconfirmed.
+    PausesForUser,
     /// Something is wrong.
     Dirty,
     /// Something is not measured yet, for a reason that passes or that the agent can mend.
@@ -105,6 +108,9 @@ pub fn outlook(
     evidence: &Evidence,
     facts: &StopFacts,
 ) -> EvidenceOutlook {
+    if !facts.exam_changed.is_empty() || has_unconfirmed_override(state) {
+        return EvidenceOutlook::PausesForUser;
+    }
     let evidence = &losses::with_losses_charged(state, evidence);
     match evidence.verdict() {
         Verdict::Dirty => EvidenceOutlook::Dirty,
@@ -119,6 +125,11 @@ pub fn outlook(
         }
         Verdict::Unmeasured(gap) => EvidenceOutlook::Unverified(gap),
     }
+}
+
+/// Whether something was allowed by hand that may not have been the user.
+fn has_unconfirmed_override(state: &LoopState) -> bool {
+    state.overrides.iter().any(|by_hand| !by_hand.is_confirmed)
 }
 
 /// Whether the promise is claimed; `None` where none is asked for.
@@ -199,7 +210,7 @@ pub fn decide_stop(
     if !facts.exam_changed.is_empty() {
         return (record::pause_for_changed_exam(state, facts), StopDecision::End);
     }
-    if state.overrides.iter().any(|by_hand| !by_hand.is_confirmed) {
+    if has_unconfirmed_override(state) {
         return (record::pause_for_override(state, facts), StopDecision::End);
     }
     let outlook = outlook(state, input, evidence, facts);

@@ -1,6 +1,7 @@
 //! Delays the answer of a Stop that holds by the project's cooldown.
 
-use crate::stop::{HookCall, StopSchedule};
+use crate::hooks::hook_call::HookCall;
+use crate::stop::schedule::StopSchedule;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::cooldown;
 use moai_loops::state::LoopState;

@@ -17,11 +17,12 @@ use crate::exam;
 use crate::exam::ExamReport;
 use crate::exam::criteria;
 use crate::guard::guard_run::{GuardRunOptions, ProjectGuardReport, run_guard};
+use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
 use crate::restore::checkpoints;
 use crate::restore::checkpoints::TreeSnapshot;
+use crate::stop::schedule::StopSchedule;
 use crate::stop::scope::{StopBase, StopScope, files_of_stop};
-use crate::stop::{HookCall, StopSchedule};
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::{Finding, Severity, assign_fingerprints};
 use moai_base::limits::STOP_REPLY_SHARE;
@@ -77,9 +78,9 @@ pub(crate) async fn collect_stop_evidence(
         tree(call, schedule.deadline),
         loop_files::read_loop_notes(&call.project),
     );
-    add(&mut evidence, checks);
+    add_readings(&mut evidence, checks.0, checks.1);
     let silence = no_sensor_reading(&evidence);
-    add(&mut evidence, (silence, Vec::new()));
+    add_readings(&mut evidence, silence, Vec::new());
     let work = checkpoints::work_since_start(call.engine, &call.project, &state.id, &tree).await;
     StopEvidence {
         evidence,
@@ -108,9 +109,9 @@ pub(crate) async fn remeasure(
         measure_afresh(call, state, base.as_deref(), schedule.deadline),
         tree(call, schedule.deadline),
     );
-    add(&mut evidence, checks);
+    add_readings(&mut evidence, checks.0, checks.1);
     let silence = no_sensor_reading(&evidence);
-    add(&mut evidence, (silence, Vec::new()));
+    add_readings(&mut evidence, silence, Vec::new());
     (evidence, MeasuredWork { head, tree })
 }
 
@@ -185,7 +186,7 @@ fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
         evidence.findings.retain(|finding| !servers.contains(&finding.sensor));
         evidence.files = wider.files;
         evidence.older = wider.older;
-        add(&mut evidence, (wider.readings, wider.findings));
+        add_readings(&mut evidence, wider.readings, wider.findings);
         return evidence;
     }
     for reading in &mut evidence.readings {
@@ -270,9 +271,9 @@ async fn measure_afresh(
         tracing::warn!(%error, id = state.id, "who wrote the changed files is not known");
         Vec::new()
     });
-    add(&mut evidence, (readings, findings));
+    add_readings(&mut evidence, readings, findings);
     let ExamReport { readings, findings, foreign_changes: mut foreign } = exam;
-    add(&mut evidence, (readings, findings));
+    add_readings(&mut evidence, readings, findings);
     foreign.extend(authorship::foreign_finding_lines(&not_own));
     (evidence, foreign)
 }
@@ -299,7 +300,7 @@ async fn stop_base(
     }
 }
 
-fn add(evidence: &mut Evidence, (readings, findings): SensorReadings) {
+fn add_readings(evidence: &mut Evidence, readings: Vec<SensorReading>, findings: Vec<Finding>) {
     evidence.readings.extend(readings);
     evidence.readings.sort_by(|left, right| {
         (left.kind, left.sensor.as_str()).cmp(&(right.kind, right.sensor.as_str()))

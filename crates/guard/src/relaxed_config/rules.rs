@@ -54,12 +54,12 @@ fn take_list(table: &mut Map<String, Value>, key: &str) -> Vec<Value> {
 pub(super) fn relaxed_rules(before: &Value, after: &Value, inherits: bool) -> Vec<Relaxation> {
     let nothing = Value::Null;
     let has_new_sets = inherits && !has_same_sets(before, after);
-    let mut found = pair((before, after), &nothing, "rules", has_new_sets);
+    let mut found = relaxed_in_part(before, after, &nothing, "rules", has_new_sets);
     for (files, part) in after.get("overrides").and_then(Value::as_object).into_iter().flatten() {
         let old = before.get("overrides").and_then(|it| it.get(files));
         let is_known = old.is_some() || !files.contains("test") && !files.contains("spec");
         if is_known {
-            found.extend(pair((old.unwrap_or(&nothing), part), after, files, false));
+            found.extend(relaxed_in_part(old.unwrap_or(&nothing), part, after, files, false));
         }
     }
     found
@@ -70,9 +70,10 @@ fn has_same_sets(before: &Value, after: &Value) -> bool {
     before.get("extends") == after.get("extends") && before.get("plugins") == after.get("plugins")
 }
 
-/// The rules of one part before and after; a rule in neither is as in the `base`.
-fn pair(
-    (before, after): (&Value, &Value),
+/// The rules of one part that became laxer; a rule in neither version is as in the `base`.
+fn relaxed_in_part(
+    before: &Value,
+    after: &Value,
     base: &Value,
     place: &str,
     has_new_sets: bool,

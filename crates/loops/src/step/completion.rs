@@ -36,6 +36,8 @@ pub(super) fn complete(
     facts: &StopFacts,
 ) {
     match outlook {
+        // The loop is paused before its completion is decided.
+        EvidenceOutlook::PausesForUser => {}
         EvidenceOutlook::Dirty => reasons.is_dirty = true,
         EvidenceOutlook::WaitingFor(gap) => reasons.waiting_gap = Some(gap),
         EvidenceOutlook::Unclaimed => reasons.lacks_promise = true,

@@ -5,7 +5,7 @@ use crate::control::{self, NewLimits};
 use crate::facts::{ContextUse, MergeOutcome, WorkChange};
 use crate::options::LoopOptions;
 use crate::samples::state;
-use crate::state::{LoopCounters, UntilCondition};
+use crate::state::{LoopCounters, ManualOverride, UntilCondition};
 use moai_base::evidence::SensorReading;
 use moai_base::samples::finding;
 use moai_base::verdict::Cause;
@@ -58,6 +58,23 @@ fn word(next: &LoopState, decision: &StopDecision) -> String {
 }
 
 const CLAIM: &str = "<promise>DONE</promise>";
+
+#[test]
+fn a_loop_that_pauses_for_the_user_asks_no_judge_and_merges_nothing() {
+    let outlook_of = |overrides, exam_changed: &[&str]| {
+        let exam_changed = exam_changed.iter().map(|name| (*name).to_owned()).collect();
+        let loop_state = LoopState { overrides, branch: Some("fix".into()), ..state() };
+        let facts = StopFacts { exam_changed, ..facts() };
+        let outlook = outlook(&loop_state, &input("s"), &evidence(false, None), &facts);
+        (outlook.is_open_to_judge(), wants_merge(&loop_state, &outlook, None))
+    };
+    let doubted = ManualOverride { at_ms: 5, finding: None, is_confirmed: false };
+    let confirmed = ManualOverride { is_confirmed: true, ..doubted.clone() };
+    assert_eq!(outlook_of(Vec::new(), &[]), (true, true));
+    assert_eq!(outlook_of(vec![confirmed.clone()], &[]), (true, true));
+    assert_eq!(outlook_of(vec![confirmed, doubted], &[]), (false, false));
+    assert_eq!(outlook_of(Vec::new(), &["tests/test_a.py"]), (false, false));
+}
 
 #[test]
 fn only_the_owner_is_ever_held() {
