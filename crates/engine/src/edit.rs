@@ -2,9 +2,10 @@
 
 pub(crate) mod baseline_rule;
 pub(crate) mod changed_on_disk;
-pub(crate) mod deferred_reports;
-pub(crate) mod earlier_findings;
-pub(crate) mod edit_measurement;
+mod earlier_findings;
+mod edit_delta;
+pub(crate) mod edit_session;
 pub(crate) mod impact;
 pub(crate) mod post_tool_batch;
 pub(crate) mod post_tool_use;
+mod server_measurement;

@@ -59,6 +59,20 @@ impl EditText {
 }
 
 impl EditFeedback {
+    /// Feedback without findings and gaps.
+    #[must_use]
+    pub fn new(path: RelPath) -> Self {
+        Self {
+            path,
+            delta: Delta::default(),
+            gaps: Vec::new(),
+            has_new_gaps: false,
+            has_new_counts: false,
+            deferred_sensor: None,
+            other_files: Vec::new(),
+        }
+    }
+
     /// The findings in one state, without hints: an agent that acts on those churns.
     fn reportable(&self, state: FindingState) -> impl Iterator<Item = &Finding> {
         self.delta.in_state(state).filter(|finding| finding.severity > Severity::Hint)

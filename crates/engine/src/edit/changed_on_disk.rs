@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use tokio::sync::OnceCell;
 
-use crate::edit::edit_measurement::{SharedDiskEpoch, collect_deltas, start_measuring};
+use crate::edit::edit_session::{EditSession, SharedDiskEpoch};
 use crate::edit::impact::{ImpactContext, ImpactSearch};
 use crate::edit::post_tool_use::skipped_text;
 use crate::engine::{now_ms, run_blocking};
@@ -74,22 +74,22 @@ async fn measure_unseen(
     }
     let session = &call.input.session_id;
     let change = impact_context(call, unseen).await;
-    let befores: Vec<TextBeforeEdit> =
-        unseen.to_measure.iter().map(|file| text_before(call, unseen, file)).collect();
     // The disk poll is done, and its changes were announced to the servers.
     let disk_epoch = DiskEpoch { epoch: Some(unseen.epoch) };
     let disk_epoch: SharedDiskEpoch = Arc::new(OnceCell::new_with(Some(disk_epoch)));
-    let in_flight: Vec<_> = unseen
-        .to_measure
-        .iter()
-        .zip(&befores)
-        .map(|(snapshot, before)| start_measuring(call, snapshot, before, &disk_epoch))
-        .collect();
+    // All servers start before the first is awaited, because the files share one inline budget.
+    let (mut edits, mut servers) = (Vec::new(), Vec::new());
+    for snapshot in &unseen.to_measure {
+        let before = text_before(call, unseen, snapshot);
+        let edit =
+            EditSession::new(call, snapshot.clone(), before, started_at, Arc::clone(&disk_epoch));
+        servers.push(edit.start_servers());
+        edits.push(edit);
+    }
     let impact = ImpactSearch::begin(change.clone(), async {});
     let mut texts = Vec::new();
-    for ((snapshot, before), measures) in unseen.to_measure.iter().zip(befores).zip(in_flight) {
-        let feedback = collect_deltas(call, snapshot, before, measures, started_at).await;
-        texts.extend(edit_text(call.engine, session, &feedback));
+    for (edit, servers) in edits.into_iter().zip(servers) {
+        texts.extend(edit_text(call.engine, session, &edit.feedback(servers).await));
     }
     if let Some(impact) = impact {
         let effects = impact.impacts_until(started_at + call.project.config.inline_budget).await;

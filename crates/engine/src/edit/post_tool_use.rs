@@ -7,24 +7,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::edit::changed_on_disk;
-use crate::edit::edit_measurement::{SharedDiskEpoch, collect_deltas, start_measuring};
-use crate::edit::impact::{ImpactContext, ImpactSearch};
+use crate::edit::edit_session::{EditSession, SharedDiskEpoch};
+use crate::edit::impact::ImpactSearch;
 use crate::engine::run_blocking;
-use crate::evidence::earlier_texts::EarlierState;
-use crate::evidence::{disk_poll, gather};
 use crate::exam;
 use crate::exam::ToolWrite;
 use crate::hooks::hook_call::{HookCall, HookTexts, edit_text, with_deferred_reports};
 use crate::project::{NOTEBOOK_UNMEASURED, Project};
-use moai_base::delta::Delta;
 use moai_base::evidence::SkippedFile;
-use moai_base::hash::ContentHash;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
-use moai_host::git;
-use moai_lsp::impact::TouchedSymbols;
-use moai_protocol::hook::TextBeforeEdit;
 use moai_report::agent::{EditFeedback, EditText};
 use moai_report::contributions::ContributionOrigin;
 
@@ -64,96 +57,24 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<EditText> {
         return None;
     }
     let before = call.input.text_before_edit();
-    let disk_epoch = SharedDiskEpoch::default();
-    if is_already_reported(call, &snapshot, &before, &disk_epoch).await {
+    let edit = EditSession::new(call, snapshot, before, started_at, SharedDiskEpoch::default());
+    if edit.is_already_reported().await {
         return None;
     }
-    let change = impact_context(call, &snapshot, &before);
-    engine.ledger().set_writer(&call.input.session_id, &project.root, &snapshot);
-    engine.ledger().record_text(&call.input.session_id, &project.root, &snapshot);
-    let impact = ImpactSearch::begin(change, shared_poll(call, &snapshot, &disk_epoch));
-    let in_flight = start_measuring(call, &snapshot, &before, &disk_epoch);
-    let mut feedback = collect_deltas(call, &snapshot, before, in_flight, started_at).await;
+    let change = edit.impact_context();
+    engine.ledger().set_writer(&call.input.session_id, &project.root, &edit.snapshot);
+    engine.ledger().record_text(&call.input.session_id, &project.root, &edit.snapshot);
+    let polled = Arc::clone(&edit);
+    let impact = ImpactSearch::begin(change, async move {
+        polled.poll_disk().await;
+    });
+    let servers = edit.start_servers();
+    let mut feedback = edit.feedback(servers).await;
     if let Some(impact) = impact {
         feedback.other_files =
             impact.impacts_until(started_at + project.config.inline_budget).await;
     }
     edit_text(engine, &call.input.session_id, &feedback)
-}
-
-fn shared_poll(
-    call: &HookCall<'_>,
-    snapshot: &Snapshot,
-    disk_epoch: &SharedDiskEpoch,
-) -> impl Future<Output = ()> + Send + 'static {
-    let (engine, project) = (Arc::clone(call.engine), call.project.clone());
-    let (snapshot, disk_epoch) = (snapshot.clone(), Arc::clone(disk_epoch));
-    async move {
-        let known = std::slice::from_ref(&snapshot);
-        disk_epoch.get_or_init(async || disk_poll::sync_disk(&engine, &project, known).await).await;
-    }
-}
-
-/// Whether the edit changed no byte of a file that all language servers have already measured, and
-/// no other file changed since: then no server is asked.
-async fn is_already_reported(
-    call: &HookCall<'_>,
-    snapshot: &Snapshot,
-    before: &TextBeforeEdit,
-    disk_epoch: &SharedDiskEpoch,
-) -> bool {
-    let is_same = match before {
-        TextBeforeEdit::Text(text) => ContentHash::of_bytes(text.as_bytes()) == snapshot.hash,
-        TextBeforeEdit::Absent => false,
-        TextBeforeEdit::Unknown => true,
-    };
-    let (engine, root, path) = (call.engine, &call.project.root, &snapshot.path);
-    if !is_same || !engine.ledger().is_verified(root, path, snapshot.hash) {
-        return false;
-    }
-    let choices = gather::select_servers(engine, &call.project, path);
-    let is_proven = || {
-        choices.iter().all(|chosen| match (chosen, gather::server_identity(chosen)) {
-            (Ok(choice), Some(server)) => {
-                engine.ledger().is_proven(root, path, &choice.id, snapshot.hash, server)
-            }
-            _ => false,
-        })
-    };
-    if !is_proven() {
-        return false;
-    }
-    shared_poll(call, snapshot, disk_epoch).await;
-    is_proven()
-}
-
-/// Input of the search for the edit's impact on other files.
-fn impact_context(
-    call: &HookCall<'_>,
-    snapshot: &Snapshot,
-    before: &TextBeforeEdit,
-) -> ImpactContext {
-    let (engine, root, path) = (call.engine, &call.project.root, &snapshot.path);
-    let before = match before {
-        TextBeforeEdit::Text(text) => Some(text.clone()),
-        TextBeforeEdit::Absent => None,
-        TextBeforeEdit::Unknown => {
-            let kept = engine.ledger().text(root, path).map(|text| text.to_string());
-            kept.or_else(|| git::head_text(root, path))
-        }
-    };
-    let mut earlier = EarlierState::default();
-    earlier.add(path, before.as_deref());
-    ImpactContext {
-        earlier,
-        engine: Arc::clone(engine),
-        project: call.project.clone(),
-        reader: call.reader(),
-        label: path.to_string(),
-        changed: vec![(path.clone(), Some(snapshot.hash))],
-        measured_separately: Vec::new(),
-        touched: TouchedSymbols::visible_elsewhere(path, before.as_deref(), Some(&snapshot.text)),
-    }
 }
 
 pub(crate) async fn read_edited_file(
@@ -179,16 +100,10 @@ pub(crate) fn skipped_text(call: &HookCall<'_>, path: RelPath, reason: String) -
     if !call.engine.ledger().report_once(&call.input.session_id, &format!("{path} {gap}")) {
         return None;
     }
-    let gaps = vec![("all sensors".to_owned(), gap)];
-    let delta = Delta::default();
     let feedback = EditFeedback {
-        path,
-        delta,
-        gaps,
+        gaps: vec![("all sensors".to_owned(), gap)],
         has_new_gaps: true,
-        has_new_counts: false,
-        deferred_sensor: None,
-        other_files: Vec::new(),
+        ..EditFeedback::new(path)
     };
     edit_text(call.engine, &call.input.session_id, &feedback)
 }

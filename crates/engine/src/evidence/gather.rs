@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
-use crate::engine::{Engine, measure_blocking, run_blocking};
+use crate::engine::{Engine, measure_blocking, panic_gap, run_blocking};
 use crate::evidence::attribution::{AttributionRequest, BaseComparison, attribute_findings};
 use crate::evidence::base_results::BaseResult;
 use crate::evidence::disk_poll::{DiskEpoch, sync_disk};
@@ -171,7 +171,7 @@ async fn read_snapshots(
     read.await.unwrap_or_else(|| {
         let skipped = all
             .into_iter()
-            .map(|path| SkippedFile { path: path.to_string(), reason: INTERNAL.to_owned() });
+            .map(|path| SkippedFile { path: path.to_string(), reason: panic_gap().detail });
         (Vec::new(), skipped.collect())
     })
 }
@@ -229,14 +229,6 @@ fn scan_in_parallel(
     })
 }
 
-/// A panic inside is a gap like any other, never an empty result.
-const INTERNAL: &str = "internal error; see the daemon's log";
-
-/// The gap of a sensor whose result was lost to a panic.
-pub(crate) fn internal_error_gap() -> Gap {
-    Gap::new(Cause::Crashed, INTERNAL)
-}
-
 pub(crate) fn failed_scan_result(snapshot: &Snapshot) -> SensorResult {
     SensorResult {
         sensor: "scan".to_owned(),
@@ -246,7 +238,7 @@ pub(crate) fn failed_scan_result(snapshot: &Snapshot) -> SensorResult {
         path: snapshot.path.clone(),
         hash: snapshot.hash,
         findings: Vec::new(),
-        gap: Some(internal_error_gap()),
+        gap: Some(panic_gap()),
         elapsed: Duration::ZERO,
     }
 }
@@ -342,6 +334,14 @@ pub(crate) fn select_servers(
     }
 }
 
+/// The name of the sensor that a server selection stands for, whether or not the server is available.
+pub(crate) fn sensor_id(selection: &ServerSelection) -> &str {
+    match selection {
+        Ok(choice) => &choice.id,
+        Err((sensor, _)) => sensor,
+    }
+}
+
 /// The identity that stored results of this server hold for: another program, other settings or
 /// newly installed packages may give other findings.
 pub(crate) fn server_identity(chosen: &ServerSelection) -> Option<ContentHash> {
@@ -414,6 +414,11 @@ pub(crate) async fn measure_without_gate(
 }
 
 impl SensorResult {
+    /// Whether the server reported a fault of the project along with the findings.
+    pub(crate) fn has_project_fault(&self) -> bool {
+        self.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault)
+    }
+
     /// This result as a baseline; `None` for a gap that leaves nothing to compare with.
     pub(crate) fn base_result(&self) -> Option<BaseResult> {
         let has_fault = match &self.gap {
@@ -442,14 +447,10 @@ pub(crate) fn unmeasured(
     gap: Gap,
     elapsed: Duration,
 ) -> SensorResult {
-    let (sensor, version) = match chosen {
-        Ok(choice) => (choice.id.clone(), choice.version.clone()),
-        Err((sensor, _)) => (sensor.clone(), None),
-    };
     SensorResult {
-        sensor,
+        sensor: sensor_id(chosen).to_owned(),
         kind: SensorKind::Lsp,
-        version,
+        version: chosen.as_ref().ok().and_then(|choice| choice.version.clone()),
         server: None,
         path: snapshot.path.clone(),
         hash: snapshot.hash,
@@ -536,7 +537,7 @@ pub(crate) fn record_results(
     if disk.epoch.is_none() {
         for result in results.iter_mut().filter(|result| result.kind == SensorKind::Lsp) {
             result.findings.clear();
-            result.gap.get_or_insert_with(internal_error_gap);
+            result.gap.get_or_insert_with(panic_gap);
         }
     }
     store_verified(engine, project, results);
@@ -638,7 +639,6 @@ fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::panic_gap;
 
     fn result(name: &str, text: &str) -> SensorResult {
         SensorResult {

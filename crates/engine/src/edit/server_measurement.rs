@@ -1,0 +1,317 @@
+//! The measurement of an edit by one language server: compared with the state before, and reported
+//! by the edit's hook or, if the server takes longer, by the session's next hook.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
+use tokio::time::{timeout, timeout_at};
+
+use crate::edit::baseline_rule::{BaselineSource, baseline_source};
+use crate::edit::edit_delta::{cache_lines, delta_from_baseline};
+use crate::edit::edit_session::{EditSession, SensorFeedback};
+use crate::edit::post_tool_use;
+use crate::engine::panic_gap;
+use crate::evidence::gather;
+use crate::evidence::gather::{SensorResult, partial_sensor_key};
+use crate::hooks::hook_call::{edit_text, language};
+use crate::ledger::pending_reports::{MeasureTopic, StateBefore};
+use crate::ledger::{DeferredReport, EngineLedger};
+use moai_base::delta::Delta;
+use moai_base::finding::Finding;
+use moai_base::hash::ContentHash;
+use moai_base::limits::{EARLIER_DEFERRED_MS_MAX, EARLIER_INLINE_MS_MAX, MEASURE_RETRIES_MAX};
+use moai_base::verdict::{Cause, Gap};
+use moai_host::files::Snapshot;
+use moai_host::servers::ServerSelection;
+use moai_host::servers::resolve::ResolvedServer;
+use moai_protocol::hook::TextBeforeEdit;
+use moai_report::agent::{self, EditFeedback, EditText};
+
+/// A server's measurement of an edit.
+#[derive(Clone, Debug)]
+pub(crate) struct ServerMeasurement {
+    pub(crate) edit: Arc<EditSession>,
+    pub(crate) topic: MeasureTopic,
+    /// The server, if one is available.
+    pub(crate) server: Option<ResolvedServer>,
+    /// The number of this measurement among those of the topic.
+    number: u64,
+    was_measured: bool,
+    /// How long the hook waits for the answer.
+    inline_wait: Duration,
+}
+
+/// The bytes that were measured in the end, and the result for them.
+#[derive(Debug)]
+struct MeasuredSnapshot {
+    snapshot: Snapshot,
+    result: SensorResult,
+}
+
+impl ServerMeasurement {
+    /// Asks the server. The task ends when the answer is there, or after the inline wait; then the
+    /// measurement goes on in the background.
+    pub(crate) fn start(
+        edit: &Arc<EditSession>,
+        selection: ServerSelection,
+    ) -> JoinHandle<SensorFeedback> {
+        let (engine, project, session) = (&edit.engine, &edit.project, &edit.reader.session);
+        let (root, path) = (&project.root, &edit.snapshot.path);
+        let topic = MeasureTopic {
+            agent: edit.reader.agent.clone(),
+            root: root.clone(),
+            path: path.clone(),
+            sensor: gather::sensor_id(&selection).to_owned(),
+        };
+        let now = Instant::now();
+        let mut ledger = engine.ledger();
+        let was_measured = ledger.verified(root, path, &topic.sensor).is_some();
+        let undelivered =
+            ledger.take_reports_about(&edit.reader, root, path, &topic.sensor).into_iter().next();
+        let unreported = ledger.pending_reports(session).baseline(&topic).cloned();
+        let is_new_file = edit.text_before == TextBeforeEdit::Absent;
+        let source = baseline_source(is_new_file, unreported.is_some(), undelivered.is_some());
+        let baseline = match source {
+            BaselineSource::NewFile => StateBefore::from_findings(Some(Vec::new())),
+            BaselineSource::UnreportedEdit => unreported.unwrap_or_default(),
+            BaselineSource::UndeliveredReport => {
+                StateBefore::from_findings(undelivered.and_then(|report| report.baseline))
+            }
+            BaselineSource::LastResults => last_results(&ledger, &topic, &edit.text_before),
+        };
+        let latency = ledger.latency(root, &topic.sensor);
+        let inline_wait = latency.inline_wait(project.config.inline_budget, now);
+        if selection.is_ok() {
+            latency.record_request(now);
+        }
+        let number = ledger.pending_reports(session).register(topic.clone(), baseline, is_new_file);
+        drop(ledger);
+        let server = selection.as_ref().ok().cloned();
+        let answer = tokio::spawn(measure_current_bytes(Arc::clone(edit), selection));
+        let edit = Arc::clone(edit);
+        let measurement = Self { edit, topic, server, number, was_measured, inline_wait };
+        tokio::spawn(measurement.inline_feedback(answer))
+    }
+
+    /// The server's part of the feedback. An answer after the wait is reported by the session's next
+    /// hook.
+    async fn inline_feedback(self, mut answer: JoinHandle<MeasuredSnapshot>) -> SensorFeedback {
+        let edit = Arc::clone(&self.edit);
+        let mut feedback = SensorFeedback::new(self.topic.sensor.clone());
+        let wait_end = edit.started_at + self.inline_wait;
+        let Ok(answered) = timeout_at(wait_end.into(), &mut answer).await else {
+            if !self.is_newest() {
+                return feedback;
+            }
+            let gap = no_answer_yet_gap(self.inline_wait);
+            self.report_later(answer);
+            return feedback.with_gap(gap, true);
+        };
+        let Ok(MeasuredSnapshot { snapshot, result }) = answered else {
+            return SensorFeedback::lost(feedback.sensor);
+        };
+        let (gap, is_partial) = (result.gap.clone(), result.has_project_fault());
+        if gap.is_none() || is_partial {
+            // Without a baseline a newer edit of the file is reported instead.
+            let Some(baseline) = self.take_baseline() else { return feedback };
+            let inline_end = edit.started_at + edit.project.config.inline_budget;
+            let latest = Instant::now() + Duration::from_millis(EARLIER_INLINE_MS_MAX);
+            let baseline =
+                self.complete_baseline(baseline, &result, &snapshot, inline_end.min(latest)).await;
+            feedback.delta = edit.delta_from_baseline(&baseline, result, &snapshot.text);
+        } else if !self.is_newest() {
+            return feedback;
+        }
+        let Some(gap) = gap else { return feedback };
+        let is_lost = self.was_measured && !is_partial || gap.cause.is_transient();
+        feedback.with_gap(gap, is_lost)
+    }
+
+    /// Waits for the answer in the background and queues it for the reader.
+    fn report_later(self, answer: JoinHandle<MeasuredSnapshot>) {
+        let job = self.edit.engine.job();
+        let patience = self
+            .edit
+            .engine
+            .ledger()
+            .latency(&self.topic.root, &self.topic.sensor)
+            .deferred_timeout();
+        tokio::spawn(async move {
+            let _job = job;
+            let hash = self.edit.snapshot.hash;
+            match timeout(patience, answer).await {
+                Ok(Ok(measured)) => self.queue_result(measured).await,
+                Ok(Err(_)) => self.queue_gap(hash, panic_gap()),
+                Err(_) => {
+                    let detail = format!("no answer within {} s", patience.as_secs());
+                    self.queue_gap(hash, Gap::new(Cause::TimedOut, detail));
+                }
+            }
+        });
+    }
+
+    async fn queue_result(self, measured: MeasuredSnapshot) {
+        let MeasuredSnapshot { snapshot, result } = measured;
+        let (gap, is_partial) = (result.gap.clone(), result.has_project_fault());
+        if let Some(gap) = gap.clone().filter(|_| !is_partial) {
+            return self.queue_gap(snapshot.hash, gap);
+        }
+        // A newer edit of the file is measured in its own right.
+        let Some(baseline) = self.take_baseline() else { return };
+        let deadline = Instant::now() + Duration::from_millis(EARLIER_DEFERRED_MS_MAX);
+        let baseline = self.complete_baseline(baseline, &result, &snapshot, deadline).await;
+        let earlier = baseline.findings(is_partial).cloned();
+        let delta = self.edit.delta_from_baseline(&baseline, result, &snapshot.text);
+        self.queue_feedback(snapshot.hash, delta, gap, earlier);
+    }
+
+    /// Queues a gap. The baseline stays, and the next answer is compared with it.
+    fn queue_gap(&self, hash: ContentHash, gap: Gap) {
+        if self.is_newest() {
+            self.queue_feedback(hash, Delta::default(), Some(gap), None);
+        }
+    }
+
+    fn queue_feedback(
+        &self,
+        hash: ContentHash,
+        delta: Delta,
+        gap: Option<Gap>,
+        baseline: Option<Vec<Finding>>,
+    ) {
+        let (engine, session) = (&self.edit.engine, &self.edit.reader.session);
+        let sensor = &self.topic.sensor;
+        let feedback = EditFeedback {
+            delta,
+            gaps: gap.map(|gap| (sensor.clone(), gap)).into_iter().collect(),
+            has_new_gaps: true,
+            deferred_sensor: Some(sensor.clone()),
+            ..EditFeedback::new(self.topic.path.clone())
+        };
+        // The hook announced an answer, so a clean one is reported, too.
+        let text = edit_text(engine, session, &feedback).unwrap_or_else(|| {
+            EditText::agent_only(agent::no_new_findings(&feedback, language(engine, session)))
+        });
+        self.queue_text(hash, text, baseline);
+    }
+
+    /// Queues a text about the bytes `hash` for the session's next hook.
+    pub(crate) fn queue_text(
+        &self,
+        hash: ContentHash,
+        text: EditText,
+        baseline: Option<Vec<Finding>>,
+    ) {
+        let report = DeferredReport {
+            root: self.topic.root.clone(),
+            path: self.topic.path.clone(),
+            sensor: self.topic.sensor.clone(),
+            hash,
+            text,
+            baseline,
+            depends_on: Vec::new(),
+        };
+        self.edit.engine.ledger().queue_report(&self.edit.reader, report);
+    }
+
+    fn is_newest(&self) -> bool {
+        let mut ledger = self.edit.engine.ledger();
+        ledger.pending_reports(&self.edit.reader.session).is_newest(&self.topic, self.number)
+    }
+
+    /// Takes the baseline for the report; `None` if a newer measurement will be reported.
+    fn take_baseline(&self) -> Option<StateBefore> {
+        let mut ledger = self.edit.engine.ledger();
+        ledger.pending_reports(&self.edit.reader.session).take_baseline(&self.topic, self.number)
+    }
+}
+
+impl EditSession {
+    /// The delta of a server's result to the state before the edit.
+    pub(crate) fn delta_from_baseline(
+        &self,
+        baseline: &StateBefore,
+        result: SensorResult,
+        text: &str,
+    ) -> Delta {
+        delta_from_baseline(&self.engine, &self.project.root, baseline, result, text)
+    }
+}
+
+/// The server's last results of the file, and the text before the edit if the host supplies it.
+fn last_results(
+    ledger: &EngineLedger,
+    topic: &MeasureTopic,
+    before: &TextBeforeEdit,
+) -> StateBefore {
+    let MeasureTopic { root, path, sensor, .. } = topic;
+    let complete = ledger.verified(root, path, sensor);
+    let partial = ledger.verified(root, path, &partial_sensor_key(sensor));
+    let measured = complete.as_ref().map(|(hash, _)| *hash);
+    StateBefore {
+        complete: complete.map(|(_, findings)| findings),
+        partial: partial.map(|(_, findings)| findings),
+        text: match before {
+            TextBeforeEdit::Text(text) => Some(text.as_str().into()),
+            TextBeforeEdit::Absent | TextBeforeEdit::Unknown => None,
+        },
+        measured,
+        epoch: measured.and_then(|hash| ledger.proven_at(root, path, sensor, hash)),
+    }
+}
+
+/// Measures until the result is about the bytes on disk.
+async fn measure_current_bytes(
+    edit: Arc<EditSession>,
+    selection: ServerSelection,
+) -> MeasuredSnapshot {
+    let (engine, project, root) = (&edit.engine, &edit.project, &edit.project.root);
+    let mut snapshot = edit.snapshot.clone();
+    // In a large tree the disk poll takes as long as an answer and seldom finds a change, so the
+    // server is asked at the same time, and again when a change had not been announced to it.
+    let asked_at = engine.ledger().announced_epoch(root);
+    let first = gather::measure_snapshot(engine, project, &snapshot, selection.clone());
+    let (disk_epoch, mut result) = tokio::join!(edit.poll_disk(), first);
+    // The poll of another hook may have found changes, too.
+    let mut is_behind = engine.ledger().others_changed_since(root, &snapshot.path, asked_at);
+    let mut is_current = false;
+    for _ in 0..MEASURE_RETRIES_MAX {
+        // A hook for older bytes may have asked later, because hooks overtake each other.
+        let is_superseded = result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded);
+        let file = snapshot.path.under(root);
+        let Some(Ok(now)) = post_tool_use::read_edited_file(project, &file).await else { break };
+        is_current = now.hash == snapshot.hash && !is_behind && !is_superseded;
+        if is_current {
+            break;
+        }
+        // A formatter, or an edit whose own hook is on its way: only the current bytes count, and a
+        // request about other bytes would supersede that hook's.
+        (snapshot, is_behind) = (now, false);
+        result = gather::measure_snapshot(engine, project, &snapshot, selection.clone()).await;
+    }
+    record_latency(&edit, &result);
+    let mut results = [result];
+    if !is_current {
+        gather::discard_superseded(project, &mut results).await;
+    }
+    gather::record_results(engine, project, &mut results, disk_epoch);
+    let [result] = results;
+    cache_lines(engine, &snapshot, &result.findings);
+    MeasuredSnapshot { snapshot, result }
+}
+
+fn record_latency(edit: &EditSession, result: &SensorResult) {
+    let mut ledger = edit.engine.ledger();
+    let latency = ledger.latency(&edit.project.root, &result.sensor);
+    match result.gap.as_ref().map(|gap| gap.cause) {
+        None | Some(Cause::ProjectFault) => latency.record_answer(result.elapsed),
+        Some(Cause::Crashed | Cause::TimedOut | Cause::Loading) => latency.record_failure(),
+        Some(_) => {}
+    }
+}
+
+fn no_answer_yet_gap(waited: Duration) -> Gap {
+    let detail = format!("no answer within {} ms; the result follows", waited.as_millis());
+    Gap::new(Cause::TimedOut, detail)
+}
