@@ -153,8 +153,9 @@ pub const PUSH_SILENT_MS_MAX: u64 = 5_000;
 pub const STORM_MS: u64 = 100;
 /// Longest wait of the last measurement of a storm.
 pub const STORM_MS_MAX: u64 = 1_000;
-/// Disk changes kept for a language server that has not registered for them yet.
-pub const PENDING_DISK_CHANGES_MAX: usize = 1_024;
+/// Changed files of which a language server may miss the notice, because it has not registered for
+/// them; beyond that it is restarted.
+pub const UNSENT_DISK_CHANGES_MAX: usize = 20_000;
 /// Length of a glob pattern that a language server registers.
 pub const GLOB_BYTES_MAX: usize = 4_096;
 /// Background deadline of one file's diagnostics.

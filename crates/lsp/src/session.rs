@@ -154,9 +154,8 @@ pub struct LspSession {
     /// Whether files changed on disk of which the server cannot be notified.
     is_behind_disk: bool,
     registrations: Registrations,
-    /// Disk changes for which the server has no watcher, oldest first: some servers register
-    /// watchers seconds after they have read the files.
-    unsent_changes: Vec<(PathBuf, DiskChange)>,
+    /// Disk changes of which the server has not been notified, one per file.
+    unsent_changes: BTreeMap<PathBuf, DiskChange>,
     habits: PublishHabits,
     /// Whether the server once refused its protocol; published diagnostics are then used.
     has_fallen_back: bool,
@@ -198,7 +197,7 @@ impl LspSession {
             newest_ticket: 0,
             is_behind_disk: false,
             registrations: Registrations::default(),
-            unsent_changes: Vec::new(),
+            unsent_changes: BTreeMap::new(),
             habits: PublishHabits::default(),
             has_fallen_back: false,
             last_message_at: None,

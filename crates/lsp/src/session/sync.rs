@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::documents::{OpenPolicy, ResendPolicy, SyncStep};
-use super::{DiskChange, DocumentRequest, LspSession, SessionPhase};
+use super::{DiskChange, DocumentRequest, LspSession, SessionEffect, SessionPhase};
 use crate::freshness::clangd;
 use crate::registry::DiagnosticsMethod;
-use moai_base::limits::PENDING_DISK_CHANGES_MAX;
+use moai_base::limits::UNSENT_DISK_CHANGES_MAX;
 use moai_base::path::{RelPath, to_uri};
+use moai_base::verdict::{Cause, Gap};
 
 impl LspSession {
     /// Handles files that changed on disk. Open documents are closed, so that the server reads the
@@ -44,7 +45,10 @@ impl LspSession {
             }
         }
         if self.phase == SessionPhase::Starting {
-            return self.queue_changes(changes.to_vec());
+            for (path, change) in changes {
+                self.add_unsent_change(path.clone(), *change);
+            }
+            return self.restart_on_overflow();
         }
         // Contents of an open document are sent by `didChange`, and some servers analyse twice when
         // they are also notified of the disk's change.
@@ -68,13 +72,16 @@ impl LspSession {
         }
     }
 
-    /// Notifies the server of changes that its watchers match, oldest first; the rest is kept.
+    /// Notifies the server of all changes that its watchers match; the rest is kept, because some
+    /// servers register watchers seconds after they have read the files.
     pub(super) fn send_changes(&mut self, changes: Vec<(PathBuf, DiskChange)>) {
-        self.queue_changes(changes);
+        for (path, change) in changes {
+            self.add_unsent_change(path, change);
+        }
         let mut events = Vec::new();
         for (path, change) in std::mem::take(&mut self.unsent_changes) {
             if !self.is_watched(&path, change) {
-                self.unsent_changes.push((path, change));
+                self.unsent_changes.insert(path, change);
                 continue;
             }
             let kind = match change {
@@ -87,6 +94,7 @@ impl LspSession {
         if !events.is_empty() {
             self.notify("workspace/didChangeWatchedFiles", json!({"changes": events}));
         }
+        self.restart_on_overflow();
     }
 
     /// Whether one of the server's watchers matches the change.
@@ -94,10 +102,27 @@ impl LspSession {
         self.registrations.watches([&self.workspace, &self.root], path, change)
     }
 
-    fn queue_changes(&mut self, changes: Vec<(PathBuf, DiskChange)>) {
-        self.unsent_changes.extend(changes);
-        let too_many = self.unsent_changes.len().saturating_sub(PENDING_DISK_CHANGES_MAX);
-        self.unsent_changes.drain(..too_many);
+    /// Adds a change to those the server has not been notified of, as one change per file.
+    fn add_unsent_change(&mut self, path: PathBuf, change: DiskChange) {
+        let change = match (self.unsent_changes.get(&path), change) {
+            (Some(DiskChange::Created), DiskChange::Changed) => DiskChange::Created,
+            // The server may have read the file before it was deleted.
+            (Some(DiskChange::Deleted), DiskChange::Created) => DiskChange::Changed,
+            (_, latest) => latest,
+        };
+        self.unsent_changes.insert(path, change);
+    }
+
+    /// Ends a server that misses too many changes: a new process reads the files as they are.
+    fn restart_on_overflow(&mut self) {
+        if self.unsent_changes.len() <= UNSENT_DISK_CHANGES_MAX {
+            return;
+        }
+        self.unsent_changes.clear();
+        let detail = "too many files changed on disk before it could be notified; it is restarted";
+        let gap = Gap::new(Cause::Crashed, detail);
+        self.fail(&gap);
+        self.effects.push(SessionEffect::GiveUp(gap));
     }
 
     /// Brings the server's text of the document up to date. Returns its version, and whether a

@@ -315,6 +315,73 @@ fn a_file_changed_on_disk_is_closed_and_announced() {
     assert_eq!(play.sent()[0], "textDocument/didOpen v2");
 }
 
+/// One change of each of `count` files.
+fn changed_files(count: usize) -> Vec<(PathBuf, DiskChange)> {
+    (0..count).map(|file| (format!("/r/{file}.py").into(), DiskChange::Changed)).collect()
+}
+
+/// How many files the notifications of changed files name.
+fn notified_files(play: &mut Play) -> usize {
+    let mut count = 0;
+    for effect in play.session.take_effects() {
+        if let SessionEffect::Send(RpcMessage::Notification { method, params }) = effect
+            && method == "workspace/didChangeWatchedFiles"
+        {
+            count += params["changes"].as_array().map_or(0, Vec::len);
+        }
+    }
+    count
+}
+
+#[test]
+fn a_server_is_notified_of_every_file_of_a_large_checkout() {
+    let mut play = Play::ready("pull");
+    play.session.files_changed(&changed_files(1_300), &[]);
+    assert_eq!(notified_files(&mut play), 0, "no watcher yet");
+    play.receive(json!({"id": 5, "method": "client/registerCapability", "params":
+        {"registrations": [{"id": "1", "method": "workspace/didChangeWatchedFiles",
+            "registerOptions": {"watchers": [{"globPattern": "**/*.py"}]}}]}}));
+    assert_eq!(notified_files(&mut play), 1_300);
+    play.session.files_changed(&changed_files(30_000), &[]);
+    assert_eq!(notified_files(&mut play), 30_000, "those that it watches have no limit");
+}
+
+#[test]
+fn a_server_that_misses_too_many_changes_is_restarted() {
+    let limit = moai_base::limits::UNSENT_DISK_CHANGES_MAX;
+    for mut play in [Play::new("pull"), Play::ready("pull")] {
+        play.ask(1, "a.py", "x");
+        play.session.take_effects();
+        play.session.files_changed(&changed_files(limit), &[]);
+        play.session.files_changed(&changed_files(limit), &[]);
+        assert!(!play.sent().contains(&"give up: Crashed".to_owned()), "the same files again");
+        play.session.files_changed(&changed_files(limit + 1), &[]);
+        assert!(play.sent().ends_with(&["ticket 1: Crashed".into(), "give up: Crashed".into()]));
+    }
+}
+
+#[test]
+fn unsent_changes_of_a_file_become_one_that_covers_them() {
+    use DiskChange::{Changed, Created, Deleted};
+    let rows: [(&[DiskChange], u64); 4] = [
+        (&[Created, Changed], 1),
+        (&[Deleted, Created], 2),
+        (&[Created, Deleted], 3),
+        (&[Changed, Deleted], 3),
+    ];
+    for (changes, kind) in rows {
+        let mut play = Play::ready("pull");
+        for change in changes {
+            play.session.files_changed(&[(PathBuf::from("/r/a.py"), *change)], &[]);
+        }
+        play.receive(json!({"id": 5, "method": "client/registerCapability", "params":
+            {"registrations": [{"id": "1", "method": "workspace/didChangeWatchedFiles",
+                "registerOptions": {"watchers": [{"globPattern": "**/*.py"}]}}]}}));
+        let sent = format!("{:?}", play.session.take_effects());
+        assert!(sent.contains(&format!(r#""type": Number({kind})"#)), "{changes:?}: {sent}");
+    }
+}
+
 #[test]
 fn a_document_is_not_closed_under_its_own_question() {
     let mut play = Play::ready("pull");
