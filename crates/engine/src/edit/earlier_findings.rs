@@ -9,7 +9,7 @@ use tokio::time::timeout_at;
 
 use crate::edit::baseline_rule::EditBaseline;
 use crate::edit::edit_delta::edit_baseline;
-use crate::edit::server_measurement::ServerMeasurement;
+use crate::edit::edit_measurement::EditMeasurement;
 use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
 use crate::evidence::gather::SensorResult;
 use crate::hooks::hook_call::edit_text;
@@ -22,7 +22,7 @@ use moai_base::verdict::Cause;
 use moai_host::files::Snapshot;
 use moai_report::agent::EditFeedback;
 
-impl ServerMeasurement {
+impl EditMeasurement {
     /// Completes a baseline without findings of the text before the edit, if the edited text has
     /// findings to compare. A result after the deadline is reported later.
     pub(crate) async fn complete_baseline(

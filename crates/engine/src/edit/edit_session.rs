@@ -8,8 +8,8 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 
 use crate::edit::edit_delta::{cache_lines, delta_from};
+use crate::edit::edit_measurement::EditMeasurement;
 use crate::edit::impact::ImpactContext;
-use crate::edit::server_measurement::ServerMeasurement;
 use crate::engine::{Engine, panic_gap, run_blocking};
 use crate::evidence::disk_poll;
 use crate::evidence::disk_poll::DiskEpoch;
@@ -153,7 +153,7 @@ impl EditSession {
         let mut running = Vec::new();
         for selection in gather::select_servers(&self.engine, &self.project, &self.snapshot.path) {
             let sensor = gather::sensor_id(&selection).to_owned();
-            let feedback = ServerMeasurement::start(self, selection);
+            let feedback = EditMeasurement::start(self, selection);
             running.push(RunningSensor { sensor, feedback });
         }
         running

@@ -30,7 +30,7 @@ use moai_report::agent::{self, EditFeedback, EditText};
 
 /// A server's measurement of an edit.
 #[derive(Clone, Debug)]
-pub(crate) struct ServerMeasurement {
+pub(crate) struct EditMeasurement {
     pub(crate) edit: Arc<EditSession>,
     pub(crate) topic: MeasureTopic,
     /// The server, if one is available.
@@ -49,7 +49,7 @@ struct MeasuredSnapshot {
     result: SensorResult,
 }
 
-impl ServerMeasurement {
+impl EditMeasurement {
     /// Asks the server. The task ends when the answer is there, or after the inline wait; then the
     /// measurement goes on in the background.
     pub(crate) fn start(
