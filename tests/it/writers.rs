@@ -355,3 +355,43 @@ fn a_module_that_was_put_back_mends_its_importers() {
     let told = after_shell(&sandbox);
     assert!(told.contains("cart.py") && told.contains("fixed 1"), "{told}");
 }
+
+/// A measured shop whose server takes its time for every answer.
+fn slowly_measured_shop() -> Sandbox {
+    let sandbox = project(json!({"delay_ms": 300}));
+    sandbox.write("prices.py", SIGNATURE);
+    sandbox.write("cart.py", "from prices import half\n\ntotal = half(1)\n");
+    sandbox.commit();
+    assert_eq!(sandbox.run(&["check", "cart.py"]).code, 0);
+    sandbox
+}
+
+/// Runs `measure`, and changes the signature in prices.py once the server was asked about cart.py.
+fn break_while_measuring<T: Send>(sandbox: &Sandbox, measure: impl FnOnce() -> T + Send) -> T {
+    let log = sandbox.base().join("pyright-langserver.jsonl");
+    let asked = pulls(&log, "cart.py");
+    std::thread::scope(|scope| {
+        let measuring = scope.spawn(measure);
+        let is_asked = eventually(PATIENCE, || (pulls(&log, "cart.py") > asked).then_some(()));
+        sandbox.write("prices.py", OTHER_SIGNATURE);
+        assert!(is_asked.is_some(), "the server was never asked");
+        measuring.join().expect("no panic")
+    })
+}
+
+#[test]
+fn what_breaks_while_the_server_works_is_in_the_result_of_a_check() {
+    let sandbox = slowly_measured_shop();
+    sandbox.write("cart.py", "from prices import half\n\ntotal = half(1)  #\n");
+    let output = break_while_measuring(&sandbox, || sandbox.run(&["check", "cart.py", "--json"]));
+    assert_eq!(output.code, 1, "{output:#?}");
+    assert!(output.stdout.contains("argument missing"), "{output:#?}");
+}
+
+#[test]
+fn what_breaks_while_the_server_works_is_in_the_feedback_of_an_edit() {
+    let sandbox = slowly_measured_shop();
+    let text = "from prices import half\n\ntotal = half(1)  #\n";
+    let feedback = break_while_measuring(&sandbox, || sandbox.tool_write("cart.py", text));
+    assert!(!feedback.context().is_empty(), "not clean: {feedback:#?}");
+}

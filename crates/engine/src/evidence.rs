@@ -14,5 +14,6 @@ pub(crate) mod hidden_files;
 pub(crate) mod moved_files;
 pub(crate) mod overlay_gate;
 pub(crate) mod parallel_scan;
+pub(crate) mod poll_gate;
 pub(crate) mod renamed_files;
 pub(crate) mod work_base;

@@ -15,11 +15,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-
 use crate::evidence::base_results::BaseResults;
 use crate::evidence::overlay_gate::OverlayGate;
-use crate::ledger::disk::DiskHistory;
+use crate::evidence::poll_gate::PollGate;
+use crate::ledger::disk::{DiskHistory, DiskStamps};
 pub(crate) use crate::ledger::known_rules::{KnownRules, RuleFolder, RuleInputs};
 use crate::ledger::line_cache::LineCache;
 use crate::ledger::pending_reports::PendingReports;
@@ -33,7 +32,7 @@ use moai_base::limits::{
     DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, REPORTED_GAPS_MAX, SESSIONS_MAX,
 };
 use moai_base::path::RelPath;
-use moai_host::files::{FileStamp, Snapshot};
+use moai_host::files::Snapshot;
 use moai_host::store::ProjectKey;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::options::BaselineMode;
@@ -119,7 +118,7 @@ pub(crate) struct EngineLedger {
     ended_sessions: VecDeque<String>,
     disks: HashMap<PathBuf, DiskHistory>,
     /// Serialize the polls of a root.
-    poll_locks: HashMap<PathBuf, Arc<Semaphore>>,
+    poll_gates: HashMap<PathBuf, Arc<PollGate>>,
     /// Keep overlays apart from live queries; by root and server.
     overlay_gates: HashMap<(PathBuf, String), Arc<OverlayGate>>,
     /// Findings in the states that loops began with.
@@ -486,15 +485,22 @@ impl EngineLedger {
         if self.sessions.contains_key(session) { SessionLife::Alive } else { SessionLife::Unknown }
     }
 
-    /// Takes the result of a poll; returns the changes since the previous one.
+    /// The files of a root at its last poll; `None` before the first.
+    pub(crate) fn disk_stamps(&self, root: &Path) -> Option<Arc<DiskStamps>> {
+        self.disks.get(root)?.stamps()
+    }
+
+    /// Takes the result of a poll, and its changes since the previous one. They are computed by the
+    /// caller, because that takes milliseconds in a large tree.
     pub(crate) fn update_disk(
         &mut self,
         root: &Path,
-        now: BTreeMap<RelPath, FileStamp>,
-    ) -> Vec<(PathBuf, DiskChange)> {
+        now: Arc<DiskStamps>,
+        changes: &[(RelPath, DiskChange)],
+    ) {
         self.poll_count += 1;
         let number = self.poll_count;
-        self.disk(root).update(root, now, number)
+        self.disk(root).update(now, changes, number);
     }
 
     /// The epoch of a root's last poll.
@@ -502,10 +508,9 @@ impl EngineLedger {
         self.disks.get(root).map_or(0, |disk| disk.epoch)
     }
 
-    /// The lock for polls of a root: one at a time.
-    pub(crate) fn poll_lock(&mut self, root: &Path) -> Arc<Semaphore> {
-        let lock = self.poll_locks.entry(root.to_path_buf());
-        Arc::clone(lock.or_insert_with(|| Arc::new(Semaphore::new(1))))
+    /// The gate for polls of a root.
+    pub(crate) fn poll_gate(&mut self, root: &Path) -> Arc<PollGate> {
+        Arc::clone(self.poll_gates.entry(root.to_path_buf()).or_default())
     }
 
     /// The gate between live queries to a server and measurements of earlier texts.
@@ -524,16 +529,6 @@ impl EngineLedger {
     /// changes; notifications of later ones may still be on their way.
     pub(crate) fn announced_epoch(&self, root: &Path) -> u64 {
         self.disks.get(root).map_or(0, |disk| disk.announced_epoch)
-    }
-
-    /// The selected files of a root, as of the last poll.
-    pub(crate) fn files(
-        &self,
-        root: &Path,
-        is_selected: impl Fn(&RelPath) -> bool,
-    ) -> Vec<RelPath> {
-        let files = self.disks.get(root).into_iter().flat_map(DiskHistory::files);
-        files.filter(|path| is_selected(path)).cloned().collect()
     }
 
     /// Whether a file existed at the last poll of a root.
@@ -606,8 +601,8 @@ impl EngineLedger {
             self.verified.retain(|(known, _), _| *known != oldest);
             self.proofs.retain(|(known, _), _| *known != oldest);
             self.disks.remove(&oldest);
-            // Keep locks and gates while anyone holds or awaits them.
-            self.poll_locks.retain(|known, lock| *known != oldest || Arc::strong_count(lock) > 1);
+            // Keep gates while anyone holds or awaits them.
+            self.poll_gates.retain(|known, gate| *known != oldest || Arc::strong_count(gate) > 1);
             self.overlay_gates
                 .retain(|(known, _), gate| *known != oldest || Arc::strong_count(gate) > 1);
             self.base_results.forget_root(&oldest);

@@ -12,7 +12,7 @@ use crate::edit::impact::{ImpactContext, ImpactSearch};
 use crate::edit::post_tool_use::skipped_text;
 use crate::engine::{now_ms, run_blocking};
 use crate::evidence::disk_poll;
-use crate::evidence::disk_poll::{DiskEpoch, UnseenFiles};
+use crate::evidence::disk_poll::UnseenFiles;
 use crate::evidence::earlier_texts::EarlierState;
 use crate::hooks::hook_call::{HookCall, edit_text, language};
 use moai_base::limits::{CHANGED_INLINE_FILES_MAX, TOOL_CLOCK_SLACK_MS};
@@ -75,8 +75,7 @@ async fn measure_unseen(
     let session = &call.input.session_id;
     let change = impact_context(call, unseen).await;
     // The disk poll is done, and its changes were announced to the servers.
-    let disk_epoch = DiskEpoch { epoch: Some(unseen.epoch) };
-    let disk_epoch: SharedDiskEpoch = Arc::new(OnceCell::new_with(Some(disk_epoch)));
+    let disk_epoch: SharedDiskEpoch = Arc::new(OnceCell::new_with(Some(unseen.disk)));
     // All servers start before the first is awaited, because the files share one inline budget.
     let (mut edits, mut servers) = (Vec::new(), Vec::new());
     for snapshot in &unseen.to_measure {

@@ -12,8 +12,8 @@ use crate::edit::edit_delta::{cache_lines, delta_from_baseline};
 use crate::edit::edit_session::{EditSession, SensorFeedback};
 use crate::edit::post_tool_use;
 use crate::engine::panic_gap;
-use crate::evidence::gather;
 use crate::evidence::gather::{SensorResult, partial_sensor_key};
+use crate::evidence::{disk_poll, gather};
 use crate::hooks::hook_call::{edit_text, language};
 use crate::ledger::pending_reports::{MeasureTopic, StateBefore};
 use crate::ledger::{DeferredReport, EngineLedger};
@@ -261,41 +261,45 @@ fn last_results(
     }
 }
 
-/// Measures until the result is about the bytes on disk.
+/// Measures until the result is about the bytes on disk, of this file and of all others.
 async fn measure_current_bytes(
     edit: Arc<EditSession>,
     selection: ServerSelection,
 ) -> MeasuredSnapshot {
     let (engine, project, root) = (&edit.engine, &edit.project, &edit.project.root);
     let mut snapshot = edit.snapshot.clone();
-    // In a large tree the disk poll takes as long as an answer and seldom finds a change, so the
-    // server is asked at the same time, and again when a change had not been announced to it.
-    let asked_at = engine.ledger().announced_epoch(root);
-    let first = gather::measure_snapshot(engine, project, &snapshot, selection.clone());
-    let (disk_epoch, mut result) = tokio::join!(edit.poll_disk(), first);
-    // The poll of another hook may have found changes, too.
-    let mut is_behind = engine.ledger().others_changed_since(root, &snapshot.path, asked_at);
-    let mut is_current = false;
-    for _ in 0..MEASURE_RETRIES_MAX {
+    let mut tries = 0;
+    let (mut results, disk) = loop {
+        tries += 1;
+        let asked_at = engine.ledger().announced_epoch(root);
+        let result = gather::measure_snapshot(engine, project, &snapshot, selection.clone()).await;
+        // A poll after the answer finds what the server had not been notified of when it was asked,
+        // and what changed while it worked.
+        let disk = disk_poll::sync_disk(engine, project, std::slice::from_ref(&snapshot)).await;
+        let is_behind = engine.ledger().others_changed_since(root, &snapshot.path, asked_at);
         // A hook for older bytes may have asked later, because hooks overtake each other.
         let is_superseded = result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded);
         let file = snapshot.path.under(root);
-        let Some(Ok(now)) = post_tool_use::read_edited_file(project, &file).await else { break };
-        is_current = now.hash == snapshot.hash && !is_behind && !is_superseded;
-        if is_current {
-            break;
+        let now = post_tool_use::read_edited_file(project, &file).await.and_then(Result::ok);
+        let is_edited = now.as_ref().is_none_or(|now| now.hash != snapshot.hash);
+        let mut results = [result];
+        if !is_edited && !is_behind && !is_superseded {
+            break (results, disk);
         }
+        let next = now.filter(|_| tries <= MEASURE_RETRIES_MAX);
+        let Some(next) = next else {
+            if is_behind {
+                gather::discard_behind(&mut results);
+            }
+            gather::discard_superseded(project, &mut results).await;
+            break (results, disk);
+        };
         // A formatter, or an edit whose own hook is on its way: only the current bytes count, and a
         // request about other bytes would supersede that hook's.
-        (snapshot, is_behind) = (now, false);
-        result = gather::measure_snapshot(engine, project, &snapshot, selection.clone()).await;
-    }
-    record_latency(&edit, &result);
-    let mut results = [result];
-    if !is_current {
-        gather::discard_superseded(project, &mut results).await;
-    }
-    gather::record_results(engine, project, &mut results, disk_epoch);
+        snapshot = next;
+    };
+    record_latency(&edit, &results[0]);
+    gather::record_results(engine, project, &mut results, disk);
     let [result] = results;
     cache_lines(engine, &snapshot, &result.findings);
     MeasuredSnapshot { snapshot, result }

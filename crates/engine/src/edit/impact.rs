@@ -177,11 +177,14 @@ async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
         let edited: Vec<RelPath> = changed.iter().map(|(path, _)| path.clone()).collect();
         let excluded: HashSet<&RelPath> =
             edited.iter().chain(&searched.measured_separately).collect();
-        let files: Vec<RelPath> = engine.ledger().files(root, |path| {
+        let stamps = engine.ledger().disk_stamps(root).unwrap_or_default();
+        let mut files: Vec<RelPath> = Vec::new();
+        for path in stamps.keys().filter(|path| !excluded.contains(path)) {
             let language = catalogue.language_of(path).map(|(language, _, _)| language);
-            language.is_some_and(|language| languages.contains(language))
-                && !excluded.contains(path)
-        });
+            if language.is_some_and(|language| languages.contains(language)) {
+                files.push(path.clone());
+            }
+        }
         let found = files::search_files(root, &files, deadline, &|text| touched.mentioned_in(text));
         let mut is_cut = found.is_truncated;
         let mut files = rank_by_impact(&edited, found.files);

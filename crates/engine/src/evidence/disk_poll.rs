@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::engine::{Engine, run_blocking};
+use crate::engine::{Engine, run_blocking, run_to_completion};
 use crate::evidence::gather;
+use crate::evidence::poll_gate::{DiskEpoch, PollTurn};
+use crate::ledger::disk::disk_changes;
 use crate::ledger::{DiskCursor, UnseenChanges};
 use crate::project::Project;
 use moai_base::evidence::SkippedFile;
@@ -17,26 +19,36 @@ use moai_host::git;
 use moai_host::servers::MeasureTarget;
 use moai_lsp::session::DiskChange;
 
-/// Outcome of a poll.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DiskEpoch {
-    /// The root's epoch after the poll; `None` if the poll failed, so the changes are unknown.
-    pub(crate) epoch: Option<u64>,
-}
-
-/// Announces the changes on disk since the last poll to the project's language servers. Polls of a
-/// root run one at a time, because overlapping ones could announce an older state last.
+/// Announces the changes on disk since the last poll to the project's language servers. Queries for
+/// `queried` follow.
 pub(crate) async fn sync_disk(
     engine: &Arc<Engine>,
     project: &Project,
     queried: &[Snapshot],
 ) -> DiskEpoch {
-    let lock = engine.ledger().poll_lock(&project.root);
-    let _guard = lock.acquire().await;
-    let Some(changes) = poll_disk(engine, project).await else { return DiskEpoch { epoch: None } };
+    let gate = engine.ledger().poll_gate(&project.root);
+    let turn = match gate.enter().await {
+        Ok(turn) => turn,
+        Err(disk) => return disk,
+    };
     let queried = queried.iter().map(|snapshot| snapshot.path.clone()).collect();
-    announce(engine, project, changes, queried).await;
-    DiskEpoch { epoch: Some(engine.ledger().epoch(&project.root)) }
+    let poll = poll_and_announce(Arc::clone(engine), project.clone(), queried, turn);
+    // To the end even if the caller is dropped, because a recorded change must be announced.
+    run_to_completion(Box::pin(poll)).await.unwrap_or_default()
+}
+
+async fn poll_and_announce(
+    engine: Arc<Engine>,
+    project: Project,
+    queried: Vec<RelPath>,
+    turn: PollTurn,
+) -> DiskEpoch {
+    let Some(changes) = poll_disk(&engine, &project).await else {
+        return turn.finish(DiskEpoch { epoch: None });
+    };
+    announce(&engine, &project, changes, queried).await;
+    let epoch = engine.ledger().epoch(&project.root);
+    turn.finish(DiskEpoch { epoch: Some(epoch) })
 }
 
 fn measure_target(engine: &Engine, project: &Project, path: RelPath) -> MeasureTarget {
@@ -45,15 +57,23 @@ fn measure_target(engine: &Engine, project: &Project, path: RelPath) -> MeasureT
     MeasureTarget { path, servers }
 }
 
-/// The changes since the last poll; `None` after a panic.
+/// The changes since the last poll; `None` after a panic. At the first poll everything counts as
+/// changed, because a server may still run from before this root was forgotten.
 async fn poll_disk(engine: &Arc<Engine>, project: &Project) -> Option<Vec<(PathBuf, DiskChange)>> {
-    let (root, watched) = (project.root.clone(), project.clone());
-    let stamps = run_blocking(move || {
-        let is_watched = |path: &RelPath| watched.is_watched(path);
-        files::stamp_files(&root, &files::walk_names(&root, &is_watched))
+    let (engine, watched) = (Arc::clone(engine), project.clone());
+    let polled = run_blocking(move || {
+        let root = &watched.root;
+        let before = engine.ledger().disk_stamps(root);
+        let now =
+            files::stamp_files(root, &files::walk_names(root, &|path| watched.is_watched(path)));
+        let changes = match before {
+            Some(before) => disk_changes(&before, &now),
+            None => now.keys().map(|path| (path.clone(), DiskChange::Changed)).collect(),
+        };
+        engine.ledger().update_disk(root, Arc::new(now), &changes);
+        changes.into_iter().map(|(path, change)| (path.under(root), change)).collect()
     });
-    let stamps = stamps.await?;
-    Some(engine.ledger().update_disk(&project.root, stamps))
+    polled.await
 }
 
 async fn announce(
@@ -85,8 +105,8 @@ pub(crate) struct UnseenFiles {
     pub(crate) created: BTreeSet<RelPath>,
     /// The commit of HEAD, if it has moved.
     pub(crate) moved_head: Option<String>,
-    /// The root's epoch.
-    pub(crate) epoch: u64,
+    /// The poll that found them.
+    pub(crate) disk: DiskEpoch,
 }
 
 /// Polls the root and takes the changes that a session has not seen. Excludes files that git ignores,
@@ -98,29 +118,53 @@ pub(crate) async fn take_unseen_files(
     session: &str,
     since_ns: Option<i128>,
 ) -> UnseenFiles {
-    let lock = engine.ledger().poll_lock(&project.root);
-    let _guard = lock.acquire().await;
+    let gate = engine.ledger().poll_gate(&project.root);
+    let turn = gate.enter().await;
+    let (engine, project) = (Arc::clone(engine), project.clone());
+    let taking = take_unseen(engine, project, session.to_owned(), since_ns, turn);
+    run_to_completion(Box::pin(taking)).await.unwrap_or_default()
+}
+
+async fn take_unseen(
+    engine: Arc<Engine>,
+    project: Project,
+    session: String,
+    since_ns: Option<i128>,
+    turn: Result<PollTurn, DiskEpoch>,
+) -> UnseenFiles {
+    let changes = match &turn {
+        Ok(_) => poll_disk(&engine, &project).await,
+        // The poll of another caller announced them.
+        Err(disk) => disk.epoch.map(|_| Vec::new()),
+    };
     // The changes of a failed poll stay unseen; the session's next poll takes them.
-    let Some(changes) = poll_disk(engine, project).await else { return UnseenFiles::default() };
+    let Some(changes) = changes else { return UnseenFiles::default() };
     let root = project.root.clone();
     let head = run_blocking(move || git::head_commit(&root)).await.flatten();
-    let seen = engine.ledger().take_unseen(session, &project.root, head.clone(), since_ns);
+    let seen = engine.ledger().take_unseen(&session, &project.root, head.clone(), since_ns);
     let UnseenChanges { files, created, before } = seen;
     let sorted = match files.as_slice() {
         [] => Some(UnseenFiles::default()),
-        _ => sort_unseen(engine, project, session, files, created.clone()).await,
+        _ => sort_unseen(&engine, &project, &session, files, created.clone()).await,
     };
-    let Some(mut unseen) = sorted else {
-        engine.ledger().set_disk_cursor(session, &project.root, before);
-        announce(engine, project, changes, Vec::new()).await;
-        return UnseenFiles::default();
+    let is_sorted = sorted.is_some();
+    let mut unseen = sorted.unwrap_or_default();
+    let disk = match turn {
+        Err(disk) => disk,
+        Ok(turn) => {
+            let queried = unseen.to_measure.iter().map(|snapshot| snapshot.path.clone()).collect();
+            announce(&engine, &project, changes, queried).await;
+            turn.finish(DiskEpoch { epoch: Some(engine.ledger().epoch(&project.root)) })
+        }
     };
+    if !is_sorted {
+        engine.ledger().set_disk_cursor(&session, &project.root, before);
+        return unseen;
+    }
     unseen.created = created;
-    unseen.epoch = engine.ledger().epoch(&project.root);
+    unseen.disk = disk;
     let old_head = before.map(|DiskCursor { head, .. }| head);
     unseen.moved_head = head.filter(|new| old_head.is_some_and(|old| old.as_ref() != Some(new)));
-    let queried = unseen.to_measure.iter().map(|snapshot| snapshot.path.clone()).collect();
-    announce(engine, project, changes, queried).await;
     unseen
 }
 

@@ -12,7 +12,8 @@ use tokio::time::timeout_at;
 use crate::engine::{Engine, measure_blocking, panic_gap, run_blocking};
 use crate::evidence::attribution::{AttributionRequest, BaseComparison, attribute_findings};
 use crate::evidence::base_results::BaseResult;
-use crate::evidence::disk_poll::{DiskEpoch, sync_disk};
+use crate::evidence::disk_poll::sync_disk;
+use crate::evidence::poll_gate::DiskEpoch;
 use crate::ledger::{AffectedFiles, VerdictProof};
 use crate::project::Project;
 use crate::project::scan_cache::ScanCacheFile;
@@ -122,17 +123,17 @@ pub(crate) async fn gather_evidence(
     let (snapshots, unreadable) = read_snapshots(project, files).await;
     skipped.extend(unreadable);
     let snapshots: Arc<[Snapshot]> = snapshots.into();
-    let epoch = if lsp { Some(sync_disk(engine, project, &snapshots).await) } else { None };
     let scanning =
         async { if scan { scan_all(engine, project, &snapshots).await } else { Vec::new() } };
     let measuring = async {
-        if lsp { measure_all(engine, project, &snapshots, deadline).await } else { Vec::new() }
+        if lsp { Some(measure_settled(engine, project, &snapshots, deadline).await) } else { None }
     };
-    let (mut results, measured) = tokio::join!(scanning, measuring);
-    results.extend(measured);
+    let (mut results, settled) = tokio::join!(scanning, measuring);
+    let (measured, disk) = settled.unzip();
+    results.extend(measured.into_iter().flatten());
     discard_superseded(project, &mut results).await;
-    match epoch {
-        Some(epoch) => record_results(engine, project, &mut results, epoch),
+    match disk {
+        Some(disk) => record_results(engine, project, &mut results, disk),
         None => store_verified(engine, project, &results),
     }
     cache_lines(engine, &snapshots, &results);
@@ -272,6 +273,43 @@ pub(crate) fn scan_result(
         findings: outcome.findings,
         gap: outcome.gap,
         elapsed: start.elapsed(),
+    }
+}
+
+/// Measures all files, and those again for which other files changed while the servers worked.
+/// Returns the poll that found no further change.
+async fn measure_settled(
+    engine: &Arc<Engine>,
+    project: &Project,
+    snapshots: &[Snapshot],
+    deadline: Instant,
+) -> (Vec<SensorResult>, DiskEpoch) {
+    let mut asked_at = sync_disk(engine, project, snapshots).await;
+    let mut results = measure_all(engine, project, snapshots, deadline).await;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let disk = sync_disk(engine, project, snapshots).await;
+        let (Some(before), Some(_)) = (asked_at.epoch, disk.epoch) else {
+            return (results, DiskEpoch { epoch: None });
+        };
+        let mut behind = snapshots.to_vec();
+        behind.retain(|snapshot| {
+            engine.ledger().others_changed_since(&project.root, &snapshot.path, before)
+        });
+        if behind.is_empty() {
+            return (results, disk);
+        }
+        let paths: BTreeSet<&RelPath> = behind.iter().map(|snapshot| &snapshot.path).collect();
+        let mut again: Vec<SensorResult> =
+            results.extract_if(.., |result| paths.contains(&result.path)).collect();
+        if tries > MEASURE_RETRIES_MAX || Instant::now() >= deadline {
+            discard_behind(&mut again);
+            results.extend(again);
+            return (results, disk);
+        }
+        asked_at = disk;
+        results.extend(measure_all(engine, project, &behind, deadline).await);
     }
 }
 
@@ -457,6 +495,17 @@ pub(crate) fn unmeasured(
         findings: Vec::new(),
         gap: Some(gap),
         elapsed,
+    }
+}
+
+/// Turns results into gaps, because other files kept changing while the servers worked.
+pub(crate) fn discard_behind(results: &mut [SensorResult]) {
+    for result in results {
+        if result.gap.is_none() || result.has_project_fault() {
+            let detail = format!("other files changed while {} was measured", result.path);
+            result.findings.clear();
+            result.gap = Some(Gap::new(Cause::Superseded, detail));
+        }
     }
 }
 

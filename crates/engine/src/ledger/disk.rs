@@ -3,7 +3,7 @@
 //! bookkeeping.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use moai_base::hash::ContentHash;
 use moai_base::limits::WALK_FILES_MAX;
@@ -11,10 +11,13 @@ use moai_base::path::RelPath;
 use moai_host::files::FileStamp;
 use moai_lsp::session::DiskChange;
 
+/// The watched files of a root, as one poll found them.
+pub(crate) type DiskStamps = BTreeMap<RelPath, FileStamp>;
+
 /// The history of one root's files; see the module.
 #[derive(Debug, Default)]
 pub(crate) struct DiskHistory {
-    stamps: BTreeMap<RelPath, FileStamp>,
+    stamps: Arc<DiskStamps>,
     /// The epoch of each file's last change, including deleted files.
     changed_at: BTreeMap<RelPath, u64>,
     /// The epoch in which a file appeared after the first poll.
@@ -31,33 +34,39 @@ pub(crate) struct DiskHistory {
     writers: BTreeMap<RelPath, (String, ContentHash)>,
 }
 
+/// The changes from one poll to the next.
+pub(crate) fn disk_changes(before: &DiskStamps, now: &DiskStamps) -> Vec<(RelPath, DiskChange)> {
+    let appeared = now.iter().filter_map(|(path, stamp)| match before.get(path) {
+        None => Some((path.clone(), DiskChange::Created)),
+        Some(old) if old != stamp => Some((path.clone(), DiskChange::Changed)),
+        Some(_) => None,
+    });
+    let deleted = before.keys().filter(|path| !now.contains_key(*path));
+    let deleted = deleted.map(|path| (path.clone(), DiskChange::Deleted));
+    appeared.chain(deleted).collect()
+}
+
 impl DiskHistory {
-    /// Takes the result of a poll and returns the changes since the previous one. `number` must
-    /// exceed that of every earlier poll of any root, because the epochs of a forgotten root must not
-    /// repeat. At the first poll everything counts as changed, because a server may still run from
-    /// before this root was forgotten.
+    /// The files of the last poll; `None` before the first.
+    pub(crate) fn stamps(&self) -> Option<Arc<DiskStamps>> {
+        (self.epoch > 0).then(|| Arc::clone(&self.stamps))
+    }
+
+    /// Takes the result of a poll and its changes since the previous one, all as changed at the first
+    /// poll. `number` must exceed that of every earlier poll of any root, because the epochs of a
+    /// forgotten root must not repeat.
     pub(crate) fn update(
         &mut self,
-        root: &Path,
-        now: BTreeMap<RelPath, FileStamp>,
+        now: Arc<DiskStamps>,
+        changes: &[(RelPath, DiskChange)],
         number: u64,
-    ) -> Vec<(PathBuf, DiskChange)> {
-        let before = std::mem::replace(&mut self.stamps, now);
+    ) {
+        self.stamps = now;
         if self.epoch == 0 {
             (self.epoch, self.others_at) = (number, number);
-            let all = self.stamps.keys();
-            return all.map(|path| (path.under(root), DiskChange::Changed)).collect();
+        } else {
+            self.record_changes(changes, number);
         }
-        let appeared = self.stamps.iter().filter_map(|(path, stamp)| match before.get(path) {
-            None => Some((path.clone(), DiskChange::Created)),
-            Some(old) if old != stamp => Some((path.clone(), DiskChange::Changed)),
-            Some(_) => None,
-        });
-        let deleted = before.keys().filter(|path| !self.stamps.contains_key(*path));
-        let deleted = deleted.map(|path| (path.clone(), DiskChange::Deleted));
-        let changes: Vec<(RelPath, DiskChange)> = appeared.chain(deleted).collect();
-        self.record_changes(&changes, number);
-        changes.into_iter().map(|(path, change)| (path.under(root), change)).collect()
     }
 
     fn record_changes(&mut self, changes: &[(RelPath, DiskChange)], number: u64) {
@@ -123,11 +132,6 @@ impl DiskHistory {
         self.stamps.contains_key(path)
     }
 
-    /// The files of the last poll.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &RelPath> {
-        self.stamps.keys()
-    }
-
     /// Records that a session wrote a file and its own hook reports on it.
     pub(crate) fn set_writer(&mut self, path: &RelPath, session: &str, hash: ContentHash) {
         self.writers.insert(path.clone(), (session.to_owned(), hash));
@@ -168,7 +172,8 @@ mod tests {
             let all = ["a", "b", "c"].map(|name| self.path(name));
             let now = stamp_files(self.folder.path(), &all);
             self.polls += 1;
-            self.disk.update(self.folder.path(), now, self.polls);
+            let changes = disk_changes(&self.disk.stamps, &now);
+            self.disk.update(Arc::new(now), &changes, self.polls);
             self.disk.epoch
         }
     }

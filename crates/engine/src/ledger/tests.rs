@@ -82,16 +82,22 @@ fn a_newer_effect_replaces_effects_on_the_same_bytes_and_no_report_of_an_own_edi
 }
 
 #[test]
-fn the_poll_of_one_root_does_not_block_another() {
+fn a_root_keeps_its_poll_gate_while_it_is_in_use() {
     let mut ledger = EngineLedger::default();
-    let turn = ledger.poll_lock(Path::new("/a"));
-    let _held = turn.try_acquire().expect("nobody looks");
+    let gate = ledger.poll_gate(Path::new("/a"));
     ledger.touch_root(Path::new("/a"));
     for count in 0..=PROJECTS_MAX {
         ledger.touch_root(&PathBuf::from(format!("/{count}")));
     }
-    assert!(ledger.poll_lock(Path::new("/a")).try_acquire().is_err());
-    assert!(ledger.poll_lock(Path::new("/b")).try_acquire().is_ok());
+    assert!(Arc::ptr_eq(&gate, &ledger.poll_gate(Path::new("/a"))));
+    assert!(!Arc::ptr_eq(&gate, &ledger.poll_gate(Path::new("/b"))), "each root has its own");
+}
+
+fn poll_disk(ledger: &mut EngineLedger, root: &Path, files: &[RelPath]) {
+    let now = moai_host::files::stamp_files(root, files);
+    let before = ledger.disk_stamps(root).unwrap_or_default();
+    let changes = disk::disk_changes(&before, &now);
+    ledger.update_disk(root, Arc::new(now), &changes);
 }
 
 #[test]
@@ -101,7 +107,7 @@ fn changes_unknown_to_the_servers_are_newer_than_the_announced_epoch() {
     let files = ["a", "b"].map(|name| RelPath::below(root, &root.join(name)).expect("relative"));
     let poll = |ledger: &mut EngineLedger, name: &str, text: &str| {
         std::fs::write(root.join(name), text).expect("the folder is ours");
-        ledger.update_disk(root, moai_host::files::stamp_files(root, &files));
+        poll_disk(ledger, root, &files);
     };
     poll(&mut ledger, "a", "1");
     ledger.announce(root);
@@ -199,7 +205,7 @@ fn findings_hold_until_another_file_or_the_server_changes() {
     let files = ["a", "b"].map(|name| RelPath::below(root, &root.join(name)).expect("relative"));
     let poll = |ledger: &mut EngineLedger, name: &str, text: &str| {
         std::fs::write(root.join(name), text).expect("the folder is ours");
-        ledger.update_disk(root, moai_host::files::stamp_files(root, &files));
+        poll_disk(ledger, root, &files);
         ledger.epoch(root)
     };
     let (hash, server) = (ContentHash::of_bytes(b"1"), ContentHash::of_bytes(b"server"));

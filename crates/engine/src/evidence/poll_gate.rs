@@ -1,0 +1,102 @@
+//! Serializes the polls of a root, and lets one poll serve all callers that asked before it began.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+/// Outcome of a poll.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DiskEpoch {
+    /// The root's epoch after the poll; `None` if the poll failed, so the changes are unknown.
+    pub(crate) epoch: Option<u64>,
+}
+
+/// Serializes the polls of a root, because overlapping ones could announce an older state last. A
+/// poll that began after several callers asked serves all of them.
+#[derive(Debug, Default)]
+pub(crate) struct PollGate {
+    last: Arc<Mutex<FinishedPoll>>,
+    /// The number of polls that began.
+    begun: AtomicU64,
+}
+
+/// The last finished poll of a root.
+#[derive(Debug, Default)]
+struct FinishedPoll {
+    number: u64,
+    disk: DiskEpoch,
+}
+
+/// Permission to poll a root.
+#[derive(Debug)]
+pub(crate) struct PollTurn {
+    number: u64,
+    last: OwnedMutexGuard<FinishedPoll>,
+}
+
+impl PollGate {
+    /// Waits for a turn to poll; the result if a poll that began after this call has finished
+    /// meanwhile.
+    pub(crate) async fn enter(&self) -> Result<PollTurn, DiskEpoch> {
+        let needed = self.begun.load(Ordering::SeqCst) + 1;
+        let last = Arc::clone(&self.last).lock_owned().await;
+        if last.number >= needed {
+            return Err(last.disk);
+        }
+        let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        Ok(PollTurn { number, last })
+    }
+}
+
+impl PollTurn {
+    /// Ends the turn; callers that waited since before it began get the same result.
+    pub(crate) fn finish(mut self, disk: DiskEpoch) -> DiskEpoch {
+        *self.last = FinishedPoll { number: self.number, disk };
+        disk
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn epoch(number: u64) -> DiskEpoch {
+        DiskEpoch { epoch: Some(number) }
+    }
+
+    #[tokio::test]
+    async fn a_poll_serves_the_callers_that_asked_before_it_began() {
+        let gate = Arc::new(PollGate::default());
+        let first = gate.enter().await.expect("no poll is running");
+        let mut waiting = Vec::new();
+        for _ in 0..8 {
+            let gate = Arc::clone(&gate);
+            waiting.push(tokio::spawn(async move {
+                gate.enter().await.map(|turn| turn.finish(epoch(2)))
+            }));
+        }
+        // All callers wait for the poll that began before they asked.
+        tokio::task::yield_now().await;
+        assert_eq!(first.finish(epoch(1)), epoch(1));
+        let (mut polled, mut served) = (0, 0);
+        for caller in waiting {
+            match caller.await.expect("no panic") {
+                Ok(_) => polled += 1,
+                Err(disk) => {
+                    assert_eq!(disk, epoch(2), "not the poll that was running");
+                    served += 1;
+                }
+            }
+        }
+        assert_eq!((polled, served), (1, 7));
+        assert!(gate.enter().await.is_ok(), "a later caller needs a poll of its own");
+    }
+
+    #[tokio::test]
+    async fn a_poll_that_was_dropped_serves_nobody() {
+        let gate = PollGate::default();
+        drop(gate.enter().await);
+        assert!(gate.enter().await.is_ok());
+    }
+}
