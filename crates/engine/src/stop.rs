@@ -21,8 +21,9 @@ use crate::loops::loop_files;
 use crate::loops::loop_files::IterationSummary;
 use crate::loops::session_loop::last_loop_of_session;
 use crate::loops::session_usage;
+use crate::loops::session_usage::SessionUsage;
 use crate::project::Project;
-use crate::stop::consult::StopContext;
+use crate::stop::consult::StopConsultation;
 use crate::stop::evidence::StopEvidence;
 pub(crate) use crate::stop::evidence::measure_stop_files;
 use crate::stop::schedule::StopSchedule;
@@ -31,11 +32,10 @@ use crate::stop_registry::{StopLead, StopTurn};
 use moai_base::limits::{HOST_CONTINUATIONS_MAX, STOP_TRIES_MAX};
 use moai_host::store::StoreError;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
-use moai_loops::facts::JudgeOutcome;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::judge::judge_report::JudgeReport;
 use moai_loops::state::{LoopState, Status};
-use moai_loops::step::{StopAdmission, StopDecision, StopInput, admit_stop, decide_stop};
+use moai_loops::step::{StopAdmission, StopDecision, StopInput, StopOutcome, admit_stop};
 use moai_protocol::hook::HookOutput;
 use moai_report::judging::JudgementContext;
 use moai_report::{loops, notice};
@@ -45,119 +45,173 @@ const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
 
 pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     let started_at = Instant::now();
-    let found = load_session_loop(&mut call).await;
-    let (engine, input) = (call.engine, &call.input);
-    let state = match found {
+    let loaded = load_session_loop(&mut call).await;
+    let (engine, session) = (call.engine, &call.input.session_id);
+    let state = match loaded {
         Ok(state) => state,
         Err(error) => {
-            tracing::warn!(%error, "the session's loop could not be looked up");
+            tracing::warn!(%error, "the session's loop could not be loaded");
             let text = notice::no_store(&error.to_string());
             // Without a daemon there never was a store, and so no loop.
-            let is_news =
-                engine.lsp_gap.is_none() && engine.ledger().report_once(&input.session_id, &text);
-            return if is_news { HookOutput::Notice(text) } else { HookOutput::Silent };
+            let is_new = engine.lsp_gap.is_none() && engine.ledger().report_once(session, &text);
+            return if is_new { HookOutput::Notice(text) } else { HookOutput::Silent };
         }
     };
-    let language = state.as_ref().filter(|state| state.status.is_active());
-    let language = language.map_or(MessageLanguage::English, LoopState::language);
-    engine.ledger().set_language(&input.session_id, language);
-    let waited = call.delivery.start_ms.map_or(0, |begun_ms| now_ms().saturating_sub(begun_ms));
-    let schedule =
-        StopSchedule::from_config(started_at, Duration::from_millis(waited), &call.project.config);
-    let mut stop = stop_input(&call);
-    let state = match admit_or_answer(&call, &stop, state, schedule).await {
-        Ok(state) => state,
-        Err(output) => return output,
-    };
-    loop {
-        let id = state.id.clone();
-        let lead = match engine.stops.enter(&id, &call.delivery.content) {
-            StopTurn::Decide(lead) => lead,
-            StopTurn::Wait(running) => match running.over().await {
-                Some(output) => return output,
-                None => continue,
-            },
+    let active = state.as_ref().filter(|state| state.status.is_active());
+    let language = active.map_or(MessageLanguage::English, LoopState::language);
+    engine.ledger().set_language(session, language);
+    let waited_ms = call.delivery.start_ms.map_or(0, |start_ms| now_ms().saturating_sub(start_ms));
+    let waited = Duration::from_millis(waited_ms);
+    let schedule = StopSchedule::from_config(started_at, waited, &call.project.config);
+    let mut run = StopRun { call: &call, input: stop_input(&call), schedule };
+    run.answer(state).await
+}
+
+/// A Stop of a session with a loop.
+pub(crate) struct StopRun<'c> {
+    pub(crate) call: &'c HookCall<'c>,
+    pub(crate) input: StopInput<'c>,
+    pub(crate) schedule: StopSchedule,
+}
+
+impl StopRun<'_> {
+    /// Answers the Stop, decided here or by another delivery. `state` is the session's last loop.
+    async fn answer(&mut self, state: Option<LoopState>) -> HookOutput {
+        let id = match self.admit(state).await {
+            Ok(state) => state.id,
+            Err(output) => return output,
+        };
+        let (engine, session) = (self.call.engine, &self.call.input.session_id);
+        let lead = loop {
+            match engine.stops.enter(&id, &self.call.delivery.content) {
+                StopTurn::Decide(lead) => break lead,
+                StopTurn::Wait(running) => {
+                    if let Some(output) = running.over().await {
+                        return output;
+                    }
+                }
+            }
         };
         // Another Stop may have been decided since the loop was loaded.
-        let output = match reload_and_admit(&call, &stop, &id, schedule).await {
+        let output = match self.reload(&id).await {
             Ok(state) => {
                 // Taken only by the Stop that decides; one that waits must leave it.
-                stop.has_acted = engine.ledger().take_tool_call(&input.session_id);
-                Box::pin(decide_unless_interrupted(&call, &stop, state, schedule, &lead)).await
+                self.input.has_acted = engine.ledger().take_tool_call(session);
+                Box::pin(self.decide_unless_interrupted(state, &lead)).await
             }
             Err(output) => output,
         };
         lead.answer(&output);
-        return output;
+        output
     }
-}
 
-/// Returns the loop to measure, or as an error the answer that needs no evidence. `state` is the
-/// session's last loop.
-async fn admit_or_answer(
-    call: &HookCall<'_>,
-    stop: &StopInput<'_>,
-    state: Option<LoopState>,
-    schedule: StopSchedule,
-) -> Result<LoopState, HookOutput> {
-    if let Some((state, output)) = stored_answer::replayed_answer(&call.delivery, state.as_ref()) {
-        // The first delivery may have ended before it wrote the notes; entries are not added twice.
-        let notices =
-            loop_files::write_loop_notes(call.engine, &call.project, &iteration_summary(&state))
-                .await;
-        let output = cooldown::after_cooldown(call, stop, &state, output, schedule).await;
-        return Err(with_new_notices(call, output, &notices));
-    }
-    match (admit_stop(state.as_ref(), stop), state) {
-        (StopAdmission::Measure, Some(state)) => Ok(state),
-        (StopAdmission::AllowPaused, Some(state)) => {
-            Err(HookOutput::Notice(loops::end_notice(&state)))
+    /// Returns the loop to measure, or as an error the answer that needs no evidence.
+    async fn admit(&self, state: Option<LoopState>) -> Result<LoopState, HookOutput> {
+        let call = self.call;
+        if let Some((state, output)) =
+            stored_answer::replayed_answer(&call.delivery, state.as_ref())
+        {
+            // The first delivery may have ended before it wrote the notes; entries are not added
+            // twice.
+            let summary = iteration_summary(&state);
+            let notices = loop_files::write_loop_notes(call.engine, &call.project, &summary).await;
+            let output = cooldown::after_cooldown(self, &state, output).await;
+            return Err(with_new_notices(call, output, &notices));
         }
-        (StopAdmission::AllowWaiting, Some(state)) if stop.waiting_stops == 1 => {
-            let tasks = call.input.running_tasks().len();
-            Err(HookOutput::Notice(loops::waits_for_tasks(&state, tasks)))
+        match (admit_stop(state.as_ref(), &self.input), state) {
+            (StopAdmission::Measure, Some(state)) => Ok(state),
+            (StopAdmission::AllowPaused, Some(state)) => {
+                Err(HookOutput::Notice(loops::end_notice(&state)))
+            }
+            (StopAdmission::AllowWaiting, Some(state)) if self.input.waiting_stops == 1 => {
+                let tasks = call.input.running_tasks().len();
+                Err(HookOutput::Notice(loops::waits_for_tasks(&state, tasks)))
+            }
+            _ => Err(HookOutput::Silent),
         }
-        _ => Err(HookOutput::Silent),
     }
-}
 
-/// Loads the loop again, because it may have changed meanwhile, then as `admit_or_answer`.
-async fn reload_and_admit(
-    call: &HookCall<'_>,
-    stop: &StopInput<'_>,
-    id: &str,
-    schedule: StopSchedule,
-) -> Result<LoopState, HookOutput> {
-    let (engine, project) = (call.engine, &call.project);
-    let found = engine.store.find_loop(&project.key, &project.root, LoopQuery::Id(id.to_owned()));
-    match found.await {
-        Ok(state) => admit_or_answer(call, stop, state, schedule).await,
-        Err(error) => {
-            tracing::warn!(%error, id, "the loop could not be looked at again");
-            Err(HookOutput::Notice(notice::no_store(&error.to_string())))
+    /// Loads the loop again, because it may have changed meanwhile, and admits it.
+    async fn reload(&self, id: &str) -> Result<LoopState, HookOutput> {
+        match self.find_loop(id).await {
+            Ok(state) => self.admit(state).await,
+            Err(error) => {
+                tracing::warn!(%error, id, "the loop could not be loaded again");
+                Err(HookOutput::Notice(notice::no_store(&error.to_string())))
+            }
         }
     }
-}
 
-/// Decides a Stop. When a user pauses or ends the loop meanwhile, the work for this Stop is
-/// cancelled and the loop is loaded again.
-async fn decide_unless_interrupted(
-    call: &HookCall<'_>,
-    stop: &StopInput<'_>,
-    mut state: LoopState,
-    schedule: StopSchedule,
-    lead: &StopLead,
-) -> HookOutput {
-    loop {
-        let id = state.id.clone();
-        tokio::select! {
-            output = decide(call, stop, state, schedule) => return output,
-            () = lead.interrupted() => {}
+    async fn find_loop(&self, id: &str) -> Result<Option<LoopState>, StoreError> {
+        let project = &self.call.project;
+        let query = LoopQuery::Id(id.to_owned());
+        self.call.engine.store.find_loop(&project.key, &project.root, query).await
+    }
+
+    /// Decides the Stop. When a user pauses or ends the loop meanwhile, the work for this Stop is
+    /// cancelled and the loop is loaded again.
+    async fn decide_unless_interrupted(&self, mut state: LoopState, lead: &StopLead) -> HookOutput {
+        loop {
+            let id = state.id.clone();
+            tokio::select! {
+                output = Box::pin(self.decide(state)) => return output,
+                () = lead.interrupted() => {}
+            }
+            state = match self.reload(&id).await {
+                Ok(state) => state,
+                Err(output) => return output,
+            };
         }
-        state = match reload_and_admit(call, stop, &id, schedule).await {
-            Ok(state) => state,
-            Err(output) => return output,
-        };
+    }
+
+    /// Measures, decides and saves; retries on a loop that was changed meanwhile, because another
+    /// Stop of this session may have left it running.
+    async fn decide(&self, mut state: LoopState) -> HookOutput {
+        let call = self.call;
+        for _ in 0..STOP_TRIES_MAX {
+            let evidence = evidence::collect_stop_evidence(call, &state, self.schedule).await;
+            let mut consultation = StopConsultation::begin(self, &state, &evidence).await;
+            let StopOutcome { mut next, decision } = Box::pin(consultation.decide()).await;
+            tracing::info!(
+                id = next.id, iteration = next.iteration, status = next.status.as_str(),
+                errors = next.remaining.errors, decision = ?decision, "stop decided"
+            );
+            let usage = consultation.session_usage.as_ref();
+            let output = decision_output(&state, &next, &decision, &evidence, usage);
+            next.answer = stored_answer::stored_answer(&call.delivery, &output);
+            let rejections = consultation.consecutive_rejections();
+            let mut notices = [evidence.notes.notices.clone(), consultation.notices].concat();
+            let decided = DecidedStop {
+                engine: Arc::clone(call.engine),
+                project: call.project.clone(),
+                session: call.input.session_id.clone(),
+                before: state.clone(),
+                next: next.clone(),
+                judged: consultation.judged,
+                rejections,
+            };
+            // From here on the Stop counts, even if its hook process has ended.
+            match run_to_completion(decided.save()).await {
+                Some(Ok(saved)) => {
+                    notices.extend(saved);
+                    let output = cooldown::after_cooldown(self, &next, output).await;
+                    return with_new_notices(call, output, &notices);
+                }
+                Some(Err(StopSaveError::Overtaken)) => {}
+                Some(Err(StopSaveError::Failed(error))) => {
+                    return HookOutput::Notice(notice::not_saved(&next.id, &error));
+                }
+                None => return HookOutput::Notice(notice::not_saved(&next.id, "internal error")),
+            }
+            state = match self.find_loop(&state.id).await {
+                Ok(Some(now)) if admit_stop(Some(&now), &self.input) == StopAdmission::Measure => {
+                    now
+                }
+                _ => return HookOutput::Silent,
+            };
+        }
+        tracing::warn!(id = state.id, "a stop was overtaken too often");
+        HookOutput::Notice(notice::overtaken(&state.id))
     }
 }
 
@@ -205,69 +259,6 @@ fn continuations_max(env: &BTreeMap<String, String>) -> Option<u32> {
     Some(set.unwrap_or(HOST_CONTINUATIONS_MAX)).filter(|most| *most > 0)
 }
 
-/// Measures, decides and saves; retries on a loop that was changed meanwhile, because another Stop
-/// of this session may have left it running.
-async fn decide(
-    call: &HookCall<'_>,
-    stop: &StopInput<'_>,
-    mut state: LoopState,
-    schedule: StopSchedule,
-) -> HookOutput {
-    for _ in 0..STOP_TRIES_MAX {
-        if let Some(output) = Box::pin(decide_once(call, stop, &state, schedule)).await {
-            return output;
-        }
-        let which = LoopQuery::Id(state.id.clone());
-        let found = call.engine.store.find_loop(&call.project.key, &call.project.root, which).await;
-        match found {
-            Ok(Some(now)) if admit_stop(Some(&now), stop) == StopAdmission::Measure => state = now,
-            _ => return HookOutput::Silent,
-        }
-    }
-    tracing::warn!(id = state.id, "a stop was overtaken too often");
-    HookOutput::Notice(notice::overtaken(&state.id))
-}
-
-/// One try; `None` when the loop was changed while it was measured.
-async fn decide_once(
-    call: &HookCall<'_>,
-    stop: &StopInput<'_>,
-    state: &LoopState,
-    schedule: StopSchedule,
-) -> Option<HookOutput> {
-    let stop_evidence = evidence::collect_stop_evidence(call, state, schedule).await;
-    let found = consult::consult_others(call, stop, state, &stop_evidence, schedule).await;
-    let (mut next, decision) = decide_stop(state, stop, &stop_evidence.evidence, &found.facts);
-    tracing::info!(
-        id = next.id, iteration = next.iteration, status = next.status.as_str(),
-        errors = next.remaining.errors, decision = ?decision, "stop decided"
-    );
-    let output = decision_output(state, &next, &decision, &stop_evidence, &found);
-    next.answer = stored_answer::stored_answer(&call.delivery, &output);
-    let is_rejected = matches!(found.facts.judge, Some(JudgeOutcome::Rejected { .. }));
-    let rejections = state.counters.consecutive_rejections + u32::from(is_rejected);
-    let decided = DecidedStop {
-        engine: Arc::clone(call.engine),
-        project: call.project.clone(),
-        session: call.input.session_id.clone(),
-        before: state.clone(),
-        next: next.clone(),
-        judged: found.judged.map(|judged| (judged, rejections)),
-    };
-    // From here on the Stop counts, even if its hook process has ended.
-    let kept = match run_to_completion(decided.save()).await {
-        Some(Ok(kept)) => kept,
-        Some(Err(StopSaveError::Overtaken)) => return None,
-        Some(Err(StopSaveError::Failed(error))) => {
-            return Some(HookOutput::Notice(notice::not_saved(&next.id, &error)));
-        }
-        None => return Some(HookOutput::Notice(notice::not_saved(&next.id, "internal error"))),
-    };
-    let notices: Vec<String> = [stop_evidence.notes.notices, found.notices, kept].concat();
-    let output = cooldown::after_cooldown(call, stop, &next, output, schedule).await;
-    Some(with_new_notices(call, output, &notices))
-}
-
 /// A decided Stop and everything to save with it.
 struct DecidedStop {
     engine: Arc<Engine>,
@@ -275,8 +266,10 @@ struct DecidedStop {
     session: String,
     before: LoopState,
     next: LoopState,
-    /// The judges' report and their rejections in a row.
-    judged: Option<(JudgeReport, u32)>,
+    /// The judges' report, if they were asked.
+    judged: Option<JudgeReport>,
+    /// Consecutive rejections by the judges.
+    rejections: u32,
 }
 
 /// Why a decision was not saved.
@@ -290,7 +283,7 @@ impl DecidedStop {
     /// Saves the decision, and only then writes into the tree, because an overtaken decision must
     /// leave no trace. Returns notices for the user.
     async fn save(self) -> Result<Vec<String>, StopSaveError> {
-        let Self { engine, project, session, before, next, judged } = self;
+        let Self { engine, project, session, before, next, judged, rejections } = self;
         match engine.store.advance_loop(&project.key, &before, next.clone()).await {
             Ok(SaveOutcome::Saved) => {}
             Ok(SaveOutcome::Overtaken) => return Err(StopSaveError::Overtaken),
@@ -305,9 +298,9 @@ impl DecidedStop {
         // The evidence is newer than every pending report.
         engine.ledger().drop_reports(&session);
         let mut notices = Vec::new();
-        if let Some((judged, rejections)) = &judged {
+        if let Some(judged) = &judged {
             let (iteration, at_ms) = (Some(next.iteration), next.updated_ms);
-            let moment = JudgementContext { iteration, rejections: *rejections, at_ms };
+            let moment = JudgementContext { iteration, rejections, at_ms };
             notices = judge_run::record_judgement(&project, judged, moment).await;
         }
         notices.extend(
@@ -333,7 +326,7 @@ fn decision_output(
     next: &LoopState,
     decision: &StopDecision,
     stop_evidence: &StopEvidence,
-    context: &StopContext,
+    usage: Option<&SessionUsage>,
 ) -> HookOutput {
     let evidence = &stop_evidence.evidence;
     let notes = loops::IterationNotes {
@@ -347,7 +340,7 @@ fn decision_output(
         StopDecision::Yield(reasons) => loops::yield_notice(next, evidence, reasons),
         StopDecision::End => loops::end_notice(next),
     };
-    let usage = context.session_usage.as_ref().filter(|_| !next.status.is_active());
+    let usage = usage.filter(|_| !next.status.is_active());
     let usage = usage.and_then(|usage| session_usage::session_usage_line(next.language(), usage));
     if let Some(line) = usage {
         text = format!("{text}\n{line}");
@@ -358,7 +351,11 @@ fn decision_output(
 /// Adds the notices that the session has not had yet, whether the turn goes on or ends.
 fn with_new_notices(call: &HookCall<'_>, output: HookOutput, notices: &[String]) -> HookOutput {
     let mut ledger = call.engine.ledger();
-    let news = notices.iter().filter(|text| ledger.report_once(&call.input.session_id, text));
-    let news: Vec<String> = news.cloned().collect();
-    output.with_notice(Some(news.join("\n")).filter(|text| !text.is_empty()))
+    let session = &call.input.session_id;
+    let new: Vec<&str> = notices
+        .iter()
+        .filter(|text| ledger.report_once(session, text))
+        .map(String::as_str)
+        .collect();
+    output.with_notice(Some(new.join("\n")).filter(|text| !text.is_empty()))
 }

@@ -1,54 +1,84 @@
-//! What a Stop is decided on beside the evidence: what others found out for it, as plain values.
+//! Facts that a Stop is decided on in addition to its evidence, as plain values.
 
 use moai_base::verdict::Gap;
 
-/// What is known at one Stop. The default knows nothing: nobody was asked.
+/// The facts at one Stop. By default nothing is known, and the judge and the merge are still open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopFacts {
-    /// The judge's outcome; `None` when it was not asked.
-    pub judge: Option<JudgeOutcome>,
-    /// Files that a judge was shown; `None` when nobody was.
+    /// The judge's outcome.
+    pub judge: Consultation<JudgeOutcome>,
+    /// Files that a judge was shown; `None` if no judge was asked.
     pub judge_files: Option<usize>,
-    /// What judge and its search noticed beside the criteria, one line each.
+    /// Observations of the judge and of the search for injections, one line each.
     pub observations: Vec<String>,
-    /// What became of merging; `None` when it was not tried.
-    pub merge: Option<MergeOutcome>,
-    /// What the research phase still lacks, one line each; empty when it is complete.
+    /// The outcome of the merge.
+    pub merge: Consultation<MergeOutcome>,
+    /// Requirements of the research phase that are not met, one line each.
     pub research_missing: Vec<String>,
-    /// What the agent said and the measurements deny, one line each.
+    /// Claims of the agent that the measurements contradict, one line each.
     pub contradictions: Vec<String>,
-    /// Criteria that the project has commands for and that were not asked, by their words.
+    /// Names of the criteria that the project has commands for but does not require.
     pub unrequested_criteria: Vec<String>,
-    /// What changed in the exam and was not written by the loop's session, one line each.
+    /// Changes of the exam that were not made by the loop's session, one line each.
     pub exam_changed: Vec<String>,
-    /// What the failing checks count: failed tests, else error lines of compilers, else one for
-    /// each check; `None` when nobody looked.
+    /// Number of problems that the failing checks report: failed tests, else error lines of
+    /// compilers, else one for each check; `None` if unknown.
     pub check_problems: Option<u64>,
     /// Whether the loop has changed any file yet.
     pub work: WorkChange,
-    /// Hash of the work tree as it was measured; `None` when nobody knows.
+    /// Hash of the work tree as it was measured; `None` if unknown.
     pub tree: Option<String>,
-    /// Where the work tree is kept.
-    pub checkpoint: Option<String>,
-    /// Tokens used since the loop started; `None` when nobody knows.
+    /// The checkpoint of the work tree.
+    pub checkpoint: Consultation<String>,
+    /// Tokens used since the loop started; `None` if unknown.
     pub tokens: Option<u64>,
-    /// How full the context is, where a share of it is the budget; `None` where none is, or when
-    /// nobody knows.
+    /// How full the context is; `None` without a budget for it, or if unknown.
     pub context: Option<ContextUse>,
-    /// A gap that nobody closes by waiting pauses the loop instead of ending it as unverified.
+    /// Whether a lasting gap of a language server pauses the loop instead of ending it as
+    /// unverified.
     pub lsp_required: bool,
     /// Now, in milliseconds since the epoch.
     pub now_ms: u64,
 }
 
-/// Whether the work tree differs from what it was when the loop began.
+/// The state of a step of a Stop that is taken only if its outcome matters, because it may take
+/// minutes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Consultation<T> {
+    /// Not taken yet.
+    #[default]
+    Open,
+    /// Taken, without an outcome: there was nothing to do.
+    Empty,
+    /// Taken.
+    Done(T),
+}
+
+impl<T> Consultation<T> {
+    /// The outcome, if there is one.
+    pub fn outcome(&self) -> Option<&T> {
+        match self {
+            Self::Done(outcome) => Some(outcome),
+            Self::Open | Self::Empty => None,
+        }
+    }
+}
+
+impl<T> From<Option<T>> for Consultation<T> {
+    /// The result of a step that was taken.
+    fn from(outcome: Option<T>) -> Self {
+        outcome.map_or(Self::Empty, Self::Done)
+    }
+}
+
+/// Whether the work tree differs from the one that the loop began with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkChange {
-    /// Some file of the project differs.
+    /// A file of the project differs.
     Changed,
-    /// Every file is as it was, notes of the loop and output of tools apart.
+    /// No file differs, apart from notes of the loop and output of tools.
     Unchanged,
-    /// Nobody can tell, for this reason.
+    /// Unknown, for this reason.
     Unknown(String),
 }
 
@@ -61,18 +91,18 @@ impl Default for WorkChange {
 /// How full the model's context window is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextUse {
-    /// Tokens in it.
+    /// Tokens in the context.
     pub tokens: u64,
-    /// Tokens it holds.
+    /// Size of the context in tokens.
     pub window: u64,
-    /// Thousandths of it that may be filled.
+    /// Thousandths of the window that may be filled.
     pub budget_permille: u64,
     /// The same as one line.
     pub line: String,
 }
 
 impl ContextUse {
-    /// Whether as much is filled as may be.
+    /// Whether the budget is used up.
     #[must_use]
     pub fn is_used_up(&self) -> bool {
         let used = u128::from(self.tokens) * 1_000;
@@ -80,32 +110,32 @@ impl ContextUse {
     }
 }
 
-/// What a judge made of work whose evidence is clean.
+/// The judge's review of work whose evidence is clean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JudgeOutcome {
     /// Every criterion is met.
     Approved,
-    /// Some are not.
+    /// Some criteria are not met.
     Rejected {
-        /// Why, one line each; only enumerated fields of the judge's words.
+        /// The reasons, one line each, made of the enumerated fields of the judge's answer only.
         reasons: Vec<String>,
     },
     /// It gave no usable verdict, which is neither approval nor rejection.
     Unmeasured(Gap),
 }
 
-/// What became of merging a finished branch.
+/// The outcome of merging a finished branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeOutcome {
     /// It is in the base branch, or there was nothing to merge.
     Merged,
-    /// It does not fit; the text is the task of the next iteration.
+    /// It conflicts with the base branch; the text is the task of the next iteration.
     Conflict(String),
-    /// Not yet: another merge is under way, or a remote was quicker or did not answer.
+    /// Not yet: another merge is running, or a remote had newer commits or did not answer.
     Unmeasured(Gap),
     /// It is merged, but the base branch is checked out where the user works; only the user can move
     /// it, and the text says how.
     Held(String),
-    /// It cannot be merged, and no work of the agent would change that.
+    /// It cannot be merged, whatever the agent does.
     Impossible(String),
 }

@@ -4,13 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::control::{self, NewLimits};
-use super::facts::{ContextUse, JudgeOutcome, MergeOutcome, StopFacts, WorkChange};
+use super::facts::{Consultation, ContextUse, JudgeOutcome, MergeOutcome, StopFacts, WorkChange};
 use super::options::LoopOptions;
 use super::samples::state;
 use super::state::{LoopState, Mode, PauseReason, Status};
-use super::step::{
-    StopAdmission, StopDecision, StopInput, admit_stop, decide_stop, outlook, wants_merge,
-};
+use super::step::{StopAdmission, StopDecision, StopInput, StopStep, admit_stop, next_step};
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::{Finding, assign_fingerprints};
 use moai_base::limits::RESEARCH_TRIES_MAX;
@@ -207,34 +205,13 @@ impl World {
         Evidence { readings, findings, ..Evidence::default() }
     }
 
-    fn facts(
-        &mut self,
-        before: &LoopState,
-        input: &StopInput<'_>,
-        evidence: &Evidence,
-    ) -> StopFacts {
+    fn facts(&mut self) -> StopFacts {
         let lsp_required = self.dice.one_in(5);
         let work = match self.has_changed {
             Some(true) => WorkChange::Changed,
             Some(false) => WorkChange::Unchanged,
             None => WorkChange::Unknown("no checkpoint".into()),
         };
-        let known = StopFacts { work, lsp_required, ..StopFacts::default() };
-        let outlook = outlook(before, input, evidence, &known);
-        let gap = Gap::new(Cause::TimedOut, "no answer");
-        let is_asked = before.mode == Mode::Judge && outlook.is_open_to_judge();
-        let judge = is_asked.then(|| match self.dice.roll(3) {
-            0 => JudgeOutcome::Approved,
-            1 => JudgeOutcome::Rejected { reasons: vec!["no".into()] },
-            _ => JudgeOutcome::Unmeasured(gap.clone()),
-        });
-        let is_merged = wants_merge(before, &outlook, judge.as_ref());
-        let merge = is_merged.then(|| match self.dice.roll(5) {
-            0 | 1 => MergeOutcome::Merged,
-            2 => MergeOutcome::Conflict("mend".into()),
-            3 => MergeOutcome::Impossible("no such branch".into()),
-            _ => MergeOutcome::Unmeasured(gap),
-        });
         let missing = if self.dice.one_in(2) { vec!["APPROACH".to_owned()] } else { Vec::new() };
         // A transcript that cannot be read tells nothing.
         let budget_permille = self.budget_permille.filter(|_| !self.dice.one_in(4));
@@ -245,15 +222,61 @@ impl World {
             line: "full".into(),
         });
         StopFacts {
-            judge,
-            merge,
+            work,
+            lsp_required,
             research_missing: missing,
             tree: self.dice.one_in(2).then(|| self.wrong.clone()),
             tokens: self.dice.one_in(2).then_some(self.now_ms / 1_000),
             context,
             check_problems: self.dice.one_in(2).then(|| self.dice.roll(30)),
             now_ms: self.now_ms,
-            ..known
+            ..StopFacts::default()
+        }
+    }
+
+    fn judge_outcome(&mut self) -> Option<JudgeOutcome> {
+        match self.dice.roll(4) {
+            0 => Some(JudgeOutcome::Approved),
+            1 => Some(JudgeOutcome::Rejected { reasons: vec!["no".into()] }),
+            2 => Some(JudgeOutcome::Unmeasured(Gap::new(Cause::TimedOut, "no answer"))),
+            // There are no criteria.
+            _ => None,
+        }
+    }
+
+    fn merge_outcome(&mut self) -> MergeOutcome {
+        match self.dice.roll(5) {
+            0 | 1 => MergeOutcome::Merged,
+            2 => MergeOutcome::Conflict("mend".into()),
+            3 => MergeOutcome::Impossible("no such branch".into()),
+            _ => MergeOutcome::Unmeasured(Gap::new(Cause::TimedOut, "no answer")),
+        }
+    }
+
+    /// Takes the steps of a Stop until it is decided; each is asked for at most once.
+    fn decided(
+        &mut self,
+        before: &LoopState,
+        input: &StopInput<'_>,
+        evidence: &Evidence,
+        facts: &mut StopFacts,
+    ) -> (LoopState, StopDecision) {
+        loop {
+            match next_step(before, input, evidence, facts) {
+                StopStep::NeedsJudge => {
+                    assert_eq!(facts.judge, Consultation::Open);
+                    facts.judge = self.judge_outcome().into();
+                }
+                StopStep::NeedsMerge => {
+                    assert_eq!(facts.merge, Consultation::Open);
+                    facts.merge = Consultation::Done(self.merge_outcome());
+                }
+                StopStep::NeedsCheckpoint => {
+                    assert_eq!(facts.checkpoint, Consultation::Open);
+                    facts.checkpoint = self.dice.one_in(2).then(|| "kept".to_owned()).into();
+                }
+                StopStep::Decided(outcome) => return (outcome.next, outcome.decision),
+            }
         }
     }
 
@@ -291,8 +314,8 @@ impl World {
         }
         self.has_acted = false;
         let evidence = self.evidence();
-        let facts = self.facts(before, &input, &evidence);
-        let (next, decision) = decide_stop(before, &input, &evidence, &facts);
+        let mut facts = self.facts();
+        let (next, decision) = self.decided(before, &input, &evidence, &mut facts);
         check(before, &next, &decision, &input, &evidence, &facts);
         if !self.save(before, next.clone()) {
             // Overtaken: no reply is given, and nothing was written.
@@ -350,11 +373,12 @@ fn check(
     facts: &StopFacts,
 ) {
     let is_claimed = before.promise.is_none() || input.last_message.contains("<promise>");
-    let is_approved = match before.mode {
-        Mode::Judge => facts.judge == Some(JudgeOutcome::Approved),
-        Mode::Basic | Mode::Autonomous => true,
-    };
-    let is_merged = before.branch.is_none() || facts.merge == Some(MergeOutcome::Merged);
+    let judgement = facts.judge.outcome();
+    let is_approved = judgement == Some(&JudgeOutcome::Approved)
+        || judgement.is_none() && before.mode != Mode::Judge;
+    assert!(before.mode != Mode::Basic || judgement.is_none(), "a basic loop has no judge");
+    let is_merged =
+        before.branch.is_none() || facts.merge == Consultation::Done(MergeOutcome::Merged);
     let is_clean = evidence.verdict() == Verdict::Clean;
     let is_done = is_clean && is_claimed && is_approved && facts.work == WorkChange::Changed;
     let has_lost = evidence.readings.iter().any(|reading| {

@@ -1,55 +1,56 @@
-//! The decision at a Stop, in the order of the contract: whose loop is it, is the agent waiting,
-//! is it over, what does the evidence say, and only then the limits. Completion is tested before
-//! the limits, so the last iteration counts.
+//! The decision at a Stop, in the order of the contract: the owner of the loop, waiting for tasks,
+//! the loop's status, the evidence, and only then the limits. Completion is tested before the limits,
+//! so the last iteration counts.
 
 mod completion;
 mod losses;
 mod record;
 
-use super::facts::{JudgeOutcome, StopFacts, WorkChange};
+use super::facts::{Consultation, JudgeOutcome, StopFacts, WorkChange};
 use super::progress::{self, ProgressSignals};
 use super::promise;
 use super::state::{LoopState, Mode, PauseReason, Status};
-pub use completion::{NOTHING_CHANGED, wants_merge};
+pub use completion::NOTHING_CHANGED;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::limits::{BACKGROUND_STOPS_MAX, RESEARCH_TRIES_MAX, UNMEASURED_BLOCKS_MAX};
 use moai_base::verdict::{Gap, Verdict};
 
-/// What the host says at a Stop.
+/// The host's input at a Stop.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StopInput<'a> {
     /// The session that wants to stop.
     pub session_id: &'a str,
-    /// The agent's own last message.
+    /// The agent's last message.
     pub last_message: &'a str,
-    /// The turn must end: it was interrupted, or its context is full.
+    /// Whether the turn must end: it was interrupted, or its context is full.
     pub must_end: bool,
     /// Whether the turn goes on only because a hook held an earlier Stop.
     pub is_continuation: bool,
-    /// Whether the agent called a tool since its last Stop; the host then counts anew.
+    /// Whether the agent called a tool since its last Stop; the host then starts counting again.
     pub has_acted: bool,
-    /// Stops in a row, with this one, at which the same background tasks were running; 0 without.
+    /// Number of consecutive Stops, including this one, at which the same background tasks were
+    /// running; 0 without tasks.
     pub waiting_stops: u32,
     /// Now, in milliseconds since the epoch.
     pub now_ms: u64,
-    /// Continuations in a row that the host allows; `None` for any number.
+    /// Consecutive continuations that the host allows; `None` for any number.
     pub continuations_max: Option<u32>,
 }
 
 /// Whether a Stop must be measured at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopAdmission {
-    /// Let the turn end; nothing is measured, nothing counts.
+    /// Let the turn end; nothing is measured or counted.
     Allow,
     /// Let the turn end and tell the user that the loop is paused.
     AllowPaused,
     /// Let the turn end, because the agent waits for its background tasks.
     AllowWaiting,
-    /// Gather evidence and call [`decide_stop`].
+    /// Gather evidence and call [`next_step`].
     Measure,
 }
 
-/// The first four questions, which need no evidence.
+/// Decides what needs no evidence.
 #[must_use]
 pub fn admit_stop(state: Option<&LoopState>, input: &StopInput<'_>) -> StopAdmission {
     let Some(state) = state else { return StopAdmission::Allow };
@@ -65,44 +66,87 @@ pub fn admit_stop(state: Option<&LoopState>, input: &StopInput<'_>) -> StopAdmis
     }
 }
 
-/// Whether the agent may wait for its background tasks: not for ever, and not beyond the loop's time.
+/// Whether the agent may wait for its background tasks: a few times, and not beyond the loop's time.
 fn is_waiting(state: &LoopState, input: &StopInput<'_>) -> bool {
     (1..=BACKGROUND_STOPS_MAX).contains(&input.waiting_stops) && !state.is_out_of_time(input.now_ms)
 }
 
-/// What the evidence alone comes to.
+/// The result of the evidence alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EvidenceOutlook {
+enum EvidenceOutlook {
     /// The loop pauses for the user regardless of the evidence: its exam has changed, or an override
     /// is unconfirmed.
     PausesForUser,
-    /// Something is wrong.
+    /// There are errors.
     Dirty,
-    /// Something is not measured yet, for a reason that passes or that the agent can mend.
+    /// A measurement is missing, for a reason that is temporary or that the agent can fix.
     WaitingFor(Gap),
-    /// Nothing measured is wrong, but the agent does not claim to be done.
+    /// There are no errors, but the agent does not claim to be done.
     Unclaimed,
-    /// Nothing measured is wrong, but no file was changed, which the agent was not asked about yet.
+    /// There are no errors, but no file was changed, and the agent was not asked about that yet.
     Idle,
     /// A required language server could not measure.
     RequiredGap(Gap),
-    /// Nothing measured is wrong; what is missing nobody closes by waiting.
+    /// There are no errors; a measurement is missing that waiting does not bring.
     Unverified(Gap),
-    /// Everything asked for was measured, and nothing is wrong.
+    /// Everything was measured, and there are no errors.
     Clean,
 }
 
 impl EvidenceOutlook {
     /// Whether only a judge could still object.
-    #[must_use]
-    pub fn is_open_to_judge(&self) -> bool {
+    fn is_open_to_judge(&self) -> bool {
         matches!(self, Self::Clean | Self::Unverified(_))
     }
 }
 
-/// What the evidence of an admitted Stop comes to.
+/// The next step of an admitted Stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopStep {
+    /// Only a judge could still object: ask it and set [`StopFacts::judge`].
+    NeedsJudge,
+    /// Only the merge is missing: merge and set [`StopFacts::merge`].
+    NeedsMerge,
+    /// Keep the measured work tree and set [`StopFacts::checkpoint`].
+    NeedsCheckpoint,
+    /// The Stop is decided.
+    Decided(Box<StopOutcome>),
+}
+
+/// A decided Stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopOutcome {
+    /// The loop's next state.
+    pub next: LoopState,
+    /// The answer to the host.
+    pub decision: StopDecision,
+}
+
+/// The next step of a Stop that [`admit_stop`] let through. Call it again with the outcome of each
+/// step among the facts, until the Stop is decided; each step is taken at most once.
 #[must_use]
-pub fn outlook(
+pub fn next_step(
+    state: &LoopState,
+    input: &StopInput<'_>,
+    evidence: &Evidence,
+    facts: &StopFacts,
+) -> StopStep {
+    let outlook = evidence_outlook(state, input, evidence, facts);
+    let is_judged = state.mode != Mode::Basic && outlook.is_open_to_judge();
+    if is_judged && facts.judge == Consultation::Open {
+        return StopStep::NeedsJudge;
+    }
+    if facts.merge == Consultation::Open && completion::wants_merge(state, &outlook, facts) {
+        return StopStep::NeedsMerge;
+    }
+    if facts.checkpoint == Consultation::Open {
+        return StopStep::NeedsCheckpoint;
+    }
+    let (next, decision) = decide_stop(state, input, evidence, facts);
+    StopStep::Decided(Box::new(StopOutcome { next, decision }))
+}
+
+fn evidence_outlook(
     state: &LoopState,
     input: &StopInput<'_>,
     evidence: &Evidence,
@@ -127,18 +171,18 @@ pub fn outlook(
     }
 }
 
-/// Whether something was allowed by hand that may not have been the user.
+/// Whether an override was possibly not made by the user.
 fn has_unconfirmed_override(state: &LoopState) -> bool {
-    state.overrides.iter().any(|by_hand| !by_hand.is_confirmed)
+    state.overrides.iter().any(|entry| !entry.is_confirmed)
 }
 
-/// Whether the promise is claimed; `None` where none is asked for.
+/// Whether the agent claims the promise; `None` if the loop asks for none.
 fn is_claimed(state: &LoopState, input: &StopInput<'_>) -> Option<bool> {
     state.promise.as_ref().map(|promise| promise::is_claimed(input.last_message, promise))
 }
 
-/// Whether no file was changed and the agent is still to be asked why. At its last Stop it could
-/// not answer any more.
+/// Whether no file was changed and the agent has not been asked why. After the last iteration it
+/// could not answer.
 fn is_idle(state: &LoopState, facts: &StopFacts) -> bool {
     facts.work == WorkChange::Unchanged
         && state.counters.idle_holds == 0
@@ -153,55 +197,54 @@ fn may_wait(state: &LoopState) -> bool {
     state.counters.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
 }
 
-/// Whether a language server is what is missing; not so when only a check or the scan has a gap.
+/// Whether a language server has a gap, not only a check or the scan.
 fn is_of_servers(evidence: &Evidence) -> bool {
     let mut gaps = evidence.readings.iter().filter(|reading| reading.gap.is_some()).peekable();
     gaps.peek().is_none() || gaps.any(|reading| reading.kind == SensorKind::Lsp)
 }
 
-/// What becomes of a measured Stop.
+/// The decision at a measured Stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopDecision {
     /// The turn ends; the loop has reached the status in its state, or is paused.
     End,
     /// The turn goes on, for these reasons.
     Continue(HoldReasons),
-    /// The loop is not done, but the host would not hold the turn once more; the user must.
+    /// The loop is not done, but the host will not hold the turn again; the user must continue it.
     Yield(HoldReasons),
 }
 
 /// Why a loop goes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HoldReasons {
-    /// Something is wrong.
+    /// There are errors.
     pub is_dirty: bool,
-    /// Something could not be measured, for a reason that passes or that the agent can mend.
+    /// A measurement is missing, for a reason that is temporary or that the agent can fix.
     pub waiting_gap: Option<Gap>,
-    /// Sensors and checks that measured earlier in this loop and do not now, as failed readings.
+    /// Sensors and checks that measured earlier in this loop but not now, as failed readings.
     pub lost_sensors: Vec<SensorReading>,
     /// The evidence is clean, but the agent has not claimed completion.
     pub lacks_promise: bool,
     /// No file was changed since the loop began.
     pub is_idle: bool,
-    /// The judge's reasons for its rejection; empty when it did not reject.
+    /// The judge's reasons for its rejection; empty if it did not reject.
     pub rejected: Vec<String>,
-    /// Rejected so often that the whole approach should be given up.
+    /// The judge rejected so often that the agent should try another approach.
     pub needs_new_strategy: bool,
-    /// The finished branch does not fit the base branch: what to do about it.
+    /// The finished branch conflicts with the base branch: the task for the agent.
     pub conflict: Option<String>,
     /// All is done, and the user wants the loop to go on to its last iteration.
     pub is_acknowledged: bool,
-    /// What the research phase still lacks; the Stop was not counted.
+    /// Requirements of the research phase that are not met; the Stop was not counted.
     pub research_missing: Vec<String>,
-    /// What the agent said and the measurements deny.
+    /// Claims of the agent that the measurements contradict.
     pub contradictions: Vec<String>,
-    /// How it compares with the iterations before.
+    /// Comparison with the iterations before.
     pub signals: ProgressSignals,
 }
 
-/// Decides a Stop that [`admit_stop`] let through.
-#[must_use]
-pub fn decide_stop(
+/// Decides a Stop by the facts as they are.
+fn decide_stop(
     state: &LoopState,
     input: &StopInput<'_>,
     evidence: &Evidence,
@@ -213,7 +256,7 @@ pub fn decide_stop(
     if has_unconfirmed_override(state) {
         return (record::pause_for_override(state, facts), StopDecision::End);
     }
-    let outlook = outlook(state, input, evidence, facts);
+    let outlook = evidence_outlook(state, input, evidence, facts);
     let lost = losses::lost_readings(state, evidence);
     let evidence = &losses::with_losses_charged(state, evidence);
     let mut next = record::record_measured_stop(state, input, evidence, facts);
@@ -248,7 +291,7 @@ pub fn decide_stop(
     (next, decision)
 }
 
-/// The first bound that is reached. What was done anyway stays done.
+/// Ends the loop at the first limit that is reached, unless its work is done already.
 fn apply_limits(
     next: &mut LoopState,
     reasons: &HoldReasons,
@@ -262,7 +305,7 @@ fn apply_limits(
         Status::TimedOut
     } else if next.is_out_of_tokens() {
         Status::Budget
-    // The more particular end comes first: who goes back and forth does not get better either.
+    // The more specific end comes first, because a loop that oscillates is stalled, too.
     } else if !signals.gamed_again.is_empty() {
         Status::Gaming
     } else if signals.oscillates_again {
@@ -272,7 +315,7 @@ fn apply_limits(
     } else {
         return;
     };
-    // A branch that is not merged is not done.
+    // Work on a branch that is not merged is not done.
     if reasons.is_acknowledged && next.branch.is_none() {
         next.status = completion::end_status(next);
         return;
@@ -284,9 +327,10 @@ fn apply_limits(
     };
 }
 
-/// Whether a person should look, or the agent should begin anew.
+/// Pauses the loop for a review by the user, a full context or a milestone; in autonomous mode the
+/// agent is told to try another approach instead of a review.
 fn apply_pause(next: &mut LoopState, reasons: &mut HoldReasons, facts: &StopFacts) {
-    if let Some(JudgeOutcome::Rejected { .. }) = facts.judge
+    if let Some(JudgeOutcome::Rejected { .. }) = facts.judge.outcome()
         && next.counters.consecutive_rejections >= next.options.hitl_threshold
     {
         if next.mode != Mode::Autonomous {
@@ -298,7 +342,7 @@ fn apply_pause(next: &mut LoopState, reasons: &mut HoldReasons, facts: &StopFact
         next.counters.consecutive_rejections = 0;
         reasons.needs_new_strategy = true;
     }
-    // Before the milestone, because resuming that one would go on with a context that is too full.
+    // Before the milestone, because a resumed milestone would go on with a full context.
     if let Some(full) = facts.context.as_ref().filter(|context| context.is_used_up()) {
         next.status = Status::Paused;
         next.pause_reason = Some(PauseReason::ContextBudget);
@@ -311,7 +355,7 @@ fn apply_pause(next: &mut LoopState, reasons: &mut HoldReasons, facts: &StopFact
     }
 }
 
-/// The first Stop waits for the research phase, but not for ever.
+/// Whether the first Stop still waits for the research phase.
 fn is_held_by_research(state: &LoopState, facts: &StopFacts) -> bool {
     state.options.research
         && state.iteration == 0
@@ -319,7 +363,7 @@ fn is_held_by_research(state: &LoopState, facts: &StopFacts) -> bool {
         && !facts.research_missing.is_empty()
 }
 
-/// Holds the turn, unless the host would end it all the same and call that a success.
+/// Holds the turn, unless the host would end it anyway and call that a success.
 fn continue_or_yield(
     state: &LoopState,
     input: &StopInput<'_>,

@@ -1,7 +1,5 @@
-//! Consults more than the sensors at a Stop: the judges if only they could still object, the merge if
-//! only it is missing, the transcript and the checkpoints. Each failure is a gap or a notice.
-
-use std::time::Instant;
+//! Decides a measured Stop: takes the steps that `loops::step` asks for, and consults the judges, the
+//! merge, the transcript and the checkpoints for them. Each failure is a gap or a notice.
 
 use crate::branches::branch_merge;
 use crate::branches::branch_merge::{BranchMergeResult, MeasuredWork};
@@ -14,9 +12,9 @@ use crate::judge::judge_run::JudgeRequest;
 use crate::loops::session_usage;
 use crate::loops::session_usage::SessionUsage;
 use crate::restore::checkpoints;
+use crate::stop::StopRun;
 use crate::stop::evidence;
 use crate::stop::evidence::{StopEvidence, within_deadline};
-use crate::stop::schedule::StopSchedule;
 use moai_base::evidence::SensorKind;
 use moai_base::verdict::{Cause, Gap, Verdict};
 use moai_config::prices::PriceList;
@@ -26,11 +24,14 @@ use moai_loops::judge::decision::Judgement;
 use moai_loops::judge::judge_report::JudgeReport;
 use moai_loops::research::ResearchGate;
 use moai_loops::state::{LoopState, Mode};
-use moai_loops::step::{EvidenceOutlook, StopInput, outlook, wants_merge};
+use moai_loops::step::{StopOutcome, StopStep, next_step};
 
-/// Results of a Stop besides its evidence.
-pub(crate) struct StopContext {
-    pub(crate) facts: StopFacts,
+/// The consultations of one Stop.
+pub(crate) struct StopConsultation<'s> {
+    run: &'s StopRun<'s>,
+    state: &'s LoopState,
+    evidence: &'s StopEvidence,
+    facts: StopFacts,
     /// The judges' report; `None` if they were not asked.
     pub(crate) judged: Option<JudgeReport>,
     /// Usage of the session, if the host names its transcript.
@@ -39,66 +40,173 @@ pub(crate) struct StopContext {
     pub(crate) notices: Vec<String>,
 }
 
-pub(crate) async fn consult_others(
-    call: &HookCall<'_>,
-    stop: &StopInput<'_>,
-    state: &LoopState,
-    stop_evidence: &StopEvidence,
-    schedule: StopSchedule,
-) -> StopContext {
-    let deadline = schedule.deadline;
-    let spent = within_deadline(deadline, used_by_session(call, state)).await.unwrap_or_default();
-    let contradictions = claims::contradictions(stop.last_message, &stop_evidence.evidence);
-    let mut facts = StopFacts {
-        research_missing: match &stop_evidence.notes.research {
-            ResearchGate::Missing(lines) => lines.clone(),
-            ResearchGate::Passed => Vec::new(),
-        },
-        contradictions: moai_report::spending::contradiction_lines(&contradictions),
-        unrequested_criteria: stop_evidence
-            .not_asked
-            .iter()
-            .map(|one| one.as_str().to_owned())
-            .collect(),
-        exam_changed: stop_evidence.exam_changes.clone(),
-        check_problems: Some(stop_evidence.check_problems),
-        work: stop_evidence.work.clone(),
-        tree: stop_evidence.tree.as_ref().ok().map(|snapshot| snapshot.id.clone()),
-        tokens: spent.as_ref().and_then(|spent| tokens(state, spent)),
-        lsp_required: call.project.config.lsp_required,
-        now_ms: now_ms(),
-        ..StopFacts::default()
-    };
-    let outlook = outlook(state, stop, &stop_evidence.evidence, &facts);
-    let mut judged = None;
-    if outlook.is_open_to_judge() {
-        (facts.judge, judged) = consult_judges(call, state, stop_evidence, deadline).await;
-        facts.judge_files = judged.as_ref().map(|judged| judged.coverage.shown);
-        facts.observations =
-            judged.as_ref().map(moai_report::judging::suspicion_lines).unwrap_or_default();
+impl<'s> StopConsultation<'s> {
+    /// Starts with the facts that are always needed.
+    pub(crate) async fn begin(
+        run: &'s StopRun<'s>,
+        state: &'s LoopState,
+        evidence: &'s StopEvidence,
+    ) -> Self {
+        let call = run.call;
+        let used = used_by_session(call, state);
+        let usage = within_deadline(run.schedule.deadline, used).await.unwrap_or_default();
+        let mut notices = Vec::new();
+        let context = context_use(call, usage.as_ref()).unwrap_or_else(|gap| {
+            notices.push(moai_report::spending::context_unmeasured(&gap));
+            None
+        });
+        let left_out = evidence.tree.as_ref().ok().map(|snapshot| &snapshot.tree.omitted);
+        notices.extend(left_out.and_then(moai_report::restore::excluded_files));
+        let contradictions = claims::contradictions(run.input.last_message, &evidence.evidence);
+        let facts = StopFacts {
+            research_missing: match &evidence.notes.research {
+                ResearchGate::Missing(lines) => lines.clone(),
+                ResearchGate::Passed => Vec::new(),
+            },
+            contradictions: moai_report::spending::contradiction_lines(&contradictions),
+            unrequested_criteria: evidence
+                .not_asked
+                .iter()
+                .map(|criterion| criterion.as_str().to_owned())
+                .collect(),
+            exam_changed: evidence.exam_changes.clone(),
+            check_problems: Some(evidence.check_problems),
+            work: evidence.work.clone(),
+            tree: evidence.tree.as_ref().ok().map(|snapshot| snapshot.id.clone()),
+            tokens: usage.as_ref().and_then(|usage| tokens_used(state, usage)),
+            context,
+            lsp_required: call.project.config.lsp_required,
+            ..StopFacts::default()
+        };
+        Self { run, state, evidence, facts, judged: None, session_usage: usage, notices }
     }
-    facts.merge =
-        merge_if_ready(call, state, stop_evidence, &outlook, facts.judge.as_ref(), schedule).await;
-    let mut notices = Vec::new();
-    match context(call, spent.as_ref()) {
-        Ok(context) => facts.context = context,
-        Err(gap) => notices.push(moai_report::spending::context_unmeasured(&gap)),
-    }
-    let left_out = stop_evidence.tree.as_ref().ok().map(|snapshot| &snapshot.tree.omitted);
-    notices.extend(left_out.and_then(moai_report::restore::excluded_files));
-    match within_deadline(deadline, keep_stop_checkpoint(call, state, stop_evidence))
-        .await
-        .and_then(|kept| kept)
-    {
-        Ok(checkpoint) => facts.checkpoint = Some(checkpoint),
-        Err(gap) => {
-            tracing::warn!(%gap, id = state.id, "no checkpoint was kept");
-            notices.push(format!("[moai-ralph] loop {}: {gap}", state.id));
+
+    /// Takes the steps that are still missing, until the Stop is decided.
+    pub(crate) async fn decide(&mut self) -> StopOutcome {
+        loop {
+            // Judge and merge may take minutes.
+            self.facts.now_ms = now_ms();
+            let input = &self.run.input;
+            match next_step(self.state, input, &self.evidence.evidence, &self.facts) {
+                StopStep::NeedsJudge => self.facts.judge = self.consult_judges().await.into(),
+                StopStep::NeedsMerge => self.facts.merge = self.merge().await.into(),
+                StopStep::NeedsCheckpoint => {
+                    self.facts.checkpoint = self.keep_checkpoint().await.into();
+                }
+                StopStep::Decided(outcome) => return *outcome,
+            }
         }
     }
-    // Judge and merge may have taken minutes.
-    facts.now_ms = now_ms();
-    StopContext { facts, judged, session_usage: spent, notices }
+
+    /// Number of consecutive rejections by the judges, including this Stop's.
+    pub(crate) fn consecutive_rejections(&self) -> u32 {
+        let is_rejected = matches!(self.facts.judge.outcome(), Some(JudgeOutcome::Rejected { .. }));
+        self.state.counters.consecutive_rejections + u32::from(is_rejected)
+    }
+
+    /// Runs the judges. Without criteria they are not asked; a rubric of checks alone is met when
+    /// these pass, which is part of the evidence.
+    async fn consult_judges(&mut self) -> Option<JudgeOutcome> {
+        let (engine, project, state) = (self.run.call.engine, &self.run.call.project, self.state);
+        let rubric = match rubrics::frozen_rubric(engine, project, &state.id).await {
+            Ok(rubric) => rubric,
+            Err(gap) => return Some(JudgeOutcome::Unmeasured(gap)),
+        };
+        if rubric.gap.is_none() && rubric.criteria.is_empty() {
+            return match rubric.is_empty() {
+                true if state.mode == Mode::Judge => {
+                    let detail = "RUBRIC.md had no criteria when the loop started";
+                    Some(JudgeOutcome::Unmeasured(Gap::new(Cause::Nothing, detail)))
+                }
+                true => None,
+                false => Some(JudgeOutcome::Approved),
+            };
+        }
+        let mut checks = Vec::new();
+        for reading in &self.evidence.evidence.readings {
+            if reading.kind == SensorKind::Check && reading.verdict() == Verdict::Clean {
+                let output = reading.output.clone().unwrap_or_default();
+                checks.push((reading.sensor.clone(), output));
+            }
+        }
+        let request = JudgeRequest {
+            rubric,
+            goal: state.prompt.clone(),
+            base: self.evidence.base.clone(),
+            loop_id: Some(state.id.clone()),
+            checks,
+            deadline: self.run.schedule.deadline,
+        };
+        let report = judge_run::run_judges(engine, project, request).await;
+        let outcome = match &report.judgement {
+            Judgement::Approved => JudgeOutcome::Approved,
+            Judgement::Rejected => {
+                JudgeOutcome::Rejected { reasons: moai_report::judging::rejection_reasons(&report) }
+            }
+            Judgement::Unmeasured(gap) => JudgeOutcome::Unmeasured(gap.clone()),
+        };
+        self.facts.judge_files = Some(report.coverage.shown);
+        self.facts.observations = moai_report::judging::suspicion_lines(&report);
+        self.judged = Some(report);
+        Some(outcome)
+    }
+
+    /// Merges the loop's branch as it was measured; `None` without a base branch.
+    async fn merge(&self) -> Option<MergeOutcome> {
+        let (run, state) = (self.run, self.state);
+        let (name, base) = (state.branch.clone()?, state.options.base_branch.clone()?);
+        let branch = LoopBranch { name, base, created_ms: state.created_ms };
+        let measured =
+            MeasuredWork { head: self.evidence.head.clone(), tree: self.evidence.tree.clone() };
+        let landing = branch_merge::merge_loop_branch(
+            run.call.engine,
+            &run.call.project,
+            &branch,
+            run.schedule.deadline,
+            measured,
+            || async move {
+                match evidence::remeasure(run.call, state, run.schedule).await {
+                    (evidence, measured) if evidence.verdict() == Verdict::Clean => Ok(measured),
+                    (evidence, _) => {
+                        Err(moai_report::loops::initial_problems(&evidence, state.language()))
+                    }
+                }
+            },
+        );
+        Some(match landing.await {
+            BranchMergeResult::Merged => MergeOutcome::Merged,
+            BranchMergeResult::Task(task) => MergeOutcome::Conflict(task),
+            BranchMergeResult::Unmeasured(gap) => MergeOutcome::Unmeasured(gap),
+            BranchMergeResult::Held(why) => MergeOutcome::Held(why),
+            BranchMergeResult::Impossible(why) => MergeOutcome::Impossible(why),
+        })
+    }
+
+    /// Keeps a checkpoint of the measured tree under the number of this iteration.
+    async fn keep_checkpoint(&mut self) -> Option<String> {
+        let (call, state) = (self.run.call, self.state);
+        let keeping = async {
+            let snapshot = self.evidence.tree.clone()?;
+            let (id, name) = (state.id.clone(), (state.iteration + 1).to_string());
+            checkpoints::keep_checkpoint(
+                call.engine,
+                &call.project,
+                snapshot,
+                id,
+                name,
+                state.best(),
+            )
+            .await
+        };
+        match within_deadline(self.run.schedule.deadline, keeping).await.and_then(|kept| kept) {
+            Ok(checkpoint) => Some(checkpoint),
+            Err(gap) => {
+                tracing::warn!(%gap, id = state.id, "no checkpoint was kept");
+                self.notices.push(format!("[moai-ralph] loop {}: {gap}", state.id));
+                None
+            }
+        }
+    }
 }
 
 async fn used_by_session(call: &HookCall<'_>, state: &LoopState) -> Option<SessionUsage> {
@@ -110,14 +218,17 @@ async fn used_by_session(call: &HookCall<'_>, state: &LoopState) -> Option<Sessi
 }
 
 /// Fill level of the context, if the project sets a budget for it.
-fn context(call: &HookCall<'_>, spent: Option<&SessionUsage>) -> Result<Option<ContextUse>, Gap> {
+fn context_use(
+    call: &HookCall<'_>,
+    usage: Option<&SessionUsage>,
+) -> Result<Option<ContextUse>, Gap> {
     let (budget_permille, window) =
         (call.project.config.context_permille, call.project.config.context_window);
     if budget_permille == 0 {
         return Ok(None);
     }
-    let spent = spent.ok_or_else(|| Gap::new(Cause::NoTool, "the host gave no transcript"))?;
-    let held = spent.context.as_ref().map_err(Clone::clone)?;
+    let usage = usage.ok_or_else(|| Gap::new(Cause::NoTool, "the host gave no transcript"))?;
+    let held = usage.context.as_ref().map_err(Clone::clone)?;
     let window = window.or_else(|| PriceList::built_in().context_tokens(&held.model));
     let window = window.ok_or_else(|| {
         let gap = Gap::new(Cause::NoTool, moai_report::spending::no_window(&held.model));
@@ -128,113 +239,12 @@ fn context(call: &HookCall<'_>, spent: Option<&SessionUsage>) -> Result<Option<C
 }
 
 /// Tokens used since the loop started; after a partial read at least the last known count.
-fn tokens(state: &LoopState, spent: &SessionUsage) -> Option<u64> {
-    let read = spent.usage.total().uncached();
-    match &spent.gap {
+fn tokens_used(state: &LoopState, usage: &SessionUsage) -> Option<u64> {
+    let read = usage.usage.total().uncached();
+    match &usage.gap {
         None => Some(read),
         Some(_) => {
             Some(read.max(state.counters.tokens.unwrap_or_default())).filter(|tokens| *tokens > 0)
         }
     }
-}
-
-/// Runs the judges. Without criteria they are not asked; a rubric of checks alone is met when these
-/// pass, which is part of the evidence.
-async fn consult_judges(
-    call: &HookCall<'_>,
-    state: &LoopState,
-    StopEvidence { evidence, base, .. }: &StopEvidence,
-    deadline: Instant,
-) -> (Option<JudgeOutcome>, Option<JudgeReport>) {
-    if state.mode == Mode::Basic {
-        return (None, None);
-    }
-    let (engine, project) = (call.engine, &call.project);
-    let rubric = match rubrics::frozen_rubric(engine, project, &state.id).await {
-        Ok(rubric) => rubric,
-        Err(gap) => return (Some(JudgeOutcome::Unmeasured(gap)), None),
-    };
-    if rubric.gap.is_none() && rubric.criteria.is_empty() {
-        let is_asked_for = state.mode == Mode::Judge;
-        let outcome = match rubric.is_empty() {
-            true if is_asked_for => {
-                let gap =
-                    Gap::new(Cause::Nothing, "RUBRIC.md had no criteria when the loop started");
-                Some(JudgeOutcome::Unmeasured(gap))
-            }
-            true => None,
-            false => Some(JudgeOutcome::Approved),
-        };
-        return (outcome, None);
-    }
-    let passed = evidence
-        .readings
-        .iter()
-        .filter(|reading| reading.kind == SensorKind::Check && reading.verdict() == Verdict::Clean);
-    let checks = passed
-        .map(|reading| (reading.sensor.clone(), reading.output.clone().unwrap_or_default()))
-        .collect();
-    let (goal, base) = (state.prompt.clone(), base.clone());
-    let loop_id = Some(state.id.clone());
-    let asked = JudgeRequest { rubric, goal, base, loop_id, checks, deadline };
-    let judged = judge_run::run_judges(engine, project, asked).await;
-    let outcome = match &judged.judgement {
-        Judgement::Approved => JudgeOutcome::Approved,
-        Judgement::Rejected => {
-            JudgeOutcome::Rejected { reasons: moai_report::judging::rejection_reasons(&judged) }
-        }
-        Judgement::Unmeasured(gap) => JudgeOutcome::Unmeasured(gap.clone()),
-    };
-    (Some(outcome), Some(judged))
-}
-
-/// Merges the loop's branch as it was measured, if only the merge is missing.
-async fn merge_if_ready(
-    call: &HookCall<'_>,
-    state: &LoopState,
-    stop_evidence: &StopEvidence,
-    outlook: &EvidenceOutlook,
-    judge: Option<&JudgeOutcome>,
-    schedule: StopSchedule,
-) -> Option<MergeOutcome> {
-    let (name, base) = (state.branch.clone()?, state.options.base_branch.clone()?);
-    if !wants_merge(state, outlook, judge) {
-        return None;
-    }
-    let branch = LoopBranch { name, base, created_ms: state.created_ms };
-    let measured =
-        MeasuredWork { head: stop_evidence.head.clone(), tree: stop_evidence.tree.clone() };
-    let landing = branch_merge::merge_loop_branch(
-        call.engine,
-        &call.project,
-        &branch,
-        schedule.deadline,
-        measured,
-        || async move {
-            match evidence::remeasure(call, state, schedule).await {
-                (evidence, measured) if evidence.verdict() == Verdict::Clean => Ok(measured),
-                (evidence, _) => {
-                    Err(moai_report::loops::initial_problems(&evidence, state.language()))
-                }
-            }
-        },
-    );
-    Some(match landing.await {
-        BranchMergeResult::Merged => MergeOutcome::Merged,
-        BranchMergeResult::Task(task) => MergeOutcome::Conflict(task),
-        BranchMergeResult::Unmeasured(gap) => MergeOutcome::Unmeasured(gap),
-        BranchMergeResult::Held(why) => MergeOutcome::Held(why),
-        BranchMergeResult::Impossible(why) => MergeOutcome::Impossible(why),
-    })
-}
-
-/// Keeps a checkpoint of the measured tree under the number of this iteration.
-async fn keep_stop_checkpoint(
-    call: &HookCall<'_>,
-    state: &LoopState,
-    stop_evidence: &StopEvidence,
-) -> Result<String, Gap> {
-    let snapshot = stop_evidence.tree.clone()?;
-    let (id, name) = (state.id.clone(), (state.iteration + 1).to_string());
-    checkpoints::keep_checkpoint(call.engine, &call.project, snapshot, id, name, state.best()).await
 }

@@ -1,25 +1,23 @@
 //! Delays the answer of a Stop that holds by the project's cooldown.
 
-use crate::hooks::hook_call::HookCall;
+use crate::stop::StopRun;
 use crate::stop::schedule::StopSchedule;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::cooldown;
 use moai_loops::state::LoopState;
-use moai_loops::step::{StopAdmission, StopInput, admit_stop};
+use moai_loops::step::{StopAdmission, admit_stop};
 use moai_protocol::hook::HookOutput;
 use moai_report::{loops, notice};
 
 /// Returns the answer of a decided Stop after the cooldown. The loop is loaded again then, because
 /// one that was paused or ended meanwhile must not hold.
 pub(crate) async fn after_cooldown(
-    call: &HookCall<'_>,
-    stop: &StopInput<'_>,
+    run: &StopRun<'_>,
     decided: &LoopState,
     output: HookOutput,
-    schedule: StopSchedule,
 ) -> HookOutput {
-    let (engine, project) = (call.engine, &call.project);
-    let StopSchedule { started_at, deadline, .. } = schedule;
+    let (engine, project) = (run.call.engine, &run.call.project);
+    let StopSchedule { started_at, deadline, .. } = run.schedule;
     let rest = cooldown::remaining_cooldown(
         started_at,
         std::time::Instant::now(),
@@ -32,7 +30,7 @@ pub(crate) async fn after_cooldown(
     tokio::time::sleep(rest).await;
     let which = LoopQuery::Id(decided.id.clone());
     match engine.store.find_loop(&project.key, &project.root, which).await {
-        Ok(now) => match (admit_stop(now.as_ref(), stop), now) {
+        Ok(now) => match (admit_stop(now.as_ref(), &run.input), now) {
             (StopAdmission::Measure, _) => output,
             (StopAdmission::AllowPaused, Some(paused)) => {
                 HookOutput::Notice(loops::end_notice(&paused))
@@ -40,7 +38,7 @@ pub(crate) async fn after_cooldown(
             _ => HookOutput::Silent,
         },
         Err(error) => {
-            tracing::warn!(%error, id = decided.id, "the loop could not be looked at again");
+            tracing::warn!(%error, id = decided.id, "the loop could not be loaded again");
             HookOutput::Notice(notice::no_store(&error.to_string()))
         }
     }

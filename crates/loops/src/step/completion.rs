@@ -1,5 +1,5 @@
-//! Whether a Stop is the end that was wanted: clean and measured, approved where a judge is asked,
-//! merged where there is a branch. Nothing unmeasured is ever called completed.
+//! Decides whether a Stop completes the loop: clean and measured, approved if a judge is asked, merged
+//! if there is a branch. Nothing unmeasured is ever called completed.
 
 use super::{EvidenceOutlook, HoldReasons, may_close, record};
 use crate::facts::{JudgeOutcome, MergeOutcome, StopFacts, WorkChange};
@@ -11,23 +11,18 @@ use moai_base::verdict::{Cause, Gap};
 /// The note of a loop that ends without any work.
 pub const NOTHING_CHANGED: &str = "nothing was changed";
 
-/// Whether all that is missing is the merge: the evidence is clean, the judge, where asked, has
-/// approved, and the loop does not go on for the sake of its iterations.
-#[must_use]
-pub fn wants_merge(
-    state: &LoopState,
-    outlook: &EvidenceOutlook,
-    judge: Option<&JudgeOutcome>,
-) -> bool {
+/// Whether only the merge is missing: the evidence is clean, the judge has approved if it was asked,
+/// and the loop does not go on to its last iteration anyway.
+pub(super) fn wants_merge(state: &LoopState, outlook: &EvidenceOutlook, facts: &StopFacts) -> bool {
     let is_last = state.iteration + 1 >= state.max_iterations;
     state.branch.is_some()
         && *outlook == EvidenceOutlook::Clean
-        && matches!(judge, None | Some(JudgeOutcome::Approved))
+        && matches!(facts.judge.outcome(), None | Some(JudgeOutcome::Approved))
         && (is_last || !state.options.force_max)
 }
 
-/// Puts what the evidence and the facts come to into the next state or into the reasons for going
-/// on. `next` is counted already, but for its unmeasured blocks.
+/// Writes the result of evidence and facts into the next state or into the reasons for going on.
+/// `next` counts this Stop already, except in its unmeasured blocks.
 pub(super) fn complete(
     next: &mut LoopState,
     reasons: &mut HoldReasons,
@@ -47,11 +42,11 @@ pub(super) fn complete(
             next.pause_reason = Some(PauseReason::LspRequired);
             next.note = Some(record::gaps(evidence).unwrap_or_else(|| gap.to_string()));
         }
-        // Where no sensor has anything to say, the judge is who was asked.
+        // If no sensor applies to the work, the judge alone decides.
         EvidenceOutlook::Unverified(gap)
             if gap.cause == Cause::Nothing
                 && is_the_only_gap(evidence)
-                && facts.judge == Some(JudgeOutcome::Approved) =>
+                && facts.judge.outcome() == Some(&JudgeOutcome::Approved) =>
         {
             let missing = unproven_work(next, facts);
             apply_judgement(next, reasons, facts, missing);
@@ -86,14 +81,14 @@ fn is_the_only_gap(evidence: &Evidence) -> bool {
     evidence.readings.iter().filter(|reading| reading.gap.is_some()).count() == 1
 }
 
-/// The judge's word; `missing` is what the evidence lacks.
+/// Applies the judge's outcome; `missing` names the gaps of the evidence.
 fn apply_judgement(
     next: &mut LoopState,
     reasons: &mut HoldReasons,
     facts: &StopFacts,
     missing: Option<String>,
 ) {
-    let gap = match &facts.judge {
+    let gap = match facts.judge.outcome() {
         Some(JudgeOutcome::Rejected { reasons: why }) => {
             next.counters.consecutive_rejections += 1;
             reasons.rejected.clone_from(why);
@@ -123,7 +118,7 @@ fn apply_judgement(
     }
 }
 
-/// The branch of its own, if it has one, must be where it belongs.
+/// Applies the outcome of the merge, if the loop has a branch.
 fn apply_merge(
     next: &mut LoopState,
     reasons: &mut HoldReasons,
@@ -131,9 +126,9 @@ fn apply_merge(
     missing: Option<String>,
 ) {
     let Some(branch) = next.branch.clone() else { return end(next, reasons, missing) };
-    let is_more_to_come = next.options.force_max && next.iteration < next.max_iterations;
-    match &facts.merge {
-        _ if is_more_to_come => end(next, reasons, missing),
+    let has_more_iterations = next.options.force_max && next.iteration < next.max_iterations;
+    match facts.merge.outcome() {
+        _ if has_more_iterations => end(next, reasons, missing),
         Some(MergeOutcome::Merged) => end(next, reasons, missing),
         Some(MergeOutcome::Conflict(task)) => reasons.conflict = Some(task.clone()),
         Some(MergeOutcome::Unmeasured(gap)) if may_close(gap) && may_wait(next) => {
@@ -162,7 +157,7 @@ fn end(next: &mut LoopState, reasons: &mut HoldReasons, missing: Option<String>)
     }
 }
 
-/// The end of work in which nothing wrong was found; the note says what is missing.
+/// The status of work without errors; the note names what is missing.
 pub(super) fn end_status(next: &LoopState) -> Status {
     if next.note.is_none() { Status::Completed } else { Status::CompletedUnverified }
 }
@@ -172,14 +167,14 @@ fn fail(next: &mut LoopState, branch: &str, why: &str) {
     next.note = Some(format!("{branch} could not be merged: {why}"));
 }
 
-/// One more thing that is missing beside what the evidence lacks.
+/// Adds one more missing thing to those of the evidence.
 fn with_missing(next: &mut LoopState, missing: Option<String>, more: String) -> String {
     let all = missing.map_or_else(|| more.clone(), |missing| format!("{missing}; {more}"));
     next.basis.gaps.push(more);
     all
 }
 
-/// The branch, which is not where it belongs.
+/// Adds the branch, because it is not merged.
 fn unmerged(next: &mut LoopState, missing: Option<String>, branch: &str) -> String {
     with_missing(next, missing, format!("merge ({branch} is not merged)"))
 }

@@ -87,7 +87,7 @@ pub(super) fn iteration(next: &LoopState, evidence: &Evidence, facts: &StopFacts
         errors_seen: wrong.errors,
         guard_codes: wrong.guard_codes,
         tree: facts.tree.clone(),
-        checkpoint: facts.checkpoint.clone(),
+        checkpoint: facts.checkpoint.outcome().cloned(),
         tokens: facts.tokens,
         is_better: false,
         told_oscillation: false,
@@ -140,9 +140,9 @@ fn summarize_reading(reading: &SensorReading) -> SensorSummary {
     }
 }
 
-/// An approval that follows from the checks alone is no judge's.
+/// The judge's reading; an approval that follows from the checks alone is not the judge's.
 fn summarize_judge(facts: &StopFacts) -> Option<SensorSummary> {
-    let verdict = match (facts.judge.as_ref()?, facts.judge_files) {
+    let verdict = match (facts.judge.outcome()?, facts.judge_files) {
         (JudgeOutcome::Approved, None) => return None,
         (JudgeOutcome::Approved, Some(_)) => "clean",
         (JudgeOutcome::Rejected { .. }, _) => "dirty",

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::control::{self, NewLimits};
-use crate::facts::{ContextUse, MergeOutcome, WorkChange};
+use crate::facts::{Consultation, ContextUse, MergeOutcome, WorkChange};
 use crate::options::LoopOptions;
 use crate::samples::state;
 use crate::state::{LoopCounters, ManualOverride, UntilCondition};
@@ -59,21 +59,95 @@ fn word(next: &LoopState, decision: &StopDecision) -> String {
 
 const CLAIM: &str = "<promise>DONE</promise>";
 
+/// The steps of a Stop with a claim until it is decided; the judge gives `judgement`.
+fn steps_of(
+    state: &LoopState,
+    evidence: &Evidence,
+    facts: &StopFacts,
+    judgement: Option<&JudgeOutcome>,
+) -> Vec<&'static str> {
+    let (mut facts, mut steps) = (facts.clone(), Vec::new());
+    loop {
+        match next_step(state, &input("s"), evidence, &facts) {
+            StopStep::NeedsJudge => {
+                steps.push("judge");
+                facts.judge = judgement.cloned().into();
+            }
+            StopStep::NeedsMerge => {
+                steps.push("merge");
+                facts.merge = None.into();
+            }
+            StopStep::NeedsCheckpoint => {
+                steps.push("checkpoint");
+                facts.checkpoint = None.into();
+            }
+            StopStep::Decided(outcome) => {
+                let (next, decision) = decide_stop(state, &input("s"), evidence, &facts);
+                assert_eq!(*outcome, StopOutcome { next, decision }, "by all facts");
+                return steps;
+            }
+        }
+        assert!(steps.len() <= 3, "a step is taken once: {steps:?}");
+    }
+}
+
 #[test]
 fn a_loop_that_pauses_for_the_user_asks_no_judge_and_merges_nothing() {
-    let outlook_of = |overrides, exam_changed: &[&str]| {
-        let exam_changed = exam_changed.iter().map(|name| (*name).to_owned()).collect();
-        let loop_state = LoopState { overrides, branch: Some("fix".into()), ..state() };
-        let facts = StopFacts { exam_changed, ..facts() };
-        let outlook = outlook(&loop_state, &input("s"), &evidence(false, None), &facts);
-        (outlook.is_open_to_judge(), wants_merge(&loop_state, &outlook, None))
-    };
     let doubted = ManualOverride { at_ms: 5, finding: None, is_confirmed: false };
     let confirmed = ManualOverride { is_confirmed: true, ..doubted.clone() };
-    assert_eq!(outlook_of(Vec::new(), &[]), (true, true));
-    assert_eq!(outlook_of(vec![confirmed.clone()], &[]), (true, true));
-    assert_eq!(outlook_of(vec![confirmed, doubted], &[]), (false, false));
-    assert_eq!(outlook_of(Vec::new(), &["tests/test_a.py"]), (false, false));
+    let all = ["judge", "merge", "checkpoint"].as_slice();
+    let rows = [
+        (Vec::new(), None, all),
+        (vec![confirmed.clone()], None, all),
+        (vec![confirmed, doubted], None, &["checkpoint"]),
+        (Vec::new(), Some("tests/test_a.py"), &["checkpoint"]),
+    ];
+    for (overrides, exam_changed, expected) in rows {
+        let paused = LoopState { overrides, branch: Some("fix".into()), ..judged() };
+        let exam_changed = exam_changed.into_iter().map(str::to_owned).collect();
+        let facts = StopFacts { exam_changed, ..facts() };
+        let approved = JudgeOutcome::Approved;
+        assert_eq!(steps_of(&paused, &evidence(false, None), &facts, Some(&approved)), expected);
+    }
+}
+
+#[test]
+fn a_judge_and_a_merge_are_asked_for_only_if_nothing_else_is_missing() {
+    let branch = Some("auto".to_owned());
+    let rejected = JudgeOutcome::Rejected { reasons: Vec::new() };
+    let outage = JudgeOutcome::Unmeasured(Gap::new(Cause::TimedOut, "no answer"));
+    let outcomes = [None, Some(JudgeOutcome::Approved), Some(rejected), Some(outage)];
+    let sensors = [None, Some(Cause::NotInstalled), Some(Cause::Loading)];
+    let modes = [Mode::Basic, Mode::Judge, Mode::Autonomous];
+    for mode in modes {
+        for (cause, is_dirty) in sensors.iter().flat_map(|cause| [(*cause, false), (*cause, true)])
+        {
+            for (outcome, has_branch) in
+                outcomes.iter().flat_map(|outcome| [(outcome, false), (outcome, true)])
+            {
+                for is_forced in [false, true] {
+                    let mut run = LoopState { mode, ..judged() };
+                    run.branch = branch.clone().filter(|_| has_branch);
+                    run.options.force_max = is_forced;
+                    let evidence = evidence(is_dirty, cause);
+                    let is_open = !is_dirty && cause != Some(Cause::Loading);
+                    let mut expected = Vec::new();
+                    if is_open && mode != Mode::Basic {
+                        expected.push("judge");
+                    }
+                    let has_objection = mode != Mode::Basic
+                        && !matches!(outcome, None | Some(JudgeOutcome::Approved));
+                    if is_open && cause.is_none() && has_branch && !has_objection && !is_forced {
+                        expected.push("merge");
+                    }
+                    expected.push("checkpoint");
+                    let steps = steps_of(&run, &evidence, &facts(), outcome.as_ref());
+                    let case = format!("{mode:?} {is_dirty} {cause:?} {outcome:?} {is_forced}");
+                    assert_eq!(steps, expected, "{case}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -225,7 +299,7 @@ fn a_loop_without_any_change_is_asked_once_and_never_completed() {
     assert_eq!(word, "completed_unverified");
     assert_eq!(ended.note.as_deref(), Some("whether anything was changed (no checkpoint)"));
     let judged = LoopState { max_iterations: 9, ..judged() };
-    assert!(!outlook(&judged, &input("s"), &clean, &idle).is_open_to_judge(), "nothing to judge");
+    assert_eq!(steps_of(&judged, &clean, &idle, None), ["checkpoint"], "nothing to judge");
 }
 
 #[test]
@@ -274,7 +348,7 @@ fn decide(state: &LoopState, evidence: &Evidence, facts: &StopFacts) -> (LoopSta
 }
 
 fn judge(outcome: JudgeOutcome) -> StopFacts {
-    StopFacts { judge: Some(outcome), ..facts() }
+    StopFacts { judge: Consultation::Done(outcome), ..facts() }
 }
 
 fn rejected() -> StopFacts {
@@ -294,10 +368,6 @@ fn a_judge_decides_only_when_all_else_is_clean_and_its_silence_is_no_approval() 
     assert_eq!(of(&missing, &rejected()), "rejected");
     let silent = judge(JudgeOutcome::Rejected { reasons: Vec::new() });
     assert_eq!(of(&clean, &silent), "rejected");
-    let outlook =
-        |evidence| outlook(&judged(), &input("s"), &evidence, &facts()).is_open_to_judge();
-    assert!(outlook(clean.clone()) && outlook(missing));
-    assert!(!outlook(evidence(true, None)) && !outlook(evidence(false, Some(Cause::Loading))));
 }
 
 #[test]
@@ -481,7 +551,7 @@ fn a_branch_is_done_when_it_is_merged() {
     let branch = Some("auto".to_owned());
     let alone = LoopState { mode: Mode::Autonomous, branch, ..judged() };
     let clean = evidence(false, None);
-    let merge = |outcome| StopFacts { merge: Some(outcome), ..facts() };
+    let merge = |outcome| StopFacts { merge: Consultation::Done(outcome), ..facts() };
     let of = |facts: &StopFacts| decide(&alone, &clean, facts);
     assert_eq!(of(&merge(MergeOutcome::Merged)).1, "completed");
     assert_eq!(of(&merge(MergeOutcome::Conflict("mend a.py".into()))).1, "conflict");
@@ -489,7 +559,7 @@ fn a_branch_is_done_when_it_is_merged() {
     assert_eq!(word, "completed_unverified");
     assert_eq!(unmerged.note.as_deref(), Some("merge (auto is not merged)"));
     let away = JudgeOutcome::Unmeasured(Gap::new(Cause::NoTool, "no judge"));
-    let (unjudged, word) = of(&StopFacts { judge: Some(away), ..facts() });
+    let (unjudged, word) = of(&judge(away));
     assert_eq!(word, "completed_unverified");
     assert_eq!(unjudged.note.as_deref(), Some("judge (no judge); merge (auto is not merged)"));
     let busy = merge(MergeOutcome::Unmeasured(Gap::new(Cause::TimedOut, "another merge")));
@@ -498,13 +568,6 @@ fn a_branch_is_done_when_it_is_merged() {
     let waited = LoopState { counters: waited, ..alone.clone() };
     assert_eq!(decide(&waited, &clean, &busy).1, "failed");
     assert_eq!(of(&merge(MergeOutcome::Impossible("no such branch".into()))).1, "failed");
-    let wants = |state: &LoopState, outlook, judge| wants_merge(state, &outlook, judge);
-    assert!(wants(&alone, EvidenceOutlook::Clean, None));
-    assert!(wants(&alone, EvidenceOutlook::Clean, Some(&JudgeOutcome::Approved)));
-    assert!(!wants(&alone, EvidenceOutlook::Dirty, None));
-    let no = JudgeOutcome::Rejected { reasons: Vec::new() };
-    assert!(!wants(&alone, EvidenceOutlook::Clean, Some(&no)));
-    assert!(!wants(&judged(), EvidenceOutlook::Clean, None), "there is no branch");
 }
 
 #[test]
@@ -538,7 +601,7 @@ fn before_the_host_would_end_the_turn_the_loop_yields_and_stays_running() {
 fn only_a_judge_that_was_asked_stands_among_the_sensors() {
     let judged = |judge_files| {
         let judge = Some(JudgeOutcome::Approved);
-        let facts = StopFacts { judge, judge_files, ..facts() };
+        let facts = StopFacts { judge: judge.into(), judge_files, ..facts() };
         let (next, _) = decide_stop(&state(), &input("s"), &evidence(false, None), &facts);
         let sensors = next.basis.sensors.into_iter();
         sensors.filter(|one| one.sensor == "judge").map(|one| one.files).collect::<Vec<_>>()
@@ -557,6 +620,6 @@ fn where_no_sensor_speaks_only_the_judge_completes() {
         let facts = StopFacts { judge, judge_files: Some(1), ..facts() };
         decide_stop(&state(), &input("s"), &silent, &facts).0.status
     };
-    assert_eq!(ends(None), Status::CompletedUnverified);
-    assert_eq!(ends(Some(JudgeOutcome::Approved)), Status::Completed);
+    assert_eq!(ends(Consultation::Open), Status::CompletedUnverified);
+    assert_eq!(ends(Consultation::Done(JudgeOutcome::Approved)), Status::Completed);
 }

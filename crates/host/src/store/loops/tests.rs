@@ -3,11 +3,11 @@
 use super::*;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_loops::control::cancel_loop;
-use moai_loops::facts::{JudgeOutcome, StopFacts};
+use moai_loops::facts::{Consultation, JudgeOutcome, StopFacts};
 use moai_loops::options::{BaselineMode, LoopOptions};
 use moai_loops::samples::state;
 use moai_loops::state::{Iteration, ManualOverride, Mode, PauseReason, Status, StopAnswer};
-use moai_loops::step::{StopInput, decide_stop};
+use moai_loops::step::{StopInput, StopStep, next_step};
 
 fn store() -> (tempfile::TempDir, Store, ProjectKey) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -89,9 +89,9 @@ async fn sessions_of_one_root_have_loops_of_their_own() {
 fn everything_set() -> LoopState {
     let judge = JudgeOutcome::Rejected { reasons: vec!["no".into()] };
     let facts = StopFacts {
-        judge: Some(judge),
+        judge: Consultation::Done(judge),
         tree: Some("t1".into()),
-        checkpoint: Some("refs/x".into()),
+        checkpoint: Consultation::Done("refs/x".into()),
         tokens: Some(u64::MAX),
         contradictions: vec!["it said 3".into()],
         now_ms: 9,
@@ -105,7 +105,10 @@ fn everything_set() -> LoopState {
     };
     let reading = SensorReading::clean("pyright", SensorKind::Lsp, 1);
     let evidence = Evidence { readings: vec![reading], ..Evidence::default() };
-    let (measured, _) = decide_stop(&judged, &input, &evidence, &facts);
+    let StopStep::Decided(measured) = next_step(&judged, &input, &evidence, &facts) else {
+        panic!("every step was taken");
+    };
+    let measured = measured.next;
     let mut history = measured.history.clone();
     history.push(Iteration {
         number: 2,
