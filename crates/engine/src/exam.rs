@@ -26,6 +26,7 @@ use moai_host::git;
 use moai_host::store::StoreError;
 use moai_host::store::exams::ExamTexts;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
+use moai_loops::charter::Charter;
 use moai_loops::control;
 use moai_loops::criteria::{AUTOCHECKS, CheckPlan, CheckScope};
 use moai_loops::exam::roles::{FOLDERS, TREES, UNSEEN, is_irrelevant_settings, relevant_bytes};
@@ -40,10 +41,10 @@ use moai_loops::state::LoopState;
 pub(crate) async fn freeze_exam(
     engine: &Engine,
     project: &Project,
-    state: &LoopState,
+    charter: &Charter,
 ) -> Result<(), StoreError> {
-    let (exam, texts) = take_exam(engine, project, state.until.check_scope()).await?;
-    engine.store.freeze_exam(&project.key, &state.id, exam, texts).await
+    let (exam, texts) = take_exam(engine, project, charter.until.check_scope()).await?;
+    engine.store.freeze_exam(&project.key, &charter.id, exam, texts).await
 }
 
 /// The name of the user's own options in an exam. They count like the project's options, and the
@@ -155,9 +156,9 @@ impl ExamReport {
 pub(crate) async fn stop_exam_report(
     engine: &Engine,
     project: &Project,
-    state: &LoopState,
+    charter: &Charter,
 ) -> ExamReport {
-    match attributed_differences(engine, project, state).await {
+    match attributed_differences(engine, project, charter).await {
         Ok((exam, AttributedDifferences { own, foreign })) => {
             let (mut reading, findings) = exam::exam_reading(&exam, &own);
             reading.dirty |= !foreign.is_empty();
@@ -172,9 +173,9 @@ pub(crate) async fn stop_exam_report(
 pub(crate) async fn all_exam_findings(
     engine: &Engine,
     project: &Project,
-    state: &LoopState,
+    charter: &Charter,
 ) -> (SensorReading, Vec<Finding>) {
-    match attributed_differences(engine, project, state).await {
+    match attributed_differences(engine, project, charter).await {
         Ok((exam, AttributedDifferences { own, foreign })) => {
             exam::exam_reading(&exam, &[own, foreign].concat())
         }
@@ -189,9 +190,9 @@ pub(crate) async fn all_exam_findings(
 async fn attributed_differences(
     engine: &Engine,
     project: &Project,
-    state: &LoopState,
+    charter: &Charter,
 ) -> Result<(Exam, AttributedDifferences), Gap> {
-    let compared = exam_differences(engine, project, &state.id, ExamRole::AT_STOP)
+    let compared = exam_differences(engine, project, &charter.id, ExamRole::AT_STOP)
         .await
         .map_err(|error| store_gap(&error))?;
     let Some((exam, differences)) = compared else {
@@ -201,7 +202,7 @@ async fn attributed_differences(
     };
     let writes = engine
         .store
-        .exam_writes(&project.key, &state.id)
+        .exam_writes(&project.key, &charter.id)
         .await
         .map_err(|error| store_gap(&error))?;
     Ok((exam, exam::attribute_differences(differences, &writes)))
@@ -247,7 +248,7 @@ async fn try_note_writes(
     if let ToolWrite::Since(since_ns) = write {
         unconfirm_overrides(engine, project, &state, since_ns).await?;
     }
-    authorship::note_session_writes(engine, project, &state, write.clone()).await?;
+    authorship::note_session_writes(engine, project, &state.charter(), write.clone()).await?;
     // Most files that an agent writes are no part of an exam, and an edit must not wait.
     if let ToolWrite::File(file) = &write
         && !examines(engine, project, &state.id, file).await?

@@ -220,13 +220,23 @@ pub fn ignored_paths(root: &Path, paths: &[RelPath]) -> Result<BTreeSet<RelPath>
 /// Base of a loop that started before the first commit.
 const NO_COMMIT: &str = "none";
 
-/// The base for [`files_changed_since`]: the commit of HEAD, or a marker that there is none yet.
-/// `None` without git, or if git's data is unusable.
-#[must_use]
-pub fn base_commit(root: &Path) -> Option<String> {
-    let repository = open(root).ok()??;
-    let is_unborn = repository.head().is_err_and(|error| error.code() == ErrorCode::UnbornBranch);
-    if is_unborn { Some(NO_COMMIT.to_owned()) } else { head_commit(root) }
+/// The base for [`files_changed_since`]: the commit of HEAD, or a marker that there is none yet;
+/// `None` without git.
+///
+/// # Errors
+///
+/// Git's data cannot be read.
+pub fn base_commit(root: &Path) -> Result<Option<String>, GitError> {
+    let Some(repository) = open(root)? else { return Ok(None) };
+    let commit = match repository.head() {
+        Ok(head) => head.peel_to_commit(),
+        Err(error) if error.code() == ErrorCode::UnbornBranch => {
+            return Ok(Some(NO_COMMIT.to_owned()));
+        }
+        Err(error) => Err(error),
+    };
+    let commit = commit.map_err(|error| unreadable_repository(root, &error))?;
+    Ok(Some(commit.id().to_string()))
 }
 
 /// Commit id of HEAD in hex. `None` without git, without a commit, or if git's data is unusable.

@@ -3,6 +3,7 @@
 
 pub mod align;
 pub mod arguments;
+pub mod charter;
 pub mod claims;
 pub mod control;
 pub mod cooldown;

@@ -86,3 +86,15 @@ fn a_fix_of_a_path_that_is_not_there_is_refused() {
     let outside = refusal(&sandbox, "moai-fix", "/etc/hosts");
     assert!(outside.contains("/etc/hosts"), "{outside}");
 }
+
+#[test]
+fn a_loop_whose_repository_cannot_be_read_does_not_start() {
+    let sandbox = project();
+    let head = sandbox.read(".git/HEAD");
+    sandbox.write(".git/HEAD", "ref: refs/heads/\n");
+    let refused = start(&sandbox, &[]);
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(refused.stderr.contains("git data cannot be read"), "{refused:#?}");
+    sandbox.write(".git/HEAD", &head);
+    assert_eq!(start(&sandbox, &[]).code, 0);
+}

@@ -13,6 +13,7 @@ use moai_host::git::branches::{self, WorkTreeStatus, branch_ref};
 use moai_host::git::checkpoint::is_git_managed;
 use moai_host::git::foreign_commits;
 use moai_host::store::loops::LoopQuery;
+use moai_loops::charter::Charter;
 use moai_loops::state::LoopState;
 use moai_report::merging::{self as words, BranchRefusal};
 
@@ -184,9 +185,9 @@ pub(crate) fn branch_name(loop_id: &str, now_ms: u64) -> String {
 /// The commit from which the changes of a loop count: its start, or on a branch of its own the
 /// newest merged commit of the base, if all commits up to there are foreign. On another branch, or
 /// if git's data is unusable, it is the start, so that no change is left out.
-pub(crate) async fn loop_base_commit(project: &Project, state: &LoopState) -> Option<String> {
-    let start = state.base.clone()?;
-    let (Some(_), Some(base)) = (&state.branch, state.options.base_branch.clone()) else {
+pub(crate) async fn loop_base_commit(project: &Project, charter: &Charter) -> Option<String> {
+    let start = charter.base.clone()?;
+    let (Some(_), Some(base)) = (&charter.branch, charter.base_branch.clone()) else {
         return Some(start);
     };
     let (root, from) = (project.root.clone(), start.clone());
@@ -197,7 +198,7 @@ pub(crate) async fn loop_base_commit(project: &Project, state: &LoopState) -> Op
     match since.await {
         Ok(since) => Some(since),
         Err(error) => {
-            tracing::warn!(%error, id = state.id, "the start of the loop is what counts");
+            tracing::warn!(%error, id = charter.id, "changes count from the start of the loop");
             Some(start)
         }
     }

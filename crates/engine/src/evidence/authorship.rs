@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::branches::loop_branch::loop_base_commit;
-use crate::engine::{Engine, run_blocking};
+use crate::engine::{Engine, panic_gap, run_blocking};
 use crate::exam::{ToolWrite, change_time_ns};
 use crate::guard::guard_run::{GuardRunOptions, run_guard};
 use crate::guard::waivers::WaiverStore;
@@ -19,33 +19,31 @@ use moai_base::path::RelPath;
 use moai_base::text::one_line;
 use moai_host::files;
 use moai_host::store::StoreError;
+use moai_loops::charter::Charter;
 use moai_loops::exam::{ExamRole, SessionWrites};
-use moai_loops::state::LoopState;
 
 /// Records the guarded files that a tool call of the loop's session wrote, with their hashes.
 pub(crate) async fn note_session_writes(
     engine: &Engine,
     project: &Project,
-    state: &LoopState,
+    charter: &Charter,
     write: ToolWrite,
 ) -> Result<(), StoreError> {
     let (store, key, root) = (&engine.store, &project.key, project.root.clone());
     let written = match write {
         ToolWrite::File(file) => run_blocking(move || written_file(&root, &file)).await,
         ToolWrite::Since(since_ns) => {
-            let exam = store.find_exam(key, &state.id, ExamRole::ALL).await?;
+            let exam = store.find_exam(key, &charter.id, ExamRole::ALL).await?;
             let known = exam.into_iter().flat_map(|exam| exam.files.into_keys()).collect();
             run_blocking(move || written_since(&root, since_ns, known)).await
         }
     };
-    let Some(written) = written else {
-        tracing::error!("the files that a tool call wrote are unknown after an internal error");
-        return Ok(());
-    };
+    // Unrecorded writes count as the user's, who is asked about them at the Stop.
+    let written = written.ok_or_else(|| StoreError::Unavailable(panic_gap().to_string()))?;
     if written.is_empty() {
         return Ok(());
     }
-    store.note_session_writes(key, &state.id, written).await
+    store.note_session_writes(key, &charter.id, written).await
 }
 
 fn written_file(root: &Path, file: &Path) -> SessionWrites {
@@ -88,7 +86,7 @@ fn hash_of(root: &Path, path: &RelPath) -> Option<ContentHash> {
 pub(crate) async fn foreign_findings(
     engine: &Engine,
     project: &Project,
-    state: &LoopState,
+    charter: &Charter,
     findings: &[Finding],
 ) -> Result<Vec<Finding>, StoreError> {
     let holding = findings.iter().filter(|finding| finding.severity == Severity::Error);
@@ -96,7 +94,7 @@ pub(crate) async fn foreign_findings(
     if holding.is_empty() {
         return Ok(Vec::new());
     }
-    let writes = engine.store.session_writes(&project.key, &state.id).await?;
+    let writes = engine.store.session_writes(&project.key, &charter.id).await?;
     let root = project.root.clone();
     let foreign = run_blocking(move || {
         holding
@@ -135,20 +133,20 @@ pub(crate) fn foreign_finding_lines(findings: &[Finding]) -> Vec<String> {
 pub(crate) async fn allow_foreign_findings(
     engine: &std::sync::Arc<Engine>,
     project: &Project,
-    state: &LoopState,
+    charter: &Charter,
 ) -> Result<Vec<Finding>, String> {
     let wanted = GuardRunOptions {
-        base: loop_base_commit(project, state).await,
-        goal: state.prompt.clone(),
+        base: loop_base_commit(project, charter).await,
+        goal: charter.goal.clone(),
         known: Vec::new(),
         threshold: Severity::Error,
-        loop_id: Some(state.id.clone()),
+        loop_id: Some(charter.id.clone()),
     };
     let guarded = run_guard(engine, project, wanted).await?;
-    let foreign = foreign_findings(engine, project, state, &guarded.evidence.findings).await;
+    let foreign = foreign_findings(engine, project, charter, &guarded.evidence.findings).await;
     let foreign = foreign.map_err(|error| error.to_string())?;
     let (folder, key) = (engine.dirs.state.clone(), project.key.clone());
-    let reason = format!("taken over by the user in {}", state.id);
+    let reason = format!("taken over by the user in {}", charter.id);
     let allowed = run_blocking(move || {
         for finding in &foreign {
             WaiverStore::load(&folder, &key).allow(finding, &reason)?;

@@ -17,28 +17,27 @@ use crate::restore::checkpoints;
 use moai_base::limits::{BASE_FILES_AT_ONCE_MAX, BASE_FILES_MAX, BASE_TRIES_MAX};
 use moai_base::path::RelPath;
 use moai_host::files::{self, Snapshot};
-use moai_loops::options::BaselineMode;
-use moai_loops::state::LoopState;
+use moai_loops::charter::Charter;
 
 /// Starts the measurement in the background.
-pub(crate) fn prepare_base(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
-    let is_compared = state.options.baseline == BaselineMode::Base;
-    if !is_compared || !project.config.lsp_enabled || engine.lsp_gap.is_some() {
+pub(crate) fn prepare_base(engine: &Arc<Engine>, project: &Project, charter: Charter) {
+    if !project.config.lsp_enabled || engine.lsp_gap.is_some() {
         return;
     }
     let (engine, project) = (Arc::clone(engine), project.clone());
-    let (state, job) = (state.clone(), engine.job());
+    let job = engine.job();
     tokio::spawn(async move {
         let _job = job;
         let start = Instant::now();
         let project = project.without_unserved_languages(&engine);
         // Without a base there is nothing to store; the Stop reports why.
-        let Ok(base) = base_of_loop(&engine, &project, &state, state.base.as_deref()).await else {
+        let Ok(base) = base_of_loop(&engine, &project, &charter, charter.base.as_deref()).await
+        else {
             return;
         };
         let measured = measure_base(&engine, &project, &base).await;
         let elapsed_ms = start.elapsed().as_millis();
-        tracing::info!(id = state.id, measured, elapsed_ms, "measured the base of a loop");
+        tracing::info!(id = charter.id, measured, elapsed_ms, "measured the base of a loop");
     });
 }
 

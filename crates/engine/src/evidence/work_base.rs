@@ -17,7 +17,7 @@ use moai_base::tree::{FileKind, FileTree};
 use moai_base::verdict::{Cause, Gap};
 use moai_host::git::base_versions::{BytesAtBase, versions_at};
 use moai_host::git::{self, GitError, WorkTreeChanges};
-use moai_loops::state::LoopState;
+use moai_loops::charter::Charter;
 
 /// A file in the base state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,8 @@ enum BaseSource {
 impl WorkBase {
     /// The commit of HEAD.
     pub(crate) fn head(project: &Project) -> Self {
-        let commit = git::base_commit(&project.root);
+        // If git's data cannot be read, the base texts are unknown, and each says why.
+        let commit = git::base_commit(&project.root).ok().flatten();
         let state = format!("commit {}", commit.as_deref().unwrap_or_default());
         Self::new(project, state, BaseSource::Commit(commit))
     }
@@ -69,28 +70,28 @@ impl WorkBase {
     pub(crate) fn of_loop(
         engine: &Engine,
         project: &Project,
-        state: &LoopState,
+        charter: &Charter,
         commit: Option<&str>,
     ) -> Result<Self, Gap> {
         // The branch merged foreign work, which is not the loop's.
         if let Some(commit) = commit
-            && state.branch.is_some()
-            && state.base.as_deref() != Some(commit)
+            && charter.branch.is_some()
+            && charter.base.as_deref() != Some(commit)
         {
-            let key = format!("{} at {commit}", state.id);
+            let key = format!("{} at {commit}", charter.id);
             return Ok(Self::new(project, key, BaseSource::Commit(Some(commit.to_owned()))));
         }
         let folder = checkpoints::folder(engine, project);
         let keeper = CheckpointStore::find(project.root.clone(), folder).map_err(no_baseline)?;
         let mut all = keeper.list().map_err(no_baseline)?.into_iter();
-        let source = match all.find(|checkpoint| is_start_of(checkpoint, &state.id)) {
+        let source = match all.find(|checkpoint| is_start_of(checkpoint, &charter.id)) {
             Some(start) => {
                 let tree = keeper.tree(&start).map_err(no_baseline)?;
                 BaseSource::Checkpoint { keeper, tree, at_secs: start.at_secs }
             }
-            None => first_commit(project, state).map_err(no_baseline)?,
+            None => first_commit(project, charter).map_err(no_baseline)?,
         };
-        Ok(Self::new(project, state.id.clone(), source))
+        Ok(Self::new(project, charter.id.clone(), source))
     }
 
     fn new(project: &Project, state: String, source: BaseSource) -> Self {
@@ -193,8 +194,8 @@ fn deleted_since(changed: Result<Option<WorkTreeChanges>, GitError>) -> Result<V
 }
 
 /// The start commit of a loop whose checkpoint is missing.
-fn first_commit(project: &Project, state: &LoopState) -> Result<BaseSource, String> {
-    let Some(commit) = state.base.clone() else {
+fn first_commit(project: &Project, charter: &Charter) -> Result<BaseSource, String> {
+    let Some(commit) = charter.base.clone() else {
         return Err("the checkpoint of its beginning is missing".to_owned());
     };
     match versions_at(&project.root, Some(&commit), &[]) {
@@ -262,13 +263,13 @@ fn text_of(bytes: Vec<u8>) -> BaseText {
 pub(crate) async fn base_of_loop(
     engine: &Arc<Engine>,
     project: &Project,
-    state: &LoopState,
+    charter: &Charter,
     commit: Option<&str>,
 ) -> Result<WorkBase, Gap> {
-    let (engine, project, state) = (Arc::clone(engine), project.clone(), state.clone());
+    let (engine, project, charter) = (Arc::clone(engine), project.clone(), charter.clone());
     let commit = commit.map(str::to_owned);
     let base =
-        run_blocking(move || WorkBase::of_loop(&engine, &project, &state, commit.as_deref()));
+        run_blocking(move || WorkBase::of_loop(&engine, &project, &charter, commit.as_deref()));
     base.await
         .unwrap_or_else(|| Err(Gap::new(Cause::NoBaseline, "internal error; see the daemon's log")))
 }

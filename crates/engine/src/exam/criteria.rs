@@ -19,6 +19,7 @@ use moai_base::path::{NEVER_WALKED, RelPath};
 use moai_base::verdict::{Cause, Gap, Verdict};
 use moai_host::checks::{self, CommandOutcome, CommandRun, ProcessCommand};
 use moai_host::files;
+use moai_loops::charter::Charter;
 use moai_loops::criteria::counts::{
     RunAnomaly, TestCounter, TestCounts, next_baseline_counts, run_anomalies,
 };
@@ -29,7 +30,6 @@ use moai_loops::criteria::{
     RUBRIC, missing_test_command,
 };
 use moai_loops::exam::{Exam, ExamRole, role};
-use moai_loops::state::LoopState;
 use moai_loops::{criteria, exam};
 use moai_protocol::control::CallerContext;
 
@@ -109,10 +109,10 @@ pub(crate) async fn run_checks(
     engine: &Engine,
     project: &Project,
     caller: &CallerContext,
-    state: Option<&LoopState>,
+    charter: Option<&Charter>,
     deadline: Instant,
 ) -> CheckResults {
-    let (exam, plan) = match frozen_or_current_plan(engine, project, state).await {
+    let (exam, plan) = match frozen_or_current_plan(engine, project, charter).await {
         Ok(exam_and_plan) => exam_and_plan,
         Err(gap) => {
             let mut results = CheckResults::default();
@@ -121,7 +121,7 @@ pub(crate) async fn run_checks(
         }
     };
     let mut runs = CheckRunner { project, caller, deadline, results: CheckResults::default() };
-    runs.autochecks(engine, exam.as_ref(), state).await;
+    runs.autochecks(engine, exam.as_ref(), charter).await;
     let mut counts = BTreeMap::new();
     for command in &plan.commands {
         let before = exam.as_ref().and_then(|exam| exam.counts.get(&command.name));
@@ -132,8 +132,8 @@ pub(crate) async fn run_checks(
     for criterion in plan.unanswered {
         runs.results.add_gap(&criterion.name, criterion.gap);
     }
-    if let (Some(state), Some(_), false) = (state, exam, counts.is_empty()) {
-        let kept = engine.store.set_exam_counts(&project.key, &state.id, counts).await;
+    if let (Some(charter), Some(_), false) = (charter, exam, counts.is_empty()) {
+        let kept = engine.store.set_exam_counts(&project.key, &charter.id, counts).await;
         if let Err(error) = kept {
             tracing::warn!(%error, "the counts of tests were not kept");
         }
@@ -153,10 +153,10 @@ pub(crate) async fn run_checks(
 async fn frozen_or_current_plan(
     engine: &Engine,
     project: &Project,
-    state: Option<&LoopState>,
+    charter: Option<&Charter>,
 ) -> Result<(Option<Exam>, CheckPlan), Gap> {
-    if let Some(state) = state {
-        let found = engine.store.find_exam(&project.key, &state.id, ExamRole::STRICT).await;
+    if let Some(charter) = charter {
+        let found = engine.store.find_exam(&project.key, &charter.id, ExamRole::STRICT).await;
         let found = found.map_err(|error| Gap::new(Cause::Crashed, error.to_string()))?;
         if let Some(exam) = found {
             let plan = exam.plan.clone();
@@ -164,7 +164,7 @@ async fn frozen_or_current_plan(
         }
     }
     let project = project.clone();
-    let scope = state.map_or(CheckScope::Proposed, |state| state.until.check_scope());
+    let scope = charter.map_or(CheckScope::Proposed, |charter| charter.until.check_scope());
     let plan = run_blocking(move || check_plan(&project, scope))
         .await
         .ok_or_else(|| Gap::new(Cause::Crashed, "the project's files could not be read"))?;
@@ -283,7 +283,7 @@ impl CheckRunner<'_> {
         &mut self,
         engine: &Engine,
         exam: Option<&Exam>,
-        state: Option<&LoopState>,
+        charter: Option<&Charter>,
     ) {
         let root = self.project.root.clone();
         let on_disk = root.join(AUTOCHECKS);
@@ -306,8 +306,8 @@ impl CheckRunner<'_> {
             self.script(process).await;
         } else if frozen == Some(None) && now.is_some() && !on_disk.is_file() {
             self.results.readings.push(no_file());
-        } else if let (Some(Some(_)), Some(state)) = (frozen, state) {
-            let text = engine.store.exam_text(&self.project.key, &state.id, &path).await;
+        } else if let (Some(Some(_)), Some(charter)) = (frozen, charter) {
+            let text = engine.store.exam_text(&self.project.key, &charter.id, &path).await;
             match text {
                 Ok(Some(text)) => self.frozen_script(engine, &text).await,
                 Ok(None) => self.unmeasured("it was edited; its frozen text was too large to keep"),

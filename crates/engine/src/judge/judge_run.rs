@@ -8,6 +8,7 @@ use std::time::Instant;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use crate::branches::loop_branch::read_git;
 use crate::engine::{Engine, now_ms, panic_gap, run_blocking};
 use crate::judge::judged_change;
 use crate::judge::judged_change::CollectedChange;
@@ -82,7 +83,13 @@ pub(crate) async fn run_judges(
     let mut run = JudgeRun::new(engine, project, request, change);
     if run.since.is_none() {
         let root = project.root.clone();
-        run.since = run_blocking(move || git::base_commit(&root)).await.flatten();
+        match read_git(move || git::base_commit(&root)).await {
+            Ok(commit) => run.since = commit,
+            Err(error) => {
+                let gap = Gap::new(Cause::ProjectFault, error.to_string());
+                return unmeasured(run.coverage, gap);
+            }
+        }
     }
     if run.change.files.is_empty() {
         let detail =

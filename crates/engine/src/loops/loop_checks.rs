@@ -11,6 +11,7 @@ use crate::replies::{REFUSED, UNMEASURED, load_project};
 use moai_base::evidence::Evidence;
 use moai_base::limits::CHECKS_MS_MAX;
 use moai_base::verdict::Verdict;
+use moai_loops::charter::Charter;
 use moai_loops::criteria::{AUTOCHECKS, CheckScope};
 use moai_loops::exam::{Exam, ExamDifference, ExamRole};
 use moai_loops::state::LoopState;
@@ -45,25 +46,29 @@ pub(crate) async fn handle(
         Ok(before) => before,
         Err(error) => return refused(&error.to_string()),
     };
-    let evidence =
-        if list { None } else { Some(run(engine, &project, caller, state.as_ref()).await) };
+    let evidence = if list {
+        None
+    } else {
+        let charter = state.as_ref().map(LoopState::charter);
+        Some(run_checks_and_exam(engine, &project, caller, charter.as_ref()).await)
+    };
     let (exam, differences) = before.unzip();
     answer(&project, state.as_ref(), exam, differences, evidence, select.json).await
 }
 
-async fn run(
+async fn run_checks_and_exam(
     engine: &Engine,
     project: &Project,
     caller: &CallerContext,
-    state: Option<&LoopState>,
+    charter: Option<&Charter>,
 ) -> Evidence {
     let end = Instant::now() + Duration::from_millis(CHECKS_MS_MAX);
     let criteria::CheckResults { readings, findings, .. } =
-        criteria::run_checks(engine, project, caller, state, end).await;
+        criteria::run_checks(engine, project, caller, charter, end).await;
     let mut evidence = Evidence { readings, findings, ..Evidence::default() };
     // After the commands, because they may write files.
-    if let Some(state) = state {
-        let (reading, findings) = exam::all_exam_findings(engine, project, state).await;
+    if let Some(charter) = charter {
+        let (reading, findings) = exam::all_exam_findings(engine, project, charter).await;
         evidence.readings.push(reading);
         evidence.findings.extend(findings);
     }

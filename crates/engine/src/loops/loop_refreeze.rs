@@ -49,8 +49,10 @@ async fn refreeze(
     let before = exam::exam_differences(engine, project, &state.id, ExamRole::ALL)
         .await
         .map_err(|error| error.to_string())?;
-    exam::freeze_exam(engine, project, state).await.map_err(|error| error.to_string())?;
-    let allowed = authorship::allow_foreign_findings(engine, project, state).await?;
+    exam::freeze_exam(engine, project, &state.charter())
+        .await
+        .map_err(|error| error.to_string())?;
+    let allowed = authorship::allow_foreign_findings(engine, project, &state.charter()).await?;
     override_log::record_override(engine, project, &state.id, None).await?;
     let differences = before.map(|(_, differences)| differences).unwrap_or_default();
     Ok(RefreezeReport { differences, waived: allowed })

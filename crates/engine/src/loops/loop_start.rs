@@ -7,7 +7,7 @@ use crate::branches::loop_branch::{
     LoopBranch, branch_name, branch_start, create_branch, ensure_no_other_branch, next_base,
     read_git, undo_branch,
 };
-use crate::engine::{Engine, measure_blocking, now_ms, run_blocking};
+use crate::engine::{Engine, measure_blocking, now_ms};
 use crate::evidence::base_preparation::prepare_base;
 use crate::exam;
 use crate::exam::{criteria, rubrics};
@@ -24,7 +24,7 @@ use moai_host::git::{self, branches};
 use moai_host::store::loops::LoopQuery;
 use moai_loops::criteria::{AUTOCHECKS, CheckCriterion, CheckScope};
 use moai_loops::judge::rubric::Rubric;
-use moai_loops::options::{LoopOptions, LoopStartOptions};
+use moai_loops::options::{BaselineMode, LoopOptions, LoopStartOptions};
 use moai_loops::start::{LoopRequest, LoopStartError, StartContext, initial_state};
 use moai_loops::state::{LoopState, Mode, StopAnswer};
 use moai_protocol::control::{CallerContext, CommandReply, LoopStartRequest};
@@ -106,7 +106,7 @@ pub(crate) async fn start_loop(
         has_rubric: !rubric.is_empty(),
         needs_promise: needs_promise(project),
         active: active.as_ref(),
-        base: head(project).await,
+        base: start_commit(project).await?,
         now_ms: now_ms(),
     };
     let mut state = match initial_state(request, &setting) {
@@ -137,7 +137,9 @@ pub(crate) async fn start_loop(
         engine.ledger().bind_to_loop(session, &project.root, &state);
     }
     keep_start_state(engine, project, &state).await;
-    prepare_base(engine, project, &state);
+    if state.options.baseline == BaselineMode::Base {
+        prepare_base(engine, project, state.charter());
+    }
     Ok(LoopStartOutcome::Loop(Box::new(state)))
 }
 
@@ -193,7 +195,7 @@ async fn own_branch(
     let branch = create_branch(project, &name, base, state.created_ms).await?;
     state.branch = Some(branch.name.clone());
     state.options.base_branch = Some(branch.base.clone());
-    state.base = head(project).await;
+    state.base = start_commit(project).await?;
     Ok(Some(branch))
 }
 
@@ -270,7 +272,8 @@ async fn keep_start(engine: &Arc<Engine>, project: &Project, id: String) {
     }
 }
 
-async fn head(project: &Project) -> Option<String> {
+/// The commit that the changes of a loop count from; the error is a refusal.
+async fn start_commit(project: &Project) -> Result<Option<String>, String> {
     let root = project.root.clone();
-    run_blocking(move || git::base_commit(&root)).await.flatten()
+    read_git(move || git::base_commit(&root)).await.map_err(|error| error.to_string())
 }

@@ -72,7 +72,7 @@ pub(crate) async fn collect_stop_evidence(
     let head = head(call).await;
     let CheckEvidence { readings: checks, not_asked, problems } =
         checks(call, state, schedule.checks_deadline).await;
-    let base = loop_base_commit(&call.project, state).await;
+    let base = loop_base_commit(&call.project, &state.charter()).await;
     let ((mut evidence, exam_changed), tree, notes) = tokio::join!(
         measure_afresh(call, state, base.as_deref(), schedule.deadline),
         tree(call, schedule.deadline),
@@ -103,7 +103,7 @@ pub(crate) async fn remeasure(
 ) -> (Evidence, MeasuredWork) {
     let head = head(call).await;
     let checks = checks(call, state, schedule.checks_deadline).await.readings;
-    let base = loop_base_commit(&call.project, state).await;
+    let base = loop_base_commit(&call.project, &state.charter()).await;
     // A changed exam makes its reading dirty.
     let ((mut evidence, _), tree) = tokio::join!(
         measure_afresh(call, state, base.as_deref(), schedule.deadline),
@@ -213,7 +213,8 @@ struct CheckEvidence {
 
 async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> CheckEvidence {
     let (engine, project) = (call.engine, &call.project);
-    let measured = criteria::run_checks(engine, project, &call.caller, Some(state), end).await;
+    let measured =
+        criteria::run_checks(engine, project, &call.caller, Some(&state.charter()), end).await;
     let criteria::CheckResults { mut readings, findings, not_asked, problems } = measured;
     if state.until == UntilCondition::Checks && readings.is_empty() {
         readings.push(missing_checks());
@@ -229,7 +230,7 @@ async fn measure_afresh(
     base: Option<&str>,
     deadline: Instant,
 ) -> (Evidence, Vec<String>) {
-    let (engine, project) = (call.engine, &call.project);
+    let (engine, project, charter) = (call.engine, &call.project, &state.charter());
     let options = GuardRunOptions {
         base: base.map(str::to_owned),
         goal: state.prompt.clone(),
@@ -247,7 +248,7 @@ async fn measure_afresh(
             measure_stop_files(call, base, compared, &state.options.paths, budget)
         ),
         within_deadline(deadline, run_guard(engine, project, options)),
-        within_deadline(deadline, exam::stop_exam_report(engine, project, state)),
+        within_deadline(deadline, exam::stop_exam_report(engine, project, charter)),
     );
     let mut evidence =
         evidence.unwrap_or_else(|gap| timed_out_evidence(NO_SENSOR_READING, SensorKind::Scan, gap));
@@ -265,7 +266,7 @@ async fn measure_afresh(
         .filter(|file| evidence.skipped.iter().all(|known| known.path != file.path))
         .collect();
     evidence.skipped.extend(skipped);
-    let not_own = authorship::foreign_findings(engine, project, state, &findings).await;
+    let not_own = authorship::foreign_findings(engine, project, charter, &findings).await;
     // Without the record of authors every finding counts as the agent's, and the loop goes on.
     let not_own = not_own.unwrap_or_else(|error| {
         tracing::warn!(%error, id = state.id, "who wrote the changed files is not known");
@@ -285,7 +286,7 @@ async fn stop_base(
     commit: Option<&str>,
 ) -> (StopBase, Option<SensorReading>) {
     let is_compared = state.options.baseline != BaselineMode::None;
-    match base_of_loop(call.engine, &call.project, state, commit).await {
+    match base_of_loop(call.engine, &call.project, &state.charter(), commit).await {
         Ok(base) => (StopBase { state: Some(Arc::new(base)), is_compared }, None),
         Err(gap) => {
             tracing::warn!(%gap, id = state.id, "the base of a loop cannot be read");

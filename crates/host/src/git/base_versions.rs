@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn commits_index_and_work_tree_are_one_change_and_deleted_files_are_in_it() {
         let tree = Tree::with(&["edited", "deleted-by-commit", "deleted", "same"]);
-        let base = super::super::base_commit(&tree.root());
+        let base = super::super::base_commit(&tree.root()).expect("readable");
         tree.write("committed", "x\n");
         fs::remove_file(tree.root().join("deleted-by-commit")).unwrap();
         tree.commit();
@@ -164,7 +164,7 @@ mod tests {
         let tree = Tree::new();
         assert_eq!(versions_since(&tree.root(), None), Ok(None));
         Repository::init(tree.root()).unwrap();
-        let base = super::super::base_commit(&tree.root());
+        let base = super::super::base_commit(&tree.root()).expect("readable");
         tree.write("a", "x\n");
         assert_eq!(words(&tree.root(), None), ["a: absent"]);
         std::os::unix::fs::symlink("a", tree.root().join("link")).unwrap();

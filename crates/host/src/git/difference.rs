@@ -84,7 +84,7 @@ fn tree<'r>(
 ) -> Result<Option<Tree<'r>>, GitError> {
     match base {
         Some(NO_COMMIT) => return Ok(None),
-        None | Some("HEAD") if super::base_commit(root).as_deref() == Some(NO_COMMIT) => {
+        None | Some("HEAD") if super::base_commit(root)?.as_deref() == Some(NO_COMMIT) => {
             return Ok(None);
         }
         _ => {}

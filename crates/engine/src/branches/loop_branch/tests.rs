@@ -56,7 +56,7 @@ impl Looping {
 
     async fn since(&self) -> String {
         let project = self.place.project(&self.place.root());
-        loop_base_commit(&project, &self.state).await.unwrap()
+        loop_base_commit(&project, &self.state.charter()).await.unwrap()
     }
 }
 
@@ -178,7 +178,7 @@ async fn a_worker_has_its_own_reflog() {
     looping.place.git_in(&tree, &["rebase", "-q", "main"]);
     let project = looping.place.project(&tree);
     let state = LoopState { branch: Some("gulf/w".to_owned()), ..looping.state.clone() };
-    assert_eq!(loop_base_commit(&project, &state).await, Some(first));
+    assert_eq!(loop_base_commit(&project, &state.charter()).await, Some(first));
 }
 
 #[tokio::test]
