@@ -24,7 +24,7 @@ use clap::error::ErrorKind;
 
 use args::{CliArgs, CliCommand, ColorMode, OutputFormat};
 
-use moai_host::checks::parent;
+use moai_host::programs::parent;
 use moai_host::servers::supervisor;
 use moai_protocol::control::{
     CheckRequest, CommandReply, DaemonRequest, DoctorRequest, JudgeChangeRequest, ReportFormat,

@@ -296,15 +296,15 @@ pub const UNMEASURED_BLOCKS_MAX: u32 = 2;
 pub const CHECK_OUTPUT_HEAD_BYTES_MAX: usize = 2 * 1024;
 /// Bytes kept from the end of a check's output.
 pub const CHECK_OUTPUT_TAIL_BYTES_MAX: usize = 4 * 1024;
-/// Time between terminating and killing a check's process group.
-pub const CHECK_KILL_GRACE_MS: u64 = 500;
-/// Time for a killed check to be reaped; only a process stuck in the kernel takes longer.
-pub const CHECK_REAP_MS_MAX: u64 = 2_000;
+/// Time between terminating and killing a command's process group.
+pub const COMMAND_KILL_GRACE_MS: u64 = 500;
+/// Time for a killed program to be reaped; only a process stuck in the kernel takes longer.
+pub const PROGRAM_REAP_MS_MAX: u64 = 2_000;
 /// Time for reading the pipe of a dead process group; a process that left the group may keep it
 /// open forever.
-pub const CHECK_DRAIN_MS_MAX: u64 = 500;
-/// Bytes of a check's output read at once: the capacity of a pipe.
-pub const CHECK_READ_BYTES_MAX: usize = 64 * 1024;
+pub const PROGRAM_DRAIN_MS_MAX: u64 = 500;
+/// Bytes of a program's output read at once: the capacity of a pipe.
+pub const PROGRAM_READ_BYTES_MAX: usize = 64 * 1024;
 /// Operations queued for the store thread before callers must wait.
 pub const STORE_QUEUE_MAX: usize = 256;
 /// Databases kept open; the least recently used is closed.

@@ -1,11 +1,11 @@
 //! Everything that touches the world: files, processes, git, the store, language servers, models
 //! and the socket of the daemon.
 
-pub mod checks;
 pub mod files;
 pub mod git;
 pub mod ipc;
 pub mod models;
 mod processes;
+pub mod programs;
 pub mod servers;
 pub mod store;

@@ -38,10 +38,10 @@ use crate::restore::checkpoints;
 use crate::restore::checkpoints::TreeSnapshot;
 use moai_base::limits::MERGE_TRIES_MAX;
 use moai_base::verdict::{Cause, Gap};
-use moai_host::checks::{CommandOutcome, CommandRun};
 use moai_host::git::GitError;
 use moai_host::git::branches::{self, branch_ref};
 use moai_host::git::foreign_commits::{REBASED_ONTO, fetched_ref};
+use moai_host::programs::{CommandOutcome, CommandRun};
 use moai_report::merging::{self as words, BranchRefusal, MergeTask};
 
 /// The outcome of a merge.

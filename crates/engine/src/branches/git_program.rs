@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::project::Project;
-use moai_base::limits::{GIT_MOVE_MS_MAX, GIT_MS_MAX, GIT_REMOTE_MS_MAX};
+use moai_base::limits::{COMMAND_KILL_GRACE_MS, GIT_MOVE_MS_MAX, GIT_MS_MAX, GIT_REMOTE_MS_MAX};
 use moai_base::verdict::{Cause, Gap};
-use moai_host::checks::{self, CommandOutcome, CommandRun, ProcessCommand};
+use moai_host::programs::{self, CommandOutcome, CommandRun, ProgramCall};
 
 /// Variables that would lead git to another repository than that of its directory, open an editor or
 /// a prompt, or change the reflog message of a move.
@@ -124,24 +124,16 @@ async fn run(
         ("GIT_MERGE_AUTOEDIT", "no"),
     ];
     env.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    checks::run_command(ProcessCommand {
-        name: format!("git {}", subcommand(arguments)),
+    programs::run_command(ProgramCall {
         program: "git".into(),
         args: settings.chain(arguments.iter().copied()).map(str::to_owned).collect(),
         cwd: folder.to_path_buf(),
         env,
         timeout,
+        kill_grace: Duration::from_millis(COMMAND_KILL_GRACE_MS),
         parent: None,
     })
     .await
-}
-
-/// The subcommand after a leading `-c` setting.
-fn subcommand<'a>(arguments: &[&'a str]) -> &'a str {
-    match arguments {
-        ["-c", _, name, ..] | [name, ..] => name,
-        [] => "",
-    }
 }
 
 /// The gap after the deadline of a Stop.

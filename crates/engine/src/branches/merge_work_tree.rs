@@ -12,10 +12,10 @@ use crate::engine::{Engine, run_blocking};
 use crate::project::Project;
 use moai_base::limits::{MERGE_RETRY_MS, MERGE_WAIT_MS_MAX, REMOVE_TRIES_MAX};
 use moai_base::verdict::{Cause, Gap};
-use moai_host::checks::{CommandOutcome, CommandRun};
 use moai_host::files::private_dir;
 use moai_host::git::{self, branches};
 use moai_host::ipc::StateDirs;
+use moai_host::programs::{CommandOutcome, CommandRun};
 use moai_host::store::PROJECTS_FOLDER;
 
 /// The lock file, in the git folder that all work trees of a repository share, so that it holds for

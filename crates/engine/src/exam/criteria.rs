@@ -14,11 +14,11 @@ use crate::project::option_files::read_option_file;
 use moai_base::evidence::{SensorKind, SensorReading, TestTotals};
 use moai_base::finding::{Finding, assign_fingerprints};
 use moai_base::hash::ContentHash;
-use moai_base::limits::PROPOSAL_FOLDERS_MAX;
+use moai_base::limits::{COMMAND_KILL_GRACE_MS, PROPOSAL_FOLDERS_MAX};
 use moai_base::path::{NEVER_WALKED, RelPath};
 use moai_base::verdict::{Cause, Gap, Verdict};
-use moai_host::checks::{self, CommandOutcome, CommandRun, ProcessCommand};
 use moai_host::files;
+use moai_host::programs::{self, CommandOutcome, CommandRun, ProgramCall};
 use moai_loops::charter::Charter;
 use moai_loops::criteria::counts::{
     RunAnomaly, TestCounter, TestCounts, next_baseline_counts, run_anomalies,
@@ -198,7 +198,7 @@ impl CheckRunner<'_> {
         let is_path = program.contains('/');
         let program = if is_path { cwd.join(program) } else { PathBuf::from(program) };
         let mut tally = CheckOutputTally::default();
-        let process = self.process(&command.name, program, args.to_vec(), cwd);
+        let process = self.process(program, args.to_vec(), cwd);
         let run = self.run(process, limit, &mut |line| tally.line(line)).await;
         let (counts, error_lines) = tally.total();
         let is_first = before.is_none_or(|before| before.run() == 0);
@@ -302,7 +302,7 @@ impl CheckRunner<'_> {
         if is_as_frozen && !on_disk.is_file() {
             self.results.readings.push(no_file());
         } else if is_as_frozen {
-            let process = self.process(AUTOCHECKS, on_disk, Vec::new(), root);
+            let process = self.process(on_disk, Vec::new(), root);
             self.script(process).await;
         } else if frozen == Some(None) && now.is_some() && !on_disk.is_file() {
             self.results.readings.push(no_file());
@@ -323,7 +323,7 @@ impl CheckRunner<'_> {
     }
 
     /// Runs `.claude/autochecks.sh`, or the frozen copy of it.
-    async fn script(&mut self, process: ProcessCommand) {
+    async fn script(&mut self, process: ProgramCall) {
         let mut tally = CheckOutputTally::default();
         let run = self.run(process, None, &mut |line| tally.line(line)).await;
         let (counts, error_lines) = tally.total();
@@ -346,27 +346,26 @@ impl CheckRunner<'_> {
         let (program, mut args) = interpreter(text);
         args.push(copy.path().to_string_lossy().into_owned());
         let root = self.project.root.clone();
-        let process = self.process(AUTOCHECKS, program, args, root);
+        let process = self.process(program, args, root);
         self.script(process).await;
     }
 
-    fn process(
-        &self,
-        name: &str,
-        program: PathBuf,
-        args: Vec<String>,
-        cwd: PathBuf,
-    ) -> ProcessCommand {
-        let env = self.caller.env.clone().into_iter().collect();
-        let timeout = self.project.config.check_timeout;
-        let (name, parent) = (name.to_owned(), this_program());
-        ProcessCommand { name, program, args, cwd, env, timeout, parent }
+    fn process(&self, program: PathBuf, args: Vec<String>, cwd: PathBuf) -> ProgramCall {
+        ProgramCall {
+            program,
+            args,
+            cwd,
+            env: self.caller.env.clone().into_iter().collect(),
+            timeout: self.project.config.check_timeout,
+            kill_grace: Duration::from_millis(COMMAND_KILL_GRACE_MS),
+            parent: this_program(),
+        }
     }
 
     /// Runs a command within the remaining time of all checks.
     async fn run(
         &self,
-        command: ProcessCommand,
+        command: ProgramCall,
         limit: Option<Duration>,
         watch: &mut (dyn FnMut(&str) + Send),
     ) -> CommandRun {
@@ -379,7 +378,7 @@ impl CheckRunner<'_> {
         let wanted = limit.unwrap_or(command.timeout);
         let timeout = wanted.min(left);
         let mut run =
-            checks::run_command_watched(ProcessCommand { timeout, ..command }, watch).await;
+            programs::run_command_watched(ProgramCall { timeout, ..command }, watch).await;
         if left < wanted
             && let CommandOutcome::Unmeasured(gap) = &mut run.outcome
             && gap.cause == Cause::TimedOut

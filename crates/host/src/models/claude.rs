@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::process::{ProgramCall, run_program};
+use super::process::{ProgramQuestion, ask_program};
 use super::{CallerEnv, ModelRequest, ModelResponse};
 use moai_base::limits::{JUDGE_FAULT_CHARS_MAX, JUDGE_HELP_MS_MAX};
 use moai_base::text::one_line;
@@ -34,14 +34,14 @@ pub(super) async fn read_known_options(
     program: &Path,
     env: &CallerEnv,
 ) -> Result<KnownOptions, Gap> {
-    let help = ProgramCall {
-        path: program.to_path_buf(),
+    let help = ProgramQuestion {
+        program: program.to_path_buf(),
         args: vec!["--help".to_owned()],
         input: String::new(),
         timeout: Duration::from_millis(JUDGE_HELP_MS_MAX),
     };
     let install = "npm install -g @anthropic-ai/claude-code";
-    let ended = run_program(help, env).await.map_err(|gap| match gap.cause {
+    let ended = ask_program(help, env).await.map_err(|gap| match gap.cause {
         Cause::NotInstalled => gap.with_remedy(install),
         _ => gap,
     })?;
@@ -117,9 +117,10 @@ pub(super) async fn ask_claude(
     } else {
         format!("{}\n\n{}", question.system, question.user)
     };
-    let path = program.to_path_buf();
+    let program = program.to_path_buf();
     let ended =
-        run_program(ProgramCall { path, args, input, timeout: question.timeout }, env).await?;
+        ask_program(ProgramQuestion { program, args, input, timeout: question.timeout }, env)
+            .await?;
     match serde_json::from_str(&ended.stdout) {
         Ok(document) => parse_response(&document),
         Err(_) => Err(Gap::new(Cause::Crashed, format!("the claude program: {}", ended.fault()))),

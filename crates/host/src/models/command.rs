@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::process::{ProgramCall, run_program};
+use super::process::{ProgramQuestion, ask_program};
 use super::{CallerEnv, ModelRequest, ModelResponse};
 use moai_base::verdict::{Cause, Gap};
 
@@ -12,13 +12,13 @@ pub(super) async fn ask_command(
     question: ModelRequest,
     env: &CallerEnv,
 ) -> Result<ModelResponse, Gap> {
-    let asked = ProgramCall {
-        path: program.to_path_buf(),
+    let asked = ProgramQuestion {
+        program: program.to_path_buf(),
         args: args.to_vec(),
         input: format!("{}\n\n{}", question.system, question.user),
         timeout: question.timeout,
     };
-    let ended = run_program(asked, env).await?;
+    let ended = ask_program(asked, env).await?;
     if ended.code != Some(0) {
         return Err(Gap::new(Cause::Crashed, format!("{}: {}", program.display(), ended.fault())));
     }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::branches::git_program::{git_message, run_git_moving};
 use crate::engine::run_blocking;
 use crate::project::Project;
-use moai_host::checks::CommandOutcome;
 use moai_host::git::{self, branches};
+use moai_host::programs::CommandOutcome;
 
 /// The note, in the folder that git keeps for the work tree.
 const NOTE: &str = "moai-ralph-moving";

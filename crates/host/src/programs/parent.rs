@@ -13,6 +13,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait};
+use tokio::io::AsyncReadExt as _;
 
 use crate::processes;
 use moai_base::limits::{SUPERVISOR_SWEEP_MS, SUPERVISOR_SWEEPS_MAX};
@@ -27,14 +29,14 @@ use moai_base::limits::{SUPERVISOR_SWEEP_MS, SUPERVISOR_SWEEPS_MAX};
 /// First argument of such a process: `run-check PROGRAM ARGUMENTS…`. Not for people.
 pub const RUN_CHECK: &str = "run-check";
 
-/// What it says.
+/// A report of a parent: one line on the socket.
 #[derive(Debug)]
 pub(super) enum ParentReport {
     /// The command runs and leads this group.
     Started(Pid),
-    /// It ended.
+    /// The command ended.
     Exited(ExitStatus),
-    /// It could not be started.
+    /// The command could not be started.
     NotStarted(io::Error),
 }
 
@@ -47,11 +49,11 @@ impl ParentReport {
         }
     }
 
-    /// What a line says, if it is one of its own.
+    /// `None` for any other line.
     pub(super) fn parse(line: &str) -> Option<Self> {
-        let (word, number) = line.trim_end().split_once(' ')?;
+        let (kind, number) = line.trim_end().split_once(' ')?;
         let number: i32 = number.parse().ok()?;
-        match word {
+        match kind {
             "runs" if number > 0 => Pid::from_raw(number).map(Self::Started),
             "ended" => Some(Self::Exited(ExitStatus::from_raw(number))),
             "error" => Some(Self::NotStarted(io::Error::from_raw_os_error(number))),
@@ -60,21 +62,46 @@ impl ParentReport {
     }
 }
 
-/// Runs the command to its end. What it is about goes through the socket, so the exit code says
-/// nothing.
+/// Reads the reports of a parent in the daemon.
+pub(super) struct ParentReports {
+    socket: tokio::net::UnixStream,
+    buffer: Vec<u8>,
+}
+
+impl ParentReports {
+    pub(super) fn new(socket: UnixStream) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket: tokio::net::UnixStream::from_std(socket)?, buffer: Vec::new() })
+    }
+
+    /// The next report; `None` at the end. Cancelling loses no byte.
+    pub(super) async fn next(&mut self) -> io::Result<Option<ParentReport>> {
+        loop {
+            if let Some(at) = self.buffer.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.buffer.drain(..=at).collect();
+                return Ok(ParentReport::parse(&String::from_utf8_lossy(&line)));
+            }
+            if self.socket.read_buf(&mut self.buffer).await? == 0 {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// Runs the command to its end. The result goes through the socket; the exit code has no meaning.
 #[must_use]
-pub fn run_check(words: &[OsString]) -> u8 {
-    let Some((program, args)) = words.split_first() else { return 1 };
+pub fn run_check(arguments: &[OsString]) -> u8 {
+    let Some((program, args)) = arguments.split_first() else { return 1 };
     let mut command = Command::new(program);
     processes::adopt_orphans();
     let child = command.args(args).stdin(Stdio::null()).process_group(0).spawn();
-    let said = match &child {
+    let report = match &child {
         Ok(child) => wait_for_child(child),
         Err(error) => ParentReport::NotStarted(io::Error::from_raw_os_error(
             error.raw_os_error().unwrap_or(0),
         )),
     };
-    write_report(&said);
+    write_report(&report);
     0
 }
 
@@ -84,7 +111,7 @@ fn wait_for_child(child: &Child) -> ParentReport {
     };
     write_report(&ParentReport::Started(id));
     thread::spawn(move || {
-        // Nothing is ever said to us; the end of it is what is waited for.
+        // The daemon sends nothing: this waits for the end of the socket.
         let mut byte = [0];
         while matches!(rustix::io::read(io::stdin(), &mut byte), Ok(1..) | Err(Errno::INTR)) {}
         let _ = kill_process_group(id, Signal::KILL);
@@ -98,13 +125,13 @@ fn wait_for_child(child: &Child) -> ParentReport {
             Err(error) => return ParentReport::NotStarted(error.into()),
         }
     };
-    // Before it is said: then the daemon ends this process.
+    // Before the report, because the daemon ends this process after it.
     let _ = kill_process_group(id, Signal::KILL);
     end_descendants();
     ParentReport::Exited(ExitStatus::from_raw(status.as_raw()))
 }
 
-/// Ends whatever the command started, group or not.
+/// Kills whatever the command started, in its group or not.
 fn end_descendants() {
     for _ in 0..SUPERVISOR_SWEEPS_MAX {
         let left = processes::living_descendants(
@@ -119,9 +146,9 @@ fn end_descendants() {
     }
 }
 
-fn write_report(said: &ParentReport) {
-    // Nobody listens any more: nothing is left to do about it.
-    let _ = rustix::io::write(io::stdin(), said.to_line().as_bytes());
+fn write_report(report: &ParentReport) {
+    // Fails if the daemon has closed the socket, and then the run is abandoned.
+    let _ = rustix::io::write(io::stdin(), report.to_line().as_bytes());
 }
 
 #[cfg(test)]
@@ -129,16 +156,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_understood_and_nothing_else() {
+    fn reports_survive_the_line_format_and_other_lines_are_none() {
         let id = Pid::from_raw(7).expect("no zero");
         let error = io::Error::from_raw_os_error(2);
-        for said in [
+        for report in [
             ParentReport::Started(id),
             ParentReport::Exited(ExitStatus::from_raw(9)),
             ParentReport::NotStarted(error),
         ] {
-            let heard = ParentReport::parse(&said.to_line()).map(|heard| heard.to_line());
-            assert_eq!(heard, Some(said.to_line()));
+            let parsed = ParentReport::parse(&report.to_line()).map(|parsed| parsed.to_line());
+            assert_eq!(parsed, Some(report.to_line()));
         }
         for noise in ["", "runs", "runs 0\n", "runs -1\n", "runs x\n", "ended\n", "over 1\n"] {
             assert!(ParentReport::parse(noise).is_none(), "{noise:?}");

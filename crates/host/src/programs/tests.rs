@@ -3,28 +3,32 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::time::Instant;
 
 use super::*;
-use moai_base::limits::{CHECK_OUTPUT_HEAD_BYTES_MAX, CHECK_OUTPUT_TAIL_BYTES_MAX};
+use moai_base::limits::{
+    CHECK_OUTPUT_HEAD_BYTES_MAX, CHECK_OUTPUT_TAIL_BYTES_MAX, COMMAND_KILL_GRACE_MS,
+};
+use moai_base::verdict::{Cause, Gap};
 
 /// A deadline for facts that come soon; far longer than any of them takes.
 const SOON: Duration = Duration::from_secs(20);
 
-fn program(program: impl Into<PathBuf>, cwd: &Path) -> ProcessCommand {
-    ProcessCommand {
-        name: "check".to_owned(),
+fn program(program: impl Into<PathBuf>, cwd: &Path) -> ProgramCall {
+    ProgramCall {
         program: program.into(),
         args: Vec::new(),
         cwd: cwd.to_path_buf(),
         env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
         timeout: SOON,
+        kill_grace: Duration::from_millis(COMMAND_KILL_GRACE_MS),
         parent: None,
     }
 }
 
-fn shell(script: &str, cwd: &Path) -> ProcessCommand {
+fn shell(script: &str, cwd: &Path) -> ProgramCall {
     let args = vec!["-c".to_owned(), script.to_owned()];
-    ProcessCommand { args, ..program("sh", cwd) }
+    ProgramCall { args, ..program("sh", cwd) }
 }
 
 fn script(folder: &Path, name: &str, text: &str, mode: u32) -> PathBuf {
@@ -34,7 +38,7 @@ fn script(folder: &Path, name: &str, text: &str, mode: u32) -> PathBuf {
     path
 }
 
-async fn gap(command: ProcessCommand) -> Gap {
+async fn gap(command: ProgramCall) -> Gap {
     match run_command(command).await.outcome {
         CommandOutcome::Unmeasured(gap) => gap,
         other => panic!("measured: {other:?}"),
@@ -101,14 +105,13 @@ async fn a_hanging_check_is_ended_with_everything_it_started() {
     // Neither the shell nor its children listen to SIGTERM.
     let text = "trap '' TERM; echo $$ > main; (sleep 1000 & echo $! > deep; wait) & echo $! > sub; \
                 while ! [ -s deep ]; do :; done; echo started; while :; do sleep 1000; done";
-    let command =
-        ProcessCommand { timeout: Duration::from_millis(300), ..shell(text, temp.path()) };
+    let command = ProgramCall { timeout: Duration::from_millis(300), ..shell(text, temp.path()) };
     let run = run_command(command).await;
     let CommandOutcome::Unmeasured(gap) = &run.outcome else { panic!("{run:?}") };
     assert_eq!(gap.cause, Cause::TimedOut);
     assert_eq!(gap.detail, "did not end within 300 ms");
     assert_eq!(run.output, "started\n");
-    assert!(run.elapsed >= Duration::from_millis(300 + CHECK_KILL_GRACE_MS));
+    assert!(run.elapsed >= Duration::from_millis(300 + COMMAND_KILL_GRACE_MS));
     for id in ids(temp.path(), &["main", "sub", "deep"]) {
         until("the processes are dead", || is_dead(id)).await;
     }
@@ -118,8 +121,7 @@ async fn a_hanging_check_is_ended_with_everything_it_started() {
 async fn a_check_that_obeys_is_not_killed_and_its_last_words_are_kept() {
     let temp = tempfile::tempdir().unwrap();
     let text = "trap 'echo cleaned; exit 0' TERM; echo started; sleep 1000 & wait";
-    let command =
-        ProcessCommand { timeout: Duration::from_millis(300), ..shell(text, temp.path()) };
+    let command = ProgramCall { timeout: Duration::from_millis(300), ..shell(text, temp.path()) };
     let run = run_command(command).await;
     assert!(
         matches!(&run.outcome, CommandOutcome::Unmeasured(gap) if gap.cause == Cause::TimedOut),
@@ -172,8 +174,7 @@ async fn a_check_that_forks_without_end_is_ended_with_all_of_them() {
     // Each generation leaves a successor and ends, so that no process id stays.
     let text = "echo '[ $(wc -l < ids) -gt 400 ] && sleep 1000; echo $$ >> ids; sh next.sh & \
                 exit' > next.sh; : > ids; sh next.sh; while :; do sleep 1; done";
-    let command =
-        ProcessCommand { timeout: Duration::from_millis(500), ..shell(text, temp.path()) };
+    let command = ProgramCall { timeout: Duration::from_millis(500), ..shell(text, temp.path()) };
     let run = run_command(command).await;
     assert!(
         matches!(&run.outcome, CommandOutcome::Unmeasured(gap) if gap.cause == Cause::TimedOut),
@@ -265,4 +266,35 @@ async fn a_shell_that_lacks_a_command_measured_nothing() {
     script(temp.path(), "locked.sh", "#!/bin/sh\n", 0o644);
     assert_eq!(gap(shell("no-such-program", temp.path())).await.cause, Cause::NotInstalled);
     assert_eq!(gap(shell("./locked.sh", temp.path())).await.cause, Cause::ProjectFault);
+}
+
+#[tokio::test]
+async fn all_of_stdin_is_written_and_separate_streams_stay_separate() {
+    let temp = tempfile::tempdir().unwrap();
+    // More than a pipe holds.
+    let text = "0123456789abcdef".repeat(16 * 1024);
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let streams = ProgramStreams {
+        stdin: Some(text.clone()),
+        stdout: &mut |bytes| stdout.extend_from_slice(bytes),
+        stderr: Some(&mut |bytes| stderr.extend_from_slice(bytes)),
+    };
+    let end = run_program(&shell("cat; echo done >&2", temp.path()), streams).await;
+    assert!(matches!(end, ProgramEnd::Exited(status) if status.success()), "{end:?}");
+    assert!(stdout == text.as_bytes(), "{} bytes", stdout.len());
+    assert_eq!(stderr, b"done\n");
+}
+
+#[tokio::test]
+async fn a_program_may_answer_without_reading_its_stdin() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut stdout = Vec::new();
+    let streams = ProgramStreams {
+        stdin: Some("x".repeat(1_000_000)),
+        stdout: &mut |bytes| stdout.extend_from_slice(bytes),
+        stderr: None,
+    };
+    let end = run_program(&shell("echo answer", temp.path()), streams).await;
+    assert!(matches!(end, ProgramEnd::Exited(status) if status.success()), "{end:?}");
+    assert_eq!(stdout, b"answer\n");
 }
