@@ -5,6 +5,7 @@ pub(crate) mod disk;
 pub(crate) mod known_rules;
 pub(crate) mod line_cache;
 pub(crate) mod pending_reports;
+pub(crate) mod root;
 pub(crate) mod session;
 #[cfg(test)]
 mod tests;
@@ -16,12 +17,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::evidence::base_results::BaseResults;
-use crate::evidence::overlay_gate::OverlayGate;
-use crate::evidence::poll_gate::PollGate;
-use crate::ledger::disk::{DiskHistory, DiskStamps};
+use crate::ledger::disk::DiskStamps;
 pub(crate) use crate::ledger::known_rules::{KnownRules, RuleFolder, RuleInputs};
 use crate::ledger::line_cache::LineCache;
 use crate::ledger::pending_reports::PendingReports;
+use crate::ledger::root::RootLedger;
 use crate::ledger::session::SessionState;
 pub(crate) use crate::ledger::session::{AffectedFiles, DiskCursor};
 use crate::ledger::texts::TextCache;
@@ -33,12 +33,10 @@ use moai_base::limits::{
 };
 use moai_base::path::RelPath;
 use moai_host::files::Snapshot;
-use moai_host::store::ProjectKey;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::options::BaselineMode;
 use moai_loops::state::LoopState;
 use moai_lsp::impact::TouchedSymbols;
-use moai_lsp::latency::ServerLatency;
 use moai_lsp::session::DiskChange;
 use moai_report::agent::EditText;
 
@@ -109,103 +107,42 @@ pub(crate) enum SessionLife {
 pub(crate) struct EngineLedger {
     /// The lines of verified texts.
     pub(crate) lines: LineCache,
-    /// By root and file, then by sensor.
-    verified: HashMap<(PathBuf, RelPath), BTreeMap<String, VerifiedFindings>>,
-    /// By root and file, then by language server.
-    proofs: HashMap<(PathBuf, RelPath), BTreeMap<String, VerdictProof>>,
+    /// Findings in the states that loops began with.
+    pub(crate) base_results: BaseResults,
+    roots: HashMap<PathBuf, RootLedger>,
+    /// The least recently used first.
+    root_order: VecDeque<PathBuf>,
     sessions: HashMap<String, SessionState>,
     /// Sessions that the host ended, the latest last.
     ended_sessions: VecDeque<String>,
-    disks: HashMap<PathBuf, DiskHistory>,
-    /// Serialize the polls of a root.
-    poll_gates: HashMap<PathBuf, Arc<PollGate>>,
-    /// Keep overlays apart from live queries; by root and server.
-    overlay_gates: HashMap<(PathBuf, String), Arc<OverlayGate>>,
-    /// Findings in the states that loops began with.
-    pub(crate) base_results: BaseResults,
     texts: TextCache,
-    /// By root and server.
-    latencies: HashMap<(PathBuf, String), ServerLatency>,
-    keys: HashMap<PathBuf, ProjectKey>,
-    /// The rules of roots that have rules of their own.
-    rules: HashMap<PathBuf, Arc<KnownRules>>,
-    /// The least recently used first.
-    roots: VecDeque<PathBuf>,
     use_count: u64,
     poll_count: u64,
 }
 
 impl EngineLedger {
-    /// The last findings of a sensor in a file, with the measured bytes.
-    pub(crate) fn verified(
-        &self,
-        root: &Path,
-        path: &RelPath,
-        sensor: &str,
-    ) -> Option<VerifiedFindings> {
-        self.verified.get(&(root.to_path_buf(), path.clone()))?.get(sensor).cloned()
+    /// The memory of one root.
+    pub(crate) fn root(&mut self, root: &Path) -> &mut RootLedger {
+        self.roots.entry(root.to_path_buf()).or_default()
     }
 
-    /// Replaces the last findings of a sensor in a file.
-    pub(crate) fn set_verified(
-        &mut self,
-        root: &Path,
-        path: &RelPath,
-        sensor: &str,
-        verdict: VerifiedFindings,
-    ) {
-        let of_file = self.verified.entry((root.to_path_buf(), path.clone())).or_default();
-        of_file.insert(sensor.to_owned(), verdict);
-    }
-
-    /// Whether any sensor's last findings are of these bytes.
-    pub(crate) fn is_verified(&self, root: &Path, path: &RelPath, hash: ContentHash) -> bool {
-        let of_file = self.verified.get(&(root.to_path_buf(), path.clone()));
-        of_file.is_some_and(|sets| sets.values().any(|(measured, _)| *measured == hash))
-    }
-
-    /// Whether a file was ever measured.
-    pub(crate) fn is_known(&self, root: &Path, path: &RelPath) -> bool {
-        self.verified.contains_key(&(root.to_path_buf(), path.clone()))
-    }
-
-    /// Records under which conditions a server's findings hold.
-    pub(crate) fn prove(&mut self, root: &Path, path: &RelPath, sensor: &str, proof: VerdictProof) {
-        let of_file = self.proofs.entry((root.to_path_buf(), path.clone())).or_default();
-        of_file.insert(sensor.to_owned(), proof);
-    }
-
-    /// Whether the server's findings in these bytes still hold, as of the last poll.
-    pub(crate) fn is_proven(
-        &self,
-        root: &Path,
-        path: &RelPath,
-        sensor: &str,
-        hash: ContentHash,
-        server: ContentHash,
-    ) -> bool {
-        let proof = self.proofs.get(&(root.to_path_buf(), path.clone()));
-        let Some(proof) = proof.and_then(|of_file| of_file.get(sensor)) else { return false };
-        let is_same = proof.hash == hash && proof.server == server;
-        let disk = self.disks.get(root);
-        is_same && disk.is_some_and(|disk| !disk.others_changed_since(path, proof.epoch))
-    }
-
-    /// The epoch at which a server's findings in these bytes were proven.
-    pub(crate) fn proven_at(
-        &self,
-        root: &Path,
-        path: &RelPath,
-        sensor: &str,
-        hash: ContentHash,
-    ) -> Option<u64> {
-        let proof = self.proofs.get(&(root.to_path_buf(), path.clone()))?.get(sensor)?;
-        (proof.hash == hash).then_some(proof.epoch)
-    }
-
-    /// Whether any other file of a root changed after an epoch, as of the last poll.
-    pub(crate) fn others_changed_since(&self, root: &Path, path: &RelPath, epoch: u64) -> bool {
-        self.disks.get(root).is_none_or(|disk| disk.others_changed_since(path, epoch))
+    /// Marks a root as used; beyond the bound, the least recently used root is forgotten.
+    pub(crate) fn touch_root(&mut self, root: &Path) {
+        if self.root_order.back().is_some_and(|last| last == root) {
+            return;
+        }
+        self.root_order.retain(|known| known != root);
+        self.root_order.push_back(root.to_path_buf());
+        if self.root_order.len() > PROJECTS_MAX
+            && let Some(oldest) = self.root_order.pop_front()
+        {
+            self.base_results.forget_root(&oldest);
+            self.texts.forget_root(&oldest);
+            let gates = self.roots.remove(&oldest).and_then(RootLedger::into_gates_in_use);
+            if let Some(gates) = gates {
+                self.roots.insert(oldest, gates);
+            }
+        }
     }
 
     /// Takes the state of a session's transcripts; return it with [`Self::keep_spending`].
@@ -288,13 +225,8 @@ impl EngineLedger {
     /// Records that a session wrote these bytes with a reported tool call, so that its own hook reports
     /// on them.
     pub(crate) fn set_writer(&mut self, session: &str, root: &Path, snapshot: &Snapshot) {
-        self.disk(root).set_writer(&snapshot.path, session, snapshot.hash);
+        self.root(root).disk.set_writer(&snapshot.path, session, snapshot.hash);
         self.texts.keep(root, &snapshot.path, Arc::clone(&snapshot.text));
-    }
-
-    /// Whether a session's own hook reports on these bytes.
-    pub(crate) fn has_writer(&self, root: &Path, path: &RelPath, hash: ContentHash) -> bool {
-        self.disks.get(root).is_some_and(|disk| disk.has_writer(path, hash))
     }
 
     /// Records files that a session's edits affect, each with its findings before the first such
@@ -307,15 +239,9 @@ impl EngineLedger {
         touched: &TouchedSymbols,
         is_cut: bool,
     ) {
-        let files =
-            files.iter().map(|path| (path.clone(), self.last_findings(root, path))).collect();
+        let known = self.root(root);
+        let files = files.iter().map(|path| (path.clone(), known.last_findings(path))).collect();
         self.session(session).record_affected(root, files, touched, is_cut);
-    }
-
-    /// The last findings of all sensors in a file.
-    fn last_findings(&self, root: &Path, path: &RelPath) -> Option<Vec<Finding>> {
-        let sets = self.verified.get(&(root.to_path_buf(), path.clone()))?;
-        Some(sets.values().flat_map(|(_, findings)| findings).cloned().collect())
     }
 
     /// The files that a session's edits affect.
@@ -419,11 +345,6 @@ impl EngineLedger {
         &mut self.session(session).pending_reports
     }
 
-    /// The observed latency of a server in a project.
-    pub(crate) fn latency(&mut self, root: &Path, server: &str) -> &mut ServerLatency {
-        self.latencies.entry((root.to_path_buf(), server.to_owned())).or_default()
-    }
-
     /// Puts undelivered reports back, before those queued since.
     pub(crate) fn requeue_reports(&mut self, reader: &SessionAgent, reports: Vec<DeferredReport>) {
         let queue = &mut self.session(&reader.session).deferred_reports;
@@ -485,11 +406,6 @@ impl EngineLedger {
         if self.sessions.contains_key(session) { SessionLife::Alive } else { SessionLife::Unknown }
     }
 
-    /// The files of a root at its last poll; `None` before the first.
-    pub(crate) fn disk_stamps(&self, root: &Path) -> Option<Arc<DiskStamps>> {
-        self.disks.get(root)?.stamps()
-    }
-
     /// Takes the result of a poll, and its changes since the previous one. They are computed by the
     /// caller, because that takes milliseconds in a large tree.
     pub(crate) fn update_disk(
@@ -500,40 +416,7 @@ impl EngineLedger {
     ) {
         self.poll_count += 1;
         let number = self.poll_count;
-        self.disk(root).update(now, changes, number);
-    }
-
-    /// The epoch of a root's last poll.
-    pub(crate) fn epoch(&self, root: &Path) -> u64 {
-        self.disks.get(root).map_or(0, |disk| disk.epoch)
-    }
-
-    /// The gate for polls of a root.
-    pub(crate) fn poll_gate(&mut self, root: &Path) -> Arc<PollGate> {
-        Arc::clone(self.poll_gates.entry(root.to_path_buf()).or_default())
-    }
-
-    /// The gate between live queries to a server and measurements of earlier texts.
-    pub(crate) fn overlay_gate(&mut self, root: &Path, server: &str) -> Arc<OverlayGate> {
-        let key = (root.to_path_buf(), server.to_owned());
-        Arc::clone(self.overlay_gates.entry(key).or_default())
-    }
-
-    /// Records that language servers were notified of all changes polled so far.
-    pub(crate) fn announce(&mut self, root: &Path) {
-        let disk = self.disk(root);
-        disk.announced_epoch = disk.epoch;
-    }
-
-    /// The epoch up to which language servers were notified. Replies to new queries include these
-    /// changes; notifications of later ones may still be on their way.
-    pub(crate) fn announced_epoch(&self, root: &Path) -> u64 {
-        self.disks.get(root).map_or(0, |disk| disk.announced_epoch)
-    }
-
-    /// Whether a file existed at the last poll of a root.
-    pub(crate) fn is_there(&self, root: &Path, path: &RelPath) -> bool {
-        self.disks.get(root).is_some_and(|disk| disk.is_there(path))
+        self.root(root).disk.update(now, changes, number);
     }
 
     /// Whether a session has polled a root.
@@ -556,9 +439,11 @@ impl EngineLedger {
         head: Option<String>,
         since_ns: Option<i128>,
     ) -> UnseenChanges {
-        let seen = DiskCursor { epoch: self.epoch(root), head };
+        let seen = DiskCursor { epoch: self.root(root).epoch(), head };
         let before = self.session(session).replace_disk_cursor(root, seen);
-        let Some(disk) = self.disks.get(root) else { return UnseenChanges::default() };
+        let disk = &self.root(root).disk;
+        // A root that was forgotten meanwhile does not know what changed since.
+        let before = before.filter(|before| disk.covers(before.epoch));
         let files = match (&before, since_ns) {
             (Some(before), _) => disk.changed_since(before.epoch),
             (None, Some(since)) => disk.written_since(since),
@@ -566,55 +451,6 @@ impl EngineLedger {
         };
         let created = before.as_ref().map(|before| disk.created_since(before.epoch));
         UnseenChanges { files, created: created.unwrap_or_default(), before }
-    }
-
-    /// The store key of a root, if it is known.
-    pub(crate) fn project_key(&self, root: &Path) -> Option<ProjectKey> {
-        self.keys.get(root).cloned()
-    }
-
-    /// Remembers the store key of a root.
-    pub(crate) fn set_project_key(&mut self, root: &Path, key: ProjectKey) {
-        self.keys.insert(root.to_path_buf(), key);
-    }
-
-    /// The rules of a root, as last read.
-    pub(crate) fn rules(&self, root: &Path) -> Option<Arc<KnownRules>> {
-        self.rules.get(root).cloned()
-    }
-
-    /// Replaces the rules of a root.
-    pub(crate) fn set_rules(&mut self, root: &Path, rules: Arc<KnownRules>) {
-        self.rules.insert(root.to_path_buf(), rules);
-    }
-
-    /// Marks a root as used; beyond the bound, the least recently used root is forgotten.
-    pub(crate) fn touch_root(&mut self, root: &Path) {
-        if self.roots.back().is_some_and(|last| last == root) {
-            return;
-        }
-        self.roots.retain(|known| known != root);
-        self.roots.push_back(root.to_path_buf());
-        if self.roots.len() > PROJECTS_MAX
-            && let Some(oldest) = self.roots.pop_front()
-        {
-            self.verified.retain(|(known, _), _| *known != oldest);
-            self.proofs.retain(|(known, _), _| *known != oldest);
-            self.disks.remove(&oldest);
-            // Keep gates while anyone holds or awaits them.
-            self.poll_gates.retain(|known, gate| *known != oldest || Arc::strong_count(gate) > 1);
-            self.overlay_gates
-                .retain(|(known, _), gate| *known != oldest || Arc::strong_count(gate) > 1);
-            self.base_results.forget_root(&oldest);
-            self.texts.forget_root(&oldest);
-            self.latencies.retain(|(known, _), _| *known != oldest);
-            self.keys.remove(&oldest);
-            self.rules.remove(&oldest);
-        }
-    }
-
-    fn disk(&mut self, root: &Path) -> &mut DiskHistory {
-        self.disks.entry(root.to_path_buf()).or_default()
     }
 
     fn session(&mut self, id: &str) -> &mut SessionState {

@@ -81,10 +81,10 @@ impl Project {
         catalogue: Catalogue,
     ) -> Self {
         engine.ledger().touch_root(&root);
-        let key = engine.ledger().project_key(&root);
+        let key = engine.ledger().root(&root).key.clone();
         let key = key.unwrap_or_else(|| {
             let key = key_of(&root, &engine.dirs.state);
-            engine.ledger().set_project_key(&root, key.clone());
+            engine.ledger().root(&root).key = Some(key.clone());
             key
         });
         let env = Arc::new(caller.env.clone());

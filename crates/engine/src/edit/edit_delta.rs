@@ -51,7 +51,7 @@ pub(crate) fn edit_baseline(
 ) -> EditBaseline {
     let is_partial = result.has_project_fault();
     let text_before = before.text.as_ref().map(|text| ContentHash::of_bytes(text.as_bytes()));
-    let ledger = engine.ledger();
+    let mut ledger = engine.ledger();
     baseline_for(BaselineFacts {
         is_partial,
         has_earlier_findings: before.findings(is_partial).is_some(),
@@ -59,7 +59,7 @@ pub(crate) fn edit_baseline(
         last_measured: before.measured,
         have_others_changed: before
             .epoch
-            .is_none_or(|epoch| ledger.others_changed_since(root, &result.path, epoch)),
+            .is_none_or(|epoch| ledger.root(root).others_changed_since(&result.path, epoch)),
         has_measured_lines: before.measured.is_some_and(|hash| ledger.lines.has(hash)),
         can_overlay,
     })

@@ -15,8 +15,9 @@ use crate::engine::panic_gap;
 use crate::evidence::gather::{SensorResult, partial_sensor_key};
 use crate::evidence::{disk_poll, gather};
 use crate::hooks::hook_call::{edit_text, language};
+use crate::ledger::DeferredReport;
 use crate::ledger::pending_reports::{MeasureTopic, StateBefore};
-use crate::ledger::{DeferredReport, EngineLedger};
+use crate::ledger::root::RootLedger;
 use moai_base::delta::Delta;
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
@@ -66,7 +67,7 @@ impl EditMeasurement {
         };
         let now = Instant::now();
         let mut ledger = engine.ledger();
-        let was_measured = ledger.verified(root, path, &topic.sensor).is_some();
+        let was_measured = ledger.root(root).verified(path, &topic.sensor).is_some();
         let undelivered =
             ledger.take_reports_about(&edit.reader, root, path, &topic.sensor).into_iter().next();
         let unreported = ledger.pending_reports(session).baseline(&topic).cloned();
@@ -78,9 +79,11 @@ impl EditMeasurement {
             BaselineSource::UndeliveredReport => {
                 StateBefore::from_findings(undelivered.and_then(|report| report.baseline))
             }
-            BaselineSource::LastResults => last_results(&ledger, &topic, &edit.text_before),
+            BaselineSource::LastResults => {
+                last_results(ledger.root(root), &topic, &edit.text_before)
+            }
         };
-        let latency = ledger.latency(root, &topic.sensor);
+        let latency = ledger.root(root).latency(&topic.sensor);
         let inline_wait = latency.inline_wait(project.config.inline_budget, now);
         if selection.is_ok() {
             latency.record_request(now);
@@ -135,7 +138,8 @@ impl EditMeasurement {
             .edit
             .engine
             .ledger()
-            .latency(&self.topic.root, &self.topic.sensor)
+            .root(&self.topic.root)
+            .latency(&self.topic.sensor)
             .deferred_timeout();
         tokio::spawn(async move {
             let _job = job;
@@ -240,14 +244,10 @@ impl EditSession {
 }
 
 /// The server's last results of the file, and the text before the edit if the host supplies it.
-fn last_results(
-    ledger: &EngineLedger,
-    topic: &MeasureTopic,
-    before: &TextBeforeEdit,
-) -> StateBefore {
-    let MeasureTopic { root, path, sensor, .. } = topic;
-    let complete = ledger.verified(root, path, sensor);
-    let partial = ledger.verified(root, path, &partial_sensor_key(sensor));
+fn last_results(known: &RootLedger, topic: &MeasureTopic, before: &TextBeforeEdit) -> StateBefore {
+    let MeasureTopic { path, sensor, .. } = topic;
+    let complete = known.verified(path, sensor);
+    let partial = known.verified(path, &partial_sensor_key(sensor));
     let measured = complete.as_ref().map(|(hash, _)| *hash);
     StateBefore {
         complete: complete.map(|(_, findings)| findings),
@@ -257,7 +257,7 @@ fn last_results(
             TextBeforeEdit::Absent | TextBeforeEdit::Unknown => None,
         },
         measured,
-        epoch: measured.and_then(|hash| ledger.proven_at(root, path, sensor, hash)),
+        epoch: measured.and_then(|hash| known.proven_at(path, sensor, hash)),
     }
 }
 
@@ -271,12 +271,12 @@ async fn measure_current_bytes(
     let mut tries = 0;
     let (mut results, disk) = loop {
         tries += 1;
-        let asked_at = engine.ledger().announced_epoch(root);
+        let asked_at = engine.ledger().root(root).announced_epoch();
         let result = gather::measure_snapshot(engine, project, &snapshot, selection.clone()).await;
         // A poll after the answer finds what the server had not been notified of when it was asked,
         // and what changed while it worked.
         let disk = disk_poll::sync_disk(engine, project, std::slice::from_ref(&snapshot)).await;
-        let is_behind = engine.ledger().others_changed_since(root, &snapshot.path, asked_at);
+        let is_behind = engine.ledger().root(root).others_changed_since(&snapshot.path, asked_at);
         // A hook for older bytes may have asked later, because hooks overtake each other.
         let is_superseded = result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded);
         let file = snapshot.path.under(root);
@@ -307,7 +307,7 @@ async fn measure_current_bytes(
 
 fn record_latency(edit: &EditSession, result: &SensorResult) {
     let mut ledger = edit.engine.ledger();
-    let latency = ledger.latency(&edit.project.root, &result.sensor);
+    let latency = ledger.root(&edit.project.root).latency(&result.sensor);
     match result.gap.as_ref().map(|gap| gap.cause) {
         None | Some(Cause::ProjectFault) => latency.record_answer(result.elapsed),
         Some(Cause::Crashed | Cause::TimedOut | Cause::Loading) => latency.record_failure(),

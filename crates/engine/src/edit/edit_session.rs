@@ -100,7 +100,8 @@ impl EditSession {
             TextBeforeEdit::Unknown => true,
         };
         let (root, path) = (&self.project.root, &self.snapshot.path);
-        if !has_same_text || !self.engine.ledger().is_verified(root, path, self.snapshot.hash) {
+        if !has_same_text || !self.engine.ledger().root(root).is_verified(path, self.snapshot.hash)
+        {
             return false;
         }
         if !self.is_proven_by_all_servers() {
@@ -115,7 +116,7 @@ impl EditSession {
         gather::select_servers(&self.engine, &self.project, path).iter().all(|selection| {
             match (selection, gather::server_identity(selection)) {
                 (Ok(server), Some(identity)) => {
-                    self.engine.ledger().is_proven(root, path, &server.id, hash, identity)
+                    self.engine.ledger().root(root).is_proven(path, &server.id, hash, identity)
                 }
                 _ => false,
             }
@@ -209,7 +210,7 @@ impl EditSession {
     /// in between.
     async fn scan_before(&self) -> Option<Vec<Finding>> {
         let path = self.snapshot.path.clone();
-        let known = self.engine.ledger().verified(&self.project.root, &path, "scan");
+        let known = self.engine.ledger().root(&self.project.root).verified(&path, "scan");
         let text = match &self.text_before {
             TextBeforeEdit::Absent => return Some(Vec::new()),
             TextBeforeEdit::Unknown => return known.map(|(_, findings)| findings),

@@ -177,7 +177,7 @@ async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
         let edited: Vec<RelPath> = changed.iter().map(|(path, _)| path.clone()).collect();
         let excluded: HashSet<&RelPath> =
             edited.iter().chain(&searched.measured_separately).collect();
-        let stamps = engine.ledger().disk_stamps(root).unwrap_or_default();
+        let stamps = engine.ledger().root(root).disk_stamps().unwrap_or_default();
         let mut files: Vec<RelPath> = Vec::new();
         for path in stamps.keys().filter(|path| !excluded.contains(path)) {
             let language = catalogue.language_of(path).map(|(language, _, _)| language);
@@ -226,7 +226,7 @@ async fn measure_impact(
     if catalogue.is_companion(&sensor, language) {
         return None;
     }
-    let before = engine.ledger().verified(root, path, &sensor);
+    let before = engine.ledger().root(root).verified(path, &sensor);
     // An undelivered earlier report passes its baseline on to the new one.
     let undelivered =
         engine.ledger().take_impact_reports(reader, root, path, snapshot.hash, &sensor);

@@ -26,7 +26,7 @@ pub(crate) async fn sync_disk(
     project: &Project,
     queried: &[Snapshot],
 ) -> DiskEpoch {
-    let gate = engine.ledger().poll_gate(&project.root);
+    let gate = engine.ledger().root(&project.root).poll_gate();
     let turn = match gate.enter().await {
         Ok(turn) => turn,
         Err(disk) => return disk,
@@ -47,7 +47,7 @@ async fn poll_and_announce(
         return turn.finish(DiskEpoch { epoch: None });
     };
     announce(&engine, &project, changes, queried).await;
-    let epoch = engine.ledger().epoch(&project.root);
+    let epoch = engine.ledger().root(&project.root).epoch();
     turn.finish(DiskEpoch { epoch: Some(epoch) })
 }
 
@@ -63,7 +63,7 @@ async fn poll_disk(engine: &Arc<Engine>, project: &Project) -> Option<Vec<(PathB
     let (engine, watched) = (Arc::clone(engine), project.clone());
     let polled = run_blocking(move || {
         let root = &watched.root;
-        let before = engine.ledger().disk_stamps(root);
+        let before = engine.ledger().root(root).disk_stamps();
         let now =
             files::stamp_files(root, &files::walk_names(root, &|path| watched.is_watched(path)));
         let changes = match before {
@@ -87,7 +87,7 @@ async fn announce(
             queried.into_iter().map(|path| measure_target(engine, project, path)).collect();
         engine.servers.files_changed(project.root.clone(), changes, targets).await;
     }
-    engine.ledger().announce(&project.root);
+    engine.ledger().root(&project.root).announce();
 }
 
 /// Changes by other writers that a session has not seen.
@@ -118,7 +118,7 @@ pub(crate) async fn take_unseen_files(
     session: &str,
     since_ns: Option<i128>,
 ) -> UnseenFiles {
-    let gate = engine.ledger().poll_gate(&project.root);
+    let gate = engine.ledger().root(&project.root).poll_gate();
     let turn = gate.enter().await;
     let (engine, project) = (Arc::clone(engine), project.clone());
     let taking = take_unseen(engine, project, session.to_owned(), since_ns, turn);
@@ -154,7 +154,7 @@ async fn take_unseen(
         Ok(turn) => {
             let queried = unseen.to_measure.iter().map(|snapshot| snapshot.path.clone()).collect();
             announce(&engine, &project, changes, queried).await;
-            turn.finish(DiskEpoch { epoch: Some(engine.ledger().epoch(&project.root)) })
+            turn.finish(DiskEpoch { epoch: Some(engine.ledger().root(&project.root).epoch()) })
         }
     };
     if !is_sorted {
@@ -185,10 +185,10 @@ async fn sort_unseen(
         let ignored = git::ignored_paths(root, &wanted).unwrap_or_default();
         wanted.retain(|path| !ignored.contains(path));
         let (mut changed, deleted): (Vec<RelPath>, Vec<RelPath>) =
-            wanted.into_iter().partition(|path| engine.ledger().is_there(root, path));
+            wanted.into_iter().partition(|path| engine.ledger().root(root).is_there(path));
         let (written, _) = engine.ledger().written(&session, root);
         changed.sort_by_cached_key(|path| {
-            let is_known = written.contains(path) || engine.ledger().is_known(root, path);
+            let is_known = written.contains(path) || engine.ledger().root(root).is_known(path);
             (!is_known, path.clone())
         });
         let mut to_measure = Vec::new();
@@ -206,8 +206,9 @@ async fn sort_unseen(
                 let mut ledger = engine.ledger();
                 ledger.record_text(&session, root, &snapshot);
                 // A deleted file that was restored is reported, because it affects its dependents.
-                let is_known = ledger.has_writer(root, path, snapshot.hash)
-                    || (!created.contains(path) && ledger.is_verified(root, path, snapshot.hash));
+                let is_known = ledger.root(root).has_writer(path, snapshot.hash)
+                    || (!created.contains(path)
+                        && ledger.root(root).is_verified(path, snapshot.hash));
                 drop(ledger);
                 if !is_known && to_measure.len() < CHANGED_INLINE_FILES_MAX {
                     to_measure.push(snapshot);

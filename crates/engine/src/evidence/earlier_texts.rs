@@ -109,8 +109,8 @@ async fn measure_by_server(
     let Some(server) = subjects.first().map(|first| first.subject.choice.id.clone()) else {
         return results;
     };
-    let gate = engine.ledger().overlay_gate(&project.root, &server);
-    let epoch = engine.ledger().epoch(&project.root);
+    let gate = engine.ledger().root(&project.root).overlay_gate(&server);
+    let epoch = engine.ledger().root(&project.root).epoch();
     let mut remaining = VecDeque::from(subjects);
     for _ in 0..OVERLAY_PASSES_MAX {
         if remaining.is_empty() {
@@ -186,7 +186,7 @@ impl<'a> ServerOverlay<'a> {
         }
         let result = self.measure_text(own, &subject.choice).await?;
         // A change on disk may have closed the file and with it its overlay.
-        if engine.ledger().epoch(&project.root) != self.epoch {
+        if engine.ledger().root(&project.root).epoch() != self.epoch {
             return Err(Gap::new(
                 Cause::Superseded,
                 "files changed while the earlier text was measured",

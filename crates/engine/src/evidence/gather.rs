@@ -295,7 +295,7 @@ async fn measure_settled(
         };
         let mut behind = snapshots.to_vec();
         behind.retain(|snapshot| {
-            engine.ledger().others_changed_since(&project.root, &snapshot.path, before)
+            engine.ledger().root(&project.root).others_changed_since(&snapshot.path, before)
         });
         if behind.is_empty() {
             return (results, disk);
@@ -397,7 +397,7 @@ pub(crate) async fn measure_snapshot(
     let Ok(choice) = &chosen else {
         return measure_without_gate(engine, project, snapshot, chosen).await;
     };
-    let gate = engine.ledger().overlay_gate(&project.root, &choice.id);
+    let gate = engine.ledger().root(&project.root).overlay_gate(&choice.id);
     let _pass = gate.live().await;
     measure_without_gate(engine, project, snapshot, chosen).await
 }
@@ -554,7 +554,7 @@ pub(crate) fn store_verified(engine: &Engine, project: &Project, results: &[Sens
             Some(_) => continue,
         };
         let verdict = (result.hash, result.findings.clone());
-        ledger.set_verified(&project.root, &result.path, &sensor, verdict);
+        ledger.root(&project.root).set_verified(&result.path, &sensor, verdict);
     }
 }
 
@@ -602,7 +602,7 @@ fn record_proofs(engine: &Engine, project: &Project, results: &[SensorResult], e
     for result in results.iter().filter(|result| result.gap.is_none()) {
         if let Some(server) = result.server {
             let proof = VerdictProof { hash: result.hash, server, epoch };
-            ledger.prove(&project.root, &result.path, &result.sensor, proof);
+            ledger.root(&project.root).prove(&result.path, &result.sensor, proof);
         }
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct DiskHistory {
     changed_at: BTreeMap<RelPath, u64>,
     /// The epoch in which a file appeared after the first poll.
     created_at: BTreeMap<RelPath, u64>,
+    /// The number of the first poll.
+    first_epoch: u64,
     /// The number of the last poll that found a change; 0 before the first poll.
     pub(crate) epoch: u64,
     /// The epoch up to which language servers were notified.
@@ -63,7 +65,7 @@ impl DiskHistory {
     ) {
         self.stamps = now;
         if self.epoch == 0 {
-            (self.epoch, self.others_at) = (number, number);
+            (self.first_epoch, self.epoch, self.others_at) = (number, number, number);
         } else {
             self.record_changes(changes, number);
         }
@@ -98,6 +100,11 @@ impl DiskHistory {
         if self.created_at.len() > WALK_FILES_MAX {
             self.created_at.retain(|_, at| *at == self.epoch);
         }
+    }
+
+    /// Whether the changes after an epoch are known.
+    pub(crate) fn covers(&self, epoch: u64) -> bool {
+        epoch >= self.first_epoch
     }
 
     /// Files that changed after an epoch, including deleted ones.

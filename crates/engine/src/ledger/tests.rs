@@ -2,6 +2,7 @@
 
 use crate::ledger::*;
 use moai_base::limits::{SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX};
+use moai_host::store::ProjectKey;
 
 fn late(text: &str) -> DeferredReport {
     let text = EditText::agent_only(text.to_owned());
@@ -61,10 +62,10 @@ fn memory_is_bounded_and_drops_the_least_recently_used_first() {
     for count in 0..=PROJECTS_MAX {
         let root = PathBuf::from(format!("/{count}"));
         ledger.touch_root(&root);
-        ledger.set_project_key(&root, ProjectKey::from_folder(&root));
+        ledger.root(&root).key = Some(ProjectKey::from_folder(&root));
     }
-    assert_eq!(ledger.project_key(Path::new("/0")), None);
-    assert!(ledger.project_key(Path::new("/1")).is_some());
+    assert_eq!(ledger.root(Path::new("/0")).key, None);
+    assert!(ledger.root(Path::new("/1")).key.is_some());
 }
 
 #[test]
@@ -84,18 +85,21 @@ fn a_newer_effect_replaces_effects_on_the_same_bytes_and_no_report_of_an_own_edi
 #[test]
 fn a_root_keeps_its_poll_gate_while_it_is_in_use() {
     let mut ledger = EngineLedger::default();
-    let gate = ledger.poll_gate(Path::new("/a"));
+    let gate = ledger.root(Path::new("/a")).poll_gate();
     ledger.touch_root(Path::new("/a"));
     for count in 0..=PROJECTS_MAX {
         ledger.touch_root(&PathBuf::from(format!("/{count}")));
     }
-    assert!(Arc::ptr_eq(&gate, &ledger.poll_gate(Path::new("/a"))));
-    assert!(!Arc::ptr_eq(&gate, &ledger.poll_gate(Path::new("/b"))), "each root has its own");
+    assert!(Arc::ptr_eq(&gate, &ledger.root(Path::new("/a")).poll_gate()));
+    assert!(
+        !Arc::ptr_eq(&gate, &ledger.root(Path::new("/b")).poll_gate()),
+        "each root has its own"
+    );
 }
 
 fn poll_disk(ledger: &mut EngineLedger, root: &Path, files: &[RelPath]) {
     let now = moai_host::files::stamp_files(root, files);
-    let before = ledger.disk_stamps(root).unwrap_or_default();
+    let before = ledger.root(root).disk_stamps().unwrap_or_default();
     let changes = disk::disk_changes(&before, &now);
     ledger.update_disk(root, Arc::new(now), &changes);
 }
@@ -110,14 +114,15 @@ fn changes_unknown_to_the_servers_are_newer_than_the_announced_epoch() {
         poll_disk(ledger, root, &files);
     };
     poll(&mut ledger, "a", "1");
-    ledger.announce(root);
-    let asked_at = ledger.announced_epoch(root);
-    assert!(!ledger.others_changed_since(root, &files[0], asked_at));
+    ledger.root(root).announce();
+    let asked_at = ledger.root(root).announced_epoch();
+    assert!(!ledger.root(root).others_changed_since(&files[0], asked_at));
     poll(&mut ledger, "b", "1");
-    assert_eq!(ledger.announced_epoch(root), asked_at, "found, and nobody heard of it");
-    assert!(ledger.others_changed_since(root, &files[0], asked_at));
-    ledger.announce(root);
-    assert!(!ledger.others_changed_since(root, &files[0], ledger.announced_epoch(root)));
+    assert_eq!(ledger.root(root).announced_epoch(), asked_at, "found, and nobody heard of it");
+    assert!(ledger.root(root).others_changed_since(&files[0], asked_at));
+    ledger.root(root).announce();
+    let asked_at = ledger.root(root).announced_epoch();
+    assert!(!ledger.root(root).others_changed_since(&files[0], asked_at));
 }
 
 fn path(name: &str) -> RelPath {
@@ -153,7 +158,7 @@ fn findings_before_the_first_edit_outlast_later_edits() {
     let file = path("b.py");
     let mut found = vec![moai_base::samples::finding("b.py", 1, "old")];
     moai_base::finding::assign_fingerprints(&mut found);
-    ledger.set_verified(root, &file, "s", (ContentHash::of_bytes(b"1"), found.clone()));
+    ledger.root(root).set_verified(&file, "s", (ContentHash::of_bytes(b"1"), found.clone()));
     let affected = |ledger: &mut EngineLedger| {
         ledger.record_affected(
             "s",
@@ -165,7 +170,7 @@ fn findings_before_the_first_edit_outlast_later_edits() {
         ledger.affected_files("s", root).files[&file].clone()
     };
     assert_eq!(affected(&mut ledger), Some(found.clone()));
-    ledger.set_verified(root, &file, "s", (ContentHash::of_bytes(b"1"), Vec::new()));
+    ledger.root(root).set_verified(&file, "s", (ContentHash::of_bytes(b"1"), Vec::new()));
     assert_eq!(affected(&mut ledger), Some(found));
 }
 
@@ -180,8 +185,7 @@ fn of_equal_errors_in_the_same_bytes_only_the_one_at_its_old_place_is_older() {
         found[0].content_hash = ContentHash::of_bytes(bytes);
         found
     };
-    ledger.set_verified(
-        root,
+    ledger.root(root).set_verified(
         &file,
         "pyright",
         (ContentHash::of_bytes(b"1"), fingerprinted(10, b"1")),
@@ -199,6 +203,25 @@ fn of_equal_errors_in_the_same_bytes_only_the_one_at_its_old_place_is_older() {
 }
 
 #[test]
+fn a_session_is_not_told_that_nothing_changed_in_a_root_that_was_forgotten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (root, mut ledger) = (folder.path(), EngineLedger::default());
+    let files = ["a"].map(|name| RelPath::below(root, &root.join(name)).expect("relative"));
+    std::fs::write(root.join("a"), "1").expect("the folder is ours");
+    poll_disk(&mut ledger, root, &files);
+    ledger.touch_root(root);
+    ledger.take_unseen("s", root, None, None);
+    for count in 0..=PROJECTS_MAX {
+        ledger.touch_root(&PathBuf::from(format!("/{count}")));
+    }
+    std::fs::write(root.join("a"), "22").expect("the folder is ours");
+    poll_disk(&mut ledger, root, &files);
+    // As at the first poll of a session: the files written since the start of its tool call.
+    let unseen = ledger.take_unseen("s", root, None, Some(0));
+    assert_eq!(unseen.files, files);
+}
+
+#[test]
 fn findings_hold_until_another_file_or_the_server_changes() {
     let folder = tempfile::tempdir().expect("a folder");
     let (root, mut ledger) = (folder.path(), EngineLedger::default());
@@ -206,17 +229,18 @@ fn findings_hold_until_another_file_or_the_server_changes() {
     let poll = |ledger: &mut EngineLedger, name: &str, text: &str| {
         std::fs::write(root.join(name), text).expect("the folder is ours");
         poll_disk(ledger, root, &files);
-        ledger.epoch(root)
+        ledger.root(root).epoch()
     };
     let (hash, server) = (ContentHash::of_bytes(b"1"), ContentHash::of_bytes(b"server"));
     let epoch = poll(&mut ledger, "a", "1");
-    ledger.prove(root, &files[0], "s", VerdictProof { hash, server, epoch });
-    let holds =
-        |ledger: &EngineLedger, hash, server| ledger.is_proven(root, &files[0], "s", hash, server);
-    assert!(holds(&ledger, hash, server));
-    assert!(!holds(&ledger, hash, hash) && !holds(&ledger, server, server));
+    ledger.root(root).prove(&files[0], "s", VerdictProof { hash, server, epoch });
+    let holds = |ledger: &mut EngineLedger, hash, server| {
+        ledger.root(root).is_proven(&files[0], "s", hash, server)
+    };
+    assert!(holds(&mut ledger, hash, server));
+    assert!(!holds(&mut ledger, hash, hash) && !holds(&mut ledger, server, server));
     poll(&mut ledger, "a", "22");
-    assert!(holds(&ledger, hash, server), "the proof names the bytes itself");
+    assert!(holds(&mut ledger, hash, server), "the proof names the bytes itself");
     poll(&mut ledger, "b", "1");
-    assert!(!holds(&ledger, hash, server));
+    assert!(!holds(&mut ledger, hash, server));
 }

@@ -25,13 +25,13 @@ pub(crate) fn load_rules(engine: &Engine, root: &Path, config: &Config) -> Arc<R
     if state.is_plain() {
         return RuleSet::built_in_shared();
     }
-    let known = engine.ledger().rules(root);
+    let known = engine.ledger().root(root).rules.clone();
     if let Some(known) = known.filter(|known| known.state == state) {
         return Arc::clone(&known.set);
     }
     let set = Arc::new(RuleSet::new(state.sources(root)));
     let known = KnownRules { state, set: Arc::clone(&set) };
-    engine.ledger().set_rules(root, Arc::new(known));
+    engine.ledger().root(root).rules = Some(Arc::new(known));
     set
 }
 

@@ -193,7 +193,7 @@ pub(crate) async fn query_server(
         needs_all_files: spec.needs_all_files,
         params: spec.params,
     };
-    let gate = engine.ledger().overlay_gate(&project.root, &choice.id);
+    let gate = engine.ledger().root(&project.root).overlay_gate(&choice.id);
     let _pass = gate.live().await;
     let mut retries = 0;
     let gap = loop {
