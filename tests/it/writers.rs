@@ -395,3 +395,41 @@ fn what_breaks_while_the_server_works_is_in_the_feedback_of_an_edit() {
     let feedback = break_while_measuring(&sandbox, || sandbox.tool_write("cart.py", text));
     assert!(!feedback.context().is_empty(), "not clean: {feedback:#?}");
 }
+
+#[test]
+fn what_an_edit_broke_elsewhere_holds_the_stop_after_a_restart_of_the_daemon() {
+    for baseline in ["base", "none"] {
+        let sandbox = shop();
+        let start =
+            ["loop", "start", "--session", SESSION, "--baseline", baseline, "--prompt", "go"];
+        assert_eq!(sandbox.run(&start).code, 0);
+        let feedback = sandbox.tool_write("prices.py", OTHER_SIGNATURE).context();
+        assert!(feedback.contains("cart.py:3:9"), "{feedback}");
+        assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+        let reason = stop(&sandbox).expect_err("cart.py is still broken");
+        assert!(reason.contains("cart.py:3:9 pyright(args)"), "{baseline}: {reason}");
+    }
+}
+
+#[test]
+fn names_of_one_or_two_letters_are_sought_in_importers() {
+    for name in ["f", "at"] {
+        let sandbox = Sandbox::new();
+        let unless = json!({"file": "prices.py", "has": format!("def {name}(number):")});
+        let call = format!("{name}(1)");
+        let errors = json!([{"needle": call, "message": "argument missing", "unless": unless}]);
+        sandbox.fake_server("pyright-langserver", json!({ "errors": errors }));
+        sandbox.write("prices.py", &format!("def {name}(number):\n    return number\n"));
+        sandbox.write("cart.py", &format!("from prices import {name}\n\ntotal = {name}(1)\n"));
+        // Without an import it is another name.
+        sandbox.write("other.py", &format!("def {name}(number): ...\n{name}(2)\n"));
+        sandbox.commit();
+        let changed = format!("def {name}(number, by):\n    return number / by\n");
+        let feedback = sandbox.tool_write("prices.py", &changed).context();
+        assert!(feedback.contains("cart.py:3:9"), "{name}: {feedback}");
+        let output = sandbox.run(&["check", "--json"]);
+        assert_eq!(output.code, 1, "{name}: {output:#?}");
+        let log = sandbox.base().join("pyright-langserver.jsonl");
+        assert_eq!(pulls(&log, "other.py"), 0, "{name}");
+    }
+}

@@ -344,7 +344,8 @@ pub const PROBE_BURST_COUNT: usize = 10;
 pub const MEASUREMENTS_AT_ONCE_MAX: usize = 64;
 /// Touched names of one edit that are searched in other files.
 pub const IMPACT_NAMES_MAX: usize = 64;
-/// Shortest name that is searched, in characters; shorter ones occur in every file.
+/// Shortest name that is searched in all files, in characters; shorter ones occur in every file and
+/// are searched in importers only.
 pub const NAME_CHARS_MIN: usize = 3;
 /// Files with a touched name above which the name counts as common: then only importers and
 /// neighbours of the edited file count as dependents.

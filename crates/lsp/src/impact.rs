@@ -12,8 +12,8 @@ use moai_base::finding::Finding;
 use moai_base::limits::{IMPACT_COMMON_FILES_MAX, IMPACT_NAMES_MAX};
 use moai_base::path::RelPath;
 use words::{
-    DeclaredName, declared_names, is_distinctive, is_import_keyword, is_symbol_name, names_of_code,
-    word_ranges,
+    DeclaredName, declared_names, is_distinctive, is_import_keyword, is_short_name, is_symbol_name,
+    may_declare_for_others, names_of_code, word_ranges,
 };
 
 /// The symbols that an edit touched, to search for in other files.
@@ -24,6 +24,9 @@ pub struct TouchedSymbols {
     /// Those of the names that an edit only uses or gives to a parameter: their meaning elsewhere
     /// stays the same.
     pub only_used: BTreeSet<String>,
+    /// Names of one or two letters that an edit declares otherwise; only importers are searched for
+    /// them, because they occur in every file.
+    pub short_names: BTreeSet<String>,
     /// Names of modules as importers write them.
     pub modules: BTreeSet<String>,
     /// Whether a module appeared, vanished or changed in more names than are searched for, so that
@@ -62,10 +65,10 @@ impl TouchedSymbols {
         unnoticed: impl FnOnce(ChangedLines<'_>, ChangedLines<'_>) -> InvisibleLines,
     ) -> Self {
         let (before_text, after_text) = (before.unwrap_or_default(), after.unwrap_or_default());
-        let (names, used) = touched_names(before_text, after_text, unnoticed);
-        let has_all = names.len() < IMPACT_NAMES_MAX;
+        let touched = touched_names(before_text, after_text, unnoticed);
+        let has_all = touched.names.len() < IMPACT_NAMES_MAX;
         let concerns_importers = before.is_none() != after.is_none() || !has_all;
-        Self { names, only_used: used, modules: module_names(path), concerns_importers }
+        Self { modules: module_names(path), concerns_importers, ..touched }
     }
 
     /// Merges two sets.
@@ -75,6 +78,7 @@ impl TouchedSymbols {
         only_used.retain(|name| !self.changes_meaning(name) && !other.changes_meaning(name));
         self.only_used = only_used;
         self.names.extend(other.names);
+        self.short_names.extend(other.short_names);
         self.modules.extend(other.modules);
         self.concerns_importers |= other.concerns_importers;
     }
@@ -86,21 +90,25 @@ impl TouchedSymbols {
     /// Whether no symbol was touched that another file could mention.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty() && !self.concerns_importers
+        self.names.is_empty() && self.short_names.is_empty() && !self.concerns_importers
     }
 
     /// How a file mentions the symbols; `None` when the edit does not affect the file.
     #[must_use]
     pub fn mentioned_in(&self, text: &str) -> Option<FileMentions> {
-        let (mut count, mut imports) = (0, false);
+        let (mut count, mut short_count, mut imports) = (0, 0, false);
         for line in text.lines() {
             let mut may_import = false;
             for (start, end) in word_ranges(line) {
                 let word = &line[start..end];
                 count += usize::from(self.names.contains(word));
+                short_count += usize::from(self.short_names.contains(word));
                 may_import |= is_import_keyword(word);
             }
             imports |= may_import && self.modules.iter().any(|module| has_word(line, module));
+        }
+        if imports {
+            count += short_count;
         }
         let is_concerned = count > 0 || (imports && self.concerns_importers);
         is_concerned.then_some(FileMentions { imports, count })
@@ -115,7 +123,7 @@ impl TouchedSymbols {
 
     fn is_named_in(&self, text: &str) -> bool {
         let mut words = word_ranges(text).map(|(start, end)| &text[start..end]);
-        words.any(|word| self.names.contains(word) && !self.only_used.contains(word))
+        words.any(|word| self.changes_meaning(word) || self.short_names.contains(word))
             || (self.concerns_importers && self.modules.iter().any(|it| has_word(text, it)))
     }
 }
@@ -179,13 +187,12 @@ fn module_names(path: &RelPath) -> BTreeSet<String> {
 
 /// The names whose meaning may have changed between two texts: declared on changed lines, added or
 /// removed there, or defined around them, because a function's type may follow from its body.
-/// Bounded; declarations first. The second list holds those that the new text only uses or has as
-/// parameters.
+/// Bounded; declarations first.
 fn touched_names(
     before: &str,
     after: &str,
     unnoticed: impl FnOnce(ChangedLines<'_>, ChangedLines<'_>) -> InvisibleLines,
-) -> (BTreeSet<String>, BTreeSet<String>) {
+) -> TouchedSymbols {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let (mut gone, mut came) = (lines_missing_in(&new, &old), lines_missing_in(&old, &new));
     let unnoticed = unnoticed(
@@ -200,6 +207,10 @@ fn touched_names(
         old_declared.iter().map(|it| it.name.to_owned()).collect();
     let defined = new_declared.iter().filter(|it| !it.is_parameter);
     redefined.extend(defined.map(|it| it.name.to_owned()));
+    let mut short_names = BTreeSet::new();
+    for (lines, changed) in [(&old, &gone), (&new, &came)] {
+        add_names(&mut short_names, short_declarations(lines, changed));
+    }
     let mut names = BTreeSet::new();
     let declared = old_declared.iter().chain(&new_declared).map(|it| it.name);
     add_names(&mut names, declared.filter(|word| is_symbol_name(word)));
@@ -209,8 +220,8 @@ fn touched_names(
         add_names(&mut names, words.iter().map(String::as_str).filter(|word| is_distinctive(word)));
     }
     redefined.extend(removed);
-    let used = names.difference(&redefined).cloned().collect();
-    (names, used)
+    let only_used = names.difference(&redefined).cloned().collect();
+    TouchedSymbols { names, only_used, short_names, ..TouchedSymbols::default() }
 }
 
 fn more_frequent_words(
@@ -226,6 +237,17 @@ fn more_frequent_words(
 fn touched_declarations<'t>(lines: &[&'t str], changed: &[usize]) -> Vec<DeclaredName<'t>> {
     let enclosing = enclosing_lines(lines, changed);
     changed.iter().chain(&enclosing).flat_map(|at| declared_names(lines[*at])).collect()
+}
+
+/// The names of one or two letters that changed lines declare for other files, or that enclose them.
+fn short_declarations<'t>(lines: &[&'t str], changed: &[usize]) -> impl Iterator<Item = &'t str> {
+    let mut declared = Vec::new();
+    for at in changed.iter().chain(&enclosing_lines(lines, changed)) {
+        if may_declare_for_others(lines[*at]) {
+            declared.extend(declared_names(lines[*at]));
+        }
+    }
+    declared.into_iter().filter(|it| !it.is_parameter && is_short_name(it.name)).map(|it| it.name)
 }
 
 fn add_names<'w>(names: &mut BTreeSet<String>, words: impl Iterator<Item = &'w str>) {

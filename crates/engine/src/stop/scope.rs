@@ -78,13 +78,14 @@ pub(crate) async fn files_of_stop(
         }
         found.files.sort();
         found.files.dedup();
-        let base = state.filter(|_| is_compared);
-        let concerned = base.as_ref().map(|base| {
+        // From the difference in git, because the ledger forgets affected files with the daemon.
+        let concerned = state.as_ref().map(|base| {
             let gone: Vec<RelPath> =
                 gone.iter().filter(|path| project.has_sensor(path)).cloned().collect();
             DependentFiles::find(&project, base, &found.files, &gone)
         });
         let concerned = concerned.unwrap_or_default();
+        let base = state.filter(|_| is_compared);
         let related = base
             .as_ref()
             .map(|_| RelatedPrograms::find(&project, &found.changed, &found.configuration));
@@ -98,6 +99,8 @@ pub(crate) async fn files_of_stop(
         let measured: BTreeSet<&RelPath> = found.files.iter().collect();
         found.related_programs =
             related.others.into_iter().filter(|path| !measured.contains(path)).collect();
+        let mut affected = affected;
+        affected.touched.extend(concerned.touched);
         found.dependents = UntouchedDependents { files, affected };
         let configuration = std::mem::take(&mut found.configuration);
         found.comparison = base.map(|base| BaseComparison {

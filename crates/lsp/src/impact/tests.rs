@@ -201,3 +201,36 @@ fn a_finding_is_concerned_when_its_message_or_line_names_a_touched_symbol() {
     other.message = "\"half\" is unknown import symbol".to_owned();
     assert!(touched.concerns_finding(&other, text));
 }
+
+#[test]
+fn short_names_are_sought_in_importers_if_they_are_declared_for_others() {
+    let rows: [(&str, &str, &str, &[&str]); 6] = [
+        ("a.py", "def at(x):\n    return x\n", "def at(x, y):\n    return x\n", &["at"]),
+        (
+            "b.py",
+            "class A:\n    def at(self): ...\n",
+            "class A:\n    def at(self, y): ...\n",
+            &["A", "at"],
+        ),
+        ("c.py", "def total():\n    x = 1\n", "def total():\n    x = 2\n", &[]),
+        ("a.ts", "export const pi = 3;\n", "export const pi = '3';\n", &["pi"]),
+        (
+            "b.ts",
+            "function total() {\n  const i = 1;\n}\n",
+            "function total() {\n  const i = 2;\n}\n",
+            &[],
+        ),
+        ("a.rs", "pub fn id() {}\n", "pub fn id(of: u8) {}\n", &["id"]),
+    ];
+    for (name, before, after, expected) in rows {
+        let touched = TouchedSymbols::from_edit(&path(name), Some(before), Some(after));
+        let short: Vec<&str> = touched.short_names.iter().map(String::as_str).collect();
+        assert_eq!(short, expected, "{name}");
+    }
+    let touched = TouchedSymbols::from_edit(&path("a.py"), Some("def f(): ...\n"), Some(""));
+    assert_eq!(touched.mentioned_in("f(1)\n"), None, "another f");
+    let mentions = touched.mentioned_in("from a import f\nf(1)\n").expect("an importer");
+    assert_eq!((mentions.imports, mentions.count), (true, 2));
+    assert!(!touched.is_empty());
+    assert!(touched.concerns_finding(&finding("b.py", 0, "x"), "f(1)\n"));
+}

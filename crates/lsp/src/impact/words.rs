@@ -30,6 +30,25 @@ pub(super) fn is_symbol_name(word: &str) -> bool {
         && !KEYWORDS.contains(word)
 }
 
+/// Whether a word is a name too short to be sought in files that do not import its module.
+pub(super) fn is_short_name(word: &str) -> bool {
+    word.chars().count() < NAME_CHARS_MIN
+        && word.starts_with(char::is_alphabetic)
+        && !KEYWORDS.contains(word)
+}
+
+/// Whether a name declared on a line may be visible outside the enclosing block, by the line's shape.
+pub(super) fn may_declare_for_others(line: &str) -> bool {
+    !line.starts_with(char::is_whitespace)
+        || word_ranges(line).any(|(start, end)| {
+            let word = &line[start..end];
+            is_declaration_keyword(word) && !LOCAL_DECLARING.contains(&word)
+        })
+}
+
+/// Declaration keywords that are common inside of functions.
+const LOCAL_DECLARING: [&str; 4] = ["const", "let", "val", "var"];
+
 /// Whether a name that was only added or removed on a line is worth searching for.
 pub(super) fn is_distinctive(word: &str) -> bool {
     is_symbol_name(word) && !COMMON.contains(word)
