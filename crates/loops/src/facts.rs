@@ -84,7 +84,7 @@ pub enum WorkChange {
 
 impl Default for WorkChange {
     fn default() -> Self {
-        Self::Unknown("nobody looked".to_owned())
+        Self::Unknown("not measured".to_owned())
     }
 }
 
@@ -133,9 +133,9 @@ pub enum MergeOutcome {
     Conflict(String),
     /// Not yet: another merge is running, or a remote had newer commits or did not answer.
     Unmeasured(Gap),
-    /// It is merged, but the base branch is checked out where the user works; only the user can move
-    /// it, and the text says how.
+    /// It is merged, but only the user can move the base branch, because it is checked out in the
+    /// user's work tree; the text says how.
     Held(String),
-    /// It cannot be merged, whatever the agent does.
+    /// It cannot be merged, whatever the agent changes; the reason.
     Impossible(String),
 }

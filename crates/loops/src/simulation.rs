@@ -1,5 +1,5 @@
-//! A seeded simulation: an agent, a user, other sessions and a machine that fails play against the
-//! decision, with a clock of their own. After every step what must always hold is asked.
+//! A seeded simulation of the decision at a Stop: an agent, a user, other sessions and failing
+//! sensors take random steps with a simulated clock. Invariants are checked after every step.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use moai_base::limits::RESEARCH_TRIES_MAX;
 use moai_base::samples::finding;
 use moai_base::verdict::{Cause, Gap, Verdict};
 
-/// Loops that are played.
+/// Number of simulated loops.
 const LOOPS: u64 = 6_000;
 /// Steps of one loop.
 const STEPS: u32 = 40;
-/// The host's cap in this world.
+/// The host's cap of continuations.
 const CAP: u32 = 8;
 
 /// `SplitMix64`: the same numbers on every machine.
@@ -42,17 +42,17 @@ impl Dice {
     }
 }
 
-/// One loop in its world.
+/// One loop with its project, agent and host.
 struct World {
     dice: Dice,
-    /// What the store holds: `None` once somebody removed it.
+    /// The loop in the store; `None` after it was removed.
     stored: Option<LoopState>,
     /// A Stop that was measured and not decided yet.
     stale: Option<LoopState>,
     now_ms: u64,
-    /// Errors in the project, as letters, and whether the guard objects.
-    wrong: String,
-    /// Whether a file differs from what it was at the start; `None`: nobody can tell.
+    /// The codes of the errors in the project; `G` is a finding of the guard.
+    errors: String,
+    /// Whether a file differs from the start of the loop; `None` if unknown.
     has_changed: Option<bool>,
     /// An agent that never changes a file.
     is_idle: bool,
@@ -61,7 +61,7 @@ struct World {
     /// Continuations the host has counted since the last tool call.
     in_row: u32,
     has_acted: bool,
-    /// Blocks since a person last raised or resumed.
+    /// Held Stops since the user last resumed the loop or raised its limits.
     blocks: u32,
     was_cancelled: bool,
     was_removed: bool,
@@ -87,15 +87,15 @@ impl World {
         let promise = dice.one_in(2).then(|| "DONE".to_owned());
         let max_iterations = dice.small(12);
         let is_idle = dice.one_in(4);
-        let wrong = if is_idle && dice.one_in(2) { String::new() } else { "abc".to_owned() };
+        let errors = if is_idle && dice.one_in(2) { String::new() } else { "abc".to_owned() };
         let budget_permille = dice.one_in(3).then(|| dice.roll(1_000) + 1);
-        let begun = LoopState { mode, promise, options, branch, max_iterations, ..state() };
+        let first = LoopState { mode, promise, options, branch, max_iterations, ..state() };
         Self {
             dice,
-            stored: Some(begun),
+            stored: Some(first),
             stale: None,
             now_ms: 1,
-            wrong,
+            errors,
             has_changed: Some(false),
             is_idle,
             checks: [("unit", true), ("build", true)],
@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    /// The store's promise: `next` is written only over exactly what it was computed from.
+    /// Like the store, writes `next` only over the state it was computed from.
     fn save(&mut self, before: &LoopState, next: LoopState) -> bool {
         if self.stored.as_ref() != Some(before) {
             return false;
@@ -121,7 +121,7 @@ impl World {
     fn play_one(&mut self) {
         self.now_ms += self.dice.roll(240_000);
         match self.dice.roll(20) {
-            0 => self.user(|state, now| control::pause_loop(state, now).ok()),
+            0 => self.change_by_user(|state, now| control::pause_loop(state, now).ok()),
             1 | 2 => self.resume(),
             3 if self.dice.one_in(3) => self.cancel(),
             4 if self.dice.one_in(20) => {
@@ -137,9 +137,9 @@ impl World {
         self.invariants();
     }
 
-    fn user(&mut self, act: impl FnOnce(&LoopState, u64) -> Option<LoopState>) {
+    fn change_by_user(&mut self, change: impl FnOnce(&LoopState, u64) -> Option<LoopState>) {
         let Some(before) = self.stored.clone() else { return };
-        if let Some(next) = act(&before, self.now_ms) {
+        if let Some(next) = change(&before, self.now_ms) {
             assert!(self.save(&before, next));
         }
     }
@@ -147,18 +147,18 @@ impl World {
     fn resume(&mut self) {
         let max_iterations = self.dice.one_in(2).then(|| self.dice.small(20));
         let raise = NewLimits { max_iterations, ..NewLimits::default() };
-        self.user(|state, now| control::resume_loop(state, raise, now).ok());
+        self.change_by_user(|state, now| control::resume_loop(state, raise, now).ok());
         self.blocks = 0;
         self.in_row = 0;
     }
 
     fn cancel(&mut self) {
-        let is_active = self.stored.as_ref().is_some_and(|it| it.status.is_active());
-        self.user(|state, now| Some(control::cancel_loop(state, now)));
+        let is_active = self.stored.as_ref().is_some_and(|state| state.status.is_active());
+        self.change_by_user(|state, now| Some(control::cancel_loop(state, now)));
         self.was_cancelled |= is_active;
     }
 
-    /// The agent edits: something is mended, broken or gamed.
+    /// The agent edits: it fixes an error, introduces one or weakens a test.
     fn work(&mut self) {
         self.has_acted = true;
         for (_, can_run) in &mut self.checks {
@@ -167,21 +167,21 @@ impl World {
         if self.is_idle {
             return;
         }
-        // What was changed may be undone, and a checkpoint may be missing.
+        // The change may be undone, and a checkpoint may be missing.
         self.has_changed = (!self.dice.one_in(10)).then(|| !self.dice.one_in(10));
         match self.dice.roll(6) {
-            0 | 1 => drop(self.wrong.pop()),
-            2 => self.wrong.push('x'),
-            3 => self.wrong.push('G'),
-            4 => self.wrong.clear(),
-            _ => self.wrong = if self.wrong == "a" { "b".into() } else { "a".into() },
+            0 | 1 => drop(self.errors.pop()),
+            2 => self.errors.push('x'),
+            3 => self.errors.push('G'),
+            4 => self.errors.clear(),
+            _ => self.errors = if self.errors == "a" { "b".into() } else { "a".into() },
         }
     }
 
     fn evidence(&mut self) -> Evidence {
         let mut findings: Vec<Finding> =
-            self.wrong.chars().map(|code| finding("a.py", 1, &code.to_string())).collect();
-        for guarded in findings.iter_mut().filter(|one| one.code == "G") {
+            self.errors.chars().map(|code| finding("a.py", 1, &code.to_string())).collect();
+        for guarded in findings.iter_mut().filter(|finding| finding.code == "G") {
             guarded.sensor = "guard".into();
         }
         assign_fingerprints(&mut findings);
@@ -213,7 +213,7 @@ impl World {
             None => WorkChange::Unknown("no checkpoint".into()),
         };
         let missing = if self.dice.one_in(2) { vec!["APPROACH".to_owned()] } else { Vec::new() };
-        // A transcript that cannot be read tells nothing.
+        // Without a readable transcript the context is unknown.
         let budget_permille = self.budget_permille.filter(|_| !self.dice.one_in(4));
         let context = budget_permille.map(|budget_permille| ContextUse {
             tokens: self.dice.roll(1_001),
@@ -225,7 +225,7 @@ impl World {
             work,
             lsp_required,
             research_missing: missing,
-            tree: self.dice.one_in(2).then(|| self.wrong.clone()),
+            tree: self.dice.one_in(2).then(|| self.errors.clone()),
             tokens: self.dice.one_in(2).then_some(self.now_ms / 1_000),
             context,
             check_problems: self.dice.one_in(2).then(|| self.dice.roll(30)),
@@ -247,14 +247,14 @@ impl World {
     fn merge_outcome(&mut self) -> MergeOutcome {
         match self.dice.roll(5) {
             0 | 1 => MergeOutcome::Merged,
-            2 => MergeOutcome::Conflict("mend".into()),
+            2 => MergeOutcome::Conflict("merge a.py".into()),
             3 => MergeOutcome::Impossible("no such branch".into()),
             _ => MergeOutcome::Unmeasured(Gap::new(Cause::TimedOut, "no answer")),
         }
     }
 
-    /// Takes the steps of a Stop until it is decided; each is asked for at most once.
-    fn decided(
+    /// Takes the steps of a Stop, each at most once, until it is decided.
+    fn take_steps(
         &mut self,
         before: &LoopState,
         input: &StopInput<'_>,
@@ -273,7 +273,7 @@ impl World {
                 }
                 StopStep::NeedsCheckpoint => {
                     assert_eq!(facts.checkpoint, Consultation::Open);
-                    facts.checkpoint = self.dice.one_in(2).then(|| "kept".to_owned()).into();
+                    facts.checkpoint = self.dice.one_in(2).then(|| "checkpoint".to_owned()).into();
                 }
                 StopStep::Decided(outcome) => return (outcome.next, outcome.decision),
             }
@@ -285,7 +285,7 @@ impl World {
         self.decide(&before);
     }
 
-    /// A Stop that was measured long ago: what happened meanwhile must win.
+    /// Decides a Stop on an older state; later changes of the loop must win.
     fn late_stop(&mut self) {
         if let Some(before) = self.stale.take() {
             self.decide(&before);
@@ -293,12 +293,13 @@ impl World {
     }
 
     fn decide(&mut self, before: &LoopState) {
-        let words = if self.dice.one_in(3) { "on it" } else { "Done.\n<promise>DONE</promise>" };
+        let last_message =
+            if self.dice.one_in(3) { "on it" } else { "Done.\n<promise>DONE</promise>" };
         let input = StopInput {
             waiting_stops: 0,
             now_ms: self.now_ms,
             session_id: "s",
-            last_message: words,
+            last_message,
             must_end: self.dice.one_in(12),
             is_continuation: self.in_row > 0,
             has_acted: self.has_acted,
@@ -315,14 +316,14 @@ impl World {
         self.has_acted = false;
         let evidence = self.evidence();
         let mut facts = self.facts();
-        let (next, decision) = self.decided(before, &input, &evidence, &mut facts);
+        let (next, decision) = self.take_steps(before, &input, &evidence, &mut facts);
         check(before, &next, &decision, &input, &evidence, &facts);
         if !self.save(before, next.clone()) {
-            // Overtaken: no reply is given, and nothing was written.
+            // An overtaken decision gives no reply and writes nothing.
             return;
         }
-        // The process may be killed here. What is saved is what the next Stop sees; the reply that
-        // is lost lets the turn end.
+        // The process may be killed here: the next Stop sees the saved state, and the lost reply lets
+        // the turn end.
         let is_killed = self.dice.one_in(15);
         match decision {
             StopDecision::Continue(_) if !is_killed => {
@@ -353,17 +354,17 @@ impl World {
     }
 
     fn invariants(&self) {
-        assert!(!self.was_removed || self.stored.is_none(), "a removed loop was made again");
+        assert!(!self.was_removed || self.stored.is_none(), "a removed loop was restored");
         let Some(state) = &self.stored else { return };
-        assert!(!self.was_cancelled || state.status == Status::Cancelled, "it came back");
+        assert!(!self.was_cancelled || state.status == Status::Cancelled, "it was revived");
         assert!(state.iteration <= state.max_iterations || state.status != Status::Running);
         assert_eq!(state.pause_reason.is_some(), state.status == Status::Paused);
-        let is_named = state.note.is_some();
-        assert!(is_named || state.status != Status::CompletedUnverified, "an unnamed gap");
+        let has_note = state.note.is_some();
+        assert!(has_note || state.status != Status::CompletedUnverified, "an unnamed gap");
     }
 }
 
-/// What must hold for every decided Stop.
+/// Checks the invariants of a decided Stop.
 fn check(
     before: &LoopState,
     next: &LoopState,
@@ -391,32 +392,35 @@ fn check(
         Status::CompletedUnverified => {
             assert_ne!(evidence.verdict(), Verdict::Dirty);
             assert!(is_claimed);
-            assert!(!has_lost, "what was measured before is not, and it ended well");
+            assert!(!has_lost, "it ended well without a sensor that measured before");
             let is_asked = before.counters.idle_holds > 0;
             let is_last = before.iteration + 1 == before.max_iterations;
             let is_idle = facts.work == WorkChange::Unchanged;
-            assert!(!is_idle || is_asked || is_last, "nobody asked why nothing was changed");
+            assert!(
+                !is_idle || is_asked || is_last,
+                "the agent was not asked why nothing was changed"
+            );
         }
         _ => {}
     }
     if is_done && is_merged && before.iteration + 1 == before.max_iterations {
         assert_eq!(next.status, Status::Completed, "the last iteration counts");
     }
-    assert!(next.counters.idle_holds <= 1, "nothing changed holds once");
+    assert!(next.counters.idle_holds <= 1, "an idle loop is held once");
     let is_held = matches!(decision, StopDecision::Continue(_) | StopDecision::Yield(_));
     assert_eq!(is_held, next.status == Status::Running);
     let is_full = facts.context.as_ref().is_some_and(ContextUse::is_used_up);
-    assert!(!(is_full && is_held), "it went on with a context that is too full");
-    let is_blamed = next.pause_reason == Some(PauseReason::ContextBudget);
-    assert!(is_full || !is_blamed, "paused for a context that has room or is not known");
+    assert!(!(is_full && is_held), "it went on with a full context");
+    let is_paused_for_context = next.pause_reason == Some(PauseReason::ContextBudget);
+    assert!(is_full || !is_paused_for_context, "the context has room or is unknown");
     assert_eq!(next.id, before.id);
-    let is_gate = next.counters.research_tries > before.counters.research_tries;
-    assert_eq!(next.iteration, before.iteration + u32::from(!is_gate));
-    assert_eq!(next.history.len(), before.history.len() + usize::from(!is_gate));
+    let is_research = next.counters.research_tries > before.counters.research_tries;
+    assert_eq!(next.iteration, before.iteration + u32::from(!is_research));
+    assert_eq!(next.history.len(), before.history.len() + usize::from(!is_research));
 }
 
 #[test]
-fn what_must_hold_holds_in_every_seeded_world() {
+fn invariants_hold_in_every_seeded_world() {
     let (mut ends, mut steps) = (BTreeMap::<&str, u32>::new(), 0_u64);
     for seed in 0..LOOPS {
         let mut world = World::new(seed);
@@ -428,14 +432,13 @@ fn what_must_hold_holds_in_every_seeded_world() {
             *ends.entry(status).or_default() += count;
         }
     }
-    #[expect(clippy::print_stdout, reason = "the summary is what a run of this test shows")]
+    #[expect(clippy::print_stdout, reason = "a run of this test shows the summary")]
     {
         println!("{LOOPS} seeded loops, {steps} steps, ends: {ends:?}");
     }
     assert!(steps >= 100_000);
-    let played: Vec<&str> = ends.into_keys().collect();
     let all = Status::NAMES.iter().filter(|row| !row.0.is_active() && row.0 != Status::Cancelled);
     for word in all.map(|row| row.1).chain([PauseReason::ContextBudget.as_str()]) {
-        assert!(played.contains(&word), "no world ended as {word}");
+        assert!(ends.contains_key(word), "no world ended as {word}");
     }
 }

@@ -74,9 +74,8 @@ fn is_waiting(state: &LoopState, input: &StopInput<'_>) -> bool {
 /// The result of the evidence alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum EvidenceOutlook {
-    /// The loop pauses for the user regardless of the evidence: its exam has changed, or an override
-    /// is unconfirmed.
-    PausesForUser,
+    /// The loop pauses for the user regardless of the evidence.
+    PausesForUser(PauseReason),
     /// There are errors.
     Dirty,
     /// A measurement is missing, for a reason that is temporary or that the agent can fix.
@@ -107,7 +106,7 @@ pub enum StopStep {
     NeedsJudge,
     /// Only the merge is missing: merge and set [`StopFacts::merge`].
     NeedsMerge,
-    /// Keep the measured work tree and set [`StopFacts::checkpoint`].
+    /// Save the measured work tree as a checkpoint and set [`StopFacts::checkpoint`].
     NeedsCheckpoint,
     /// The Stop is decided.
     Decided(Box<StopOutcome>),
@@ -152,8 +151,11 @@ fn evidence_outlook(
     evidence: &Evidence,
     facts: &StopFacts,
 ) -> EvidenceOutlook {
-    if !facts.exam_changed.is_empty() || has_unconfirmed_override(state) {
-        return EvidenceOutlook::PausesForUser;
+    if !facts.exam_changed.is_empty() {
+        return EvidenceOutlook::PausesForUser(PauseReason::ExamChanged);
+    }
+    if has_unconfirmed_override(state) {
+        return EvidenceOutlook::PausesForUser(PauseReason::Overridden);
     }
     let evidence = &losses::with_losses_charged(state, evidence);
     match evidence.verdict() {
@@ -164,14 +166,14 @@ fn evidence_outlook(
         _ if is_claimed(state, input) == Some(false) => EvidenceOutlook::Unclaimed,
         _ if is_idle(state, facts) => EvidenceOutlook::Idle,
         Verdict::Clean => EvidenceOutlook::Clean,
-        Verdict::Unmeasured(gap) if facts.lsp_required && is_of_servers(evidence) => {
+        Verdict::Unmeasured(gap) if facts.lsp_required && may_be_of_servers(evidence) => {
             EvidenceOutlook::RequiredGap(gap)
         }
         Verdict::Unmeasured(gap) => EvidenceOutlook::Unverified(gap),
     }
 }
 
-/// Whether an override was possibly not made by the user.
+/// Whether an override of the loop was possibly not made by the user.
 fn has_unconfirmed_override(state: &LoopState) -> bool {
     state.overrides.iter().any(|entry| !entry.is_confirmed)
 }
@@ -197,8 +199,8 @@ fn may_wait(state: &LoopState) -> bool {
     state.counters.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
 }
 
-/// Whether a language server has a gap, not only a check or the scan.
-fn is_of_servers(evidence: &Evidence) -> bool {
+/// Whether the gap may be a language server's: one of them has a gap, or no reading has one.
+fn may_be_of_servers(evidence: &Evidence) -> bool {
     let mut gaps = evidence.readings.iter().filter(|reading| reading.gap.is_some()).peekable();
     gaps.peek().is_none() || gaps.any(|reading| reading.kind == SensorKind::Lsp)
 }
@@ -243,20 +245,17 @@ pub struct HoldReasons {
     pub signals: ProgressSignals,
 }
 
-/// Decides a Stop by the facts as they are.
+/// Decides a Stop by the facts as they are, whatever steps were taken.
 fn decide_stop(
     state: &LoopState,
     input: &StopInput<'_>,
     evidence: &Evidence,
     facts: &StopFacts,
 ) -> (LoopState, StopDecision) {
-    if !facts.exam_changed.is_empty() {
-        return (record::pause_for_changed_exam(state, facts), StopDecision::End);
-    }
-    if has_unconfirmed_override(state) {
-        return (record::pause_for_override(state, facts), StopDecision::End);
-    }
     let outlook = evidence_outlook(state, input, evidence, facts);
+    if let EvidenceOutlook::PausesForUser(reason) = outlook {
+        return (record::pause_for_user(state, reason, facts), StopDecision::End);
+    }
     let lost = losses::lost_readings(state, evidence);
     let evidence = &losses::with_losses_charged(state, evidence);
     let mut next = record::record_measured_stop(state, input, evidence, facts);

@@ -1,15 +1,15 @@
-//! A seeded simulation of deliveries: a host that delivers its Stops once or twice, hooks that come
-//! late or are ended, daemons that are killed. However it goes, every Stop that is not broken off
-//! counts once, and one that is counts at most once.
+//! A seeded simulation of deliveries: a host delivers each Stop once or twice, hook processes are late
+//! or killed, daemons are killed. Every Stop counts exactly once, and at most once if all its hook
+//! processes are killed.
 
 use super::samples::state;
 use super::state::{LoopState, StopAnswer};
 use super::stop_table::{StopArrival, StopDelivery, StopTable};
 use moai_base::limits::PROCESS_START_PRECISION_MS;
 
-/// Hosts that are played.
+/// Number of simulated hosts.
 const HOSTS: u64 = 2_000;
-/// Stops of one host.
+/// Number of Stops of one host.
 const STOPS: u32 = 12;
 
 /// `SplitMix64`: the same numbers on every machine.
@@ -24,7 +24,7 @@ impl Seeded {
     }
 }
 
-/// How far one hook process is.
+/// Progress of one hook process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// It asks the daemon at this time.
@@ -34,7 +34,7 @@ enum Part {
         ticket: u64,
         until_ms: u64,
     },
-    /// It waits for the Stop of another one.
+    /// It waits for the Stop that another process leads.
     Waits {
         leader: usize,
     },
@@ -51,7 +51,7 @@ struct Deliveries {
     seed: Seeded,
     now_ms: u64,
     calls: u32,
-    /// What the store holds.
+    /// The loop in the store.
     stored: LoopState,
     table: StopTable<usize>,
     processes: Vec<Process>,
@@ -63,9 +63,9 @@ impl Deliveries {
         self.processes.clear();
         for _ in 0..=self.seed.below(2) {
             self.calls += 1;
-            let begun_ms = self.now_ms + self.seed.below(3) + PROCESS_START_PRECISION_MS;
+            let start_ms = self.now_ms + self.seed.below(3) + PROCESS_START_PRECISION_MS;
             let (call, content) = (self.calls.to_string(), content.clone());
-            let delivery = StopDelivery { call, content, start_ms: Some(begun_ms) };
+            let delivery = StopDelivery { call, content, start_ms: Some(start_ms) };
             let part = Part::AsksAt(self.now_ms + 1 + self.seed.below(120));
             self.processes.push(Process { delivery, part, is_killed: false });
         }
@@ -83,7 +83,7 @@ impl Deliveries {
         }
         let content = self.processes[at].delivery.content.clone();
         self.processes[at].part = match self.table.arrive("loop", &content, at) {
-            // Longer than the clocks are inexact: servers, guard and git take their time.
+            // Longer than the imprecision of process start times, as servers, guard and git are.
             StopArrival::Start(ticket) => {
                 Part::Leads { ticket, until_ms: self.now_ms + 40 + self.seed.below(60) }
             }
@@ -104,10 +104,10 @@ impl Deliveries {
         }
     }
 
-    /// Whoever waited for this process asks again, or has the answer.
-    fn wake_waiters(&mut self, of: usize) {
+    /// Lets the processes that wait for `leader` ask again, or get the answer.
+    fn wake_waiters(&mut self, leader: usize) {
         for at in 0..self.processes.len() {
-            if self.processes[at].part == (Part::Waits { leader: of }) {
+            if self.processes[at].part == (Part::Waits { leader }) {
                 self.ask(at);
             }
         }
@@ -116,7 +116,7 @@ impl Deliveries {
     fn kill_daemon(&mut self) {
         self.table = StopTable::default();
         let again = self.now_ms + 5;
-        for process in self.processes.iter_mut().filter(|it| it.part != Part::Ended) {
+        for process in self.processes.iter_mut().filter(|process| process.part != Part::Ended) {
             process.part = match process.part {
                 Part::AsksAt(at) => Part::AsksAt(at.max(again)),
                 _ => Part::AsksAt(again),
@@ -131,7 +131,7 @@ impl Deliveries {
         self.wake_waiters(at);
     }
 
-    /// One millisecond of one Stop.
+    /// Simulates one millisecond of a Stop.
     fn tick(&mut self) {
         self.now_ms += 1;
         for at in 0..self.processes.len() {
@@ -156,31 +156,30 @@ impl Deliveries {
         }
         if self.seed.below(400) == 0 {
             let at = usize::try_from(self.seed.below(2)).unwrap_or_default();
-            if self.processes.get(at).is_some_and(|it| it.part != Part::Ended) {
+            if self.processes.get(at).is_some_and(|process| process.part != Part::Ended) {
                 self.kill_process(at);
             }
         }
-        assert!(
-            self.processes.iter().filter(|it| matches!(it.part, Part::Leads { .. })).count() <= 1,
-            "two Stops are measured at once"
-        );
+        let leads =
+            self.processes.iter().filter(|it| matches!(it.part, Part::Leads { .. })).count();
+        assert!(leads <= 1, "two Stops are decided at once");
     }
 
-    /// Returns whether every process of the Stop was ended by the host.
+    /// Simulates one Stop; returns whether all its processes were killed.
     fn play_stop(&mut self) -> bool {
         self.start_processes();
-        while self.processes.iter().any(|it| it.part != Part::Ended) {
+        while self.processes.iter().any(|process| process.part != Part::Ended) {
             self.tick();
         }
-        // The agent thinks, if only for a moment.
+        // The agent's next turn takes at least a moment.
         self.now_ms += 1 + self.seed.below(30);
-        self.processes.iter().all(|it| it.is_killed)
+        self.processes.iter().all(|process| process.is_killed)
     }
 }
 
 #[test]
 fn every_stop_counts_once_however_it_is_delivered() {
-    let mut broken_off = 0;
+    let mut killed = 0;
     for host in 0..HOSTS {
         let mut deliveries = Deliveries {
             seed: Seeded(host),
@@ -192,11 +191,11 @@ fn every_stop_counts_once_however_it_is_delivered() {
         };
         for _ in 0..STOPS {
             let before = deliveries.stored.iteration;
-            let is_broken_off = deliveries.play_stop();
+            let is_killed = deliveries.play_stop();
             let counted = deliveries.stored.iteration - before;
-            broken_off += u32::from(is_broken_off);
-            assert!(counted == 1 || is_broken_off && counted == 0, "host {host}: {counted}");
+            killed += u32::from(is_killed);
+            assert!(counted == 1 || is_killed && counted == 0, "host {host}: {counted}");
         }
     }
-    assert!(broken_off > 100, "the simulation plays what it is for: {broken_off}");
+    assert!(killed > 100, "too few Stops were killed: {killed}");
 }

@@ -1,5 +1,5 @@
-//! The Stops that are being decided: a Stop that two hook processes deliver is decided once, and the
-//! Stops of a loop are measured one at a time.
+//! The Stops that are being decided: a Stop delivered by two hook processes is decided once, and the
+//! Stops of a loop are decided one at a time.
 
 use std::collections::HashMap;
 
@@ -12,24 +12,24 @@ pub struct StopDelivery {
     pub call: String,
     /// Hash of everything the host said, as hex digits.
     pub content: String,
-    /// When the hook process began, in milliseconds since the epoch and rather too late than too
-    /// early; `None` where the system does not tell.
+    /// Start of the hook process in milliseconds since the epoch, never too early; `None` if the
+    /// system does not report it.
     pub start_ms: Option<u64>,
 }
 
 impl StopDelivery {
-    /// Whether this Stop was answered already. The host waits for the answer of every process that
-    /// it starts for one Stop, so a process that began before the answer belongs to the same Stop,
-    /// and one that began after it to a later Stop, however much their inputs look alike.
+    /// Whether `answer` is the answer to this Stop. The host waits for all hook processes of a Stop,
+    /// so with equal content a process that started before the answer belongs to the answered Stop,
+    /// and one that started after it to a later Stop.
     #[must_use]
     pub fn is_answered_by(&self, answer: &StopAnswer) -> bool {
         let is_same = answer.content == self.content;
-        let began_before = self.start_ms.is_some_and(|begun_ms| begun_ms <= answer.at_ms);
-        answer.call == self.call || (is_same && began_before)
+        let is_earlier = self.start_ms.is_some_and(|start_ms| start_ms <= answer.at_ms);
+        answer.call == self.call || (is_same && is_earlier)
     }
 }
 
-/// The running Stops by loop. `H` is what those who join or wait hold on to.
+/// The running Stops by loop. `H` is the handle by which a delivery waits for a running Stop.
 #[derive(Debug)]
 pub struct StopTable<H> {
     running: HashMap<String, RunningStop<H>>,
@@ -43,10 +43,11 @@ struct RunningStop<H> {
     handle: H,
 }
 
-/// What a delivery finds when it arrives.
+/// The role of a delivery when it arrives.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StopArrival<H> {
-    /// No Stop of the loop is running. This one is now, until its ticket is given back.
+    /// No other Stop of the loop is running; this one runs until [`StopTable::leave`] is called with
+    /// its ticket.
     Start(u64),
     /// The same Stop is running.
     Join(H),
@@ -61,7 +62,7 @@ impl<H> Default for StopTable<H> {
 }
 
 impl<H: Clone> StopTable<H> {
-    /// A delivery arrives; `handle` is kept for those who come while it runs.
+    /// Registers a delivery; later ones get `handle` while it runs.
     pub fn arrive(&mut self, loop_id: &str, content: &str, handle: H) -> StopArrival<H> {
         if let Some(running) = self.running.get(loop_id) {
             let handle = running.handle.clone();
@@ -74,14 +75,14 @@ impl<H: Clone> StopTable<H> {
         StopArrival::Start(self.next_ticket)
     }
 
-    /// The Stop with this ticket was answered or dropped.
+    /// Removes the Stop with this ticket, because it was answered or dropped.
     pub fn leave(&mut self, loop_id: &str, ticket: u64) {
         if self.running.get(loop_id).is_some_and(|running| running.ticket == ticket) {
             self.running.remove(loop_id);
         }
     }
 
-    /// What those hold on to who wait for the running Stop of a loop.
+    /// The handle of the running Stop of a loop.
     #[must_use]
     pub fn handle_of(&self, loop_id: &str) -> Option<H> {
         self.running.get(loop_id).map(|running| running.handle.clone())
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_stop_joins_another_one_waits_and_other_loops_do_not_meet() {
+    fn the_same_stop_joins_another_one_waits_and_loops_are_independent() {
         let mut table = StopTable::default();
         assert_eq!(table.arrive("a", "x", 'x'), StopArrival::Start(1));
         assert_eq!(table.arrive("a", "x", 'y'), StopArrival::Join('x'));
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_ends_its_own_stop_and_no_later_one() {
+    fn a_ticket_removes_only_its_own_stop() {
         let mut table = StopTable::default();
         assert_eq!(table.arrive("a", "x", 'x'), StopArrival::Start(1));
         table.leave("a", 1);
@@ -113,25 +114,24 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_began_before_the_answer_belongs_to_it() {
+    fn a_process_that_started_before_the_answer_belongs_to_the_answered_stop() {
         let answer = StopAnswer {
             call: "1".to_owned(),
             content: "x".to_owned(),
             at_ms: 1_000,
             ..StopAnswer::default()
         };
-        let check = |call: &str, content: &str, begun_ms, expected| {
-            let delivery = StopDelivery {
-                call: call.to_owned(),
-                content: content.to_owned(),
-                start_ms: begun_ms,
-            };
+        let rows = [
+            ("1", "x", None, true),
+            ("2", "x", Some(999), true),
+            ("2", "x", Some(1_001), false),
+            ("2", "y", Some(999), false),
+            ("2", "x", None, false),
+        ];
+        for (call, content, start_ms, expected) in rows {
+            let (call, content) = (call.to_owned(), content.to_owned());
+            let delivery = StopDelivery { call, content, start_ms };
             assert_eq!(delivery.is_answered_by(&answer), expected, "{delivery:?}");
-        };
-        check("1", "x", None, true);
-        check("2", "x", Some(999), true);
-        check("2", "x", Some(1_001), false);
-        check("2", "y", Some(999), false);
-        check("2", "x", None, false);
+        }
     }
 }

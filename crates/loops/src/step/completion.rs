@@ -32,7 +32,7 @@ pub(super) fn complete(
 ) {
     match outlook {
         // The loop is paused before its completion is decided.
-        EvidenceOutlook::PausesForUser => {}
+        EvidenceOutlook::PausesForUser(_) => {}
         EvidenceOutlook::Dirty => reasons.is_dirty = true,
         EvidenceOutlook::WaitingFor(gap) => reasons.waiting_gap = Some(gap),
         EvidenceOutlook::Unclaimed => reasons.lacks_promise = true,

@@ -1,19 +1,20 @@
-//! Sensors and checks that measured earlier in a loop and have a gap now. A loop must not end well
-//! because what was red is not looked at any more: once waiting is used up, such a gap is a failure.
+//! Sensors and checks that measured earlier in a loop and have a gap now. Once the loop has waited
+//! for them long enough, such a gap is a failure, because a loop must not end well by disabling the
+//! sensor that found its errors.
 
 use super::{may_close, may_wait};
 use crate::state::LoopState;
 use moai_base::evidence::{Evidence, SensorReading};
 use moai_base::verdict::{Cause, Gap};
 
-/// The readings of this Stop that count as failed because the sensor measured earlier in the loop.
-/// Their output says so, below what the sensor printed.
+/// The readings of this Stop that count as failed because the sensor measured earlier in the loop,
+/// with that reason below the sensor's own output.
 pub(super) fn lost_readings(state: &LoopState, evidence: &Evidence) -> Vec<SensorReading> {
     let charged = evidence.readings.iter().filter_map(|reading| charge_loss(state, reading));
     charged.collect()
 }
 
-/// The evidence with those readings in place of the gaps.
+/// The evidence with the failed readings in place of the gaps.
 pub(super) fn with_losses_charged(state: &LoopState, evidence: &Evidence) -> Evidence {
     let mut evidence = evidence.clone();
     for reading in &mut evidence.readings {
@@ -26,8 +27,8 @@ pub(super) fn with_losses_charged(state: &LoopState, evidence: &Evidence) -> Evi
 
 fn charge_loss(state: &LoopState, reading: &SensorReading) -> Option<SensorReading> {
     let gap = reading.gap.as_ref().filter(|_| !reading.dirty)?;
-    let is_waited_for = may_close(gap) && may_wait(state);
-    if is_waited_for || !proves_a_loss(gap) || !state.measured_sensors.contains(&key(reading)) {
+    let is_awaited = may_close(gap) && may_wait(state);
+    if is_awaited || !proves_a_loss(gap) || !state.measured_sensors.contains(&key(reading)) {
         return None;
     }
     let printed = reading.output.as_deref().unwrap_or_default().trim_end();
@@ -36,13 +37,13 @@ fn charge_loss(state: &LoopState, reading: &SensorReading) -> Option<SensorReadi
     Some(SensorReading { dirty: true, gap: None, output, ..reading.clone() })
 }
 
-/// Not where the user switched the sensor off, where no file is left for it, and where the sensor
-/// never says that a file is clean.
+/// Whether the gap is a loss; it is none if the user switched the sensor off, no file is left for it,
+/// or the sensor never reports a file as clean.
 fn proves_a_loss(gap: &Gap) -> bool {
     !matches!(gap.cause, Cause::Nothing | Cause::SwitchedOff | Cause::Silent)
 }
 
-/// What has measured in this loop, this Stop included.
+/// Keys of the sensors that have measured in this loop, this Stop included.
 pub(super) fn measured_sensors(state: &LoopState, evidence: &Evidence) -> Vec<String> {
     let mut measured = state.measured_sensors.clone();
     for reading in &evidence.readings {

@@ -1,4 +1,5 @@
-//! What a Stop leaves in the state: what remains, what it rested on, and its line of the history.
+//! Records a Stop in the loop's state: the remaining work, the basis of the decision, and an entry
+//! of the history.
 
 use super::{HoldReasons, StopInput, is_claimed, losses};
 use crate::facts::{JudgeOutcome, StopFacts};
@@ -27,7 +28,7 @@ pub(super) fn record_measured_stop(
     next.remaining = remaining(evidence);
     next.measured_sensors = losses::measured_sensors(state, evidence);
     next.note = None;
-    // A reading that failed once does not make what is known unknown.
+    // Keep the last known count if the transcript could not be read.
     next.counters.tokens = facts.tokens.or(state.counters.tokens);
     next.counters.continuations = 0;
     next.basis = StopBasis {
@@ -48,33 +49,26 @@ pub(super) fn record_measured_stop(
     next
 }
 
-/// The state as it was, paused: whoever changed the exam must say what counts, so that nothing is
-/// held against the agent until then.
-pub(super) fn pause_for_changed_exam(state: &LoopState, facts: &StopFacts) -> LoopState {
+/// The state, paused without counting the Stop, because the user must first accept a changed exam or
+/// confirm an override.
+pub(super) fn pause_for_user(
+    state: &LoopState,
+    reason: PauseReason,
+    facts: &StopFacts,
+) -> LoopState {
+    let exam_changed = (reason == PauseReason::ExamChanged).then(|| facts.exam_changed.join(", "));
     LoopState {
         status: Status::Paused,
-        pause_reason: Some(PauseReason::ExamChanged),
-        note: Some(facts.exam_changed.join(", ")),
+        pause_reason: Some(reason),
+        note: exam_changed,
         updated_ms: facts.now_ms,
         ..state.clone()
     }
 }
 
-/// The state, paused because something was overridden by hand while the agent was at work: the user
-/// says whether it was a person.
-pub(super) fn pause_for_override(state: &LoopState, facts: &StopFacts) -> LoopState {
-    LoopState {
-        status: Status::Paused,
-        pause_reason: Some(PauseReason::Overridden),
-        note: None,
-        updated_ms: facts.now_ms,
-        ..state.clone()
-    }
-}
-
-/// How the Stop will stand in the history; the verdict is not known yet.
+/// The Stop's entry of the history, without the verdict.
 pub(super) fn iteration(next: &LoopState, evidence: &Evidence, facts: &StopFacts) -> Iteration {
-    let wrong = progress::weigh(evidence, facts.check_problems);
+    let problems = progress::weigh(evidence, facts.check_problems);
     Iteration {
         number: next.iteration,
         at_ms: facts.now_ms,
@@ -82,10 +76,10 @@ pub(super) fn iteration(next: &LoopState, evidence: &Evidence, facts: &StopFacts
         warnings: next.remaining.warnings,
         checks: checks_word(evidence).to_owned(),
         verdict: String::new(),
-        weight: wrong.weight,
-        wrong: wrong.hash,
-        errors_seen: wrong.errors,
-        guard_codes: wrong.guard_codes,
+        weight: problems.weight,
+        wrong: problems.hash,
+        errors_seen: problems.errors,
+        guard_codes: problems.guard_codes,
         tree: facts.tree.clone(),
         checkpoint: facts.checkpoint.outcome().cloned(),
         tokens: facts.tokens,
@@ -122,11 +116,11 @@ fn remaining(evidence: &Evidence) -> RemainingWork {
     }
 }
 
-/// The end of a message is where its claim stands.
+/// The end of a message, because claims are made there.
 fn last_words(message: &str) -> String {
     let message = message.trim();
-    let from = message.char_indices().rev().nth(LAST_MESSAGE_CHARS_MAX).map_or(0, |(at, _)| at);
-    one_line(&message[from..], LAST_MESSAGE_CHARS_MAX)
+    let start = message.char_indices().rev().nth(LAST_MESSAGE_CHARS_MAX).map_or(0, |(at, _)| at);
+    one_line(&message[start..], LAST_MESSAGE_CHARS_MAX)
 }
 
 fn summarize_reading(reading: &SensorReading) -> SensorSummary {
@@ -140,7 +134,7 @@ fn summarize_reading(reading: &SensorReading) -> SensorSummary {
     }
 }
 
-/// The judge's reading; an approval that follows from the checks alone is not the judge's.
+/// The judge's summary; `None` if the rubric was met by checks alone, because no judge was asked.
 fn summarize_judge(facts: &StopFacts) -> Option<SensorSummary> {
     let verdict = match (facts.judge.outcome()?, facts.judge_files) {
         (JudgeOutcome::Approved, None) => return None,
@@ -172,7 +166,7 @@ fn skipped(evidence: &Evidence) -> impl Iterator<Item = String> {
     let named = evidence.skipped.iter().take(SKIPPED_NAMED_MAX);
     let more = evidence.skipped.len().saturating_sub(SKIPPED_NAMED_MAX);
     named
-        .map(|one| format!("{} ({})", one_line(&one.path, GAP_CHARS_MAX), one.reason))
+        .map(|file| format!("{} ({})", one_line(&file.path, GAP_CHARS_MAX), file.reason))
         .chain((more > 0).then(|| format!("{more} more files")))
 }
 
