@@ -18,7 +18,7 @@ mod server_requests;
 mod sync;
 mod version;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -103,6 +103,7 @@ struct MeasureJob {
     started_at: Instant,
     deadline: Instant,
     wake_at: Option<Instant>,
+    /// The request that the server has not answered.
     request_id: Option<i64>,
     refresh_count: u32,
 }
@@ -112,13 +113,6 @@ impl MeasureJob {
     fn into_tickets(self) -> impl Iterator<Item = u64> {
         self.earlier_tickets.into_iter().chain([self.document.ticket])
     }
-}
-
-/// What a response from the server belongs to.
-#[derive(Clone, Copy, Debug)]
-enum RequestOwner {
-    Job(u64),
-    Query(u64),
 }
 
 /// The folders of a server.
@@ -146,7 +140,6 @@ pub struct LspSession {
     documents: OpenDocuments,
     jobs: BTreeMap<u64, MeasureJob>,
     queries: BTreeMap<u64, queries::PendingQuery>,
-    pending_requests: HashMap<i64, RequestOwner>,
     queued_measures: Vec<QueuedMeasure>,
     loading: LoadingState,
     flycheck: Flycheck,
@@ -190,7 +183,6 @@ impl LspSession {
             documents: OpenDocuments::default(),
             jobs: BTreeMap::new(),
             queries: BTreeMap::new(),
-            pending_requests: HashMap::new(),
             queued_measures: Vec::new(),
             loading: LoadingState::new(spec.ready, &spec.lists_files),
             flycheck: Flycheck::default(),
@@ -257,17 +249,25 @@ impl LspSession {
             {
                 self.on_initialize_response(result, now);
             }
-            RpcMessage::Response { id: RpcId::Number(id), result } => match self
-                .pending_requests
-                .remove(&id)
-            {
-                Some(RequestOwner::Job(job)) => self.advance_job(job, now, |protocol, subject| {
-                    protocol.on_response(subject, result.as_ref())
-                }),
-                Some(RequestOwner::Query(query)) => self.on_query_response(query, result),
-                None => {}
-            },
+            RpcMessage::Response { id: RpcId::Number(id), result } => {
+                self.on_response(id, result, now);
+            }
             RpcMessage::Response { .. } => {}
+        }
+    }
+
+    /// Passes a response to the job or the query that awaits it; the response to a cancelled
+    /// request is dropped.
+    fn on_response(&mut self, request: i64, result: Result<Value, RpcError>, now: Instant) {
+        let job = self.jobs.iter_mut().find(|(_, job)| job.request_id == Some(request));
+        if let Some((id, job)) = job {
+            job.request_id = None;
+            let id = *id;
+            self.advance_job(id, now, |protocol, subject| {
+                protocol.on_response(subject, result.as_ref())
+            });
+        } else {
+            self.on_query_response(request, result);
         }
     }
 
@@ -314,7 +314,6 @@ impl LspSession {
         let mut tickets: Vec<u64> = jobs.flat_map(MeasureJob::into_tickets).collect();
         let waiting = std::mem::take(&mut self.queued_measures).into_iter();
         tickets.extend(waiting.map(|waiting| waiting.document.ticket));
-        self.pending_requests.clear();
         for ticket in tickets {
             self.effects.push(SessionEffect::DiagnosticsReady(ticket, Err(gap.clone())));
         }
@@ -481,7 +480,6 @@ impl LspSession {
         match act(&mut job.protocol, &subject) {
             ProtocolStep::SendRequest(method, params) => {
                 let request = self.request(method, params);
-                self.pending_requests.insert(request, RequestOwner::Job(id));
                 if let Some(job) = self.jobs.get_mut(&id) {
                     job.request_id = Some(request);
                 }

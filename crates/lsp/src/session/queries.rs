@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::documents::ResendPolicy;
 use super::queue::{is_outdated_by, superseded_gap};
-use super::{DocumentRequest, LspSession, RequestOwner, SessionEffect};
+use super::{DocumentRequest, LspSession, SessionEffect};
 use crate::freshness::{CONTENT_MODIFIED, SERVER_CANCELLED};
 use crate::jsonrpc::RpcError;
 use moai_base::limits::{DIAGNOSTICS_MS_MAX, QUERY_RETRIES_MAX};
@@ -55,6 +55,7 @@ pub(super) struct PendingQuery {
     deadline: Instant,
     /// The document's version; set when the request was sent.
     version: i32,
+    /// The request that the server has not answered.
     request_id: Option<i64>,
     retry_count: u32,
     /// Whether the server got a newer text of its document: this query is not sent again.
@@ -126,7 +127,6 @@ impl LspSession {
             params["position"] = json!({"line": place.line, "character": place.character});
         }
         let request = self.request(&query.method, params);
-        self.pending_requests.insert(request, RequestOwner::Query(id));
         if let Some(pending) = self.queries.get_mut(&id) {
             pending.version = version;
             pending.request_id = Some(request);
@@ -138,8 +138,9 @@ impl LspSession {
         capability.split('.').fold(&self.capabilities, |announced, part| &announced[part])
     }
 
-    pub(super) fn on_query_response(&mut self, id: u64, result: Result<Value, RpcError>) {
-        let Some(pending) = self.queries.get(&id) else { return };
+    pub(super) fn on_query_response(&mut self, request: i64, result: Result<Value, RpcError>) {
+        let query = self.queries.iter().find(|(_, pending)| pending.request_id == Some(request));
+        let Some((&id, pending)) = query else { return };
         let announced = self.announced(&pending.query.capability).clone();
         let Some(pending) = self.queries.get_mut(&id) else { return };
         pending.request_id = None;
@@ -179,9 +180,9 @@ impl LspSession {
     }
 
     pub(super) fn fail_queries(&mut self, gap: &Gap) {
-        let open: Vec<u64> = self.queries.keys().copied().collect();
-        for id in open {
-            self.reply(id, Err(gap.clone()));
+        for pending in std::mem::take(&mut self.queries).into_values() {
+            let ticket = pending.query.document.ticket;
+            self.effects.push(SessionEffect::QueryAnswered(ticket, Err(gap.clone())));
         }
     }
 
@@ -214,11 +215,7 @@ impl LspSession {
 
     fn reply(&mut self, id: u64, outcome: Result<QueryReply, Gap>) {
         let Some(pending) = self.queries.remove(&id) else { return };
-        if let Some(request) = pending.request_id
-            && self.pending_requests.remove(&request).is_some()
-        {
-            self.notify("$/cancelRequest", json!({"id": request}));
-        }
+        self.cancel(pending.request_id);
         self.close_if_due(&pending.query.document.path);
         self.effects.push(SessionEffect::QueryAnswered(pending.query.document.ticket, outcome));
     }

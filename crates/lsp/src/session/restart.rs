@@ -48,10 +48,9 @@ impl LspSession {
         Some(job)
     }
 
-    fn cancel(&mut self, request: Option<i64>) {
-        if let Some(request) = request
-            && self.pending_requests.remove(&request).is_some()
-        {
+    /// Cancels a request, if one is in flight.
+    pub(super) fn cancel(&mut self, request: Option<i64>) {
+        if let Some(request) = request {
             self.notify("$/cancelRequest", json!({"id": request}));
         }
     }
