@@ -430,8 +430,8 @@ impl EngineLedger {
     }
 
     /// Takes the files that changed since the session's last call, including deleted ones, and the
-    /// commit of HEAD at that time. A session's first call gets the files written since `since_ns`,
-    /// the start of its tool call, if that is known.
+    /// commit of HEAD at that time. A session's first call, and one for which the history has gaps,
+    /// gets the files written since `since_ns`, the start of its tool call, if that is known.
     pub(crate) fn take_unseen(
         &mut self,
         session: &str,
@@ -442,14 +442,15 @@ impl EngineLedger {
         let seen = DiskCursor { epoch: self.root(root).epoch(), head };
         let before = self.session(session).replace_disk_cursor(root, seen);
         let disk = &self.root(root).disk;
-        // A root that was forgotten meanwhile does not know what changed since.
-        let before = before.filter(|before| disk.covers(before.epoch));
-        let files = match (&before, since_ns) {
-            (Some(before), _) => disk.changed_since(before.epoch),
-            (None, Some(since)) => disk.written_since(since),
-            (None, None) => Vec::new(),
-        };
+        let known = before.as_ref().map(|before| disk.changed_since(before.epoch));
+        let mut files: BTreeSet<RelPath> = known.into_iter().flatten().collect();
+        // A root that was forgotten meanwhile does not know everything that changed since.
+        let is_complete = before.as_ref().is_some_and(|before| disk.covers(before.epoch));
+        if let Some(since) = since_ns.filter(|_| !is_complete) {
+            files.extend(disk.written_since(since));
+        }
         let created = before.as_ref().map(|before| disk.created_since(before.epoch));
+        let files = files.into_iter().collect();
         UnseenChanges { files, created: created.unwrap_or_default(), before }
     }
 

@@ -22,8 +22,9 @@ pub(crate) struct DiskHistory {
     changed_at: BTreeMap<RelPath, u64>,
     /// The epoch in which a file appeared after the first poll.
     created_at: BTreeMap<RelPath, u64>,
-    /// The number of the first poll.
-    first_epoch: u64,
+    /// The epoch after which all changes are known: that of the first poll, later than that once
+    /// old changes were dropped.
+    known_since: u64,
     /// The number of the last poll that found a change; 0 before the first poll.
     pub(crate) epoch: u64,
     /// The epoch up to which language servers were notified.
@@ -65,7 +66,7 @@ impl DiskHistory {
     ) {
         self.stamps = now;
         if self.epoch == 0 {
-            (self.first_epoch, self.epoch, self.others_at) = (number, number, number);
+            (self.known_since, self.epoch, self.others_at) = (number, number, number);
         } else {
             self.record_changes(changes, number);
         }
@@ -73,7 +74,7 @@ impl DiskHistory {
 
     fn record_changes(&mut self, changes: &[(RelPath, DiskChange)], number: u64) {
         let Some((first, _)) = changes.first() else { return };
-        self.epoch = number;
+        let before = std::mem::replace(&mut self.epoch, number);
         let newest = self.newest.replace((first.clone(), self.epoch));
         if changes.len() > 1 {
             self.others_at = self.epoch;
@@ -94,17 +95,16 @@ impl DiskHistory {
                 DiskChange::Changed => None,
             };
         }
-        if self.changed_at.len() > WALK_FILES_MAX {
+        if self.changed_at.len().max(self.created_at.len()) > WALK_FILES_MAX {
             self.changed_at.retain(|_, at| *at == self.epoch);
-        }
-        if self.created_at.len() > WALK_FILES_MAX {
             self.created_at.retain(|_, at| *at == self.epoch);
+            self.known_since = before;
         }
     }
 
-    /// Whether the changes after an epoch are known.
+    /// Whether all changes after an epoch are known.
     pub(crate) fn covers(&self, epoch: u64) -> bool {
-        epoch >= self.first_epoch
+        epoch >= self.known_since
     }
 
     /// Files that changed after an epoch, including deleted ones.
