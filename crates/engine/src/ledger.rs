@@ -12,7 +12,7 @@ mod tests;
 pub(crate) mod texts;
 pub(crate) mod transcripts;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,22 +20,15 @@ use crate::evidence::base_results::BaseResults;
 use crate::ledger::disk::DiskStamps;
 pub(crate) use crate::ledger::known_rules::{KnownRules, RuleFolder, RuleInputs};
 use crate::ledger::line_cache::LineCache;
-use crate::ledger::pending_reports::PendingReports;
 use crate::ledger::root::RootLedger;
-use crate::ledger::session::SessionState;
-pub(crate) use crate::ledger::session::{AffectedFiles, DiskCursor};
+pub(crate) use crate::ledger::session::{AffectedFiles, DiskCursor, SessionState};
 use crate::ledger::texts::TextCache;
 pub(crate) use crate::ledger::transcripts::Spending;
 use moai_base::finding::Finding;
-use moai_base::hash::{ContentHash, TextId};
-use moai_base::limits::{
-    DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, REPORTED_GAPS_MAX, SESSIONS_MAX,
-};
+use moai_base::hash::ContentHash;
+use moai_base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX};
 use moai_base::path::RelPath;
 use moai_host::files::Snapshot;
-use moai_loops::framework::MessageLanguage;
-use moai_loops::options::BaselineMode;
-use moai_loops::state::LoopState;
 use moai_lsp::impact::TouchedSymbols;
 use moai_lsp::session::DiskChange;
 use moai_report::agent::EditText;
@@ -115,7 +108,8 @@ pub(crate) struct EngineLedger {
     sessions: HashMap<String, SessionState>,
     /// Sessions that the host ended, the latest last.
     ended_sessions: VecDeque<String>,
-    texts: TextCache,
+    /// The last texts that hooks saw.
+    pub(crate) texts: TextCache,
     use_count: u64,
     poll_count: u64,
 }
@@ -145,86 +139,28 @@ impl EngineLedger {
         }
     }
 
-    /// Takes the state of a session's transcripts; return it with [`Self::keep_spending`].
-    pub(crate) fn take_spending(&mut self, session: &str) -> Spending {
-        self.session(session).transcripts.take().unwrap_or_default()
-    }
-
-    /// Keeps the state of a session's transcripts for the next reading.
-    pub(crate) fn keep_spending(&mut self, session: &str, spending: Spending) {
-        self.session(session).transcripts = Some(spending);
-    }
-
-    /// Records that a session wrote a file.
-    pub(crate) fn record_write(&mut self, session: &str, root: &Path, path: &RelPath) {
-        self.session(session).record_write(root, path);
-    }
-
-    /// Records the text of a changed file that a hook of a session saw.
-    pub(crate) fn record_text(&mut self, session: &str, root: &Path, snapshot: &Snapshot) {
-        if let Some(text) = TextId::of_text(&snapshot.text) {
-            self.session(session).record_text(root, &snapshot.path, text);
+    /// The memory of one session.
+    pub(crate) fn session(&mut self, id: &str) -> &mut SessionState {
+        self.use_count += 1;
+        if !self.sessions.contains_key(id) && self.sessions.len() >= SESSIONS_MAX {
+            let oldest = self.sessions.iter().min_by_key(|(_, session)| session.last_use);
+            if let Some(oldest) = oldest.map(|(id, _)| id.clone()) {
+                self.sessions.remove(&oldest);
+            }
         }
+        let session = self.sessions.entry(id.to_owned()).or_default();
+        session.last_use = self.use_count;
+        session
     }
 
-    /// The last texts that hooks of a session saw, including files deleted since.
-    pub(crate) fn seen_texts(&mut self, session: &str, root: &Path) -> BTreeMap<RelPath, TextId> {
-        self.session(session).texts(root)
-    }
-
-    /// Set when an agent of the session calls a tool, cleared when its turn begins or ends.
-    pub(crate) fn set_at_work(&mut self, session: &str, is_at_work: bool) {
-        self.session(session).is_at_work = Some(is_at_work);
-    }
-
-    /// Whether an agent of a session has called a tool in the present turn; `None` if this daemon has
-    /// not seen the turn.
-    pub(crate) fn is_at_work(&self, session: &str) -> Option<bool> {
-        self.sessions.get(session)?.is_at_work
-    }
-
-    /// Keeps a text for the user of a session until its next hook.
-    pub(crate) fn queue_user_notice(&mut self, session: &str, text: String) {
-        self.session(session).user_notices.push(text);
-    }
-
-    /// Takes the texts kept for the user of a session.
-    pub(crate) fn take_user_notices(&mut self, session: &str) -> Option<String> {
-        let notices = std::mem::take(&mut self.sessions.get_mut(session)?.user_notices);
-        (!notices.is_empty()).then(|| notices.join("\n"))
-    }
-
-    /// Records a tool call of a session's agent.
-    pub(crate) fn record_tool_call(&mut self, session: &str) {
-        self.session(session).has_called_tool = true;
-    }
-
-    /// Whether a tool was called since the last call of this method.
-    pub(crate) fn take_tool_call(&mut self, session: &str) -> bool {
-        let session = self.sessions.get_mut(session);
-        session.is_some_and(|session| std::mem::take(&mut session.has_called_tool))
-    }
-
-    /// Counts the consecutive Stops of a session, including this one, at which the same background
-    /// tasks were running; 0 without tasks. A second hook process of one Stop is not counted.
-    pub(crate) fn count_waiting_stop(
-        &mut self,
-        session: &str,
-        tasks: &BTreeSet<String>,
-        started_ms: Option<u64>,
-        now_ms: u64,
-    ) -> u32 {
-        self.session(session).count_waiting_stop(tasks, started_ms, now_ms)
-    }
-
-    /// The files of a root that a session wrote, and whether there were more.
-    pub(crate) fn written(&mut self, session: &str, root: &Path) -> (BTreeSet<RelPath>, bool) {
-        self.session(session).written(root)
+    /// The memory of one session, if it has any: questions that every hook asks must not create it.
+    pub(crate) fn known_session(&mut self, id: &str) -> Option<&mut SessionState> {
+        self.sessions.get_mut(id)
     }
 
     /// Records that a session wrote these bytes with a reported tool call, so that its own hook reports
     /// on them.
-    pub(crate) fn set_writer(&mut self, session: &str, root: &Path, snapshot: &Snapshot) {
+    pub(crate) fn record_tool_write(&mut self, session: &str, root: &Path, snapshot: &Snapshot) {
         self.root(root).disk.set_writer(&snapshot.path, session, snapshot.hash);
         self.texts.keep(root, &snapshot.path, Arc::clone(&snapshot.text));
     }
@@ -241,34 +177,7 @@ impl EngineLedger {
     ) {
         let known = self.root(root);
         let files = files.iter().map(|path| (path.clone(), known.last_findings(path))).collect();
-        self.session(session).record_affected(root, files, touched, is_cut);
-    }
-
-    /// The files that a session's edits affect.
-    pub(crate) fn affected_files(&mut self, session: &str, root: &Path) -> AffectedFiles {
-        self.session(session).affected_files(root)
-    }
-
-    /// Binds a session to a loop. A loop that is compared with its start forgets the files that
-    /// earlier edits affected, because errors fixed or caused by these edits are not the loop's.
-    pub(crate) fn bind_to_loop(&mut self, session: &str, root: &Path, state: &LoopState) {
-        let session = self.session(session);
-        session.language = Some(state.language());
-        if state.options.baseline == BaselineMode::Base {
-            session.forget_affected(root);
-        }
-    }
-
-    /// The last text of a file seen by a hook.
-    pub(crate) fn text(&self, root: &Path, path: &RelPath) -> Option<Arc<str>> {
-        self.texts.get(root, path)
-    }
-
-    /// Keeps a text to compare with, and returns the previous one.
-    pub(crate) fn replace_text(&mut self, root: &Path, snapshot: &Snapshot) -> Option<Arc<str>> {
-        let before = self.texts.get(root, &snapshot.path);
-        self.texts.keep(root, &snapshot.path, Arc::clone(&snapshot.text));
-        before
+        self.session(session).add_affected(root, files, touched, is_cut);
     }
 
     /// Keeps a deferred report for the reader's next hook.
@@ -322,27 +231,13 @@ impl EngineLedger {
         reader: &SessionAgent,
         matches: impl Fn(&DeferredReport) -> bool,
     ) -> Vec<DeferredReport> {
-        // Every hook calls this, so it must not create an entry for an unknown session.
-        let Some(session) = self.sessions.get_mut(&reader.session) else { return Vec::new() };
+        let Some(session) = self.known_session(&reader.session) else { return Vec::new() };
         let (taken, kept) = std::mem::take(&mut session.deferred_reports)
             .into_iter()
             .partition(|(agent, report)| *agent == reader.agent && matches(report));
         session.deferred_reports = kept;
         let taken: VecDeque<(Option<String>, DeferredReport)> = taken;
         taken.into_iter().map(|(_, report)| report).collect()
-    }
-
-    /// Drops all deferred reports of a session, because its Stop has newer evidence.
-    pub(crate) fn drop_reports(&mut self, session: &str) {
-        if let Some(session) = self.sessions.get_mut(session) {
-            session.deferred_reports.clear();
-            session.pending_reports.clear();
-        }
-    }
-
-    /// The measurements that a session has requested and not been told yet.
-    pub(crate) fn pending_reports(&mut self, session: &str) -> &mut PendingReports {
-        &mut self.session(session).pending_reports
     }
 
     /// Puts undelivered reports back, before those queued since.
@@ -353,37 +248,8 @@ impl EngineLedger {
         }
     }
 
-    /// Keeps the text about a loop that a command started for a session, until its next hook.
-    pub(crate) fn queue_start_text(&mut self, session: &str, text: EditText) {
-        self.session(session).start_text = Some(text);
-    }
-
-    /// Takes the text about a started loop; it is delivered once.
-    pub(crate) fn take_start_text(&mut self, session: &str) -> Option<EditText> {
-        self.sessions.get_mut(session).and_then(|session| session.start_text.take())
-    }
-
-    /// The language of the session's loop, English without a loop; `None` until it is looked up.
-    pub(crate) fn language(&mut self, session: &str) -> Option<MessageLanguage> {
-        self.session(session).language
-    }
-
-    /// Sets the language of the texts for a session.
-    pub(crate) fn set_language(&mut self, session: &str, language: MessageLanguage) {
-        self.session(session).language = Some(language);
-    }
-
-    /// Whether a gap is new to this session; marks it as reported.
-    pub(crate) fn report_once(&mut self, session: &str, gap: &str) -> bool {
-        let reported = &mut self.session(session).reported_gaps;
-        if reported.len() >= REPORTED_GAPS_MAX {
-            reported.clear();
-        }
-        reported.insert(gap.to_owned())
-    }
-
     /// Forgets an ended session, except that it ended.
-    pub(crate) fn forget(&mut self, session: &str) {
+    pub(crate) fn forget_session(&mut self, session: &str) {
         self.sessions.remove(session);
         self.ended_sessions.retain(|ended| ended != session);
         self.ended_sessions.push_back(session.to_owned());
@@ -419,16 +285,6 @@ impl EngineLedger {
         self.root(root).disk.update(now, changes, number);
     }
 
-    /// Whether a session has polled a root.
-    pub(crate) fn has_polled(&mut self, session: &str, root: &Path) -> bool {
-        self.session(session).has_polled(root)
-    }
-
-    /// Resets up to where a session has seen a root, because what it took was not delivered.
-    pub(crate) fn set_disk_cursor(&mut self, session: &str, root: &Path, seen: Option<DiskCursor>) {
-        self.session(session).set_disk_cursor(root, seen);
-    }
-
     /// Takes the files that changed since the session's last call, including deleted ones, and the
     /// commit of HEAD at that time. A session's first call, and one for which the history has gaps,
     /// gets the files written since `since_ns`, the start of its tool call, if that is known.
@@ -439,7 +295,7 @@ impl EngineLedger {
         head: Option<String>,
         since_ns: Option<i128>,
     ) -> UnseenChanges {
-        let seen = DiskCursor { epoch: self.root(root).epoch(), head };
+        let seen = DiskCursor { epoch: self.root(root).disk.epoch, head };
         let before = self.session(session).replace_disk_cursor(root, seen);
         let disk = &self.root(root).disk;
         let known = before.as_ref().map(|before| disk.changed_since(before.epoch));
@@ -452,18 +308,5 @@ impl EngineLedger {
         let created = before.as_ref().map(|before| disk.created_since(before.epoch));
         let files = files.into_iter().collect();
         UnseenChanges { files, created: created.unwrap_or_default(), before }
-    }
-
-    fn session(&mut self, id: &str) -> &mut SessionState {
-        self.use_count += 1;
-        if !self.sessions.contains_key(id) && self.sessions.len() >= SESSIONS_MAX {
-            let oldest = self.sessions.iter().min_by_key(|(_, session)| session.last_use);
-            if let Some(oldest) = oldest.map(|(id, _)| id.clone()) {
-                self.sessions.remove(&oldest);
-            }
-        }
-        let session = self.sessions.entry(id.to_owned()).or_default();
-        session.last_use = self.use_count;
-        session
     }
 }

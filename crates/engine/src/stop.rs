@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use crate::engine::{Engine, now_ms, run_to_completion};
 use crate::hooks::hook_call::HookCall;
 use crate::judge::judge_run;
+use crate::ledger::SessionState;
 use crate::loops::loop_elsewhere;
 use crate::loops::loop_files;
 use crate::loops::loop_files::IterationSummary;
@@ -53,13 +54,14 @@ pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
             tracing::warn!(%error, "the session's loop could not be loaded");
             let text = notice::no_store(&error.to_string());
             // Without a daemon there never was a store, and so no loop.
-            let is_new = engine.lsp_gap.is_none() && engine.ledger().report_once(session, &text);
+            let is_new =
+                engine.lsp_gap.is_none() && engine.ledger().session(session).report_once(&text);
             return if is_new { HookOutput::Notice(text) } else { HookOutput::Silent };
         }
     };
     let active = state.as_ref().filter(|state| state.status.is_active());
     let language = active.map_or(MessageLanguage::English, LoopState::language);
-    engine.ledger().set_language(session, language);
+    engine.ledger().session(session).language = Some(language);
     let waited_ms = call.delivery.start_ms.map_or(0, |start_ms| now_ms().saturating_sub(start_ms));
     let waited = Duration::from_millis(waited_ms);
     let schedule = StopSchedule::from_config(started_at, waited, &call.project.config);
@@ -96,7 +98,10 @@ impl StopRun<'_> {
         let output = match self.reload(&id).await {
             Ok(state) => {
                 // Taken only by the Stop that decides; one that waits must leave it.
-                self.input.has_acted = engine.ledger().take_tool_call(session);
+                self.input.has_acted = engine
+                    .ledger()
+                    .known_session(session)
+                    .is_some_and(SessionState::take_tool_call);
                 Box::pin(self.decide_unless_interrupted(state, &lead)).await
             }
             Err(output) => output,
@@ -242,8 +247,7 @@ fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
         must_end: input.must_end() || input.is_planning() || input.agent_id.is_some(),
         is_continuation: input.stop_hook_active,
         has_acted: false,
-        waiting_stops: call.engine.ledger().count_waiting_stop(
-            &input.session_id,
+        waiting_stops: call.engine.ledger().session(&input.session_id).count_waiting_stop(
             &input.running_tasks(),
             call.delivery.start_ms,
             now_ms(),
@@ -293,10 +297,12 @@ impl DecidedStop {
             }
         }
         if !next.status.is_active() {
-            engine.ledger().set_language(&session, MessageLanguage::English);
+            engine.ledger().session(&session).language = Some(MessageLanguage::English);
         }
         // The evidence is newer than every pending report.
-        engine.ledger().drop_reports(&session);
+        if let Some(session) = engine.ledger().known_session(&session) {
+            session.drop_reports();
+        }
         let mut notices = Vec::new();
         if let Some(judged) = &judged {
             let (iteration, at_ms) = (Some(next.iteration), next.updated_ms);
@@ -354,7 +360,7 @@ fn with_new_notices(call: &HookCall<'_>, output: HookOutput, notices: &[String])
     let session = &call.input.session_id;
     let new: Vec<&str> = notices
         .iter()
-        .filter(|text| ledger.report_once(session, text))
+        .filter(|text| ledger.session(session).report_once(text))
         .map(String::as_str)
         .collect();
     output.with_notice(Some(new.join("\n")).filter(|text| !text.is_empty()))

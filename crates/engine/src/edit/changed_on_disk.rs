@@ -38,7 +38,7 @@ pub(crate) async fn disk_change_texts(call: &HookCall<'_>) -> Vec<EditText> {
         return vec![EditText::agent_only(agent::head_moved(commit, count, language))];
     }
     for path in &unseen.changed {
-        engine.ledger().record_write(session, &project.root, path);
+        engine.ledger().session(session).record_write(&project.root, path);
     }
     let mut texts = measure_unseen(call, &unseen, started_at).await;
     let named = unseen.unreadable.iter().take(CHANGED_INLINE_FILES_MAX);
@@ -100,7 +100,11 @@ async fn measure_unseen(
 
 /// The text before a change.
 fn text_before(call: &HookCall<'_>, unseen: &UnseenFiles, snapshot: &Snapshot) -> TextBeforeEdit {
-    let kept = call.engine.ledger().replace_text(&call.project.root, snapshot);
+    let kept = call.engine.ledger().texts.replace(
+        &call.project.root,
+        &snapshot.path,
+        Arc::clone(&snapshot.text),
+    );
     match kept {
         Some(text) => TextBeforeEdit::Text(text.to_string()),
         // If a file was deleted as well, this one may be that file, moved unchanged.
@@ -125,7 +129,7 @@ async fn impact_context(call: &HookCall<'_>, unseen: &UnseenFiles) -> ImpactCont
     let compared = run_blocking(move || {
         let root = &project.root;
         let before = |path: &RelPath| {
-            let kept = engine.ledger().text(root, path).map(|text| text.to_string());
+            let kept = engine.ledger().texts.get(root, path).map(|text| text.to_string());
             kept.or_else(|| git::head_text(root, path))
         };
         let mut touched = TouchedSymbols::default();

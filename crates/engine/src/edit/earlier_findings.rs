@@ -81,7 +81,7 @@ impl EditMeasurement {
         if let Some(text) = &baseline.text {
             ledger.lines.keep(measured.hash, text);
             baseline.measured = Some(measured.hash);
-            baseline.epoch = Some(ledger.root(&self.edit.project.root).epoch());
+            baseline.epoch = Some(ledger.root(&self.edit.project.root).disk.epoch);
         }
         drop(ledger);
         if measured.has_project_fault() {

@@ -59,7 +59,7 @@ pub(crate) fn edit_baseline(
         last_measured: before.measured,
         have_others_changed: before
             .epoch
-            .is_none_or(|epoch| ledger.root(root).others_changed_since(&result.path, epoch)),
+            .is_none_or(|epoch| ledger.root(root).disk.others_changed_since(&result.path, epoch)),
         has_measured_lines: before.measured.is_some_and(|hash| ledger.lines.has(hash)),
         can_overlay,
     })

@@ -70,7 +70,7 @@ impl EditMeasurement {
         let was_measured = ledger.root(root).verified(path, &topic.sensor).is_some();
         let undelivered =
             ledger.take_reports_about(&edit.reader, root, path, &topic.sensor).into_iter().next();
-        let unreported = ledger.pending_reports(session).baseline(&topic).cloned();
+        let unreported = ledger.session(session).pending_reports.baseline(&topic).cloned();
         let is_new_file = edit.text_before == TextBeforeEdit::Absent;
         let source = baseline_source(is_new_file, unreported.is_some(), undelivered.is_some());
         let baseline = match source {
@@ -88,7 +88,8 @@ impl EditMeasurement {
         if selection.is_ok() {
             latency.record_request(now);
         }
-        let number = ledger.pending_reports(session).register(topic.clone(), baseline, is_new_file);
+        let number =
+            ledger.session(session).pending_reports.register(topic.clone(), baseline, is_new_file);
         drop(ledger);
         let server = selection.as_ref().ok().cloned();
         let answer = tokio::spawn(measure_current_bytes(Arc::clone(edit), selection));
@@ -221,13 +222,19 @@ impl EditMeasurement {
 
     fn is_newest(&self) -> bool {
         let mut ledger = self.edit.engine.ledger();
-        ledger.pending_reports(&self.edit.reader.session).is_newest(&self.topic, self.number)
+        ledger
+            .session(&self.edit.reader.session)
+            .pending_reports
+            .is_newest(&self.topic, self.number)
     }
 
     /// Takes the baseline for the report; `None` if a newer measurement will be reported.
     fn take_baseline(&self) -> Option<StateBefore> {
         let mut ledger = self.edit.engine.ledger();
-        ledger.pending_reports(&self.edit.reader.session).take_baseline(&self.topic, self.number)
+        ledger
+            .session(&self.edit.reader.session)
+            .pending_reports
+            .take_baseline(&self.topic, self.number)
     }
 }
 
@@ -271,12 +278,13 @@ async fn measure_current_bytes(
     let mut tries = 0;
     let (mut results, disk) = loop {
         tries += 1;
-        let asked_at = engine.ledger().root(root).announced_epoch();
+        let asked_at = engine.ledger().root(root).disk.announced_epoch;
         let result = gather::measure_snapshot(engine, project, &snapshot, selection.clone()).await;
         // A poll after the answer finds what the server had not been notified of when it was asked,
         // and what changed while it worked.
         let disk = disk_poll::sync_disk(engine, project, std::slice::from_ref(&snapshot)).await;
-        let is_behind = engine.ledger().root(root).others_changed_since(&snapshot.path, asked_at);
+        let is_behind =
+            engine.ledger().root(root).disk.others_changed_since(&snapshot.path, asked_at);
         // A hook for older bytes may have asked later, because hooks overtake each other.
         let is_superseded = result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded);
         let file = snapshot.path.under(root);

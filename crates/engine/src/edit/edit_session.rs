@@ -130,7 +130,8 @@ impl EditSession {
             TextBeforeEdit::Text(text) => Some(text.clone()),
             TextBeforeEdit::Absent => None,
             TextBeforeEdit::Unknown => {
-                let cached = self.engine.ledger().text(root, path).map(|text| text.to_string());
+                let cached =
+                    self.engine.ledger().texts.get(root, path).map(|text| text.to_string());
                 cached.or_else(|| git::head_text(root, path))
             }
         };
@@ -174,7 +175,7 @@ impl EditSession {
             let Some(gap) = gap else { continue };
             // A tool that was never installed is reported once, not at every edit.
             let key = format!("{sensor} {gap}");
-            let is_first = self.engine.ledger().report_once(&self.reader.session, &key);
+            let is_first = self.engine.ledger().session(&self.reader.session).report_once(&key);
             feedback.has_new_gaps |= is_first || must_report;
             feedback.gaps.push((sensor, gap));
         }

@@ -177,7 +177,7 @@ async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
         let edited: Vec<RelPath> = changed.iter().map(|(path, _)| path.clone()).collect();
         let excluded: HashSet<&RelPath> =
             edited.iter().chain(&searched.measured_separately).collect();
-        let stamps = engine.ledger().root(root).disk_stamps().unwrap_or_default();
+        let stamps = engine.ledger().root(root).disk.stamps().unwrap_or_default();
         let mut files: Vec<RelPath> = Vec::new();
         for path in stamps.keys().filter(|path| !excluded.contains(path)) {
             let language = catalogue.language_of(path).map(|(language, _, _)| language);
@@ -326,7 +326,8 @@ impl ImpactContext {
     fn queue_reports(&self, effects: Vec<FileImpact>) {
         for FileImpact { sensor, hash, elsewhere, baseline } in effects {
             let (root, path) = (self.project.root.clone(), elsewhere.path.clone());
-            let language = self.engine.ledger().language(&self.reader.session).unwrap_or_default();
+            let language =
+                self.engine.ledger().session(&self.reader.session).language.unwrap_or_default();
             if let Some(text) =
                 agent::cross_file_text(&self.label, &[elsewhere], Some(&sensor), language)
             {

@@ -44,7 +44,7 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<EditText> {
     // Recorded before it is read, so that the Stop names a file that cannot be read.
     if let Some(path) = RelPath::below(&project.root, file).filter(|path| project.has_sensor(path))
     {
-        engine.ledger().record_write(&call.input.session_id, &project.root, &path);
+        engine.ledger().session(&call.input.session_id).record_write(&project.root, &path);
     }
     if let Some(path) = RelPath::below(&project.root, file).filter(Project::is_notebook) {
         return skipped_text(call, path, NOTEBOOK_UNMEASURED.to_owned());
@@ -62,8 +62,8 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<EditText> {
         return None;
     }
     let change = edit.impact_context();
-    engine.ledger().set_writer(&call.input.session_id, &project.root, &edit.snapshot);
-    engine.ledger().record_text(&call.input.session_id, &project.root, &edit.snapshot);
+    engine.ledger().record_tool_write(&call.input.session_id, &project.root, &edit.snapshot);
+    engine.ledger().session(&call.input.session_id).record_text(&project.root, &edit.snapshot);
     let polled = Arc::clone(&edit);
     let impact = ImpactSearch::begin(change, async move {
         polled.poll_disk().await;
@@ -97,7 +97,7 @@ fn skipped_file_text(call: &HookCall<'_>, file: &Path, skipped: SkippedFile) -> 
 /// Reports an unmeasured file, once per session, file and reason.
 pub(crate) fn skipped_text(call: &HookCall<'_>, path: RelPath, reason: String) -> Option<EditText> {
     let gap = Gap::new(Cause::Skipped, reason);
-    if !call.engine.ledger().report_once(&call.input.session_id, &format!("{path} {gap}")) {
+    if !call.engine.ledger().session(&call.input.session_id).report_once(&format!("{path} {gap}")) {
         return None;
     }
     let feedback = EditFeedback {

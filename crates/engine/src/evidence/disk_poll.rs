@@ -47,7 +47,7 @@ async fn poll_and_announce(
         return turn.finish(DiskEpoch { epoch: None });
     };
     announce(&engine, &project, changes, queried).await;
-    let epoch = engine.ledger().root(&project.root).epoch();
+    let epoch = engine.ledger().root(&project.root).disk.epoch;
     turn.finish(DiskEpoch { epoch: Some(epoch) })
 }
 
@@ -63,7 +63,7 @@ async fn poll_disk(engine: &Arc<Engine>, project: &Project) -> Option<Vec<(PathB
     let (engine, watched) = (Arc::clone(engine), project.clone());
     let polled = run_blocking(move || {
         let root = &watched.root;
-        let before = engine.ledger().root(root).disk_stamps();
+        let before = engine.ledger().root(root).disk.stamps();
         let now =
             files::stamp_files(root, &files::walk_names(root, &|path| watched.is_watched(path)));
         let changes = match before {
@@ -87,7 +87,7 @@ async fn announce(
             queried.into_iter().map(|path| measure_target(engine, project, path)).collect();
         engine.servers.files_changed(project.root.clone(), changes, targets).await;
     }
-    engine.ledger().root(&project.root).announce();
+    engine.ledger().root(&project.root).disk.announce();
 }
 
 /// Changes by other writers that a session has not seen.
@@ -154,11 +154,11 @@ async fn take_unseen(
         Ok(turn) => {
             let queried = unseen.to_measure.iter().map(|snapshot| snapshot.path.clone()).collect();
             announce(&engine, &project, changes, queried).await;
-            turn.finish(DiskEpoch { epoch: Some(engine.ledger().root(&project.root).epoch()) })
+            turn.finish(DiskEpoch { epoch: Some(engine.ledger().root(&project.root).disk.epoch) })
         }
     };
     if !is_sorted {
-        engine.ledger().set_disk_cursor(&session, &project.root, before);
+        engine.ledger().session(&session).set_disk_cursor(&project.root, before);
         return unseen;
     }
     unseen.created = created;
@@ -185,8 +185,8 @@ async fn sort_unseen(
         let ignored = git::ignored_paths(root, &wanted).unwrap_or_default();
         wanted.retain(|path| !ignored.contains(path));
         let (mut changed, deleted): (Vec<RelPath>, Vec<RelPath>) =
-            wanted.into_iter().partition(|path| engine.ledger().root(root).is_there(path));
-        let (written, _) = engine.ledger().written(&session, root);
+            wanted.into_iter().partition(|path| engine.ledger().root(root).disk.is_there(path));
+        let (written, _) = engine.ledger().session(&session).written(root);
         changed.sort_by_cached_key(|path| {
             let is_known = written.contains(path) || engine.ledger().root(root).is_known(path);
             (!is_known, path.clone())
@@ -204,9 +204,9 @@ async fn sort_unseen(
                     }
                 };
                 let mut ledger = engine.ledger();
-                ledger.record_text(&session, root, &snapshot);
+                ledger.session(&session).record_text(root, &snapshot);
                 // A deleted file that was restored is reported, because it affects its dependents.
-                let is_known = ledger.root(root).has_writer(path, snapshot.hash)
+                let is_known = ledger.root(root).disk.has_writer(path, snapshot.hash)
                     || (!created.contains(path)
                         && ledger.root(root).is_verified(path, snapshot.hash));
                 drop(ledger);

@@ -110,7 +110,7 @@ async fn measure_by_server(
         return results;
     };
     let gate = engine.ledger().root(&project.root).overlay_gate(&server);
-    let epoch = engine.ledger().root(&project.root).epoch();
+    let epoch = engine.ledger().root(&project.root).disk.epoch;
     let mut remaining = VecDeque::from(subjects);
     for _ in 0..OVERLAY_PASSES_MAX {
         if remaining.is_empty() {
@@ -186,7 +186,7 @@ impl<'a> ServerOverlay<'a> {
         }
         let result = self.measure_text(own, &subject.choice).await?;
         // A change on disk may have closed the file and with it its overlay.
-        if engine.ledger().root(&project.root).epoch() != self.epoch {
+        if engine.ledger().root(&project.root).disk.epoch != self.epoch {
             return Err(Gap::new(
                 Cause::Superseded,
                 "files changed while the earlier text was measured",

@@ -295,7 +295,7 @@ async fn measure_settled(
         };
         let mut behind = snapshots.to_vec();
         behind.retain(|snapshot| {
-            engine.ledger().root(&project.root).others_changed_since(&snapshot.path, before)
+            engine.ledger().root(&project.root).disk.others_changed_since(&snapshot.path, before)
         });
         if behind.is_empty() {
             return (results, disk);

@@ -7,6 +7,7 @@ use crate::edit::{post_tool_batch, post_tool_use};
 use crate::engine::{Engine, HandlerOutcome};
 use crate::hooks::hook_call::HookCall;
 use crate::hooks::{session_end, session_start, user_prompt_expansion, user_prompt_submit};
+use crate::ledger::SessionState;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::lost_loops;
 use crate::project::Project;
@@ -82,7 +83,8 @@ pub(crate) async fn handle(
         HookEvent::SessionEnd => (session_end::handle(&call), None),
     };
     note_end_of_turn(engine, &session, event, is_main_agent && !output.is_held());
-    let user_notices = engine.ledger().take_user_notices(&session);
+    let user_notices =
+        engine.ledger().known_session(&session).and_then(SessionState::take_user_notices);
     let mut output = output.with_notice(notice).with_notice(lost_loop).with_notice(user_notices);
     if let Some(key) = stop_key.filter(|_| engine.store.has_damage()) {
         // A loop that was lost with its store no longer holds the agent; the user must learn that.
@@ -97,12 +99,12 @@ pub(crate) async fn handle(
 fn note_tool_or_prompt(engine: &Engine, session: &str, event: HookEvent, is_main_agent: bool) {
     match event {
         HookEvent::PostToolUse | HookEvent::PostToolBatch => {
-            engine.ledger().set_at_work(session, true);
+            engine.ledger().session(session).is_at_work = Some(true);
             if is_main_agent {
-                engine.ledger().record_tool_call(session);
+                engine.ledger().session(session).has_called_tool = true;
             }
         }
-        HookEvent::UserPromptSubmit => engine.ledger().set_at_work(session, false),
+        HookEvent::UserPromptSubmit => engine.ledger().session(session).is_at_work = Some(false),
         _ => {}
     }
 }
@@ -110,7 +112,7 @@ fn note_tool_or_prompt(engine: &Engine, session: &str, event: HookEvent, is_main
 /// A Stop that does not hold the main agent ends the turn.
 fn note_end_of_turn(engine: &Engine, session: &str, event: HookEvent, is_released: bool) {
     if event == HookEvent::Stop && is_released {
-        engine.ledger().set_at_work(session, false);
+        engine.ledger().session(session).is_at_work = Some(false);
     }
 }
 
@@ -127,7 +129,7 @@ async fn notice(
         return None;
     }
     if let Err(error) = Project::load(engine, caller)
-        && engine.ledger().report_once(&input.session_id, &error)
+        && engine.ledger().session(&input.session_id).report_once(&error)
     {
         return Some(moai_report::notice::default_options(&error));
     }
@@ -146,11 +148,11 @@ fn project_folder(caller: &CallerContext, input: &HookInput) -> Option<std::path
 /// Looks up the language of a session's loop once per daemon process; starting or ending a loop of
 /// the session sets it again.
 async fn learn_language(engine: &Engine, project: &Project, session: &str) {
-    if session.is_empty() || engine.ledger().language(session).is_some() {
+    if session.is_empty() || engine.ledger().session(session).language.is_some() {
         return;
     }
     let which = LoopQuery::ActiveOf(session.to_owned());
     let found = engine.store.find_loop(&project.key, &project.root, which).await.ok().flatten();
     let language = found.map_or(MessageLanguage::English, |state| state.language());
-    engine.ledger().set_language(session, language);
+    engine.ledger().session(session).language = Some(language);
 }

@@ -51,7 +51,11 @@ pub(crate) async fn with_deferred_reports(
     };
     let mut contributions = Vec::new();
     if call.input.agent_id.is_none() {
-        let start = call.engine.ledger().take_start_text(&call.input.session_id);
+        let start = call
+            .engine
+            .ledger()
+            .known_session(&call.input.session_id)
+            .and_then(|session| session.start_text.take());
         contributions.extend(contributions_of(ContributionOrigin::Loop, start));
     }
     let first_report = contributions.len();
@@ -90,7 +94,7 @@ fn contributions_of(
 
 /// The language of a session's messages.
 pub(crate) fn language(engine: &Engine, session: &str) -> MessageLanguage {
-    engine.ledger().language(session).unwrap_or_default()
+    engine.ledger().session(session).language.unwrap_or_default()
 }
 
 /// Feedback text about an edited file; with counts of older findings only if they are new to the
@@ -101,7 +105,7 @@ pub(crate) fn edit_text(
     feedback: &EditFeedback,
 ) -> Option<EditText> {
     let has_new_counts =
-        feedback.counts_key().is_some_and(|key| engine.ledger().report_once(session, &key));
+        feedback.counts_key().is_some_and(|key| engine.ledger().session(session).report_once(&key));
     let feedback = EditFeedback { has_new_counts, ..feedback.clone() };
     agent::edit_text(&feedback, language(engine, session))
 }

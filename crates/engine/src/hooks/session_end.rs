@@ -5,6 +5,6 @@ use crate::hooks::hook_call::HookCall;
 use moai_protocol::hook::HookOutput;
 
 pub(crate) fn handle(call: &HookCall<'_>) -> HookOutput {
-    call.engine.ledger().forget(&call.input.session_id);
+    call.engine.ledger().forget_session(&call.input.session_id);
     HookOutput::Silent
 }

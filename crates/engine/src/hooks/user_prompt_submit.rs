@@ -38,7 +38,7 @@ fn poll_in_background(call: &HookCall<'_>) {
     let (session, job) = (call.input.session_id.clone(), call.engine.job());
     tokio::spawn(async move {
         let _job = job;
-        if !engine.ledger().has_polled(&session, &project.root) {
+        if !engine.ledger().session(&session).has_polled(&project.root) {
             disk_poll::take_unseen_files(&engine, &project, &session, None).await;
         }
     });

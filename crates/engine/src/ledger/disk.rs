@@ -27,7 +27,8 @@ pub(crate) struct DiskHistory {
     known_since: u64,
     /// The number of the last poll that found a change; 0 before the first poll.
     pub(crate) epoch: u64,
-    /// The epoch up to which language servers were notified.
+    /// The epoch up to which language servers were notified. Replies to new queries include these
+    /// changes; notifications of later ones may still be on their way.
     pub(crate) announced_epoch: u64,
     /// A file of the newest change, with its epoch.
     newest: Option<(RelPath, u64)>,
@@ -107,6 +108,11 @@ impl DiskHistory {
         epoch >= self.known_since
     }
 
+    /// Records that language servers were notified of all changes polled so far.
+    pub(crate) fn announce(&mut self) {
+        self.announced_epoch = self.epoch;
+    }
+
     /// Files that changed after an epoch, including deleted ones.
     pub(crate) fn changed_since(&self, epoch: u64) -> Vec<RelPath> {
         let changed = self.changed_at.iter().filter(|(_, at)| **at > epoch);
@@ -125,13 +131,13 @@ impl DiskHistory {
         written.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Whether any file but this one changed after an epoch.
+    /// Whether any file but this one changed after an epoch, as of the last poll.
     pub(crate) fn others_changed_since(&self, path: &RelPath, epoch: u64) -> bool {
         let at = match &self.newest {
             Some((newest, at)) if newest != path => *at,
             _ => self.others_at,
         };
-        at > epoch
+        self.epoch == 0 || at > epoch
     }
 
     /// Whether a file existed at the last poll.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::evidence::overlay_gate::OverlayGate;
 use crate::evidence::poll_gate::PollGate;
-use crate::ledger::disk::{DiskHistory, DiskStamps};
+use crate::ledger::disk::DiskHistory;
 use crate::ledger::{KnownRules, VerdictProof, VerifiedFindings};
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
@@ -17,7 +17,8 @@ use moai_lsp::latency::ServerLatency;
 /// The memory of one root; see the module.
 #[derive(Debug, Default)]
 pub(crate) struct RootLedger {
-    pub(super) disk: DiskHistory,
+    /// The files on disk.
+    pub(crate) disk: DiskHistory,
     /// By sensor.
     verified: HashMap<RelPath, BTreeMap<String, VerifiedFindings>>,
     /// By language server.
@@ -86,7 +87,7 @@ impl RootLedger {
         let proof = self.proofs.get(path).and_then(|of_file| of_file.get(sensor));
         proof.is_some_and(|proof| {
             let is_same = proof.hash == hash && proof.server == server;
-            is_same && !self.others_changed_since(path, proof.epoch)
+            is_same && !self.disk.others_changed_since(path, proof.epoch)
         })
     }
 
@@ -96,45 +97,9 @@ impl RootLedger {
         (proof.hash == hash).then_some(proof.epoch)
     }
 
-    /// Whether any other file changed after an epoch, as of the last poll.
-    pub(crate) fn others_changed_since(&self, path: &RelPath, epoch: u64) -> bool {
-        self.disk.epoch == 0 || self.disk.others_changed_since(path, epoch)
-    }
-
-    /// Whether a session's own hook reports on these bytes.
-    pub(crate) fn has_writer(&self, path: &RelPath, hash: ContentHash) -> bool {
-        self.disk.has_writer(path, hash)
-    }
-
     /// The observed latency of a server.
     pub(crate) fn latency(&mut self, server: &str) -> &mut ServerLatency {
         self.latencies.entry(server.to_owned()).or_default()
-    }
-
-    /// The files of the last poll; `None` before the first.
-    pub(crate) fn disk_stamps(&self) -> Option<Arc<DiskStamps>> {
-        self.disk.stamps()
-    }
-
-    /// The number of the last poll that found a change.
-    pub(crate) fn epoch(&self) -> u64 {
-        self.disk.epoch
-    }
-
-    /// Records that language servers were notified of all changes polled so far.
-    pub(crate) fn announce(&mut self) {
-        self.disk.announced_epoch = self.disk.epoch;
-    }
-
-    /// The epoch up to which language servers were notified. Replies to new queries include these
-    /// changes; notifications of later ones may still be on their way.
-    pub(crate) fn announced_epoch(&self) -> u64 {
-        self.disk.announced_epoch
-    }
-
-    /// Whether a file existed at the last poll.
-    pub(crate) fn is_there(&self, path: &RelPath) -> bool {
-        self.disk.is_there(path)
     }
 
     /// The gate for polls.

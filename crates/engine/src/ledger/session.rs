@@ -9,31 +9,39 @@ use crate::ledger::pending_reports::PendingReports;
 use crate::ledger::transcripts::Spending;
 use moai_base::finding::Finding;
 use moai_base::hash::TextId;
-use moai_base::limits::{SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_MAX};
+use moai_base::limits::{
+    REPORTED_GAPS_MAX, SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_MAX,
+};
 use moai_base::path::RelPath;
+use moai_host::files::Snapshot;
 use moai_loops::framework::MessageLanguage;
+use moai_loops::options::BaselineMode;
+use moai_loops::state::LoopState;
 use moai_lsp::impact::TouchedSymbols;
 use moai_report::agent::EditText;
 
 /// The memory of one session; see the module.
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
-    pub(crate) deferred_reports: VecDeque<(Option<String>, DeferredReport)>,
-    pub(crate) reported_gaps: HashSet<String>,
+    /// With the subagent that reads each; `None` for the main agent.
+    pub(super) deferred_reports: VecDeque<(Option<String>, DeferredReport)>,
+    reported_gaps: HashSet<String>,
     /// The text about a loop that a command started, for the next hook.
     pub(crate) start_text: Option<EditText>,
-    /// The language of the session's loop.
+    /// The language of the session's loop, English without a loop; `None` until it is looked up.
     pub(crate) language: Option<MessageLanguage>,
+    /// The requested measurements whose results were not reported yet.
     pub(crate) pending_reports: PendingReports,
-    pub(crate) last_use: u64,
-    /// Whether an agent has called a tool in the present turn; `None` if this daemon has not seen the
-    /// turn.
+    pub(super) last_use: u64,
+    /// Whether an agent has called a tool in the present turn: set by the call, cleared when the turn
+    /// begins or ends; `None` if this daemon has not seen the turn.
     pub(crate) is_at_work: Option<bool>,
     /// Texts for the user, kept until the next hook.
     pub(crate) user_notices: Vec<String>,
     /// Whether a tool call was seen since the last Stop.
     pub(crate) has_called_tool: bool,
-    pub(crate) transcripts: Option<Spending>,
+    /// What its transcripts report, and how far they have been read.
+    pub(crate) spending: Spending,
     task_wait: TaskWait,
     roots: HashMap<PathBuf, SessionRoot>,
 }
@@ -95,7 +103,42 @@ impl AffectedFiles {
 }
 
 impl SessionState {
-    /// Counts a Stop at which these tasks are running; see the ledger.
+    /// Takes the texts kept for the user.
+    pub(crate) fn take_user_notices(&mut self) -> Option<String> {
+        let notices = std::mem::take(&mut self.user_notices);
+        (!notices.is_empty()).then(|| notices.join("\n"))
+    }
+
+    /// Whether a tool was called since the last call of this method.
+    pub(crate) fn take_tool_call(&mut self) -> bool {
+        std::mem::take(&mut self.has_called_tool)
+    }
+
+    /// Whether a gap is new to this session; marks it as reported.
+    pub(crate) fn report_once(&mut self, gap: &str) -> bool {
+        if self.reported_gaps.len() >= REPORTED_GAPS_MAX {
+            self.reported_gaps.clear();
+        }
+        self.reported_gaps.insert(gap.to_owned())
+    }
+
+    /// Drops all deferred reports, because the session's Stop has newer evidence.
+    pub(crate) fn drop_reports(&mut self) {
+        self.deferred_reports.clear();
+        self.pending_reports.clear();
+    }
+
+    /// Binds the session to a loop. A loop that is compared with its start forgets the files that
+    /// earlier edits affected, because errors fixed or caused by these edits are not the loop's.
+    pub(crate) fn bind_to_loop(&mut self, root: &Path, state: &LoopState) {
+        self.language = Some(state.language());
+        if state.options.baseline == BaselineMode::Base {
+            self.root_state(root).affected = AffectedFiles::default();
+        }
+    }
+
+    /// Counts the consecutive Stops, including this one, at which the same background tasks were
+    /// running; 0 without tasks. A second hook process of one Stop is not counted.
     pub(crate) fn count_waiting_stop(
         &mut self,
         tasks: &BTreeSet<String>,
@@ -113,6 +156,7 @@ impl SessionState {
         self.task_wait.stops
     }
 
+    /// Records that the session wrote a file.
     pub(crate) fn record_write(&mut self, root: &Path, path: &RelPath) {
         let of_root = self.root_state(root);
         if of_root.written.len() < SESSION_FILES_MAX || of_root.written.contains(path) {
@@ -128,21 +172,24 @@ impl SessionState {
         of_root.map(|state| (state.written.clone(), state.is_written_cut)).unwrap_or_default()
     }
 
-    /// Records the text that a hook of the session saw in a file.
-    pub(crate) fn record_text(&mut self, root: &Path, path: &RelPath, text: TextId) {
+    /// Records the text of a changed file that a hook of the session saw.
+    pub(crate) fn record_text(&mut self, root: &Path, snapshot: &Snapshot) {
+        let Some(text) = TextId::of_text(&snapshot.text) else { return };
         let of_root = self.root_state(root);
-        if of_root.texts.len() < SESSION_FILES_MAX || of_root.texts.contains_key(path) {
-            of_root.texts.insert(path.clone(), text);
+        if of_root.texts.len() < SESSION_FILES_MAX || of_root.texts.contains_key(&snapshot.path) {
+            of_root.texts.insert(snapshot.path.clone(), text);
         } else {
             of_root.is_written_cut = true;
         }
     }
 
-    pub(crate) fn texts(&self, root: &Path) -> BTreeMap<RelPath, TextId> {
+    /// The last texts that hooks of the session saw, including files deleted since.
+    pub(crate) fn seen_texts(&self, root: &Path) -> BTreeMap<RelPath, TextId> {
         self.roots.get(root).map(|state| state.texts.clone()).unwrap_or_default()
     }
 
-    pub(crate) fn record_affected(
+    /// Adds files that the session's edits affect, each with its earlier findings.
+    pub(super) fn add_affected(
         &mut self,
         root: &Path,
         files: Vec<(RelPath, Option<Vec<Finding>>)>,
@@ -163,16 +210,13 @@ impl SessionState {
         }
     }
 
-    pub(crate) fn forget_affected(&mut self, root: &Path) {
-        self.root_state(root).affected = AffectedFiles::default();
-    }
-
+    /// The files that the session's edits affect.
     pub(crate) fn affected_files(&self, root: &Path) -> AffectedFiles {
         self.roots.get(root).map(|state| state.affected.clone()).unwrap_or_default()
     }
 
     /// Replaces up to where the session has seen a root, and returns the previous position.
-    pub(crate) fn replace_disk_cursor(
+    pub(super) fn replace_disk_cursor(
         &mut self,
         root: &Path,
         now: DiskCursor,
@@ -180,10 +224,12 @@ impl SessionState {
         self.root_state(root).disk_cursor.replace(now)
     }
 
+    /// Resets up to where the session has seen a root, because what it took was not delivered.
     pub(crate) fn set_disk_cursor(&mut self, root: &Path, seen: Option<DiskCursor>) {
         self.root_state(root).disk_cursor = seen;
     }
 
+    /// Whether the session has polled a root.
     pub(crate) fn has_polled(&self, root: &Path) -> bool {
         self.roots.get(root).is_some_and(|state| state.disk_cursor.is_some())
     }

@@ -53,12 +53,12 @@ fn memory_is_bounded_and_drops_the_least_recently_used_first() {
         ledger.queue_report(&reader("s", None), late(&count.to_string()));
     }
     assert_eq!(ledger.take_reports(&reader("s", None)).len(), DELIVERIES_PER_SESSION_MAX);
-    assert!(ledger.report_once("s", "pyright"));
+    assert!(ledger.session("s").report_once("pyright"));
     for count in 0..SESSIONS_MAX {
-        ledger.report_once(&count.to_string(), "x");
+        ledger.session(&count.to_string()).report_once("x");
     }
     assert_eq!(ledger.sessions.len(), SESSIONS_MAX);
-    assert!(ledger.report_once("s", "pyright"), "the oldest session was forgotten");
+    assert!(ledger.session("s").report_once("pyright"), "the oldest session was forgotten");
     for count in 0..=PROJECTS_MAX {
         let root = PathBuf::from(format!("/{count}"));
         ledger.touch_root(&root);
@@ -99,7 +99,7 @@ fn a_root_keeps_its_poll_gate_while_it_is_in_use() {
 
 fn poll_disk(ledger: &mut EngineLedger, root: &Path, files: &[RelPath]) {
     let now = moai_host::files::stamp_files(root, files);
-    let before = ledger.root(root).disk_stamps().unwrap_or_default();
+    let before = ledger.root(root).disk.stamps().unwrap_or_default();
     let changes = disk::disk_changes(&before, &now);
     ledger.update_disk(root, Arc::new(now), &changes);
 }
@@ -114,15 +114,15 @@ fn changes_unknown_to_the_servers_are_newer_than_the_announced_epoch() {
         poll_disk(ledger, root, &files);
     };
     poll(&mut ledger, "a", "1");
-    ledger.root(root).announce();
-    let asked_at = ledger.root(root).announced_epoch();
-    assert!(!ledger.root(root).others_changed_since(&files[0], asked_at));
+    ledger.root(root).disk.announce();
+    let asked_at = ledger.root(root).disk.announced_epoch;
+    assert!(!ledger.root(root).disk.others_changed_since(&files[0], asked_at));
     poll(&mut ledger, "b", "1");
-    assert_eq!(ledger.root(root).announced_epoch(), asked_at, "found, and nobody heard of it");
-    assert!(ledger.root(root).others_changed_since(&files[0], asked_at));
-    ledger.root(root).announce();
-    let asked_at = ledger.root(root).announced_epoch();
-    assert!(!ledger.root(root).others_changed_since(&files[0], asked_at));
+    assert_eq!(ledger.root(root).disk.announced_epoch, asked_at, "found, and nobody heard of it");
+    assert!(ledger.root(root).disk.others_changed_since(&files[0], asked_at));
+    ledger.root(root).disk.announce();
+    let asked_at = ledger.root(root).disk.announced_epoch;
+    assert!(!ledger.root(root).disk.others_changed_since(&files[0], asked_at));
 }
 
 fn path(name: &str) -> RelPath {
@@ -134,21 +134,21 @@ fn path(name: &str) -> RelPath {
 fn written_and_affected_files_are_bounded_and_a_cut_is_reported() {
     let (mut ledger, root) = (EngineLedger::default(), Path::new("/r"));
     for count in 0..SESSION_FILES_MAX {
-        ledger.record_write("s", root, &path(&count.to_string()));
+        ledger.session("s").record_write(root, &path(&count.to_string()));
     }
-    ledger.record_write("s", root, &path("0"));
-    assert!(!ledger.written("s", root).1);
-    ledger.record_write("s", root, &path("one more"));
-    let (written, is_cut) = ledger.written("s", root);
+    ledger.session("s").record_write(root, &path("0"));
+    assert!(!ledger.session("s").written(root).1);
+    ledger.session("s").record_write(root, &path("one more"));
+    let (written, is_cut) = ledger.session("s").written(root);
     assert_eq!((written.len(), is_cut), (SESSION_FILES_MAX, true));
-    assert_eq!(ledger.written("t", root), (BTreeSet::new(), false));
+    assert_eq!(ledger.session("t").written(root), (BTreeSet::new(), false));
 
     let files: Vec<RelPath> =
         (0..=SESSION_DEPENDENTS_MAX).map(|at| path(&at.to_string())).collect();
     ledger.record_affected("s", root, &files[1..], &TouchedSymbols::default(), false);
-    assert!(!ledger.affected_files("s", root).is_cut);
+    assert!(!ledger.session("s").affected_files(root).is_cut);
     ledger.record_affected("s", root, &files[..1], &TouchedSymbols::default(), false);
-    let affected = ledger.affected_files("s", root);
+    let affected = ledger.session("s").affected_files(root);
     assert_eq!((affected.files.len(), affected.is_cut), (SESSION_DEPENDENTS_MAX, true));
 }
 
@@ -167,7 +167,7 @@ fn findings_before_the_first_edit_outlast_later_edits() {
             &TouchedSymbols::default(),
             false,
         );
-        ledger.affected_files("s", root).files[&file].clone()
+        ledger.session("s").affected_files(root).files[&file].clone()
     };
     assert_eq!(affected(&mut ledger), Some(found.clone()));
     ledger.root(root).set_verified(&file, "s", (ContentHash::of_bytes(b"1"), Vec::new()));
@@ -191,7 +191,7 @@ fn of_equal_errors_in_the_same_bytes_only_the_one_at_its_old_place_is_older() {
         (ContentHash::of_bytes(b"1"), fingerprinted(10, b"1")),
     );
     ledger.record_affected("s", root, &[file, path("c.py")], &TouchedSymbols::default(), false);
-    let affected = ledger.affected_files("s", root);
+    let affected = ledger.session("s").affected_files(root);
     assert_eq!(affected.was_present_before(&fingerprinted(10, b"1")[0]), Some(true));
     assert_eq!(affected.was_present_before(&fingerprinted(30, b"1")[0]), Some(false));
     assert_eq!(
@@ -245,8 +245,8 @@ fn a_history_that_was_cut_does_not_pass_for_a_complete_one() {
     ledger.take_unseen("s", root, None, None);
     std::fs::write(root.join("a"), "1").expect("the folder is ours");
     poll_disk(&mut ledger, root, &files);
-    let seen_later = ledger.root(root).epoch();
-    let stamps = ledger.root(root).disk_stamps().expect("polled");
+    let seen_later = ledger.root(root).disk.epoch;
+    let stamps = ledger.root(root).disk.stamps().expect("polled");
     let others: Vec<(RelPath, DiskChange)> =
         (0..WALK_FILES_MAX).map(|at| (path(&at.to_string()), DiskChange::Deleted)).collect();
     ledger.update_disk(root, stamps, &others);
@@ -264,7 +264,7 @@ fn findings_hold_until_another_file_or_the_server_changes() {
     let poll = |ledger: &mut EngineLedger, name: &str, text: &str| {
         std::fs::write(root.join(name), text).expect("the folder is ours");
         poll_disk(ledger, root, &files);
-        ledger.root(root).epoch()
+        ledger.root(root).disk.epoch
     };
     let (hash, server) = (ContentHash::of_bytes(b"1"), ContentHash::of_bytes(b"server"));
     let epoch = poll(&mut ledger, "a", "1");

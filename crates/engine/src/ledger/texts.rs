@@ -37,6 +37,18 @@ impl TextCache {
         }
     }
 
+    /// Keeps a text, and returns the previous one of the file.
+    pub(crate) fn replace(
+        &mut self,
+        root: &Path,
+        path: &RelPath,
+        text: Arc<str>,
+    ) -> Option<Arc<str>> {
+        let before = self.get(root, path);
+        self.keep(root, path, text);
+        before
+    }
+
     pub(crate) fn forget_root(&mut self, root: &Path) {
         let of_root: Vec<FileKey> =
             self.order.iter().filter(|key| key.0 == root).cloned().collect();

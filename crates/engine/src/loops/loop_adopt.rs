@@ -36,7 +36,7 @@ pub(crate) async fn handle(
     if let Some(session) = &session {
         let checks = checks_of_loop(engine, &project, &state).await;
         let start = EditText { text: loops::resume_instructions(&state, &checks), notice: None };
-        engine.ledger().queue_start_text(session, start);
+        engine.ledger().session(session).start_text = Some(start);
     }
     loop_reply(&state, caller, select.json, loops::loop_status(&state))
 }
@@ -114,7 +114,7 @@ pub(crate) async fn adopt_loop(
     let adopted = adopted.await.map_err(|error| error.to_string())?;
     let state = adopted.ok_or_else(|| "there is no such loop".to_owned())?;
     if let Some(session) = session {
-        engine.ledger().bind_to_loop(session, &project.root, &state);
+        engine.ledger().session(session).bind_to_loop(&project.root, &state);
     }
     Ok(state)
 }

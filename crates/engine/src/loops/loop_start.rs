@@ -51,7 +51,7 @@ pub(crate) async fn handle(
                 let checks = checks_of_loop(engine, &project, &state).await;
                 let notice = Some(loops::started_notice(&state, &checks));
                 let start = EditText { text: loops::start_instructions(&state, &checks), notice };
-                engine.ledger().queue_start_text(session, start);
+                engine.ledger().session(session).start_text = Some(start);
             }
             loop_reply(&state, caller, json, loops::loop_status(&state))
         }
@@ -134,7 +134,7 @@ pub(crate) async fn start_loop(
         return Err(error.to_string());
     }
     if let Some(session) = session {
-        engine.ledger().bind_to_loop(session, &project.root, &state);
+        engine.ledger().session(session).bind_to_loop(&project.root, &state);
     }
     keep_start_state(engine, project, &state).await;
     if state.options.baseline == BaselineMode::Base {

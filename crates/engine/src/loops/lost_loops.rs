@@ -32,7 +32,7 @@ pub(crate) async fn marker_notice(
     let texts: Vec<String> = differences.iter().map(loops::mark_difference).collect();
     let mut ledger = engine.ledger();
     let new_notices: Vec<String> =
-        texts.into_iter().filter(|text| ledger.report_once(session, text)).collect();
+        texts.into_iter().filter(|text| ledger.session(session).report_once(text)).collect();
     Some(new_notices.join("\n")).filter(|text| !text.is_empty())
 }
 
@@ -52,7 +52,7 @@ pub(crate) async fn offer(call: &HookCall<'_>, source: &str) -> Option<EditText>
         let found = engine.store.find_loop(&project.key, &project.root, LoopQuery::Id(id)).await;
         let Ok(Some(state)) = found else { continue };
         let notice = loops::adoption_offer(&state);
-        if engine.ledger().report_once(session, &notice) {
+        if engine.ledger().session(session).report_once(&notice) {
             texts.push(loops::adoption_offer_for_agent(&state, session));
             notices.push(notice);
         }

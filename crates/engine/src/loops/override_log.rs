@@ -28,13 +28,14 @@ pub(crate) async fn record_override(
     let Some(state) = kept.map_err(|error| error.to_string())? else { return Ok(()) };
     if let (Some(session), Some(by_hand)) = (&state.session_id, state.overrides.last()) {
         let text = loops::override_notice(&state, by_hand);
-        engine.ledger().queue_user_notice(session, text);
+        engine.ledger().session(session).user_notices.push(text);
     }
     Ok(())
 }
 
 /// Whether the agent of a loop may be in its turn. A loop without a session has no agent yet.
 fn is_at_work(engine: &Engine, state: &LoopState) -> bool {
-    let known = state.session_id.as_ref().map(|session| engine.ledger().is_at_work(session));
-    known.is_some_and(|known| known.unwrap_or(state.status == Status::Running))
+    let Some(session) = &state.session_id else { return false };
+    let known = engine.ledger().known_session(session).and_then(|session| session.is_at_work);
+    known.unwrap_or(state.status == Status::Running)
 }

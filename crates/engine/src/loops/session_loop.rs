@@ -40,7 +40,7 @@ pub(crate) async fn last_loop_of_session(
     let claimed = control::claim_loop(&unclaimed, session, now_ms());
     match store.advance_loop(&project.key, &unclaimed, claimed.clone()).await? {
         SaveOutcome::Saved => {
-            engine.ledger().bind_to_loop(session, root, &claimed);
+            engine.ledger().session(session).bind_to_loop(root, &claimed);
             Ok((Some(claimed), true))
         }
         // Another session claimed it first.

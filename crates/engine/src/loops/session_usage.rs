@@ -30,7 +30,7 @@ pub(crate) async fn read_session_usage(
     transcript: &Path,
     since_ms: u64,
 ) -> SessionUsage {
-    let mut spending = engine.ledger().take_spending(session);
+    let mut spending = std::mem::take(&mut engine.ledger().session(session).spending);
     let transcript = transcript.to_path_buf();
     let read = run_blocking(move || {
         let gap = spending.read(&transcript);
@@ -42,7 +42,7 @@ pub(crate) async fn read_session_usage(
     });
     let usage = spending.tally.usage(since_ms);
     let context = spending.context();
-    engine.ledger().keep_spending(session, spending);
+    engine.ledger().session(session).spending = spending;
     let gap = gap.or_else(|| {
         let detail = "the session has more replies than can be counted";
         usage.is_truncated.then(|| Gap::new(Cause::Skipped, detail))

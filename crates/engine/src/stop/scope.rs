@@ -66,8 +66,8 @@ pub(crate) async fn files_of_stop(
         return narrowed(hidden_search, paths.to_vec()).await;
     }
     let commit = commit.map(str::to_owned);
-    let (written, is_written_cut) = call.engine.ledger().written(session, &project.root);
-    let affected = call.engine.ledger().affected_files(session, &project.root);
+    let (written, is_written_cut) = call.engine.ledger().session(session).written(&project.root);
+    let affected = call.engine.ledger().session(session).affected_files(&project.root);
     let found = run_blocking(move || {
         let mut found = changed_files(&project, commit.as_deref());
         let is_there = |path: &RelPath| path.under(&project.root).symlink_metadata().is_ok();
@@ -175,13 +175,16 @@ impl HiddenFileSearch {
                 if let Ok(snapshot) =
                     files::read_snapshot(&project.root, &path.under(&project.root))
                 {
-                    self.engine.ledger().record_text(&self.session, &project.root, &snapshot);
+                    self.engine
+                        .ledger()
+                        .session(&self.session)
+                        .record_text(&project.root, &snapshot);
                 }
             }
             scope.files.extend(hidden.files.into_iter().filter(is_in_scope));
             scope.skipped.extend(hidden.skipped);
         }
-        let seen = self.engine.ledger().seen_texts(&self.session, &project.root);
+        let seen = self.engine.ledger().session(&self.session).seen_texts(&project.root);
         let mut vanished = vanished_texts(project, base, &gone, seen);
         vanished.retain(|_, path| is_in_scope(path));
         let measured = scope.files.iter().cloned().collect();
