@@ -24,6 +24,7 @@ use tokio::sync::{mpsc, oneshot};
 use moai_base::hash::ContentHash;
 use moai_base::limits::{STORE_OPEN_MAX, STORE_QUEUE_MAX};
 use open::{ProjectDatabase, TransactionMode};
+use schema::PROJECT_SCHEMA;
 
 /// The parent of all projects' folders, below the state folder.
 pub const PROJECTS_FOLDER: &str = "projects";
@@ -49,7 +50,7 @@ impl ProjectKey {
     /// The database file, which is created at its first use.
     #[must_use]
     pub fn database(&self, home: &Path) -> PathBuf {
-        self.folder(home).join(open::DATABASE_FILE)
+        self.folder(home).join(PROJECT_SCHEMA.file_name)
     }
 
     /// The key of the project that owns this database below the state folder.
@@ -249,7 +250,8 @@ impl OpenDatabases {
             }
         }
         let folder = project.folder(&self.home);
-        let (database, notice) = open::open_database(&folder, self.suspects.contains(project))?;
+        let is_suspect = self.suspects.contains(project);
+        let (database, notice) = open::open_database(&folder, &PROJECT_SCHEMA, is_suspect)?;
         self.suspects.remove(project);
         if let Some(notice) = notice {
             tracing::warn!("{notice}");

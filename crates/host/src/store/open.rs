@@ -1,4 +1,4 @@
-//! Opens one project's database: private, checked, migrated, and moved aside if damaged.
+//! Opens a database of a project: private, checked, migrated, and moved aside if damaged.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -12,13 +12,11 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use rustix::fs::{FlockOperation, flock};
 
-use super::{StoreError, schema};
+use super::StoreError;
+use super::schema::StoreSchema;
 use moai_base::limits::{
     STORE_BUSY_MS_MAX, STORE_CHECKED_BYTES_MAX, STORE_CORRUPT_COPIES_MAX, STORE_LOCK_RETRY_MS,
 };
-
-/// File name in the project's folder.
-pub(super) const DATABASE_FILE: &str = "store.db";
 
 /// Access of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +63,7 @@ impl ProjectDatabase {
 /// damage too.
 pub(super) fn open_database(
     folder: &Path,
+    schema: &StoreSchema,
     thorough: bool,
 ) -> Result<(ProjectDatabase, Option<String>), StoreError> {
     let failed = |error| unavailable(folder, &error);
@@ -72,11 +71,11 @@ pub(super) fn open_database(
     // Two processes that find the same damage must not both move a database aside, because the
     // second would move the new one.
     let _lock = lock(&folder.join("open.lock"))?;
-    let path = folder.join(DATABASE_FILE);
-    match open_sound(&path, thorough) {
+    let path = folder.join(schema.file_name);
+    match open_sound(&path, schema, thorough) {
         Err(StoreError::Corrupt(reason)) => {
             let aside = move_aside(&path).map_err(failed)?;
-            let database = open_sound(&path, false)?;
+            let database = open_sound(&path, schema, false)?;
             let (from, to) = (path.display(), aside.display());
             let notice = format!("{from} was damaged ({reason}) and was moved to {to}");
             Ok((database, Some(notice)))
@@ -85,7 +84,11 @@ pub(super) fn open_database(
     }
 }
 
-fn open_sound(path: &Path, thorough: bool) -> Result<ProjectDatabase, StoreError> {
+fn open_sound(
+    path: &Path,
+    schema: &StoreSchema,
+    thorough: bool,
+) -> Result<ProjectDatabase, StoreError> {
     let failed = |error| unavailable(path, &error);
     // Created here, because SQLite would follow the umask; -wal and -shm get the mode of this file.
     let file = OpenOptions::new()
@@ -110,12 +113,12 @@ fn open_sound(path: &Path, thorough: bool) -> Result<ProjectDatabase, StoreError
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
     )?;
     if thorough || metadata.len() <= STORE_CHECKED_BYTES_MAX {
-        let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-        if said != "ok" {
-            return Err(StoreError::Corrupt(said));
+        let result: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if result != "ok" {
+            return Err(StoreError::Corrupt(result));
         }
     }
-    schema::migrate(&mut connection)?;
+    schema.migrate(&mut connection)?;
     let identity = identity(path).map_err(failed)?;
     Ok(ProjectDatabase { connection, path: path.to_path_buf(), identity })
 }
@@ -178,4 +181,57 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 fn unavailable(path: &Path, error: &io::Error) -> StoreError {
     StoreError::Unavailable(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTES: StoreSchema = StoreSchema {
+        file_name: "notes.db",
+        migrations: &[
+            "CREATE TABLE notes (text TEXT NOT NULL) STRICT",
+            "ALTER TABLE notes ADD COLUMN rank INTEGER NOT NULL DEFAULT 7",
+        ],
+    };
+
+    fn write(database: &mut ProjectDatabase, sql: &str) {
+        let written = database.transact(TransactionMode::Write, |at| Ok(at.execute(sql, [])?));
+        assert_eq!(written, Ok(1), "{sql}");
+    }
+
+    fn sum_of_ranks(database: &mut ProjectDatabase) -> Option<i64> {
+        let sql = "SELECT sum(rank) FROM notes";
+        let sum = |at: &Transaction<'_>| Ok(at.query_row(sql, [], |row| row.get(0))?);
+        database.transact(TransactionMode::Read, sum).unwrap()
+    }
+
+    #[test]
+    fn any_schema_is_opened_migrated_and_recovered() {
+        let temp = tempfile::tempdir().unwrap();
+        let first = StoreSchema { migrations: &NOTES.migrations[..1], ..NOTES };
+        let (mut database, notice) = open_database(temp.path(), &first, false).unwrap();
+        assert_eq!(notice, None);
+        write(&mut database, "INSERT INTO notes VALUES ('old')");
+        let journal =
+            database.connection.pragma_query_value(None, "journal_mode", |row| row.get(0));
+        assert_eq!(journal, Ok("wal".to_owned()));
+        drop(database);
+
+        let (mut database, notice) = open_database(temp.path(), &NOTES, false).unwrap();
+        assert_eq!(notice, None);
+        write(&mut database, "INSERT INTO notes VALUES ('new', 2)");
+        assert_eq!(sum_of_ranks(&mut database), Some(9));
+        drop(database);
+        let older = open_database(temp.path(), &first, false).map(drop).unwrap_err();
+        assert!(matches!(older, StoreError::Newer { found: 2, known: 1, .. }), "{older}");
+
+        let path = temp.path().join("notes.db");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        fs::write(&path, "no database; ".repeat(400)).unwrap();
+        let (mut database, notice) = open_database(temp.path(), &NOTES, false).unwrap();
+        let aside = last_moved_aside(&path).unwrap();
+        assert!(notice.unwrap().ends_with(&format!("was moved to {}", aside.display())));
+        assert_eq!(sum_of_ranks(&mut database), None);
+    }
 }

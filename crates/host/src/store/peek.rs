@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::PROJECTS_FOLDER;
-use super::open::DATABASE_FILE;
+use super::schema::PROJECT_SCHEMA;
 use moai_base::limits::STORE_READ_WAIT_MS_MAX;
 
 /// Whether a loop of the session may be running, or one below `folders` that waits for a session.
@@ -15,7 +15,7 @@ use moai_base::limits::STORE_READ_WAIT_MS_MAX;
 #[must_use]
 pub fn may_hold_session(state: &Path, session: &str, folders: &[PathBuf]) -> bool {
     let Ok(projects) = state.join(PROJECTS_FOLDER).read_dir() else { return false };
-    let databases = projects.flatten().map(|project| project.path().join(DATABASE_FILE));
+    let databases = projects.flatten().map(|project| project.path().join(PROJECT_SCHEMA.file_name));
     databases
         .filter(|database| database.exists())
         .any(|database| database_may_hold(&database, session, folders).unwrap_or(true))

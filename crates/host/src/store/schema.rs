@@ -1,4 +1,4 @@
-//! The schema, as forward-only migrations.
+//! The schema of a database: its file and its forward-only migrations.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,20 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::StoreError;
 
-/// Schema n is the result of the first n migrations; `user_version` is n. A released migration
-/// never changes. An older program refuses a newer database.
-pub(super) const MIGRATIONS: [&str; 5] = [
+/// One database in a project's folder.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoreSchema {
+    pub(super) file_name: &'static str,
+    /// Schema n is the result of the first n migrations; `user_version` is n. A released migration
+    /// never changes. An older program refuses a newer database.
+    pub(super) migrations: &'static [&'static str],
+}
+
+/// Loops, exams, judgements and session writes.
+pub(super) const PROJECT_SCHEMA: StoreSchema =
+    StoreSchema { file_name: "store.db", migrations: &PROJECT_MIGRATIONS };
+
+const PROJECT_MIGRATIONS: [&str; 5] = [
     // Schema 1, loops. `state` is JSON with a version of its own (`host::store::loops::stored_loop`); the
     // other columns repeat searchable fields. Times are milliseconds since the epoch.
     "CREATE TABLE loops (
@@ -76,25 +87,28 @@ pub(super) const MIGRATIONS: [&str; 5] = [
     ) STRICT, WITHOUT ROWID;",
 ];
 
-/// Migrates a database to the newest schema, completely or not at all; a newer schema is an error.
-pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
-    let known = MIGRATIONS.len();
-    if version(connection)? == known {
-        return Ok(());
+impl StoreSchema {
+    /// Migrates a database to the newest schema, completely or not at all; a newer schema is an
+    /// error.
+    pub(super) fn migrate(&self, connection: &mut Connection) -> Result<(), StoreError> {
+        let known = self.migrations.len();
+        if version(connection)? == known {
+            return Ok(());
+        }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Checked again, because another process may have migrated it meanwhile.
+        let found = version(&transaction)?;
+        let Some(missing) = self.migrations.get(found..) else {
+            let path = PathBuf::from(transaction.path().unwrap_or_default());
+            return Err(StoreError::Newer { path, found, known });
+        };
+        for sql in missing {
+            transaction.execute_batch(sql)?;
+        }
+        transaction.execute_batch(&format!("PRAGMA user_version = {known}"))?;
+        transaction.commit()?;
+        Ok(())
     }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Checked again, because another process may have migrated it meanwhile.
-    let found = version(&transaction)?;
-    let Some(missing) = MIGRATIONS.get(found..) else {
-        let path = PathBuf::from(transaction.path().unwrap_or_default());
-        return Err(StoreError::Newer { path, found, known });
-    };
-    for sql in missing {
-        transaction.execute_batch(sql)?;
-    }
-    transaction.execute_batch(&format!("PRAGMA user_version = {known}"))?;
-    transaction.commit()?;
-    Ok(())
 }
 
 fn version(connection: &Connection) -> Result<usize, StoreError> {
@@ -110,11 +124,11 @@ mod tests {
     #[test]
     fn migrating_twice_changes_nothing_and_a_newer_database_is_left_alone() {
         let mut connection = Connection::open_in_memory().unwrap();
-        assert_eq!(migrate(&mut connection), Ok(()));
-        assert_eq!(migrate(&mut connection), Ok(()));
-        assert_eq!(version(&connection), Ok(MIGRATIONS.len()));
+        assert_eq!(PROJECT_SCHEMA.migrate(&mut connection), Ok(()));
+        assert_eq!(PROJECT_SCHEMA.migrate(&mut connection), Ok(()));
+        assert_eq!(version(&connection), Ok(PROJECT_MIGRATIONS.len()));
         connection.pragma_update(None, "user_version", 999).unwrap();
-        let newer = migrate(&mut connection).unwrap_err();
+        let newer = PROJECT_SCHEMA.migrate(&mut connection).unwrap_err();
         assert!(matches!(newer, StoreError::Newer { found: 999, .. }), "{newer}");
     }
 }

@@ -172,7 +172,7 @@ async fn a_database_of_a_newer_program_is_named_and_left_alone() {
     let before = fs::read(home.file("")).unwrap();
     let store = home.store();
     let refused = home.count(&store).await.unwrap_err();
-    let known = schema::MIGRATIONS.len();
+    let known = PROJECT_SCHEMA.migrations.len();
     assert_eq!(refused, StoreError::Newer { path: home.file(""), found: 999, known });
     home.close(store);
     assert_eq!(fs::read(home.file("")).unwrap(), before);
