@@ -43,3 +43,23 @@ fn without_the_daemon_the_answer_is_the_same() {
     let dirty = report(&sandbox.run(&["check", "--all", "--json", "--no-daemon"]), 1);
     assert_eq!(findings(&dirty, "pyright").len(), 1);
 }
+
+#[test]
+fn a_package_is_checked_by_its_own_configuration() {
+    let sandbox = project();
+    sandbox.write("pyproject.toml", "[tool.pyright]\nreportReturnType = false\n");
+    sandbox.write("strict/pyrightconfig.json", "{\"reportUnusedImport\": \"error\"}\n");
+    let text = format!("import os\n\n{WRONG}");
+    sandbox.write("a.py", &text);
+    sandbox.write("strict/b.py", &text);
+    sandbox.write("strict/c.py", "import b\n\nprint(b.half(1))\n");
+    let dirty = report(&sandbox.run(&["check", "--all", "--json"]), 1);
+    // Hints have no code.
+    let found: Vec<(String, String)> = findings(&dirty, "pyright")
+        .into_iter()
+        .map(|(path, code, _)| (path, code))
+        .filter(|(_, code)| !code.is_empty())
+        .collect();
+    let own = |code: &str| ("strict/b.py".to_owned(), code.to_owned());
+    assert_eq!(found, [own("reportUnusedImport"), own("reportReturnType")], "{dirty:#}");
+}

@@ -110,6 +110,10 @@ pub struct ServerSpec {
     /// The folder that becomes its workspace.
     #[serde(default)]
     pub workspace: WorkspaceRule,
+    /// The files that mark a workspace, if not all root markers do. `FILE#TABLE` is a TOML file with
+    /// that table.
+    #[serde(default)]
+    pub workspace_markers: Vec<String>,
     /// Files and folders of the root that it reads only once: it is restarted when one changes.
     /// `${python}` stands for the packages of the project's interpreter.
     #[serde(default)]

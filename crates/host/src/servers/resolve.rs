@@ -157,7 +157,7 @@ impl ServerResolver<'_> {
             id: id.to_owned(),
             language_id: language_id.to_owned(),
             settings: filled.settings.clone(),
-            restart_times: packages::restart_times(spec, self.context),
+            restart_times: packages::restart_times(spec, self.context, &workspace),
             version: is_pinned.then(|| super::install::server_version(spec)).flatten(),
             spec: filled,
             workspace,

@@ -148,6 +148,7 @@ fn default_server_spec() -> ServerSpec {
         initialization_options: Value::Null,
         settings: Value::Null,
         root_markers: Vec::new(),
+        workspace_markers: Vec::new(),
         workspace: WorkspaceRule::default(),
         restart_on: Vec::new(),
         data_extensions: Vec::new(),

@@ -9,14 +9,23 @@ use moai_lsp::registry::ServerSpec;
 
 /// Modification times of everything in `restart_on`. A running server does not notice a new
 /// package, or briefly answers from an old configuration after a change.
-pub(super) fn restart_times(spec: &ServerSpec, context: &ServerContext) -> Vec<Option<SystemTime>> {
+pub(super) fn restart_times(
+    spec: &ServerSpec,
+    context: &ServerContext,
+    workspace: &Path,
+) -> Vec<Option<SystemTime>> {
     let mut times = Vec::new();
     for name in &spec.restart_on {
         match name.as_str() {
             "${python}" => {
                 times.extend(context.package_times.get_or_init(|| site_packages(context)));
             }
-            name => times.push(modified(&context.root.join(name))),
+            name => {
+                times.push(modified(&context.root.join(name)));
+                if workspace != context.root {
+                    times.push(modified(&workspace.join(name)));
+                }
+            }
         }
     }
     times

@@ -15,8 +15,12 @@ pub(super) fn server_workspace(spec: &ServerSpec, root: &Path, path: &RelPath) -
     let file = path.under(root);
     let folders: Vec<&Path> =
         file.ancestors().skip(1).take_while(|folder| folder.starts_with(root)).collect();
-    let found = spec.root_markers.iter().find_map(|marker| {
-        let mut holding = folders.iter().filter(|folder| folder.join(marker).is_file());
+    let markers = match spec.workspace_markers.as_slice() {
+        [] => &spec.root_markers,
+        markers => markers,
+    };
+    let found = markers.iter().find_map(|marker| {
+        let mut holding = folders.iter().filter(|folder| has_marker(folder, marker));
         match spec.workspace {
             WorkspaceRule::Root => None,
             WorkspaceRule::Nearest => holding.next(),
@@ -24,6 +28,16 @@ pub(super) fn server_workspace(spec: &ServerSpec, root: &Path, path: &RelPath) -
         }
     });
     found.map_or_else(|| root.to_path_buf(), |folder| folder.to_path_buf())
+}
+
+/// Whether a folder has a file `FILE`, or for `FILE#TABLE` a TOML file with that table.
+fn has_marker(folder: &Path, marker: &str) -> bool {
+    let Some((file, table)) = marker.split_once('#') else { return folder.join(marker).is_file() };
+    let text = read_regular_file(&folder.join(file)).unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().any(|line| {
+        let header = line.trim_start().strip_prefix('[').and_then(|it| it.strip_prefix(table));
+        header.is_some_and(|rest| rest.starts_with([']', '.']))
+    })
 }
 
 /// Whether the project uses the package in that major version: by the installation nearest to the

@@ -234,3 +234,27 @@ fn a_change_of_a_file_read_at_start_restarts_the_server() {
 fn prose_is_in_no_language() {
     check(&[], "README.md", &[]);
 }
+
+#[test]
+fn pyright_works_in_the_folder_of_the_nearest_configuration() {
+    let files = [
+        (PYRIGHT, ""),
+        ("pyproject.toml", "[project]\nname = \"all\"\n[tool.pyright]\n"),
+        ("strict/pyrightconfig.json", "{}"),
+        ("own/pyproject.toml", "[tool.pyright.defineConstant]\nX = 1\n"),
+        ("plain/pyproject.toml", "# [tool.pyright]\n[project]\nname = \"plain\"\n"),
+    ];
+    let project = Project::new(&files);
+    for (file, folder) in [
+        ("a.py", ""),
+        ("strict/a.py", "strict"),
+        ("strict/deep/a.py", "strict"),
+        ("own/a.py", "own"),
+        ("plain/a.py", ""),
+    ] {
+        assert_eq!(project.only(file).workspace, project.root.join(folder), "{file}");
+    }
+    let before = project.only("own/a.py").restart_times;
+    std::fs::remove_file(project.root.join("own/pyproject.toml")).expect("it is ours");
+    assert_ne!(project.only("own/a.py").restart_times, before);
+}
