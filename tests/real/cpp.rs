@@ -89,3 +89,26 @@ fn a_burst_ends_with_the_truth_about_the_last_text() {
         expect(&sandbox, "main.cpp", code);
     }
 }
+
+#[test]
+fn without_the_flags_of_the_build_nothing_is_clean() {
+    let sandbox = project_in(&["cpp"]);
+    // Right without the macro that the build defines, wrong with it.
+    let text = "#ifdef WIDE\nint *width = 1;\n#else\nint width = 1;\n#endif\n";
+    sandbox.write("main.cpp", text);
+    sandbox.write("other.cpp", text);
+    expect(&sandbox, "main.cpp", 4);
+    let entry = |file: &str, flags: &str| {
+        let root = sandbox.root();
+        let command = format!("c++ {flags} -c {file}");
+        serde_json::json!({"directory": root, "file": file, "command": command})
+    };
+    let database = serde_json::json!([entry("other.cpp", "")]);
+    sandbox.write("compile_commands.json", &database.to_string());
+    expect(&sandbox, "other.cpp", 0);
+    expect(&sandbox, "main.cpp", 4);
+    let database = serde_json::json!([entry("other.cpp", ""), entry("main.cpp", "-DWIDE")]);
+    sandbox.write("compile_commands.json", &database.to_string());
+    expect(&sandbox, "other.cpp", 0);
+    expect(&sandbox, "main.cpp", 1);
+}

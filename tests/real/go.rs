@@ -92,3 +92,23 @@ fn without_a_module_imports_are_one_gap() {
     let reason = report["sensors"][0]["reason"].as_str().unwrap_or_default();
     assert!(reason.contains("gopls cannot load the project"), "{report:#}");
 }
+
+#[test]
+fn a_module_that_go_work_does_not_list_is_one_gap() {
+    let sandbox = project_in(&["go"]);
+    sandbox.write("go.work", "go 1.19\n\nuse ./app\n");
+    sandbox.write("app/go.mod", "module example.com/app\n\ngo 1.19\n");
+    sandbox.write("app/main.go", "package main\n\nfunc main() {}\n");
+    sandbox.write("tools/go.mod", "module example.com/tools\n\ngo 1.19\n");
+    sandbox.write("tools/lib/lib.go", RIGHT);
+    let main = MAIN.replace("example.com/app/lib", "example.com/tools/lib");
+    sandbox.write("tools/main.go", &main);
+    assert_eq!(check(&sandbox, "app/main.go").0, 0);
+    let (code, report) = check(&sandbox, "tools/main.go");
+    assert_eq!(code, 4, "{report:#}");
+    assert!(findings(&report, "gopls").is_empty(), "{report:#}");
+    assert!(report.to_string().contains("go work use ./tools"), "{report:#}");
+    sandbox.write("go.work", "go 1.19\n\nuse (\n\t./app\n\t./tools\n)\n");
+    let (code, report) = check(&sandbox, "tools/main.go");
+    assert_eq!(code, 0, "{report:#}");
+}

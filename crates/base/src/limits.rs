@@ -156,6 +156,8 @@ pub const STORM_MS_MAX: u64 = 1_000;
 /// Changed files of which a language server may miss the notice, because it has not registered for
 /// them; beyond that it is restarted.
 pub const UNSENT_DISK_CHANGES_MAX: usize = 20_000;
+/// Size of a compilation database that is read.
+pub const COMPILE_DATABASE_BYTES_MAX: u64 = 64 << 20;
 /// Length of a glob pattern that a language server registers.
 pub const GLOB_BYTES_MAX: usize = 4_096;
 /// Background deadline of one file's diagnostics.

@@ -3,6 +3,7 @@
 
 mod actor;
 mod breaker;
+pub mod compile_database;
 mod eviction;
 mod fault_facts;
 pub mod install;

@@ -10,6 +10,7 @@ mod typescript;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use self::compiled::go_work_modules;
 pub(super) use self::typescript::INFERRED_PROJECT;
 pub use self::typescript::{
     declared as declared_packages, extended_configs, is_readable, package_of_module,
@@ -36,8 +37,26 @@ pub struct FaultFacts {
     pub missing_base: Option<String>,
     /// Whether the nearest tsconfig.json is not JSON with comments.
     pub has_broken_config: bool,
+    /// Where clangd gets the file's flags from.
+    pub compile_flags: CompileFlags,
+    /// The folder of the file's Go module, relative to a `go.work` above it that does not list it.
+    pub module_outside_go_work: Option<String>,
     /// The file's path, relative to the root.
     pub path: String,
+}
+
+/// Where clangd gets the compiler flags of a C or C++ file from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CompileFlags {
+    /// From nowhere: macros and search paths of the build are unknown.
+    #[default]
+    Unknown,
+    /// From the entry of another file, because the database does not list this one.
+    OfAnotherFile,
+    /// From `compile_flags.txt` or `.clangd`, which do not list files.
+    Fixed,
+    /// From the compilation database.
+    Database,
 }
 
 impl FaultFacts {
@@ -61,6 +80,8 @@ pub struct NeededFacts {
     pub neighbours: bool,
     /// Programs to check for.
     pub programs: &'static [&'static str],
+    /// Whether [`FaultFacts::compile_flags`] is needed.
+    pub compile_flags: bool,
     /// Codes of findings that a fault could explain; empty where a fault causes no finding.
     codes: &'static [&'static str],
 }

@@ -22,7 +22,9 @@ use moai_base::text::{
 };
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
+use moai_host::servers::compile_database::compile_flags;
 use moai_host::servers::resolve::ResolvedServer;
+use moai_lsp::faults::CompileFlags;
 use moai_lsp::messages::responses::LspLocation;
 use moai_lsp::registry::DiagnosticsMethod;
 use moai_lsp::session::{DocumentRequest, QueryReply, ServerQuery};
@@ -318,19 +320,15 @@ pub(crate) fn partial_knowledge(project: &Project, target: &QueryTarget) -> Opti
     if target.choice.spec.diagnostics != DiagnosticsMethod::Clangd {
         return None;
     }
-    let file = target.snapshot.path.under(&project.root);
-    let is_known = file.ancestors().skip(1).any(has_compilation_database);
-    let detail = "no compile_commands.json, so clangd sees only open files";
-    (!is_known).then(|| {
-        Gap::new(Cause::ProjectFault, detail).with_remedy("cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=1")
-    })
-}
-
-fn has_compilation_database(folder: &Path) -> bool {
-    folder.join("compile_commands.json").is_file()
-        || folder.join("build/compile_commands.json").is_file()
-        || std::fs::read_to_string(folder.join(".clangd"))
-            .is_ok_and(|text| text.contains("CompilationDatabase"))
+    let detail = match compile_flags(&target.snapshot.path.under(&project.root)) {
+        CompileFlags::Database => return None,
+        CompileFlags::OfAnotherFile => "compile_commands.json does not list the file",
+        CompileFlags::Fixed | CompileFlags::Unknown => {
+            "no compile_commands.json, so clangd sees only open files"
+        }
+    };
+    let remedy = "cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=1";
+    Some(Gap::new(Cause::ProjectFault, detail).with_remedy(remedy))
 }
 
 /// Locations as places in the files on disk, sorted and without duplicates; the gap tells why some

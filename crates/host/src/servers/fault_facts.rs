@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use super::compile_database::compile_flags;
 use super::resolve::program_on_path;
 use super::{MeasureInput, ServerContext};
 use moai_base::finding::Finding;
@@ -61,6 +62,12 @@ fn gather(context: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) 
         facts.missing_packages = packages;
     }
     facts.path = subject.path.to_string();
+    if wanted.compile_flags {
+        facts.compile_flags = compile_flags(&file);
+    }
+    if wanted.names.contains(&"go.work") && context.env.get("GOWORK").is_none_or(|it| it != "off") {
+        facts.module_outside_go_work = module_outside_go_work(&folders);
+    }
     if wanted.names.contains(&"tsconfig.json") {
         facts.missing_base = missing_base(&folders);
         facts.has_broken_config = nearest_text(&folders, "tsconfig.json")
@@ -111,6 +118,19 @@ fn is_installed(file: &Path, package: &str) -> bool {
     file.ancestors().skip(1).any(|folder| {
         folder.join("node_modules").join(package).exists() || folder.join(".pnp.cjs").exists()
     })
+}
+
+/// The folder of the nearest Go module, relative to the nearest `go.work`, if that does not list it.
+fn module_outside_go_work(folders: &[&Path]) -> Option<String> {
+    let module = folders.iter().find(|folder| folder.join("go.mod").is_file())?;
+    let workspace = folders.iter().find(|folder| folder.join("go.work").is_file())?;
+    let text = read_bounded_text(&workspace.join("go.work"))?;
+    let is_listed = faults::go_work_modules(&text).iter().any(|used| {
+        let used = workspace.join(used);
+        used == **module || used.canonicalize().is_ok_and(|used| used == **module)
+    });
+    let relative = module.strip_prefix(workspace).ok()?;
+    (!is_listed).then(|| relative.display().to_string())
 }
 
 /// The base that the nearest tsconfig.json extends, if it is missing.

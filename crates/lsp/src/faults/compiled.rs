@@ -1,7 +1,7 @@
 //! Go, Rust, C/C++ and Java: a file that no project or build description covers. Codes of gopls
 //! 0.10 to 0.20, clangd 19 and 22, and Eclipse's Java server (`IProblem`).
 
-use super::{FaultFacts, NeededFacts, ProjectFault, matching_indices};
+use super::{CompileFlags, FaultFacts, NeededFacts, ProjectFault, matching_indices};
 use moai_base::finding::Finding;
 
 pub(super) const GO_FACTS: NeededFacts = NeededFacts {
@@ -9,6 +9,7 @@ pub(super) const GO_FACTS: NeededFacts = NeededFacts {
     manifests: &["go.mod"],
     neighbours: false,
     programs: &["go"],
+    compile_flags: false,
     codes: &[],
 };
 
@@ -18,6 +19,12 @@ pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectF
     if facts.programs.is_empty() {
         let remedy = "install Go and put it on PATH";
         return Some(ProjectFault::new("go is not on PATH", remedy, []));
+    }
+    if let Some(module) = &facts.module_outside_go_work {
+        let remedy = format!("go work use ./{module}");
+        // The go command itself refuses the module, so no finding is about the code.
+        let all = 0..found.len();
+        return Some(ProjectFault::new("go.work does not list the file's module", &remedy, all));
     }
     let is_left_out = facts
         .path
@@ -54,6 +61,28 @@ pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectF
     })
 }
 
+/// The module folders that a `go.work` lists in its `use` directives, relative to its folder.
+/// Source: <https://go.dev/ref/mod#go-work-file>.
+#[must_use]
+pub fn go_work_modules(text: &str) -> Vec<&str> {
+    let (mut modules, mut is_block) = (Vec::new(), false);
+    for line in text.lines() {
+        let line = line.split("//").next().unwrap_or_default().trim();
+        let entry = match line.strip_prefix("use") {
+            _ if is_block => line,
+            Some(entry) if entry.starts_with([' ', '\t', '(']) => entry.trim(),
+            _ => continue,
+        };
+        match entry {
+            "(" => is_block = true,
+            ")" => is_block = false,
+            "" => {}
+            folder => modules.push(folder.trim_matches(['"', '`'])),
+        }
+    }
+    modules
+}
+
 fn is_required(manifest: &str, import: &str) -> bool {
     let required = manifest
         .lines()
@@ -68,6 +97,7 @@ pub(super) const RUST_FACTS: NeededFacts = NeededFacts {
     manifests: &[],
     neighbours: false,
     programs: &["cargo"],
+    compile_flags: false,
     codes: &[],
 };
 
@@ -88,16 +118,12 @@ pub(super) fn rust_fault(facts: &FaultFacts) -> Option<ProjectFault> {
 }
 
 pub(super) const CPP_FACTS: NeededFacts = NeededFacts {
-    names: &[
-        "compile_commands.json",
-        "build/compile_commands.json",
-        "compile_flags.txt",
-        ".clangd",
-    ],
+    names: &[],
     manifests: &["CMakeLists.txt"],
     neighbours: false,
     programs: &[],
-    codes: &["pp_file_not_found"],
+    compile_flags: true,
+    codes: &[],
 };
 
 /// Findings about names that a missing header would have declared.
@@ -110,9 +136,15 @@ const UNDECLARED_CODES: [&str; 5] = [
 ];
 
 pub(super) fn cpp_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
-    if facts.has_any(CPP_FACTS.names) {
-        return None;
-    }
+    let detail = match facts.compile_flags {
+        CompileFlags::Fixed | CompileFlags::Database => return None,
+        CompileFlags::OfAnotherFile => {
+            let detail = "compile_commands.json does not list the file, so its flags are unknown";
+            let remedy = "add the file to the build and have it written again";
+            return Some(ProjectFault::new(detail, remedy, []));
+        }
+        CompileFlags::Unknown => "flags and headers are unknown: there is no compile_commands.json",
+    };
     let explained = matching_indices(found, |one| {
         one.code == "pp_file_not_found" || UNDECLARED_CODES.contains(&one.code.as_str())
     });
@@ -121,8 +153,7 @@ pub(super) fn cpp_fault(facts: &FaultFacts, found: &[Finding]) -> Option<Project
     } else {
         "write compile_flags.txt with the -I options, or have the build write compile_commands.json"
     };
-    let detail = "headers cannot be found: there is no compile_commands.json";
-    (!explained.is_empty()).then(|| ProjectFault::new(detail, remedy, explained))
+    Some(ProjectFault::new(detail, remedy, explained))
 }
 
 /// `IProblem.ImportNotFound`.
@@ -136,6 +167,7 @@ pub(super) const JAVA_FACTS: NeededFacts = NeededFacts {
     manifests: &[],
     neighbours: false,
     programs: &[],
+    compile_flags: false,
     codes: &[],
 };
 

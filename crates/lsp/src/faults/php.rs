@@ -14,6 +14,7 @@ pub(super) const PHP_FACTS: NeededFacts = NeededFacts {
     manifests: &["composer.json"],
     neighbours: false,
     programs: &[],
+    compile_flags: false,
     codes: TYPE_CODES,
 };
 

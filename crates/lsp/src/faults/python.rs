@@ -30,6 +30,7 @@ pub(super) const PYTHON_FACTS: NeededFacts = NeededFacts {
     manifests: MANIFESTS,
     neighbours: true,
     programs: &["python3", "python"],
+    compile_flags: false,
     codes: IMPORT_CODES,
 };
 

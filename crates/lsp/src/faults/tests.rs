@@ -241,6 +241,32 @@ fn go_without_a_module_or_a_toolchain() {
 }
 
 #[test]
+fn modules_of_go_work() {
+    let text = "go 1.19\n\nuse ./app // the program\nuse (\n\t./lib\n\t\"./with space\"\n)\n\nreplace x => ../x\n";
+    assert_eq!(go_work_modules(text), ["./app", "./lib", "./with space"]);
+    assert_eq!(go_work_modules("go 1.19\nuse .\n"), ["."]);
+}
+
+#[test]
+fn a_module_that_go_work_does_not_list_has_no_findings_of_its_own() {
+    let unlisted = FaultFacts {
+        names: names(&["go.mod", "go.work"]),
+        programs: names(&["go"]),
+        module_outside_go_work: Some("tools".into()),
+        ..FaultFacts::default()
+    };
+    check(
+        "go",
+        "",
+        &unlisted,
+        &[WRONG],
+        &[],
+        "go.work does not list the file's module: go work use",
+    );
+    check("go", "", &unlisted, &[], &[], "go.work does not list the file's module");
+}
+
+#[test]
 fn rust_without_a_package_or_cargo_is_never_clean() {
     check("rust", "", &FaultFacts::default(), &[], &[], "the file belongs to no Cargo package");
     let package = FaultFacts { names: names(&["Cargo.toml"]), ..FaultFacts::default() };
@@ -256,14 +282,17 @@ fn headers_without_compile_commands_are_one_gap() {
         ("undeclared_var_use", "Use of undeclared identifier 'mylib'"),
         ("init_conversion_failed", "Cannot initialize a variable of type 'int'"),
     ];
-    let gap = "headers cannot be found";
+    let gap = "flags and headers are unknown: there is no compile_commands.json";
     check("cpp", "", &FaultFacts::default(), found, &["init_conversion_failed"], gap);
-    let described =
-        FaultFacts { names: names(&["compile_commands.json"]), ..FaultFacts::default() };
+    check("cpp", "", &FaultFacts::default(), &[], &[], gap);
     let all = &["pp_file_not_found", "undeclared_var_use", "init_conversion_failed"];
-    check("cpp", "", &described, found, all, "");
-    // Nothing to explain: only then are facts not gathered.
-    assert!(needed_facts("cpp", &findings(&found[1..])).is_none());
+    for compile_flags in [CompileFlags::Database, CompileFlags::Fixed] {
+        let described = FaultFacts { compile_flags, ..FaultFacts::default() };
+        check("cpp", "", &described, found, all, "");
+    }
+    let unlisted =
+        FaultFacts { compile_flags: CompileFlags::OfAnotherFile, ..FaultFacts::default() };
+    check("cpp", "", &unlisted, found, all, "compile_commands.json does not list the file");
 }
 
 #[test]

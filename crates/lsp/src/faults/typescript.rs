@@ -22,6 +22,7 @@ pub(super) const TYPESCRIPT_FACTS: NeededFacts = NeededFacts {
     manifests: &["package.json"],
     neighbours: false,
     programs: &[],
+    compile_flags: false,
     codes: &[],
 };
 
