@@ -3,7 +3,8 @@
 
 use std::collections::HashSet;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
 
 /// One process at the time of the read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +89,26 @@ pub(crate) fn first_child(all: &[ProcessInfo], parent: i32) -> Option<i32> {
 pub(crate) fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     {
-        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        let _ = rustix::process::set_child_subreaper(Some(getpid()));
     }
+}
+
+/// Waits for the end of a child; also reaps adopted processes.
+pub(crate) fn wait_for_child(child: Pid) -> Result<WaitStatus, Errno> {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((ended, status))) if ended == child => return Ok(status),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Kills the living descendants of this process; false if there were none.
+pub(crate) fn kill_own_descendants() -> bool {
+    let left = living_descendants(&list_processes(), getpid().as_raw_nonzero().get());
+    left.iter().for_each(kill);
+    !left.is_empty()
 }
 
 /// Kills exactly this process, and not another one that reused its pid.

@@ -31,7 +31,14 @@ use moai_base::limits::{PROGRAM_DRAIN_MS_MAX, PROGRAM_READ_BYTES_MAX, PROGRAM_RE
 use parent::{ParentReport, ParentReports, RUN_CHECK};
 
 /// The name of our own processes in process lists.
-const PROCESS_NAME: &str = "moai-ralph";
+pub(crate) const PROCESS_NAME: &str = "moai-ralph";
+
+/// The file of this program. If it was replaced since the start, the kernel's own link still leads
+/// to it.
+pub fn this_program() -> io::Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    Ok(if program.exists() { program } else { PathBuf::from("/proc/self/exe") })
+}
 
 /// A program to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -358,7 +358,7 @@ impl CheckRunner<'_> {
             env: self.caller.env.clone().into_iter().collect(),
             timeout: self.project.config.check_timeout,
             kill_grace: Duration::from_millis(COMMAND_KILL_GRACE_MS),
-            parent: this_program(),
+            parent: programs::this_program().ok(),
         }
     }
 
@@ -387,12 +387,6 @@ impl CheckRunner<'_> {
         }
         run
     }
-}
-
-/// This program's own file, also after it was replaced by another version.
-fn this_program() -> Option<PathBuf> {
-    let program = std::env::current_exe().ok()?;
-    Some(if program.exists() { program } else { PathBuf::from("/proc/self/exe") })
 }
 
 /// Counts tests and error lines in a command's output.

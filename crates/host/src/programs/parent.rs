@@ -20,7 +20,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt as _;
 
 use crate::processes;
@@ -106,9 +106,7 @@ pub fn run_check(arguments: &[OsString]) -> u8 {
 }
 
 fn wait_for_child(child: &Child) -> ParentReport {
-    let Some(id) = Pid::from_raw(child.id().cast_signed()) else {
-        return ParentReport::NotStarted(io::Error::other("no process id"));
-    };
+    let id = Pid::from_child(child);
     write_report(&ParentReport::Started(id));
     thread::spawn(move || {
         // The daemon sends nothing: this waits for the end of the socket.
@@ -117,13 +115,9 @@ fn wait_for_child(child: &Child) -> ParentReport {
         let _ = kill_process_group(id, Signal::KILL);
         end_descendants();
     });
-    let status = loop {
-        // Any child: orphans that were adopted end as well.
-        match wait(WaitOptions::empty()) {
-            Ok(Some((ended, status))) if ended == id => break status,
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return ParentReport::NotStarted(error.into()),
-        }
+    let status = match processes::wait_for_child(id) {
+        Ok(status) => status,
+        Err(error) => return ParentReport::NotStarted(error.into()),
     };
     // Before the report, because the daemon ends this process after it.
     let _ = kill_process_group(id, Signal::KILL);
@@ -134,14 +128,9 @@ fn wait_for_child(child: &Child) -> ParentReport {
 /// Kills whatever the command started, in its group or not.
 fn end_descendants() {
     for _ in 0..SUPERVISOR_SWEEPS_MAX {
-        let left = processes::living_descendants(
-            &processes::list_processes(),
-            getpid().as_raw_nonzero().get(),
-        );
-        if left.is_empty() {
+        if !processes::kill_own_descendants() {
             return;
         }
-        left.iter().for_each(processes::kill);
         thread::sleep(Duration::from_millis(SUPERVISOR_SWEEP_MS));
     }
 }

@@ -3,7 +3,7 @@
 //! close, so dropping this value, or the end of this program, ends the tree.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::supervisor::SUPERVISE;
+use crate::programs::{PROCESS_NAME, this_program};
 use moai_base::limits::{
     SERVER_DRAIN_MS_MAX, SERVER_KILL_MS_MAX, SERVER_LOG_LINE_BYTES_MAX, SERVER_QUEUE_MAX,
     SERVER_STOP_MS_MAX,
@@ -61,7 +62,7 @@ impl ServerProcess {
         env: &BTreeMap<String, String>,
     ) -> std::io::Result<Self> {
         let mut child = Command::new(this_program()?)
-            .arg0("moai-ralph")
+            .arg0(PROCESS_NAME)
             .arg(SUPERVISE)
             .arg(program)
             .args(args)
@@ -177,13 +178,6 @@ impl Drop for ServerProcess {
         // Both tasks own a pipe; the supervisor notices that they close.
         self.close();
     }
-}
-
-/// The file of this program. If it was replaced since the start, the kernel's own link still leads
-/// to it.
-fn this_program() -> std::io::Result<PathBuf> {
-    let program = std::env::current_exe()?;
-    Ok(if program.exists() { program } else { PathBuf::from("/proc/self/exe") })
 }
 
 async fn write_all(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<RpcMessage>) {

@@ -9,7 +9,6 @@
 //! ```
 //!
 //! The supervisor learns from the pipes, which the kernel closes with the owner, whether the owner
-//! The supervisor learns from the pipes, which the kernel closes with the owner, whether the owner
 //! is there: a closed stdin means that the server should end soon, a closed stdout that its output
 //! has no reader any more.
 
@@ -51,7 +50,7 @@ pub fn supervise(words: &[OsString]) -> u8 {
         Err(error) => return cannot_start(words, &error),
     };
     thread::spawn(move || end_with_owner(owner));
-    let status = wait_for_server(Pid::from_child(&child));
+    let status = processes::wait_for_child(Pid::from_child(&child));
     end_tree(owner);
     status.map_or(CANNOT_START, exit_like)
 }
@@ -93,17 +92,6 @@ fn cannot_start(words: &[OsString], error: &io::Error) -> u8 {
     CANNOT_START
 }
 
-/// Waits for the server; also reaps adopted processes.
-fn wait_for_server(server: Pid) -> Option<WaitStatus> {
-    loop {
-        match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid == server => return Some(status),
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return None,
-        }
-    }
-}
-
 /// Waits until the owner is gone or requests the end, then ends the tree.
 fn end_with_owner(owner: Option<Pid>) {
     let (stdin, stdout) = (io::stdin(), io::stdout());
@@ -129,11 +117,7 @@ fn end_with_owner(owner: Option<Pid>) {
         }
     }
     // The main thread then sees the server's end and exits.
-    for it in
-        processes::living_descendants(&processes::list_processes(), getpid().as_raw_nonzero().get())
-    {
-        processes::kill(&it);
-    }
+    processes::kill_own_descendants();
     thread::sleep(Duration::from_millis(SERVER_KILL_MS_MAX) / 2);
     // Named, not "the current one": the main thread may have moved into the owner's group.
     let own = getpid();
@@ -152,14 +136,9 @@ fn end_tree(owner: Option<Pid>) {
     }
     for _ in 0..SUPERVISOR_SWEEPS_MAX {
         while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {}
-        let left = processes::living_descendants(
-            &processes::list_processes(),
-            group.as_raw_nonzero().get(),
-        );
-        if left.is_empty() {
+        if !processes::kill_own_descendants() {
             break;
         }
-        left.iter().for_each(processes::kill);
         thread::sleep(Duration::from_millis(SUPERVISOR_SWEEP_MS));
     }
     // Without `/proc` only the group is known.
