@@ -1,8 +1,11 @@
 //! What the ledger keeps, for whom, and for how long.
 
 use crate::ledger::*;
-use moai_base::limits::{SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX, WALK_FILES_MAX};
+use moai_base::limits::{
+    DELIVERIES_PER_SESSION_MAX, SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX, WALK_FILES_MAX,
+};
 use moai_host::store::ProjectKey;
+use moai_report::agent::EditText;
 
 fn late(text: &str) -> DeferredReport {
     let text = EditText::agent_only(text.to_owned());
