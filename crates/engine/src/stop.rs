@@ -53,7 +53,7 @@ pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be loaded");
             let text = notice::no_store(&error.to_string());
-            // Without a daemon there never was a store, and so no loop.
+            // Without a daemon there is no store, and so no loop.
             let is_new =
                 engine.lsp_gap.is_none() && engine.ledger().session(session).report_once(&text);
             return if is_new { HookOutput::Notice(text) } else { HookOutput::Silent };
@@ -69,7 +69,7 @@ pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     run.answer(state).await
 }
 
-/// A Stop of a session with a loop.
+/// One Stop: the hook call, the host's input and the deadlines.
 pub(crate) struct StopRun<'c> {
     pub(crate) call: &'c HookCall<'c>,
     pub(crate) input: StopInput<'c>,
@@ -77,7 +77,8 @@ pub(crate) struct StopRun<'c> {
 }
 
 impl StopRun<'_> {
-    /// Answers the Stop, decided here or by another delivery. `state` is the session's last loop.
+    /// The answer to the Stop, which is decided here or by another delivery. `state` is the session's
+    /// last loop.
     async fn answer(&mut self, state: Option<LoopState>) -> HookOutput {
         let id = match self.admit(state).await {
             Ok(state) => state.id,
@@ -88,7 +89,7 @@ impl StopRun<'_> {
             match engine.stops.enter(&id, &self.call.delivery.content) {
                 StopTurn::Decide(lead) => break lead,
                 StopTurn::Wait(running) => {
-                    if let Some(output) = running.over().await {
+                    if let Some(output) = running.finished().await {
                         return output;
                     }
                 }
@@ -97,7 +98,7 @@ impl StopRun<'_> {
         // Another Stop may have been decided since the loop was loaded.
         let output = match self.reload(&id).await {
             Ok(state) => {
-                // Taken only by the Stop that decides; one that waits must leave it.
+                // Only the Stop that decides may reset the ledger's tool call; one that waits must not.
                 self.input.has_acted = engine
                     .ledger()
                     .known_session(session)
@@ -116,8 +117,8 @@ impl StopRun<'_> {
         if let Some((state, output)) =
             stored_answer::replayed_answer(&call.delivery, state.as_ref())
         {
-            // The first delivery may have ended before it wrote the notes; entries are not added
-            // twice.
+            // The first delivery may have ended before it wrote the notes, and writing them again
+            // adds no entry twice.
             let summary = iteration_summary(&state);
             let notices = loop_files::write_loop_notes(call.engine, &call.project, &summary).await;
             let output = cooldown::after_cooldown(self, &state, output).await;
@@ -169,8 +170,7 @@ impl StopRun<'_> {
         }
     }
 
-    /// Measures, decides and saves; retries on a loop that was changed meanwhile, because another
-    /// Stop of this session may have left it running.
+    /// Measures, decides and saves; tries again if the loop was changed meanwhile and still runs.
     async fn decide(&self, mut state: LoopState) -> HookOutput {
         let call = self.call;
         for _ in 0..STOP_TRIES_MAX {
@@ -229,10 +229,10 @@ async fn load_session_loop(call: &mut HookCall<'_>) -> Result<Option<LoopState>,
         call.project = call.project.clone().without_unserved_languages(call.engine);
         return Ok(last);
     }
-    let found =
+    let elsewhere =
         loop_elsewhere::active_loop_elsewhere(call.engine, &call.caller, &call.project, session)
             .await;
-    Ok(found.map_or(last, |(project, state)| {
+    Ok(elsewhere.map_or(last, |(project, state)| {
         call.project = project;
         Some(state)
     }))
@@ -260,7 +260,7 @@ fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
 /// The host's cap of continuations without a tool call; hooks inherit the host's environment.
 fn continuations_max(env: &BTreeMap<String, String>) -> Option<u32> {
     let set = env.get(BLOCK_CAP).and_then(|text| text.trim().parse().ok());
-    Some(set.unwrap_or(HOST_CONTINUATIONS_MAX)).filter(|most| *most > 0)
+    Some(set.unwrap_or(HOST_CONTINUATIONS_MAX)).filter(|max| *max > 0)
 }
 
 /// A decided Stop and everything to save with it.
@@ -299,7 +299,7 @@ impl DecidedStop {
         if !next.status.is_active() {
             engine.ledger().session(&session).language = Some(MessageLanguage::English);
         }
-        // The evidence is newer than every pending report.
+        // Pending reports are older than this evidence.
         if let Some(session) = engine.ledger().known_session(&session) {
             session.drop_reports();
         }
@@ -334,7 +334,7 @@ fn decision_output(
     stop_evidence: &StopEvidence,
     usage: Option<&SessionUsage>,
 ) -> HookOutput {
-    let evidence = &stop_evidence.evidence;
+    let evidence = &stop_evidence.measurement.evidence;
     let notes = loops::IterationNotes {
         remaining: &stop_evidence.notes.remaining,
         too_many_lines: stop_evidence.notes.too_many_lines,

@@ -11,7 +11,7 @@ use moai_protocol::hook::HookOutput;
 /// One table for the whole engine.
 type SharedStopTable = Arc<Mutex<StopTable<StopHandle>>>;
 
-/// The Stops in progress; see the module.
+/// The Stops in progress.
 #[derive(Debug, Default)]
 pub(crate) struct StopRegistry {
     table: SharedStopTable,
@@ -102,7 +102,7 @@ impl Drop for StopLead {
 impl StopWait {
     /// Waits for the end of the running Stop; returns its answer if it is the same Stop and was
     /// decided.
-    pub(crate) async fn over(mut self) -> Option<HookOutput> {
+    pub(crate) async fn finished(mut self) -> Option<HookOutput> {
         while self.answer.borrow_and_update().is_none() {
             if self.answer.changed().await.is_err() {
                 break;
@@ -142,8 +142,8 @@ mod tests {
         let (same, other) = (wait(&registry, "a"), wait(&registry, "b"));
         let output = HookOutput::Block("why".to_owned());
         first.answer(&output);
-        assert_eq!(same.over().await, Some(output));
-        assert_eq!(other.over().await, None);
+        assert_eq!(same.finished().await, Some(output));
+        assert_eq!(other.finished().await, None);
         lead(&registry, "b");
     }
 
@@ -155,7 +155,7 @@ mod tests {
         registry.interrupt("loop");
         first.interrupted().await;
         drop(first);
-        assert_eq!(same.over().await, None);
+        assert_eq!(same.finished().await, None);
         lead(&registry, "a");
     }
 }

@@ -2,7 +2,7 @@
 //! merge, the transcript and the checkpoints for them. Each failure is a gap or a notice.
 
 use crate::branches::branch_merge;
-use crate::branches::branch_merge::{BranchMergeResult, MeasuredWork};
+use crate::branches::branch_merge::BranchMergeResult;
 use crate::branches::loop_branch::LoopBranch;
 use crate::engine::now_ms;
 use crate::exam::rubrics;
@@ -13,8 +13,7 @@ use crate::loops::session_usage;
 use crate::loops::session_usage::SessionUsage;
 use crate::restore::checkpoints;
 use crate::stop::StopRun;
-use crate::stop::evidence;
-use crate::stop::evidence::{StopEvidence, within_deadline};
+use crate::stop::evidence::{StopEvidence, measure_work, within_deadline};
 use moai_base::evidence::SensorKind;
 use moai_base::verdict::{Cause, Gap, Verdict};
 use moai_config::prices::PriceList;
@@ -47,32 +46,33 @@ impl<'s> StopConsultation<'s> {
         state: &'s LoopState,
         evidence: &'s StopEvidence,
     ) -> Self {
-        let call = run.call;
-        let used = used_by_session(call, state);
-        let usage = within_deadline(run.schedule.deadline, used).await.unwrap_or_default();
+        let (call, measurement) = (run.call, &evidence.measurement);
+        let usage = within_deadline(run.schedule.deadline, usage_of_session(call, state)).await;
+        let usage = usage.unwrap_or_default();
         let mut notices = Vec::new();
         let context = context_use(call, usage.as_ref()).unwrap_or_else(|gap| {
             notices.push(moai_report::spending::context_unmeasured(&gap));
             None
         });
-        let left_out = evidence.tree.as_ref().ok().map(|snapshot| &snapshot.tree.omitted);
-        notices.extend(left_out.and_then(moai_report::restore::excluded_files));
-        let contradictions = claims::contradictions(run.input.last_message, &evidence.evidence);
+        let snapshot = measurement.work.tree.as_ref().ok();
+        let omitted = snapshot.map(|snapshot| &snapshot.tree.omitted);
+        notices.extend(omitted.and_then(moai_report::restore::excluded_files));
+        let contradictions = claims::contradictions(run.input.last_message, &measurement.evidence);
         let facts = StopFacts {
             research_missing: match &evidence.notes.research {
                 ResearchGate::Missing(lines) => lines.clone(),
                 ResearchGate::Passed => Vec::new(),
             },
             contradictions: moai_report::spending::contradiction_lines(&contradictions),
-            unrequested_criteria: evidence
-                .not_asked
+            unrequested_criteria: measurement
+                .not_required
                 .iter()
                 .map(|criterion| criterion.as_str().to_owned())
                 .collect(),
-            exam_changed: evidence.exam_changes.clone(),
-            check_problems: Some(evidence.check_problems),
-            work: evidence.work.clone(),
-            tree: evidence.tree.as_ref().ok().map(|snapshot| snapshot.id.clone()),
+            exam_changed: measurement.exam_changes.clone(),
+            check_problems: Some(measurement.check_problems),
+            work: evidence.work_change.clone(),
+            tree: snapshot.map(|snapshot| snapshot.id.clone()),
             tokens: usage.as_ref().and_then(|usage| tokens_used(state, usage)),
             context,
             lsp_required: call.project.config.lsp_required,
@@ -86,12 +86,12 @@ impl<'s> StopConsultation<'s> {
         loop {
             // Judge and merge may take minutes.
             self.facts.now_ms = now_ms();
-            let input = &self.run.input;
-            match next_step(self.state, input, &self.evidence.evidence, &self.facts) {
+            let (input, evidence) = (&self.run.input, &self.evidence.measurement.evidence);
+            match next_step(self.state, input, evidence, &self.facts) {
                 StopStep::NeedsJudge => self.facts.judge = self.consult_judges().await.into(),
                 StopStep::NeedsMerge => self.facts.merge = self.merge().await.into(),
                 StopStep::NeedsCheckpoint => {
-                    self.facts.checkpoint = self.keep_checkpoint().await.into();
+                    self.facts.checkpoint = self.save_checkpoint().await.into();
                 }
                 StopStep::Decided(outcome) => return *outcome,
             }
@@ -123,7 +123,7 @@ impl<'s> StopConsultation<'s> {
             };
         }
         let mut checks = Vec::new();
-        for reading in &self.evidence.evidence.readings {
+        for reading in &self.evidence.measurement.evidence.readings {
             if reading.kind == SensorKind::Check && reading.verdict() == Verdict::Clean {
                 let output = reading.output.clone().unwrap_or_default();
                 checks.push((reading.sensor.clone(), output));
@@ -132,7 +132,7 @@ impl<'s> StopConsultation<'s> {
         let request = JudgeRequest {
             rubric,
             goal: state.prompt.clone(),
-            base: self.evidence.base.clone(),
+            base: self.evidence.measurement.base.clone(),
             loop_id: Some(state.id.clone()),
             checks,
             deadline: self.run.schedule.deadline,
@@ -156,24 +156,23 @@ impl<'s> StopConsultation<'s> {
         let (run, state) = (self.run, self.state);
         let (name, base) = (state.branch.clone()?, state.options.base_branch.clone()?);
         let branch = LoopBranch { name, base, created_ms: state.created_ms };
-        let measured =
-            MeasuredWork { head: self.evidence.head.clone(), tree: self.evidence.tree.clone() };
-        let landing = branch_merge::merge_loop_branch(
+        let result = branch_merge::merge_loop_branch(
             run.call.engine,
             &run.call.project,
             &branch,
             run.schedule.deadline,
-            measured,
+            self.evidence.measurement.work.clone(),
             || async move {
-                match evidence::remeasure(run.call, state, run.schedule).await {
-                    (evidence, measured) if evidence.verdict() == Verdict::Clean => Ok(measured),
-                    (evidence, _) => {
-                        Err(moai_report::loops::initial_problems(&evidence, state.language()))
+                let again = measure_work(run.call, state, run.schedule).await;
+                match again.evidence.verdict() {
+                    Verdict::Clean => Ok(again.work),
+                    _ => {
+                        Err(moai_report::loops::initial_problems(&again.evidence, state.language()))
                     }
                 }
             },
         );
-        Some(match landing.await {
+        Some(match result.await {
             BranchMergeResult::Merged => MergeOutcome::Merged,
             BranchMergeResult::Task(task) => MergeOutcome::Conflict(task),
             BranchMergeResult::Unmeasured(gap) => MergeOutcome::Unmeasured(gap),
@@ -182,11 +181,11 @@ impl<'s> StopConsultation<'s> {
         })
     }
 
-    /// Keeps a checkpoint of the measured tree under the number of this iteration.
-    async fn keep_checkpoint(&mut self) -> Option<String> {
+    /// Saves the measured tree as the checkpoint of this iteration.
+    async fn save_checkpoint(&mut self) -> Option<String> {
         let (call, state) = (self.run.call, self.state);
-        let keeping = async {
-            let snapshot = self.evidence.tree.clone()?;
+        let saving = async {
+            let snapshot = self.evidence.measurement.work.tree.clone()?;
             let (id, name) = (state.id.clone(), (state.iteration + 1).to_string());
             checkpoints::keep_checkpoint(
                 call.engine,
@@ -198,10 +197,10 @@ impl<'s> StopConsultation<'s> {
             )
             .await
         };
-        match within_deadline(self.run.schedule.deadline, keeping).await.and_then(|kept| kept) {
+        match within_deadline(self.run.schedule.deadline, saving).await.flatten() {
             Ok(checkpoint) => Some(checkpoint),
             Err(gap) => {
-                tracing::warn!(%gap, id = state.id, "no checkpoint was kept");
+                tracing::warn!(%gap, id = state.id, "no checkpoint was saved");
                 self.notices.push(format!("[moai-ralph] loop {}: {gap}", state.id));
                 None
             }
@@ -209,7 +208,7 @@ impl<'s> StopConsultation<'s> {
     }
 }
 
-async fn used_by_session(call: &HookCall<'_>, state: &LoopState) -> Option<SessionUsage> {
+async fn usage_of_session(call: &HookCall<'_>, state: &LoopState) -> Option<SessionUsage> {
     let transcript = call.input.transcript_path.as_ref()?;
     let session = &call.input.session_id;
     Some(
@@ -228,23 +227,22 @@ fn context_use(
         return Ok(None);
     }
     let usage = usage.ok_or_else(|| Gap::new(Cause::NoTool, "the host gave no transcript"))?;
-    let held = usage.context.as_ref().map_err(Clone::clone)?;
-    let window = window.or_else(|| PriceList::built_in().context_tokens(&held.model));
+    let content = usage.context.as_ref().map_err(Clone::clone)?;
+    let window = window.or_else(|| PriceList::built_in().context_tokens(&content.model));
     let window = window.ok_or_else(|| {
-        let gap = Gap::new(Cause::NoTool, moai_report::spending::no_window(&held.model));
+        let gap = Gap::new(Cause::NoTool, moai_report::spending::no_window(&content.model));
         gap.with_remedy("set loop.context_window")
     })?;
-    let line = moai_report::spending::context(held, window, budget_permille);
-    Ok(Some(ContextUse { tokens: held.tokens, window, budget_permille, line }))
+    let line = moai_report::spending::context(content, window, budget_permille);
+    Ok(Some(ContextUse { tokens: content.tokens, window, budget_permille, line }))
 }
 
 /// Tokens used since the loop started; after a partial read at least the last known count.
 fn tokens_used(state: &LoopState, usage: &SessionUsage) -> Option<u64> {
-    let read = usage.usage.total().uncached();
+    let counted = usage.usage.total().uncached();
     match &usage.gap {
-        None => Some(read),
-        Some(_) => {
-            Some(read.max(state.counters.tokens.unwrap_or_default())).filter(|tokens| *tokens > 0)
-        }
+        None => Some(counted),
+        Some(_) => Some(counted.max(state.counters.tokens.unwrap_or_default()))
+            .filter(|tokens| *tokens > 0),
     }
 }

@@ -1,4 +1,4 @@
-//! Delays the answer of a Stop that holds by the project's cooldown.
+//! Delays the answer of a Stop that goes on by the project's cooldown.
 
 use crate::stop::StopRun;
 use crate::stop::schedule::StopSchedule;
@@ -28,8 +28,8 @@ pub(crate) async fn after_cooldown(
         return output;
     }
     tokio::time::sleep(rest).await;
-    let which = LoopQuery::Id(decided.id.clone());
-    match engine.store.find_loop(&project.key, &project.root, which).await {
+    let query = LoopQuery::Id(decided.id.clone());
+    match engine.store.find_loop(&project.key, &project.root, query).await {
         Ok(now) => match (admit_stop(now.as_ref(), &run.input), now) {
             (StopAdmission::Measure, _) => output,
             (StopAdmission::AllowPaused, Some(paused)) => {

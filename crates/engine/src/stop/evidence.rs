@@ -16,6 +16,7 @@ use crate::evidence::work_base::base_of_loop;
 use crate::exam;
 use crate::exam::ExamReport;
 use crate::exam::criteria;
+use crate::exam::criteria::CheckResults;
 use crate::guard::guard_run::{GuardRunOptions, ProjectGuardReport, run_guard};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
@@ -41,25 +42,29 @@ const NO_BASELINE_READING: &str = "baseline";
 
 /// Everything that a Stop is decided on.
 pub(crate) struct StopEvidence {
-    pub(crate) evidence: Evidence,
-    /// The commit that the loop's changes count from.
-    pub(crate) base: Option<String>,
-    /// The commit of HEAD before anything was measured.
-    pub(crate) head: Option<String>,
-    /// The work tree as it was measured.
-    pub(crate) tree: Result<TreeSnapshot, Gap>,
-    /// Changes of the exam that others made, one line each.
-    pub(crate) exam_changes: Vec<String>,
+    pub(crate) measurement: WorkMeasurement,
     pub(crate) notes: loop_files::LoopFileNotes,
-    /// Criteria that the project has commands for but does not require.
-    pub(crate) not_asked: Vec<CheckCriterion>,
-    /// Number of problems that the failing checks report.
-    pub(crate) check_problems: u64,
     /// Whether the loop changed anything.
-    pub(crate) work: WorkChange,
+    pub(crate) work_change: WorkChange,
 }
 
-/// Gathers everything. The project's commands run first, because they may write files.
+/// The measurement of a loop's work.
+pub(crate) struct WorkMeasurement {
+    pub(crate) evidence: Evidence,
+    /// HEAD before the measurement and the files during it.
+    pub(crate) work: MeasuredWork,
+    /// The commit that the loop's changes count from.
+    pub(crate) base: Option<String>,
+    /// Changes of the exam that others made, one line each.
+    pub(crate) exam_changes: Vec<String>,
+    /// Criteria that the project has commands for but does not require.
+    pub(crate) not_required: Vec<CheckCriterion>,
+    /// Number of problems that the failing checks report.
+    pub(crate) check_problems: u64,
+}
+
+/// Measures the work and compares it with the start of the loop; undoes what an interrupted merge
+/// left first.
 pub(crate) async fn collect_stop_evidence(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -69,50 +74,39 @@ pub(crate) async fn collect_stop_evidence(
     if state.branch.is_some() {
         branch_merge::undo_unfinished_move(&call.project).await;
     }
-    let head = head(call).await;
-    let CheckEvidence { readings: checks, not_asked, problems } =
-        checks(call, state, schedule.checks_deadline).await;
-    let base = loop_base_commit(&call.project, &state.charter()).await;
-    let ((mut evidence, exam_changed), tree, notes) = tokio::join!(
-        measure_afresh(call, state, base.as_deref(), schedule.deadline),
-        tree(call, schedule.deadline),
-        loop_files::read_loop_notes(&call.project),
-    );
-    add_readings(&mut evidence, checks.0, checks.1);
-    let silence = no_sensor_reading(&evidence);
-    add_readings(&mut evidence, silence, Vec::new());
-    let work = checkpoints::work_since_start(call.engine, &call.project, &state.id, &tree).await;
-    StopEvidence {
-        evidence,
-        base,
-        head,
-        tree,
-        exam_changes: exam_changed,
-        notes,
-        not_asked,
-        check_problems: problems,
-        work,
-    }
+    let measurement = measure_work(call, state, schedule).await;
+    let notes = loop_files::read_loop_notes(&call.project).await;
+    let tree = &measurement.work.tree;
+    let work_change =
+        checkpoints::work_since_start(call.engine, &call.project, &state.id, tree).await;
+    StopEvidence { measurement, notes, work_change }
 }
 
-/// Evidence and the measured work, without notes, after the loop's branch was moved.
-pub(crate) async fn remeasure(
+/// Measures the loop's work. The project's commands run first, because they may write files.
+pub(crate) async fn measure_work(
     call: &HookCall<'_>,
     state: &LoopState,
     schedule: StopSchedule,
-) -> (Evidence, MeasuredWork) {
+) -> WorkMeasurement {
     let head = head(call).await;
-    let checks = checks(call, state, schedule.checks_deadline).await.readings;
+    let checks = run_checks(call, state, schedule.checks_deadline).await;
     let base = loop_base_commit(&call.project, &state.charter()).await;
-    // A changed exam makes its reading dirty.
-    let ((mut evidence, _), tree) = tokio::join!(
-        measure_afresh(call, state, base.as_deref(), schedule.deadline),
-        tree(call, schedule.deadline),
+    let ((mut evidence, exam_changes), tree) = tokio::join!(
+        measure_sensors(call, state, base.as_deref(), schedule.deadline),
+        snapshot_tree(call, schedule.deadline),
     );
-    add_readings(&mut evidence, checks.0, checks.1);
-    let silence = no_sensor_reading(&evidence);
-    add_readings(&mut evidence, silence, Vec::new());
-    (evidence, MeasuredWork { head, tree })
+    add_readings(&mut evidence, checks.readings, checks.findings);
+    if let Some(reading) = no_sensor_reading(&evidence) {
+        add_readings(&mut evidence, vec![reading], Vec::new());
+    }
+    WorkMeasurement {
+        evidence,
+        work: MeasuredWork { head, tree },
+        base,
+        exam_changes,
+        not_required: checks.not_asked,
+        check_problems: checks.problems,
+    }
 }
 
 /// The output of `work`, or a gap if it misses the deadline of the Stop.
@@ -123,8 +117,7 @@ pub(crate) async fn within_deadline<T>(
     tokio::time::timeout_at(deadline.into(), work).await.map_err(|_| stop_deadline_gap())
 }
 
-/// The current work tree.
-async fn tree(call: &HookCall<'_>, deadline: Instant) -> Result<TreeSnapshot, Gap> {
+async fn snapshot_tree(call: &HookCall<'_>, deadline: Instant) -> Result<TreeSnapshot, Gap> {
     within_deadline(deadline, checkpoints::snapshot_tree(call.engine, &call.project)).await?
 }
 
@@ -152,7 +145,7 @@ pub(crate) async fn measure_stop_files(
     let StopScope { files, skipped, dependents, comparison, related_programs: others, .. } =
         files_of_stop(call, commit, base, paths).await;
     let deadline = Instant::now() + budget;
-    let asked = MeasureRequest {
+    let request = MeasureRequest {
         files,
         skipped,
         dependents,
@@ -162,13 +155,13 @@ pub(crate) async fn measure_stop_files(
         threshold: Severity::Error,
         deadline,
     };
-    let evidence = gather_evidence(call.engine, project, asked.clone()).await;
-    if others.is_empty() || !asked.run_lsp || evidence.verdict() == Verdict::Dirty {
+    let evidence = gather_evidence(call.engine, project, request.clone()).await;
+    if others.is_empty() || !request.run_lsp || evidence.verdict() == Verdict::Dirty {
         return evidence;
     }
-    // A search by name misses some dependents (a type inferred through a third file, a name of two
-    // letters), so the other programs of the project are measured before the loop completes.
-    let mut wider = MeasureRequest { skipped: Vec::new(), run_scan: false, ..asked };
+    // The related programs are measured too, because a search by name misses some dependents: a type
+    // inferred through a third file, a name of two letters.
+    let mut wider = MeasureRequest { skipped: Vec::new(), run_scan: false, ..request };
     wider.files.extend(others.iter().cloned());
     wider.dependents.files.extend(others);
     let wider = gather_evidence(call.engine, project, wider).await;
@@ -178,11 +171,10 @@ pub(crate) async fn measure_stop_files(
 /// Adds the results of the other programs: errors that the work introduced there, and the number of
 /// measured files. Gaps there are dropped, because nothing suggests that the work affects them.
 fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
-    let is_server = |reading: &SensorReading| reading.kind == SensorKind::Lsp;
     if wider.verdict() == Verdict::Dirty {
-        let servers: BTreeSet<String> =
-            wider.readings.iter().filter(|it| is_server(it)).map(|it| it.sensor.clone()).collect();
-        evidence.readings.retain(|reading| !is_server(reading));
+        let servers = wider.readings.iter().filter(|reading| reading.kind == SensorKind::Lsp);
+        let servers: BTreeSet<String> = servers.map(|reading| reading.sensor.clone()).collect();
+        evidence.readings.retain(|reading| reading.kind != SensorKind::Lsp);
         evidence.findings.retain(|finding| !servers.contains(&finding.sensor));
         evidence.files = wider.files;
         evidence.older = wider.older;
@@ -190,41 +182,31 @@ fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
         return evidence;
     }
     for reading in &mut evidence.readings {
-        let same = wider.readings.iter().find(|other| other.sensor == reading.sensor);
-        if let Some(same) = same.filter(|same| is_server(same) && same.gap.is_none()) {
-            reading.files = same.files;
-            reading.elapsed_ms += same.elapsed_ms;
+        let other = wider.readings.iter().find(|other| other.sensor == reading.sensor);
+        if let Some(other) = other
+            && other.kind == SensorKind::Lsp
+            && other.gap.is_none()
+        {
+            reading.files = other.files;
+            reading.elapsed_ms += other.elapsed_ms;
         }
     }
     evidence
 }
 
-/// Readings and their findings.
-type SensorReadings = (Vec<SensorReading>, Vec<Finding>);
-
-/// Results of the project's commands.
-struct CheckEvidence {
-    readings: SensorReadings,
-    /// Criteria that the project has commands for but does not require.
-    not_asked: Vec<CheckCriterion>,
-    /// Number of problems that the failing checks report.
-    problems: u64,
-}
-
-async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> CheckEvidence {
-    let (engine, project) = (call.engine, &call.project);
-    let measured =
-        criteria::run_checks(engine, project, &call.caller, Some(&state.charter()), end).await;
-    let criteria::CheckResults { mut readings, findings, not_asked, problems } = measured;
-    if state.until == UntilCondition::Checks && readings.is_empty() {
-        readings.push(missing_checks());
+async fn run_checks(call: &HookCall<'_>, state: &LoopState, deadline: Instant) -> CheckResults {
+    let (engine, project, charter) = (call.engine, &call.project, state.charter());
+    let mut results =
+        criteria::run_checks(engine, project, &call.caller, Some(&charter), deadline).await;
+    if state.until == UntilCondition::Checks && results.readings.is_empty() {
+        results.readings.push(missing_checks());
     }
-    CheckEvidence { readings: (readings, findings), not_asked, problems }
+    results
 }
 
-/// Evidence of servers, scan, guard and exam, run at the same time; and the changes weakening the
-/// exam that the session did not make.
-async fn measure_afresh(
+/// Evidence of servers, scan, guard and exam, which run at the same time; and the changes weakening
+/// the exam that the session did not make. Such a change makes the exam's reading dirty, too.
+async fn measure_sensors(
     call: &HookCall<'_>,
     state: &LoopState,
     base: Option<&str>,
@@ -241,18 +223,18 @@ async fn measure_afresh(
     let left = deadline.saturating_duration_since(Instant::now());
     // Leaves the servers a moment to report their own gaps.
     let budget = project.config.stop_budget.min(left.saturating_sub(left / STOP_REPLY_SHARE));
-    let (compared, unknown) = stop_base(call, state, base).await;
+    let (stop_base, base_gap) = read_stop_base(call, state, base).await;
     let (evidence, guarded, exam) = tokio::join!(
         within_deadline(
             deadline,
-            measure_stop_files(call, base, compared, &state.options.paths, budget)
+            measure_stop_files(call, base, stop_base, &state.options.paths, budget)
         ),
         within_deadline(deadline, run_guard(engine, project, options)),
         within_deadline(deadline, exam::stop_exam_report(engine, project, charter)),
     );
     let mut evidence =
         evidence.unwrap_or_else(|gap| timed_out_evidence(NO_SENSOR_READING, SensorKind::Scan, gap));
-    evidence.readings.extend(unknown);
+    evidence.readings.extend(base_gap);
     let guarded =
         guarded.and_then(|guarded| guarded.map_err(|error| Gap::new(Cause::ProjectFault, error)));
     let guarded = guarded.unwrap_or_else(|gap| ProjectGuardReport {
@@ -266,21 +248,21 @@ async fn measure_afresh(
         .filter(|file| evidence.skipped.iter().all(|known| known.path != file.path))
         .collect();
     evidence.skipped.extend(skipped);
-    let not_own = authorship::foreign_findings(engine, project, charter, &findings).await;
+    let foreign = authorship::foreign_findings(engine, project, charter, &findings).await;
     // Without the record of authors every finding counts as the agent's, and the loop goes on.
-    let not_own = not_own.unwrap_or_else(|error| {
-        tracing::warn!(%error, id = state.id, "who wrote the changed files is not known");
+    let foreign = foreign.unwrap_or_else(|error| {
+        tracing::warn!(%error, id = state.id, "the authors of the changed files are unknown");
         Vec::new()
     });
     add_readings(&mut evidence, readings, findings);
-    let ExamReport { readings, findings, foreign_changes: mut foreign } = exam;
+    let ExamReport { readings, findings, mut foreign_changes } = exam;
     add_readings(&mut evidence, readings, findings);
-    foreign.extend(authorship::foreign_finding_lines(&not_own));
-    (evidence, foreign)
+    foreign_changes.extend(authorship::foreign_finding_lines(&foreign));
+    (evidence, foreign_changes)
 }
 
 /// The state that a loop's work is compared with, and a reading with a gap if it cannot be read.
-async fn stop_base(
+async fn read_stop_base(
     call: &HookCall<'_>,
     state: &LoopState,
     commit: Option<&str>,
@@ -312,16 +294,13 @@ fn add_readings(evidence: &mut Evidence, readings: Vec<SensorReading>, findings:
 
 /// A reading with a gap if only guard and exam ran: they examine how the work is measured, and
 /// without another sensor nothing was measured.
-fn no_sensor_reading(evidence: &Evidence) -> Vec<SensorReading> {
+fn no_sensor_reading(evidence: &Evidence) -> Option<SensorReading> {
     let is_guard_only = evidence.readings.iter().all(|reading| reading.kind == SensorKind::Guard);
     if !evidence.skipped.is_empty() || !is_guard_only {
-        return Vec::new();
+        return None;
     }
-    let gap = Gap::new(Cause::Nothing, "no changed file is covered by a sensor");
-    vec![SensorReading {
-        gap: Some(gap),
-        ..SensorReading::clean(NO_SENSOR_READING, SensorKind::Scan, 0)
-    }]
+    let gap = Some(Gap::new(Cause::Nothing, "no changed file is covered by a sensor"));
+    Some(SensorReading { gap, ..SensorReading::clean(NO_SENSOR_READING, SensorKind::Scan, 0) })
 }
 
 /// A dirty reading for checks that existed when the loop started and are missing now.

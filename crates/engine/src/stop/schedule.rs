@@ -16,13 +16,13 @@ pub(crate) struct StopSchedule {
 }
 
 impl StopSchedule {
-    /// Schedule of a Stop whose hook process started `passed` before `started_at`.
-    pub(crate) fn from_config(started_at: Instant, passed: Duration, config: &Config) -> Self {
-        let most = config.stop_timeout.min(Duration::from_millis(HOOK_STOP_MS_MAX));
-        let kept_back = Duration::from_millis(STOP_REPLY_MS).min(most / STOP_REPLY_SHARE);
-        let left = most.saturating_sub(kept_back).saturating_sub(passed);
+    /// Schedule of a Stop whose hook process started `waited` before `started_at`.
+    pub(crate) fn from_config(started_at: Instant, waited: Duration, config: &Config) -> Self {
+        let timeout = config.stop_timeout.min(Duration::from_millis(HOOK_STOP_MS_MAX));
+        let reply_time = Duration::from_millis(STOP_REPLY_MS).min(timeout / STOP_REPLY_SHARE);
+        let left = timeout.saturating_sub(reply_time).saturating_sub(waited);
         let after_checks = config.stop_budget.min(left / STOP_SENSORS_SHARE);
-        let checks_end = started_at + left.saturating_sub(after_checks);
-        Self { started_at, checks_deadline: checks_end, deadline: started_at + left }
+        let checks_deadline = started_at + left.saturating_sub(after_checks);
+        Self { started_at, checks_deadline, deadline: started_at + left }
     }
 }

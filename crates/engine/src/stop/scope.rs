@@ -12,6 +12,7 @@ use crate::evidence::hidden_files::HiddenFiles;
 use crate::evidence::moved_files::{MoveSearch, vanished_texts};
 use crate::evidence::work_base::WorkBase;
 use crate::hooks::hook_call::HookCall;
+use crate::ledger::AffectedFiles;
 use crate::project::{NOTEBOOK_UNMEASURED, Project};
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::{RELATED_FILES_MAX, SESSION_FILES_MAX, STOP_FILES_MAX};
@@ -53,100 +54,115 @@ pub(crate) async fn files_of_stop(
     base: StopBase,
     paths: &[String],
 ) -> StopScope {
-    let project = call.project.clone();
-    let session = &call.input.session_id;
-    let StopBase { state, is_compared } = base;
+    let (session, root) = (&call.input.session_id, &call.project.root);
     let hidden_search = HiddenFileSearch {
         engine: Arc::clone(call.engine),
-        project: project.clone(),
+        project: call.project.clone(),
         session: session.clone(),
-        base: state.clone(),
+        base: base.state,
     };
     if !paths.is_empty() {
-        return narrowed(hidden_search, paths.to_vec()).await;
+        let paths = paths.to_vec();
+        let scope = run_blocking(move || files_below_paths(&hidden_search, &paths)).await;
+        return scope.unwrap_or_else(StopScope::after_internal_error);
     }
-    let commit = commit.map(str::to_owned);
-    let (written, is_written_cut) = call.engine.ledger().session(session).written(&project.root);
-    let affected = call.engine.ledger().session(session).affected_files(&project.root);
-    let found = run_blocking(move || {
-        let mut found = changed_files(&project, commit.as_deref());
-        let is_there = |path: &RelPath| path.under(&project.root).symlink_metadata().is_ok();
-        found.files.extend(written.into_iter().filter(is_there));
-        let gone = hidden_search.reveal(&mut found, &|_| true);
-        if found.files.is_empty() && found.skipped.is_empty() && !is_compared {
-            found = all_files(&project);
-        }
-        found.files.sort();
-        found.files.dedup();
-        // From the difference in git, because the ledger forgets affected files with the daemon.
-        let concerned = state.as_ref().map(|base| {
-            let gone: Vec<RelPath> =
-                gone.iter().filter(|path| project.has_sensor(path)).cloned().collect();
-            DependentFiles::find(&project, base, &found.files, &gone)
-        });
-        let concerned = concerned.unwrap_or_default();
-        let base = state.filter(|_| is_compared);
-        let related = base
-            .as_ref()
-            .map(|_| RelatedPrograms::find(&project, &found.changed, &found.configuration));
-        let related = related.unwrap_or_default();
-        let is_cut = affected.is_cut || concerned.is_cut;
-        let own: BTreeSet<&RelPath> = found.files.iter().collect();
-        let all = affected.files.keys().chain(&concerned.files).chain(&related.configured);
-        let files: BTreeSet<RelPath> =
-            all.filter(|path| !own.contains(path) && is_there(path)).cloned().collect();
-        found.files.extend(files.iter().cloned());
-        let measured: BTreeSet<&RelPath> = found.files.iter().collect();
-        found.related_programs =
-            related.others.into_iter().filter(|path| !measured.contains(path)).collect();
-        let mut affected = affected;
-        affected.touched.extend(concerned.touched);
-        found.dependents = UntouchedDependents { files, affected };
-        let configuration = std::mem::take(&mut found.configuration);
-        found.comparison = base.map(|base| BaseComparison {
-            base,
-            deleted: gone,
-            configuration,
-            includes_changed: true,
-        });
-        found.bound();
-        if is_written_cut {
-            found.skip(format!("more than {SESSION_FILES_MAX} files were written"));
-        }
-        if is_cut {
-            found.skip("more files mention what was changed than are looked at".to_owned());
-        }
-        if related.is_cut {
-            let reason =
-                format!("their configuration changed, and they are more than {RELATED_FILES_MAX}");
-            found.skipped.push(SkippedFile { path: "other programs".to_owned(), reason });
-        }
-        found
-    });
-    found.await.unwrap_or_else(StopScope::after_internal_error)
+    let (written, is_written_cut) = call.engine.ledger().session(session).written(root);
+    let work = SessionWork {
+        commit: commit.map(str::to_owned),
+        written,
+        is_written_cut,
+        affected: call.engine.ledger().session(session).affected_files(root),
+    };
+    let scope = run_blocking(move || files_of_work(&hidden_search, work, base.is_compared)).await;
+    scope.unwrap_or_else(StopScope::after_internal_error)
 }
 
-/// A loop limited to paths measures all files there, changed or not, and no others.
-async fn narrowed(hidden_search: HiddenFileSearch, paths: Vec<String>) -> StopScope {
-    let found = run_blocking(move || {
-        let project = &hidden_search.project;
-        let is_wanted = |path: &RelPath| project.has_sensor(path);
-        let starts: Vec<PathBuf> = paths.iter().map(|path| project.root.join(path)).collect();
-        let walk = files::walk_files(&project.root, &starts, &is_wanted);
-        let mut scope =
-            StopScope { files: walk.files, skipped: walk.skipped, ..StopScope::default() };
-        hidden_search.reveal(&mut scope, &|path| {
-            starts.iter().any(|start| path.under(&project.root).starts_with(start))
-        });
-        scope.files.sort();
-        scope.files.dedup();
-        scope.bound();
-        scope
-    });
-    found.await.unwrap_or_else(StopScope::after_internal_error)
+/// A session's changes by git and by the ledger.
+struct SessionWork {
+    /// The commit that the changes count from.
+    commit: Option<String>,
+    written: BTreeSet<RelPath>,
+    is_written_cut: bool,
+    affected: AffectedFiles,
 }
 
-/// Search for files that were moved out of sight of git or of the sensors.
+/// The changed files and their dependents. Blocking.
+fn files_of_work(
+    hidden_search: &HiddenFileSearch,
+    work: SessionWork,
+    is_compared: bool,
+) -> StopScope {
+    let project = &hidden_search.project;
+    let mut scope = changed_files(project, work.commit.as_deref());
+    scope.files.extend(work.written.into_iter().filter(|path| is_in_tree(project, path)));
+    let deleted = hidden_search.reveal(&mut scope, &|_| true);
+    if scope.files.is_empty() && scope.skipped.is_empty() && !is_compared {
+        scope = all_files(project);
+    }
+    scope.files.sort();
+    scope.files.dedup();
+    let mut affected = work.affected;
+    let mut unchanged: BTreeSet<RelPath> = affected.files.keys().cloned().collect();
+    let mut is_cut = affected.is_cut;
+    // From the difference in git, because the ledger forgets affected files with the daemon.
+    if let Some(base) = &hidden_search.base {
+        let deleted: Vec<RelPath> =
+            deleted.iter().filter(|path| project.has_sensor(path)).cloned().collect();
+        let dependents = DependentFiles::find(project, base, &scope.files, &deleted);
+        unchanged.extend(dependents.files);
+        affected.touched.extend(dependents.touched);
+        is_cut |= dependents.is_cut;
+    }
+    let base = hidden_search.base.clone().filter(|_| is_compared);
+    let related = match &base {
+        Some(_) => RelatedPrograms::find(project, &scope.changed, &scope.configuration),
+        None => RelatedPrograms::default(),
+    };
+    unchanged.extend(related.configured);
+    unchanged.retain(|path| scope.files.binary_search(path).is_err() && is_in_tree(project, path));
+    scope.files.extend(unchanged.iter().cloned());
+    let measured: BTreeSet<&RelPath> = scope.files.iter().collect();
+    scope.related_programs =
+        related.others.into_iter().filter(|path| !measured.contains(path)).collect();
+    scope.dependents = UntouchedDependents { files: unchanged, affected };
+    let configuration = std::mem::take(&mut scope.configuration);
+    scope.comparison =
+        base.map(|base| BaseComparison { base, deleted, configuration, includes_changed: true });
+    scope.bound();
+    if work.is_written_cut {
+        scope.skip(format!("more than {SESSION_FILES_MAX} files were written"));
+    }
+    if is_cut {
+        scope.skip("more files mention what was changed than are looked at".to_owned());
+    }
+    if related.is_cut {
+        let reason =
+            format!("their configuration changed, and they are more than {RELATED_FILES_MAX}");
+        scope.skipped.push(SkippedFile { path: "other programs".to_owned(), reason });
+    }
+    scope
+}
+
+fn is_in_tree(project: &Project, path: &RelPath) -> bool {
+    path.under(&project.root).symlink_metadata().is_ok()
+}
+
+/// All files below the paths that a loop is limited to, changed or not. Blocking.
+fn files_below_paths(hidden_search: &HiddenFileSearch, paths: &[String]) -> StopScope {
+    let project = &hidden_search.project;
+    let starts: Vec<PathBuf> = paths.iter().map(|path| project.root.join(path)).collect();
+    let walk = files::walk_files(&project.root, &starts, &|path| project.has_sensor(path));
+    let mut scope = StopScope { files: walk.files, skipped: walk.skipped, ..StopScope::default() };
+    hidden_search.reveal(&mut scope, &|path| {
+        starts.iter().any(|start| path.under(&project.root).starts_with(start))
+    });
+    scope.files.sort();
+    scope.files.dedup();
+    scope.bound();
+    scope
+}
+
+/// Search for files that were hidden from git or from the sensors.
 struct HiddenFileSearch {
     engine: Arc<Engine>,
     project: Project,
@@ -163,13 +179,13 @@ impl HiddenFileSearch {
         is_in_scope: &dyn Fn(&RelPath) -> bool,
     ) -> Vec<RelPath> {
         let (project, base) = (&self.project, self.base.as_deref());
-        let gone = base.map_or_else(|| Ok(Vec::new()), WorkBase::deleted_files);
-        let gone = gone.unwrap_or_else(|gap| {
+        let deleted = base.map_or_else(|| Ok(Vec::new()), WorkBase::deleted_files);
+        let deleted = deleted.unwrap_or_else(|gap| {
             scope.skipped.push(SkippedFile { path: ".git".to_owned(), reason: gap.to_string() });
             Vec::new()
         });
         if let Some(base) = base {
-            let hidden = HiddenFiles::find(project, base, &gone);
+            let hidden = HiddenFiles::find(project, base, &deleted);
             // Hooks do not record the texts of files that git ignores.
             for path in &hidden.files {
                 if let Ok(snapshot) =
@@ -185,13 +201,13 @@ impl HiddenFileSearch {
             scope.skipped.extend(hidden.skipped);
         }
         let seen = self.engine.ledger().session(&self.session).seen_texts(&project.root);
-        let mut vanished = vanished_texts(project, base, &gone, seen);
+        let mut vanished = vanished_texts(project, base, &deleted, seen);
         vanished.retain(|_, path| is_in_scope(path));
         let measured = scope.files.iter().cloned().collect();
         let (root, copies) = (&*project.root, &*self.engine.dirs.state);
         let search = MoveSearch { root, base, measured: &measured, copies };
         scope.skipped.extend(search.unmeasured(&vanished));
-        gone
+        deleted
     }
 }
 
@@ -232,17 +248,17 @@ fn all_files(project: &Project) -> StopScope {
 
 impl StopScope {
     fn after_internal_error() -> Self {
-        let mut lost = Self::default();
-        lost.skip("internal error; see the daemon's log".to_owned());
-        lost
+        let mut scope = Self::default();
+        scope.skip("internal error; see the daemon's log".to_owned());
+        scope
     }
 
     /// Skips the files beyond the bound; changed files come first.
     fn bound(&mut self) {
         let reason = format!("more than {STOP_FILES_MAX} files");
-        let beyond = self.files.split_off(self.files.len().min(STOP_FILES_MAX));
-        let beyond = beyond.into_iter().map(|path| (path.to_string(), reason.clone()));
-        self.skipped.extend(beyond.map(|(path, reason)| SkippedFile { path, reason }));
+        for path in self.files.split_off(self.files.len().min(STOP_FILES_MAX)) {
+            self.skipped.push(SkippedFile { path: path.to_string(), reason: reason.clone() });
+        }
     }
 
     fn skip(&mut self, reason: String) {

@@ -1,14 +1,12 @@
-//! Stores the answer to a Stop with its decision and replays it. If the daemon ends before the answer
-//! arrives, the client repeats the request to the next daemon; and of two hook processes that deliver
-//! one Stop, the second may come after the answer. Neither is decided again, because the agent has
-//! done nothing in between.
+//! Stores the answer to a Stop with its decision and replays it for another delivery of the same Stop:
+//! a request that the client repeats because the daemon ended, or a second hook process of the host.
 
 use crate::engine::now_ms;
 use moai_loops::state::{LoopState, Status, StopAnswer};
 use moai_loops::stop_table::StopDelivery;
 use moai_protocol::hook::HookOutput;
 
-/// The stored form of an answer; `None` for a silent one.
+/// The stored form of an answer; `None` if it is silent.
 pub(crate) fn stored_answer(delivery: &StopDelivery, output: &HookOutput) -> Option<StopAnswer> {
     let (text, is_held) = match output {
         HookOutput::Block(text) => (text, true),
