@@ -75,11 +75,11 @@ pub(super) async fn ask_program(
         kill_grace: Duration::ZERO,
         parent: None,
     };
-    let (mut stdout, mut stderr) = (BoundedAnswer::default(), BoundedAnswer::default());
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let streams = ProgramStreams {
         stdin: Some(question.input),
-        stdout: &mut |bytes| stdout.push(bytes),
-        stderr: Some(&mut |bytes| stderr.push(bytes)),
+        stdout: &mut |bytes| append_bounded(&mut stdout, bytes),
+        stderr: Some(&mut |bytes| append_bounded(&mut stderr, bytes)),
     };
     let code = match run_program(&call, streams).await {
         ProgramEnd::Exited(status) => status.code(),
@@ -90,30 +90,20 @@ pub(super) async fn ask_program(
             return Err(Gap::new(Cause::TimedOut, detail));
         }
     };
-    if stdout.is_cut || stderr.is_cut {
+    if stdout.len().max(stderr.len()) > JUDGE_ANSWER_BYTES_MAX {
         let detail = format!("{name} wrote more than {JUDGE_ANSWER_BYTES_MAX} bytes");
         return Err(Gap::new(Cause::Crashed, detail));
     }
-    let stdout = String::from_utf8(stdout.bytes)
+    let stdout = String::from_utf8(stdout)
         .map_err(|_| Gap::new(Cause::Crashed, format!("the answer of {name} is not UTF-8")))?;
-    let stderr = String::from_utf8_lossy(&stderr.bytes).into_owned();
+    let stderr = String::from_utf8_lossy(&stderr).into_owned();
     Ok(ProgramAnswer { code, stdout, stderr })
 }
 
-#[derive(Default)]
-struct BoundedAnswer {
-    bytes: Vec<u8>,
-    /// It exceeded the limit.
-    is_cut: bool,
-}
-
-impl BoundedAnswer {
-    fn push(&mut self, bytes: &[u8]) {
-        self.is_cut |= self.bytes.len() + bytes.len() > JUDGE_ANSWER_BYTES_MAX;
-        if !self.is_cut {
-            self.bytes.extend_from_slice(bytes);
-        }
-    }
+/// Keeps one byte more than the limit, which shows that the stream exceeds it.
+fn append_bounded(kept: &mut Vec<u8>, bytes: &[u8]) {
+    let room = JUDGE_ANSWER_BYTES_MAX + 1 - kept.len();
+    kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
 
 fn not_started(name: &str, error: &std::io::Error) -> Gap {

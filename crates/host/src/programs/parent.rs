@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 
 use crate::processes;
 use moai_base::limits::{SUPERVISOR_SWEEP_MS, SUPERVISOR_SWEEPS_MAX};
@@ -62,29 +62,19 @@ impl ParentReport {
     }
 }
 
-/// Reads the reports of a parent in the daemon.
-pub(super) struct ParentReports {
-    socket: tokio::net::UnixStream,
-    buffer: Vec<u8>,
-}
+/// The reports of a parent, in the daemon.
+pub(super) struct ParentReports(Lines<BufReader<tokio::net::UnixStream>>);
 
 impl ParentReports {
     pub(super) fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(Self { socket: tokio::net::UnixStream::from_std(socket)?, buffer: Vec::new() })
+        let socket = tokio::net::UnixStream::from_std(socket)?;
+        Ok(Self(BufReader::new(socket).lines()))
     }
 
     /// The next report; `None` at the end. Cancelling loses no byte.
     pub(super) async fn next(&mut self) -> io::Result<Option<ParentReport>> {
-        loop {
-            if let Some(at) = self.buffer.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.buffer.drain(..=at).collect();
-                return Ok(ParentReport::parse(&String::from_utf8_lossy(&line)));
-            }
-            if self.socket.read_buf(&mut self.buffer).await? == 0 {
-                return Ok(None);
-            }
-        }
+        Ok(self.0.next_line().await?.and_then(|line| ParentReport::parse(&line)))
     }
 }
 
