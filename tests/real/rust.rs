@@ -112,3 +112,22 @@ fn what_cargo_cannot_check_is_a_gap() {
     sandbox.write("Cargo.toml", &manifest);
     check(&sandbox, &["src/a.rs"], 0);
 }
+
+#[test]
+fn a_file_outside_the_loaded_workspace_is_not_clean_and_a_nested_workspace_has_a_server() {
+    let sandbox = rust();
+    let manifest = sandbox.read("Cargo.toml");
+    sandbox.write("Cargo.toml", &format!("{manifest}\n[workspace]\nexclude = [\"extra\"]\n"));
+    let package = |name: &str| {
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n")
+    };
+    sandbox.write("extra/Cargo.toml", &package("extra"));
+    sandbox.write("extra/src/lib.rs", MOVED);
+    sandbox.write("nested/Cargo.toml", &format!("{}\n[workspace]\n", package("nested")));
+    sandbox.write("nested/src/lib.rs", MOVED);
+    let outside = check(&sandbox, &["extra/src/lib.rs"], 4);
+    assert_eq!(codes(&outside), [], "{outside:#}");
+    let nested = check(&sandbox, &["nested/src/lib.rs"], 1);
+    assert_eq!(codes(&nested), one("nested/src/lib.rs", "E0382"), "{nested:#}");
+    check(&sandbox, &["src/a.rs"], 0);
+}

@@ -110,8 +110,8 @@ pub struct ServerSpec {
     /// The folder that becomes its workspace.
     #[serde(default)]
     pub workspace: WorkspaceRule,
-    /// The files that mark a workspace, if not all root markers do. `FILE#TABLE` is a TOML file with
-    /// that table.
+    /// Files that mark the nearest folder that has one as the workspace, whatever the rule; the
+    /// first marker that is found decides. `FILE#TABLE` is a TOML file with that table.
     #[serde(default)]
     pub workspace_markers: Vec<String>,
     /// Files and folders of the root that it reads only once: it is restarted when one changes.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::pull::{self, PullProtocol};
-use super::{MeasurementContext, ProtocolStep, ServerEvent};
+use super::{METHOD_NOT_FOUND, MeasurementContext, ProtocolStep, ServerEvent};
 use crate::jsonrpc::RpcError;
 use crate::messages::parse_diagnostics;
 use moai_base::finding::{Finding, Severity};
@@ -21,6 +21,10 @@ use moai_base::verdict::{Cause, Gap};
 /// The native diagnostic of a file that no crate includes; cargo never checks such a file.
 const UNLINKED: &str = "unlinked-file";
 
+/// rust-analyzer's request for the manifest of a file's crate; null if no loaded crate includes it.
+/// Source: <https://github.com/rust-lang/rust-analyzer/blob/master/docs/book/src/contributing/lsp-extensions.md>.
+const OPEN_CARGO_TOML: &str = "experimental/openCargoToml";
+
 /// State of one measurement.
 #[derive(Debug, Default)]
 pub(crate) struct RustAnalyzerProtocol {
@@ -28,6 +32,8 @@ pub(crate) struct RustAnalyzerProtocol {
     stage: RustAnalyzerStage,
     /// Whether the server had its moment to notice that the trouble is fixed.
     has_waited: bool,
+    /// The findings of a file without errors, until its crate is known.
+    unproven: Vec<Finding>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +49,9 @@ enum RustAnalyzerStage {
     /// The run ended. The server's own diagnostics are requested again: the run's publishes arrive
     /// before the answer, and by now the server has read what changed on disk.
     Confirm,
+    /// The crate of a file without errors is requested: outside of all loaded crates nothing is
+    /// checked, and nothing says so.
+    Membership,
 }
 
 /// Saves start no check of their own, so that the end of a run is the end of the session's run.
@@ -90,6 +99,7 @@ impl RustAnalyzerProtocol {
                     other => other,
                 }
             }
+            RustAnalyzerStage::Membership => self.on_membership(answer),
             RustAnalyzerStage::Loading | RustAnalyzerStage::Check => ProtocolStep::Wait,
         }
     }
@@ -116,6 +126,7 @@ impl RustAnalyzerProtocol {
                 ))
             }
             RustAnalyzerStage::Check => self.await_run(subject),
+            RustAnalyzerStage::Membership => ProtocolStep::Wait,
         }
     }
 
@@ -134,10 +145,41 @@ impl RustAnalyzerProtocol {
             return self.on_project_fault(subject, gap);
         }
         if self.stage == RustAnalyzerStage::Confirm && !subject.flycheck.is_running() {
-            return ProtocolStep::Done(verdict(subject, found));
+            return self.on_verdict(subject, verdict(subject, found));
         }
         self.stage = RustAnalyzerStage::Check;
         self.await_run(subject)
+    }
+
+    fn on_verdict(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        verdict: Result<Vec<Finding>, Gap>,
+    ) -> ProtocolStep {
+        match verdict {
+            Ok(findings) if !has_error(&findings) => {
+                self.unproven = findings;
+                self.stage = RustAnalyzerStage::Membership;
+                let params = json!({"textDocument": {"uri": subject.uri}});
+                ProtocolStep::SendRequest(OPEN_CARGO_TOML, params)
+            }
+            verdict => ProtocolStep::Done(verdict),
+        }
+    }
+
+    /// The manifest of the file's crate proves that a loaded crate includes the file.
+    fn on_membership(&mut self, answer: Result<&Value, &RpcError>) -> ProtocolStep {
+        let is_included = match answer {
+            Ok(manifest) => !manifest.is_null(),
+            // The extension is missing, as in very old versions.
+            Err(error) => error.code == METHOD_NOT_FOUND,
+        };
+        if is_included {
+            return ProtocolStep::Done(Ok(std::mem::take(&mut self.unproven)));
+        }
+        let gap = Gap::new(Cause::ProjectFault, "no loaded crate includes the file")
+            .with_remedy("add its crate to the members of the workspace");
+        ProtocolStep::Done(Err(gap))
     }
 
     /// The file that fixes the project may have been reported only a moment ago.

@@ -9,18 +9,18 @@ use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::path::RelPath;
 use moai_lsp::registry::{ProjectCondition, ServerSpec, WorkspaceRule};
 
-/// The workspace of a server for a file: for the first marker found in any folder between the file
+/// The workspace of a server for a file: the nearest folder with a workspace marker; else for the first marker found in any folder between the file
 /// and the root, the folder nearest to the file or to the root; the root without any marker.
 pub(super) fn server_workspace(spec: &ServerSpec, root: &Path, path: &RelPath) -> PathBuf {
     let file = path.under(root);
     let folders: Vec<&Path> =
         file.ancestors().skip(1).take_while(|folder| folder.starts_with(root)).collect();
-    let markers = match spec.workspace_markers.as_slice() {
-        [] => &spec.root_markers,
-        markers => markers,
-    };
-    let found = markers.iter().find_map(|marker| {
-        let mut holding = folders.iter().filter(|folder| has_marker(folder, marker));
+    let nearest = |marker: &String| folders.iter().find(|folder| has_marker(folder, marker));
+    if let Some(folder) = spec.workspace_markers.iter().find_map(nearest) {
+        return folder.to_path_buf();
+    }
+    let found = spec.root_markers.iter().find_map(|marker| {
+        let mut holding = folders.iter().filter(|folder| folder.join(marker).is_file());
         match spec.workspace {
             WorkspaceRule::Root => None,
             WorkspaceRule::Nearest => holding.next(),

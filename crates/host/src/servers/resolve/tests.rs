@@ -258,3 +258,18 @@ fn pyright_works_in_the_folder_of_the_nearest_configuration() {
     std::fs::remove_file(project.root.join("own/pyproject.toml")).expect("it is ours");
     assert_ne!(project.only("own/a.py").restart_times, before);
 }
+
+#[test]
+fn rust_analyzer_works_in_the_nearest_cargo_workspace() {
+    let project = Project::new(&[
+        ("path/bin/rust-analyzer", ""),
+        ("Cargo.toml", "[package]\nname = \"a\"\n\n[workspace.package]\n[workspace]\n"),
+        ("member/Cargo.toml", "[package]\nname = \"b\"\n"),
+        ("nested/Cargo.toml", "[workspace]\n"),
+    ]);
+    for (file, folder) in
+        [("src/lib.rs", ""), ("member/src/lib.rs", ""), ("nested/src/lib.rs", "nested")]
+    {
+        assert_eq!(project.only(file).workspace, project.root.join(folder), "{file}");
+    }
+}

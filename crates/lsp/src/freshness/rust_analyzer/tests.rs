@@ -16,6 +16,8 @@ struct Play {
     session: LspSession,
     now: Instant,
     answers: Vec<String>,
+    /// The answer to requests for the manifest of a file's crate.
+    manifest: Value,
 }
 
 impl Play {
@@ -28,7 +30,8 @@ impl Play {
         let root = PathBuf::from("/r");
         let place = ServerFolders { workspace: root.clone(), root };
         let session = LspSession::start("rust-analyzer", spec, Value::Null, place, 1);
-        let mut play = Self { session, now: Instant::now(), answers: Vec::new() };
+        let manifest = json!({"uri": "file:///r/Cargo.toml"});
+        let mut play = Self { session, now: Instant::now(), answers: Vec::new(), manifest };
         play.sent();
         play.receive(json!({"id": 0, "result": {"capabilities": {"textDocumentSync": 2}}}));
         play.sent();
@@ -131,6 +134,10 @@ impl Play {
                     }
                     "textDocument/documentSymbol" => {
                         self.receive(json!({"id": id, "result": []}));
+                    }
+                    "experimental/openCargoToml" => {
+                        let manifest = self.manifest.clone();
+                        self.receive(json!({"id": id, "result": manifest}));
                     }
                     "rust-analyzer/runFlycheck" => run_count += 1,
                     _ => {}
@@ -360,4 +367,16 @@ fn a_file_in_no_crate_is_not_clean() {
     play.answer_requests(&unlinked);
     let expected = "1: ProjectFault no crate includes the file: declare it with `mod`";
     assert_eq!(play.answers(), [expected]);
+}
+
+#[test]
+fn a_file_in_no_loaded_crate_is_not_clean() {
+    let mut play = Play::ready();
+    play.manifest = Value::Null;
+    play.ask(1, "excluded/src/lib.rs");
+    play.answer_requests(&nothing());
+    play.silent_run();
+    play.answer_requests(&nothing());
+    let answers = play.answers().join("; ");
+    assert!(answers.contains("1: ProjectFault no loaded crate includes the file"), "{answers}");
 }
