@@ -1,5 +1,5 @@
-//! `.claude/gulf-align.md`: what user and agent agreed on before a loop, in four parts, and the
-//! questions in it that the user has not answered yet. Where the file lies is not known here.
+//! `.claude/gulf-align.md`: the agreement of user and agent before a loop, in four parts, and its
+//! questions that the user has not answered yet. Pure; the caller reads the file.
 
 use std::fmt::Write as _;
 
@@ -9,18 +9,18 @@ use super::fields::{BYTE_ORDER_MARK, bullet, is_nothing};
 /// The parts of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlignmentPart {
-    /// What is wanted.
+    /// The goal.
     Specification,
-    /// How it is made.
+    /// The approach.
     Process,
-    /// How it is judged.
+    /// How the result is evaluated.
     Evaluation,
-    /// What is not clear yet.
+    /// Open questions and assumptions.
     GapCheck,
 }
 
 impl AlignmentPart {
-    /// Heading as it is written, and the words by which one is recognised, in lower case.
+    /// Its heading as written, and the lower-case words by which a heading is recognised.
     const HEADINGS: [(Self, &'static str, [&'static str; 2]); 4] = [
         (Self::Specification, "Specification Alignment", ["specification alignment", "명세 정렬"]),
         (Self::Process, "Process Alignment", ["process alignment", "과정 정렬"]),
@@ -38,20 +38,20 @@ impl AlignmentPart {
 /// One labelled entry, such as `Goal` or `Blocking questions`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlignmentEntry {
-    /// Its label, without marks; empty for a line without one.
+    /// Its label without Markdown; empty for a line without a label.
     pub label: String,
-    /// Its values; a value of several lines keeps them.
+    /// Its values; a value may have several lines.
     pub values: Vec<String>,
 }
 
-/// What the four parts say; other headings and what stands below them are left out.
+/// The entries of the four parts; other headings and their text are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Alignment {
     /// Entries in the order of the file, each with its part.
     pub entries: Vec<(AlignmentPart, AlignmentEntry)>,
 }
 
-/// What the blank form says in place of values.
+/// Placeholders for values in the blank form.
 const FORM: [(AlignmentPart, &[(&str, &str)]); 4] = [
     (
         AlignmentPart::Specification,
@@ -87,7 +87,7 @@ const FORM: [(AlignmentPart, &[(&str, &str)]); 4] = [
     ),
 ];
 
-/// The blank form; a goal that is known stands in it.
+/// The blank form, with the goal if it is known.
 #[must_use]
 pub fn blank_alignment(goal: &str) -> Alignment {
     let entry = |label: &str, hint: &str| {
@@ -105,7 +105,7 @@ pub fn blank_alignment(goal: &str) -> Alignment {
     }
 }
 
-/// Reads the file, also one that was written by hand.
+/// Parses the file, even if it was written by hand.
 #[must_use]
 pub fn parse_alignment(text: &str) -> Alignment {
     let mut alignment = Alignment::default();
@@ -118,7 +118,7 @@ pub fn parse_alignment(text: &str) -> Alignment {
         if let Some((level, heading)) = heading(line) {
             match (AlignmentPart::of_heading(heading), part) {
                 (Some(named), _) => part = Some(named),
-                // Open questions block wherever they stand.
+                // Open questions block the loop in every part.
                 (None, _) if is_question_heading(heading) => {
                     part = Some(AlignmentPart::GapCheck);
                     let entry = AlignmentEntry { label: plain(heading), values: Vec::new() };
@@ -161,9 +161,9 @@ pub fn render(alignment: &Alignment) -> String {
     text
 }
 
-/// The blocking questions that nobody has answered: a loop over guesses is not started. A question
-/// is answered when it is ticked (`[x]`), struck through, or followed by its answer (`→ …`,
-/// `Answer: …`, `답: …`).
+/// The blocking questions without an answer; with one a loop does not start, because it would work
+/// on guesses. A question is answered if it is ticked (`[x]`), struck through, or followed by its
+/// answer (`→ …`, `Answer: …`, `답: …`).
 #[must_use]
 pub fn blocking_questions(text: &str) -> Vec<String> {
     parse_alignment(text)
@@ -180,7 +180,7 @@ fn is_blocking(label: &str) -> bool {
     ["blocking", "차단 질문", "블로킹", "선결 질문"].iter().any(|word| label.contains(word))
 }
 
-/// Whether a heading stands above blocking questions.
+/// Whether a heading introduces blocking questions.
 fn is_question_heading(heading: &str) -> bool {
     let heading = heading.to_lowercase();
     let is_denied = ["non-blocking", "nonblocking", "not blocking"];
@@ -190,7 +190,8 @@ fn is_question_heading(heading: &str) -> bool {
 }
 
 impl Alignment {
-    /// Takes one line of a part: a label at the margin, a value below it, or more of a value.
+    /// Adds one line of a part: a label at the margin, a value below it, or the continuation of a
+    /// value.
     fn take(&mut self, part: AlignmentPart, line: &str) {
         let text = line.trim();
         if text.is_empty() || text.chars().all(|character| "-=*_".contains(character)) {
@@ -198,7 +199,7 @@ impl Alignment {
         }
         let indent = line.len() - line.trim_start().len();
         let last = self.entries.last_mut().filter(|(of, _)| *of == part);
-        // A question with a colon in it is no label.
+        // A question that contains a colon is not a label.
         let is_asking = last.as_ref().is_some_and(|(_, entry)| is_blocking(&entry.label));
         let is_value = |item: &str| {
             let is_bold = item.starts_with("**");
@@ -206,7 +207,7 @@ impl Alignment {
         };
         match (bullet(line), last) {
             (Some(item), Some((_, entry))) if is_value(item) => {
-                // Deeper than the values means: about the value above.
+                // Indented deeper than the values: belongs to the value above.
                 match entry.values.last_mut().filter(|_| indent >= 4) {
                     Some(value) => push_line(value, item),
                     None => entry.values.push(item.to_owned()),
@@ -239,7 +240,7 @@ fn is_known(item: &str) -> bool {
     labels.any(|(known, _)| known.eq_ignore_ascii_case(label)) || is_blocking(label)
 }
 
-/// Labels are few plain words; a question, a tick or a sentence is none.
+/// A label is a few plain words; a question, a tick or a sentence is not one.
 fn is_label(text: &str) -> bool {
     text.split_whitespace().count() <= 4
         && text.chars().all(|character| character.is_alphabetic() || " -_/()".contains(character))
@@ -266,7 +267,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     (level > 0 && rest.starts_with(' ')).then(|| (level, rest.trim()))
 }
 
-/// The question when it is one and open, on one line.
+/// The text as one line if it is an open question.
 fn open_question(value: &str) -> Option<String> {
     let is_hint = FORM.iter().any(|(_, rows)| rows.iter().any(|(_, hint)| *hint == value.trim()));
     let text = value.trim();
@@ -277,14 +278,14 @@ fn open_question(value: &str) -> Option<String> {
     is_open.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Whether an answer follows the question, behind it or on a line of its own.
+/// Whether an answer follows the question, on its line or on the next one.
 fn is_answered(text: &str) -> bool {
     const MARKS: &[&str] =
         &["→", "answer:", "answered:", "decided:", "resolved:", "답:", "답변:", "결정:"];
     let text = text.to_lowercase().replace("**", "").replace("->", "→").replace("=>", "→");
     text.lines().enumerate().any(|(number, line)| {
         let mut behind = line.split('?').skip(1);
-        // `A:` may also begin a list of choices, which ends with a question mark of its own.
+        // `A:` may also begin a list of choices, which ends with a question mark.
         let last = line.rsplit_once('?').map_or("", |(_, last)| last);
         number > 0 && (starts_with_answer(line, MARKS) || starts_with_answer(line, &["a:"]))
             || behind.any(|part| starts_with_answer(part, MARKS))
@@ -292,7 +293,7 @@ fn is_answered(text: &str) -> bool {
     })
 }
 
-/// Whether a text, in lower case, begins with a mark and says something behind it.
+/// Whether a lower-case text begins with a mark that is followed by text.
 fn starts_with_answer(text: &str, marks: &[&str]) -> bool {
     const OPEN: [&str; 6] = ["?", "tbd", "unknown", "unclear", "미정", "모름"];
     let text = text.trim_start_matches(|character: char| "*_—– -".contains(character));

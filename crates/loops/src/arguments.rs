@@ -1,5 +1,5 @@
-//! The arguments of a slash command, as the user typed them. Options stand before or behind the
-//! task; the task in between is kept byte for byte and never goes near a shell.
+//! The arguments of a slash command as the user typed them. Options may precede or follow the task;
+//! the task is kept byte for byte and is never passed to a shell.
 
 use super::control::NewLimits;
 use super::options::{LoopStartOptions, OptionValue, START_OPTIONS};
@@ -12,23 +12,23 @@ use moai_base::text::one_line;
 /// An option that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoopOptionError {
-    /// No such option, and the known one of nearly this name.
+    /// The option does not exist; the known option with the most similar name.
     #[error(
         "unknown option {0}{hint}; write -- before the task to keep it as words; known: {known}",
         hint = .1.map(|name| format!(": did you mean {name}?")).unwrap_or_default(),
         known = known_options()
     )]
     Unknown(String, Option<&'static str>),
-    /// A path that leads nowhere.
+    /// The path does not exist.
     #[error(
         "{0} is no file or folder of this project, so nothing can be fixed there: name one that \
          is there, or write -- before the task to keep it as words"
     )]
     PathNotFound(String),
-    /// Its value is missing or no good.
+    /// Its value is missing or invalid.
     #[error("{0} {1}; if it belongs to the task, write -- before the task")]
     InvalidValue(&'static str, String),
-    /// More than new bounds for a loop that is there.
+    /// Resuming a loop accepts new limits only.
     #[error("only --max-iterations N, --max-minutes N and --max-tokens N can change")]
     NotALimit,
 }
@@ -40,14 +40,14 @@ fn known_options() -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// Reads the arguments. Text that merely mentions an option stays text: a trailing option counts
-/// only when nothing but options follow it. Everything behind a lone `--` is task.
+/// Parses the arguments. Text that merely mentions an option remains text: a trailing option counts
+/// only if nothing but options follows it. Everything after a lone `--` is the task.
 pub fn parse_start(typed: &str) -> Result<LoopRequest, LoopOptionError> {
     read_arguments(typed).map(|read| read.request)
 }
 
-/// Reads the arguments of a loop that fixes what is there: paths before the task narrow it, behind
-/// an `only` as well. `find_path` finds what a word names, relative to the root.
+/// Parses the arguments of a loop that fixes existing findings: paths before the task limit it,
+/// also after `only`. `find_path` resolves a word to a path relative to the root.
 pub fn parse_fix(
     typed: &str,
     find_path: &dyn Fn(&str) -> Option<String>,
@@ -78,7 +78,7 @@ pub fn parse_fix(
     Ok(wish)
 }
 
-/// Whether a word can only be meant as a path: it has a folder or an extension.
+/// Whether a word must be a path, because it has a folder or an extension.
 fn is_like_path(word: &str) -> bool {
     let extension = word.rsplit_once('.').map(|(stem, extension)| (!stem.is_empty(), extension));
     let has_extension = extension.is_some_and(|(has_stem, extension)| {
@@ -89,7 +89,7 @@ fn is_like_path(word: &str) -> bool {
     word.is_ascii() && (has_folder || has_extension)
 }
 
-/// Arguments, and whether the task stood behind a lone `--`.
+/// Arguments, and whether the task followed a lone `--`.
 struct ParsedArguments {
     request: LoopRequest,
     is_verbatim: bool,
@@ -118,8 +118,8 @@ fn read_arguments(typed: &str) -> Result<ParsedArguments, LoopOptionError> {
     Ok(ParsedArguments { request: wish, is_verbatim: false })
 }
 
-/// A word of the task that was meant as an option: one whose name is nearly that of a known option,
-/// and any at the end of the task. Code between backticks is only spoken of.
+/// A word of the task that was probably meant as an option: one similar to a known option, or any
+/// option-like word at the end of the task. Code between backticks is ignored.
 fn unknown_option(task: &str) -> Option<LoopOptionError> {
     let words: Vec<&str> = task.split_whitespace().collect();
     for (at, word) in words.iter().enumerate() {
@@ -139,7 +139,7 @@ fn unknown_option(task: &str) -> Option<LoopOptionError> {
     None
 }
 
-/// The name of a word that has the shape of an option: `--max-iteration=3`.
+/// The name in a word shaped like an option: `--max-iteration=3`.
 fn option_name(word: &str) -> Option<&str> {
     let name = word.split('=').next().unwrap_or(word);
     let letters = name.strip_prefix("--")?;
@@ -148,7 +148,7 @@ fn option_name(word: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// The known option that differs in a letter or two, or of whose name this is a part.
+/// The known option that differs in one or two letters, or contains this name.
 fn nearest(name: &str) -> Option<&'static str> {
     let letters = name.trim_start_matches('-');
     let is_part = |known: &str| letters.len() >= OPTION_PART_CHARS_MIN && known.contains(letters);
@@ -161,7 +161,7 @@ fn nearest(name: &str) -> Option<&'static str> {
     known.into_iter().find(|known| is_part(known))
 }
 
-/// How many letters must be added, removed or replaced.
+/// Edit distance: letters to add, remove or replace.
 fn edit_distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -177,7 +177,7 @@ fn edit_distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// Reads the arguments of a resumed loop: new bounds, and nothing else.
+/// Parses the arguments of a resumed loop, which are new limits.
 pub fn parse_raise(typed: &str) -> Result<NewLimits, LoopOptionError> {
     let wish = parse_start(typed)?;
     let LoopStartOptions { max_iterations, max_minutes, max_tokens, .. } = wish.options;
@@ -190,7 +190,7 @@ pub fn parse_raise(typed: &str) -> Result<NewLimits, LoopOptionError> {
     Ok(NewLimits { max_iterations, max_minutes, max_tokens })
 }
 
-/// Cuts where the last run of known options begins.
+/// Splits the text before the final run of known options.
 fn split_trailing_options(text: &str) -> (&str, &str) {
     let is_known =
         |at: usize| START_OPTIONS.iter().any(|option| is_option(&text[at..], option.flag));
@@ -203,7 +203,8 @@ fn split_trailing_options(text: &str) -> (&str, &str) {
         loop {
             match take_option(probe, &mut LoopStartOptions::default()) {
                 Ok(rest) if rest.trim_start().is_empty() => return text.split_at(at),
-                // At the end, a bad value is an error to be told; before more text it is text.
+                // At the end, an invalid value is an error; before more text it is part of the
+                // task.
                 Err(LoopOptionError::InvalidValue(..)) if probe.split_whitespace().count() <= 2 => {
                     return text.split_at(at);
                 }
@@ -224,7 +225,7 @@ fn is_option(text: &str, name: &str) -> bool {
     })
 }
 
-/// Takes the option at the beginning of `text`; returns what follows it.
+/// Parses the option at the beginning of `text`; returns the rest.
 fn take_option<'t>(
     text: &'t str,
     options: &mut LoopStartOptions,

@@ -1,6 +1,6 @@
-//! What the agent says about tests and errors, held against what was measured (G20). It speaks up
-//! only where the two cannot both be true: a hedged, quoted or partial claim is let pass, and so is
-//! one about what was not measured.
+//! Compares the agent's claims about tests and errors with the measurements (G20). A claim is
+//! contradicted only if both cannot be true: hedged, quoted and partial claims are ignored, as are
+//! claims about something unmeasured.
 
 use super::fences::FenceTracker;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
@@ -11,9 +11,9 @@ use moai_base::text::one_line;
 /// A sentence of the agent, and the measurement that it contradicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The agent's own words.
+    /// The agent's words.
     pub claim: String,
-    /// What was measured, as a lower-case fragment: `npm test failed (2 failed, 40 passed)`.
+    /// The measurement as a lower-case fragment: `npm test failed (2 failed, 40 passed)`.
     pub measured: String,
 }
 
@@ -47,7 +47,7 @@ fn contradicting_measurement(
         return None;
     }
     let of_tests = || runs.iter().find(|run| run.is_tests);
-    // One sentence may claim several things, and what nobody measured hides none of the others.
+    // One sentence may make several claims; an unmeasured one does not hide the others.
     let is_about_tests =
         claims_all(&lower, &words, &["tests", "specs"], TESTS_KO) || claims_no_failure(&words);
     if let Some(run) = of_tests().filter(|_| is_about_tests) {
@@ -61,18 +61,18 @@ fn contradicting_measurement(
         return Some(if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") });
     }
     let claimed = passed_count(&lower, &words).filter(|_| !is_about_tests && !is_about_checks)?;
-    // Fewer than were run can be said of a part of them; more cannot.
+    // A claim of fewer tests may be about a part of them; a claim of more is false.
     let run = runs.iter().find(|run| run.passed.is_some_and(|passed| claimed > passed))?;
     Some(run.text.clone())
 }
 
 /// A check that failed.
 struct FailedCheck {
-    /// Its name, and its counts where its output has them.
+    /// Its name, and the test counts if its output has them.
     text: String,
     /// Whether it ran tests, and some of them failed.
     is_tests: bool,
-    /// Tests that passed, where exactly one line counts them.
+    /// Passed tests, if exactly one line counts them.
     passed: Option<u64>,
 }
 
@@ -98,8 +98,8 @@ impl FailedCheck {
     }
 }
 
-/// Passed and failed tests of every line that counts both or either; lines about files and suites
-/// count something else.
+/// Passed and failed tests of every line that counts either; lines about files and suites count
+/// something else.
 fn count_tests(output: &str) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     for line in output.lines().map(str::to_lowercase) {
@@ -119,7 +119,7 @@ fn count_tests(output: &str) -> Vec<(u64, u64)> {
     found
 }
 
-/// Sentences outside code, quotations and headings.
+/// The sentences outside of code, quotations and headings.
 fn sentences(message: &str) -> Vec<&str> {
     let mut fences = FenceTracker::default();
     let mut found = Vec::new();
@@ -144,7 +144,8 @@ fn words(lower: &str) -> Vec<&str> {
     lower.split(|character| !is_part(character)).filter(|word| !word.is_empty()).collect()
 }
 
-/// Words of a wish, a condition, a denial or a report of the past: such a sentence claims nothing.
+/// Words of an intention, a condition, a negation or a report about the past: such a sentence makes
+/// no claim.
 const HEDGES: &str = "\
     not cannot never without if when once until unless should would could will \
     must may might need needs ensure verify check expect want goal before \
@@ -174,7 +175,7 @@ const TESTS_KO: &[&str] = &[
     "테스트가 다 ",
 ];
 const CHECKS_KO: &[&str] = &["모든 검사", "모든 체크", "검사가 모두", "체크가 모두"];
-/// How a Korean sentence goes on when it states that something passes.
+/// Continuations of a Korean sentence that states that something passes.
 const PASSES_KO: &[&str] = &[
     "",
     ".",
@@ -191,7 +192,7 @@ const PASSES_KO: &[&str] = &[
     "한 상태",
     "하였",
 ];
-/// What may stand between the parts of a claim without narrowing it.
+/// Words that may separate the parts of a claim without limiting it.
 const FILLERS: &[&str] = &[
     "the",
     "of",
@@ -211,7 +212,7 @@ const FILLERS: &[&str] = &[
     "successfully",
     "been",
 ];
-/// Behind a claim these narrow it to a part.
+/// Words after a claim that limit it to a part.
 const NARROWING: &[&str] =
     &["in", "for", "of", "on", "under", "within", "with", "from", "related", "about", "after"];
 

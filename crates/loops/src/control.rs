@@ -1,19 +1,19 @@
-//! What people and sessions do to a loop between two Stops: claim, adopt, pause, resume, cancel. Each
-//! twice is the same as once.
+//! Changes of a loop between two Stops by users and sessions: claim, adopt, pause, resume, cancel.
+//! Each is idempotent.
 
 use super::start::{LoopStartError, bounded_iterations, bounded_minutes, bounded_tokens};
 use super::state::{LoopState, ManualOverride, PauseReason, Status};
 use moai_base::limits::LOOP_OVERRIDES_MAX;
 
-/// The loop with the session that claims it. Its time counts from now: it may have waited for long.
+/// The loop, claimed by a session. Its time counts from now, because it may have waited for long.
 #[must_use]
 pub fn claim_loop(state: &LoopState, session_id: &str, now_ms: u64) -> LoopState {
     let session_id = Some(session_id.to_owned());
     LoopState { session_id, clock_ms: now_ms, updated_ms: now_ms, ..state.clone() }
 }
 
-/// An active loop with another session, or with none until one claims it. The time since its last
-/// change does not count: its session was gone.
+/// An active loop with another session, or without one until it is claimed. The time since its last
+/// change does not count, because its session had ended.
 pub fn adopt_loop(
     state: &LoopState,
     session_id: Option<&str>,
@@ -28,12 +28,12 @@ pub fn adopt_loop(
     let clock_ms = state.clock_ms + now_ms.saturating_sub(state.updated_ms);
     let mut next = LoopState { clock_ms, updated_ms: now_ms, answer: None, ..state.clone() };
     next.session_id = session_id.map(str::to_owned);
-    // The host counts them in a turn of one session.
+    // The host counts continuations within a turn of one session.
     next.counters.continuations = 0;
     Ok(next)
 }
 
-/// A loop that is over stays what it was.
+/// Cancels a loop; a loop that has ended stays as it is.
 #[must_use]
 pub fn cancel_loop(state: &LoopState, now_ms: u64) -> LoopState {
     if !state.status.is_active() {
@@ -58,7 +58,7 @@ pub fn pause_loop(state: &LoopState, now_ms: u64) -> Result<LoopState, LoopContr
     }
 }
 
-/// The loop with one more override by hand. Its times stay: the loop itself did not go on.
+/// The loop with one more manual override. Its times stay, because the loop itself did not advance.
 #[must_use]
 pub fn with_override(state: &LoopState, by_hand: ManualOverride) -> LoopState {
     let mut next = state.clone();
@@ -68,8 +68,8 @@ pub fn with_override(state: &LoopState, by_hand: ManualOverride) -> LoopState {
     next
 }
 
-/// The loop after a tool call that began at `since_ms`: the agent may have made the overrides since
-/// then itself.
+/// The loop after a tool call that began at `since_ms`: overrides made since then may be the
+/// agent's own.
 #[must_use]
 pub fn with_doubt(state: &LoopState, since_ms: u64) -> LoopState {
     let mut next = state.clone();
@@ -79,7 +79,7 @@ pub fn with_doubt(state: &LoopState, since_ms: u64) -> LoopState {
     next
 }
 
-/// New bounds that a loop goes on with.
+/// New limits of a resumed loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NewLimits {
     /// `--max-iterations`.
@@ -90,22 +90,22 @@ pub struct NewLimits {
     pub max_tokens: Option<u64>,
 }
 
-/// Why a loop was not paused or resumed.
+/// Why a loop cannot be paused or resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoopControlError {
-    /// It ended in a way that nothing takes back.
+    /// Its end is final.
     #[error("loop {0} is over ({1}); start a new one")]
     AlreadyEnded(String, &'static str),
-    /// A bound is used up and must be raised first.
+    /// A limit is used up and must be raised first.
     #[error("loop {0} is at its limit; resume it with a higher {1}")]
     AtLimit(String, &'static str),
-    /// The new bound cannot be one.
+    /// The new limit is invalid.
     #[error(transparent)]
     Bound(#[from] LoopStartError),
 }
 
-/// Lets a paused loop go on, or one that ended because nothing got better, or at a bound which is
-/// raised now. A running loop only gets the new bounds.
+/// Resumes a paused loop, or one that ended at a stall or at a limit that is raised now. A running
+/// loop only gets the new limits.
 pub fn resume_loop(
     state: &LoopState,
     raise: NewLimits,
@@ -126,12 +126,12 @@ pub fn resume_loop(
         | Status::MaxIterations
         | Status::TimedOut
         | Status::Budget => {}
-        // A person sees something that the numbers do not show.
+        // A user may know more than the numbers show.
         Status::Stalled | Status::Oscillating => next.counted_from = state.iteration,
         status => return Err(LoopControlError::AlreadyEnded(state.id.clone(), status.as_str())),
     }
     if state.status != Status::Running {
-        // The time it stood still does not count.
+        // The time of the pause does not count.
         next.clock_ms += now_ms.saturating_sub(state.updated_ms);
     }
     if let Some(option) = exhausted(&next, now_ms) {
@@ -143,7 +143,7 @@ pub fn resume_loop(
     }
     next.status = Status::Running;
     (next.pause_reason, next.note) = (None, None);
-    // A person has looked: what was counted towards asking one begins again.
+    // After the user's review, the counts that led to it start again.
     next.counters.consecutive_rejections = 0;
     next.counters.unmeasured_blocks = 0;
     next.counters.continuations = 0;
@@ -151,7 +151,7 @@ pub fn resume_loop(
     Ok(next)
 }
 
-/// The bound that the next Stop would end at once, as its option.
+/// The option of the limit at which the next Stop would end the loop at once.
 fn exhausted(state: &LoopState, now_ms: u64) -> Option<&'static str> {
     if state.iteration >= state.max_iterations {
         return Some("--max-iterations");

@@ -10,20 +10,20 @@ use moai_base::limits::GAP_CHARS_MAX;
 use moai_base::text::one_line;
 use moai_base::verdict::{Cause, Gap};
 
-/// What a loop may ask for beside its sensors.
+/// A criterion that a loop may require in addition to its sensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CheckCriterion {
-    /// The tests pass, and there are some.
+    /// The tests pass, and at least one ran.
     TestPass,
-    /// It builds.
+    /// The project builds.
     BuildSuccess,
-    /// The linter is content.
+    /// The linter reports nothing.
     LintClean,
-    /// The types agree.
+    /// The type checker reports nothing.
     TypeCheck,
-    /// A command of the project that fits no other word.
+    /// A command of the project of no other kind.
     Custom,
-    /// The agent claims completion; no command answers this.
+    /// The agent claims completion; no command measures this.
     Marker,
 }
 
@@ -37,7 +37,7 @@ named_variants!(CheckCriterion {
 });
 
 impl CheckCriterion {
-    /// All words, for a message about an unknown one.
+    /// All names, for the message about an unknown one.
     #[must_use]
     pub fn words() -> String {
         Self::NAMES.map(|row| row.1).join(", ")
@@ -47,26 +47,26 @@ impl CheckCriterion {
 /// One command that answers a criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckCommand {
-    /// What people call it: `npm test`.
+    /// Its name for people: `npm test`.
     pub name: String,
-    /// What its success means.
+    /// The criterion that its success meets.
     pub criterion: CheckCriterion,
-    /// Program and arguments; never empty, and never read by a shell.
+    /// Program and arguments; never empty, and never passed to a shell.
     pub argv: Vec<String>,
-    /// Where it runs, relative to the root; empty for the root itself.
+    /// Its folder relative to the root; empty for the root.
     pub folder: String,
-    /// Longest run, in seconds; `None` stands for the option.
+    /// Time limit in seconds; `None` for the option's.
     pub timeout_secs: Option<u64>,
-    /// The file that names it or made it be proposed, relative to the root.
+    /// The file that names it or suggests it, relative to the root.
     pub source: String,
-    /// Why it is run, as a fragment for people: `package.json has a script test`.
+    /// Why it runs, as a fragment for people: `package.json has a script test`.
     pub why: String,
 }
 
-/// Something asked for that no command answers.
+/// A required criterion without a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CriterionGap {
-    /// The criterion's word, or the name of a command that cannot be run.
+    /// The criterion's name, or that of a command that cannot run.
     pub name: String,
     /// Why nothing measures it.
     pub gap: Gap,
@@ -75,46 +75,46 @@ pub struct CriterionGap {
 /// Which of the project's checks a Stop runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckScope {
-    /// Those that options, `RUBRIC.md` and `.claude/autochecks.sh` ask for.
+    /// The checks required by options, `RUBRIC.md` and `.claude/autochecks.sh`.
     Configured,
-    /// The same; where nothing is asked for, the tests and the build that the files suggest.
+    /// These; if there are none, the tests and the build that the project's files suggest.
     Proposed,
 }
 
-/// What a Stop runs.
+/// The checks of a Stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckPlan {
     /// The commands, in this order.
     pub commands: Vec<CheckCommand>,
-    /// What stays unmeasured.
+    /// Criteria that stay unmeasured.
     pub unanswered: Vec<CriterionGap>,
 }
 
-/// What a plan is made of.
+/// The sources of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanSources<'a> {
-    /// What was asked for (`loop.success_criteria`).
+    /// Required criteria (`loop.success_criteria`).
     pub criteria: &'a [CheckCriterion],
-    /// The user's commands (`loop.checks`); all of them are run.
+    /// The user's commands (`loop.checks`); all of them run.
     pub own: &'a [CheckCommand],
-    /// The commands of `RUBRIC.md`, as they are written; all of them are run.
+    /// The commands of `RUBRIC.md` as written; all of them run.
     pub rubric: &'a [String],
-    /// What the project's files suggest; run only for a criterion that nothing else answers.
+    /// Commands suggested by the project's files; run only for a criterion without another command.
     pub proposed: &'a [CheckCommand],
-    /// Whether `.claude/autochecks.sh` is there, which answers [`CheckCriterion::Custom`].
+    /// Whether `.claude/autochecks.sh` exists, which answers [`CheckCriterion::Custom`].
     pub has_autochecks: bool,
-    /// Whether proposals are run although nothing asks for them.
+    /// Whether suggested commands run even if nothing requires them.
     pub scope: CheckScope,
 }
 
-/// What is asked of the proposals where the project asks for nothing. Linters and type checkers are
-/// not: their commands speak about the whole project, with everything that was wrong before. What
-/// they say about the changed files comes from the language servers.
+/// The suggested criteria of a project that requires none. Linters and type checkers are not among
+/// them: their commands report on the whole project with all its older findings, and the language
+/// servers report on the changed files.
 const ASKED_BY_DEFAULT: [CheckCriterion; 2] =
     [CheckCriterion::TestPass, CheckCriterion::BuildSuccess];
 
 impl PlanSources<'_> {
-    /// Whether the proposals are asked because the project itself asks for nothing.
+    /// Whether the suggestions apply because the project requires nothing.
     #[must_use]
     pub fn asks_proposals(&self) -> bool {
         let asks_nothing = self.own.is_empty()
@@ -126,14 +126,14 @@ impl PlanSources<'_> {
 }
 
 impl CheckCommand {
-    /// Whether the project's files suggest it, and nobody named it.
+    /// Whether it is suggested by the project's files only.
     #[must_use]
     pub fn is_proposed(&self) -> bool {
         self.source != OPTIONS && self.source != RUBRIC
     }
 }
 
-/// The file that commands of options are said to come from.
+/// The source shown for commands from options.
 pub const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
 
 /// The file of the rubric, below the root.
@@ -141,7 +141,7 @@ pub const RUBRIC: &str = "RUBRIC.md";
 /// The project's own checks as one script, below the root, as in the gulf-loop format.
 pub const AUTOCHECKS: &str = ".claude/autochecks.sh";
 
-/// What a Stop runs for these sources. A criterion without a command is unmeasured, never passed.
+/// The plan of a Stop for these sources. A criterion without a command is unmeasured, never passed.
 #[must_use]
 pub fn plan_checks(sources: &PlanSources<'_>) -> CheckPlan {
     let mut plan = CheckPlan { commands: sources.own.to_vec(), unanswered: Vec::new() };
@@ -192,7 +192,7 @@ pub fn plan_checks(sources: &PlanSources<'_>) -> CheckPlan {
     plan
 }
 
-/// Criteria that the project's files suggest a command for, and that nothing in the plan answers.
+/// Criteria for which the project's files suggest a command and that the plan does not answer.
 #[must_use]
 pub fn unrequested_criteria(plan: &CheckPlan, proposed: &[CheckCommand]) -> Vec<CheckCriterion> {
     let is_asked = |criterion: CheckCriterion| {
@@ -207,7 +207,7 @@ pub fn unrequested_criteria(plan: &CheckPlan, proposed: &[CheckCommand]) -> Vec<
     missing
 }
 
-/// Tests without a command that runs them; `test` is one of them.
+/// The gap for tests without a command that runs them; `test` is one of the tests.
 #[must_use]
 pub fn missing_test_command(test: &str, why: &str) -> CriterionGap {
     let test = one_line(test, GAP_CHARS_MAX / 2);
@@ -230,7 +230,8 @@ impl CheckPlan {
         self.commands.iter().any(|command| command.criterion == CheckCriterion::TestPass)
     }
 
-    /// Each command once, and each name once: readings are told apart by it.
+    /// Drops duplicate commands and gives the others unique names, because readings are
+    /// distinguished by name.
     fn deduplicate(&mut self) {
         let mut kept: Vec<CheckCommand> = Vec::new();
         for mut command in self.commands.drain(..) {
@@ -287,7 +288,7 @@ mod tests {
             &["make check"],
             &["lint_clean", "type_check"],
         );
-        // What nobody asked for is not run.
+        // Suggestions that nothing requires do not run.
         check(&PlanSources { proposed: &proposed, ..NOTHING }, &[], &[]);
         let gap = plan_checks(&all).unanswered.remove(0).gap;
         assert_eq!(gap.cause, Cause::NoTool);
@@ -328,7 +329,7 @@ mod tests {
             &["npm test", "npm run build"],
             &[],
         );
-        // What the user asks for takes the place of all that is merely suggested.
+        // A required command replaces all suggested ones.
         check(&PlanSources { own: &own, ..open }, &["make check"], &[]);
         check(&PlanSources { rubric: &rubric, ..open }, &["make smoke"], &[]);
         check(&PlanSources { has_autochecks: true, ..open }, &[], &[]);

@@ -1,6 +1,5 @@
-//! The frozen exam: what a loop is examined by, as it was when the loop started, and what differs
-//! from it later. A difference is a finding and never a new rule. It must not know where the frozen
-//! copy is kept, nor how files are read.
+//! The frozen exam: what examines a loop, as of the start of the loop, and the later differences
+//! from it. A difference is a finding and never a new rule.
 
 pub mod roles;
 pub mod runners;
@@ -18,28 +17,29 @@ use moai_base::text::TextRange;
 use moai_base::verdict::{Cause, Gap};
 pub use roles::{ExamRole, role};
 
-/// What the findings name as their sensor, as all findings about gaming do.
+/// The sensor of the findings, as of all findings about gaming.
 pub const SENSOR: &str = "guard";
-/// What the reading of the exam is called.
+/// Name of the exam's reading.
 pub const READING: &str = "exam";
-/// Something that examines the loop was touched.
+/// Code: a file that examines the loop was changed.
 pub const TOUCHED: &str = "G19";
-/// The tests that a check runs became fewer, or are not run any more.
+/// Code: a check runs fewer tests, or none.
 pub const FEWER_TESTS: &str = "G17";
 
 /// One file of the exam.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrozenFile {
-    /// What it is to the loop.
+    /// Its role in the exam.
     pub role: ExamRole,
-    /// Hash of what matters of it; see [`roles::relevant_bytes`].
+    /// Hash of its relevant bytes; see [`roles::relevant_bytes`].
     pub hash: ContentHash,
-    /// Its size in bytes and its change time in nanoseconds since the epoch, by which configuration
-    /// and tests count as unchanged without being read: nobody can set the change time back.
+    /// Its size in bytes and its change time in nanoseconds since the epoch. Configuration and
+    /// tests with an equal stamp count as unchanged without being read, because the change time
+    /// cannot be set back.
     pub stamp: (u64, i64),
 }
 
-/// An exam, without the texts.
+/// An exam without its texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exam {
     /// When it was frozen, in milliseconds since the epoch.
@@ -48,25 +48,26 @@ pub struct Exam {
     pub plan: CheckPlan,
     /// Its files.
     pub files: BTreeMap<RelPath, FrozenFile>,
-    /// More files than are kept belong to it, tests apart; those beyond are not compared.
+    /// Whether more files belong to it than are kept, not counting tests; the others are not
+    /// compared.
     pub is_truncated: bool,
-    /// The tests of each check at its best run, by the check's name.
+    /// The test counts of each check's best run, by the check's name.
     pub counts: BTreeMap<String, TestCounts>,
 }
 
 /// How a file differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExamChange {
-    /// It has another text.
+    /// Its text differs.
     Edited,
-    /// It is gone.
+    /// It was removed.
     Removed,
-    /// It was not there.
+    /// It was added.
     Added,
 }
 
 impl ExamChange {
-    /// The word for people and in JSON.
+    /// The name for people and in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -80,18 +81,18 @@ impl ExamChange {
 /// One file that differs from the exam.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExamDifference {
-    /// Which.
+    /// Its path.
     pub path: RelPath,
-    /// What it is to the loop.
+    /// Its role in the exam.
     pub role: ExamRole,
-    /// How it differs.
+    /// The kind of difference.
     pub change: ExamChange,
-    /// The bytes that this is said about; `None` when the file is gone.
+    /// Its present bytes; `None` if it was removed.
     pub now: Option<ContentHash>,
 }
 
-/// What differs: `now` has the hash of every file that is there, of those of the exam and of those
-/// that would belong to it.
+/// The differences from the exam. `now` has the hash of every existing file of the exam, and of
+/// those that would belong to it.
 #[must_use]
 pub fn exam_differences(exam: &Exam, now: &BTreeMap<RelPath, ContentHash>) -> Vec<ExamDifference> {
     let paths: BTreeSet<&RelPath> = exam.files.keys().chain(now.keys()).collect();
@@ -101,7 +102,7 @@ pub fn exam_differences(exam: &Exam, now: &BTreeMap<RelPath, ContentHash>) -> Ve
         let change = match (before, now) {
             (Some(before), Some(now)) if before.hash != now => ExamChange::Edited,
             (Some(_), None) => ExamChange::Removed,
-            // New tests are what a loop is for, and what lies beyond the bound is not new.
+            // New tests are welcome, and files beyond the limit are not new.
             (None, Some(_)) if !exam.is_truncated => ExamChange::Added,
             _ => return None,
         };
@@ -117,9 +118,9 @@ pub fn exam_differences(exam: &Exam, now: &BTreeMap<RelPath, ContentHash>) -> Ve
 }
 
 impl ExamDifference {
-    /// Whether the agent must take it back before the loop can complete. Configuration and tests
-    /// are judged by what changed in them, which is not decided here. A script or a rubric where
-    /// there was none is no weaker exam: it is not run, and said.
+    /// Whether the agent must revert it before the loop can complete. Changes of configuration and
+    /// tests are evaluated by the guard. A new script or rubric does not weaken the exam: it does
+    /// not run, which is reported.
     #[must_use]
     pub fn severity(&self) -> Option<Severity> {
         match (self.role, self.change) {
@@ -129,7 +130,7 @@ impl ExamDifference {
         }
     }
 
-    /// The file and what happened to it, for the user.
+    /// The file and its change, for the user.
     #[must_use]
     pub fn line(&self) -> String {
         format!("{} ({}) was {}", self.path, self.role.words(), self.change.as_str())
@@ -158,20 +159,20 @@ impl ExamDifference {
     }
 }
 
-/// The hash of each file of the exam after the last write of the loop's session; `None` when the
+/// The hash of each file of the exam after the last write of the loop's session; `None` if the
 /// session removed it.
 pub type SessionWrites = BTreeMap<RelPath, Option<ContentHash>>;
 
-/// Differences by who made them.
+/// Differences by their author.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AttributedDifferences {
-    /// The loop's session did, or they are none that hold it.
+    /// Made by the loop's session, or not blocking.
     pub own: Vec<ExamDifference>,
-    /// Not provably the session: the user is asked.
+    /// Not provably made by the session: the user is asked.
     pub foreign: Vec<ExamDifference>,
 }
 
-/// Sorts differences by who made them: the session's are those that stand as it left them.
+/// Attributes differences: the session made those whose file is as the session left it.
 #[must_use]
 pub fn attribute_differences(
     differences: Vec<ExamDifference>,
@@ -183,7 +184,7 @@ pub fn attribute_differences(
     AttributedDifferences { own, foreign }
 }
 
-/// What the differences say, and which of them are findings.
+/// The reading of the differences, and the findings among them.
 #[must_use]
 pub fn exam_reading(exam: &Exam, differences: &[ExamDifference]) -> (SensorReading, Vec<Finding>) {
     let mut findings: Vec<Finding> =
@@ -198,7 +199,7 @@ pub fn exam_reading(exam: &Exam, differences: &[ExamDifference]) -> (SensorReadi
     (SensorReading { dirty, gap, ..clean }, findings)
 }
 
-/// The finding about an odd run of a check.
+/// The finding about an anomalous run of a check.
 #[must_use]
 pub fn anomaly_finding(
     command: &CheckCommand,
@@ -214,7 +215,7 @@ pub fn anomaly_finding(
     );
     let place = FindingPlace { path, range: TextRange::default(), content_hash: bytes };
     let finding = Finding::new(SENSOR, FEWER_TESTS, severity, place, &message);
-    // The numbers differ from run to run; the finding is the same.
+    // Without the numbers, which differ from run to run while the finding is the same.
     Some(Finding { anchor: command.name.clone(), ..finding })
 }
 
@@ -245,7 +246,7 @@ mod tests {
         files.iter().map(|(name, text)| (path(name), hash(text))).collect()
     }
 
-    /// Lines of `severity path change`; `-` for what is judged elsewhere.
+    /// Lines of `severity path change`; `-` for a difference that is no finding.
     fn check(exam: &Exam, after: &[(&str, &str)], expected: &[&str]) {
         let line = |one: &ExamDifference| {
             let severity = one.severity().map_or("-", Severity::as_str);

@@ -1,40 +1,40 @@
-//! The fields of `progress.txt`: `KEY:` at the beginning of a line, its text behind it or below.
-//! Agents write them by hand, so spelling, Markdown, line ends and Korean names are taken as they
-//! come. What the fields are for is not known here.
+//! The fields of `progress.txt`: `KEY:` at the beginning of a line, followed by its text on the
+//! same line or below. Agents write them by hand, so spelling, Markdown, line ends and Korean names
+//! vary.
 
 /// A field of the hand-off that an agent writes at the end of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandoffField {
-    /// The task as it was given.
+    /// The original task.
     OriginalGoal,
     /// The iteration's number.
     Iteration,
-    /// What is done.
+    /// Finished work.
     Completed,
-    /// What was chosen over what, and why.
+    /// Decisions and their reasons.
     Decisions,
-    /// What is not sure.
+    /// Uncertainties.
     Uncertainties,
-    /// What is left.
+    /// Remaining work.
     RemainingGap,
-    /// How sure the agent is, 0 to 100.
+    /// The agent's confidence, 0 to 100.
     Confidence,
-    /// Research: what must not change.
+    /// Research: invariants to keep.
     Strengths,
-    /// Research: what may go wrong.
+    /// Research: risks.
     Risks,
-    /// Research: what the task leaves open.
+    /// Research: ambiguities of the task.
     Gaps,
-    /// Research: ways that were weighed.
+    /// Research: alternatives.
     ApproachesConsidered,
-    /// Research: the way that is taken.
+    /// Research: the chosen approach.
     Approach,
 }
 
-/// What some editors put at the beginning of a file.
+/// Byte order mark that some editors write.
 pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Names with blanks in place of `_` and `-`, in lower case.
+/// Names in lower case, with blanks for `_` and `-`.
 const NAMES: [(HandoffField, &[&str]); 12] = [
     (HandoffField::OriginalGoal, &["original goal", "원래 목표", "최초 목표"]),
     (HandoffField::Iteration, &["iteration", "반복"]),
@@ -56,7 +56,7 @@ const NAMES: [(HandoffField, &[&str]); 12] = [
     (HandoffField::Approach, &["approach", "접근", "접근법", "접근 방식", "접근 방법"]),
 ];
 
-/// The texts of a field, one per place where it stands, without the blanks around them.
+/// The texts of a field, one for each occurrence, trimmed.
 #[must_use]
 pub(crate) fn field_values(text: &str, field: HandoffField) -> Vec<String> {
     let mut found: Vec<Vec<&str>> = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn field_values(text: &str, field: HandoffField) -> Vec<String> {
                     found.push(vec![rest]);
                 }
             }
-            // A rule or a fence around the fields belongs to none of them.
+            // A rule or a code fence around the fields belongs to none of them.
             None if is_ornament(line) => {}
             None if is_inside => {
                 found.last_mut().expect("a field was begun").push(line.trim_end());
@@ -80,14 +80,14 @@ pub(crate) fn field_values(text: &str, field: HandoffField) -> Vec<String> {
     found.iter().map(|lines| lines.join("\n").trim().to_owned()).collect()
 }
 
-/// The last text of a field: files that agents append to tell the newest state last.
+/// The last text of a field, because agents append the newest state.
 #[must_use]
 pub(crate) fn last_value(text: &str, field: HandoffField) -> Option<String> {
     field_values(text, field).pop()
 }
 
-/// The entries of a list: lines that begin with `-`, `*` or `•`, each with the lines that go on
-/// below it; a text without any such line is one entry. What stands for nothing is no entry.
+/// The entries of a list: lines that begin with `-`, `*` or `•`, with their continuation lines; a
+/// text without list marks is one entry. Placeholders are left out.
 #[must_use]
 pub(crate) fn entries(text: &str) -> Vec<String> {
     let mut entries: Vec<String> = Vec::new();
@@ -105,7 +105,7 @@ pub(crate) fn entries(text: &str) -> Vec<String> {
     entries
 }
 
-/// A list entry without its mark.
+/// A list entry without its list mark.
 #[must_use]
 pub(crate) fn bullet(line: &str) -> Option<&str> {
     let line = line.trim_start();
@@ -113,7 +113,7 @@ pub(crate) fn bullet(line: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim())
 }
 
-/// Whether a text says that there is nothing to say.
+/// Whether a text is a placeholder for an empty value.
 #[must_use]
 pub(crate) fn is_nothing(text: &str) -> bool {
     let bare = text.trim_matches(|character: char| {
@@ -123,7 +123,7 @@ pub(crate) fn is_nothing(text: &str) -> bool {
     words.contains(&bare.to_lowercase().as_str())
 }
 
-/// Whether a text is a hint of a form that was not filled in: all of it stands in brackets.
+/// Whether a text is an unfilled hint of the form, which is entirely in brackets.
 #[must_use]
 pub(crate) fn is_hint(text: &str) -> bool {
     let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
@@ -131,7 +131,7 @@ pub(crate) fn is_hint(text: &str) -> bool {
 }
 
 /// The field that a line begins, with the rest of the line; an unknown name in capitals ends the
-/// field before it.
+/// previous field.
 fn field_heading(line: &str) -> Option<(Option<HandoffField>, &str)> {
     let line = line.trim();
     let is_marked = line.starts_with('#') || line.contains("**");
@@ -183,7 +183,7 @@ mod tests {
         );
         let gap = last_value(FILE, HandoffField::RemainingGap).expect("there");
         assert_eq!(entries(&gap), ["hashing with argon2id", "limits"]);
-        // The confidence inside an entry is not the field.
+        // A confidence inside an entry is not the field.
         assert_eq!(last_value(FILE, HandoffField::Confidence).as_deref(), Some("75"));
         assert_eq!(last_value(FILE, HandoffField::Decisions), None);
     }

@@ -6,19 +6,19 @@ use std::path::PathBuf;
 use super::framework::MessageLanguage;
 use super::state::{LoopState, Status};
 
-/// The progress of a loop, told to the user when mark and row differ.
+/// The progress of a loop, reported to the user if mark and row differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopSummary {
     /// Its status.
     pub status: Status,
     /// Stops decided so far.
     pub iteration: u32,
-    /// The bound of `iteration`.
+    /// The limit of `iteration`.
     pub max_iterations: u32,
 }
 
 impl LoopSummary {
-    /// The progress of a loop by its state.
+    /// The progress in a loop's state.
     #[must_use]
     pub fn of(state: &LoopState) -> Self {
         let LoopState { status, iteration, max_iterations, .. } = *state;
@@ -35,26 +35,26 @@ pub struct LoopMarker {
     pub root: PathBuf,
     /// Its session, once one has claimed it.
     pub session_id: Option<String>,
-    /// The database that holds it.
+    /// The database with the loop.
     pub store: PathBuf,
     /// The language of its task.
     pub language: MessageLanguage,
     /// Its progress when the mark was written.
     pub standing: LoopSummary,
-    /// Digests that its row may have: two while a change is being saved, before and after it.
-    /// [`NO_ROW`] is the one before a loop is added.
+    /// Digests that its row may have: two while a change is being saved, from before and after it.
+    /// [`NO_ROW`] stands for a loop that is not stored yet.
     pub digests: Vec<String>,
 }
 
-/// Stands for the digest of a missing row.
+/// In place of the digest of a missing row.
 pub const NO_ROW: &str = "none";
 
-/// What of a loop's row is compared.
+/// The compared properties of a loop's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkedRow {
     /// Digest of the whole row.
     pub digest: String,
-    /// The loop's progress; `None` when its state cannot be read.
+    /// The loop's progress; `None` if its state cannot be read.
     pub standing: Option<LoopSummary>,
 }
 
@@ -63,7 +63,7 @@ pub struct MarkedRow {
 pub enum MarkerVerdict {
     /// They agree, and the loop is active.
     Agrees,
-    /// They agree, and the loop is over or never began: the mark can go.
+    /// They agree, and the loop has ended or never started: the mark can be removed.
     Spent,
     /// The store lost the loop.
     RowGone,
@@ -87,25 +87,25 @@ pub fn compare_marker(mark: &LoopMarker, row: Option<&MarkedRow>) -> MarkerVerdi
     }
 }
 
-/// A disagreement to tell the user about.
+/// A difference to report to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkerDifference {
     /// The loop.
     pub id: String,
     /// The language of its task.
     pub language: MessageLanguage,
-    /// What differs.
+    /// The kind of difference.
     pub kind: MarkerDifferenceKind,
 }
 
-/// What differs.
+/// The kind of difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkerDifferenceKind {
-    /// The store has no such loop; the mark has its last progress, and its database.
+    /// The store has no such loop; the last progress and the database by the mark.
     RowGone(LoopSummary, PathBuf),
-    /// The loop's progress by the mark, and by the row if it can be read.
+    /// The loop's progress by the mark, and by the row if that can be read.
     RowChanged(LoopSummary, Option<LoopSummary>),
-    /// The loop is in the first database; the second is in use.
+    /// The loop is in the first database; the second one is in use.
     OtherStore(PathBuf, PathBuf),
     /// The mark of an active loop was missing and has been written again, in this folder.
     MarkGone(PathBuf),

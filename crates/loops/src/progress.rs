@@ -1,5 +1,5 @@
-//! Whether a loop gets anywhere: what is wrong as one weight and as fingerprints, compared over
-//! its iterations. Counts, never variances; line numbers and the order of findings do not matter.
+//! Whether a loop makes progress: its problems as one weight and as fingerprints, compared over the
+//! iterations. Only counts are compared; line numbers and the order of findings do not matter.
 
 use std::collections::BTreeSet;
 
@@ -12,23 +12,23 @@ use moai_base::limits::{
     NO_OP_ITERATIONS_MIN, STALL_ITERATIONS_MAX,
 };
 
-/// Weight of an error, of a failed test, and of a check that does not count its tests.
+/// Weight of an error, a failed test, or a failed check without test counts.
 const ERROR: u64 = 8;
 /// Weight of a warning about a weakness (CWE).
 const WEAKNESS: u64 = 6;
-/// Weight of any other warning.
+/// Weight of other warnings.
 const WARNING: u64 = 2;
-/// Weight of what is merely worth knowing.
+/// Weight of information.
 const STYLE: u64 = 1;
 /// Name of the guard's readings and findings.
 const GUARD: &str = "guard";
 
-/// What is wrong at one Stop.
+/// The problems of one Stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProblemDigest {
-    /// How bad, in one number; `None` when a measurement that may come yet is missing.
+    /// Their total weight; `None` if a measurement is missing that may still come.
     pub weight: Option<u64>,
-    /// Hash over all of it, with multiplicity; `None` when nothing is wrong.
+    /// Hash over all of them, with multiplicity; `None` without problems.
     pub hash: Option<String>,
     /// Fingerprints of the errors, sorted and bounded.
     pub errors: Vec<String>,
@@ -36,7 +36,7 @@ pub struct ProblemDigest {
     pub guard_codes: Vec<String>,
 }
 
-/// Weighs what is wrong. `check_problems` is what the failing checks count.
+/// Weighs the problems. `check_problems` is the number that the failing checks report.
 #[must_use]
 pub fn weigh(evidence: &Evidence, check_problems: Option<u64>) -> ProblemDigest {
     let is_error = |finding: &&Finding| finding.severity == Severity::Error;
@@ -79,14 +79,14 @@ fn failed_checks(evidence: &Evidence) -> impl Iterator<Item = &SensorReading> {
     evidence.readings.iter().filter(|one| is_failed_check(one))
 }
 
-/// Whether a reading failed as a whole: a check, or a sensor that was lost. What else is dirty has
+/// Whether a reading failed as a whole: a check, or a lost sensor. Other dirty readings have
 /// findings.
 #[must_use]
 pub fn is_failed_check(reading: &SensorReading) -> bool {
     reading.dirty && (reading.kind == SensorKind::Check || reading.output.is_some())
 }
 
-/// Numbers in the output of a check are left out: times and counts differ at every run.
+/// Without the numbers in a check's output, because times and counts differ in every run.
 fn hash(evidence: &Evidence) -> Option<String> {
     let findings = evidence.findings.iter().filter(|one| one.severity >= Severity::Warning);
     let checks = failed_checks(evidence).map(|check| {
@@ -99,40 +99,39 @@ fn hash(evidence: &Evidence) -> Option<String> {
     (!parts.is_empty()).then(|| ContentHash::of_bytes(parts.join("\0").as_bytes()).short_hex())
 }
 
-/// What the iterations so far say about this one.
+/// The comparison of an iteration with those before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgressSignals {
-    /// Better than everything since it was last clean, by more than a trifle.
+    /// Clearly better than every iteration since the last clean one.
     pub is_better: bool,
-    /// Iterations in a row that were not, this one included.
+    /// Consecutive iterations without improvement, including this one.
     pub stalled_for: usize,
-    /// The best one by far, when this one is clearly worse.
+    /// The best iteration, if this one is clearly worse.
     pub worse_than: Option<u32>,
-    /// The same as in one iteration, and not as in the one after that: its number, and the number
-    /// of the one between.
+    /// The number of an iteration with the same problems, and of one in between with others.
     pub oscillates: Option<(u32, u32)>,
-    /// The agent was told so before, and nothing got better since.
+    /// The agent was warned before, and nothing improved since.
     pub oscillates_again: bool,
-    /// Fingerprints of errors that came back again and again.
+    /// Fingerprints of errors that keep coming back.
     pub flips: Vec<String>,
-    /// No file was changed, for some iterations.
+    /// No file changed for several iterations.
     pub is_no_op: bool,
-    /// As many errors come as go, for some iterations.
+    /// For several iterations, as many errors were introduced as fixed.
     pub is_diverging: bool,
-    /// Codes of the guard that the agent was told before.
+    /// Guard codes that the agent was warned about before.
     pub gamed_again: Vec<String>,
 }
 
 impl ProgressSignals {
-    /// Whether nothing got better for too long.
+    /// Whether nothing improved for too long.
     #[must_use]
     pub fn is_stalled(&self) -> bool {
         self.stalled_for >= STALL_ITERATIONS_MAX
     }
 }
 
-/// Compares an iteration with those before it, as far as they count: behind iteration
-/// `counted_from`. What was gamed is never forgotten.
+/// Compares an iteration with those after iteration `counted_from`. Gaming is compared with all
+/// iterations.
 #[must_use]
 pub fn signals(all: &[Iteration], counted_from: u32, now: &Iteration) -> ProgressSignals {
     let history = &all[all.partition_point(|one| one.number <= counted_from)..];
@@ -151,7 +150,7 @@ pub fn signals(all: &[Iteration], counted_from: u32, now: &Iteration) -> Progres
     }
 }
 
-/// The measured iterations since the last one in which nothing was wrong.
+/// The measured iterations since the last clean one.
 fn since_clean(history: &[Iteration]) -> impl DoubleEndedIterator<Item = (&Iteration, u64)> {
     let begin = history
         .iter()
@@ -172,14 +171,14 @@ fn is_better(history: &[Iteration], now: &Iteration) -> bool {
 }
 
 fn stalled_for(history: &[Iteration], now: &Iteration, is_better: bool) -> usize {
-    // What is not measured yet says nothing, and where nothing is wrong nothing can get better.
+    // An incomplete measurement shows nothing, and a clean iteration cannot improve.
     if is_better || now.wrong.is_none() || now.weight.is_none() {
         return 0;
     }
     1 + since_clean(history).rev().take_while(|(one, _)| !one.is_better).count()
 }
 
-/// Clearly worse: by more than a tenth.
+/// Worse by more than a tenth.
 fn worse_than(history: &[Iteration], now: &Iteration) -> Option<u32> {
     let weight = now.weight?;
     let (best, least) = since_clean(history)
@@ -188,15 +187,15 @@ fn worse_than(history: &[Iteration], now: &Iteration) -> Option<u32> {
     (weight * 10 > least * 11).then_some(best.number)
 }
 
-/// The same things are wrong as two or more iterations ago, and in between others were; or every
-/// byte is as it was then.
+/// Whether the problems are those of two or more iterations ago with others in between, or all
+/// files are as they were then.
 fn oscillation(history: &[Iteration], now: &Iteration) -> Option<(u32, u32)> {
-    // What was not measured wholly looks like another state and is none.
+    // An incomplete measurement looks like another state, which it is not.
     let measured: Vec<&Iteration> = history.iter().filter(|one| one.weight.is_some()).collect();
     let (last, earlier) = now.weight.and(measured.split_last())?;
     let is_same_tree = |a: &Iteration, b: &Iteration| a.tree.is_some() && a.tree == b.tree;
     if is_same_tree(last, now) {
-        // Nothing was changed, so whatever differs is the sensors' doing.
+        // No file changed, so a difference comes from the sensors.
         return None;
     }
     earlier
@@ -213,14 +212,14 @@ fn was_oscillation_reported(history: &[Iteration]) -> bool {
     since.into_iter().any(|one| one.told_oscillation)
 }
 
-/// Iterations in a row, this one included, that left every file as it was.
+/// Consecutive iterations, including this one, that changed no file.
 fn unchanged(history: &[Iteration], now: &Iteration) -> usize {
     let Some(tree) = &now.tree else { return 0 };
     history.iter().rev().take_while(|one| one.tree.as_ref() == Some(tree)).count()
 }
 
 fn flips(history: &[Iteration], now: &Iteration) -> Vec<String> {
-    // Older ones have forgotten their errors, and what was not measured went nowhere.
+    // Older iterations have dropped their errors, and unmeasured ones have none.
     let kept = &history[history.len().saturating_sub(FLIP_ITERATIONS_MAX)..];
     now.errors_seen
         .iter()
@@ -258,8 +257,8 @@ fn gamed_again(history: &[Iteration], now: &Iteration) -> Vec<String> {
         .collect()
 }
 
-/// The iteration with the least wrong; of equal ones the latest, which holds the most work. What
-/// was gamed is never the best.
+/// The iteration with the least weight; of equal ones the latest, which has the most work. A gamed
+/// iteration is never the best.
 #[must_use]
 pub fn best(history: &[Iteration]) -> Option<&Iteration> {
     let honest = history.iter().filter(|one| one.guard_codes.is_empty());

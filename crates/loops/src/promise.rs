@@ -1,5 +1,5 @@
-//! The promise tag: the agent's claim that it is done. Only a line of its own in the agent's own
-//! last message counts; a quoted, fenced, indented, negated or mentioned tag claims nothing.
+//! The promise tag: the agent's claim of completion. Only a line of its own in the agent's last
+//! message counts; a quoted, fenced, indented, negated or mentioned tag is no claim.
 
 use super::fences::FenceTracker;
 
@@ -15,18 +15,18 @@ pub(crate) fn is_claimed(message: &str, promise: &str) -> bool {
     })
 }
 
-/// Follows comments and preformatted blocks of HTML, line by line: nobody reads the former, and the
-/// latter are code.
+/// Tracks comments and preformatted blocks of HTML, line by line: comments are invisible, and
+/// preformatted text is code.
 #[derive(Default)]
 struct HiddenHtml {
-    /// What ends the open one.
+    /// The end mark of the open block.
     until: Option<&'static str>,
 }
 
 impl HiddenHtml {
     const ALL: [(&'static str, &'static str); 2] = [("<!--", "-->"), ("<pre", "</pre>")];
 
-    /// Whether the next line belongs to one; those with its beginning and its end do.
+    /// Whether the next line belongs to a block, including its first and last line.
     fn has(&mut self, line: &str) -> bool {
         let line = line.to_ascii_lowercase();
         let was_open = self.until.is_some();
@@ -40,7 +40,7 @@ impl HiddenHtml {
             let found = Self::ALL.iter().filter_map(|(begin, end)| Some((rest.find(begin)?, *end)));
             let Some((at, end)) = found.min_by_key(|(at, _)| *at) else { break };
             let (before, behind) = rest.split_at(at);
-            // Inside backticks it is only mentioned.
+            // Between backticks the tag is only mentioned.
             in_code ^= before.matches('`').count() % 2 == 1;
             rest = &behind[1..];
             if !in_code {

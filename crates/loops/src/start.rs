@@ -1,4 +1,4 @@
-//! Starting a loop: what is refused, and the state it begins with.
+//! Starting a loop: the refusals, and the initial state.
 
 use super::options::{LoopOptions, LoopStartOptions, MAX_ITERATIONS_DEFAULT};
 use super::state::{
@@ -11,35 +11,35 @@ use moai_base::limits::{
 use moai_base::path::RelPath;
 use moai_base::text::one_line;
 
-/// A start that the user asked for.
+/// A requested start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopRequest {
     /// The task, byte for byte.
     pub prompt: String,
     /// The options that were set.
     pub options: LoopStartOptions,
-    /// Files and folders below the root that the loop is narrowed to.
+    /// Files and folders below the root that the loop is limited to.
     pub paths: Vec<String>,
 }
 
-/// What the surroundings say.
+/// The circumstances of a start.
 #[derive(Clone, Debug)]
 pub struct StartContext<'a> {
     /// The loop's id.
     pub id: &'a str,
-    /// The owner; an empty text is no session.
+    /// The owning session; empty for none.
     pub session_id: Option<&'a str>,
-    /// Options of the project, for what the request does not set.
+    /// The project's options for what the request does not set.
     pub defaults: &'a LoopStartOptions,
     /// Whether the project has checks of its own.
     pub has_checks: bool,
-    /// Whether `RUBRIC.md` names something to judge by.
+    /// Whether `RUBRIC.md` has criteria.
     pub has_rubric: bool,
-    /// Whether the project's options ask for the promise, whatever else ends the loop.
+    /// Whether the project's options require the promise, in addition to the loop's condition.
     pub needs_promise: bool,
-    /// The active loop that this one would collide with.
+    /// The active loop that this one would conflict with.
     pub active: Option<&'a LoopState>,
-    /// What HEAD is now, as git's owner names it.
+    /// The commit of HEAD, as `host::git` names it.
     pub base: Option<String>,
     /// Now, in milliseconds since the epoch.
     pub now_ms: u64,
@@ -48,7 +48,7 @@ pub struct StartContext<'a> {
 /// Why no loop was started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoopStartError {
-    /// Nothing to do was said.
+    /// There is no task.
     #[error("a loop needs a task: say what to do")]
     NoPrompt,
     /// The task is too large.
@@ -56,51 +56,51 @@ pub enum LoopStartError {
         "the task is {0} bytes long; at most {PROMPT_BYTES_MAX} are taken: put it in a file and name the file"
     )]
     PromptTooLong(usize),
-    /// The bound is none or too high.
+    /// The limit is zero or too high.
     #[error(
         "--max-iterations must be between 1 and {LOOP_ITERATIONS_MAX}; an unbounded loop is refused"
     )]
     Unbounded,
-    /// A promise that no line could equal.
+    /// A line cannot equal this promise.
     #[error(
         "--completion-promise must be one line of at most {PROMISE_CHARS_MAX} characters without < and >"
     )]
     BadPromise,
-    /// Nothing could ever claim completion.
+    /// There is no way to claim completion.
     #[error("--until promise needs --completion-promise TEXT")]
     NoPromise,
-    /// The project wants every loop to be claimed.
+    /// The project requires the promise.
     #[error("loop.success_criteria contains the marker: add --completion-promise TEXT")]
     NoMarker,
-    /// There is nothing to pass.
+    /// There are no checks.
     #[error("--until checks needs checks, but the project has none")]
     NoChecks,
-    /// There is nothing to judge by.
+    /// There are no criteria for a judge.
     #[error("--mode judge needs criteria in RUBRIC.md")]
     NoRubric,
-    /// A bound or threshold of nothing.
+    /// A limit or threshold of zero.
     #[error("{0} must be between 1 and {1}")]
     OutOfRange(&'static str, u64),
-    /// It means something in autonomous mode alone.
+    /// The option applies to autonomous mode only.
     #[error("{0} needs --mode autonomous")]
     NeedsAutonomous(&'static str),
-    /// No branch has such a name.
+    /// This is not a branch name.
     #[error("--base-branch must be a branch name")]
     BadBranch,
-    /// The loop cannot be narrowed to it.
+    /// The loop cannot be limited to this path.
     #[error("{0:?} is not below the root: name files or folders of the project")]
     BadPath(String),
-    /// Narrowed to too much.
+    /// There are too many paths.
     #[error("{0} paths; the limit is {LOOP_PATHS_MAX}: name their folder instead")]
     TooManyPaths(usize),
-    /// One loop per session.
+    /// The session has a loop already.
     #[error(
         "loop {0} is already active: cancel it first (moai-ralph loop cancel, or /cancel-loop)"
     )]
     AlreadyActive(String),
 }
 
-/// The first state of a loop.
+/// The initial state of a loop.
 pub fn initial_state(
     request: LoopRequest,
     setting: &StartContext<'_>,
@@ -180,7 +180,7 @@ fn completion_condition(
     }
 }
 
-/// The options a loop runs with; unset ones get the mode's defaults.
+/// The options of a loop; unset ones get the mode's defaults.
 fn resolve_options(
     asked: &LoopStartOptions,
     mode: Mode,
@@ -194,7 +194,7 @@ fn resolve_options(
             return Err(LoopStartError::NeedsAutonomous("--workers"));
         }
     }
-    // It reaches git as an argument, so it must not look like an option.
+    // It is passed to git as an argument, so it must not look like an option.
     let is_bad =
         |name: &str| name.trim().is_empty() || name.starts_with('-') || name.contains('\n');
     if asked.base_branch.as_deref().is_some_and(is_bad) {
@@ -227,7 +227,7 @@ fn resolve_options(
     })
 }
 
-/// Paths below the root, as the sensors name them; the root itself narrows nothing.
+/// Paths below the root as sensors name them; the root itself limits nothing.
 fn bounded_paths(paths: &[String]) -> Result<Vec<String>, LoopStartError> {
     if paths.len() > LOOP_PATHS_MAX {
         return Err(LoopStartError::TooManyPaths(paths.len()));
@@ -263,17 +263,17 @@ fn to_u32(value: Option<u64>) -> Option<u32> {
     value.and_then(|value| u32::try_from(value).ok())
 }
 
-/// A bound of iterations, if it is one.
+/// A valid maximum of iterations.
 pub(super) fn bounded_iterations(max: u32) -> Result<u32, LoopStartError> {
     if (1..=LOOP_ITERATIONS_MAX).contains(&max) { Ok(max) } else { Err(LoopStartError::Unbounded) }
 }
 
-/// A bound of minutes, if it is one.
+/// A valid maximum of minutes.
 pub(super) fn bounded_minutes(max: Option<u32>) -> Result<Option<u32>, LoopStartError> {
     bounded("--max-minutes", max.map(u64::from), u64::from(LOOP_MINUTES_MAX)).map(to_u32)
 }
 
-/// A bound of tokens, if it is one.
+/// A valid maximum of tokens.
 pub(super) fn bounded_tokens(max: Option<u64>) -> Result<Option<u64>, LoopStartError> {
     bounded("--max-tokens", max, u64::MAX)
 }

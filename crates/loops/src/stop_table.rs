@@ -10,7 +10,7 @@ use super::state::StopAnswer;
 pub struct StopDelivery {
     /// The call of the hook process; a repeated call keeps it.
     pub call: String,
-    /// Hash of everything the host said, as hex digits.
+    /// Hash of the whole host message, as hex digits.
     pub content: String,
     /// Start of the hook process in milliseconds since the epoch, never too early; `None` if the
     /// system does not report it.

@@ -1,23 +1,22 @@
-//! The folder of notes that a loop with structured memory keeps: what it begins with, and how the
-//! notes of a completed loop are put away. Texts go in and come out; nothing is overwritten that
-//! somebody wrote.
+//! The notes of a loop with structured memory: their initial files, and the archive of a completed
+//! loop. Pure; user-written text is never overwritten.
 
 use std::fmt::Write as _;
 
 use super::handoff::{EndedLoop, ended_with_newline};
 
-/// Its folder, below the root.
+/// The folder, below the root.
 pub const FOLDER: &str = ".claude/memory";
-/// The list of everything in it, below the folder.
+/// The index, below the folder.
 pub const INDEX: &str = "INDEX.md";
 /// Notes of the running loop, below the folder.
 pub const CURRENT: &str = "loops/current.md";
-/// The folder of completed loops, below the folder.
+/// Notes of completed loops, below the folder.
 pub const LOOPS: &str = "loops";
 
 const LOOPS_HEADING: &str = "## Completed loops";
 
-/// Files that a new folder holds, below the folder, with their texts.
+/// The initial files, below the folder, with their texts.
 const SCAFFOLD: [(&str, &str); 5] = [
     (
         INDEX,
@@ -35,26 +34,26 @@ const SCAFFOLD: [(&str, &str); 5] = [
     (CURRENT, "# The running loop\n"),
 ];
 
-/// The files that are missing, with what they begin with.
+/// The missing files with their initial texts.
 pub fn scaffold(is_there: impl Fn(&str) -> bool) -> Vec<(&'static str, &'static str)> {
     SCAFFOLD.into_iter().filter(|(path, _)| !is_there(path)).collect()
 }
 
-/// What putting a loop's notes away changes.
+/// The files changed by archiving a loop's notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotesArchive {
     /// The new file, below the folder.
     pub path: String,
     /// Its text.
     pub text: String,
-    /// The list with its link.
+    /// The index with a link to it.
     pub index: String,
-    /// The notes of the next loop.
+    /// The notes for the next loop.
     pub current: String,
 }
 
-/// Puts the notes of the running loop away under the next number. `names` are those of the files in
-/// [`LOOPS`]. `None` when nothing was noted.
+/// Archives the notes of the running loop under the next number. `names` are the files in
+/// [`LOOPS`]. `None` without notes.
 #[must_use]
 pub fn archive(
     current: &str,
@@ -86,7 +85,7 @@ pub fn archive(
     })
 }
 
-/// The list with a link behind the other completed loops.
+/// The index with a link after those of the other completed loops.
 fn with_link(index: &str, link: &str) -> String {
     let mut lines: Vec<&str> = index.lines().collect();
     let Some(heading) = lines.iter().position(|line| line.trim() == LOOPS_HEADING) else {
