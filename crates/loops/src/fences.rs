@@ -1,10 +1,10 @@
-//! Fenced code blocks of Markdown, whose text is quoted. Unlike in `CommonMark` indentation does not
-//! count, because agents indent carelessly below list items.
+//! Fenced code blocks of Markdown, whose text is quoted. Unlike in `CommonMark`, indentation does
+//! not matter, because agents indent carelessly in lists.
 
-/// Follows the fences of a text, line by line.
+/// Tracks the fences of a text, line by line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FenceTracker {
-    /// The open fence's character and length; it is closed by at least as many of the same.
+    /// Character and length of the open fence; at least as many of the same character close it.
     open: Option<(char, usize)>,
 }
 
@@ -20,7 +20,7 @@ pub(super) enum FencePart {
 }
 
 impl FenceTracker {
-    /// Takes the next line.
+    /// Processes the next line.
     pub(super) fn part(&mut self, line: &str) -> FencePart {
         let text = line.trim();
         let Some((open, length)) = self.open else {
@@ -37,7 +37,7 @@ impl FenceTracker {
         FencePart::Code
     }
 
-    /// Whether the next line belongs to a code block; the fences do.
+    /// Whether the next line belongs to a code block, including its fences.
     pub(super) fn is_code(&mut self, line: &str) -> bool {
         self.part(line) != FencePart::Prose
     }
@@ -48,7 +48,7 @@ impl FenceTracker {
     }
 }
 
-/// The text behind the marks of list entries: `- `, `* `, `+ `, `1. `, `1) `.
+/// The text after the marks of list entries: `- `, `* `, `+ `, `1. `, `1) `.
 fn behind_markers(text: &str) -> &str {
     let digits = text.trim_start_matches(|it: char| it.is_ascii_digit());
     let ordered = if digits.len() < text.len() { digits.strip_prefix(['.', ')']) } else { None };
@@ -59,8 +59,8 @@ fn behind_markers(text: &str) -> &str {
     }
 }
 
-/// The fence a line begins with: three or more backticks or tildes. Behind backticks no other one
-/// may follow, or they are a code span (`CommonMark` 4.5).
+/// The fence that begins a line: three or more backticks or tildes. More backticks on the line make
+/// it a code span (`CommonMark` 4.5).
 fn fence_of(text: &str) -> Option<(char, usize)> {
     let mark = text.chars().next().filter(|first| matches!(first, '`' | '~'))?;
     let count = text.chars().take_while(|character| *character == mark).count();

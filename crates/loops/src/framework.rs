@@ -1,10 +1,10 @@
-//! Which instructions an iteration begins with: in which language, for which mode, research or
-//! work. The words themselves are in `report`.
+//! Chooses the instructions at the start of an iteration: language, mode, research or work. The
+//! texts are in `report`.
 
 use super::fences::FenceTracker;
 use super::state::Mode;
 
-/// The language in which an agent is spoken to.
+/// The language of the texts for an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MessageLanguage {
     /// English.
@@ -14,7 +14,7 @@ pub enum MessageLanguage {
     Korean,
 }
 
-/// What an iteration is for.
+/// The purpose of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IterationPhase {
     /// Thinking before writing; ends at the research gate.
@@ -26,11 +26,11 @@ pub enum IterationPhase {
 /// The instructions of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IterationFramework {
-    /// Of the task.
+    /// The task's language.
     pub language: MessageLanguage,
-    /// Of the loop.
+    /// The loop's mode.
     pub mode: Mode,
-    /// Of the iteration.
+    /// The iteration's purpose.
     pub phase: IterationPhase,
     /// Whether the loop keeps notes in `.claude/memory/`.
     pub has_memory: bool,
@@ -45,8 +45,8 @@ impl IterationFramework {
     }
 }
 
-/// The language of a task. Code in it says nothing about its reader; one syllable of Hangul stands
-/// for about three Latin letters, and names of code stay Latin in Korean sentences.
+/// The language of a task. Code is ignored; one syllable of Hangul weighs as much as three Latin
+/// letters, because identifiers stay Latin in Korean sentences.
 #[must_use]
 pub fn language_of(prompt: &str) -> MessageLanguage {
     let (mut hangul, mut other) = (0_usize, 0_usize);

@@ -1,6 +1,5 @@
-//! What one iteration and one loop leave to the next in files that agents and people read:
-//! decisions, and the summary of a completed loop. Texts go in and come out; where the files lie
-//! is not known here.
+//! The results that an iteration or a loop hands to the next one in files for agents and people:
+//! decisions, and the summary of a completed loop. Pure; the caller reads and writes the files.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,7 +17,7 @@ pub struct EndedLoop<'a> {
     pub id: &'a str,
     /// Its last iteration.
     pub iteration: u32,
-    /// When, in milliseconds since the epoch.
+    /// Time of its end, in milliseconds since the epoch.
     pub at_ms: u64,
 }
 
@@ -33,7 +32,7 @@ impl EndedLoop<'_> {
     }
 }
 
-/// What is left to do by the agent's own account, at most [`REMAINING_LINES_MAX`] entries.
+/// The remaining work by the agent's own account, at most [`REMAINING_LINES_MAX`] entries.
 #[must_use]
 pub fn remaining_gap(progress: &str) -> Vec<String> {
     let gap = fields::last_value(progress, HandoffField::RemainingGap).unwrap_or_default();
@@ -43,15 +42,15 @@ pub fn remaining_gap(progress: &str) -> Vec<String> {
     entries.map(|entry| one_line(&entry, DECISION_CHARS_MAX)).collect()
 }
 
-/// The number of lines of a hand-off that is too long to be read at every iteration; `None` for one
-/// that is not.
+/// The number of lines of a hand-off that is too long to be read at every iteration; `None` for a
+/// shorter one.
 #[must_use]
 pub fn too_many_lines(progress: &str) -> Option<usize> {
     let count = progress.trim_end().lines().count();
     (count > PROGRESS_LINES_MAX).then_some(count)
 }
 
-/// The task as the hand-off has it: `ORIGINAL_GOAL`.
+/// The task as recorded in the hand-off: `ORIGINAL_GOAL`.
 #[must_use]
 pub fn original_goal(progress: &str) -> Option<String> {
     let goal = fields::last_value(progress, HandoffField::OriginalGoal)?;
@@ -59,8 +58,8 @@ pub fn original_goal(progress: &str) -> Option<String> {
     is_there.then(|| one_line(&goal, DECISION_CHARS_MAX))
 }
 
-/// `decisions.md` with the decisions of this iteration behind the others, each once; `None` when
-/// there is nothing new.
+/// `decisions.md` with the new decisions of this iteration appended, each once; `None` without new
+/// ones.
 #[must_use]
 pub fn with_decisions(decisions: &str, progress: &str, iteration: u32) -> Option<String> {
     let mut known: BTreeSet<String> = decisions.lines().map(bare_decision).collect();
@@ -92,13 +91,13 @@ fn behind_iteration(line: &str) -> Option<&str> {
     line.strip_prefix("[iter ").and_then(|rest| rest.split_once(']')).map(|(_, rest)| rest)
 }
 
-/// The line of the form that shows how a decision is written.
+/// The line of the form that shows the format of a decision.
 fn is_form(entry: &str) -> bool {
     entry.contains("chose: [X]")
 }
 
-/// The alignment file with what a completed loop left in `progress.txt` behind it; `None` when
-/// there is nothing to add, or it was added already.
+/// The alignment file with the contents of a completed loop's `progress.txt` appended; `None` if
+/// there is nothing to add.
 #[must_use]
 pub fn with_completed(align: &str, progress: &str, ended: EndedLoop<'_>) -> Option<String> {
     let progress = progress.trim();
@@ -111,7 +110,7 @@ pub fn with_completed(align: &str, progress: &str, ended: EndedLoop<'_>) -> Opti
     if kept.len() < progress.len() {
         kept.push_str("\n… (cut)");
     }
-    // Fenced, so that headings of the hand-off are not taken for parts of the alignment.
+    // Fenced, so that headings of the hand-off do not become parts of the alignment.
     let fence = "`".repeat(longest_fence(&kept).max(2) + 1);
     let mut text = ended_with_newline(align);
     if !text.is_empty() {

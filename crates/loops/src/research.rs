@@ -1,20 +1,19 @@
 //! The gate of the research phase: the first iteration of a loop thinks before it writes, and
-//! leaves what it thought in `progress.txt`. Whether a loop has this phase, and how often it is
-//! sent back, is not decided here.
+//! records the results in `progress.txt`.
 
 use super::fields::{self, HandoffField};
 use moai_base::limits::{APPROACH_CHARS_MIN, CONFIDENCE_MIN};
 
-/// Whether the research is written down.
+/// Whether the research is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResearchGate {
-    /// Everything asked for is there.
+    /// All required fields are filled in.
     Passed,
-    /// What is missing, one line each.
+    /// The missing fields, one line each.
     Missing(Vec<String>),
 }
 
-/// Reads a `progress.txt`; `None` when there is none that can be read.
+/// Parses a `progress.txt`; `None` if it cannot be read.
 #[must_use]
 pub fn research_gate(progress: Option<&str>) -> ResearchGate {
     let Some(text) = progress else {
@@ -32,7 +31,7 @@ fn filled(text: &str, field: HandoffField) -> String {
 
 fn approach(text: &str) -> Option<String> {
     let text = filled(text, HandoffField::Approach);
-    // Blanks say nothing, however many.
+    // Blanks are no text.
     let count = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().count();
     (count < APPROACH_CHARS_MIN).then(|| {
         format!("APPROACH has {count} characters; at least {APPROACH_CHARS_MIN} are needed")
@@ -42,7 +41,7 @@ fn approach(text: &str) -> Option<String> {
 fn considered(text: &str) -> Option<String> {
     let text = filled(text, HandoffField::ApproachesConsidered);
     let mut entries = text.lines().filter_map(fields::bullet);
-    // `[approach A]: [why rejected]` is the form.
+    // The form has `[approach A]: [why rejected]`.
     let is_hint = |entry: &str| entry.split(": ").all(fields::is_hint);
     let is_there = entries.any(|entry| !fields::is_nothing(entry) && !is_hint(entry));
     let reason =
@@ -61,13 +60,13 @@ fn confidence(text: &str) -> Option<String> {
     }
 }
 
-/// A whole number up to 100, alone or as `75 %`, `75/100` or `75 (why)`.
+/// An integer up to 100, alone or as `75 %`, `75/100` or `75 (why)`.
 fn percentage(text: &str) -> Option<u32> {
     let text = text.trim_start_matches(|character: char| "*_~≈ ".contains(character));
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
     let behind = rest.trim_start_matches(['*', '_']);
-    // `0.75` is another scale, `30-100` is a range.
+    // `0.75` has another scale, and `30-100` is a range.
     let mut next = behind.chars();
     let is_other = matches!(next.next(), Some('.' | ',' | '-' | '–' | '~'))
         && next.next().is_some_and(|character| character.is_ascii_digit());

@@ -1,16 +1,16 @@
 //! Splits a command line into program and arguments without a shell. Shell features are refused by
-//! name, because a command that differs from its line would measure something else.
+//! name, because without a shell the command would do something else.
 
-/// Why a line is no command of its own.
+/// Why a line is not a single command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandLineError {
-    /// There is nothing to run.
+    /// There is no program.
     #[error("the command is empty")]
     Empty,
-    /// A quote is never closed.
+    /// A quote is not closed.
     #[error("the command has an unclosed quote")]
     OpenQuote,
-    /// Only a shell understands it.
+    /// It needs a shell.
     #[error(
         "the command uses {0}, which only a shell understands: write it as a list [sh, -c, …], or \
          put it into .claude/autochecks.sh"
@@ -18,12 +18,12 @@ pub enum CommandLineError {
     Shell(char),
 }
 
-/// What a shell would act on where it is not quoted: pipes, lists, redirections, expansions,
-/// patterns of file names.
+/// Unquoted characters with a meaning to a shell: pipes, lists, redirections, expansions, patterns
+/// of file names.
 const SHELL: &str = "|&;<>()$`*?\n";
 
-/// The words of a line: blanks separate; quotes and backslashes join as POSIX describes it
-/// (Shell Command Language, 2.2). Inside double quotes `$` and the backquote are refused as well.
+/// The words of a line: separated by blanks; quotes and backslashes as in POSIX (Shell Command
+/// Language, 2.2). In double quotes `$` and the backquote are refused as well.
 pub fn split_command_line(line: &str) -> Result<Vec<String>, CommandLineError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,4 +1,4 @@
-//! Totals of tests, read from the output of a run, and anomalies compared with an earlier run.
+//! Test totals in the output of a run, and anomalies compared with an earlier run.
 
 mod runners;
 
@@ -8,21 +8,21 @@ use std::fmt;
 use moai_base::limits::{TEST_COLLAPSE_MS_MIN, TEST_COLLAPSE_PERCENT};
 use runners::TestRunner;
 
-/// What a run said about its tests.
+/// The test counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestCounts {
     /// Tests that passed.
     pub passed: u64,
-    /// Tests that failed or broke.
+    /// Tests that failed or had an error.
     pub failed: u64,
-    /// Tests that were found and not run.
+    /// Tests that were found but not run.
     pub skipped: u64,
-    /// The time that the runner itself puts down to the tests, in milliseconds.
+    /// The time of the tests by the runner's own account, in milliseconds.
     pub duration_ms: Option<u64>,
 }
 
 impl TestCounts {
-    /// Tests that were run.
+    /// Number of tests that were run.
     #[must_use]
     pub fn run(&self) -> u64 {
         self.passed.saturating_add(self.failed)
@@ -45,7 +45,7 @@ impl fmt::Display for TestCounts {
     }
 }
 
-/// Collects the totals of a run, line by line; a run may start several runners, and one runner may
+/// Collects the totals of a run line by line; a run may start several runners, and a runner may
 /// print a total for each part of the project.
 #[derive(Clone, Debug, Default)]
 pub struct TestCounter {
@@ -53,7 +53,7 @@ pub struct TestCounter {
 }
 
 impl TestCounter {
-    /// Takes the next line of the output, without its line break.
+    /// Adds a line of the output, without its line break.
     pub fn line(&mut self, line: &str) {
         if let Some((runner, counts)) = runners::read_total(line) {
             self.seen.entry(runner).or_default().add(&counts);
@@ -62,17 +62,17 @@ impl TestCounter {
         for (runner, counts) in runners::read_addition(line) {
             let Some(total) = self.seen.get_mut(&runner) else { continue };
             total.add(&counts);
-            // unittest says in a second line how many of the tests it ran did not pass.
+            // unittest prints the number of failed tests on a second line.
             total.passed =
                 total.passed.saturating_sub(counts.failed.saturating_add(counts.skipped));
             return;
         }
     }
 
-    /// The sum; `None` when no line was a total of a known runner.
+    /// The sum; `None` without a total of a known runner.
     #[must_use]
     pub fn total(mut self) -> Option<TestCounts> {
-        // Go names packages, too, where it names tests.
+        // Go prints packages in addition to tests.
         if self.seen.contains_key(&TestRunner::GoTests) {
             self.seen.remove(&TestRunner::GoPackages);
         }
@@ -84,42 +84,42 @@ impl TestCounter {
     }
 }
 
-/// What is odd about a run beside an earlier one of the same command.
+/// An anomaly of a run compared with an earlier one of the same command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunAnomaly {
-    /// Fewer tests were run.
+    /// Fewer tests ran.
     FewerRun {
-        /// Then.
+        /// Earlier count.
         before: u64,
-        /// Now.
+        /// Present count.
         now: u64,
-        /// How many more were skipped.
+        /// Number of additionally skipped tests.
         newly_skipped: u64,
     },
-    /// No fewer were run, but more were skipped.
+    /// As many tests ran, but more were skipped.
     MoreSkipped {
-        /// Then.
+        /// Earlier count.
         before: u64,
-        /// Now.
+        /// Present count.
         now: u64,
     },
-    /// No totals were printed.
+    /// The run printed no totals.
     NoTotals {
-        /// How many tests were run then.
+        /// Number of tests in the earlier run.
         before: u64,
     },
-    /// As many tests took next to no time.
+    /// As many tests took almost no time.
     Collapsed {
-        /// Then, in milliseconds.
+        /// Earlier time, in milliseconds.
         before_ms: u64,
-        /// Now, in milliseconds.
+        /// Present time, in milliseconds.
         now_ms: u64,
     },
 }
 
 impl RunAnomaly {
-    /// Whether this alone holds a Stop. New tests may be skipped for good reasons, and caches make
-    /// a second run quick; tests that are not run any more prove nothing any more.
+    /// Whether the anomaly alone holds a Stop. New tests may be skipped for good reasons, and
+    /// caches make a second run fast; but tests that no longer run prove nothing.
     #[must_use]
     pub fn is_blocking(&self) -> bool {
         matches!(self, Self::FewerRun { .. } | Self::NoTotals { .. })
@@ -149,7 +149,7 @@ impl fmt::Display for RunAnomaly {
     }
 }
 
-/// What is odd about `now` beside `before`. Both must be of the same command.
+/// The anomalies of `now` compared with `before`, two runs of the same command.
 #[must_use]
 pub fn run_anomalies(before: &TestCounts, now: &TestCounts) -> Vec<RunAnomaly> {
     let mut odd = Vec::new();
@@ -169,7 +169,7 @@ pub fn run_anomalies(before: &TestCounts, now: &TestCounts) -> Vec<RunAnomaly> {
     odd
 }
 
-/// What the next run is compared with: this one, unless fewer tests were run.
+/// The baseline of the next run: this one, unless fewer tests ran.
 #[must_use]
 pub fn next_baseline_counts(before: Option<&TestCounts>, now: &TestCounts) -> TestCounts {
     match before {

@@ -1,12 +1,12 @@
 //! Lines of a check's output that report an error of a compiler or linter. Their number measures
-//! progress where no runner counts tests.
+//! progress without test counts.
 
-/// How a line that reports one error begins.
+/// Beginnings of lines that report one error.
 const STARTS: [&str; 3] = ["error:", "error[", "[error]"];
-/// What stands behind the place of an error: `a.c:1:2: error: …`, `a.ts(1,2): error TS2322: …`,
+/// Text after the location of an error: `a.c:1:2: error: …`, `a.ts(1,2): error TS2322: …`,
 /// `a.ts:1:2 - error TS2322: …`.
 const BEHIND_A_PLACE: [&str; 3] = [": error:", ": error ", " - error "];
-/// Last words of compilers, which count what was reported already.
+/// Closing lines of compilers, which summarise errors already reported.
 const SUMMARIES: [&str; 4] = [
     "error: could not compile",
     "error: aborting due to",
@@ -14,7 +14,7 @@ const SUMMARIES: [&str; 4] = [
     "error: build failed",
 ];
 
-/// Whether a line reports an error at some place.
+/// Whether a line reports an error with a location.
 #[must_use]
 pub fn is_error_line(line: &str) -> bool {
     let line = line.trim().to_ascii_lowercase();
@@ -26,7 +26,7 @@ pub fn is_error_line(line: &str) -> bool {
         || is_place_of_go(&line)
 }
 
-/// `./main.go:12:5: undefined: x`: Go does not write the word.
+/// `./main.go:12:5: undefined: x`: Go does not print the word "error".
 fn is_place_of_go(line: &str) -> bool {
     let Some((_, behind)) = line.split_once(".go:") else { return false };
     let mut parts = behind.split(':');

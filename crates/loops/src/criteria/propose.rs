@@ -1,8 +1,8 @@
 //! Proposes commands for the criteria from the names and texts of a project's files. `propose/` has
-//! one file per family of languages; a Makefile answers what is left.
+//! one file per family of languages; a Makefile covers the remaining criteria.
 //!
-//! No command is proposed that would pass only because it has nothing to check; the criterion stays
-//! unmeasured instead.
+//! A command that would pass only because it has nothing to check is not proposed; the criterion
+//! stays unmeasured instead.
 
 mod compiled;
 mod make;
@@ -14,18 +14,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CheckCommand, CheckCriterion};
 
-/// One folder, as far as proposals look at it.
+/// The facts about one folder.
 #[derive(Clone, Debug, Default)]
 pub struct ProposalFolder {
     /// Relative to the root; empty for the root itself.
     pub path: String,
-    /// Names in it, and those of [`PROBED`] that are there.
+    /// Names in it, and the existing ones of [`PROBED`].
     pub names: BTreeSet<String>,
-    /// Texts of those of [`READ`] that are there.
+    /// Texts of the existing ones of [`READ`].
     pub texts: BTreeMap<String, String>,
 }
 
-/// Files whose texts are looked at.
+/// Files whose texts are read.
 pub const READ: [&str; 13] = [
     "package.json",
     "tsconfig.json",
@@ -42,7 +42,7 @@ pub const READ: [&str; 13] = [
     "Makefile",
 ];
 
-/// Paths below a folder that are looked for beside its own names.
+/// Paths below a folder that are checked for existence.
 pub const PROBED: [&str; 16] = [
     ".config/nextest.toml",
     ".venv/bin/python",
@@ -62,7 +62,8 @@ pub const PROBED: [&str; 16] = [
     "tests/conftest.py",
 ];
 
-/// What the folders suggest: the first is the root; the others count only when it suggests nothing.
+/// The proposals for these folders: the first is the root; the others count only if the root has
+/// none.
 #[must_use]
 pub fn propose_checks(folders: &[ProposalFolder]) -> Vec<CheckCommand> {
     let mut found = Vec::new();
@@ -94,12 +95,12 @@ impl CheckProposals<'_> {
         self.folder.names.contains(name)
     }
 
-    /// The first of these names that is there.
+    /// The first of these names that exists.
     fn first(&self, names: &[&'static str]) -> Option<&'static str> {
         names.iter().find(|name| self.has(name)).copied()
     }
 
-    /// A name in the folder that ends so.
+    /// A name in the folder with this ending.
     fn ending(&self, ends: &[&str]) -> Option<&str> {
         self.folder
             .names
@@ -108,17 +109,17 @@ impl CheckProposals<'_> {
             .map(String::as_str)
     }
 
-    /// A name in the folder that begins so.
+    /// A name in the folder with this beginning.
     fn starting(&self, start: &str) -> Option<&str> {
         self.folder.names.iter().find(|name| name.starts_with(start)).map(String::as_str)
     }
 
-    /// The text of a file; empty when it is not there.
+    /// The text of a file; empty if it does not exist.
     fn text(&self, name: &str) -> &str {
         self.folder.texts.get(name).map_or("", String::as_str)
     }
 
-    /// Whether a file has a table or section of this beginning: `[tool.ruff`, `[mypy`.
+    /// Whether a file has a table or section with this beginning: `[tool.ruff`, `[mypy`.
     fn has_section(&self, name: &str, start: &str) -> bool {
         self.text(name).lines().any(|line| line.trim_start().starts_with(start))
     }
@@ -127,7 +128,7 @@ impl CheckProposals<'_> {
         self.commands.iter().any(|command| command.criterion == criterion)
     }
 
-    /// Adds a command; `source` is the file that speaks for it.
+    /// Adds a command; `source` is the file that suggests it.
     fn add(&mut self, criterion: CheckCriterion, line: &str, source: &str, why: &str) {
         let argv = line.split(' ').map(str::to_owned).collect();
         self.add_argv(criterion, argv, source, why);

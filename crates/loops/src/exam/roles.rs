@@ -1,4 +1,4 @@
-//! The files that examine a loop, recognized by name, and the part of their text that matters.
+//! The files that examine a loop, recognised by name, and the relevant part of their text.
 
 use std::borrow::Cow;
 
@@ -10,24 +10,24 @@ use crate::named_enum::named_variants;
 use moai_base::path::RelPath;
 use moai_base::protected::foreign_folder;
 
-/// What a file is to a loop.
+/// The role of a file in the exam.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExamRole {
     /// The rubric of the judge.
     Rubric,
-    /// The project's own checks as a script.
+    /// The project's script of checks.
     Checks,
     /// Settings of the host that register hooks.
     Hooks,
-    /// Options and rules of this program, and the agreement a loop is held to.
+    /// Options and rules of this program, and the loop's alignment.
     Engine,
-    /// What git is told not to look at, outside of what is committed.
+    /// Rules that make git ignore files, outside of what is committed.
     Unseen,
-    /// What runners of checks load by themselves.
+    /// Files that runners of checks load by themselves.
     Runner,
-    /// Configuration of a tool that measures.
+    /// Configuration of a measuring tool.
     Config,
-    /// A test, or what it compares with.
+    /// A test, or data that it compares with.
     Test,
 }
 
@@ -43,7 +43,7 @@ named_variants!(ExamRole {
 });
 
 impl ExamRole {
-    /// All of them.
+    /// All roles.
     pub const ALL: &'static [Self] = &[
         Self::Rubric,
         Self::Checks,
@@ -54,10 +54,10 @@ impl ExamRole {
         Self::Config,
         Self::Test,
     ];
-    /// Those whose change is a finding by itself: the few files that every Stop looks at.
+    /// Roles whose change is a finding by itself; every Stop compares their few files.
     pub const STRICT: &'static [Self] =
         &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine, Self::Unseen, Self::Runner];
-    /// The same and configuration, of which what git ignores is looked at as well.
+    /// These and configuration, including configuration that git ignores.
     pub const AT_STOP: &'static [Self] = &[
         Self::Rubric,
         Self::Checks,
@@ -68,7 +68,7 @@ impl ExamRole {
         Self::Config,
     ];
 
-    /// A few words for people.
+    /// A short name for people.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -84,26 +84,26 @@ impl ExamRole {
     }
 }
 
-/// Folders, beside the root, whose own files are looked at for new ones at every Stop: hidden ones
-/// are not walked, and a whole walk would take too long.
+/// Folders in addition to the root whose own files are searched for new ones at every Stop; hidden
+/// folders are not walked, and a full walk would take too long.
 pub const FOLDERS: [&str; 8] =
     [".claude", ".github/workflows", ".config", ".cargo", ".mvn", "src", "test", "tests"];
 
-/// Folders of ours that are looked at with all that is below them.
+/// Our own folders, which are searched completely.
 pub const TREES: [&str; 2] = [".moai/config", ".moai/rules"];
 
-/// Rules of git that hide files and are in no commit. They go by these names wherever git keeps
-/// them; the first stands for all rules of what is ignored that are none of the project's.
+/// Git's rules that hide files and are never committed. They have these names wherever git keeps
+/// them; the first stands for all ignore rules outside of the project.
 pub const UNSEEN: [&str; 2] = [".git/info/exclude", ".git/info/sparse-checkout"];
 
-/// Settings of the host. Permissions change in them while an agent works, hooks do not.
+/// Settings of the host. Permissions in them change while an agent works, hooks do not.
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 
 /// Keys of these settings that decide whether hooks run.
 const HOOK_KEYS: [&str; 4] =
     ["hooks", "disableAllHooks", "allowManagedHooksOnly", "enabledPlugins"];
 
-/// Configuration, in any folder, by name.
+/// Names of configuration files, in any folder.
 const CONFIG_NAMES: [&str; 44] = [
     ".clang-tidy",
     ".clangd",
@@ -151,7 +151,7 @@ const CONFIG_NAMES: [&str; 44] = [
     "tox.ini",
 ];
 
-/// Configuration, in any folder, by how its name begins.
+/// Beginnings of names of configuration files, in any folder.
 const CONFIG_STARTS: [&str; 17] = [
     ".eslintrc",
     ".golangci.",
@@ -172,26 +172,26 @@ const CONFIG_STARTS: [&str; 17] = [
     "webpack.config.",
 ];
 
-/// Configuration by its path.
+/// Paths of configuration files.
 const CONFIG_PATHS: [&str; 3] = [".config/nextest.toml", ".gitlab-ci.yml", ".circleci/config.yml"];
 
-/// Folders of tests, at any depth.
+/// Names of test folders, at any depth.
 const TEST_FOLDERS: [&str; 5] = ["__tests__", "__snapshots__", "spec", "test", "tests"];
 
-/// Extensions of what stands in such a folder and is a test or is run by one.
+/// Extensions of tests in such a folder, and of files that tests run.
 const TEST_EXTENSIONS: [&str; 30] = [
     "bats", "c", "cc", "cjs", "cpp", "cs", "cts", "cxx", "dart", "ex", "exs", "fs", "go", "h",
     "hpp", "java", "js", "jsx", "kt", "mjs", "mts", "php", "py", "rb", "rs", "scala", "sh", "snap",
     "swift", "ts",
 ];
 
-/// Ends of names of tests beside the code, behind which an extension may stand.
+/// Endings of names of tests next to the code, before the extension.
 const TEST_ENDS: [&str; 12] = [
     "_test", "_tests", ".test", ".spec", "_spec", "Test", "Tests", "TestCase", "IT", "Spec",
     "Suite", ".cy",
 ];
 
-/// What a file is to a loop; `None` for a file that examines nothing.
+/// The role of a file; `None` for a file that examines nothing.
 #[must_use]
 pub fn role(path: &RelPath) -> Option<ExamRole> {
     let text = path.as_str();
@@ -233,9 +233,9 @@ fn is_test(path: &RelPath, name: &str) -> bool {
         || TEST_ENDS.iter().any(|end| stem.len() > end.len() && stem.ends_with(end))
 }
 
-/// What of a file's bytes matters to the exam: of the host's settings, the keys that decide whether
-/// hooks run; of git's rules, the rules; of a choice of a Rust toolchain, where it lies; of everything
-/// else, all of it. Settings that cannot be read count as they are.
+/// The bytes of a file that matter to the exam: of the host's settings the keys that decide whether
+/// hooks run, of git's rules the rules, of a Rust toolchain file the folder of the toolchain; of
+/// every other file all bytes. Unreadable settings count with all their bytes.
 #[must_use]
 pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     if UNSEEN.contains(&path.as_str()) {
@@ -273,8 +273,8 @@ fn is_toolchain(path: &RelPath) -> bool {
     matches!(name, "rust-toolchain" | "rust-toolchain.toml")
 }
 
-/// Whether settings of the host that are new say nothing about hooks, rules of git hide nothing, or
-/// a Rust toolchain is chosen by its version, so that nothing was added.
+/// Whether a new file is harmless: settings of the host without hooks, git rules that hide nothing,
+/// or a Rust toolchain chosen by its version.
 #[must_use]
 pub fn is_irrelevant_settings(path: &RelPath, bytes: &[u8]) -> bool {
     let nothing: &[u8] = match path.as_str() {

@@ -1,18 +1,18 @@
-//! Files that test runners, build tools and interpreters load by themselves: who adds one changes
-//! what a check does without touching the check.
+//! Files that test runners, build tools and interpreters load by themselves: adding one changes a
+//! check without touching it.
 
 use crate::criteria::CheckPlan;
 use moai_base::path::RelPath;
 
-/// Files that some programs load when they start.
+/// Files that some programs load at their start.
 struct LoadedFiles {
     /// The programs, without version numbers.
     programs: &'static [&'static str],
     /// Names of files in any folder, or their last path components.
     names: &'static [&'static str],
-    /// Python modules that win over installed ones of the same name, in any folder.
+    /// Python modules that take precedence over installed ones of the same name, in any folder.
     modules: &'static [&'static str],
-    /// The same, but only in the root, where the interpreter looks first.
+    /// The same, but only in the root, which the interpreter searches first.
     root_modules: &'static [&'static str],
 }
 
@@ -33,7 +33,7 @@ const LOADED: &[LoadedFiles] = &[
             "unittest",
             "usercustomize",
         ],
-        // What unittest and pytest import before they look for tests.
+        // Modules that unittest and pytest import before they collect tests.
         root_modules: &[
             "argparse",
             "ast",
@@ -100,16 +100,16 @@ const LOADED: &[LoadedFiles] = &[
     },
 ];
 
-/// Programs that start others, so that nobody can tell which.
+/// Programs that start others, which makes the started program unknown.
 const STARTERS: &[&str] = &[
     "bash", "bundle", "bun", "dash", "env", "gmake", "hatch", "just", "make", "nox", "npm", "npx",
     "pdm", "pipenv", "pnpm", "poetry", "rake", "sh", "task", "tox", "uv", "yarn", "zsh",
 ];
 
-/// Endings of a Python module.
+/// Extensions of a Python module.
 const MODULE_ENDS: &[&str] = &["py", "pyc", "pyd", "so"];
 
-/// Configuration that runners load wherever it stands: what git ignores of it, no diff shows.
+/// Configuration that runners load from any folder; no diff shows those that git ignores.
 const LOADED_CONFIG: &[&str] = &[
     ".coveragerc",
     ".rspec",
@@ -123,7 +123,7 @@ const LOADED_CONFIG: &[&str] = &[
     "tox.ini",
 ];
 
-/// The same, by how a name begins.
+/// The same, by the beginning of the name.
 const LOADED_CONFIG_STARTS: &[&str] = &[
     ".mocharc.",
     "jest.config.",
@@ -134,7 +134,7 @@ const LOADED_CONFIG_STARTS: &[&str] = &[
     "vitest.workspace.",
 ];
 
-/// Whether some runner loads this file by its name.
+/// Whether a runner loads a file of this name.
 #[must_use]
 pub fn is_loaded(path: &RelPath) -> bool {
     LOADED.iter().any(|row| row.holds(path))
@@ -148,7 +148,8 @@ pub fn is_loaded_unseen(path: &RelPath) -> bool {
         || LOADED_CONFIG_STARTS.iter().any(|start| name.starts_with(start))
 }
 
-/// Whether a folder of this name may be a Python package that wins over an installed one.
+/// Whether a folder of this name may be a Python package that takes precedence over an installed
+/// one.
 #[must_use]
 pub fn is_package(folder: &str) -> bool {
     LOADED.iter().any(|row| row.modules.contains(&folder) || row.root_modules.contains(&folder))
@@ -168,7 +169,7 @@ pub fn is_run(path: &RelPath, plan: &CheckPlan, has_script: bool) -> bool {
         .any(|row| is_open || row.programs.iter().any(|program| programs.contains(program)))
 }
 
-/// The last component of a word, without a version: `/usr/bin/python3.12` is `python`.
+/// The last component of a path without a version: `/usr/bin/python3.12` is `python`.
 fn program(word: &str) -> &str {
     last(word).trim_end_matches(|it: char| it.is_ascii_digit() || it == '.')
 }
@@ -192,7 +193,7 @@ impl LoadedFiles {
     }
 }
 
-/// The Python module that a file is, or is part of the beginning of, and its folder.
+/// The Python module or package of a file, with its folder.
 fn module(path: &str) -> Option<(&str, &str)> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let (stem, end) = name.split_once('.')?;

@@ -1,5 +1,5 @@
-//! The scripts of the project that its checks run: whoever edits them edits the exam. Read from the
-//! commands of a plan and from the text of `.claude/autochecks.sh`.
+//! The project's scripts that its checks run, because editing them changes the exam. Found in the
+//! commands of a plan and in the text of `.claude/autochecks.sh`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,20 +8,20 @@ use crate::criteria::CheckPlan;
 use moai_base::path::RelPath;
 use moai_base::protected::foreign_folder;
 
-/// Programs that run the file they are given; `python3.12` counts as `python`.
+/// Programs that run a file given as an argument; `python3.12` counts as `python`.
 const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
 const INTERPRETERS: [&str; 5] = ["node", "perl", "php", "python", "ruby"];
 
-/// Options behind which stands no file but code or a module.
+/// Options that are followed by code or a module, not by a file.
 const CODE_OPTIONS: [&str; 5] = ["--eval", "-c", "-e", "-m", "-r"];
 
-/// Words that only start what stands behind them, and words of the shell.
+/// Words that only start the command that follows, and keywords of the shell.
 const STARTERS: [&str; 15] = [
     "!", "command", "do", "elif", "else", "env", "exec", "if", "nice", "poetry", "run", "then",
     "time", "timeout", "uv",
 ];
 
-/// Folders, beside hidden ones, in which programs stand that look at others.
+/// Folders of programs that check others, in addition to hidden folders.
 const FOLDERS: [&str; 8] = ["bin", "checks", "ci", "dev", "hack", "script", "scripts", "tools"];
 
 /// Words in the names of such programs.
@@ -30,7 +30,7 @@ const NAMES: [&str; 12] = [
     "validate", "verify",
 ];
 
-/// Files, relative to the root, that these checks run if they are there.
+/// Files, relative to the root, that these checks run if they exist.
 #[must_use]
 pub fn scripts_of_plan(plan: &CheckPlan, autochecks: &str) -> BTreeSet<RelPath> {
     let mut found = BTreeSet::new();
@@ -62,7 +62,8 @@ pub fn scripts_of_plan(plan: &CheckPlan, autochecks: &str) -> BTreeSet<RelPath> 
     found
 }
 
-/// The file that one command runs. Options of programs are none: `mypy a.py` looks at the work.
+/// The file that a command runs. Arguments of other programs do not count: `mypy a.py` checks the
+/// work.
 fn script(words: &[&str], folder: &str) -> Option<RelPath> {
     let start = words.iter().position(|word| {
         let is_number = word.starts_with(|first: char| first.is_ascii_digit());
@@ -76,7 +77,7 @@ fn script(words: &[&str], folder: &str) -> Option<RelPath> {
         let path = path_from_root(folder, program).filter(|_| program.contains('/'))?;
         return RelPath::parse(&path);
     }
-    // Of a shell, `-e` is an option of another kind.
+    // `-e` of a shell is another option.
     let is_code = |it: &&str| *it == "-c" || !is_shell && CODE_OPTIONS.contains(it);
     if arguments.iter().take_while(|it| it.starts_with('-')).any(is_code) {
         return None;
@@ -86,7 +87,7 @@ fn script(words: &[&str], folder: &str) -> Option<RelPath> {
     (is_shell || looks_at_others(&path)).then_some(path)
 }
 
-/// Whether a program checks the work by its place or name; `python main.py` is the work itself.
+/// Whether a program checks the work, by its folder or name; `python main.py` is the work itself.
 fn looks_at_others(path: &RelPath) -> bool {
     let mut parts: Vec<&str> = path.as_str().split('/').collect();
     let name = parts.pop().unwrap_or_default();
@@ -95,7 +96,7 @@ fn looks_at_others(path: &RelPath) -> bool {
     is_apart || words.any(|word| NAMES.contains(&word))
 }
 
-/// A path as seen from the root; `None` for one outside.
+/// A path relative to the root; `None` for one outside.
 fn path_from_root(folder: &str, path: &str) -> Option<String> {
     let root = Path::new("/root");
     let from = root.join(folder);

@@ -1,5 +1,5 @@
-//! The lines in which test runners print their totals, read from the output of the named programs.
-//! A line counts whichever command was run, because a script may start any of them.
+//! The lines in which test runners print their totals, taken from the output of the named programs.
+//! A line counts for every command, because a script may start any runner.
 
 use std::sync::LazyLock;
 
@@ -28,11 +28,10 @@ pub(super) enum TestRunner {
     Ctest,
 }
 
-/// A line and its runner; the first pattern that matches wins. Groups: `counts` holds numbers
-/// before words (`3 passed, 1 failed`), `labels` words before numbers (`Failed: 1`), `time` a time
-/// with its unit, `time_ms` one in milliseconds. Any other group is named like the word that it
-/// counts, and stands for one test when its text is no number. A pattern without groups is a total
-/// of zero.
+/// A line and its runner; the first matching pattern wins. Groups: `counts` has numbers before
+/// words (`3 passed, 1 failed`), `labels` words before numbers (`Failed: 1`), `time` a time with
+/// its unit, `time_ms` a time in milliseconds. Any other group has the name of what it counts, and
+/// counts as one test if its text is not a number. A pattern without groups is a total of zero.
 type LineFormat = (TestRunner, &'static str);
 
 #[rustfmt::skip]
@@ -80,15 +79,15 @@ const TOTAL_LINES: [LineFormat; 25] = [
     (TestRunner::Ctest, "^No tests were found!!!$"),
 ];
 
-/// Lines that add to a total. Other programs print such lines, so they count only after a total of
-/// the same runner.
+/// Lines that add to a total. Other programs print such lines, too, so they count only after a
+/// total of the same runner.
 const LATER_LINES: [LineFormat; 4] = [
     // Time:        1.2 s, estimated 2 s
     (TestRunner::Jest, "^Time:(?<time>[^,]*)"),
     //    Duration  850ms (transform 10ms, setup 0ms)
     (TestRunner::Vitest, r"^ *Duration  (?<time>[^(]*)"),
     (TestRunner::NodeTest, "^[#ℹ] duration_ms (?<time_ms>.*)$"),
-    // How many of the tests did not pass: FAILED (failures=1, errors=1, skipped=2)
+    // The number of tests that did not pass: FAILED (failures=1, errors=1, skipped=2)
     (
         TestRunner::Unittest,
         r"^(?:OK|FAILED|NO TESTS RAN) \((?<labels>[a-z ]+=[0-9]+(?:, [a-z ]+=[0-9]+)*)\)$",
@@ -110,7 +109,7 @@ pub(super) fn read_total(line: &str) -> Option<(TestRunner, TestCounts)> {
     TOTALS.counts(line).next()
 }
 
-/// What a line adds to the totals of each runner that may have printed it.
+/// The addition of a line to the totals of each runner that may have printed it.
 pub(super) fn read_addition(line: &str) -> impl Iterator<Item = (TestRunner, TestCounts)> {
     LATER.counts(line)
 }
@@ -121,7 +120,7 @@ fn compile(pattern: &str) -> Regex {
 
 struct CompiledLines {
     formats: &'static [LineFormat],
-    /// Most lines match nothing, which one pass over the line decides.
+    /// Most lines match nothing, which one pass over the line detects.
     set: RegexSet,
     patterns: Vec<Regex>,
 }
@@ -142,7 +141,7 @@ impl CompiledLines {
     }
 }
 
-/// `None` when no word of a list counts tests.
+/// `None` if no word of a list counts tests.
 fn counts_of_groups(pattern: &Regex, captures: &Captures<'_>) -> Option<TestCounts> {
     let mut tally = TestTally::default();
     for name in pattern.capture_names().flatten() {
@@ -160,7 +159,7 @@ fn counts_of_groups(pattern: &Regex, captures: &Captures<'_>) -> Option<TestCoun
     Some(tally.finish())
 }
 
-/// Tests by their result, before it is known how many passed.
+/// Tests by result, while the number of passed ones is unknown.
 #[derive(Default)]
 struct TestTally {
     passed: Option<u64>,
@@ -228,7 +227,7 @@ fn read_go_event(line: &str) -> Option<TestCounts> {
     let seconds = event.get("Elapsed").map(Value::to_string);
     // The time of a subtest is part of its parent's.
     tally.duration_ms = seconds.and_then(|it| milliseconds(&it)).filter(|_| !test.contains('/'));
-    // "run" is the action of a test that begins.
+    // "run" is the action of a starting test.
     tally.total.is_none().then(|| tally.finish())
 }
 

@@ -1,5 +1,5 @@
-//! Go, Rust, C and C++, Java and Kotlin, C#, Swift and Scala: one build tool does it all. Wrappers
-//! of the project come before what is on PATH.
+//! Go, Rust, C and C++, Java and Kotlin, C#, Swift and Scala: one build tool per language. Wrappers
+//! of the project precede programs on PATH.
 
 use super::{CheckCriterion, CheckProposals};
 use CheckCriterion::{BuildSuccess, LintClean, TestPass, TypeCheck};
@@ -44,7 +44,7 @@ fn cargo(found: &mut CheckProposals<'_>) {
     found.add(TestPass, &format!("{test}{all}"), "Cargo.toml", "is there");
 }
 
-/// Only where somebody has configured a build folder: to make one is to write in the project.
+/// Only if a build folder is configured already, because creating one would write into the project.
 fn cmake(found: &mut CheckProposals<'_>) {
     if found.has("CMakeLists.txt") && found.has("build/CMakeCache.txt") {
         let source = "CMakeLists.txt";

@@ -1,5 +1,5 @@
-//! Python: pytest or unittest, ruff or flake8, mypy or pyright. There is no build to propose: what
-//! an interpreter runs is proven by its tests.
+//! Python: pytest or unittest, ruff or flake8, mypy or pyright. There is no build to propose,
+//! because the tests prove that the code runs.
 
 use super::{CheckCriterion, CheckProposals};
 
@@ -79,14 +79,14 @@ fn types(found: &mut CheckProposals<'_>) {
     }
 }
 
-/// A tool where the project keeps it: in its environment, behind its package manager, else on PATH.
+/// A tool in the project's environment, through its package manager, or on PATH.
 fn tool(found: &CheckProposals<'_>, name: &str) -> Vec<String> {
     let kept = [".venv/bin", "venv/bin"].iter().map(|folder| format!("{folder}/{name}"));
     if let Some(program) = kept.into_iter().find(|program| found.has(program)) {
         return vec![program];
     }
     let mut argv = runner(found);
-    // Tests import the project from where they are run, which only the interpreter allows.
+    // Tests import the project from the current folder, which only `python -m` allows.
     if name == "pytest" && argv.is_empty() {
         return python(found, &["-m", "pytest"]);
     }
@@ -106,10 +106,10 @@ fn python(found: &CheckProposals<'_>, rest: &[&str]) -> Vec<String> {
     argv
 }
 
-/// What stands before a program when a package manager keeps the environment.
+/// The prefix of a program whose environment a package manager keeps.
 fn runner(found: &CheckProposals<'_>) -> Vec<String> {
     let managers: [(&str, &[&str]); 4] = [
-        // Without it, uv would install and lock before it runs anything.
+        // Without it, uv would install and lock packages first.
         ("uv.lock", &["uv", "run", "--no-sync"]),
         ("poetry.lock", &["poetry", "run"]),
         ("pdm.lock", &["pdm", "run"]),

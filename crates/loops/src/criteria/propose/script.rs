@@ -1,5 +1,5 @@
-//! JavaScript and TypeScript: the scripts of `package.json` by the package manager whose lock file
-//! is there, else the tool whose configuration is there. Nothing is downloaded: a tool that is not
+//! JavaScript and TypeScript: the scripts of `package.json`, run by the package manager of the lock
+//! file, else the tool that has a configuration. Nothing is downloaded: a tool that is not
 //! installed stays unmeasured.
 
 use serde_json::Value;
@@ -37,7 +37,7 @@ pub(super) fn propose(found: &mut CheckProposals<'_>) {
     }
 }
 
-/// `npm init` writes a test script that only says that there is none.
+/// `npm init` writes a test script that only prints that there is none.
 fn is_of_use(script: &str) -> bool {
     !script.trim().is_empty() && !script.contains("no test specified")
 }
@@ -67,8 +67,8 @@ fn run_line(found: &CheckProposals<'_>, name: &str, script: &str) -> String {
     }
 }
 
-/// Whether a `tsc` of this file would look at anything: one that only refers to others checks
-/// nothing and passes.
+/// Whether `tsc` would check anything with this file: one that only has references checks nothing
+/// and passes.
 fn is_checkable(text: &str) -> bool {
     if text.trim().is_empty() {
         return false;
@@ -88,7 +88,7 @@ fn lint(found: &mut CheckProposals<'_>) {
     }
 }
 
-/// An installed tool; with Plug'n'Play there is no folder of programs.
+/// An installed tool; Plug'n'Play has no folder of programs.
 fn tool(found: &CheckProposals<'_>, line: &str) -> String {
     if found.has(".pnp.cjs") {
         format!("yarn run {line}")
