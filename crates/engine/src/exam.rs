@@ -221,7 +221,7 @@ pub(crate) enum ToolWrite {
 }
 
 /// Records the changes that a tool call of this session made to the exam of its loop, so that a
-/// Stop can tell them from the user's. Unrecorded changes count as the user's.
+/// Stop can tell them from the user's. Unrecorded changes count as the user's, who is told once.
 pub(crate) async fn note_writes(
     engine: &Engine,
     project: &Project,
@@ -232,7 +232,13 @@ pub(crate) async fn note_writes(
         return;
     }
     if let Err(error) = try_note_writes(engine, project, session, write).await {
-        tracing::warn!(%error, "who changed the exam was not remembered");
+        tracing::warn!(%error, "the writes of a tool call were not recorded");
+        let notice = moai_report::notice::unrecorded_writes(&error.to_string());
+        let mut ledger = engine.ledger();
+        let session = ledger.session(session);
+        if session.report_once(&notice) {
+            session.user_notices.push(notice);
+        }
     }
 }
 

@@ -41,3 +41,12 @@ pub fn overtaken(loop_id: &str) -> String {
 pub fn not_saved(loop_id: &str, error: &str) -> String {
     format!("[moai-ralph] loop {loop_id} could not be saved, so this Stop is not held: {error}")
 }
+
+/// The writes of a tool call could not be recorded for the loop of the session.
+#[must_use]
+pub fn unrecorded_writes(error: &str) -> String {
+    format!(
+        "[moai-ralph] the writes of this tool call were not recorded ({error}), so a loop may ask \
+         about them as if another program had made them"
+    )
+}

@@ -245,3 +245,14 @@ fn a_marker_that_is_asked_for_holds_every_loop_to_its_promise() {
     assert!(stop(&sandbox, "finished").is_some());
     assert_eq!(stop(&sandbox, "<promise>FIXED</promise>"), None);
 }
+
+#[test]
+fn the_user_learns_once_that_the_writes_of_a_session_are_not_recorded() {
+    let sandbox = looping(&["--until", "diagnostics"]);
+    sql(&sandbox, "ALTER TABLE session_writes RENAME TO lost_writes");
+    let test = "def test_app():\n    assert True\n";
+    let first = notice(&sandbox.tool_write("tests/test_app.py", test));
+    assert!(first.contains("the writes of this tool call were not recorded"), "{first}");
+    let second = sandbox.tool_write("tests/test_app.py", &format!("{test}\n"));
+    assert!(!second.stdout.contains("were not recorded"), "{second:#?}");
+}
