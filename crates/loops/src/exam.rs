@@ -97,24 +97,34 @@ pub struct ExamDifference {
 pub fn exam_differences(exam: &Exam, now: &BTreeMap<RelPath, ContentHash>) -> Vec<ExamDifference> {
     let paths: BTreeSet<&RelPath> = exam.files.keys().chain(now.keys()).collect();
     let has_script = exam.files.keys().any(|path| path.as_str() == AUTOCHECKS);
-    let differs = |path: &RelPath| {
-        let (before, now) = (exam.files.get(path), now.get(path).copied());
-        let change = match (before, now) {
-            (Some(before), Some(now)) if before.hash != now => ExamChange::Edited,
-            (Some(_), None) => ExamChange::Removed,
-            // New tests are welcome, and files beyond the limit are not new.
-            (None, Some(_)) if !exam.is_truncated => ExamChange::Added,
-            _ => return None,
-        };
-        let role = before.map_or_else(|| role(path), |before| Some(before.role))?;
-        let is_news = match role {
-            ExamRole::Test => change != ExamChange::Added,
-            ExamRole::Runner => runners::is_run(path, &exam.plan, has_script),
-            _ => true,
-        };
-        is_news.then(|| ExamDifference { path: path.clone(), role, change, now })
+    paths
+        .into_iter()
+        .filter_map(|path| file_difference(exam, path, now.get(path).copied(), has_script))
+        .collect()
+}
+
+fn file_difference(
+    exam: &Exam,
+    path: &RelPath,
+    now: Option<ContentHash>,
+    has_script: bool,
+) -> Option<ExamDifference> {
+    let before = exam.files.get(path);
+    let change = match (before, now) {
+        (Some(before), Some(now)) if before.hash != now => ExamChange::Edited,
+        (Some(_), None) => ExamChange::Removed,
+        // In a truncated exam, a file that was not frozen need not be new.
+        (None, Some(_)) if !exam.is_truncated => ExamChange::Added,
+        _ => return None,
     };
-    paths.into_iter().filter_map(differs).collect()
+    let role = before.map_or_else(|| role(path), |before| Some(before.role))?;
+    let is_relevant = match role {
+        // Loops are supposed to add tests.
+        ExamRole::Test => change != ExamChange::Added,
+        ExamRole::Runner => runners::is_run(path, &exam.plan, has_script),
+        _ => true,
+    };
+    is_relevant.then(|| ExamDifference { path: path.clone(), role, change, now })
 }
 
 impl ExamDifference {
@@ -203,17 +213,17 @@ pub fn exam_reading(exam: &Exam, differences: &[ExamDifference]) -> (SensorReadi
 #[must_use]
 pub fn anomaly_finding(
     command: &CheckCommand,
-    oddity: &RunAnomaly,
-    bytes: ContentHash,
+    anomaly: &RunAnomaly,
+    content_hash: ContentHash,
 ) -> Option<Finding> {
-    let severity = if oddity.is_blocking() { Severity::Error } else { Severity::Warning };
+    let severity = if anomaly.is_blocking() { Severity::Error } else { Severity::Warning };
     let path = RelPath::parse(&command.source)?;
     let message = format!(
-        "{}: {oddity} in this loop; run them again, or let the user accept it (moai-ralph loop \
+        "{}: {anomaly} in this loop; run them again, or let the user accept it (moai-ralph loop \
          refreeze)",
         command.name
     );
-    let place = FindingPlace { path, range: TextRange::default(), content_hash: bytes };
+    let place = FindingPlace { path, range: TextRange::default(), content_hash };
     let finding = Finding::new(SENSOR, FEWER_TESTS, severity, place, &message);
     // Without the numbers, which differ from run to run while the finding is the same.
     Some(Finding { anchor: command.name.clone(), ..finding })
@@ -257,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_examines_the_loop_must_stay_and_the_rest_is_told_to_others() {
+    fn changed_checks_are_errors_and_changed_configuration_and_tests_are_left_to_the_guard() {
         let files = [
             ("RUBRIC.md", "strict"),
             (".claude/autochecks.sh", "test"),
@@ -295,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_counts_where_it_could_switch_something_off() {
+    fn added_files_count_if_they_could_disable_a_check() {
         let added = [
             ("RUBRIC.md", ""),
             (".claude/settings.local.json", ""),
@@ -317,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_the_sessions_while_it_stands_as_the_session_left_it() {
+    fn a_difference_is_the_sessions_while_the_file_is_as_the_session_left_it() {
         let exam = exam(&[("RUBRIC.md", "strict"), (".claude/autochecks.sh", "test")]);
         let after = now(&[("RUBRIC.md", "weak"), ("ruff.toml", "")]);
         let check = |writes: &[(&str, Option<&str>)], foreign: &[&str]| {
@@ -337,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_makes_the_reading_dirty_and_names_the_way_out() {
+    fn an_error_makes_the_reading_dirty_and_names_the_remedy() {
         let exam = exam(&[("RUBRIC.md", "strict")]);
         let (reading, findings) =
             exam_reading(&exam, &exam_differences(&exam, &now(&[("RUBRIC.md", "x")])));
@@ -353,11 +363,11 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_run_is_one_finding_whatever_its_numbers() {
+    fn an_anomalous_run_is_one_finding_whatever_its_numbers() {
         let command = command("npm test", CheckCriterion::TestPass);
         let odd = |now| {
-            let oddity = RunAnomaly::FewerRun { before: 30, now, newly_skipped: 0 };
-            anomaly_finding(&command, &oddity, hash("")).expect("package.json is a path")
+            let anomaly = RunAnomaly::FewerRun { before: 30, now, newly_skipped: 0 };
+            anomaly_finding(&command, &anomaly, hash("")).expect("package.json is a path")
         };
         assert_eq!(odd(12).identity(), odd(13).identity());
         assert_eq!((odd(12).severity, odd(12).code.as_str()), (Severity::Error, "G17"));

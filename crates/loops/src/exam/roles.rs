@@ -195,12 +195,13 @@ const TEST_ENDS: [&str; 12] = [
 #[must_use]
 pub fn role(path: &RelPath) -> Option<ExamRole> {
     let text = path.as_str();
-    let is_ours = [".moai/config/", ".moai/rules/"].iter().any(|folder| text.starts_with(folder));
+    let is_of_engine =
+        [".moai/config/", ".moai/rules/"].iter().any(|folder| text.starts_with(folder));
     match text {
         RUBRIC => return Some(ExamRole::Rubric),
         AUTOCHECKS => return Some(ExamRole::Checks),
         ".claude/gulf-align.md" => return Some(ExamRole::Engine),
-        _ if is_ours => return Some(ExamRole::Engine),
+        _ if is_of_engine => return Some(ExamRole::Engine),
         _ if SETTINGS.contains(&text) => return Some(ExamRole::Hooks),
         _ if UNSEEN.contains(&text) => return Some(ExamRole::Unseen),
         _ if foreign_folder(path).is_some() => return None,

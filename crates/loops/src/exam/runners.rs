@@ -181,16 +181,17 @@ fn last(path: &str) -> &str {
 impl LoadedFiles {
     fn holds(&self, path: &RelPath) -> bool {
         let text = path.as_str();
-        let is_named = |name: &&str| {
-            text.strip_suffix(*name)
-                .is_some_and(|before| before.is_empty() || before.ends_with('/'))
-        };
-        if self.names.iter().any(is_named) {
+        if self.names.iter().any(|name| ends_with_components(text, name)) {
             return true;
         }
         let Some((module, folder)) = module(text) else { return false };
         self.modules.contains(&module) || (folder.is_empty() && self.root_modules.contains(&module))
     }
+}
+
+/// Whether these are the last components of a path.
+fn ends_with_components(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
 /// The Python module or package of a file, with its folder.
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runner_loads_what_stands_in_its_row_and_a_starter_may_load_all() {
+    fn a_runner_loads_the_files_of_its_row_and_a_starter_may_load_all() {
         let python = [
             "unittest.py",
             "unittest/__init__.py",
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn configuration_that_runners_load_is_told_from_what_builds_write() {
+    fn configuration_that_runners_load_is_distinguished_from_build_output() {
         for text in ["conftest.py", "tests/conftest.py", "web/jest.config.mjs"] {
             assert!(is_loaded_unseen(&path(text)), "{text}");
         }

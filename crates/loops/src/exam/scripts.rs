@@ -22,10 +22,11 @@ const STARTERS: [&str; 15] = [
 ];
 
 /// Folders of programs that check others, in addition to hidden folders.
-const FOLDERS: [&str; 8] = ["bin", "checks", "ci", "dev", "hack", "script", "scripts", "tools"];
+const CHECKER_FOLDERS: [&str; 8] =
+    ["bin", "checks", "ci", "dev", "hack", "script", "scripts", "tools"];
 
 /// Words in the names of such programs.
-const NAMES: [&str; 12] = [
+const CHECKER_NAMES: [&str; 12] = [
     "check", "checks", "ci", "eval", "exam", "grade", "grader", "lint", "test", "tests",
     "validate", "verify",
 ];
@@ -77,23 +78,24 @@ fn script(words: &[&str], folder: &str) -> Option<RelPath> {
         let path = path_from_root(folder, program).filter(|_| program.contains('/'))?;
         return RelPath::parse(&path);
     }
-    // `-e` of a shell is another option.
-    let is_code = |it: &&str| *it == "-c" || !is_shell && CODE_OPTIONS.contains(it);
-    if arguments.iter().take_while(|it| it.starts_with('-')).any(is_code) {
+    // A shell's `-e` is followed by no code.
+    let code_options: &[&str] = if is_shell { &["-c"] } else { &CODE_OPTIONS };
+    let mut options = arguments.iter().take_while(|word| word.starts_with('-'));
+    if options.any(|option| code_options.contains(option)) {
         return None;
     }
     let file = arguments.iter().find(|it| !it.starts_with('-'))?;
     let path = RelPath::parse(&path_from_root(folder, file)?)?;
-    (is_shell || looks_at_others(&path)).then_some(path)
+    (is_shell || is_checker(&path)).then_some(path)
 }
 
 /// Whether a program checks the work, by its folder or name; `python main.py` is the work itself.
-fn looks_at_others(path: &RelPath) -> bool {
+fn is_checker(path: &RelPath) -> bool {
     let mut parts: Vec<&str> = path.as_str().split('/').collect();
     let name = parts.pop().unwrap_or_default();
-    let is_apart = parts.iter().any(|part| part.starts_with('.') || FOLDERS.contains(part));
+    let is_apart = parts.iter().any(|part| part.starts_with('.') || CHECKER_FOLDERS.contains(part));
     let mut words = name.split(|it: char| !it.is_ascii_alphanumeric());
-    is_apart || words.any(|word| NAMES.contains(&word))
+    is_apart || words.any(|word| CHECKER_NAMES.contains(&word))
 }
 
 /// A path relative to the root; `None` for one outside.
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_runs_is_a_script_and_what_it_looks_at_is_none() {
+    fn a_program_that_a_command_runs_is_a_script_and_its_input_is_not() {
         check(
             &[
                 "./check.sh",
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_of_checks_names_what_it_runs_from_where_it_stands() {
+    fn scripts_that_the_autochecks_run_are_found_relative_to_their_folder() {
         check(&[], "#!/bin/sh\nset -e\n# ./old.sh\npython3 .claude/run.py\n", &[".claude/run.py"]);
         check(&[], "PYTHONPATH=. timeout 60s ./check.sh --all || exit 1\n", &["check.sh"]);
         check(

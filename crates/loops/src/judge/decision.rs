@@ -99,8 +99,7 @@ pub fn check_answer(
         answer.rulings.retain(|ruled| ruled.id != canary);
     }
     // Files that are omitted on purpose do not count as unread.
-    let is_omitted = |path: &String| change.omitted.iter().any(|file| file.path == *path);
-    answer.unread.retain(|path| !is_omitted(path));
+    answer.unread.retain(|path| change.omitted.iter().all(|file| file.path != *path));
     quotes::verify_quotes(&mut answer, change);
     Ok(answer)
 }
@@ -180,13 +179,8 @@ impl JudgeOpinion {
 }
 
 fn graver_ruling(a: CriterionRuling, b: CriterionRuling) -> CriterionRuling {
-    let severity = |ruling| match ruling {
-        Ruling::Unmet => 3,
-        Ruling::Unclear => 2,
-        Ruling::Met => 1,
-        Ruling::NotApplicable => 0,
-    };
-    let (mut kept, other) = if severity(a.ruling) >= severity(b.ruling) { (a, b) } else { (b, a) };
+    let is_first = a.ruling.gravity() >= b.ruling.gravity();
+    let (mut kept, other) = if is_first { (a, b) } else { (b, a) };
     if kept.ruling == other.ruling {
         kept.quotes.extend(other.quotes);
     }

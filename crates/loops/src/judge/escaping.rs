@@ -90,8 +90,9 @@ fn elided(text: &str) -> String {
 
 /// Code of this length contains brackets, dots or spaces; encoded data mixes digits and letters.
 fn is_blob(run: &str) -> bool {
-    let has = |is: fn(&char) -> bool| run.chars().any(|it| is(&it));
-    run.len() >= JUDGE_BLOB_CHARS_MIN && has(char::is_ascii_digit) && has(char::is_ascii_alphabetic)
+    run.len() >= JUDGE_BLOB_CHARS_MIN
+        && run.contains(|it: char| it.is_ascii_digit())
+        && run.contains(|it: char| it.is_ascii_alphabetic())
 }
 
 #[cfg(test)]

@@ -117,12 +117,16 @@ fn diff_lines<'t>(before: &'t str, after: &'t str) -> Vec<HunkLine<'t>> {
 
 /// The nearest line above with less indentation than the hunk's first line.
 fn heading<'t>(all: &[HunkLine<'t>], from: usize) -> Option<HunkLine<'t>> {
-    let indent = |text: &str| text.len() - text.trim_start().len();
     let first = all[from..].iter().find(|line| !line.text.trim().is_empty())?;
     let inner = indent(first.text);
     let above = all[..from].iter().rev().filter(|line| line.mark != LineMark::Removed);
     let mut outer = above.filter(|line| !line.text.trim().is_empty() && indent(line.text) < inner);
     outer.next().cloned()
+}
+
+/// Bytes of leading white space.
+fn indent(text: &str) -> usize {
+    text.len() - text.trim_start().len()
 }
 
 #[cfg(test)]

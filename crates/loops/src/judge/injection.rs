@@ -28,21 +28,21 @@ pub fn suspected_paths(suspicions: &[Suspicion]) -> BTreeSet<RelPath> {
 }
 
 fn file_suspicion(file: &ReviewFile) -> Option<Suspicion> {
-    let text = |side: &Option<super::change::ReviewText>| {
-        side.as_ref().map(|text| text.full.clone()).unwrap_or_default()
-    };
-    let (before, after) = (text(&file.before), text(&file.after));
-    let hunks = hunks(&before, &after);
+    let [before, after] =
+        [&file.before, &file.after].map(|side| side.as_ref().map_or("", |text| &text.full));
+    let hunks = hunks(before, after);
     let in_text = hunks.iter().find_map(|hunk| {
         let added = hunk.lines.iter().filter(|line| line.mark == LineMark::Added);
         let added: Vec<(usize, String)> =
             added.map(|line| (line.number, fold_text(line.text))).collect();
         phrase_line(&added)
     });
-    // The author chooses the name of a new file too.
-    let in_name =
-        || file.before.is_none().then(|| phrase_line(&[(0, fold_text(file.path.as_str()))]));
-    let line = in_text.or_else(|| in_name().flatten())?;
+    let line = match in_text {
+        Some(line) => line,
+        // The author chooses the name of a new file too.
+        None if file.before.is_none() => phrase_line(&[(0, fold_text(file.path.as_str()))])?,
+        None => return None,
+    };
     Some(Suspicion {
         kind: SuspicionKind::InstructionInData,
         path: file.path.clone(),
@@ -109,11 +109,10 @@ fn words(lines: &[(usize, String)]) -> Vec<InjectionWord<'_>> {
 fn is_prose(gap: &str) -> bool {
     let mut characters = gap.chars().peekable();
     while let Some(character) = characters.next() {
-        let ends = |next: Option<&char>| {
-            next.is_none_or(|next| next.is_whitespace() || matches!(next, '"' | '\'' | '`'))
-        };
         let is_prose_mark = match character {
-            ':' | '.' => ends(characters.peek()),
+            ':' | '.' => characters
+                .peek()
+                .is_none_or(|next| next.is_whitespace() || matches!(next, '"' | '\'' | '`')),
             ',' | ';' | '!' | '?' | '"' | '\'' | '`' | '-' | '–' | '—' | '*' | '#' | '/' => {
                 true
             }

@@ -84,34 +84,26 @@ impl JudgeReport {
     /// The gravest ruling on each criterion, with the judge that made it.
     #[must_use]
     pub fn rulings(&self) -> Vec<(&RubricCriterion, &JudgeResult, &CriterionRuling)> {
-        let gravity = |ruling| match ruling {
-            Ruling::Unmet => 3,
-            Ruling::Unclear => 2,
-            Ruling::Met => 1,
-            Ruling::NotApplicable => 0,
-        };
-        let gravest = |criterion: &'_ RubricCriterion| {
+        let mut all = Vec::new();
+        for criterion in &self.criteria {
             let rulings = self.judges.iter().flat_map(|judge| {
-                let ruled = judge.opinion.iter().flat_map(|opinion| &opinion.rulings);
-                ruled.map(move |ruled| (judge, ruled))
+                let rulings = judge.opinion.iter().flat_map(|opinion| &opinion.rulings);
+                rulings.map(move |ruling| (judge, ruling))
             });
-            rulings
-                .filter(|(_, ruled)| ruled.id == criterion.id)
-                .max_by_key(|(_, ruled)| gravity(ruled.ruling))
-        };
-        let with_rulings = self.criteria.iter().map(|criterion| (criterion, gravest(criterion)));
-        with_rulings
-            .filter_map(|(criterion, gravest)| {
-                gravest.map(|(judge, ruled)| (criterion, judge, ruled))
-            })
-            .collect()
+            let gravest = rulings
+                .filter(|(_, ruling)| ruling.id == criterion.id)
+                .max_by_key(|(_, ruling)| ruling.ruling.gravity());
+            all.extend(gravest.map(|(judge, ruling)| (criterion, judge, ruling)));
+        }
+        all
     }
 
     /// The rulings that prevent approval.
     #[must_use]
     pub fn open(&self) -> Vec<(&RubricCriterion, &JudgeResult, &CriterionRuling)> {
-        let is_open = |ruling| matches!(ruling, Ruling::Unmet | Ruling::Unclear);
-        self.rulings().into_iter().filter(|(_, _, ruled)| is_open(ruled.ruling)).collect()
+        let mut rulings = self.rulings();
+        rulings.retain(|(_, _, one)| matches!(one.ruling, Ruling::Unmet | Ruling::Unclear));
+        rulings
     }
 
     /// All suspicions, from the text search and the judges, without duplicates.
@@ -120,9 +112,8 @@ impl JudgeReport {
         let opinions = self.judges.iter().flat_map(|judge| judge.opinion.iter());
         let reported = opinions.flat_map(|opinion| &opinion.suspicions);
         let mut all: Vec<&Suspicion> = self.suspicions.iter().chain(reported).collect();
-        let key = |one: &&Suspicion| (one.path.clone(), one.kind, one.line);
-        all.sort_by_key(key);
-        all.dedup_by_key(|one| key(one));
+        all.sort_by(|a, b| (&a.path, a.kind, a.line).cmp(&(&b.path, b.kind, b.line)));
+        all.dedup_by(|a, b| (&a.path, a.kind, a.line) == (&b.path, b.kind, b.line));
         all
     }
 

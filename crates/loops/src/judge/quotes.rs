@@ -37,9 +37,10 @@ fn texts(file: &ReviewFile) -> impl Iterator<Item = &str> {
 
 fn occurs_near(wanted: &str, quote: &SourceQuote, text: &str) -> bool {
     let lines = lines_of(text);
-    let to_index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-    let from = to_index(quote.line_start).saturating_sub(1 + JUDGE_QUOTE_LINES_APART_MAX);
-    let to = to_index(quote.line_end).saturating_add(JUDGE_QUOTE_LINES_APART_MAX).min(lines.len());
+    let [start, end] =
+        [quote.line_start, quote.line_end].map(|line| usize::try_from(line).unwrap_or(usize::MAX));
+    let from = start.saturating_sub(1 + JUDGE_QUOTE_LINES_APART_MAX);
+    let to = end.saturating_add(JUDGE_QUOTE_LINES_APART_MAX).min(lines.len());
     lines
         .get(from..to)
         .is_some_and(|near| normalize_whitespace(&escape_hidden(&near.join("\n"))).contains(wanted))

@@ -37,6 +37,19 @@ named_variants!(Ruling {
     NotApplicable: "not_applicable"
 });
 
+impl Ruling {
+    /// Among several rulings on a criterion, the one with the highest number counts.
+    #[must_use]
+    pub fn gravity(self) -> u32 {
+        match self {
+            Self::Unmet => 3,
+            Self::Unclear => 2,
+            Self::Met => 1,
+            Self::NotApplicable => 0,
+        }
+    }
+}
+
 /// Why a ruling was changed from the judge's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulingDoubt {

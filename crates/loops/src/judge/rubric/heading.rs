@@ -102,9 +102,9 @@ fn blank_for_marks(character: char) -> char {
     if character.is_alphanumeric() { character } else { ' ' }
 }
 
-fn is_only(words: &[&str], names: &[&str], beside: &[&str]) -> bool {
+fn is_only(words: &[&str], names: &[&str], others: &[&str]) -> bool {
     words.iter().any(|word| names.contains(word))
-        && words.iter().all(|word| names.contains(word) || beside.contains(word))
+        && words.iter().all(|word| names.contains(word) || others.contains(word))
 }
 
 /// Depth and name of a heading; `None` for other lines. Without a space after its `#`s, or without
