@@ -1,5 +1,5 @@
-//! What language servers know about a place: locations, hover texts, symbols; and why there is no
-//! answer. As text and as JSON documents.
+//! Answers of language servers about a place: locations, hover texts, symbols, and failures; as
+//! text and as JSON documents.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,42 +17,42 @@ use moai_protocol::documents::queries::{
     SymbolEntry, SymbolsResult,
 };
 
-/// Where the rest of a text is that was cut for a tool.
+/// Where to find the rest of a text that was cut for a tool.
 pub(super) const CUT_FOR_TOOL: &str = "the rest is omitted";
 
-/// Why there is no answer.
+/// Why a query has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryError {
-    /// What was asked makes no sense: no such file, line or column.
+    /// The request is invalid: no such file, line or column.
     Invalid(String),
-    /// It makes sense and is refused.
+    /// The request is valid but refused.
     Refused {
         /// The kind, for programs.
         kind: &'static str,
-        /// Why, one line.
+        /// The reason, one line.
         reason: String,
     },
-    /// Nobody could be asked, or there was no answer in time.
+    /// No server is available, or it did not answer in time.
     Unmeasured {
-        /// Who should have answered.
+        /// The server.
         server: String,
-        /// Why not.
+        /// Why there is no answer.
         gap: Gap,
     },
 }
 
-/// What was asked, of whom.
+/// An answered query.
 #[derive(Clone, Debug)]
 pub struct QueryContext {
     /// The command: `references`.
     pub command: &'static str,
     /// The project's root.
     pub root: PathBuf,
-    /// Whether a tool of an agent asked: it gets less text, and no hints at the command line.
+    /// Whether an MCP tool asked: its text is shorter, without hints at the command line.
     pub is_tool: bool,
     /// The server that answered.
     pub server: Option<String>,
-    /// The place: path and position; a path alone for a whole document.
+    /// The target: path and position; only a path for a whole document.
     pub position: Option<(String, Option<Position>)>,
     /// Time from request to answer.
     pub elapsed_ms: u64,
@@ -75,20 +75,20 @@ pub struct SourceLocation {
     pub line: Option<String>,
 }
 
-/// A named thing at a place.
+/// A symbol and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolLocation {
     /// Its name.
     pub name: String,
     /// `function`, `class` and so on.
     pub kind: &'static str,
-    /// What holds it.
+    /// The enclosing symbol.
     pub container: Option<String>,
-    /// Where it stands.
+    /// Its location.
     pub place: SourceLocation,
 }
 
-/// The line for stderr about an answer that is not there.
+/// The line for stderr about a failed query.
 #[must_use]
 pub fn query_error_text(no: &QueryError) -> String {
     match no {
@@ -136,7 +136,7 @@ pub(super) fn query_document<T: QueryResult>(
     QueryDocument { result: Some(result), ..query_document_head(T::SCHEMA, context, status) }
 }
 
-/// The fields that every document of a query has.
+/// The common fields of query documents.
 fn query_document_head<T>(
     schema: &'static str,
     context: &QueryContext,
@@ -157,7 +157,7 @@ fn query_document_head<T>(
     }
 }
 
-/// Locations as text: one line each, and what they are. `partial` says why there may be more.
+/// Locations as text, one per line. `partial` is the reason why there may be more.
 #[must_use]
 pub fn locations_text(
     asked: &QueryContext,
@@ -176,7 +176,7 @@ pub fn locations_text(
     text
 }
 
-/// Locations as a document. `partial` says why there may be more.
+/// Locations as a document. `partial` is the reason why there may be more.
 #[must_use]
 pub fn locations_document(
     context: &QueryContext,
@@ -189,7 +189,7 @@ pub fn locations_document(
     QueryDocument { reason, ..query_document(context, "done", result) }
 }
 
-/// A hover text; markdown as the server wrote it, without control characters.
+/// A hover text: the server's Markdown without control characters.
 #[must_use]
 pub fn hover_text(asked: &QueryContext, hover: &str) -> String {
     let where_all = if asked.is_tool { CUT_FOR_TOOL } else { "see --json" };
@@ -229,7 +229,7 @@ pub fn symbols_text(
     text
 }
 
-/// Symbols as a document. `partial` says why there may be more.
+/// Symbols as a document. `partial` is the reason why there may be more.
 #[must_use]
 pub fn symbols_document(
     context: &QueryContext,

@@ -1,4 +1,4 @@
-//! The project's own commands in words and as a document: `loop checks` and `loop refreeze`.
+//! The project's checks as text and as documents: `loop checks` and `loop refreeze`.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use moai_loops::criteria::{CheckCommand, CheckPlan};
 use moai_loops::exam::{ExamChange, ExamDifference, ExamRole};
 use moai_protocol::documents::reports::{FindingEntry, SensorEntry};
 
-/// What `loop checks` found.
+/// The result of `loop checks`.
 #[derive(Clone, Debug)]
 pub struct ChecksReport<'a> {
-    /// The loop whose exam was taken; `None`: the project as it is now.
+    /// The loop whose exam is shown; `None` for the project's present checks.
     pub loop_id: Option<&'a str>,
     /// When the exam was frozen, in milliseconds since the epoch.
     pub frozen_ms: Option<u64>,
@@ -24,16 +24,16 @@ pub struct ChecksReport<'a> {
     pub plan: &'a CheckPlan,
     /// Whether `.claude/autochecks.sh` is run as well.
     pub has_autochecks: bool,
-    /// What differs from the exam.
+    /// Differences from the exam.
     pub differences: &'a [ExamDifference],
-    /// What the runs said; `None` when none was asked for.
+    /// Results of the runs; `None` if the checks were only listed.
     pub evidence: Option<&'a Evidence>,
 }
 
-/// What the user took over with `loop refreeze`.
+/// The result of `loop refreeze`.
 #[derive(Clone, Debug, Default)]
 pub struct RefreezeReport {
-    /// What differed from the exam.
+    /// Accepted differences from the exam.
     pub differences: Vec<ExamDifference>,
     /// Findings of the guard about files that the loop's session did not write.
     pub waived: Vec<Finding>,
@@ -130,7 +130,7 @@ fn push_runs(text: &mut String, evidence: &Evidence) {
     }
 }
 
-/// Tests are what a loop changes: they are counted, the others named.
+/// Tests are counted, because a loop is expected to change them; other files are named.
 fn push_differences(text: &mut String, differences: &[ExamDifference]) {
     let (tests, others): (Vec<_>, Vec<_>) =
         differences.iter().partition(|one| one.role == ExamRole::Test);

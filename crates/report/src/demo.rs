@@ -1,9 +1,9 @@
-//! The words of the demo: who does what, and what each hook said.
+//! Texts of the demo: its steps, and the output of each hook.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// A step of the play: `3. agent: writes app.py`, with what is written below it.
+/// A step: `3. agent: writes app.py`, with the written text below it.
 #[must_use]
 pub fn step(number: usize, actor: &str, act: &str, detail: &str) -> String {
     let mut text = format!("\n{number}. {actor}: {act}\n");
@@ -13,7 +13,7 @@ pub fn step(number: usize, actor: &str, act: &str, detail: &str) -> String {
     text
 }
 
-/// What a hook answered and how long the host waited for it, the start of its process included.
+/// A hook's answer, and the time the host waited for it, including the start of its process.
 #[must_use]
 pub fn hook(event: &str, elapsed: Duration, said: &str) -> String {
     let mut text = format!("   hook {event} ({} ms)", elapsed.as_millis());
@@ -28,7 +28,7 @@ pub fn hook(event: &str, elapsed: Duration, said: &str) -> String {
     text
 }
 
-/// Which sensors the play has.
+/// The sensors of the demo.
 #[must_use]
 pub fn sensors(server: Option<&str>, rule_count: usize) -> String {
     match server {

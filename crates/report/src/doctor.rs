@@ -1,4 +1,4 @@
-//! What `doctor` says: which language is served by what, and the matrix of the conformance probes.
+//! The texts of `doctor`: the server of each language, and the matrix of the conformance probes.
 
 use std::fmt::Write as _;
 
@@ -8,25 +8,25 @@ use super::sanitized_name;
 use moai_base::verdict::Gap;
 use moai_lsp::probe::ProbeOutcome;
 
-/// One language of the project, or one server asked for.
+/// One language of the project, or one requested server.
 #[derive(Clone, Debug)]
 pub struct LanguageSupport {
     /// The language's name.
     pub language: String,
-    /// Files of it in the project.
+    /// Number of its files in the project.
     pub files: usize,
-    /// Server id, or the sensor's name where there is no server.
+    /// Server id, or the sensor's name without a server.
     pub server: String,
-    /// The program and the version, or why there is none.
+    /// Program and version, or the gap.
     pub program: Result<(String, Option<String>), Gap>,
 }
 
-/// What a server did in one act of its probe.
+/// The result of one act of a probe.
 #[derive(Clone, Debug)]
 pub struct ProbeActResult {
     /// The act.
     pub name: &'static str,
-    /// How it went.
+    /// Its outcome.
     pub outcome: ProbeOutcome,
     /// Time to the answer.
     pub elapsed_ms: u64,
@@ -37,7 +37,7 @@ pub struct ProbeActResult {
 pub struct ProbeRow {
     /// Server id.
     pub server: String,
-    /// Its version, when it says one.
+    /// Its version, if it reports one.
     pub version: Option<String>,
     /// The language of the probe.
     pub language: String,
@@ -46,7 +46,7 @@ pub struct ProbeRow {
 }
 
 impl ProbeRow {
-    /// Whether it said something untrue.
+    /// Whether an act had a wrong result.
     #[must_use]
     pub fn has_false_result(&self) -> bool {
         self.acts
@@ -61,7 +61,7 @@ impl ProbeRow {
     }
 }
 
-/// Languages and their servers, one a line, with the one command that mends each gap.
+/// Languages and their servers, one per line, with the command that closes each gap.
 #[must_use]
 pub fn language_support_text(rows: &[LanguageSupport]) -> String {
     let mut text = String::new();
@@ -132,10 +132,10 @@ fn word(outcome: &ProbeOutcome) -> (&'static str, Option<String>) {
     }
 }
 
-/// The acts of a language without modules come first, so that columns line up.
+/// The acts in order; languages without modules have only the first ones, so that columns line up.
 const ACTS: [&str; 7] = ["cold", "fix", "break", "burst", "again", "module", "back"];
 
-/// The matrix as text: one row a server, one column an act, times in milliseconds; gaps below.
+/// The matrix as text: one row per server, one column per act, times in milliseconds; gaps below.
 #[must_use]
 pub fn matrix(rows: &[ProbeRow]) -> String {
     let mut text = format!("{:<28} {:<12} {:<10}", "server", "version", "language");

@@ -1,6 +1,5 @@
-//! What a person reads from `scan`: each finding with its line of source, what is wrong underlined.
-//! Long lists stay readable: only the first findings are shown with their lines, and the commonest
-//! rules are counted at the end.
+//! The report of `scan` for a terminal: each finding with its underlined source line. In long lists
+//! only the first findings have their lines, and the most frequent rules are counted at the end.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,28 +14,28 @@ use moai_base::limits::{EXCERPT_CHARS_MAX, LINE_CHARS_MAX, SCAN_EXCERPTS_MAX};
 use moai_base::path::RelPath;
 use moai_base::text::{LineIndex, Position, PositionEncoding, TextRange, one_line};
 
-/// More findings than this end with a count by rule.
+/// Number of findings above which rules are counted at the end.
 const COUNTED_FROM: usize = 20;
-/// Rules named in that count.
+/// Number of rules in that count.
 const RULES_COUNTED_MAX: usize = 10;
 
-/// Lines of source, by the place of the finding they belong to.
+/// Source lines by the location of their finding.
 #[derive(Clone, Debug, Default)]
 pub struct SourceExcerpts(BTreeMap<(RelPath, TextRange), SourceExcerpt>);
 
 /// The first line of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SourceExcerpt {
-    /// What is shown of it, without control characters.
+    /// The shown part of the line, without control characters.
     text: String,
-    /// The characters of it that are underlined.
+    /// The underlined characters of the shown part.
     highlight: std::ops::Range<usize>,
-    /// How many more lines the finding has.
+    /// Number of further lines of the finding.
     more_lines: u32,
 }
 
 impl SourceExcerpts {
-    /// Keeps the lines of findings in one text; nothing more once there are as many as are shown.
+    /// Keeps the lines of findings in one text, up to the number of shown findings.
     pub fn add_findings<'f>(
         &mut self,
         findings: impl Iterator<Item = &'f Finding>,
@@ -51,7 +50,7 @@ impl SourceExcerpts {
         }
     }
 
-    /// Takes over those of another part of the work.
+    /// Adds the lines of another part of the work.
     pub fn merge(&mut self, other: Self) {
         self.0.extend(other.0);
     }
@@ -73,7 +72,7 @@ impl SourceExcerpt {
         let more_lines = range.end.line.saturating_sub(range.start.line);
         let start = column(range.start.character).min(length);
         let end = if more_lines > 0 { length } else { column(range.end.character).min(length) };
-        // A long line is shown around the place; of a short one the indentation is left as it is.
+        // A long line is cut around the finding; a short one keeps its indentation.
         let first = if length <= EXCERPT_CHARS_MAX { 0 } else { start.saturating_sub(40) };
         let text: String = line.chars().skip(first).take(EXCERPT_CHARS_MAX).map(visible).collect();
         let width = text.chars().count();
@@ -155,7 +154,7 @@ fn write_finding(
     text.push('\n');
 }
 
-/// How often the commonest rules found something.
+/// Counts of the most frequent rules.
 fn write_rules(text: &mut String, listed: &[&Finding], paint: AnsiPaint) {
     let mut rules: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in listed {
@@ -172,7 +171,7 @@ fn write_rules(text: &mut String, listed: &[&Finding], paint: AnsiPaint) {
     }
 }
 
-/// A character as it may be shown in a terminal; tabs keep the indentation.
+/// A character as it is shown in a terminal; tabs keep the indentation.
 fn visible(character: char) -> char {
     match character {
         '\t' => '\t',
@@ -181,12 +180,12 @@ fn visible(character: char) -> char {
     }
 }
 
-/// Marks that turn the direction of writing: what is shown would not be what is there.
+/// Bidirectional control characters, which would make the shown text differ from the source.
 fn is_invisible(character: char) -> bool {
     matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
 }
 
-/// Blanks that are as wide as a character.
+/// Blanks as wide as a character.
 fn blanks(character: char) -> &'static str {
     match character.width() {
         _ if character == '\t' => "\t",

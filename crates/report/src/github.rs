@@ -1,5 +1,5 @@
-//! Workflow commands of GitHub Actions: a line per finding that becomes an annotation of its file.
-//! Hints are left out, and so is what a baseline knows.
+//! Workflow commands of GitHub Actions: one line per finding, which becomes an annotation of its
+//! file, without hints and findings of a baseline.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use super::human::{ReportStyle, is_listed, summary};
 use moai_base::evidence::Evidence;
 use moai_base::finding::{Finding, Severity};
 
-/// The findings, what was not measured, and a line with the verdict.
+/// The findings, the gaps, and a line with the verdict.
 #[must_use]
 pub fn commands(evidence: &Evidence, elapsed_ms: u64) -> String {
     let mut text = String::new();
@@ -30,7 +30,7 @@ pub fn commands(evidence: &Evidence, elapsed_ms: u64) -> String {
         }
     }
     let verdict = evidence.verdict().as_str();
-    // Told as text: a line that begins with `::` would be a command.
+    // As text, because a line that begins with `::` would be a command.
     let _ = writeln!(text, "{verdict}: {}", summary(evidence, elapsed_ms));
     text
 }
@@ -49,7 +49,7 @@ fn write_finding(text: &mut String, finding: &Finding) {
         end.line + 1,
         start.character + 1
     );
-    // GitHub takes a last column only where there is one line; its last character is in it.
+    // GitHub accepts an end column only on one line; the column is inclusive.
     if start.line == end.line && end.character > start.character {
         let _ = write!(place, ",endColumn={}", end.character);
     }
@@ -60,12 +60,12 @@ fn write_finding(text: &mut String, finding: &Finding) {
     let _ = writeln!(text, "::{command} {place},title={}::{message}", property(title.trim()));
 }
 
-/// A message as the runner's command parser takes it back.
+/// Escapes a message for the runner's command parser.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A value of a property; `:` and `,` would end it.
+/// Escapes a property value, which `:` and `,` would end.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

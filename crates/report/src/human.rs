@@ -1,4 +1,4 @@
-//! What a person reads from `check`.
+//! The report of `check` for a terminal.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,16 @@ use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::{Finding, FindingState, Severity};
 use moai_base::verdict::Verdict;
 
-/// How a report is written.
+/// The style of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReportStyle {
-    /// Colours repeat what the words say and never carry meaning.
+    /// Whether to use colours; they never carry meaning of their own.
     pub has_color: bool,
-    /// Hints, too: what an editor fades out is noise in a terminal.
+    /// Whether to list hints, which are noise in a terminal.
     pub shows_hints: bool,
 }
 
-/// Puts colours around words, where they are wanted.
+/// Colours texts, if colours are wanted.
 #[derive(Clone, Copy)]
 pub(super) struct AnsiPaint(pub(super) bool);
 
@@ -51,17 +51,17 @@ pub fn check_text(evidence: &Evidence, elapsed_ms: u64, style: ReportStyle) -> S
     text + &after_findings(evidence, elapsed_ms, style)
 }
 
-/// Whether a finding is in the baseline that was given.
+/// Whether a finding is in the given baseline.
 pub(super) fn is_known(evidence: &Evidence, finding: &Finding) -> bool {
     evidence.baseline.is_some() && finding.state == FindingState::Existing
 }
 
-/// Whether a finding is listed: hints and what is known from before are noise.
+/// Whether a finding is listed: hints and findings of the baseline are not.
 pub(super) fn is_listed(evidence: &Evidence, finding: &Finding, style: ReportStyle) -> bool {
     style.shows_hints || finding.severity > Severity::Hint && !is_known(evidence, finding)
 }
 
-/// What stands behind the findings: what was skipped or not measured, and the verdict.
+/// The part after the findings: skipped files, gaps and the verdict.
 pub(super) fn after_findings(evidence: &Evidence, elapsed_ms: u64, style: ReportStyle) -> String {
     let paint = AnsiPaint(style.has_color);
     let mut text = String::new();
@@ -86,7 +86,7 @@ pub(super) fn after_findings(evidence: &Evidence, elapsed_ms: u64, style: Report
     text
 }
 
-/// What was found in how many files, and each sensor's share.
+/// Number of findings and files, and each sensor's share.
 pub(super) fn summary(evidence: &Evidence, elapsed_ms: u64) -> String {
     if evidence.files_total() == 0 {
         // A guard without a changed file has compared all there is.

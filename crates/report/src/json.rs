@@ -87,12 +87,12 @@ pub fn loop_json(state: &LoopState) -> Value {
     })
 }
 
-/// Whether the note of such an end tells what was not measured.
+/// Whether the note of such an end names gaps.
 fn is_about_gaps(status: Status) -> bool {
     !matches!(status, Status::Gaming | Status::Failed)
 }
 
-/// One iteration, as it stands in a loop.
+/// One iteration of a loop.
 pub(super) fn iteration(one: &Iteration) -> Value {
     json!({
         "n": one.number, "at": rfc3339(one.at_ms), "errors": one.errors,
@@ -102,7 +102,7 @@ pub(super) fn iteration(one: &Iteration) -> Value {
     })
 }
 
-/// Milliseconds since the epoch as UTC text; a time beyond the calendar stays a number.
+/// Milliseconds since the epoch as UTC text; a number beyond the calendar.
 pub(super) fn rfc3339(at_ms: u64) -> String {
     let at = i64::try_from(at_ms).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
     at.map_or_else(|| at_ms.to_string(), |at| format!("{at:.3}"))

@@ -1,5 +1,5 @@
-//! The words about the branch of an autonomous loop: why there is none, and what is left to do
-//! before it is merged.
+//! Texts about the branch of an autonomous loop: why it has none, and the tasks before it can be
+//! merged.
 
 use std::fmt::Write as _;
 
@@ -14,15 +14,15 @@ pub enum BranchRefusal<'a> {
     NoGit,
     /// There is no commit yet.
     NoCommit,
-    /// HEAD stands on no branch, and none was named.
+    /// HEAD is on no branch, and no branch was named.
     Detached,
-    /// The named branch cannot be one, or is not there.
+    /// The named branch is invalid or does not exist.
     NoBase(&'a str),
-    /// Something is not finished: `a merge`.
+    /// An operation of git is unfinished: `a merge`.
     Unfinished(&'a str),
     /// Files are in conflict.
     Conflicts(&'a [String]),
-    /// The branch of a loop is checked out, and where its work belongs is not certain.
+    /// A loop's branch is checked out, and its base branch is not certain.
     OfLoop(&'a str),
     /// Another loop works in this work tree.
     Taken {
@@ -31,11 +31,11 @@ pub enum BranchRefusal<'a> {
         /// Its branch.
         branch: &'a str,
     },
-    /// What git said.
+    /// Git's message.
     Git(&'a str),
 }
 
-/// Why a loop gets no branch of its own, and what helps.
+/// Why a loop gets no branch of its own, and the remedy.
 #[must_use]
 pub fn branch_refusal(reason: &BranchRefusal<'_>) -> String {
     match reason {
@@ -68,22 +68,22 @@ pub fn branch_refusal(reason: &BranchRefusal<'_>) -> String {
     }
 }
 
-/// What an agent has to do before its branch can be merged.
+/// A task of the agent before its branch can be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeTask<'a> {
-    /// Another branch is checked out; `None` when it is none.
+    /// Another branch is checked out; `None` for a detached HEAD.
     WrongBranch(Option<&'a str>),
-    /// Something is not finished: `a merge`.
+    /// An operation of git is unfinished: `a merge`.
     Unfinished(&'a str),
-    /// Files are not committed: changed ones, and new ones.
+    /// Changed or new files are not committed.
     Uncommitted(&'a [String], &'a [String]),
-    /// The base has changed in the same places of these files; its newest commit, as git names it.
+    /// The base changed the same places of these files; its newest commit, as git names it.
     Conflict(&'a [String], &'a str),
-    /// Files lie where the base has some now, and git does not track them here.
+    /// Untracked files have the names of files in the base.
     InTheWay(&'a [String]),
-    /// The checks fail on top of the base as it is now.
+    /// The checks fail on top of the present base.
     ChecksFailed(&'a str),
-    /// Git, or a hook of the project, said no; what it said.
+    /// Git or a hook of the project refused; its message.
     Refused(&'a str),
 }
 
@@ -145,7 +145,7 @@ fn push_files(text: &mut String, files: &[String]) {
     }
 }
 
-/// Why a branch that a person works on was not moved, and how that person moves it.
+/// Why a branch that is checked out elsewhere was not moved, and how the user moves it.
 #[must_use]
 pub fn base_in_use(base: &str, place: &str, kept: &str) -> String {
     let place = sanitized_name(place);
@@ -156,7 +156,7 @@ pub fn base_in_use(base: &str, place: &str, kept: &str) -> String {
     )
 }
 
-/// Why two versions of a base cannot both be followed.
+/// Why diverged versions of a base cannot both be merged.
 #[must_use]
 pub fn diverged(base: &str, remote: &str) -> String {
     format!("{base} and {remote}/{base} have diverged: reconcile them first")

@@ -1,4 +1,4 @@
-//! Notices for the user about trouble with options and the store.
+//! Notices for the user about problems with options and the store.
 
 /// Options that cannot be used; the error names file, line and key.
 #[must_use]

@@ -1,4 +1,5 @@
-//! What a rename would do or has done: a unified diff, the files, and what it introduced.
+//! The effects of a planned or written rename: a unified diff, the files, and the introduced
+//! findings.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -21,54 +22,54 @@ use moai_protocol::documents::reports::FindingEntry;
 /// One changed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// Where it stands afterwards; before, for one that is gone.
+    /// Its path after the rename; for a removed file the one before.
     pub path: String,
-    /// Where it stood, if elsewhere.
+    /// Its path before, if it was moved.
     pub moved_from: Option<String>,
-    /// Its text before; `None` when there was none.
+    /// Its text before; `None` if it did not exist.
     pub before: Option<String>,
-    /// Its text after; `None` when there is none.
+    /// Its text after; `None` if it no longer exists.
     pub after: Option<String>,
 }
 
-/// A rename that was planned, and perhaps made.
+/// A planned or written rename.
 #[derive(Clone, Debug)]
 pub struct RenameReport {
-    /// The name before, as far as it is known.
+    /// The old name, if it is known.
     pub old_name: Option<String>,
-    /// The name after.
+    /// The new name.
     pub new_name: String,
-    /// Replacements in texts.
+    /// Number of replacements.
     pub edits: usize,
     /// The files, sorted by path.
     pub files: Vec<ChangedFile>,
-    /// What it introduced; `None` when nothing was written.
+    /// Its effects; `None` for a preview.
     pub outcome: Option<WriteOutcome>,
 }
 
-/// What was measured after a rename was written.
+/// The measured effects of a written rename.
 #[derive(Clone, Debug)]
 pub struct WriteOutcome {
     /// Over all changed files.
     pub delta: Delta,
-    /// What could not be measured.
+    /// The gaps.
     pub gaps: Vec<(String, Gap)>,
-    /// Changed files that nobody looked at.
+    /// Changed files that no sensor measured.
     pub skipped: Vec<SkippedFile>,
 }
 
 impl WriteOutcome {
-    /// Findings that were not there before; hints left out.
+    /// Introduced findings, without hints.
     pub fn introduced(&self) -> impl Iterator<Item = &Finding> {
         self.delta.in_state(FindingState::Introduced).filter(|it| it.severity > Severity::Hint)
     }
 
-    /// Findings of sensors that could not say what was there before; hints left out.
+    /// Findings that may be older, because the state before is unmeasured; without hints.
     pub fn unknown(&self) -> impl Iterator<Item = &Finding> {
         self.delta.in_state(FindingState::Unknown).filter(|it| it.severity > Severity::Hint)
     }
 
-    /// Whether every changed file was measured by everybody who should.
+    /// Whether all sensors of all changed files have a verdict.
     #[must_use]
     pub fn is_all_measured(&self) -> bool {
         self.gaps.is_empty() && self.skipped.is_empty()
@@ -85,7 +86,7 @@ impl ChangedFile {
         }
     }
 
-    /// As git writes it; empty for a file that only moves.
+    /// The diff as git writes it; empty for a file that is only moved.
     fn diff(&self) -> String {
         let (before, after) = (self.before.as_deref(), self.after.as_deref());
         let old = self.moved_from.as_ref().unwrap_or(&self.path);
@@ -102,7 +103,7 @@ impl ChangedFile {
     }
 }
 
-/// The text: the diff of a preview, or what was written and what it introduced.
+/// The text: the diff of a preview, or the written files and the introduced findings.
 #[must_use]
 pub fn rename_text(asked: &QueryContext, renamed: &RenameReport) -> String {
     let (edits, files) =
@@ -130,7 +131,7 @@ pub fn rename_text(asked: &QueryContext, renamed: &RenameReport) -> String {
     text + &measured(outcome)
 }
 
-/// What was introduced, one line each, and what was not measured.
+/// Introduced findings, one per line, and the gaps.
 pub(super) fn measured(outcome: &WriteOutcome) -> String {
     let mut text = String::new();
     let found: Vec<&Finding> = outcome.introduced().chain(outcome.unknown()).collect();
@@ -153,7 +154,7 @@ pub(super) fn measured(outcome: &WriteOutcome) -> String {
     text
 }
 
-/// The diff of a preview, in which files that move are named.
+/// The diff of a preview, with the moved files.
 pub(super) fn preview(files: &[ChangedFile]) -> String {
     let mut text = String::new();
     for file in files {
@@ -166,8 +167,8 @@ pub(super) fn preview(files: &[ChangedFile]) -> String {
     text
 }
 
-/// What was introduced and fixed; what nobody measured before is not blamed on the rename, and
-/// nothing is called clean where something was not measured.
+/// Introduced and fixed findings. Findings without a measurement from before are not attributed to
+/// the rename, and no file with a gap is called clean.
 pub(super) fn introduced_and_fixed(outcome: &WriteOutcome) -> String {
     let introduced = severity_counts(outcome.introduced());
     let unknown = severity_counts(outcome.unknown());
@@ -204,7 +205,7 @@ pub fn rename_document(
     query_document(context, write_status(renamed.outcome.as_ref()), result)
 }
 
-/// Status of a document about files that may have been written.
+/// The `status` of a document about files that may have been written.
 pub(super) fn write_status(outcome: Option<&WriteOutcome>) -> &'static str {
     if outcome.is_some() { "applied" } else { "preview" }
 }

@@ -1,5 +1,5 @@
-//! What bringing a checkpoint back would do or has done: a diff, the files, what stays, and how to
-//! take it back.
+//! The effects of a planned or completed restore of a checkpoint: a diff, the files, the kept
+//! files, and how to undo it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,20 +13,20 @@ use moai_base::limits::{RESTORE_DIFF_CHARS_MAX, SKIPPED_NAMED_MAX};
 use moai_base::path::RelPath;
 use moai_base::tree::{Checkpoint, RestoreStep, RestoreSteps};
 
-/// A checkpoint that could be brought back, or was.
+/// A checkpoint that can be or was restored.
 #[derive(Clone, Debug)]
 pub struct RestoreReport {
     /// The checkpoint.
     pub checkpoint: Checkpoint,
-    /// What changes, and what does not.
+    /// Files to change and to keep.
     pub steps: RestoreSteps,
-    /// The changed texts, of a preview.
+    /// The changed texts of a preview.
     pub texts: Vec<ChangedFile>,
-    /// The checkpoint of what stood there before; `None` when nothing was written.
+    /// The checkpoint of the replaced files; `None` for a preview.
     pub saved: Option<String>,
 }
 
-/// What checkpoints do not hold, with why; `None` when they hold everything.
+/// The files that checkpoints omit, with the reasons; `None` if there are none.
 #[must_use]
 pub fn excluded_files(files: &BTreeMap<String, String>) -> Option<String> {
     let more = files.len().saturating_sub(SKIPPED_NAMED_MAX);
@@ -53,7 +53,7 @@ impl RestoreReport {
     }
 }
 
-/// The text: the diff of a preview, or what was written.
+/// The text: the diff of a preview, or the written files.
 #[must_use]
 pub fn restore_text(restored: &RestoreReport) -> String {
     let Checkpoint { owner, name, .. } = &restored.checkpoint;

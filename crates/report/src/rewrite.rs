@@ -1,5 +1,5 @@
-//! What a rewrite or a set of fixes would do or has done: a unified diff, the files, and what it
-//! introduced.
+//! The effects of a planned or written rewrite or set of fixes: a unified diff, the files, and the
+//! introduced findings.
 
 use std::fmt::Write as _;
 
@@ -14,24 +14,24 @@ use super::{count_noun, sanitized_name};
 use moai_base::limits::TOOL_DIFF_CHARS_MAX;
 use moai_protocol::documents::queries::{QueryDocument, RewriteResult};
 
-/// A rewrite that was planned, and perhaps made.
+/// A planned or written rewrite.
 #[derive(Clone, Debug, Default)]
 pub struct RewriteReport {
-    /// Where it looked.
+    /// The searched files.
     pub coverage: SearchCoverage,
-    /// Replacements in texts.
+    /// Number of replacements.
     pub edits: usize,
-    /// Matches around other matches that those changed, so that they are not replaced.
+    /// Number of matches that contain a replaced match and were therefore not replaced.
     pub overlapping: usize,
-    /// Fixes that were not made because they are not called safe.
+    /// Number of fixes that were not applied because they are not marked safe.
     pub withheld_fixes: usize,
     /// The changed files, sorted by path.
     pub files: Vec<ChangedFile>,
-    /// What it introduced; `None` when nothing was written.
+    /// Its effects; `None` for a preview.
     pub outcome: Option<WriteOutcome>,
 }
 
-/// The text: the diff of a preview, or what was written and what it introduced.
+/// The text: the diff of a preview, or the written files and the introduced findings.
 #[must_use]
 pub fn rewrite_text(asked: &QueryContext, rewritten: &RewriteReport) -> String {
     let mut skips = rewritten.coverage.skips();

@@ -15,18 +15,18 @@ use moai_scan::RuleFacts;
 /// Where the schema is published.
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/// The root, from which all files are named.
+/// The root, which all paths are relative to.
 const ROOT: &str = "%SRCROOT%";
-/// The name of our fingerprint; its number rises when it is made another way.
+/// Name of the fingerprint; its number rises when the algorithm changes.
 const FINGERPRINT: &str = "moaiRalph/v1";
 
-/// The log of one check or scan; `facts` is what the rules of the scan say of themselves.
+/// The log of a check or scan; `facts` are the properties of the scan's rules.
 #[must_use]
 pub fn sarif_log(root: &Path, evidence: &Evidence, facts: &[RuleFacts]) -> Value {
     let nobody = [SensorReading::clean("scan", SensorKind::Scan, 0)];
     let readings =
         if evidence.readings.is_empty() { &nobody } else { evidence.readings.as_slice() };
-    // What nobody looked at is told by our own run, else by the first.
+    // Skipped files are reported by the scan's run, else by the first one.
     let ours = readings.iter().position(|reading| reading.kind == SensorKind::Scan).unwrap_or(0);
     let runs = readings.iter().enumerate().map(|(index, reading)| {
         let skips = (index == ours).then_some(evidence);
@@ -60,7 +60,7 @@ fn run(
     run
 }
 
-/// The rules of one run, in the order of their ids, and the weaknesses they name.
+/// The rules of one run by id, and their weaknesses.
 struct SarifRules<'f> {
     rules: BTreeMap<&'f str, &'f Finding>,
     weaknesses: Vec<&'f str>,
@@ -70,7 +70,7 @@ impl<'f> SarifRules<'f> {
     fn from_findings(findings: &[&'f Finding]) -> Self {
         let mut rules = BTreeMap::new();
         for finding in findings {
-            // The worst stands for the rule.
+            // A rule has the highest severity of its findings.
             let first = rules.entry(rule_id(finding)).or_insert(*finding);
             if finding.severity > first.severity {
                 *first = *finding;
@@ -188,12 +188,12 @@ fn rule(id: &str, finding: &Finding, facts: Option<&RuleFacts>) -> Value {
 fn weakness_tags(finding: &Finding) -> impl Iterator<Item = String> {
     finding.cwe.iter().flat_map(|id| {
         let number = id.strip_prefix("CWE-").unwrap_or(id);
-        // The tag by which GitHub knows a weakness has three digits at least.
+        // GitHub recognises a weakness by a tag with at least three digits.
         [id.clone(), format!("external/cwe/cwe-{number:0>3}")]
     })
 }
 
-/// What a rule says of its kind: `security` or `quality`, and places in the OWASP Top Ten.
+/// The tags of a rule: `security` or `quality`, and its places in the OWASP Top Ten.
 fn own_tags(facts: &RuleFacts) -> Vec<String> {
     let owasp = facts.owasp.iter().map(|place| format!("OWASP-{place}"));
     facts.category.clone().into_iter().chain(owasp).collect()
@@ -205,7 +205,7 @@ fn taxon(cwe: &str) -> Option<Value> {
     Some(json!({"id": id, "toolComponent": {"name": "CWE", "index": 0}}))
 }
 
-/// A code may be empty; then the sensor stands for its rule.
+/// If a code is empty, the sensor's name is the rule's id.
 fn rule_id(finding: &Finding) -> &str {
     if finding.code.is_empty() { &finding.sensor } else { &finding.code }
 }
@@ -227,7 +227,7 @@ fn score(severity: Severity) -> &'static str {
     }
 }
 
-/// How the run went: whole, or with what it could not measure.
+/// The invocation of a run, with its gaps.
 fn invocation(reading: &SensorReading, skips: Option<&Evidence>) -> Value {
     let mut notes: Vec<Value> = reading.gap.iter().map(gap).collect();
     let mut is_whole = reading.gap.is_none();
@@ -252,7 +252,7 @@ fn skip(level: &str, one: &SkippedFile) -> Value {
     })
 }
 
-/// A path as a URI that stands for itself below the root.
+/// A path as a percent-encoded URI relative to the root.
 fn relative(path: &str) -> String {
     let uri = to_uri(&Path::new("/").join(path));
     uri.trim_start_matches("file:///").to_owned()

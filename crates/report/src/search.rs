@@ -1,5 +1,5 @@
-//! Where code of one shape stands, as text and as a document; and the words about files that a
-//! search or rewrite left out.
+//! Matches of a structural search as text and as a document, and the files that a search or rewrite
+//! skipped.
 
 use std::fmt::Write as _;
 
@@ -15,27 +15,27 @@ use moai_protocol::documents::queries::{
 };
 use moai_scan::search::{CapturedText, SearchMatch};
 
-/// Files that were looked through.
+/// The searched files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchCoverage {
-    /// How many could be.
+    /// Number of searched files.
     pub files: usize,
-    /// Which could not, and why.
+    /// Skipped files and the reasons.
     pub skipped: Vec<SkippedFile>,
-    /// What the pattern is read as, in the words of each grammar.
+    /// How each grammar reads the pattern.
     pub kinds: Vec<String>,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchReport {
-    /// Where it looked.
+    /// The searched files.
     pub coverage: SearchCoverage,
-    /// The first matches, by path and place.
+    /// The first matches, by path and position.
     pub hits: Vec<(RelPath, SearchMatch)>,
-    /// How many there are beside them.
+    /// Number of further matches.
     pub omitted: usize,
-    /// How many files have a match.
+    /// Number of files with a match.
     pub files_with_hits: usize,
 }
 
@@ -44,7 +44,7 @@ impl SearchCoverage {
         self.files + self.skipped.len()
     }
 
-    /// `what` ("no match"), and what may be the reason.
+    /// `what` ("no match") and possible reasons.
     pub(super) fn nothing(&self, what: &str) -> String {
         if self.total() == 0 {
             return format!("{what}: there is no file of this language");
@@ -56,7 +56,7 @@ impl SearchCoverage {
         format!("{what} in {files}; the pattern is read as {}", sanitized_name(&kinds))
     }
 
-    /// The files that could not be looked through, one line each; of many the rest is counted.
+    /// The skipped files, one per line; those beyond the limit are counted.
     pub(super) fn skips(&self) -> String {
         let mut text = String::new();
         for SkippedFile { path, reason } in self.skipped.iter().take(FEEDBACK_FINDINGS_MAX) {

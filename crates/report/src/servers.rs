@@ -1,4 +1,5 @@
-//! Language servers in words and documents: `server list`, what was done to them, what they wrote.
+//! Language servers as text and documents: `server list`, `server start|stop|restart`, `server
+//! logs`.
 
 use std::fmt::Write as _;
 
@@ -8,7 +9,7 @@ use moai_protocol::documents::servers::{
     LogLineEntry, ServerActEntry, ServerActsDocument, ServerLogEntry, ServerLogsDocument, ServerRow,
 };
 
-/// What was done to one.
+/// An action on one server.
 #[derive(Clone, Debug)]
 pub struct ServerAction {
     /// Server id.
@@ -17,22 +18,22 @@ pub struct ServerAction {
     pub root: String,
     /// `started`, `stopped` or `restarted`.
     pub action: &'static str,
-    /// Why not.
+    /// Why it failed.
     pub reason: Option<String>,
 }
 
-/// What one wrote.
+/// The log of one server.
 #[derive(Clone, Debug)]
 pub struct ServerLogReport {
     /// Server id.
     pub id: String,
     /// Absolute root.
     pub root: String,
-    /// Oldest first.
+    /// Lines, the oldest first.
     pub lines: Vec<ServerLogLine>,
 }
 
-/// One line of it.
+/// One line of a log.
 #[derive(Clone, Debug)]
 pub struct ServerLogLine {
     /// Milliseconds since the epoch.
@@ -64,7 +65,7 @@ pub fn list(rows: &[ServerRow]) -> String {
     if rows.is_empty() { NONE.to_owned() } else { text }
 }
 
-/// What was done, as text.
+/// The actions as text.
 #[must_use]
 pub fn actions_text(acted: &[ServerAction]) -> String {
     let line = |one: &ServerAction| match &one.reason {
@@ -74,7 +75,7 @@ pub fn actions_text(acted: &[ServerAction]) -> String {
     if acted.is_empty() { NONE.to_owned() } else { acted.iter().map(line).collect() }
 }
 
-/// What was done, as a document.
+/// The actions as a document.
 #[must_use]
 pub fn actions_document(acted: &[ServerAction]) -> ServerActsDocument {
     ServerActsDocument { servers: acted.iter().map(act_entry).collect() }
@@ -90,7 +91,7 @@ fn act_entry(acted: &ServerAction) -> ServerActEntry {
     }
 }
 
-/// What they wrote, as text; with a headline for each when there are several.
+/// The logs as text; several ones with a headline each.
 #[must_use]
 pub fn logs(logs: &[ServerLogReport]) -> String {
     let mut text = String::new();

@@ -24,8 +24,8 @@ use moai_protocol::documents::tool_answers::{
 };
 use moai_scan::search::SearchMatch;
 
-/// Findings of a check without hints, the worst first; the rest beyond the bound is counted. `note`
-/// says how the files were chosen; it may be empty.
+/// Findings of a check without hints, the worst first; findings beyond the limit are counted.
+/// `note` explains the choice of files; it may be empty.
 #[must_use]
 pub fn diagnostics_answer(evidence: &Evidence, note: &str) -> DiagnosticsAnswer {
     let mut findings: Vec<&Finding> =
@@ -46,7 +46,7 @@ pub fn diagnostics_answer(evidence: &Evidence, note: &str) -> DiagnosticsAnswer 
     }
 }
 
-/// Locations; the rest beyond the bound is counted. `partial` says why there may be more.
+/// Locations; those beyond the limit are counted. `partial` is the reason why there may be more.
 #[must_use]
 pub fn locations_answer(
     context: &QueryContext,
@@ -71,7 +71,7 @@ pub fn hover_answer(context: &QueryContext, text: &str) -> ToolAnswer<HoverAnswe
     })
 }
 
-/// A rename: its diff while it is a preview, its effects once it is written.
+/// A rename: the diff of a preview, or the effects of a written one.
 #[must_use]
 pub fn rename_answer(context: &QueryContext, renamed: &RenameReport) -> ToolAnswer<RenameAnswer> {
     ToolAnswer::Answered(RenameAnswer {
@@ -105,7 +105,7 @@ pub fn search_answer(searched: &SearchReport) -> ToolAnswer<SearchAnswer> {
     })
 }
 
-/// A rewrite: its diff while it is a preview, its effects once it is written.
+/// A rewrite: the diff of a preview, or the effects of a written one.
 #[must_use]
 pub fn rewrite_answer(rewritten: &RewriteReport) -> ToolAnswer<RewriteAnswer> {
     let files = rewritten.files.iter().take(TOOL_FINDINGS_MAX);

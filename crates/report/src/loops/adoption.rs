@@ -1,4 +1,5 @@
-//! What the user is told when a loop may be lost: its two records disagree, or its session is gone.
+//! Texts for the user about a loop that may be lost: its two records differ, or its session has
+//! ended.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use moai_loops::framework::MessageLanguage;
 use moai_loops::marker::{LoopSummary, MarkerDifference, MarkerDifferenceKind};
 use moai_loops::state::LoopState;
 
-/// What a loop's mark and the store disagree about, and what to do.
+/// The difference between a loop's mark and the store, and the remedy.
 #[must_use]
 pub fn mark_difference(difference: &MarkerDifference) -> String {
     let (id, language) = (difference.id.as_str(), difference.language);
@@ -45,7 +46,7 @@ fn path(path: &Path) -> String {
     one_line(&path.to_string_lossy(), LINE_CHARS_MAX)
 }
 
-/// For the user: a loop whose session is gone, and how to go on with it.
+/// For the user: a loop whose session has ended, and how to continue it.
 #[must_use]
 pub fn adoption_offer(state: &LoopState) -> String {
     offer_text(&wording::OFFERED, state, "")

@@ -1,5 +1,5 @@
-//! How a loop ended: one line, and the report in five parts. An end that is no success never reads
-//! like one.
+//! The end of a loop: one line, and the report in five parts. An end without success never reads
+//! like a success.
 
 use std::fmt::Write as _;
 
@@ -44,7 +44,7 @@ pub fn end_notice(state: &LoopState) -> String {
     }
 }
 
-/// The overrides by hand, as the last part of an end's message.
+/// The manual overrides, at the end of an end's message.
 fn overrides_text(state: &LoopState) -> String {
     let lines: Vec<String> =
         state.overrides.iter().map(|one| override_words(one, state.language())).collect();
@@ -54,7 +54,7 @@ fn overrides_text(state: &LoopState) -> String {
     }
 }
 
-/// A notice about an override by hand, for the user of the session.
+/// A notice about a manual override, for the user of the session.
 #[must_use]
 pub fn override_notice(state: &LoopState, one: &ManualOverride) -> String {
     let language = state.language();
@@ -71,7 +71,7 @@ fn override_words(one: &ManualOverride, language: MessageLanguage) -> String {
     }
 }
 
-/// Nothing wrong was found, and yet it is no success: what is missing, and what was measured.
+/// An end without errors that is no success: the gaps, and the measurements.
 fn unverified(state: &LoopState, after: &str) -> String {
     let language = state.language();
     let unknown = wording::UNKNOWN.text_in(language);
@@ -92,8 +92,8 @@ fn unverified(state: &LoopState, after: &str) -> String {
     format!("{text}{}", wording::RESTS_ON.with(language, &[&basis_text(state)]))
 }
 
-/// What an end rests on, in one line: `24 tests passed (pytest), pyright on 3 files, scan, guard;
-/// not asked: build`.
+/// The basis of an end in one line: `24 tests passed (pytest), pyright on 3 files, scan, guard; not
+/// asked: build`.
 fn basis_text(state: &LoopState) -> String {
     let language = state.language();
     let mut parts: Vec<String> = Vec::new();
@@ -140,7 +140,7 @@ fn basis_text(state: &LoopState) -> String {
     text
 }
 
-/// What a criterion asks for, in a word.
+/// A criterion's name in a sentence.
 fn not_asked(word: &str, language: MessageLanguage) -> Option<&'static str> {
     let phrase = match CheckCriterion::from_name(word)? {
         CheckCriterion::TestPass => wording::ASKED_TESTS,
@@ -152,25 +152,25 @@ fn not_asked(word: &str, language: MessageLanguage) -> Option<&'static str> {
     Some(phrase.text_in(language))
 }
 
-/// Where the work of a finished loop is, when it had a branch.
+/// Where the work of a finished loop with a branch is.
 fn merged(state: &LoopState) -> Option<String> {
     let base = state.options.base_branch.as_ref().filter(|_| state.branch.is_some())?;
     Some(wording::MERGED.with(state.language(), &[base]))
 }
 
-/// What a person should look at although nothing objects.
+/// Observations that the user should check although nothing objects.
 fn noticed(state: &LoopState) -> Option<String> {
     let noticed = &state.basis.observations;
     (!noticed.is_empty()).then(|| wording::NOTICED.with(state.language(), &[&noticed.join(", ")]))
 }
 
-/// What was kept of a loop is gone.
+/// The data of a loop was removed.
 #[must_use]
 pub fn forgotten(id: &str, checkpoints: usize) -> String {
     format!("loop {id} is deleted with {}", count_noun(checkpoints, "checkpoint"))
 }
 
-/// The turn ends although the loop runs, because the agent waits for its own background tasks.
+/// The turn ends while the loop runs, because the agent waits for its background tasks.
 #[must_use]
 pub fn waits_for_tasks(state: &LoopState, tasks: usize) -> String {
     let most = BACKGROUND_STOPS_MAX.to_string();
@@ -207,7 +207,7 @@ fn paused(state: &LoopState) -> String {
     }
 }
 
-/// The ends that are no success.
+/// Ends without success.
 fn failed(state: &LoopState, after: &str) -> String {
     let (language, note) = (state.language(), state.note.as_deref());
     let why = match state.status {
@@ -246,7 +246,7 @@ fn failed(state: &LoopState, after: &str) -> String {
     text
 }
 
-/// What stood in the way of completion beside errors and checks.
+/// Obstacles to completion other than errors and checks.
 fn open(state: &LoopState) -> impl Iterator<Item = String> {
     let language = state.language();
     let mut sensors = state.basis.sensors.iter();
@@ -273,7 +273,7 @@ fn left(state: &LoopState) -> String {
     text
 }
 
-/// The best iteration, where it is not the last one.
+/// The best iteration, if it is not the last one.
 fn best(state: &LoopState) -> Option<String> {
     let language = state.language();
     let best = progress::best(&state.history)?;
@@ -336,7 +336,7 @@ fn evidence(state: &LoopState) -> Vec<String> {
     lines
 }
 
-/// The branch of its own, and whether it is where it belongs.
+/// The loop's branch, and whether it is merged.
 fn branch(state: &LoopState) -> Option<String> {
     let branch = state.branch.as_ref()?;
     let base = state.options.base_branch.as_deref().unwrap_or("its base");
@@ -391,7 +391,7 @@ fn risk(state: &LoopState) -> Vec<String> {
     lines
 }
 
-/// The report of a loop: claim, evidence, what was there before, gaps, residual risk.
+/// The report of a loop: claim, evidence, older findings, gaps, residual risk.
 #[must_use]
 pub fn loop_report(state: &LoopState) -> String {
     let parts = parts(state);
@@ -411,7 +411,7 @@ pub fn loop_report(state: &LoopState) -> String {
     text
 }
 
-/// The same as one object.
+/// The same as a JSON object.
 #[must_use]
 pub fn loop_report_json(state: &LoopState) -> Value {
     let parts = parts(state);

@@ -1,18 +1,18 @@
-//! Which lines of a failed check's output are worth repeating: the names of failed tests first.
+//! The lines of a failed check's output that are repeated: names of failed tests first.
 
 use moai_base::limits::{FAILED_LINE_CHARS_MAX, FAILED_LINES_MAX};
 use moai_base::text::one_line;
 
-/// How test runners and compilers begin a line that names what failed.
+/// Beginnings of lines in which test runners and compilers name a failure.
 const STARTS: [&str; 14] = [
     "FAILED ", "FAIL ", "FAIL: ", "FAIL\t", "ERROR: ", "ERROR ", "--- FAIL", "not ok ", "✕ ", "✗ ",
     "× ", "● ", "error[", "error: ",
 ];
-/// How they end one.
+/// Endings of such lines.
 const ENDS: [&str; 2] = ["... FAILED", "... FAIL"];
 
-/// The lines that name what failed, then those behind the first of them; without any, the first
-/// lines. Each is one bounded line.
+/// The lines that name a failure, then those after the first of them; without any, the first lines.
+/// Each line is bounded.
 pub(super) fn failing_lines(output: &str) -> Vec<String> {
     let lines: Vec<&str> = output.lines().filter(|line| has_words(line)).collect();
     let first = lines.iter().position(|line| names_failure(line)).unwrap_or_default();
@@ -33,7 +33,7 @@ fn names_failure(line: &str) -> bool {
     STARTS.iter().any(|start| line.starts_with(start)) || ENDS.iter().any(|end| line.ends_with(end))
 }
 
-/// Not a rule across the screen, and not blank.
+/// Whether a line is neither blank nor a horizontal rule.
 fn has_words(line: &str) -> bool {
     line.chars().any(char::is_alphanumeric)
 }

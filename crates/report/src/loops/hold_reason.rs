@@ -1,5 +1,5 @@
-//! Why a Stop is held. Hosts show the reason twice, so beside the task it has at most
-//! `REASON_BYTES_MAX`: what is new since the last Stop, then counts.
+//! Why a Stop is held. Hosts show the reason twice, so in addition to the task it has at most
+//! `REASON_BYTES_MAX`: news since the last Stop, then counts.
 
 use std::fmt::Write as _;
 
@@ -18,12 +18,12 @@ use moai_loops::framework::MessageLanguage;
 use moai_loops::state::LoopState;
 use moai_loops::step::HoldReasons;
 
-/// What the loop's notes in the tree say to the next iteration.
+/// Notes of the loop in the tree for the next iteration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IterationNotes<'a> {
-    /// What is left to do by the agent's own account.
+    /// Remaining work by the agent's own account.
     pub remaining: &'a [String],
-    /// Lines of a `progress.txt` that is too long.
+    /// Number of lines of a `progress.txt` that is too long.
     pub too_many_lines: Option<usize>,
 }
 
@@ -58,7 +58,7 @@ pub fn hold_reason(
     push_notes(&mut lists, notes, language);
     let lists = held.within(&lists, room);
     let mut text = format!("{opening}\n{lists}{counted}");
-    // What keeps the branch from being merged is the task of the next iteration.
+    // An obstacle to the merge is the task of the next iteration.
     if let Some(conflict) = &reasons.conflict {
         let _ = writeln!(text, "{conflict}");
     }
@@ -71,7 +71,7 @@ pub(super) fn is_holding(finding: &Finding) -> bool {
     finding.severity == Severity::Error
 }
 
-/// Everything that was not measured, a line each.
+/// The gaps, one per line.
 pub(super) fn gap_lines(evidence: &Evidence, language: MessageLanguage) -> Vec<String> {
     let mut lines = Vec::new();
     for reading in &evidence.readings {
@@ -91,7 +91,7 @@ pub(super) fn gap_lines(evidence: &Evidence, language: MessageLanguage) -> Vec<S
     lines
 }
 
-/// The failed checks with the lines of their output that name what failed.
+/// The failed checks with the lines of their output that name failures.
 pub(super) fn push_failed_checks(
     text: &mut String,
     evidence: &Evidence,
@@ -136,7 +136,7 @@ impl HeldStop<'_> {
         phrase.with(self.language, &[&self.next.id, &now.to_string(), &most.to_string()])
     }
 
-    /// How to work, for an agent that read the whole instructions at the start.
+    /// Short instructions, for an agent that read the full ones at the start.
     fn reminder(&self) -> String {
         let chosen = framework_of(self.next, is_research(self.next));
         chosen.map(|one| format!("{}\n", framework::reminder(one))).unwrap_or_default()
@@ -146,8 +146,8 @@ impl HeldStop<'_> {
         self.before.history.is_empty()
     }
 
-    /// Whether the last Stop had an error already. Only the first [`FLIP_ERRORS_MAX`] ids are kept, in
-    /// order: an error behind the last of them may have been there.
+    /// Whether the last Stop had an error already. Only the first [`FLIP_ERRORS_MAX`] ids are kept,
+    /// in order: an error that sorts after the last of them may have been there.
     fn is_known(&self, finding: &Finding) -> bool {
         let Some(last) = self.before.history.last() else { return false };
         let seen = &last.errors_seen;
@@ -180,7 +180,7 @@ impl HeldStop<'_> {
         text
     }
 
-    /// What measured earlier in this loop and does not now.
+    /// Sensors that measured earlier in this loop but not now.
     fn push_lost(&self, text: &mut String) {
         for lost in &self.reasons.lost_sensors {
             push(text, &wording::LOST.with(self.language, &[&lost.sensor]));
@@ -190,7 +190,7 @@ impl HeldStop<'_> {
         }
     }
 
-    /// What is new since the last Stop; when nothing is, what is left.
+    /// News since the last Stop; without any, the remaining findings.
     fn push_findings(&self, text: &mut String) {
         let (new, known) = (self.holding(false), self.holding(true));
         let (phrase, told) = match (new.is_empty(), known.is_empty()) {
@@ -243,7 +243,7 @@ impl HeldStop<'_> {
         }
     }
 
-    /// Gaps that the agent was not told at the last Stop, and how many it was.
+    /// New gaps since the last Stop, and the number of known ones.
     fn push_gaps(&self, text: &mut String) {
         let known = &self.before.basis.gaps;
         let mut known_count = 0;
@@ -276,8 +276,7 @@ impl HeldStop<'_> {
         }
     }
 
-    /// How this iteration compares with the ones before, as far as the agent can do something about
-    /// it.
+    /// The comparison with earlier iterations, as far as the agent can act on it.
     fn push_signals(&self, text: &mut String) {
         let (language, signals) = (self.language, &self.reasons.signals);
         if let Some((like, between)) = signals.oscillates {
@@ -305,7 +304,7 @@ impl HeldStop<'_> {
         }
     }
 
-    /// The lists within their room, cut at a line; the cut names the command that shows all.
+    /// The lists, cut at a line to their limit; the last line names the command that shows all.
     fn within(&self, lists: &str, bytes_max: usize) -> String {
         if lists.len() <= bytes_max {
             return lists.to_owned();
@@ -325,7 +324,7 @@ fn push(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-/// What the agent itself wrote down.
+/// The agent's own notes.
 fn push_notes(text: &mut String, notes: IterationNotes<'_>, language: MessageLanguage) {
     text.push_str(&framework::remaining(language, notes.remaining));
     if let Some(lines) = notes.too_many_lines {

@@ -1,4 +1,4 @@
-//! How a loop stands, for people: one screen, its iterations, all loops of a project.
+//! The status of loops for people: one screen, the iterations, all loops of a project.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -57,7 +57,7 @@ fn found(one: &Iteration) -> String {
     )
 }
 
-/// The iterations of a loop, one a line; the best one is marked.
+/// The iterations of a loop, one per line; the best one is marked.
 #[must_use]
 pub fn loop_history(state: &LoopState) -> String {
     let mut text = format!("{} {}: {}\n", state.id, state.status.as_str(), state.goal());
@@ -85,7 +85,7 @@ pub fn loop_history_json(state: &LoopState) -> Value {
     })
 }
 
-/// There is no loop to show; loops of a damaged store are gone with it.
+/// There is no loop to show; a damaged store has lost its loops.
 #[must_use]
 pub fn no_loop(damaged: Option<&Path>) -> String {
     match damaged {
@@ -97,7 +97,7 @@ pub fn no_loop(damaged: Option<&Path>) -> String {
     }
 }
 
-/// Why a command that names no loop does nothing: these are active, each with its session.
+/// Why a command without a loop's id does nothing: several loops are active.
 #[must_use]
 pub fn several_active_loops(active: &[(String, Option<String>)]) -> String {
     let named = active.iter().map(|(id, session)| match session {
@@ -127,7 +127,7 @@ pub fn already_owns_loop(own: &str) -> String {
 pub const NO_SESSION_ID: &str =
     "--session takes the id of a session: one word without control characters";
 
-/// Why an agent may not adopt a loop: the loop's session goes on.
+/// Why an agent may not adopt a loop: the loop's session is alive.
 #[must_use]
 pub fn owner_still_active(id: &str) -> String {
     format!(
@@ -142,7 +142,7 @@ pub fn loop_of_other_root(id: &str) -> String {
     format!("loop {id} belongs to another work tree or root of this project; adopt it there")
 }
 
-/// All loops of a project, one a line.
+/// All loops of a project, one per line.
 #[must_use]
 pub fn loop_list(loops: &[LoopState]) -> String {
     if loops.is_empty() {
