@@ -1,6 +1,6 @@
-//! The Stop event: find the session's loop, gather fresh evidence, consult judge and merge, take one
-//! pure step and save it before the reply. Any failure lets the turn end, so that a broken engine
-//! never traps the agent.
+//! The Stop event: loads the session's loop, gathers evidence, takes the steps of the decision and
+//! saves it before the reply. Any failure lets the turn end, so that a broken engine never traps the
+//! agent.
 
 pub(crate) mod consult;
 pub(crate) mod cooldown;
@@ -148,7 +148,7 @@ impl StopRun<'_> {
         }
     }
 
-    async fn find_loop(&self, id: &str) -> Result<Option<LoopState>, StoreError> {
+    pub(crate) async fn find_loop(&self, id: &str) -> Result<Option<LoopState>, StoreError> {
         let project = &self.call.project;
         let query = LoopQuery::Id(id.to_owned());
         self.call.engine.store.find_loop(&project.key, &project.root, query).await

@@ -1,8 +1,8 @@
-//! Facts that a Stop is decided on in addition to its evidence, as plain values.
+//! The facts that a Stop is decided on in addition to its evidence.
 
 use moai_base::verdict::Gap;
 
-/// The facts at one Stop. By default nothing is known, and the judge and the merge are still open.
+/// The facts at one Stop. By default nothing is known and no step has been taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopFacts {
     /// The judge's outcome.

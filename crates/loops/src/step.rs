@@ -1,6 +1,6 @@
-//! The decision at a Stop, in the order of the contract: the owner of the loop, waiting for tasks,
-//! the loop's status, the evidence, and only then the limits. Completion is tested before the limits,
-//! so the last iteration counts.
+//! The decision at a Stop: [`admit_stop`] decides what needs no evidence (the owner of the loop, its
+//! status, background tasks), [`next_step`] everything else. Completion is decided before the limits,
+//! so that the last iteration counts.
 
 mod completion;
 mod losses;

@@ -1,9 +1,10 @@
 //! Delays the answer of a Stop that goes on by the project's cooldown.
 
+use std::time::Instant;
+
 use crate::stop::StopRun;
 use crate::stop::schedule::StopSchedule;
-use moai_host::store::loops::LoopQuery;
-use moai_loops::cooldown;
+use moai_loops::cooldown::remaining_cooldown;
 use moai_loops::state::LoopState;
 use moai_loops::step::{StopAdmission, admit_stop};
 use moai_protocol::hook::HookOutput;
@@ -16,20 +17,14 @@ pub(crate) async fn after_cooldown(
     decided: &LoopState,
     output: HookOutput,
 ) -> HookOutput {
-    let (engine, project) = (run.call.engine, &run.call.project);
     let StopSchedule { started_at, deadline, .. } = run.schedule;
-    let rest = cooldown::remaining_cooldown(
-        started_at,
-        std::time::Instant::now(),
-        project.config.cooldown,
-        deadline,
-    );
+    let cooldown = run.call.project.config.cooldown;
+    let rest = remaining_cooldown(started_at, Instant::now(), cooldown, deadline);
     if rest.is_zero() || !matches!(output, HookOutput::Block(_)) {
         return output;
     }
     tokio::time::sleep(rest).await;
-    let query = LoopQuery::Id(decided.id.clone());
-    match engine.store.find_loop(&project.key, &project.root, query).await {
+    match run.find_loop(&decided.id).await {
         Ok(now) => match (admit_stop(now.as_ref(), &run.input), now) {
             (StopAdmission::Measure, _) => output,
             (StopAdmission::AllowPaused, Some(paused)) => {
