@@ -322,7 +322,7 @@ async fn unconfirm_overrides(
         return Ok(());
     }
     if engine.store.advance_loop(&project.key, state, doubted).await? == SaveOutcome::Overtaken {
-        tracing::warn!(id = state.id, "a loop was changed while its overrides were looked at");
+        tracing::warn!(id = state.id, "a loop was changed while its overrides were checked");
     }
     Ok(())
 }
