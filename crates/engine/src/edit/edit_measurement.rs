@@ -275,6 +275,10 @@ async fn measure_current_bytes(
 ) -> MeasuredSnapshot {
     let (engine, project, root) = (&edit.engine, &edit.project, &edit.project.root);
     let mut snapshot = edit.snapshot.clone();
+    // In a root that was never polled every file counts as changed, so the server would be asked twice.
+    if engine.ledger().root(root).disk.epoch == 0 {
+        edit.poll_disk().await;
+    }
     let mut tries = 0;
     let (mut results, disk) = loop {
         tries += 1;
