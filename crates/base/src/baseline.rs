@@ -123,11 +123,11 @@ impl Baseline {
                 finding.is_introduced() && !known_files.contains(finding.path.as_str())
             });
             for finding in unknown {
-                let wanted = BaselineKey::from_finding(finding);
+                let key = BaselineKey::from_finding(finding);
                 let old = left.0.keys().find(|known| {
                     missing.contains(&known.path)
-                        && known.equals_except_path(&wanted)
-                        && (!is_name_kept || known.name() == wanted.name())
+                        && known.equals_except_path(&key)
+                        && (!is_name_kept || known.name() == key.name())
                 });
                 let Some(old) = old.cloned() else { continue };
                 left.remove_one(&old);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn moved_lines_are_known_and_one_occurrence_more_is_new() {
+    fn moved_findings_are_older_and_an_additional_occurrence_is_introduced() {
         let old = [finding("a.py", 3, "x"), finding("a.py", 9, "x"), finding("a.py", 1, "y")];
         let now = vec![finding("a.py", 30, "x"), finding("a.py", 90, "x")];
         let (counts, verdict) = compared(&old, now.clone(), &["a.py"]);

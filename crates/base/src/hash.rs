@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_alone_identifies_no_file() {
+    fn white_space_does_not_identify_a_file() {
         assert_eq!(TextId::of_text("\n \t\n"), None);
         assert_eq!(TextId::of_text("가\n").map(|text| text.bytes), Some(4));
     }

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_lines_or_lists_and_keep_what_is_said_of_them() {
+    fn commands_are_lines_or_lists_and_keep_their_attributes() {
         let text = "ralph:\n  loop:\n    success_criteria: [test_pass, marker]\n    \
                     propose_checks: false\n    checks:\n      - command: npm run 'a b'\n      - \
                     {name: unit, command: [sh, -c, 'a && b'], kind: test_pass, timeout_secs: 9, \
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_run_or_means_nothing_is_refused_with_its_key() {
+    fn commands_that_cannot_run_are_refused_with_their_key() {
         let check = |entry: &str, expected: &[&str]| {
             let error = load(&format!("ralph:\n  loop:\n    checks: [{entry}]\n"));
             let error = error.expect_err(entry);

@@ -567,7 +567,7 @@ mod tests {
     }
 
     #[test]
-    fn each_layer_overrides_the_one_below_and_leaves_the_rest() {
+    fn each_layer_overrides_only_the_keys_it_sets() {
         let user = "ralph:\n  loop:\n    max_iterations: 3\n  lsp: {inline_budget_ms: 100}\n";
         let project = "ralph:\n  loop:\n    max_iterations: 4\n";
         let config = load(&[user, project], &[]).expect("valid");
@@ -603,7 +603,7 @@ mod tests {
     }
 
     #[test]
-    fn one_judge_or_several_are_asked_and_each_has_a_name() {
+    fn every_configured_judge_has_a_name() {
         let names = |text: &str| {
             let judges = load(&[text], &[]).expect("valid").judge.judges();
             judges.into_iter().map(|one| format!("{} {}", one.name, one.model)).collect::<Vec<_>>()

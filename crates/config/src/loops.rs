@@ -99,6 +99,6 @@ impl Config {
 /// Converts a share from 0 to 1; a positive share is at least 1.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 1000")]
 fn permille(share: f64) -> u64 {
-    let least = u64::from(share > 0.0);
-    ((share * 1_000.0).round() as u64).max(least)
+    let minimum = u64::from(share > 0.0);
+    ((share * 1_000.0).round() as u64).max(minimum)
 }

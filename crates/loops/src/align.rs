@@ -271,10 +271,10 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 fn open_question(value: &str) -> Option<String> {
     let is_hint = FORM.iter().any(|(_, rows)| rows.iter().any(|(_, hint)| *hint == value.trim()));
     let text = value.trim();
-    let ticked = ["[x]", "[X]"].iter().any(|tick| text.starts_with(tick));
-    let struck = text.strip_prefix("~~").is_some_and(|rest| rest.contains("~~"));
+    let is_ticked = ["[x]", "[X]"].iter().any(|tick| text.starts_with(tick));
+    let is_struck = text.strip_prefix("~~").is_some_and(|rest| rest.contains("~~"));
     let text = text.strip_prefix("[ ]").unwrap_or(text).trim();
-    let is_open = !(is_hint || ticked || struck || is_nothing(text) || is_answered(text));
+    let is_open = !(is_hint || is_ticked || is_struck || is_nothing(text) || is_answered(text));
     is_open.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
@@ -284,11 +284,11 @@ fn is_answered(text: &str) -> bool {
         &["→", "answer:", "answered:", "decided:", "resolved:", "답:", "답변:", "결정:"];
     let text = text.to_lowercase().replace("**", "").replace("->", "→").replace("=>", "→");
     text.lines().enumerate().any(|(number, line)| {
-        let mut behind = line.split('?').skip(1);
+        let mut after = line.split('?').skip(1);
         // `A:` may also begin a list of choices, which ends with a question mark.
         let last = line.rsplit_once('?').map_or("", |(_, last)| last);
         number > 0 && (starts_with_answer(line, MARKS) || starts_with_answer(line, &["a:"]))
-            || behind.any(|part| starts_with_answer(part, MARKS))
+            || after.any(|part| starts_with_answer(part, MARKS))
             || starts_with_answer(last, &["a:"])
     })
 }
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn words_for_nothing_and_the_blank_form_block_nothing() {
+    fn empty_answers_and_the_blank_form_do_not_block() {
         for nothing in ["", " none", " (none)", " 없음", " N/A", "\n  - None.\n"] {
             check(&format!("- **Blocking questions**:{nothing}\n"), &[]);
         }
@@ -384,14 +384,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_quoted_or_stands_elsewhere_is_no_question() {
+    fn quoted_text_and_other_sections_contain_no_questions() {
         let quoted = "```\n## Gap Check\n- **Blocking questions**: x?\n```\n";
         assert_eq!(blocking_questions(quoted), [""; 0]);
         check("- **Blocking questions**: none\n\n## Loop completed — x\n- y?\n", &[]);
     }
 
     #[test]
-    fn what_is_rendered_is_read_again() {
+    fn a_rendered_alignment_parses_to_itself() {
         let mut alignment = blank_alignment("an API for users");
         let text = render(&alignment);
         assert!(

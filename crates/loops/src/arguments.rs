@@ -52,16 +52,16 @@ pub fn parse_fix(
     typed: &str,
     find_path: &dyn Fn(&str) -> Option<String>,
 ) -> Result<LoopRequest, LoopOptionError> {
-    let ParsedArguments { request: mut wish, is_verbatim } = read_arguments(typed)?;
+    let ParsedArguments { mut request, is_verbatim } = read_arguments(typed)?;
     if is_verbatim {
-        return Ok(wish);
+        return Ok(request);
     }
-    let mut rest = wish.prompt.as_str();
-    if let Some(("only", behind)) = rest.split_once(char::is_whitespace) {
-        rest = behind.trim_start();
+    let mut rest = request.prompt.as_str();
+    if let Some(("only", after)) = rest.split_once(char::is_whitespace) {
+        rest = after.trim_start();
     }
     let mut paths = Vec::new();
-    while let Some((word, behind)) = take_value(rest) {
+    while let Some((word, after)) = take_value(rest) {
         match find_path(word) {
             Some(path) => paths.push(path),
             None if is_like_path(word) => {
@@ -69,13 +69,13 @@ pub fn parse_fix(
             }
             None => break,
         }
-        rest = behind.trim_start();
+        rest = after.trim_start();
     }
     if !paths.is_empty() && rest.is_empty() {
-        wish.prompt = String::new();
+        request.prompt = String::new();
     }
-    wish.paths = paths;
-    Ok(wish)
+    request.paths = paths;
+    Ok(request)
 }
 
 /// Whether a word must be a path, because it has a folder or an extension.
@@ -96,26 +96,26 @@ struct ParsedArguments {
 }
 
 fn read_arguments(typed: &str) -> Result<ParsedArguments, LoopOptionError> {
-    let mut wish = LoopRequest::default();
+    let mut request = LoopRequest::default();
     let mut rest = typed.trim_start();
     while rest.starts_with("--") && !rest.starts_with("---") {
-        let behind = &rest[2..];
-        if behind.is_empty() || behind.starts_with(char::is_whitespace) {
-            behind.trim_start().clone_into(&mut wish.prompt);
-            return Ok(ParsedArguments { request: wish, is_verbatim: true });
+        let after = &rest[2..];
+        if after.is_empty() || after.starts_with(char::is_whitespace) {
+            after.trim_start().clone_into(&mut request.prompt);
+            return Ok(ParsedArguments { request, is_verbatim: true });
         }
-        rest = take_option(rest, &mut wish.options)?.trim_start();
+        rest = take_option(rest, &mut request.options)?.trim_start();
     }
     let (task, options) = split_trailing_options(rest);
     let mut options = options;
     while !options.is_empty() {
-        options = take_option(options, &mut wish.options)?.trim_start();
+        options = take_option(options, &mut request.options)?.trim_start();
     }
     if let Some(unknown) = unknown_option(task) {
         return Err(unknown);
     }
-    task.trim_end().clone_into(&mut wish.prompt);
-    Ok(ParsedArguments { request: wish, is_verbatim: false })
+    task.trim_end().clone_into(&mut request.prompt);
+    Ok(ParsedArguments { request, is_verbatim: false })
 }
 
 /// A word of the task that was probably meant as an option: one similar to a known option, or any
@@ -128,10 +128,10 @@ fn unknown_option(task: &str) -> Option<LoopOptionError> {
             continue;
         }
         let near = nearest(name);
-        let behind = &words[at + 1..];
-        let is_last = behind.is_empty()
-            || behind.len() == 1
-                && behind.iter().all(|word| word.bytes().all(|it| it.is_ascii_digit()));
+        let after = &words[at + 1..];
+        let is_last = after.is_empty()
+            || after.len() == 1
+                && after.iter().all(|word| word.bytes().all(|it| it.is_ascii_digit()));
         if near.is_some() || is_last {
             return Some(LoopOptionError::Unknown(one_line(word, OPTION_CHARS_MAX), near));
         }
@@ -162,29 +162,29 @@ fn nearest(name: &str) -> Option<&'static str> {
 }
 
 /// Edit distance: letters to add, remove or replace.
-fn edit_distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, letter) in one.chars().enumerate() {
+fn edit_distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (line, letter) in left.chars().enumerate() {
         let mut diagonal = row[0];
         row[0] = line + 1;
-        for (at, known) in other.iter().enumerate() {
+        for (at, known) in right.iter().enumerate() {
             let replaced = diagonal + usize::from(letter != *known);
             diagonal = row[at + 1];
             row[at + 1] = replaced.min(diagonal + 1).min(row[at] + 1);
         }
     }
-    row[other.len()]
+    row[right.len()]
 }
 
 /// Parses the arguments of a resumed loop, which are new limits.
 pub fn parse_raise(typed: &str) -> Result<NewLimits, LoopOptionError> {
-    let wish = parse_start(typed)?;
-    let LoopStartOptions { max_iterations, max_minutes, max_tokens, .. } = wish.options;
+    let request = parse_start(typed)?;
+    let LoopStartOptions { max_iterations, max_minutes, max_tokens, .. } = request.options;
     let options =
         LoopStartOptions { max_iterations, max_minutes, max_tokens, ..LoopStartOptions::default() };
     let only = LoopRequest { options, ..LoopRequest::default() };
-    if wish != only {
+    if request != only {
         return Err(LoopOptionError::NotALimit);
     }
     Ok(NewLimits { max_iterations, max_minutes, max_tokens })
@@ -235,11 +235,11 @@ fn take_option<'t>(
         let near = option_name(word).and_then(nearest);
         return Err(LoopOptionError::Unknown(one_line(word, OPTION_CHARS_MAX), near));
     };
-    let behind = &text[option.flag.len()..];
+    let after = &text[option.flag.len()..];
     let taken = match option.value {
-        OptionValue::Flag if behind.starts_with('=') => None,
-        OptionValue::Flag => Some(("", behind)),
-        _ => take_value(behind.trim_start_matches('=').trim_start()),
+        OptionValue::Flag if after.starts_with('=') => None,
+        OptionValue::Flag => Some(("", after)),
+        _ => take_value(after.trim_start_matches('=').trim_start()),
     };
     match taken {
         Some((value, rest)) if (option.assign)(options, value) => Ok(rest),
@@ -264,9 +264,13 @@ mod tests {
     use crate::state::{Mode, UntilCondition};
 
     fn check(typed: &str, prompt: &str, max: Option<u32>, promise: Option<&str>) {
-        let wish = parse_start(typed).expect("good options");
-        assert_eq!((wish.prompt.as_str(), wish.options.max_iterations), (prompt, max), "{typed:?}");
-        assert_eq!(wish.options.completion_promise.as_deref(), promise, "{typed:?}");
+        let request = parse_start(typed).expect("good options");
+        assert_eq!(
+            (request.prompt.as_str(), request.options.max_iterations),
+            (prompt, max),
+            "{typed:?}"
+        );
+        assert_eq!(request.options.completion_promise.as_deref(), promise, "{typed:?}");
     }
 
     #[test]
@@ -294,19 +298,19 @@ mod tests {
         let task = "why does --max-iterations not work";
         check(task, task, None, None);
         check("-- --max-iterations 5", "--max-iterations 5", None, None);
-        let wish = parse_start("--until checks go").expect("good");
+        let request = parse_start("--until checks go").expect("good");
         assert_eq!(
-            (wish.options.until, wish.prompt.as_str()),
+            (request.options.until, request.prompt.as_str()),
             (Some(UntilCondition::Checks), "go")
         );
     }
 
     #[test]
-    fn every_option_is_read_before_and_behind_the_task() {
+    fn options_are_parsed_before_and_after_the_task() {
         let all = "--mode autonomous --milestone-every 2 --hitl-threshold=3 --max-minutes 60 \
                    --max-tokens 100000 --force-max --no-research --structured-memory \
                    --base-branch dev --workers 2 --baseline none";
-        let wanted = LoopRequest {
+        let expected = LoopRequest {
             prompt: "port it".into(),
             options: LoopStartOptions {
                 mode: Some(Mode::Autonomous),
@@ -324,15 +328,18 @@ mod tests {
             },
             ..LoopRequest::default()
         };
-        assert_eq!(parse_start(&format!("{all} port it")), Ok(wanted.clone()));
-        assert_eq!(parse_start(&format!("port it {all}")), Ok(wanted));
-        assert_eq!(parse_start("--research go").map(|wish| wish.options.research), Ok(Some(true)));
+        assert_eq!(parse_start(&format!("{all} port it")), Ok(expected.clone()));
+        assert_eq!(parse_start(&format!("port it {all}")), Ok(expected));
+        assert_eq!(
+            parse_start("--research go").map(|request| request.options.research),
+            Ok(Some(true))
+        );
         let task = "say why --force-max and --mode judge do not mix";
         check(task, task, None, None);
     }
 
     #[test]
-    fn resuming_takes_bounds_and_nothing_else() {
+    fn resume_accepts_limits_only() {
         let raise =
             NewLimits { max_iterations: Some(9), max_tokens: Some(5), ..NewLimits::default() };
         assert_eq!(parse_raise("--max-iterations 9 --max-tokens 5"), Ok(raise));
@@ -361,10 +368,11 @@ mod tests {
     }
 
     #[test]
-    fn paths_before_the_words_narrow_a_fix() {
+    fn paths_before_the_task_limit_a_fix_loop() {
         let there =
             |word: &str| ["src/api", "a.py", "only"].contains(&word).then(|| word.to_owned());
-        let fix = |typed: &str| parse_fix(typed, &there).map(|wish| (wish.paths, wish.prompt));
+        let fix =
+            |typed: &str| parse_fix(typed, &there).map(|request| (request.paths, request.prompt));
         let read = |paths: &[&str], prompt: &str| {
             Ok((paths.iter().map(|path| (*path).to_owned()).collect(), prompt.to_owned()))
         };
@@ -382,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_options_are_told() {
+    fn invalid_options_are_reported() {
         let bad = |typed: &str| parse_start(typed).expect_err("bad").to_string();
         assert!(bad("--frobnicate fix it").contains("--frobnicate"));
         assert!(bad("fix --max-iterations many").contains("--max-iterations needs"));

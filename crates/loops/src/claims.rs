@@ -233,8 +233,8 @@ fn claims_all(lower: &str, words: &[&str], nouns: &[&str], korean: &[&str]) -> b
     });
     english
         || korean.iter().any(|start| {
-            let behind = lower.split_once(start).and_then(|(_, rest)| rest.split_once("통과"));
-            behind.is_some_and(|(between, end)| between.chars().count() <= 8 && states_success(end))
+            let after = lower.split_once(start).and_then(|(_, rest)| rest.split_once("통과"));
+            after.is_some_and(|(between, end)| between.chars().count() <= 8 && states_success(end))
         })
 }
 

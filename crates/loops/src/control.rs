@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_adopted_loop_keeps_all_but_its_session_and_the_time_it_was_alone() {
+    fn adoption_changes_the_session_and_excludes_the_time_without_one() {
         let mut old = LoopState { iteration: 2, updated_ms: 100, clock_ms: 10, ..state() };
         old.session_id = Some("old".into());
         old.counters.continuations = 3;
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paused_loop_goes_on_and_its_pause_does_not_count_as_time() {
+    fn a_resumed_loop_does_not_count_its_pause() {
         let first = paused();
         assert_eq!(first.pause_reason, Some(PauseReason::User));
         assert_eq!(pause_loop(&first, 500), Ok(first.clone()));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_at_a_bound_is_taken_back_by_raising_it_and_no_other_end_is() {
+    fn raising_the_limit_resumes_a_loop_that_reached_it_and_other_ends_are_final() {
         let over = LoopState { status: Status::MaxIterations, iteration: 3, ..state() };
         let to =
             |max| resume_loop(&over, NewLimits { max_iterations: max, ..NewLimits::default() }, 9);

@@ -110,18 +110,18 @@ pub struct PlanSources<'a> {
 /// The suggested criteria of a project that requires none. Linters and type checkers are not among
 /// them: their commands report on the whole project with all its older findings, and the language
 /// servers report on the changed files.
-const ASKED_BY_DEFAULT: [CheckCriterion; 2] =
+const PROPOSED_BY_DEFAULT: [CheckCriterion; 2] =
     [CheckCriterion::TestPass, CheckCriterion::BuildSuccess];
 
 impl PlanSources<'_> {
     /// Whether the suggestions apply because the project requires nothing.
     #[must_use]
-    pub fn asks_proposals(&self) -> bool {
-        let asks_nothing = self.own.is_empty()
+    pub fn uses_proposals(&self) -> bool {
+        let requires_nothing = self.own.is_empty()
             && self.rubric.is_empty()
             && !self.has_autochecks
             && self.criteria.iter().all(|criterion| *criterion == CheckCriterion::Marker);
-        asks_nothing && self.scope == CheckScope::Proposed
+        requires_nothing && self.scope == CheckScope::Proposed
     }
 }
 
@@ -164,10 +164,10 @@ pub fn plan_checks(sources: &PlanSources<'_>) -> CheckPlan {
         }
     }
     let own_count = plan.commands.len();
-    let mut wanted = sources.criteria.to_vec();
-    wanted.sort();
-    wanted.dedup();
-    for criterion in wanted {
+    let mut required = sources.criteria.to_vec();
+    required.sort();
+    required.dedup();
+    for criterion in required {
         let is_of = |command: &&CheckCommand| command.criterion == criterion;
         let is_answered = plan.commands[..own_count].iter().any(|command| is_of(&command));
         let found: Vec<_> = sources.proposed.iter().filter(is_of).cloned().collect();
@@ -179,12 +179,12 @@ pub fn plan_checks(sources: &PlanSources<'_>) -> CheckPlan {
             _ => plan.commands.extend(found),
         }
     }
-    if sources.asks_proposals() {
+    if sources.uses_proposals() {
         plan.commands.extend(
             sources
                 .proposed
                 .iter()
-                .filter(|one| ASKED_BY_DEFAULT.contains(&one.criterion))
+                .filter(|command| PROPOSED_BY_DEFAULT.contains(&command.criterion))
                 .cloned(),
         );
     }
@@ -195,7 +195,7 @@ pub fn plan_checks(sources: &PlanSources<'_>) -> CheckPlan {
 /// Criteria for which the project's files suggest a command and that the plan does not answer.
 #[must_use]
 pub fn unrequested_criteria(plan: &CheckPlan, proposed: &[CheckCommand]) -> Vec<CheckCriterion> {
-    let is_asked = |criterion: CheckCriterion| {
+    let is_planned = |criterion: CheckCriterion| {
         let is_answered = plan.commands.iter().any(|command| command.criterion == criterion);
         is_answered || plan.unanswered.iter().any(|one| one.name == criterion.as_str())
     };
@@ -203,7 +203,7 @@ pub fn unrequested_criteria(plan: &CheckPlan, proposed: &[CheckCommand]) -> Vec<
         proposed.iter().map(|command| command.criterion).collect();
     missing.sort();
     missing.dedup();
-    missing.retain(|criterion| !is_asked(*criterion));
+    missing.retain(|criterion| !is_planned(*criterion));
     missing
 }
 
@@ -272,7 +272,8 @@ mod tests {
     }
 
     #[test]
-    fn a_criterion_takes_the_users_command_before_a_proposed_one_and_is_unmeasured_without_any() {
+    fn a_configured_command_wins_over_a_proposed_one_and_without_a_command_the_criterion_is_unmeasured()
+     {
         let own = [command("make check", CheckCriterion::TestPass)];
         let proposed = [
             command("npm test", CheckCriterion::TestPass),
@@ -295,14 +296,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_project_could_be_asked_and_was_not_is_known() {
+    fn unrequested_criteria_with_a_command_are_listed() {
         let proposed = [
             command("npm test", CheckCriterion::TestPass),
             command("npm run build", CheckCriterion::BuildSuccess),
         ];
         let own = [command("make check", CheckCriterion::TestPass)];
-        let asked = plan_checks(&PlanSources { own: &own, proposed: &proposed, ..NOTHING });
-        assert_eq!(unrequested_criteria(&asked, &proposed), [CheckCriterion::BuildSuccess]);
+        let plan = plan_checks(&PlanSources { own: &own, proposed: &proposed, ..NOTHING });
+        assert_eq!(unrequested_criteria(&plan, &proposed), [CheckCriterion::BuildSuccess]);
         let criteria = [CheckCriterion::BuildSuccess];
         let both = plan_checks(&PlanSources {
             criteria: &criteria,
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_project_asks_for_nothing_its_tests_and_its_build_are_asked_for() {
+    fn without_configured_checks_the_proposed_tests_and_build_run() {
         let proposed = [
             command("npm test", CheckCriterion::TestPass),
             command("npm run build", CheckCriterion::BuildSuccess),
@@ -344,12 +345,12 @@ mod tests {
     #[test]
     fn custom_is_answered_by_the_script_or_a_check_and_the_marker_by_no_command() {
         let criteria = [CheckCriterion::Custom, CheckCriterion::Marker];
-        let asked = PlanSources { criteria: &criteria, ..NOTHING };
-        check(&asked, &[], &["custom"]);
-        check(&PlanSources { has_autochecks: true, ..asked }, &[], &[]);
+        let sources = PlanSources { criteria: &criteria, ..NOTHING };
+        check(&sources, &[], &["custom"]);
+        check(&PlanSources { has_autochecks: true, ..sources }, &[], &[]);
         let rubric = ["node -e \"run('a b')\"".to_owned()];
-        check(&PlanSources { rubric: &rubric, ..asked }, &["node -e \"run('a b')\""], &[]);
-        let plan = plan_checks(&PlanSources { rubric: &rubric, ..asked });
+        check(&PlanSources { rubric: &rubric, ..sources }, &["node -e \"run('a b')\""], &[]);
+        let plan = plan_checks(&PlanSources { rubric: &rubric, ..sources });
         assert_eq!(plan.commands[0].argv, ["node", "-e", "run('a b')"]);
     }
 

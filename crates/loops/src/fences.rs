@@ -73,10 +73,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fence_is_closed_by_one_of_its_kind_and_length() {
+    fn a_fence_is_closed_by_the_same_character_and_length() {
         let text = "a\n````md\n```\nb\n```\n````\nc\n~~~\n```\nd\n~~~\ne";
         let mut fences = FenceTracker::default();
-        let said: Vec<&str> = text.lines().filter(|line| !fences.is_code(line)).collect();
-        assert_eq!(said, ["a", "c", "e"]);
+        let outside: Vec<&str> = text.lines().filter(|line| !fences.is_code(line)).collect();
+        assert_eq!(outside, ["a", "c", "e"]);
     }
 }

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn words_for_nothing_are_no_entries() {
+    fn words_for_nothing_are_not_entries() {
         assert_eq!(entries("- none\n- (없음)\n- N/A\n-\n"), [""; 0]);
         assert_eq!(entries("just words"), ["just words"]);
     }

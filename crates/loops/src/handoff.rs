@@ -65,8 +65,8 @@ pub fn with_decisions(decisions: &str, progress: &str, iteration: u32) -> Option
     let mut known: BTreeSet<String> = decisions.lines().map(bare_decision).collect();
     let mut text = ended_with_newline(decisions);
     let mut is_new = false;
-    let said = fields::field_values(progress, HandoffField::Decisions);
-    for entry in said.iter().flat_map(|said| fields::entries(said)).take(DECISIONS_MAX) {
+    let values = fields::field_values(progress, HandoffField::Decisions);
+    for entry in values.iter().flat_map(|value| fields::entries(value)).take(DECISIONS_MAX) {
         let entry = one_line(&entry, DECISION_CHARS_MAX);
         let bare = bare_decision(&entry);
         if bare.is_empty() || is_form(&entry) || !known.insert(bare) {
@@ -81,13 +81,13 @@ pub fn with_decisions(decisions: &str, progress: &str, iteration: u32) -> Option
 /// A decision without its iteration, marks, case and blanks, for comparison.
 fn bare_decision(line: &str) -> String {
     let mut rest = line.trim();
-    while let Some(inner) = fields::bullet(rest).or_else(|| behind_iteration(rest)) {
+    while let Some(inner) = fields::bullet(rest).or_else(|| after_iteration(rest)) {
         rest = inner.trim();
     }
     rest.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-fn behind_iteration(line: &str) -> Option<&str> {
+fn after_iteration(line: &str) -> Option<&str> {
     line.strip_prefix("[iter ").and_then(|rest| rest.split_once(']')).map(|(_, rest)| rest)
 }
 
@@ -198,7 +198,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_and_nothing_is_added_twice(
+        fn any_text_parses_and_nothing_is_added_twice(
             text in "(DECISIONS:|- |\\[iter 1\\]|## |```|[a-z가-힣?:：\\[\\] *]{0,8}|\\PC{0,4}|\r?\n){0,40}"
         ) {
             if let Some(decisions) = with_decisions(&text, &text, 1) {

@@ -44,7 +44,8 @@ pub fn weigh(evidence: &Evidence, check_problems: Option<u64>) -> ProblemDigest 
         evidence.findings.iter().filter(is_error).map(|finding| finding.id.clone()).collect();
     errors.sort();
     errors.truncate(FLIP_ERRORS_MAX);
-    let guarded = evidence.findings.iter().filter(is_error).filter(|one| one.sensor == GUARD);
+    let guarded =
+        evidence.findings.iter().filter(is_error).filter(|finding| finding.sensor == GUARD);
     let guard_codes: BTreeSet<String> = guarded.map(|finding| finding.code.clone()).collect();
     let is_whole = !evidence.readings.is_empty()
         && !evidence
@@ -76,7 +77,7 @@ fn weight_of(finding: &Finding) -> u64 {
 }
 
 fn failed_checks(evidence: &Evidence) -> impl Iterator<Item = &SensorReading> {
-    evidence.readings.iter().filter(|one| is_failed_check(one))
+    evidence.readings.iter().filter(|reading| is_failed_check(reading))
 }
 
 /// Whether a reading failed as a whole: a check, or a lost sensor. Other dirty readings have
@@ -88,13 +89,13 @@ pub fn is_failed_check(reading: &SensorReading) -> bool {
 
 /// Without the numbers in a check's output, because times and counts differ in every run.
 fn hash(evidence: &Evidence) -> Option<String> {
-    let findings = evidence.findings.iter().filter(|one| one.severity >= Severity::Warning);
+    let findings = evidence.findings.iter().filter(|finding| finding.severity >= Severity::Warning);
     let checks = failed_checks(evidence).map(|check| {
         let output = check.output.as_deref().unwrap_or_default();
         let words: String = output.chars().filter(|it| !it.is_ascii_digit()).collect();
         format!("{}\n{words}", check.sensor)
     });
-    let mut parts: Vec<String> = findings.map(|one| one.id.clone()).chain(checks).collect();
+    let mut parts: Vec<String> = findings.map(|finding| finding.id.clone()).chain(checks).collect();
     parts.sort();
     (!parts.is_empty()).then(|| ContentHash::of_bytes(parts.join("\0").as_bytes()).short_hex())
 }
@@ -133,20 +134,20 @@ impl ProgressSignals {
 /// Compares an iteration with those after iteration `counted_from`. Gaming is compared with all
 /// iterations.
 #[must_use]
-pub fn signals(all: &[Iteration], counted_from: u32, now: &Iteration) -> ProgressSignals {
-    let history = &all[all.partition_point(|one| one.number <= counted_from)..];
-    let is_better = is_better(history, now);
-    let oscillates = now.wrong.as_ref().and_then(|_| oscillation(history, now));
+pub fn signals(all: &[Iteration], counted_from: u32, current: &Iteration) -> ProgressSignals {
+    let history = &all[all.partition_point(|iteration| iteration.number <= counted_from)..];
+    let is_better = is_better(history, current);
+    let oscillates = current.wrong.as_ref().and_then(|_| oscillation(history, current));
     ProgressSignals {
         is_better,
-        stalled_for: stalled_for(history, now, is_better),
-        worse_than: worse_than(history, now),
+        stalled_for: stalled_for(history, current, is_better),
+        worse_than: worse_than(history, current),
         oscillates_again: oscillates.is_some() && !is_better && was_oscillation_reported(history),
         oscillates,
-        flips: flips(history, now),
-        is_no_op: now.wrong.is_some() && unchanged(history, now) >= NO_OP_ITERATIONS_MIN,
-        is_diverging: !is_better && is_diverging(history, now),
-        gamed_again: gamed_again(all, now),
+        flips: flips(history, current),
+        is_no_op: current.wrong.is_some() && unchanged(history, current) >= NO_OP_ITERATIONS_MIN,
+        is_diverging: !is_better && is_diverging(history, current),
+        gamed_again: gamed_again(all, current),
     }
 }
 
@@ -154,105 +155,115 @@ pub fn signals(all: &[Iteration], counted_from: u32, now: &Iteration) -> Progres
 fn since_clean(history: &[Iteration]) -> impl DoubleEndedIterator<Item = (&Iteration, u64)> {
     let begin = history
         .iter()
-        .rposition(|one: &Iteration| one.wrong.is_none() && one.weight.is_some())
+        .rposition(|iteration: &Iteration| iteration.wrong.is_none() && iteration.weight.is_some())
         .map_or(0, |at| at + 1);
-    history[begin..].iter().filter_map(|one| Some((one, one.weight?)))
+    history[begin..].iter().filter_map(|iteration| Some((iteration, iteration.weight?)))
 }
 
-fn is_better(history: &[Iteration], now: &Iteration) -> bool {
-    let Some(weight) = now.weight.filter(|_| now.guard_codes.is_empty()) else { return false };
-    if now.wrong.is_none() {
+fn is_better(history: &[Iteration], current: &Iteration) -> bool {
+    let Some(weight) = current.weight.filter(|_| current.guard_codes.is_empty()) else {
+        return false;
+    };
+    if current.wrong.is_none() {
         return true;
     }
-    let best = since_clean(history).filter(|(one, _)| one.is_better).map(|(_, it)| it).min();
+    let best = since_clean(history)
+        .filter(|(iteration, _)| iteration.is_better)
+        .map(|(_, weight)| weight)
+        .min();
     let first = since_clean(history).map(|(_, weight)| weight).next();
     let margin = (first.unwrap_or(0) * 3 / 100).max(1);
     best.is_none_or(|best| weight + margin <= best)
 }
 
-fn stalled_for(history: &[Iteration], now: &Iteration, is_better: bool) -> usize {
+fn stalled_for(history: &[Iteration], current: &Iteration, is_better: bool) -> usize {
     // An incomplete measurement shows nothing, and a clean iteration cannot improve.
-    if is_better || now.wrong.is_none() || now.weight.is_none() {
+    if is_better || current.wrong.is_none() || current.weight.is_none() {
         return 0;
     }
-    1 + since_clean(history).rev().take_while(|(one, _)| !one.is_better).count()
+    1 + since_clean(history).rev().take_while(|(iteration, _)| !iteration.is_better).count()
 }
 
 /// Worse by more than a tenth.
-fn worse_than(history: &[Iteration], now: &Iteration) -> Option<u32> {
-    let weight = now.weight?;
-    let (best, least) = since_clean(history)
-        .filter(|(one, _)| one.guard_codes.is_empty())
-        .min_by_key(|(one, weight)| (*weight, std::cmp::Reverse(one.number)))?;
-    (weight * 10 > least * 11).then_some(best.number)
+fn worse_than(history: &[Iteration], current: &Iteration) -> Option<u32> {
+    let weight = current.weight?;
+    let (best, least_weight) = since_clean(history)
+        .filter(|(iteration, _)| iteration.guard_codes.is_empty())
+        .min_by_key(|(iteration, weight)| (*weight, std::cmp::Reverse(iteration.number)))?;
+    (weight * 10 > least_weight * 11).then_some(best.number)
 }
 
 /// Whether the problems are those of two or more iterations ago with others in between, or all
 /// files are as they were then.
-fn oscillation(history: &[Iteration], now: &Iteration) -> Option<(u32, u32)> {
+fn oscillation(history: &[Iteration], current: &Iteration) -> Option<(u32, u32)> {
     // An incomplete measurement looks like another state, which it is not.
-    let measured: Vec<&Iteration> = history.iter().filter(|one| one.weight.is_some()).collect();
-    let (last, earlier) = now.weight.and(measured.split_last())?;
+    let measured: Vec<&Iteration> =
+        history.iter().filter(|iteration| iteration.weight.is_some()).collect();
+    let (last, earlier) = current.weight.and(measured.split_last())?;
     let is_same_tree = |a: &Iteration, b: &Iteration| a.tree.is_some() && a.tree == b.tree;
-    if is_same_tree(last, now) {
+    if is_same_tree(last, current) {
         // No file changed, so a difference comes from the sensors.
         return None;
     }
     earlier
         .iter()
-        .rfind(|one: &&&Iteration| {
-            let is_as_wrong = one.wrong == now.wrong && last.wrong != now.wrong;
-            one.wrong.is_some() && (is_as_wrong || is_same_tree(one, now))
+        .rfind(|iteration: &&&Iteration| {
+            let is_as_wrong = iteration.wrong == current.wrong && last.wrong != current.wrong;
+            iteration.wrong.is_some() && (is_as_wrong || is_same_tree(iteration, current))
         })
-        .map(|one| (one.number, last.number))
+        .map(|iteration| (iteration.number, last.number))
 }
 
 fn was_oscillation_reported(history: &[Iteration]) -> bool {
-    let since = history.iter().rev().take_while(|one| !one.is_better);
-    since.into_iter().any(|one| one.told_oscillation)
+    let since = history.iter().rev().take_while(|iteration| !iteration.is_better);
+    since.into_iter().any(|iteration| iteration.told_oscillation)
 }
 
 /// Consecutive iterations, including this one, that changed no file.
-fn unchanged(history: &[Iteration], now: &Iteration) -> usize {
-    let Some(tree) = &now.tree else { return 0 };
-    history.iter().rev().take_while(|one| one.tree.as_ref() == Some(tree)).count()
+fn unchanged(history: &[Iteration], current: &Iteration) -> usize {
+    let Some(tree) = &current.tree else { return 0 };
+    history.iter().rev().take_while(|iteration| iteration.tree.as_ref() == Some(tree)).count()
 }
 
-fn flips(history: &[Iteration], now: &Iteration) -> Vec<String> {
+fn flips(history: &[Iteration], current: &Iteration) -> Vec<String> {
     // Older iterations have dropped their errors, and unmeasured ones have none.
-    let kept = &history[history.len().saturating_sub(FLIP_ITERATIONS_MAX)..];
-    now.errors_seen
+    let recent = &history[history.len().saturating_sub(FLIP_ITERATIONS_MAX)..];
+    current
+        .errors_seen
         .iter()
         .filter(|id| {
-            let measured = kept.iter().filter(|one| one.weight.is_some());
-            let was_there = measured.map(|one| one.errors_seen.binary_search(id).is_ok());
-            let row: Vec<bool> = was_there.skip_while(|it| !it).chain([true]).collect();
+            let measured = recent.iter().filter(|iteration| iteration.weight.is_some());
+            let was_present =
+                measured.map(|iteration| iteration.errors_seen.binary_search(id).is_ok());
+            let row: Vec<bool> = was_present.skip_while(|it| !it).chain([true]).collect();
             row.windows(2).filter(|pair| !pair[0] && pair[1]).count() >= FLIPS_MIN
         })
         .cloned()
         .collect()
 }
 
-fn is_diverging(history: &[Iteration], now: &Iteration) -> bool {
-    let row: Vec<&Iteration> = history.iter().chain([now]).collect();
-    let is_whole =
-        |one: &Iteration| one.weight.is_some() && one.errors_seen.len() < FLIP_ERRORS_MAX;
+fn is_diverging(history: &[Iteration], current: &Iteration) -> bool {
+    let row: Vec<&Iteration> = history.iter().chain([current]).collect();
+    let is_whole = |iteration: &Iteration| {
+        iteration.weight.is_some() && iteration.errors_seen.len() < FLIP_ERRORS_MAX
+    };
     let latest = row.windows(2).rev().take(DIVERGING_ITERATIONS_MIN);
     row.len() > DIVERGING_ITERATIONS_MIN
         && latest.into_iter().all(|pair| {
             let [before, after] = pair else { return false };
             let new =
                 after.errors_seen.iter().filter(|it| !before.errors_seen.contains(it)).count();
-            let gone =
+            let fixed =
                 before.errors_seen.iter().filter(|it| !after.errors_seen.contains(it)).count();
-            is_whole(before) && is_whole(after) && new > 0 && new >= gone
+            is_whole(before) && is_whole(after) && new > 0 && new >= fixed
         })
 }
 
-fn gamed_again(history: &[Iteration], now: &Iteration) -> Vec<String> {
-    now.guard_codes
+fn gamed_again(history: &[Iteration], current: &Iteration) -> Vec<String> {
+    current
+        .guard_codes
         .iter()
-        .filter(|code| history.iter().any(|one| one.guard_codes.contains(code)))
+        .filter(|code| history.iter().any(|iteration| iteration.guard_codes.contains(code)))
         .cloned()
         .collect()
 }
@@ -261,9 +272,11 @@ fn gamed_again(history: &[Iteration], now: &Iteration) -> Vec<String> {
 /// iteration is never the best.
 #[must_use]
 pub fn best(history: &[Iteration]) -> Option<&Iteration> {
-    let honest = history.iter().filter(|one| one.guard_codes.is_empty());
-    let measured = honest.filter_map(|one| Some((one, one.weight?)));
-    measured.min_by_key(|(one, weight)| (*weight, std::cmp::Reverse(one.number))).map(|it| it.0)
+    let honest = history.iter().filter(|iteration| iteration.guard_codes.is_empty());
+    let measured = honest.filter_map(|iteration| Some((iteration, iteration.weight?)));
+    measured
+        .min_by_key(|(iteration, weight)| (*weight, std::cmp::Reverse(iteration.number)))
+        .map(|it| it.0)
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn code_blocks_claim_nothing_and_the_text_behind_them_does() {
+    fn code_blocks_contain_no_claims_and_the_text_after_them_may() {
         check("```\n<promise>DONE</promise>\n```", false);
         check("~~~md\n```\n<promise>DONE</promise>\n~~~", false);
         check("    <promise>DONE</promise>", false);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn code_in_lists_and_what_html_hides_claims_nothing() {
+    fn code_in_lists_and_hidden_html_contain_no_claims() {
         check("- ```\n  <promise>DONE</promise>\n  ```", false);
         check("1. ```\n   <promise>DONE</promise>\n   ```", false);
         check("* 2) ~~~sh\n<promise>DONE</promise>\n~~~", false);

@@ -65,9 +65,9 @@ fn percentage(text: &str) -> Option<u32> {
     let text = text.trim_start_matches(|character: char| "*_~≈ ".contains(character));
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
-    let behind = rest.trim_start_matches(['*', '_']);
+    let after = rest.trim_start_matches(['*', '_']);
     // `0.75` has another scale, and `30-100` is a range.
-    let mut next = behind.chars();
+    let mut next = after.chars();
     let is_other = matches!(next.next(), Some('.' | ',' | '-' | '–' | '~'))
         && next.next().is_some_and(|character| character.is_ascii_digit());
     digits.parse().ok().filter(|number| *number <= 100 && !is_other)

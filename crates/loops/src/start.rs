@@ -103,9 +103,9 @@ pub enum LoopStartError {
 /// The initial state of a loop.
 pub fn initial_state(
     request: LoopRequest,
-    setting: &StartContext<'_>,
+    context: &StartContext<'_>,
 ) -> Result<LoopState, LoopStartError> {
-    if let Some(active) = setting.active {
+    if let Some(active) = context.active {
         return Err(LoopStartError::AlreadyActive(active.id.clone()));
     }
     if request.prompt.trim().is_empty() {
@@ -114,29 +114,29 @@ pub fn initial_state(
     if request.prompt.len() > PROMPT_BYTES_MAX {
         return Err(LoopStartError::PromptTooLong(request.prompt.len()));
     }
-    let asked = request.options.or(setting.defaults);
+    let requested = request.options.or(context.defaults);
     let max_iterations =
-        bounded_iterations(asked.max_iterations.unwrap_or(MAX_ITERATIONS_DEFAULT))?;
-    let until = completion_condition(&asked, setting)?;
-    let mode = asked.mode.unwrap_or_default();
-    if mode == Mode::Judge && !setting.has_rubric {
+        bounded_iterations(requested.max_iterations.unwrap_or(MAX_ITERATIONS_DEFAULT))?;
+    let until = completion_condition(&requested, context)?;
+    let mode = requested.mode.unwrap_or_default();
+    if mode == Mode::Judge && !context.has_rubric {
         return Err(LoopStartError::NoRubric);
     }
-    let options = resolve_options(&asked, mode, &request.paths)?;
+    let options = resolve_options(&requested, mode, &request.paths)?;
     Ok(LoopState {
-        id: setting.id.to_owned(),
-        session_id: setting.session_id.filter(|id| !id.is_empty()).map(str::to_owned),
+        id: context.id.to_owned(),
+        session_id: context.session_id.filter(|id| !id.is_empty()).map(str::to_owned),
         mode,
         status: Status::Running,
         pause_reason: None,
         until,
         prompt: request.prompt,
-        promise: asked.completion_promise,
+        promise: requested.completion_promise,
         options,
         checks: Vec::new(),
         measured_sensors: Vec::new(),
         counted_from: 0,
-        base: setting.base.clone(),
+        base: context.base.clone(),
         branch: None,
         iteration: 0,
         max_iterations,
@@ -147,82 +147,83 @@ pub fn initial_state(
         note: None,
         overrides: Vec::new(),
         answer: None,
-        created_ms: setting.now_ms,
-        clock_ms: setting.now_ms,
-        updated_ms: setting.now_ms,
+        created_ms: context.now_ms,
+        clock_ms: context.now_ms,
+        updated_ms: context.now_ms,
     })
 }
 
 fn completion_condition(
-    asked: &LoopStartOptions,
-    setting: &StartContext<'_>,
+    requested: &LoopStartOptions,
+    context: &StartContext<'_>,
 ) -> Result<UntilCondition, LoopStartError> {
     let is_bad = |text: &str| {
         let is_long = text.chars().count() > PROMISE_CHARS_MAX;
         is_long || text.trim().is_empty() || text.contains(['\n', '\r', '<', '>'])
     };
-    if asked.completion_promise.as_deref().is_some_and(is_bad) {
+    if requested.completion_promise.as_deref().is_some_and(is_bad) {
         return Err(LoopStartError::BadPromise);
     }
-    let until = asked.until.unwrap_or(match asked.completion_promise {
+    let until = requested.until.unwrap_or(match requested.completion_promise {
         Some(_) => UntilCondition::Promise,
         None => UntilCondition::Clean,
     });
     match until {
-        _ if setting.needs_promise && asked.completion_promise.is_none() => {
+        _ if context.needs_promise && requested.completion_promise.is_none() => {
             Err(LoopStartError::NoMarker)
         }
-        UntilCondition::Promise if asked.completion_promise.is_none() => {
+        UntilCondition::Promise if requested.completion_promise.is_none() => {
             Err(LoopStartError::NoPromise)
         }
-        UntilCondition::Checks if !setting.has_checks => Err(LoopStartError::NoChecks),
+        UntilCondition::Checks if !context.has_checks => Err(LoopStartError::NoChecks),
         until => Ok(until),
     }
 }
 
 /// The options of a loop; unset ones get the mode's defaults.
 fn resolve_options(
-    asked: &LoopStartOptions,
+    requested: &LoopStartOptions,
     mode: Mode,
     paths: &[String],
 ) -> Result<LoopOptions, LoopStartError> {
     if mode != Mode::Autonomous {
-        if asked.base_branch.is_some() {
+        if requested.base_branch.is_some() {
             return Err(LoopStartError::NeedsAutonomous("--base-branch"));
         }
-        if asked.workers.is_some() {
+        if requested.workers.is_some() {
             return Err(LoopStartError::NeedsAutonomous("--workers"));
         }
     }
     // It is passed to git as an argument, so it must not look like an option.
     let is_bad =
         |name: &str| name.trim().is_empty() || name.starts_with('-') || name.contains('\n');
-    if asked.base_branch.as_deref().is_some_and(is_bad) {
+    if requested.base_branch.as_deref().is_some_and(is_bad) {
         return Err(LoopStartError::BadBranch);
     }
-    let usual = LoopOptions::defaults_for(mode);
-    let whole = u64::from(u32::MAX);
-    let threshold = bounded("--hitl-threshold", asked.hitl_threshold.map(u64::from), whole)?;
+    let defaults = LoopOptions::defaults_for(mode);
+    let threshold_max = u64::from(u32::MAX);
+    let threshold =
+        bounded("--hitl-threshold", requested.hitl_threshold.map(u64::from), threshold_max)?;
     Ok(LoopOptions {
         milestone_every: to_u32(bounded(
             "--milestone-every",
-            asked.milestone_every.map(u64::from),
+            requested.milestone_every.map(u64::from),
             u64::from(LOOP_ITERATIONS_MAX),
         )?),
-        hitl_threshold: to_u32(threshold).unwrap_or(usual.hitl_threshold),
-        max_minutes: bounded_minutes(asked.max_minutes)?,
-        max_tokens: bounded_tokens(asked.max_tokens)?,
-        force_max: asked.force_max.unwrap_or(usual.force_max),
-        research: asked.research.unwrap_or(usual.research),
-        structured_memory: asked.structured_memory.unwrap_or(usual.structured_memory),
-        base_branch: asked.base_branch.clone(),
+        hitl_threshold: to_u32(threshold).unwrap_or(defaults.hitl_threshold),
+        max_minutes: bounded_minutes(requested.max_minutes)?,
+        max_tokens: bounded_tokens(requested.max_tokens)?,
+        force_max: requested.force_max.unwrap_or(defaults.force_max),
+        research: requested.research.unwrap_or(defaults.research),
+        structured_memory: requested.structured_memory.unwrap_or(defaults.structured_memory),
+        base_branch: requested.base_branch.clone(),
         workers: to_u32(bounded(
             "--workers",
-            asked.workers.map(u64::from),
+            requested.workers.map(u64::from),
             u64::from(LOOP_WORKERS_MAX),
         )?)
-        .unwrap_or(usual.workers),
-        baseline: asked.baseline.unwrap_or(usual.baseline),
+        .unwrap_or(defaults.workers),
+        baseline: requested.baseline.unwrap_or(defaults.baseline),
         paths: bounded_paths(paths)?,
     })
 }
@@ -292,7 +293,7 @@ mod tests {
         LoopStartOptions::default()
     }
 
-    fn setting<'a>() -> StartContext<'a> {
+    fn context<'a>() -> StartContext<'a> {
         StartContext {
             id: "loop-1",
             session_id: Some("s"),
@@ -306,93 +307,93 @@ mod tests {
         }
     }
 
-    fn wish() -> LoopRequest {
+    fn request() -> LoopRequest {
         LoopRequest { prompt: "fix it".into(), ..LoopRequest::default() }
     }
 
-    fn with(options: LoopStartOptions) -> LoopRequest {
-        LoopRequest { options, ..wish() }
+    fn request_with(options: LoopStartOptions) -> LoopRequest {
+        LoopRequest { options, ..request() }
     }
 
-    fn check(wish: LoopRequest, expected: &LoopStartError) {
-        assert_eq!(initial_state(wish, &setting()).expect_err("refused"), *expected);
+    fn check(request: LoopRequest, expected: &LoopStartError) {
+        assert_eq!(initial_state(request, &context()).expect_err("refused"), *expected);
     }
 
     #[test]
-    fn what_could_not_end_well_is_refused() {
-        check(LoopRequest { prompt: " \n".into(), ..wish() }, &LoopStartError::NoPrompt);
+    fn invalid_starts_are_refused() {
+        check(LoopRequest { prompt: " \n".into(), ..request() }, &LoopStartError::NoPrompt);
         let long = "x".repeat(PROMPT_BYTES_MAX + 1);
         check(
-            LoopRequest { prompt: long, ..wish() },
+            LoopRequest { prompt: long, ..request() },
             &LoopStartError::PromptTooLong(PROMPT_BYTES_MAX + 1),
         );
         check(
-            with(LoopStartOptions { max_iterations: Some(0), ..unset() }),
+            request_with(LoopStartOptions { max_iterations: Some(0), ..unset() }),
             &LoopStartError::Unbounded,
         );
         check(
-            with(LoopStartOptions { max_iterations: Some(1_001), ..unset() }),
+            request_with(LoopStartOptions { max_iterations: Some(1_001), ..unset() }),
             &LoopStartError::Unbounded,
         );
         check(
-            with(LoopStartOptions { completion_promise: Some("a\nb".into()), ..unset() }),
+            request_with(LoopStartOptions { completion_promise: Some("a\nb".into()), ..unset() }),
             &LoopStartError::BadPromise,
         );
         check(
-            with(LoopStartOptions { completion_promise: Some(String::new()), ..unset() }),
+            request_with(LoopStartOptions { completion_promise: Some(String::new()), ..unset() }),
             &LoopStartError::BadPromise,
         );
         check(
-            with(LoopStartOptions { until: Some(UntilCondition::Promise), ..unset() }),
+            request_with(LoopStartOptions { until: Some(UntilCondition::Promise), ..unset() }),
             &LoopStartError::NoPromise,
         );
         check(
-            with(LoopStartOptions { until: Some(UntilCondition::Checks), ..unset() }),
+            request_with(LoopStartOptions { until: Some(UntilCondition::Checks), ..unset() }),
             &LoopStartError::NoChecks,
         );
-        let unjudged = StartContext { has_rubric: false, ..setting() };
-        let judge = with(LoopStartOptions { mode: Some(Mode::Judge), ..unset() });
+        let unjudged = StartContext { has_rubric: false, ..context() };
+        let judge = request_with(LoopStartOptions { mode: Some(Mode::Judge), ..unset() });
         assert_eq!(initial_state(judge, &unjudged), Err(LoopStartError::NoRubric));
         let range = |option, most| LoopStartError::OutOfRange(option, most);
         check(
-            with(LoopStartOptions { milestone_every: Some(0), ..unset() }),
+            request_with(LoopStartOptions { milestone_every: Some(0), ..unset() }),
             &range("--milestone-every", 1_000),
         );
         check(
-            with(LoopStartOptions { max_minutes: Some(0), ..unset() }),
+            request_with(LoopStartOptions { max_minutes: Some(0), ..unset() }),
             &range("--max-minutes", 43_200),
         );
         check(
-            with(LoopStartOptions { max_tokens: Some(0), ..unset() }),
+            request_with(LoopStartOptions { max_tokens: Some(0), ..unset() }),
             &range("--max-tokens", u64::MAX),
         );
-        let none = with(LoopStartOptions { hitl_threshold: Some(0), ..unset() });
+        let none = request_with(LoopStartOptions { hitl_threshold: Some(0), ..unset() });
         check(none, &range("--hitl-threshold", u64::from(u32::MAX)));
         let autonomous = LoopStartOptions { mode: Some(Mode::Autonomous), ..unset() };
         check(
-            with(LoopStartOptions { workers: Some(9), ..autonomous.clone() }),
+            request_with(LoopStartOptions { workers: Some(9), ..autonomous.clone() }),
             &range("--workers", 8),
         );
         check(
-            with(LoopStartOptions { workers: Some(2), ..unset() }),
+            request_with(LoopStartOptions { workers: Some(2), ..unset() }),
             &LoopStartError::NeedsAutonomous("--workers"),
         );
         let branch = |options, name: &str| {
-            with(LoopStartOptions { base_branch: Some(name.into()), ..options })
+            request_with(LoopStartOptions { base_branch: Some(name.into()), ..options })
         };
         check(branch(unset(), "main"), &LoopStartError::NeedsAutonomous("--base-branch"));
         check(branch(autonomous, "--upload-pack=x"), &LoopStartError::BadBranch);
         let active = state();
-        let taken = StartContext { active: Some(&active), ..setting() };
-        let refusal = initial_state(wish(), &taken).expect_err("one per session");
+        let taken = StartContext { active: Some(&active), ..context() };
+        let refusal = initial_state(request(), &taken).expect_err("one per session");
         assert_eq!(refusal, LoopStartError::AlreadyActive(active.id.clone()));
     }
 
     #[test]
     fn each_mode_brings_its_own_threshold_and_research_phase() {
         let of = |mode, research| {
-            let wish = with(LoopStartOptions { mode: Some(mode), research, ..unset() });
-            let options = initial_state(wish, &setting()).expect("started").options;
+            let request = request_with(LoopStartOptions { mode: Some(mode), research, ..unset() });
+            let options = initial_state(request, &context()).expect("started").options;
             (options.hitl_threshold, options.research)
         };
         assert_eq!(of(Mode::Basic, None), (5, false));
@@ -403,16 +404,16 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_makes_the_loop_wait_for_it_and_an_empty_session_owns_nothing() {
+    fn a_promise_sets_the_completion_condition_and_an_empty_session_is_no_owner() {
         let loops =
-            |wish, session_id| initial_state(wish, &StartContext { session_id, ..setting() });
-        let plain = loops(wish(), Some("")).expect("started");
+            |request, session_id| initial_state(request, &StartContext { session_id, ..context() });
+        let plain = loops(request(), Some("")).expect("started");
         assert_eq!(
             (plain.until, plain.session_id, plain.max_iterations),
             (UntilCondition::Clean, None, 10)
         );
         let promised =
-            with(LoopStartOptions { completion_promise: Some("DONE".into()), ..unset() });
+            request_with(LoopStartOptions { completion_promise: Some("DONE".into()), ..unset() });
         let promised = loops(promised, Some("s")).expect("started");
         assert_eq!(
             (promised.until, promised.session_id.as_deref()),
@@ -424,7 +425,7 @@ mod tests {
     fn a_loop_is_narrowed_to_paths_below_the_root_only() {
         let of = |paths: &[&str]| {
             let paths = paths.iter().map(|path| (*path).to_owned()).collect();
-            initial_state(LoopRequest { paths, ..wish() }, &setting())
+            initial_state(LoopRequest { paths, ..request() }, &context())
                 .map(|state| state.options.paths)
         };
         assert_eq!(of(&["src/a.py", "./web/"]), Ok(vec!["src/a.py".into(), "web".into()]));
@@ -440,8 +441,8 @@ mod tests {
     fn the_project_chooses_the_baseline_unless_the_user_does() {
         let of = |baseline, baseline_default| {
             let defaults = LoopStartOptions { baseline: Some(baseline_default), ..unset() };
-            let setting = StartContext { defaults: &defaults, ..setting() };
-            initial_state(with(LoopStartOptions { baseline, ..unset() }), &setting)
+            let context = StartContext { defaults: &defaults, ..context() };
+            initial_state(request_with(LoopStartOptions { baseline, ..unset() }), &context)
                 .map(|state| state.options.baseline)
         };
         assert_eq!(of(None, BaselineMode::Base), Ok(BaselineMode::Base));

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_stop_joins_another_one_waits_and_loops_are_independent() {
+    fn the_same_stop_joins_a_different_stop_waits_and_loops_are_independent() {
         let mut table = StopTable::default();
         assert_eq!(table.arrive("a", "x", 'x'), StopArrival::Start(1));
         assert_eq!(table.arrive("a", "x", 'y'), StopArrival::Join('x'));

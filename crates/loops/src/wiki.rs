@@ -108,7 +108,7 @@ mod tests {
     const ENDED: EndedLoop<'_> = EndedLoop { id: "loop-x", iteration: 2, at_ms: 0 };
 
     #[test]
-    fn only_what_is_missing_is_made() {
+    fn only_missing_files_are_created() {
         assert_eq!(scaffold(|_| false).len(), SCAFFOLD.len());
         assert_eq!(scaffold(|path| path != "map.md").len(), 1);
         assert_eq!(scaffold(|_| true), []);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_people_changed_keeps_their_words() {
+    fn an_index_edited_by_hand_keeps_its_text() {
         let done = archive("x", "# Mine\nwords", &[], ENDED).expect("notes");
         assert!(done.index.starts_with("# Mine\nwords\n\n## Completed loops\n- [Loop 001]"));
         let done =
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_noted_leaves_nothing() {
+    fn without_notes_there_is_no_archive() {
         assert_eq!(archive("", "", &[], ENDED), None);
         assert_eq!(archive("# The running loop\n\n", "", &[], ENDED), None);
     }

@@ -89,8 +89,8 @@ pub struct NeededFacts {
 /// The facts to gather before [`explain_findings`]; `None` when no fault is possible. The language
 /// is an LSP language id.
 #[must_use]
-pub fn needed_facts(language_id: &str, found: &[Finding]) -> Option<NeededFacts> {
-    let wanted = match language_id {
+pub fn needed_facts(language_id: &str, findings: &[Finding]) -> Option<NeededFacts> {
+    let facts = match language_id {
         "python" => python::PYTHON_FACTS,
         "typescript" | "typescriptreact" | "javascript" | "javascriptreact" => {
             typescript::TYPESCRIPT_FACTS
@@ -103,10 +103,10 @@ pub fn needed_facts(language_id: &str, found: &[Finding]) -> Option<NeededFacts>
         _ => return None,
     };
     // Missing packages matter only when there are findings.
-    let wanted = if found.is_empty() { NeededFacts { manifests: &[], ..wanted } } else { wanted };
-    let is_possible = wanted.codes.is_empty()
-        || found.iter().any(|finding| wanted.codes.contains(&finding.code.as_str()));
-    is_possible.then_some(wanted)
+    let facts = if findings.is_empty() { NeededFacts { manifests: &[], ..facts } } else { facts };
+    let is_possible = facts.codes.is_empty()
+        || findings.iter().any(|finding| facts.codes.contains(&finding.code.as_str()));
+    is_possible.then_some(facts)
 }
 
 /// A fault and the findings it explains.
@@ -159,8 +159,8 @@ fn first_quoted(message: &str) -> Option<&str> {
 }
 
 /// Indices of the matching findings.
-fn matching_indices(found: &[Finding], fits: impl Fn(&Finding) -> bool) -> BTreeSet<usize> {
-    found.iter().enumerate().filter(|(_, finding)| fits(finding)).map(|(at, _)| at).collect()
+fn matching_indices(findings: &[Finding], fits: impl Fn(&Finding) -> bool) -> BTreeSet<usize> {
+    findings.iter().enumerate().filter(|(_, finding)| fits(finding)).map(|(at, _)| at).collect()
 }
 
 #[cfg(test)]

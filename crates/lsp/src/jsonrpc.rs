@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_request_with_our_id_is_not_taken_for_an_answer() {
+    fn a_server_request_with_our_id_is_not_a_response() {
         let message =
             RpcMessage::parse(br#"{"id":7,"method":"workspace/configuration","result":1}"#);
         assert!(matches!(message, Some(RpcMessage::Request { id: RpcId::Number(7), .. })));

@@ -96,7 +96,7 @@ fn two_occurrences_differ_and_moved_lines_do_not() {
 }
 
 #[test]
-fn a_comment_suppresses_the_rule_it_names_and_no_other() {
+fn a_comment_suppresses_only_the_rule_it_names() {
     let other = CALL.replace("id: call", "id: other");
     let rules = rules(&[("r.yml", CALL), ("s.yml", &other)]);
     let both = ["1:0-1:6 call", "1:0-1:6 other"];
@@ -202,7 +202,7 @@ fn a_broken_rule_is_reported_and_the_others_still_run() {
 }
 
 #[test]
-fn a_rule_broken_in_one_language_leaves_a_gap_in_that_language_alone() {
+fn a_rule_broken_in_one_language_leaves_a_gap_in_that_language_only() {
     let text = "id: some\nlanguages: [python, go]\nrule: { kind: call_expression }\n";
     let rules = rules(&[("r.yml", text)]);
     assert_eq!(cause(&check(&rules, "a.py", "f()\n", &[])), Some(Cause::BrokenRule));

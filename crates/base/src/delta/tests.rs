@@ -187,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn right_lines_added_and_removed_change_nothing(
+    fn adding_and_removing_correct_lines_changes_no_delta(
         before in text(),
         at in prop::collection::vec((0..30_usize, any::<bool>()), 0..10),
     ) {
@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn a_new_wrong_line_is_the_one_introduced(before in text(), at in 0..30_usize) {
+    fn only_the_new_wrong_line_is_introduced(before in text(), at in 0..30_usize) {
         let mut after = before.clone();
         let at = at % (after.len() + 1);
         after.insert(at, "added !x".to_owned());
@@ -217,7 +217,7 @@ proptest! {
     }
 
     #[test]
-    fn moving_a_block_changes_nothing(before in text(), cut in 0..30_usize) {
+    fn moving_a_block_changes_no_delta(before in text(), cut in 0..30_usize) {
         let mut after = before.clone();
         after.rotate_left(cut % before.len());
         let count = before.iter().filter(|line| line.contains('!')).count();

@@ -78,7 +78,7 @@ pub(crate) fn check_plan(project: &Project, scope: CheckScope) -> CheckPlan {
         scope,
     };
     let mut plan = criteria::plan_checks(&sources);
-    if sources.asks_proposals()
+    if sources.uses_proposals()
         && !plan.runs_tests()
         && let Some(test) = first_test_file(&project.root)
     {

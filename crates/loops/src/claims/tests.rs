@@ -24,7 +24,7 @@ fn check(message: &str, evidence: &Evidence, expected: &[&str]) {
 const RED: &str = "npm test failed (2 failed, 40 passed)";
 
 #[test]
-fn a_plain_claim_that_a_failed_run_contradicts_is_told() {
+fn a_claim_contradicted_by_a_failed_run_is_reported() {
     let evidence = failed("Tests: 2 failed, 40 passed, 42 total");
     for claim in [
         "All tests pass.",
@@ -48,7 +48,7 @@ fn a_plain_claim_that_a_failed_run_contradicts_is_told() {
 }
 
 #[test]
-fn what_is_hedged_partial_quoted_or_true_is_let_pass() {
+fn hedged_partial_quoted_and_true_claims_are_ignored() {
     let evidence = failed("Tests: 2 failed, 40 passed, 42 total");
     for fair in [
         "Not all tests pass.",
@@ -81,7 +81,7 @@ fn what_is_hedged_partial_quoted_or_true_is_let_pass() {
 }
 
 #[test]
-fn a_failed_linter_says_nothing_about_tests() {
+fn a_failed_linter_does_not_contradict_claims_about_tests() {
     let lint =
         Evidence { readings: vec![run("npm run lint", "x.js:1 bad")], ..Evidence::default() };
     check("All tests pass.", &lint, &[]);
@@ -115,7 +115,7 @@ fn without_errors_means_without_errors() {
 }
 
 #[test]
-fn what_was_not_measured_contradicts_nothing() {
+fn unmeasured_claims_are_not_contradicted() {
     check("All tests pass. No errors.", &Evidence::default(), &[]);
     let clean = SensorReading::clean("npm test", SensorKind::Check, 0);
     check("All tests pass.", &Evidence { readings: vec![clean], ..Evidence::default() }, &[]);

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn words_quotes_and_backslashes_are_read_as_posix_says() {
+    fn a_command_line_is_split_by_posix_quoting_rules() {
         check("npm test", &["npm", "test"]);
         check("  npm \t run   lint  # all of it", &["npm", "run", "lint"]);
         check(
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_shell_is_refused_by_name() {
+    fn shell_syntax_is_refused_by_name() {
         let refused = |line: &str, expected: char| {
             assert_eq!(split_command_line(line), Err(CommandLineError::Shell(expected)), "{line}");
         };

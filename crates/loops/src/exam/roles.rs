@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn of_settings_only_what_concerns_hooks_counts() {
+    fn only_hook_settings_are_compared() {
         let settings = path(".claude/settings.local.json");
         let of = |text: &str| relevant_bytes(&settings, text.as_bytes()).into_owned();
         let plain = of(r#"{"hooks": {"Stop": []}, "permissions": {"allow": []}}"#);

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_merge_to_one_opinion_in_rubric_order() {
+    fn parts_merge_into_one_review_in_rubric_order() {
         let part = |rulings: &[(&str, Ruling)]| {
             let JudgeOpinion { rulings: ruled, suspicions, confidence, .. } = opinion(rulings);
             JudgeAnswer { rulings: ruled, suspicions, unread: Vec::new(), confidence }

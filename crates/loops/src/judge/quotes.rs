@@ -21,12 +21,12 @@ pub fn verify_quotes(answer: &mut JudgeAnswer, change: &ReviewChange) {
 }
 
 fn is_quote_valid(quote: &SourceQuote, change: &ReviewChange) -> bool {
-    let wanted = normalize_whitespace(&strip_line_marks(&quote.text));
-    if wanted.chars().filter(|it| !it.is_whitespace()).count() < JUDGE_QUOTE_CHARS_MIN {
+    let quoted_text = normalize_whitespace(&strip_line_marks(&quote.text));
+    if quoted_text.chars().filter(|it| !it.is_whitespace()).count() < JUDGE_QUOTE_CHARS_MIN {
         return false;
     }
     let file = change.files.iter().find(|file| file.path == quote.path);
-    file.is_some_and(|file| texts(file).any(|text| occurs_near(&wanted, quote, text)))
+    file.is_some_and(|file| texts(file).any(|text| occurs_near(&quoted_text, quote, text)))
 }
 
 /// Both sides in both views, because deleted code can be quoted too.
@@ -35,15 +35,15 @@ fn texts(file: &ReviewFile) -> impl Iterator<Item = &str> {
     sides.flat_map(|text| [text.in_view(TextView::Full), text.in_view(TextView::Code)])
 }
 
-fn occurs_near(wanted: &str, quote: &SourceQuote, text: &str) -> bool {
+fn occurs_near(quoted_text: &str, quote: &SourceQuote, text: &str) -> bool {
     let lines = lines_of(text);
     let [start, end] =
         [quote.line_start, quote.line_end].map(|line| usize::try_from(line).unwrap_or(usize::MAX));
     let from = start.saturating_sub(1 + JUDGE_QUOTE_LINES_APART_MAX);
     let to = end.saturating_add(JUDGE_QUOTE_LINES_APART_MAX).min(lines.len());
-    lines
-        .get(from..to)
-        .is_some_and(|near| normalize_whitespace(&escape_hidden(&near.join("\n"))).contains(wanted))
+    lines.get(from..to).is_some_and(|near| {
+        normalize_whitespace(&escape_hidden(&near.join("\n"))).contains(quoted_text)
+    })
 }
 
 /// The quote without the marks and line numbers that its lines were shown with.
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn met_without_a_quote_is_unclear_and_unmet_needs_none() {
+    fn met_without_a_quote_is_unclear_and_unmet_needs_no_quote() {
         let change = change(vec![file("src/a.rs", None, Some(NOW))]);
         let mut answer_json = answer(&["C1", "C2"], &json!([]));
         answer_json["criteria"][1]["verdict"] = json!("unmet");

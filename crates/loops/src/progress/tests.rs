@@ -48,9 +48,9 @@ fn a_stall_is_three_iterations_without_a_better_one() {
     );
     assert!(!stalled(&["abcd", "abc", "ab", "a"]));
     assert!(!stalled(&["abcd", "abcd", "abcd", "abc"]), "the last one is better");
-    assert!(!stalled(&["ab", "", "", "", ""]), "nothing is wrong, so nothing can get better");
-    assert!(!stalled(&["ab", "", "abcdef", "abcde", "abcd"]), "after a clean state it begins anew");
-    assert!(!stalled(&["ab", "a.", "a.", "a."]), "what is not measured yet says nothing");
+    assert!(!stalled(&["ab", "", "", "", ""]), "a clean iteration cannot improve");
+    assert!(!stalled(&["ab", "", "abcdef", "abcde", "abcd"]), "counted again after a clean state");
+    assert!(!stalled(&["ab", "a.", "a.", "a."]), "incomplete measurements are no stall");
 }
 
 #[test]
@@ -67,40 +67,40 @@ fn a_trifle_is_no_progress_and_trifles_add_up() {
 }
 
 #[test]
-fn going_back_and_forth_is_told_once_and_then_ends() {
+fn an_oscillation_is_reported_once_and_then_repeats() {
     let first = without_trees(&["a", "b", "a"]);
     assert_eq!((first.oscillates, first.oscillates_again), (Some((1, 2)), false));
     let again = without_trees(&["a", "b", "a", "b"]);
     assert!(again.oscillates_again);
-    assert_eq!(without_trees(&["a", "a", "a"]).oscillates, None, "that is standing still");
+    assert_eq!(without_trees(&["a", "a", "a"]).oscillates, None, "no change is not an oscillation");
     assert_eq!(
         without_trees(&["a", "", "b", ""]).oscillates,
         None,
-        "being clean is no oscillation"
+        "returning to clean is not an oscillation"
     );
     let partly = without_trees(&["ab", "a.", "ab"]);
-    assert_eq!(partly.oscillates, None, "one error was not measured, and so not gone");
-    let forgiven = without_trees(&["abc", "abd", "abc", "a", "ad", "a"]);
-    assert_eq!((forgiven.oscillates, forgiven.oscillates_again), (Some((4, 5)), false));
+    assert_eq!(partly.oscillates, None, "an unmeasured error is not fixed");
+    let improved = without_trees(&["abc", "abd", "abc", "a", "ad", "a"]);
+    assert_eq!((improved.oscillates, improved.oscillates_again), (Some((4, 5)), false));
 }
 
 #[test]
-fn a_tree_tells_a_return_from_a_flaky_sensor() {
+fn the_tree_distinguishes_a_revert_from_a_flaky_sensor() {
     let flaky = play(&[("a", Some("t1")), ("b", Some("t1")), ("a", Some("t1"))]).0;
-    assert_eq!(flaky.oscillates, None, "no byte was changed");
+    assert_eq!(flaky.oscillates, None, "no file changed");
     let exact = play(&[("a", Some("t1")), ("b", Some("t2")), ("c", Some("t1"))]).0;
-    assert_eq!(exact.oscillates, Some((1, 2)), "every byte is as it was");
+    assert_eq!(exact.oscillates, Some((1, 2)), "the tree is the same");
     let moved = play(&[("a", Some("t1")), ("b", Some("t2")), ("a", Some("t3"))]).0;
     assert_eq!(moved.oscillates, Some((1, 2)));
 }
 
 #[test]
-fn work_that_changes_nothing_is_seen_only_while_something_is_wrong() {
+fn unchanged_trees_are_a_no_op_only_while_problems_remain() {
     let row = |wrong| (wrong, Some("t1"));
     assert!(!play(&[row("a"), row("a")]).0.is_no_op);
     assert!(play(&[row("a"), row("a"), row("a")]).0.is_no_op);
     assert!(!play(&[row(""), row(""), row("")]).0.is_no_op);
-    assert!(!without_trees(&["a", "a", "a"]).is_no_op, "nobody knows the tree");
+    assert!(!without_trees(&["a", "a", "a"]).is_no_op, "the tree is unknown");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn an_error_that_comes_back_twice_is_named() {
 }
 
 #[test]
-fn worse_and_diverging_are_told() {
+fn worse_and_diverging_iterations_are_detected() {
     assert_eq!(without_trees(&["ab", "a", "abc"]).worse_than, Some(2));
     assert_eq!(without_trees(&["ab", "ab"]).worse_than, None);
     assert!(without_trees(&["ab", "acd", "efgh"]).is_diverging);
@@ -119,13 +119,17 @@ fn worse_and_diverging_are_told() {
 }
 
 #[test]
-fn gaming_is_no_progress_and_the_same_twice_is_known() {
+fn gaming_is_not_progress_and_a_repetition_is_detected() {
     let first = without_trees(&["abc", "G"]);
-    assert!(!first.is_better && first.gamed_again.is_empty(), "told, not ended");
+    assert!(!first.is_better && first.gamed_again.is_empty(), "reported, not ended");
     assert_eq!(without_trees(&["abc", "G", "aG"]).gamed_again, ["G"]);
     assert_eq!(without_trees(&["abc", "G", "aH"]).gamed_again, [""; 0]);
     let (_, history) = play(&[("abc", None), ("ab", None), ("G", None)]);
-    assert_eq!(best(&history).map(|one| one.number), Some(2), "what was gamed is never the best");
+    assert_eq!(
+        best(&history).map(|one| one.number),
+        Some(2),
+        "a gamed iteration is never the best"
+    );
 }
 
 #[test]
@@ -137,7 +141,7 @@ fn of_equal_iterations_the_latest_is_the_best() {
 }
 
 #[test]
-fn weights_and_hash_come_from_what_is_wrong_not_from_where_it_stands() {
+fn weight_and_hash_depend_on_the_problems_and_not_on_their_lines() {
     let clean = SensorReading::clean("pyright", SensorKind::Lsp, 1);
     let with = |findings: Vec<Finding>, check: Option<&str>| {
         let mut findings = findings;
@@ -170,5 +174,5 @@ fn weights_and_hash_come_from_what_is_wrong_not_from_where_it_stands() {
     open.readings[0].gap = Some(Gap::new(Cause::TimedOut, "why"));
     assert_eq!(weigh(&open, None).weight, None);
     open.readings[0].gap = Some(Gap::new(Cause::NotInstalled, "why"));
-    assert_eq!(weigh(&open, None).weight, Some(0), "nobody will ever measure it");
+    assert_eq!(weigh(&open, None).weight, Some(0), "it cannot be measured later");
 }

@@ -110,7 +110,7 @@ fn the_last_iteration_counts() {
 }
 
 #[test]
-fn a_temporary_gap_is_waited_for_twice_and_nothing_unmeasured_is_completed() {
+fn a_temporary_gap_holds_twice_and_an_unmeasured_loop_never_completes() {
     let waits = evidence(false, Some(Cause::Loading));
     let long = LoopState { max_iterations: 9, ..state() };
     let first = check(&long, CLAIM, &waits, "waits");
@@ -184,7 +184,7 @@ fn a_check_that_no_longer_measures_is_a_failure_once_waiting_is_used_up() {
 }
 
 #[test]
-fn a_loop_without_any_change_is_asked_once_and_never_completed() {
+fn a_loop_without_changes_is_held_once_and_never_completes() {
     let clean = evidence(false, None);
     let long = LoopState { max_iterations: 9, ..state() };
     let idle = StopFacts { work: WorkChange::Unchanged, ..facts() };

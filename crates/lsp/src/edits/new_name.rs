@@ -58,9 +58,9 @@ fn name_punctuation(language_id: &str) -> &'static str {
 
 /// Characters, besides control characters, that invisibly change the direction or width of a text.
 /// The two joiners are part of words in some scripts.
-fn is_hidden(it: char) -> bool {
-    matches!(it, '\u{200B}' | '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}')
-        || matches!(it, '\u{2060}'..='\u{206F}' | '\u{FEFF}')
+fn is_hidden(character: char) -> bool {
+    matches!(character, '\u{200B}' | '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}')
+        || matches!(character, '\u{2060}'..='\u{206F}' | '\u{FEFF}')
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ fn line_breaks_of_the_file_are_kept() {
 }
 
 #[test]
-fn columns_are_counted_as_the_server_counts() {
+fn columns_use_the_servers_encoding() {
     let text = "s = '🦀한'; old\r\n";
     let columns = [
         (PositionEncoding::Utf8, 15),
@@ -143,7 +143,7 @@ fn edits_outside_the_text_are_refused() {
 }
 
 #[test]
-fn nothing_is_not_a_rename() {
+fn an_empty_result_is_not_a_rename() {
     let line = "the language server proposes no change here";
     refused(&[], &Value::Null, line);
     refused(&[], &json!({}), line);
@@ -220,7 +220,7 @@ fn a_folder_moves_with_its_files_and_is_deleted_only_on_demand() {
 }
 
 #[test]
-fn one_document_named_twice_is_edited_as_the_server_saw_it() {
+fn a_document_named_twice_is_edited_in_the_version_the_server_saw() {
     let twice = steps(&[
         of_file("a.py", &Value::Null, &[text_edit((0, 0), (0, 1), "long")]),
         of_file("a.py", &Value::Null, &[text_edit((0, 4), (0, 5), "long")]),

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_publish_from_before_the_new_header_is_not_taken() {
+    fn a_publish_from_before_the_new_header_is_ignored() {
         check(&[
             (0, State("parsing includes, parsing main file"), "wait"),
             (5, Publish(3, 1), "wait"),

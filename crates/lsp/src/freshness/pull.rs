@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_pull_is_asked_again_with_growing_pauses() {
+    fn a_cancelled_pull_is_repeated_with_growing_pauses() {
         let start = Instant::now();
         let mut pull = PullProtocol::default();
         let mut pauses = Vec::new();

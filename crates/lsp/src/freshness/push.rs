@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn our_version_and_nothing_wrong_is_clean() {
+    fn an_empty_publish_of_the_current_version_is_clean() {
         check(&[(0, Barrier), (1, Publish(Some(3), 0)), (260, Wake)], &["wake", "wake", "clean"]);
     }
 
@@ -348,14 +348,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_sends_versions_means_nothing_by_a_publish_without() {
+    fn a_publish_without_a_version_is_no_proof_from_a_server_that_sends_versions() {
         let seen = r#", "publishes": {"version": true, "clean": true}"#;
         let acts = [(1, Barrier), (2, Publish(None, 2)), (3, Publish(Some(3), 0)), (300, Wake)];
         check_of(seen, false, &acts, &["wake", "wait", "wake", "clean"]);
     }
 
     #[test]
-    fn nothing_wrong_while_loading_is_asked_once_more_afterwards() {
+    fn an_empty_result_during_loading_is_requested_again_afterwards() {
         let acts = [
             (0, Barrier),
             (1, Publish(Some(3), 0)),

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_did_not_hear_of_the_disk_reads_it_first() {
+    fn a_server_without_disk_notifications_reads_the_disk_first() {
         let mut state = TsserverProtocol::default();
         state.disk_changed();
         let steps = with_subject(Instant::now(), 0, false, |subject| {

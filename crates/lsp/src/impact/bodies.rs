@@ -164,7 +164,7 @@ impl HeaderStyle {
     /// body.
     fn is_explicit(self, header: &str) -> bool {
         let is_open = header.ends_with('{');
-        let behind = header.rfind(')').map_or("", |at| header[at + 1..].trim_start());
+        let after = header.rfind(')').map_or("", |at| header[at + 1..].trim_start());
         match self {
             Self::C => {
                 const OTHER: [&str; 9] = [
@@ -179,7 +179,7 @@ impl HeaderStyle {
                     "union",
                 ];
                 let is_function = header.starts_with(|first: char| first.is_ascii_alphabetic());
-                is_open && is_function && !behind.is_empty() && !has_any_word(header, &OTHER)
+                is_open && is_function && !after.is_empty() && !has_any_word(header, &OTHER)
             }
             Self::Go => {
                 let is_type = ["struct {", "interface {"].iter().any(|it| header.ends_with(it));
@@ -187,7 +187,7 @@ impl HeaderStyle {
             }
             Self::Java => {
                 const OTHER: [&str; 4] = ["class", "enum", "interface", "record"];
-                is_open && !behind.is_empty() && !has_any_word(header, &OTHER)
+                is_open && !after.is_empty() && !has_any_word(header, &OTHER)
             }
             Self::Python => {
                 header.ends_with(':') && has_any_word(header, &["def"]) && header.contains("->")
@@ -198,7 +198,7 @@ impl HeaderStyle {
                     && !has_any_word(header, &["async", "const", "impl"])
             }
             Self::TypeScript => {
-                let result = behind.strip_prefix(':').and_then(|it| it.strip_suffix('{'));
+                let result = after.strip_prefix(':').and_then(|it| it.strip_suffix('{'));
                 result.is_some_and(is_whole_type) && !header.contains(" ? ")
             }
         }

@@ -108,7 +108,7 @@ fn a_body_that_affects_the_signature_is_visible() {
 }
 
 #[test]
-fn a_body_touches_the_definitions_around_it() {
+fn a_changed_body_touches_the_enclosing_definitions() {
     let before = "class Cart:\n    def total(\n        self,\n    ) -> int:\n        return 1\n";
     check(before, &before.replace('1', "None"), &["Cart", "total"]);
     let before = "int area(int side)\n{\n    return side;\n}\nint other()\n{\n    return 1;\n}\n";
@@ -116,7 +116,7 @@ fn a_body_touches_the_definitions_around_it() {
 }
 
 #[test]
-fn moved_lines_blank_lines_and_comments_touch_nothing() {
+fn moved_lines_blank_lines_and_comments_touch_no_definition() {
     check("first = 1\nsecond = 2\n", "second = 2\n\nfirst = 1\n", &[]);
     check("first = 1\n", "# what was meant\nfirst = 1  \n", &[]);
 }

@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn declarations_are_known_by_their_shape_in_many_languages() {
+    fn declarations_are_recognized_by_their_shape_in_many_languages() {
         let check = |line: &str, expected: &[&str]| {
             let found: Vec<&str> = declared_names(line)
                 .into_iter()

@@ -21,7 +21,7 @@ const TRAPS: [(&str, &[&str]); 2] = [
 ];
 
 #[test]
-fn the_languages_are_known_and_every_server_is_described() {
+fn every_server_is_described_and_names_known_languages() {
     let catalogue = Catalogue::built_in();
     let (auxiliary, programming): (Vec<_>, Vec<_>) =
         catalogue.languages().partition(|(_, language)| language.auxiliary);
@@ -39,7 +39,7 @@ fn the_languages_are_known_and_every_server_is_described() {
 }
 
 #[test]
-fn every_language_has_a_server_and_every_server_a_way_to_get_it() {
+fn every_language_has_a_server_and_every_server_an_install_method() {
     let catalogue = Catalogue::built_in();
     let mut used: BTreeSet<&str> = BTreeSet::new();
     let mut extensions = BTreeSet::new();
@@ -65,7 +65,7 @@ fn every_language_has_a_server_and_every_server_a_way_to_get_it() {
 }
 
 #[test]
-fn packages_are_pinned_and_none_is_a_trap() {
+fn packages_are_pinned_and_not_known_impostors() {
     for (id, spec) in Catalogue::built_in().servers() {
         let install = spec.install.as_ref().expect("every server says where it comes from");
         for package in &install.npm {
@@ -176,7 +176,7 @@ fn a_broken_host_file_names_line_and_key() {
 }
 
 #[test]
-fn hidden_files_that_configure_servers_are_known_and_others_are_not() {
+fn only_hidden_files_that_configure_servers_are_recognized() {
     let catalogue = Catalogue::built_in();
     for name in [".clangd", ".ruff.toml", ".clang-tidy", ".eslintrc", ".eslintrc.json", ".flake8"] {
         assert!(catalogue.is_hidden_configuration(name), "{name}");

@@ -121,9 +121,9 @@ mod tests {
         let range =
             json!({"start": {"line": 1, "character": 1}, "end": {"line": 1, "character": 2}});
         assert_eq!(change, json!({"range": range, "text": "o"}));
-        let nothing = ranged_change("x\n", "x\n", PositionEncoding::Utf8);
+        let empty = ranged_change("x\n", "x\n", PositionEncoding::Utf8);
         let place = json!({"line": 0, "character": 0});
-        assert_eq!(nothing, json!({"range": {"start": place, "end": place}, "text": ""}));
+        assert_eq!(empty, json!({"range": {"start": place, "end": place}, "text": ""}));
     }
 
     #[test]

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_complaint_shown_as_a_progress_is_a_fault_and_no_loading() {
+    fn an_error_reported_as_progress_is_a_fault_and_not_loading() {
         let mut loading = LoadingState::new(ReadySignal::Handshake, &[]);
         let begin =
             json!({"kind": "begin", "title": "Error loading workspace", "message": "no module"});

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_hears_only_of_the_files_and_kinds_it_asked_for() {
+    fn a_server_is_notified_only_of_registered_files_and_kinds() {
         let go = json!([{"globPattern": "**/*.go"}]);
         assert!(watches(&go, "/r/x/a.go", DiskChange::Deleted));
         assert!(watches(&go, "/r/y/a.go", DiskChange::Changed), "another folder of the project");

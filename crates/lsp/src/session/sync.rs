@@ -15,17 +15,18 @@ use moai_base::verdict::{Cause, Gap};
 
 impl LspSession {
     /// Handles files that changed on disk. Open documents are closed, so that the server reads the
-    /// disk until they are measured again; those in `asked` are about to be measured and stay open.
-    /// A document being measured is closed afterwards, because some servers call a closed file
-    /// clean. The server is notified as far as its watchers match; before the handshake is done,
-    /// changes are kept.
-    pub fn files_changed(&mut self, changes: &[(PathBuf, DiskChange)], asked: &[RelPath]) {
+    /// disk until they are measured again; those in `measured_next` are about to be measured and
+    /// stay open. A document being measured is closed afterwards, because some servers call a
+    /// closed file clean. The server is notified as far as its watchers match; before the handshake
+    /// is done, changes are kept.
+    pub fn files_changed(&mut self, changes: &[(PathBuf, DiskChange)], measured_next: &[RelPath]) {
         if self.phase == SessionPhase::Stopping || changes.is_empty() {
             return;
         }
         self.documents.advance_context_epoch();
         for (path, _) in changes {
-            let path = RelPath::below(&self.root, path).filter(|path| !asked.contains(path));
+            let path =
+                RelPath::below(&self.root, path).filter(|path| !measured_next.contains(path));
             let Some(path) = path else { continue };
             // Unsent texts become open documents later, so they are marked as outdated.
             self.mark_queries_outdated(&path);
@@ -55,7 +56,7 @@ impl LspSession {
         let mut to_send = changes.to_vec();
         to_send.retain(|(path, change)| {
             *change != DiskChange::Changed
-                || !asked.iter().any(|asked| asked.under(&self.root) == *path)
+                || !measured_next.iter().any(|next| next.under(&self.root) == *path)
         });
         self.is_behind_disk |= to_send.iter().any(|(path, change)| !self.is_watched(path, *change));
         self.send_changes(to_send);

@@ -204,7 +204,7 @@ fn a_change_follows_where_opening_does_not_refresh_other_files() {
 }
 
 #[test]
-fn newer_bytes_supersede_the_question_and_its_late_answer_is_not_taken() {
+fn newer_bytes_supersede_a_request_and_its_late_response_is_ignored() {
     let mut play = Play::ready("pull");
     play.ask(1, "a.py", "old");
     assert_eq!(play.sent(), ["textDocument/didOpen v1", "textDocument/diagnostic#1"]);
@@ -284,7 +284,7 @@ fn every_request_of_the_server_is_answered_item_by_item() {
 }
 
 #[test]
-fn an_empty_answer_during_loading_is_asked_again_when_it_ends() {
+fn an_empty_response_during_loading_is_requested_again_afterwards() {
     let mut play = Play::ready("pull");
     let progress = |kind: &str| json!({"method": "$/progress", "params": {"token": 1, "value": {"kind": kind, "title": "Loading"}}});
     play.receive(progress("begin"));
@@ -415,7 +415,7 @@ fn only_so_many_documents_stay_open() {
 }
 
 #[test]
-fn a_query_waits_for_loading_syncs_its_document_and_counts_as_the_server_does() {
+fn a_query_waits_for_loading_syncs_its_document_and_uses_the_servers_encoding() {
     let mut play = Play::new("pull");
     play.query(1, "textDocument/hover", "hoverProvider");
     play.query(2, "textDocument/rename", "renameProvider");
@@ -436,7 +436,7 @@ fn a_query_waits_for_loading_syncs_its_document_and_counts_as_the_server_does() 
     });
     assert_eq!(hover, Some(json!({"line": 0, "character": 13})));
     let refused = |effect: &SessionEffect| matches!(effect, SessionEffect::QueryAnswered(2, Err(gap)) if gap.cause == Cause::NoTool);
-    assert!(effects.iter().any(refused), "what is not announced is not asked: {effects:?}");
+    assert!(effects.iter().any(refused), "an unannounced capability is not requested: {effects:?}");
     play.receive(json!({"id": 1, "error": {"code": -32801, "message": "modified"}}));
     assert_eq!(play.sent(), ["textDocument/hover#2"]);
     play.receive(json!({"id": 2, "result": {"contents": "int"}}));

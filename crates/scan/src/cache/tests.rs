@@ -76,7 +76,7 @@ fn keys_differ_by_text_language_rules_and_by_paths_that_rules_name() {
 }
 
 #[test]
-fn damaged_or_foreign_bytes_yield_nothing() {
+fn damaged_or_foreign_bytes_yield_no_outcome() {
     let rules = RuleSet::built_in();
     let (path, hash) = (path("a.py"), ContentHash::of_bytes(DIRTY.as_bytes()));
     let key = rules.scan_key(&path, hash).expect("a rule covers it");

@@ -76,11 +76,11 @@ impl ReplacementTemplate {
     ) -> Result<Vec<ByteEdit>, Gap> {
         let tree = parse_searchable(text, pattern.language)?;
         let line_ends = LineEnding::from_text(text);
-        let mut wanted: HashSet<Range<usize>> = places.iter().cloned().collect();
+        let mut remaining: HashSet<Range<usize>> = places.iter().cloned().collect();
         let mut edits = Vec::new();
         for matched in tree.root().find_all(&pattern.matcher) {
             let bytes = self.fix.get_replaced_range(&matched, &pattern.matcher);
-            if wanted.remove(&bytes) {
+            if remaining.remove(&bytes) {
                 let text = self.fix.generate_replacement(&matched);
                 let text = line_ends.apply_to(&String::from_utf8_lossy(&text));
                 edits.push(ByteEdit { bytes, text });

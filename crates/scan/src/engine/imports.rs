@@ -282,14 +282,15 @@ mod tests {
     fn check(language: ScanLanguage, text: &str, qualified: &str, yes: &[&str], no: &[&str]) {
         let document = EngineDocument::try_new(text, language.into()).expect("a parser");
         let names = ImportedNames::from_tree(language, &AstGrep::doc(document));
-        let wanted = [qualified.to_owned()];
+        let qualified_names = [qualified.to_owned()];
         for (captured, expected) in
             yes.iter().map(|it| (it, true)).chain(no.iter().map(|it| (it, false)))
         {
             assert_eq!(
-                names.may_stand_for(captured, &wanted),
+                names.may_stand_for(captured, &qualified_names),
                 expected,
-                "{captured} behind\n{text}"
+                "{captured} after
+{text}"
             );
         }
     }

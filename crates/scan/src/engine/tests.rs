@@ -76,8 +76,8 @@ struct EnginePair {
 impl EnginePair {
     fn new(files: &[(&str, &str)], language: ScanLanguage) -> Self {
         let unfiltered = engine(files, language);
-        let nothing = Prefilter::new(vec![TextNeed::Nothing; unfiltered.rules.len()]);
-        assert!(unfiltered.prefilter.set(nothing).is_ok());
+        let unrestricted = Prefilter::new(vec![TextNeed::Nothing; unfiltered.rules.len()]);
+        assert!(unfiltered.prefilter.set(unrestricted).is_ok());
         Self { plain: engine(files, language), unfiltered }
     }
 
@@ -129,15 +129,15 @@ fn built_in_rules_match_their_snippets_as_ast_grep_does() {
 }
 
 #[test]
-fn each_rule_alone_matches_its_snippets_as_ast_grep_does() {
+fn each_single_rule_matches_its_snippets_as_ast_grep_does() {
     // A single rule mostly knows where its matches can be, so the walk skips much.
     for language in LANGUAGES {
         for file in FILES.iter().filter(|file| file.covers_language(language)) {
-            let alone = EnginePair::new(&[(file.name, file.text)], language);
+            let single = EnginePair::new(&[(file.name, file.text)], language);
             let rule = read_yaml(file.text).expect("a rule");
             let invalid = rule["tests"]["invalid"].as_array().expect("snippets");
             let texts = invalid.iter().filter_map(Value::as_str);
-            let counts = texts.map(|snippet| alone.check_same(snippet));
+            let counts = texts.map(|snippet| single.check_same(snippet));
             assert!(counts.sum::<usize>() > 0, "{}", file.name);
         }
     }

@@ -109,7 +109,7 @@ fn utility_rules_are_shared_and_take_arguments() {
 }
 
 #[test]
-fn a_broken_utility_rule_breaks_those_that_need_it_and_no_others() {
+fn a_broken_utility_rule_breaks_only_the_rules_that_use_it() {
     let cyclic = |id: &str, other: &str| {
         format!("id: {id}\nlanguage: python\nrule: {{ matches: {other} }}\n")
     };

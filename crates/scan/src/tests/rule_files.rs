@@ -147,7 +147,7 @@ fn every_rule_matches_its_invalid_and_no_valid_snippets() {
 }
 
 #[test]
-fn no_built_in_rule_is_broken_and_no_id_is_taken_twice() {
+fn built_in_rules_compile_and_have_unique_ids() {
     let rules = RuleSet::built_in();
     assert_eq!(rules.broken(), []);
     assert_eq!(rules.rule_count(), FILES.len());

@@ -120,7 +120,7 @@ fn machines_with_a_runtime() {
 }
 
 #[test]
-fn several_runners_are_one_sum_and_prose_is_no_total() {
+fn counts_of_several_runners_are_added_and_prose_is_ignored() {
     check("3 passed in 0.50s\nTests:       2 passed, 2 total\n", (5, 0, 0, Some(500)));
     for text in [
         "",
@@ -148,7 +148,7 @@ fn counts(passed: u64, skipped: u64, duration_ms: u64) -> TestCounts {
 }
 
 #[test]
-fn fewer_tests_more_skipped_and_a_collapse_are_told_with_numbers() {
+fn fewer_tests_more_skips_and_a_collapse_are_reported_with_numbers() {
     let said = |before, now| -> Vec<String> {
         run_anomalies(&before, &now).iter().map(ToString::to_string).collect()
     };

@@ -84,7 +84,7 @@ fn scripts_are_run_by_the_manager_whose_lock_file_is_there() {
 }
 
 #[test]
-fn a_script_or_a_configuration_that_checks_nothing_is_not_proposed() {
+fn scripts_and_configurations_without_checks_are_not_proposed() {
     let none = r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
     check(&[("package.json", none)], &[]);
     check(&[("package.json", "{broken")], &[]);
@@ -185,7 +185,7 @@ fn the_other_languages() {
 }
 
 #[test]
-fn a_makefile_answers_what_nothing_else_does() {
+fn a_makefile_answers_the_remaining_criteria() {
     let text = "all := x\nlint test: deps\n\ttrue\nbuild::\n\tcc\n\ttypes: no\n";
     check(
         &[("Makefile", text)],

@@ -30,7 +30,7 @@ fn added_lines_that_address_a_judge_are_found() {
 }
 
 #[test]
-fn honest_code_with_such_words_is_not_suspected() {
+fn honest_code_with_injection_phrases_is_not_suspected() {
     check("def approve(order): return order.approved_by", None);
     check("# ignore files that are not ours, see the rules of git", None);
     check("model = judge(model_name)  # which model is used", None);

@@ -123,7 +123,7 @@ fn comments_and_marks_drop_no_criterion() {
 }
 
 #[test]
-fn criteria_about_comment_contents_are_about_words() {
+fn criteria_about_comments_concern_their_words() {
     let about =
         |text: &str| RubricCriterion { id: "C1".into(), text: text.into() }.is_about_words();
     for text in [

@@ -35,7 +35,7 @@ pub(super) fn steps_of(
 }
 
 #[test]
-fn a_loop_that_pauses_for_the_user_asks_no_judge_and_merges_nothing() {
+fn a_loop_that_pauses_for_the_user_runs_no_judge_and_no_merge() {
     let doubted = ManualOverride { at_ms: 5, finding: None, is_confirmed: false };
     let confirmed = ManualOverride { is_confirmed: true, ..doubted.clone() };
     let all = ["judge", "merge", "checkpoint"].as_slice();
@@ -55,7 +55,7 @@ fn a_loop_that_pauses_for_the_user_asks_no_judge_and_merges_nothing() {
 }
 
 #[test]
-fn a_judge_and_a_merge_are_asked_for_only_if_nothing_else_is_missing() {
+fn judge_and_merge_run_only_if_nothing_else_is_missing() {
     let branch = Some("auto".to_owned());
     let rejected = JudgeOutcome::Rejected { reasons: Vec::new() };
     let outage = JudgeOutcome::Unmeasured(Gap::new(Cause::TimedOut, "no answer"));
@@ -224,7 +224,7 @@ fn if_judged(
 }
 
 #[test]
-fn a_judge_is_asked_exactly_if_its_outcome_changes_the_decision() {
+fn the_judge_runs_exactly_if_its_outcome_changes_the_decision() {
     let rejected = JudgeOutcome::Rejected { reasons: vec!["no tests".into()] };
     let (mut asked, mut not_asked) = (0, 0);
     for (evidence, facts) in all_evidence()
@@ -306,7 +306,7 @@ fn a_loop_on_a_branch_completes_when_it_is_merged() {
 }
 
 #[test]
-fn only_a_judge_that_was_asked_is_listed_among_the_sensors() {
+fn only_a_judge_that_ran_is_listed_among_the_sensors() {
     for judge_files in [Some(2), None] {
         let facts = StopFacts { judge_files, ..judge(JudgeOutcome::Approved) };
         let (next, _) = decide(&state(), &evidence(false, None), &facts);

@@ -46,7 +46,7 @@ fn with_context(tokens: u64) -> StopFacts {
 }
 
 #[test]
-fn a_full_context_pauses_a_loop_that_would_go_on_and_an_unknown_one_does_not() {
+fn a_full_context_pauses_a_loop_that_would_continue_and_an_unknown_context_does_not() {
     let dirty = evidence(true, None);
     for mode in Mode::NAMES.map(|row| row.0) {
         let running = LoopState { mode, ..state() };
@@ -150,7 +150,7 @@ fn forced_iterations_acknowledge_completion_and_end_completed() {
 }
 
 #[test]
-fn the_research_gate_holds_the_first_stop_three_times_and_counts_none_of_them() {
+fn the_research_gate_holds_the_first_stop_three_times_without_counting_iterations() {
     let options = LoopOptions { research: true, ..state().options };
     let mut now = LoopState { options, max_iterations: 2, ..state() };
     let unwritten = StopFacts { research_missing: vec!["APPROACH".into()], ..facts() };

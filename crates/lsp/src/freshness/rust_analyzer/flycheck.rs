@@ -200,19 +200,18 @@ impl Flycheck {
     /// The server's complaint about the project, as a gap.
     #[must_use]
     pub(crate) fn project_fault(&self) -> Option<Gap> {
-        let trouble = self.reported_fault.as_deref()?;
+        let fault = self.reported_fault.as_deref()?;
         // cargo's own output follows rust-analyzer's text.
-        let mut lines = trouble.lines().map(str::trim).filter(|line| !line.is_empty());
-        let said = lines.clone().find(|line| line.starts_with("error")).or_else(|| lines.next())?;
-        Some(Gap::new(Cause::ProjectFault, format!("the cargo project has a fault: {said}")))
+        let mut lines = fault.lines().map(str::trim).filter(|line| !line.is_empty());
+        let message =
+            lines.clone().find(|line| line.starts_with("error")).or_else(|| lines.next())?;
+        Some(Gap::new(Cause::ProjectFault, format!("the cargo project has a fault: {message}")))
     }
 
     /// Whether the server found no project at all.
     #[must_use]
     pub(crate) fn has_no_project(&self) -> bool {
-        self.reported_fault
-            .as_deref()
-            .is_some_and(|trouble| trouble.starts_with("Failed to discover"))
+        self.reported_fault.as_deref().is_some_and(|fault| fault.starts_with("Failed to discover"))
     }
 
     /// The current complaint, without that of an earlier run, which a new run may clear.

@@ -203,7 +203,7 @@ fn a_problem_from_both_sources_is_reported_once_and_hints_are_omitted() {
 }
 
 #[test]
-fn nothing_is_asked_while_the_project_is_loading() {
+fn no_request_is_sent_while_the_project_is_loading() {
     let mut play = Play::loading();
     play.ask(1, "src/a.rs");
     let methods: Vec<String> = play.sent().into_iter().map(|(method, _)| method).collect();
@@ -213,7 +213,7 @@ fn nothing_is_asked_while_the_project_is_loading() {
 }
 
 #[test]
-fn items_of_an_earlier_run_under_a_new_version_prove_nothing() {
+fn items_of_an_earlier_run_under_a_new_version_are_no_proof() {
     let mut play = Play::ready();
     play.publish("/r/src/a.rs", json!([item("rustc", 1, "E0308", "old")]));
     play.ask(1, "src/a.rs");
@@ -346,7 +346,7 @@ fn a_silent_run_is_enough_for_a_crate_compiled_before() {
 }
 
 #[test]
-fn a_run_that_a_new_load_of_the_project_ended_is_asked_for_again() {
+fn a_run_ended_by_a_project_reload_is_requested_again() {
     let mut play = Play::ready();
     play.ask(1, "src/a.rs");
     play.answer_requests(&nothing());

@@ -18,10 +18,10 @@ impl Play {
     }
 
     /// Parameters of the messages of one method since the last call.
-    fn params_of(&mut self, wanted: &str) -> Vec<Value> {
+    fn params_of(&mut self, expected_method: &str) -> Vec<Value> {
         let params = |effect| match effect {
             SessionEffect::Send(RpcMessage::Notification { method, params })
-                if method == wanted =>
+                if method == expected_method =>
             {
                 Some(params)
             }
@@ -32,7 +32,7 @@ impl Play {
 }
 
 #[test]
-fn a_change_is_ranged_and_counted_as_the_server_counts() {
+fn a_change_has_a_range_in_the_servers_encoding() {
     // The position is after a quote, 한 and 🦀.
     for (encoding, column) in [("utf-8", 8), ("utf-16", 4), ("utf-32", 3)] {
         let capabilities = json!({"textDocumentSync": {"change": 2}, "positionEncoding": encoding});
@@ -94,12 +94,12 @@ fn a_storm_is_measured_at_its_beginning_and_at_its_end() {
         words.extend(play.sent());
     }
     let superseded = words.iter().filter(|word| word.ends_with("Superseded")).count();
-    assert_eq!(superseded, 9, "each is notified as soon as a newer one comes: {words:?}");
+    assert_eq!(superseded, 9, "each is superseded as soon as a newer one arrives: {words:?}");
     play.wait_until(9 * 30 + STORM_MS);
     words.extend(play.sent());
-    let asked = words.iter().filter(|word| word.contains("textDocument/diagnostic"));
+    let requests = words.iter().filter(|word| word.contains("textDocument/diagnostic"));
     assert_eq!(
-        asked.collect::<Vec<_>>(),
+        requests.collect::<Vec<_>>(),
         ["textDocument/diagnostic#1", "textDocument/diagnostic#2"]
     );
     play.receive(json!({"id": 2, "result": report(0, 1)}));
@@ -121,7 +121,7 @@ fn a_storm_without_end_is_measured_all_the_same() {
 }
 
 #[test]
-fn a_refresh_asks_open_questions_again_and_the_answer_before_it_is_not_taken() {
+fn a_refresh_repeats_open_requests_and_ignores_earlier_responses() {
     let mut play = Play::ready("pull");
     play.ask(1, "a.py", "x");
     play.sent();
@@ -147,7 +147,7 @@ fn refreshes_without_end_do_not_hold_the_answer_for_ever() {
 }
 
 #[test]
-fn pull_that_is_registered_later_counts_until_it_is_unregistered() {
+fn a_later_pull_registration_holds_until_it_is_unregistered() {
     let mut play = Play::ready("push");
     play.ask(1, "a.py", "x");
     assert_eq!(play.sent(), ["textDocument/didOpen v1", "textDocument/documentSymbol#1"]);
@@ -193,7 +193,7 @@ fn a_publish_about_another_file_is_ignored_and_silence_reopens_the_document() {
 }
 
 #[test]
-fn gopls_gets_a_change_of_nothing_so_that_it_names_the_version() {
+fn gopls_gets_an_empty_change_so_that_it_reports_the_version() {
     let mut play = Play::ready("gopls");
     play.ask(1, "a.go", "x");
     let opened =
@@ -214,7 +214,7 @@ fn gopls_gets_a_change_of_nothing_so_that_it_names_the_version() {
 }
 
 #[test]
-fn clangd_is_forced_where_it_would_be_silent_or_trust_an_old_header() {
+fn clangd_is_forced_to_rebuild_when_it_would_not_publish_or_would_use_an_old_header() {
     let mut play = Play::ready("clangd");
     let forced = |play: &mut Play| {
         let changes = play.params_of("textDocument/didChange");
@@ -344,7 +344,7 @@ fn changes_during_the_handshake_are_sent_after_the_registration() {
 }
 
 #[test]
-fn tsserver_reloads_once_for_a_change_that_it_does_not_hear_of() {
+fn tsserver_reloads_once_for_an_unannounced_change() {
     let mut play = Play::ready("tsserver");
     let first_command = |play: &mut Play| {
         play.session.take_effects().into_iter().find_map(|effect| match effect {
