@@ -46,7 +46,7 @@ pub(super) enum ColorMode {
 }
 
 impl CliArgs {
-    /// How a report is written: `--json` stands for that format, unless another was asked for.
+    /// The format of a report; `--json` selects JSON unless another format was requested.
     pub(super) fn format(&self, asked: ReportFormat) -> ReportFormat {
         if self.json && asked == ReportFormat::Text { ReportFormat::Json } else { asked }
     }

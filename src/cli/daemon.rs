@@ -55,7 +55,7 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> CommandReply {
     }
 }
 
-/// Waits until a daemon that was told to stop, by this or another call, has ended.
+/// Waits until a daemon that is stopping, because of this or another call, has ended.
 fn stop_daemon(places: &StateDirs) -> CommandReply {
     if wait_until_stopped(places) {
         CommandReply::success("the daemon has ended\n".to_owned())

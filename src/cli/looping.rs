@@ -114,7 +114,7 @@ mod tests {
     use moai_loops::options::{LoopStartOptions, OptionValue, START_OPTIONS, StartOption};
     use moai_lsp::registry::Catalogue;
 
-    /// An acceptable value, as it is typed.
+    /// A valid value, as the user types it.
     fn sample(option: &StartOption) -> &'static str {
         match option.value {
             OptionValue::Flag => "",

@@ -1,5 +1,5 @@
-//! The alignment before a loop: the command gives the agent the form, and a question that nobody has
-//! answered stops a start.
+//! The alignment before a loop: the command gives the agent the form, and an open question prevents
+//! a start.
 
 use crate::support::{Output, SESSION, Sandbox};
 

@@ -1,5 +1,5 @@
-//! What was wrong before the work began is older: not repeated after each edit, and no reason to
-//! hold a Stop. What the work introduced stays introduced until it is gone.
+//! Findings from before the work began are older: they are not repeated after each edit and do not
+//! hold a Stop. Introduced findings stay introduced until they are fixed.
 
 use std::fs;
 

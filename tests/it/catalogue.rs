@@ -1,5 +1,5 @@
-//! Which servers a user's options, a project's files and an installation bring into a check, and
-//! what is said about those that cannot be used.
+//! How user options, project files and installations select the servers of a check, and how
+//! unusable servers are reported.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -177,7 +177,7 @@ fn what_cannot_be_installed_is_refused_before_anything_is_fetched() {
         assert!(output.stderr.contains(part), "{output:#?}");
     }
     assert!(fs::read_dir(sandbox.base().join("data")).is_ok_and(|mut it| it.next().is_none()));
-    // One that fails does not hold up the others, and every failure is told.
+    // A failed server does not delay the others, and every failure is reported.
     let empty = sandbox.base().join("empty");
     fs::create_dir(&empty).expect("the sandbox is writable");
     sandbox.set("PATH", empty.into_os_string());

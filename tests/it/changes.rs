@@ -1,5 +1,5 @@
-//! A process that changes files together and is killed at any moment leaves all of them old or all
-//! of them new, once the next one has looked.
+//! A process that writes several files together and is killed at any moment: after recovery all
+//! files are old or all are new.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -49,7 +49,7 @@ fn run_and_kill(root: &Path, records: &Path, after: Duration) {
         .expect("run `cargo build --examples` first");
     let has_begun = || records.join("lock").exists().then_some(());
     eventually(PATIENCE, has_begun).expect("it begins");
-    // The moment is what is tried out here; nothing is waited for.
+    // The moment of the kill is what this test varies, so the wait is fixed.
     let begun = Instant::now();
     while begun.elapsed() < after {
         std::hint::spin_loop();

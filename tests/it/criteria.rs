@@ -1,5 +1,5 @@
-//! The project's own commands and the frozen exam: real processes, a real terminal where one is
-//! asked for.
+//! The project's checks and the frozen exam, with real processes and, where required, a real
+//! terminal.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -67,7 +67,7 @@ fn at_terminal(command: &mut Command) -> Output {
     }
 }
 
-/// A loop of this project, examined by what is there now.
+/// A loop of this project with its present checks as the exam.
 fn frozen(sandbox: &Sandbox) -> String {
     let id = start(sandbox);
     let output = refreeze(sandbox);

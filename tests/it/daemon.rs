@@ -1,4 +1,4 @@
-//! The daemon: one, however many ask at once, and none after `daemon stop`.
+//! The daemon: a single one under concurrent requests, and none after `daemon stop`.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! What an edit is told when code only moves, and when several edits come faster than answers.
+//! Feedback on edits that only move code, and on edits that arrive faster than the answers.
 
 use std::thread;
 

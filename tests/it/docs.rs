@@ -217,7 +217,7 @@ fn every_command_line_shown_is_accepted() {
     assert!(count >= 80, "only {count} command lines");
 }
 
-/// The document without what is generated.
+/// The document without its generated parts.
 fn without_tables(text: &str) -> String {
     let mut is_generated = false;
     let mut kept = Vec::new();

@@ -1,4 +1,4 @@
-//! `doctor`: what serves a project, and the conformance probes against scripted servers.
+//! `doctor`: the servers of a project, and the conformance probes against scripted servers.
 
 use serde_json::{Value, json};
 

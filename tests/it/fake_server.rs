@@ -1,4 +1,4 @@
-//! The scripted language server keeps its word: each behaviour once, over raw framing.
+//! The scripted language server itself: each behaviour once, over raw framing.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,5 +1,5 @@
-//! A project that lacks its packages: one line instead of many findings, never clean, and what is
-//! really wrong stays visible.
+//! A project without its packages: one line instead of many findings, never clean, and real errors
+//! stay visible.
 
 use serde_json::json;
 

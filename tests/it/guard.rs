@@ -1,5 +1,5 @@
-//! `guard` as a user meets it: work tree, index and commits together, what cannot be measured, and
-//! who may let a finding be.
+//! The `guard` command: work tree, index and commits, unmeasurable files, and who may waive a
+//! finding.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Hooks with the host's recorded inputs: what is said, how often, and that nothing can break them.
+//! Hooks with the host's recorded inputs: their output, its frequency, and robustness against bad
+//! input.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! `judge`: real programs and a real HTTP server as models, from helpful to hostile. What is
-//! approved, what is refused, and that whatever goes wrong is neither.
+//! `judge` with real programs and a real HTTP server as models, from helpful to hostile: approvals,
+//! rejections, and failures, which are neither.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -20,7 +20,7 @@ const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
 const RUBRIC: &str = "## Judge criteria\n- Names are greeted.\n- Nothing fails silently.\n";
 const BEFORE: &str = "def greet(name):\n    return name\n";
 const AFTER: &str = "def greet(name):\n    return f'hello {name}'\n";
-/// Code that stands in the change.
+/// Code in the change.
 const QUOTE: &str = "return f'hello {name}'";
 
 /// A project in which `src/app.py` was changed.
@@ -34,7 +34,7 @@ fn project(options: &str) -> Sandbox {
     sandbox
 }
 
-/// Puts a shell script on the PATH of the sandbox. Its stdin is kept beside it, call by call.
+/// Puts a shell script on the PATH of the sandbox. The stdin of each call is saved next to it.
 fn script(sandbox: &Sandbox, name: &str, body: &str) {
     let path = sandbox.base().join("bin").join(name);
     let log = sandbox.base().join(format!("{name}.log"));

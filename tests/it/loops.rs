@@ -1,4 +1,4 @@
-//! The loop: a Stop is decided on evidence, for exactly one session.
+//! Loops: a Stop is decided on evidence, for exactly one session.
 
 mod adopted;
 mod bases;
@@ -118,7 +118,7 @@ fn git_hook(sandbox: &Sandbox, name: &str, body: &str) {
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("the hook is ours");
 }
 
-/// A work tree beside the project, which has `main` checked out: where others work.
+/// A second work tree with `main` checked out, where other people work.
 fn beside(sandbox: &Sandbox) -> PathBuf {
     let folder = sandbox.base().join("beside");
     let at = folder.to_str().expect("a path");
@@ -159,7 +159,7 @@ fn status(sandbox: &Sandbox) -> Value {
     output.json()
 }
 
-/// The same in the middle of a turn that goes on.
+/// The same in the middle of a turn.
 fn stop_again(sandbox: &Sandbox, last_words: &str) -> Output {
     let mut input = sandbox.payload("Stop-active");
     input["last_assistant_message"] = last_words.into();

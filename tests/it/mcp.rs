@@ -1,4 +1,4 @@
-//! The MCP server as a client meets it: the tool `diagnostics`, wrong calls, options.
+//! The MCP server from a client's view: the tool `diagnostics`, invalid calls, options.
 
 use serde_json::json;
 
@@ -25,7 +25,7 @@ fn diagnostics_are_told_in_words_and_in_values() {
     assert_eq!(values["verdict"], "dirty", "{answer:#}");
     let finding = &values["findings"][0];
     assert_eq!((&finding["path"], &finding["line"]), (&json!("app.py"), &json!(2)));
-    // pyright is not installed here: said, and never taken for clean.
+    // pyright is not installed here: reported as a gap, never as clean.
     assert_eq!(values["not_measured"][0]["what"], "pyright", "{values:#}");
     let text = answer["content"][0]["text"].as_str().expect("a text");
     assert!(text.contains("error app.py:2:") && text.contains("not measured: pyright"), "{text}");

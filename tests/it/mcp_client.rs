@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{PATIENCE, PROGRAM, Sandbox, eventually};
 
-/// A client that has said hello.
+/// An initialized client.
 pub(crate) struct Client {
     child: Child,
     stdin: ChildStdin,

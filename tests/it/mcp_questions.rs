@@ -1,5 +1,5 @@
-//! Tools that ask a language server: `references`, `definition`, `hover` and `rename` over MCP, with
-//! a scripted server in pyright's place.
+//! Tools that query a language server: `references`, `definition`, `hover` and `rename` over MCP,
+//! with a scripted server in place of pyright.
 
 use serde_json::{Value, json};
 

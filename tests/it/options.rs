@@ -1,5 +1,5 @@
-//! Options: each documented key changes what a user sees, from its file or its variable, and a
-//! broken one is named with file, line and key.
+//! Options: each documented key has a visible effect, from the file or the environment, and an
+//! invalid one is reported with file, line and key.
 
 use serde_json::{Value, json};
 
@@ -177,7 +177,7 @@ fn a_broken_option_is_named_with_file_line_and_key() {
         assert!(output.stderr.contains("sections/ralph.yaml:3"), "{output:#?}");
         assert!(output.stderr.contains("ralph.lsp.inline_budget_ms"), "{output:#?}");
     }
-    // A hook goes on with the defaults, and the user is told once, at the start of a session.
+    // A hook uses the defaults, and the user is notified once, at the start of a session.
     assert!(sandbox.tool_write("new.py", DIRTY).context().contains("bad word"));
     let notice = sandbox.hook("session-start", &sandbox.payload("SessionStart-startup")).json();
     assert!(notice["systemMessage"].as_str().is_some_and(|text| text.contains("ralph.yaml:3")));

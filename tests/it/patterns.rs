@@ -1,5 +1,5 @@
-//! `search` and `rewrite` as a user meets them: what is found and left out, what is written and
-//! what refuses to be, also when writing fails or the process is killed in the middle.
+//! The `search` and `rewrite` commands: matches, exclusions, writes and refusals, also when a write
+//! fails or the process is killed halfway.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -151,7 +151,7 @@ fn files_that_cannot_be_searched_are_named_and_the_others_count() {
     assert_eq!((&document["files_total"], &document["files_checked"]), (&json!(8), &json!(4)));
     assert_eq!(document["files_with_matches"], 3);
     assert_eq!(document["matches_omitted"], 10_004 - 1_000);
-    // Asked for by its name, a file that is left out is no answer.
+    // A skipped file that is named explicitly leaves the result unmeasured.
     let output = search(&sandbox, &["latin.py", "a.py"]);
     assert_eq!(output.code, 4, "{output:#?}");
     assert!(output.stdout.contains("skipped: latin.py (not UTF-8)\n3 matches"), "{output:#?}");
@@ -307,7 +307,7 @@ fn killed_in_the_middle_all_files_are_old_or_all_are_new() {
             .spawn()
             .expect("the program starts");
         eventually(PATIENCE, || records(&sandbox).or_else(|| ended(&mut child)));
-        // The moment is what is tried out here; nothing is waited for.
+        // The moment of the kill is what this test varies, so the wait is fixed.
         let (begun, after) = (Instant::now(), Duration::from_millis(kill * 2));
         while begun.elapsed() < after {
             std::hint::spin_loop();
@@ -418,8 +418,7 @@ fn fixes_are_a_diff_until_they_are_applied_and_only_safe_ones_are_made() {
     let output = sandbox.run(&scan);
     assert_eq!(output.code, 0, "{output:#?}");
     assert!(output.stdout.contains("+print('🦀', emit(x, emit(y)))\n"), "{output:#?}");
-    let end =
-        "left: 1 fix not called safe: --unsafe-fixes\n4 edits in 2 files; not written: --apply\n";
+    let end = "not changed: 1 fix not marked safe: --unsafe-fixes\n4 edits in 2 files; not written: --apply\n";
     assert!(output.stdout.ends_with(end), "{output:#?}");
     assert_untouched(&sandbox);
 

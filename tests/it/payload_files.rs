@@ -1,4 +1,4 @@
-//! The recorded hook inputs are whole: JSON, this sandbox's paths, no leftover placeholder.
+//! The recorded hook inputs are complete: valid JSON, paths of this sandbox, no placeholder left.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The launcher: which program it starts, and how quiet it is when there is none.
+//! The launcher: which program it starts, and its silence when there is none.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,5 @@
-//! `rename` with a scripted server in pyright's place: previewed, written wholly or not at all,
-//! refused with a reason.
+//! `rename` with a scripted server in place of pyright: previewed, written completely or not at
+//! all, refused with a reason.
 
 use std::fs;
 use std::path::PathBuf;
@@ -128,7 +128,7 @@ fn a_file_that_is_too_large_to_measure_is_not_called_unharmed() {
     let output = apply(&sandbox);
     assert_eq!(output.code, 4, "{output:#?}");
     assert!(sandbox.read("b.py").contains("lib.summed(2)"));
-    assert!(output.stdout.contains("nothing known to be introduced"), "{output:#?}");
+    assert!(output.stdout.contains("no introduced findings known"), "{output:#?}");
     assert!(output.stdout.contains("not measured: b.py (larger than 1 MiB)"), "{output:#?}");
     assert!(output.stdout.lines().all(|line| !line.contains("nothing introduced")));
 }

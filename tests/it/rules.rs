@@ -1,5 +1,5 @@
-//! Rules of a project: found where they are put, read anew when they change, and what is wrong with
-//! them is said.
+//! Rules of a project: where they are found, that changes are picked up, and how errors in them are
+//! reported.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The sandbox itself: separate state, and a survivor is found and named.
+//! The sandbox itself: separate state, and a surviving process is found and named.
 
 use std::process::{Command, Stdio};
 

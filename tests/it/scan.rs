@@ -128,7 +128,7 @@ fn odd_files_are_skipped_and_files_with_secrets_left_out() {
     let all = report(&sandbox, &[&rules[..], &["--include-sensitive"]].concat(), 0);
     assert!(found(&all).contains(&("credentials.yaml".to_owned(), "y".to_owned())), "{all:#}");
     let text = scan(&sandbox, &[&rules[..], &["credentials.yaml"]].concat(), 4).stdout;
-    assert!(text.contains("left out: credentials.yaml"), "{text}");
+    assert!(text.contains("excluded: credentials.yaml"), "{text}");
 }
 
 #[test]

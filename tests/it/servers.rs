@@ -1,5 +1,5 @@
-//! Language servers come and go: five places, who leaves first, memory, crashes, a daemon that is
-//! killed, and the commands that show and steer them.
+//! The life of language servers: five slots, eviction, memory, crashes, a killed daemon, and the
+//! commands that list and control servers.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -52,7 +52,7 @@ fn check(sandbox: &Sandbox, root: &std::path::Path) -> Output {
     sandbox.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// A check whose answer nobody waits for.
+/// A check in the background.
 fn check_behind(sandbox: &Sandbox, root: &std::path::Path) -> Child {
     let mut command = sandbox.program();
     command.args(check_arguments(root)).stdin(Stdio::null()).stdout(Stdio::null());
@@ -127,7 +127,7 @@ fn the_sixth_server_takes_the_place_of_the_one_that_costs_least_to_start_again()
     assert_eq!(check(&sandbox, &another(&sandbox, "sixth", json!({}))).code, 1);
     let expected = ["four", "one", "sixth", "three", "two"].map(str::to_owned);
     assert_eq!(running_roots(&sandbox), BTreeSet::from(expected));
-    // What it said is still known, and it comes back when it is asked.
+    // The evicted server restarts when its project is checked again.
     assert_eq!(check(&sandbox, &sandbox.base().join("quick")).code, 1);
     assert_eq!(running_roots(&sandbox).len(), 5);
 }

@@ -1,5 +1,5 @@
-//! What every integration test stands on: a throw-away project with a home of its own, the real
-//! executable, the recorded hook inputs, and the promise that nothing is left running.
+//! The foundation of the integration tests: a temporary project with its own home, the real
+//! executable, the recorded hook inputs, and a check that no process survives.
 
 use std::ffi::OsString;
 use std::fs;
@@ -41,7 +41,7 @@ impl Output {
             .unwrap_or_else(|error| panic!("not one JSON document ({error}): {self:#?}"))
     }
 
-    /// The text for the model in a hook's answer; empty when the hook said nothing.
+    /// The context for the agent in a hook's output; empty without one.
     pub(crate) fn context(&self) -> String {
         assert_eq!(self.code, 0, "a hook always exits 0: {self:#?}");
         if self.stdout.trim().is_empty() {
@@ -308,7 +308,7 @@ pub(crate) fn test_cache() -> PathBuf {
         .map_or_else(|| Path::new(CHECKOUT).join(".cache"), PathBuf::from)
 }
 
-/// The scripted language server, which cargo builds beside the tests.
+/// The scripted language server, which cargo builds as an example.
 pub(crate) fn fake_language_server() -> PathBuf {
     let path = Path::new(PROGRAM).with_file_name("examples").join("fake-language-server");
     assert!(path.is_file(), "run `cargo build --examples` first: {} is missing", path.display());

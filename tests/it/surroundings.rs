@@ -1,5 +1,6 @@
-//! Bad surroundings: no git, no home to write in, a killed daemon, files that change or vanish
-//! under us, names with blanks and Korean. Nothing hangs, nothing is lost, nothing reads as clean.
+//! Hostile environments: no git, no writable home, a killed daemon, files that change or vanish
+//! during a measurement, names with blanks and Korean. Nothing hangs, nothing is lost, and nothing
+//! counts as clean.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -173,7 +174,7 @@ fn checks_that_vanish_do_not_complete_a_loop() {
     let start = ["loop", "start", "--session", SESSION, "--prompt", "fix", "--until", "checks"];
     assert_eq!(sandbox.run(&start).code, 0);
     fs::remove_file(sandbox.path(".claude/autochecks.sh")).expect("the file is ours");
-    // By the session's own shell; what somebody else removes pauses the loop.
+    // Removed by the session's own shell; a removal by another program pauses the loop.
     let mut shell = sandbox.payload("PostToolUse-Bash");
     shell["duration_ms"] = json!(5_000);
     sandbox.hook("post-tool-use", &shell);

@@ -1,5 +1,5 @@
-//! What a language server is told is what lies on disk, in its own counting, and it is told what it
-//! asked to hear. What it says comes back in ours.
+//! Synchronization with a language server: it receives the text on disk in its position encoding
+//! and the notifications it registered for. Its positions are converted back.
 
 use serde_json::{Value, json};
 
@@ -158,7 +158,7 @@ fn what_a_dead_server_registered_dies_with_it() {
     sandbox.write("app.py", "word = 'BAD'\n");
     assert_eq!(columns(&sandbox), [8]);
     let before = log(&sandbox).len();
-    // The second question kills it; its successor is told everything anew and nothing twice.
+    // The second request kills it; the new process receives everything once.
     assert_eq!(columns(&sandbox), [8]);
     let after: Vec<Value> = log(&sandbox).into_iter().skip(before).collect();
     let second_life = after.iter().skip_while(|line| line["method"] != "initialize");

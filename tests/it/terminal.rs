@@ -1,4 +1,4 @@
-//! A terminal that is not there: what a person at one types, and what is shown to them.
+//! A pseudo-terminal: types input like a user and captures the output.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};

@@ -1,5 +1,6 @@
-//! Every writer counts: what shell commands, formatters, git and other sessions write is told after
-//! the tool call, once; what an edit breaks in other files is told with it, and holds a Stop.
+//! All writers count: changes by shell commands, formatters, git and other sessions are reported
+//! once, after the tool call. What an edit breaks in other files is reported with it and holds a
+//! Stop.
 
 use std::fs;
 
@@ -96,7 +97,7 @@ fn of_many_changed_files_some_are_measured_and_the_rest_is_counted() {
     }
     sandbox.write("app.py", DIRTY);
     let told = after_shell(&sandbox);
-    // The file that is known comes first, whatever it is called.
+    // A known file comes first, whatever its name.
     assert!(told.starts_with("[moai-ralph] app.py: introduced 1 error"), "{told}");
     assert_eq!(told.matches("bad word").count(), 8, "{told}");
     assert!(told.contains("13 more files changed on disk; measured at the next Stop"), "{told}");
@@ -146,7 +147,7 @@ fn an_edit_is_told_by_its_own_hook_alone() {
     sandbox.tool_write("app.py", "word = 'fine'\n");
     assert!(sandbox.tool_write("app.py", DIRTY).context().contains("bad word"));
     assert_eq!(after_batch(&sandbox), "");
-    // Another session is not told what this one is told.
+    // A report to this session is not repeated to another one.
     let mut input = sandbox.payload("PostToolBatch");
     input["session_id"] = "another".into();
     assert_eq!(sandbox.hook("post-tool-batch", &input).context(), "");
@@ -276,7 +277,7 @@ fn an_effect_that_the_next_edit_mended_is_not_told() {
     assert!(!told.iter().any(|text| text.contains("argument missing")), "{told:#?}");
 }
 
-/// One Stop of this session; the reason when it is blocked, else what the user is told.
+/// One Stop of this session; the reason if it is held, else the notice.
 fn stop(sandbox: &Sandbox) -> Result<String, String> {
     let output = sandbox.hook("stop", &sandbox.payload("Stop")).json();
     match output["reason"].as_str() {

@@ -67,7 +67,7 @@ impl Project {
     pub(crate) fn load_unserved(engine: &Engine, caller: &CallerContext) -> Self {
         let root = project_root(caller);
         Self::load_strict(engine, caller, &root).unwrap_or_else(|error| {
-            tracing::warn!(%error, "options are broken; defaults are used");
+            tracing::warn!(%error, "invalid options; using defaults");
             let catalogue = Catalogue::built_in().clone();
             Self::with(engine, caller, root, Config::default(), catalogue)
         })

@@ -234,7 +234,7 @@ impl LanguageServers {
         let sent = self.pool.send(pool::PoolRequest::Forward(Box::new(routed))).await.is_ok();
         let (version, outcome) = match answer.await {
             Ok(answer) if sent => answer,
-            _ => (None, Err(Gap::new(Cause::Crashed, "the language server's actor is gone"))),
+            _ => (None, Err(Gap::new(Cause::Crashed, "the language server's task ended"))),
         };
         let elapsed = started_at.elapsed();
         let (outcome, fault) = match outcome {
@@ -263,7 +263,7 @@ impl LanguageServers {
         let sent = self.pool.send(pool::PoolRequest::Forward(Box::new(routed))).await.is_ok();
         match answer.await {
             Ok(answer) if sent => answer,
-            _ => Err(Gap::new(Cause::Crashed, "the language server's actor is gone")),
+            _ => Err(Gap::new(Cause::Crashed, "the language server's task ended")),
         }
     }
 
@@ -292,7 +292,7 @@ impl LanguageServers {
         context: &ServerContext,
         choice: resolve::ResolvedServer,
     ) -> Result<(), Gap> {
-        let gone = || Err(Gap::new(Cause::Crashed, "the language server's actor is gone"));
+        let gone = || Err(Gap::new(Cause::Crashed, "the language server's task ended"));
         let (context, choice) = (Box::new(context.clone()), Box::new(choice));
         let started =
             self.request(|reply| pool::PoolRequest::Start { context, choice, reply }).await;

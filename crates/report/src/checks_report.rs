@@ -106,7 +106,7 @@ fn push_plan(text: &mut String, checks: &ChecksReport<'_>) {
         let _ = writeln!(text, "not measured: {} ({})", sanitized_name(&one.name), one.gap);
     }
     if text.is_empty() {
-        text.push_str("no command is run at a Stop\n");
+        text.push_str("no checks run at a Stop\n");
     }
 }
 
@@ -123,7 +123,7 @@ fn push_runs(text: &mut String, evidence: &Evidence) {
         }
     }
     if evidence.readings.is_empty() {
-        text.push_str("not measured: no command is run at a Stop\n");
+        text.push_str("not measured: no checks run at a Stop\n");
     }
     for finding in &evidence.findings {
         let _ = writeln!(text, "{}", finding_line(finding));
@@ -166,7 +166,7 @@ pub fn refreeze_text(loop_id: &str, taken: &RefreezeReport) -> String {
     for finding in &taken.waived {
         let _ = writeln!(text, "allowed: {}", finding_line(finding));
     }
-    let _ = writeln!(text, "loop {loop_id} is examined by what is there now");
+    let _ = writeln!(text, "loop {loop_id} now uses the current checks and tests");
     text
 }
 
@@ -206,7 +206,7 @@ mod tests {
              (no command is known for lint_clean)\n"
         );
         let nothing = ChecksReport { plan: &CheckPlan::default(), has_autochecks: false, ..found };
-        assert_eq!(checks_text(&nothing), "no command is run at a Stop\n");
+        assert_eq!(checks_text(&nothing), "no checks run at a Stop\n");
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub fn step(number: usize, actor: &str, act: &str, detail: &str) -> String {
 pub fn hook(event: &str, elapsed: Duration, said: &str) -> String {
     let mut text = format!("   hook {event} ({} ms)", elapsed.as_millis());
     if said.is_empty() {
-        text.push_str(": nothing to say\n");
+        text.push_str(": no output\n");
         return text;
     }
     text.push('\n');
@@ -48,6 +48,6 @@ pub fn end(status: &str, is_expected: bool) -> String {
     if is_expected {
         format!("\nThe loop ended as {status}.\n")
     } else {
-        format!("\nThe loop ended as {status}, which is not how this play ends.\n")
+        format!("\nThe loop ended as {status}, which is not the expected end of this demo.\n")
     }
 }

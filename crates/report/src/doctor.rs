@@ -111,7 +111,7 @@ pub fn doctor_json(served: &[LanguageSupport], probed: &[ProbeRow]) -> Value {
                 .acts
                 .iter()
                 .map(|act| {
-                    let (outcome, reason) = word(&act.outcome);
+                    let (outcome, reason) = outcome_name(&act.outcome);
                     json!({"name": act.name, "outcome": outcome, "reason": reason,
                         "elapsed_ms": act.elapsed_ms})
                 })
@@ -123,7 +123,7 @@ pub fn doctor_json(served: &[LanguageSupport], probed: &[ProbeRow]) -> Value {
     json!({"schema": "moai-ralph/doctor@1", "languages": languages, "probes": rows})
 }
 
-fn word(outcome: &ProbeOutcome) -> (&'static str, Option<String>) {
+fn outcome_name(outcome: &ProbeOutcome) -> (&'static str, Option<String>) {
     match outcome {
         ProbeOutcome::Right => ("right", None),
         ProbeOutcome::FalseClean => ("false clean", None),
@@ -145,7 +145,7 @@ pub fn matrix(rows: &[ProbeRow]) -> String {
     text.push('\n');
     let mut gaps = String::new();
     for row in rows {
-        let version = row.version.as_deref().unwrap_or("not said");
+        let version = row.version.as_deref().unwrap_or("unknown");
         let _ = write!(text, "{:<28} {version:<12} {:<10}", row.server, row.language);
         for name in ACTS {
             let cell = match row.acts.iter().find(|act| act.name == name) {

@@ -16,7 +16,7 @@ pub fn commands(evidence: &Evidence, elapsed_ms: u64) -> String {
         write_finding(&mut text, finding);
     }
     for (command, title, list) in
-        [("warning", "skipped", &evidence.skipped), ("notice", "left out", &evidence.excluded)]
+        [("warning", "skipped", &evidence.skipped), ("notice", "excluded", &evidence.excluded)]
     {
         for one in list {
             let file = property(&one.path);

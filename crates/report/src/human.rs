@@ -65,7 +65,7 @@ pub(super) fn is_listed(evidence: &Evidence, finding: &Finding, style: ReportSty
 pub(super) fn after_findings(evidence: &Evidence, elapsed_ms: u64, style: ReportStyle) -> String {
     let paint = AnsiPaint(style.has_color);
     let mut text = String::new();
-    for (word, list) in [("skipped:", &evidence.skipped), ("left out:", &evidence.excluded)] {
+    for (word, list) in [("skipped:", &evidence.skipped), ("excluded:", &evidence.excluded)] {
         for one in list {
             let (word, path) = (paint.with("35", word), sanitized_name(&one.path));
             let _ = writeln!(text, "{word} {path} ({})", one.reason);

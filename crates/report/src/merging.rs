@@ -50,7 +50,9 @@ pub fn branch_refusal(reason: &BranchRefusal<'_>) -> String {
             "HEAD is detached: name the branch to merge into with --base-branch NAME".to_owned()
         }
         BranchRefusal::NoBase(name) => format!("there is no branch {}", sanitized_name(name)),
-        BranchRefusal::Unfinished(what) => format!("{what} is under way here: finish or abort it"),
+        BranchRefusal::Unfinished(what) => {
+            format!("{what} is in progress here: finish or abort it")
+        }
         BranchRefusal::Conflicts(files) => {
             format!("resolve these conflicts first: {}", files.join(", "))
         }
@@ -97,7 +99,7 @@ pub fn merge_task(branch: &str, base: &str, task: &MergeTask<'_>) -> String {
             let _ = writeln!(text, "{other} is checked out: git switch {branch}");
         }
         MergeTask::Unfinished(what) => {
-            let _ = writeln!(text, "{what} is under way here: finish or abort it.");
+            let _ = writeln!(text, "{what} is in progress here: finish or abort it.");
         }
         MergeTask::Uncommitted(changed, new) => {
             text.push_str("Commit the files of this work and give the reason in the message:\n");

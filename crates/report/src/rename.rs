@@ -178,10 +178,10 @@ pub(super) fn introduced_and_fixed(outcome: &WriteOutcome) -> String {
     } else if unknown.is_empty() && outcome.is_all_measured() {
         parts.push("nothing introduced".to_owned());
     } else {
-        parts.push("nothing known to be introduced".to_owned());
+        parts.push("no introduced findings known".to_owned());
     }
     if !unknown.is_empty() {
-        parts.push(format!("{unknown} (not measured before, so which are new is not known)"));
+        parts.push(format!("{unknown} (not measured before; some may be new)"));
     }
     if outcome.delta.fixed > 0 {
         parts.push(format!("fixed {}", outcome.delta.fixed));
@@ -317,7 +317,7 @@ mod tests {
             WriteOutcome { delta, gaps: Vec::new(), skipped: vec![SkippedFile { path, reason }] };
         let (asked, renamed) = renamed(Some(outcome));
         let text = rename_text(&asked, &renamed);
-        assert!(text.contains("(pyright); nothing known to be introduced\n"), "{text}");
+        assert!(text.contains("(pyright); no introduced findings known\n"), "{text}");
         assert!(text.ends_with("  not measured: big.py (larger than 1 MiB)\n"), "{text}");
         let document = json_value(&rename_document(&asked, &renamed));
         assert_eq!(document["check"]["files_skipped"][0]["path"], "big.py");
@@ -329,7 +329,7 @@ mod tests {
         let (asked, renamed) =
             renamed(Some(WriteOutcome { delta, gaps: Vec::new(), skipped: Vec::new() }));
         let text = rename_text(&asked, &renamed);
-        assert!(text.contains("nothing known to be introduced; 1 error (not measured"), "{text}");
+        assert!(text.contains("no introduced findings known; 1 error (not measured"), "{text}");
         let document = json_value(&rename_document(&asked, &renamed));
         assert_eq!(document["check"]["introduced"], json!([]));
         assert_eq!(document["check"]["unknown"][0]["code"], "x");

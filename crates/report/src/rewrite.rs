@@ -36,14 +36,13 @@ pub struct RewriteReport {
 pub fn rewrite_text(asked: &QueryContext, rewritten: &RewriteReport) -> String {
     let mut skips = rewritten.coverage.skips();
     if rewritten.overlapping > 0 {
-        let (places, is) =
-            (count_noun(rewritten.overlapping, "place"), "around others that changed");
-        let _ = writeln!(skips, "left: {places} {is}; look again with search");
+        let (places, is) = (count_noun(rewritten.overlapping, "place"), "overlapping other edits");
+        let _ = writeln!(skips, "not changed: {places} {is}; search again");
     }
     if rewritten.withheld_fixes > 0 {
         let fixes = if rewritten.withheld_fixes == 1 { "fix" } else { "fixes" };
-        let what = format!("{} {fixes} not called safe", rewritten.withheld_fixes);
-        let _ = writeln!(skips, "left: {what}: --unsafe-fixes");
+        let what = format!("{} {fixes} not marked safe", rewritten.withheld_fixes);
+        let _ = writeln!(skips, "not changed: {what}: --unsafe-fixes");
     }
     if rewritten.files.is_empty() {
         return skips + &rewritten.coverage.nothing("nothing to change") + "\n";
@@ -140,7 +139,7 @@ mod tests {
         -f(1)
         +g(1)
         skipped: vendor/b.py (in vendor/)
-        left: 1 place around others that changed; look again with search
+        not changed: 1 place overlapping other edits; search again
         1 edit in 1 file; not written: --apply
         ");
         let document = json_value(&rewrite_document(&asked, &rewritten));
@@ -158,7 +157,7 @@ mod tests {
         insta::assert_snapshot!(rewrite_text(&asked, &rewritten), @r"
         edit   a.py
         skipped: vendor/b.py (in vendor/)
-        left: 1 place around others that changed; look again with search
+        not changed: 1 place overlapping other edits; search again
         1 edit in 1 file written; introduced 1 error
           error a.py:3:1 pyright(x): x is wrong
         ");

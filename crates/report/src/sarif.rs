@@ -23,13 +23,14 @@ const FINGERPRINT: &str = "moaiRalph/v1";
 /// The log of a check or scan; `facts` are the properties of the scan's rules.
 #[must_use]
 pub fn sarif_log(root: &Path, evidence: &Evidence, facts: &[RuleFacts]) -> Value {
-    let nobody = [SensorReading::clean("scan", SensorKind::Scan, 0)];
+    let empty_scan = [SensorReading::clean("scan", SensorKind::Scan, 0)];
     let readings =
-        if evidence.readings.is_empty() { &nobody } else { evidence.readings.as_slice() };
+        if evidence.readings.is_empty() { &empty_scan } else { evidence.readings.as_slice() };
     // Skipped files are reported by the scan's run, else by the first one.
-    let ours = readings.iter().position(|reading| reading.kind == SensorKind::Scan).unwrap_or(0);
+    let skips_run =
+        readings.iter().position(|reading| reading.kind == SensorKind::Scan).unwrap_or(0);
     let runs = readings.iter().enumerate().map(|(index, reading)| {
-        let skips = (index == ours).then_some(evidence);
+        let skips = (index == skips_run).then_some(evidence);
         run(root, evidence, facts, reading, skips)
     });
     json!({"$schema": SCHEMA, "version": "2.1.0", "runs": runs.collect::<Vec<_>>()})

@@ -59,7 +59,7 @@ pub fn list(rows: &[ServerRow]) -> String {
         }
         let _ = writeln!(text, ", {} answered, {}", row.answered, sanitized_name(&row.root));
         if let Some(gap) = &row.last_gap {
-            let _ = writeln!(text, "  last trouble: {gap}");
+            let _ = writeln!(text, "  last failure: {gap}");
         }
     }
     if rows.is_empty() { NONE.to_owned() } else { text }
@@ -162,7 +162,7 @@ mod tests {
         let unmeasured = ServerRow { memory_bytes: None, uptime_secs: Some(9), ..down.clone() };
         let unmeasured = ServerRow { pid: Some(8), state: "busy", ..unmeasured };
         let expected = "pyright ready, pid 7, 301 MiB, up 2 min, 3 answered, /r\n  \
-                        last trouble: it ended: exit status: 1\n\
+                        last failure: it ended: exit status: 1\n\
                         pyright down, 3 answered, /r\n\
                         pyright busy, pid 8, memory not measured, up 9 s, 3 answered, /r\n";
         assert_eq!(list(&[row(), down, unmeasured]), expected);

@@ -1,4 +1,4 @@
-//! A loop whose session is gone is offered to the next one, and adopted on demand alone.
+//! A loop whose session has ended is offered to the next session, and adopted only on request.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! What counts as the change of an autonomous loop once others moved its base: never their work,
-//! always its own.
+//! The change of an autonomous loop after its base has moved: all of the loop's own work, and none
+//! of others' work.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Autonomous loops on branches of their own, and workers beside the project.
+//! Autonomous loops on their own branches, and workers next to the project.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What the project allows a loop between two Stops: a share of the context, and a pace.
+//! Limits that a project sets on a loop between two Stops: a share of the context, and a pace.
 
 use std::fs;
 
@@ -86,7 +86,7 @@ fn a_full_context_pauses_the_loop_until_there_is_room() {
     assert!(notice(&stop_with(&sandbox, &full)).contains("completed"));
 }
 
-/// What the user is told beside a Stop that goes on.
+/// The notice of a held Stop.
 fn aside(output: &Output) -> Value {
     assert!(blocked(output).is_some(), "{output:#?}");
     output.json()["systemMessage"].clone()
@@ -107,7 +107,7 @@ fn a_context_that_nobody_can_measure_is_told_once_and_holds_nothing_up() {
     let sandbox = looping("context_budget: 0.6, context_window: 1000000");
     let told = notice(&stop_with(&sandbox, &unknown));
     assert!(told.contains("900,000 of the 1,000,000 tokens of gpt-9"), "{told}");
-    // Without a budget nobody asks.
+    // Without a budget, the context is not measured.
     let sandbox = looping("context_window: 1000000");
     assert_eq!(aside(&stop_with(&sandbox, &unknown)), Value::Null);
 }

@@ -1,4 +1,4 @@
-//! The commands about loops: what they print, what they refuse, and with which exit code.
+//! The loop commands: their output, refusals and exit codes.
 
 use serde_json::{Value, json};
 
@@ -146,7 +146,7 @@ fn a_loop_is_not_resumed_beside_another_one_of_its_session() {
 fn history_and_report_tell_how_it_went() {
     let sandbox = looping(&["--completion-promise", "DONE", "--max-iterations", "9"]);
     let none = sandbox.run(&["loop", "history"]);
-    assert!(none.stdout.contains("no Stop was decided yet"), "{none:#?}");
+    assert!(none.stdout.contains("no Stop yet"), "{none:#?}");
     sandbox.write("app.py", DIRTY);
     assert!(stop(&sandbox, "All tests pass.\n<promise>DONE</promise>").is_some());
     sandbox.write("app.py", FIXED);

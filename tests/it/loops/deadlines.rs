@@ -1,4 +1,4 @@
-//! A Stop is answered in time, whatever hangs.
+//! A Stop is answered in time even if something hangs.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Each Stop counts once: delivered twice it is decided once, and one whose hook is gone is dropped
-//! together with its checks.
+//! Each Stop counts once: a second delivery is not decided again, and a Stop whose hook has ended
+//! is dropped with its checks.
 
 use std::fs;
 use std::io::Write;
@@ -57,7 +57,7 @@ fn wait_until_gone(process: &str) {
     eventually(PATIENCE, || has_ended(process).then_some(())).expect("it is ended");
 }
 
-/// The hook process of a Stop, which has not been told anything yet.
+/// The hook process of a Stop, before it gets its input.
 fn hook_process(sandbox: &Sandbox) -> Child {
     let mut command = sandbox.program();
     command.args(["hook", "stop"]);

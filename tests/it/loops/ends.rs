@@ -1,4 +1,4 @@
-//! How loops end, pause and yield, each by its own name.
+//! Each way to end, pause or yield has its own status.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Ways out of a loop that are none: what cannot be measured, kept or looked up is said, and what
-//! the agent writes does not switch it off.
+//! Attempts to escape a loop: failures to measure, save or look up are reported, and the agent's
+//! writes do not switch the loop off.
 
 use std::fs;
 use std::path::PathBuf;

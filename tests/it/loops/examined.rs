@@ -1,5 +1,5 @@
-//! What examines a loop: nothing that runners load is a side door, and what somebody else than the
-//! session changed is asked about and never held against it.
+//! The exam of a loop: changes to any file that test runners load are noticed. If the session did
+//! not make a change, the user is asked and the loop is not failed for it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -141,7 +141,7 @@ fn a_rubric_that_the_user_tightened_pauses_and_asks_and_is_no_gaming() {
 
 const REFROZEN: &str = "the checks were refrozen by hand at ";
 
-/// A refreeze that may be the agent's own pauses the loop, is told and named.
+/// A refreeze that the agent may have run itself pauses the loop and is reported.
 fn is_asked_about_the_refreeze(sandbox: &Sandbox) {
     let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
     for part in [REFROZEN, "while the agent was working", "loop resume", "loop cancel"] {

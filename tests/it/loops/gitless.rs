@@ -1,4 +1,4 @@
-//! Loops with a judge in a folder without git: what it is shown is what changed since the start.
+//! Loops with a judge in a folder without git: the judge sees the changes since the start.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

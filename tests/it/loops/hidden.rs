@@ -1,5 +1,5 @@
-//! A bad file does not leave a loop by being hidden: behind an ignore rule it is measured, in a
-//! folder of packages or under a name that no sensor reads it is named.
+//! Hiding a bad file does not end a loop: behind an ignore rule it is still measured; in a package
+//! folder or under a name that no sensor reads it is reported.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -183,7 +183,7 @@ fn a_folder_that_was_moved_into_a_hidden_one_is_named_in_a_loop_that_mends() {
     ends_unverified(&sandbox, &["node_modules/part/old.py"]);
 }
 
-/// A loop that fixes what is below `part`, and a change there.
+/// A loop limited to `part`, and a change there.
 fn fixing_a_part() -> Sandbox {
     let sandbox = project();
     sandbox.write(".gitignore", BUILT);

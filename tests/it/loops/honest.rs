@@ -1,5 +1,5 @@
-//! An end is honest: the project's own checks were asked, something was done, and what was red is
-//! measured until it is green.
+//! A loop ends honestly: the project's checks ran, files changed, and each failed measurement was
+//! repeated until it passed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,4 @@
-//! Loops that a judge looks at once everything else is clean.
+//! Loops with a judge, which is asked once everything else is clean.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{DIRTY, FIXED, notice, project, shell, start, status, stop};
 use crate::support::{Sandbox, write_file};
 
-/// A script in the place of a model: met with a quote of what is there, while a file says so.
+/// A script in place of a model: reports "met" with a valid quote while a certain file exists.
 pub(super) fn judge(sandbox: &Sandbox) {
     let wish = sandbox.base().join("verdict");
     let body = format!(

@@ -1,5 +1,5 @@
-//! The daemon is killed in the middle of a merge: no lock stays, no work tree, nobody's files differ,
-//! and the loop is merged at its next Stop.
+//! The daemon is killed during a merge: no lock or work tree is left, no user's file changes, and
+//! the next Stop merges the loop.
 
 use std::fs;
 use std::io::Write;
@@ -151,7 +151,7 @@ fn killed_with_its_hook_in_the_middle_of_git_everything_is_as_it_was() {
     let now = status(&sandbox);
     assert_eq!((&now["status"], &now["iteration"]), (&json!("running"), &json!(0)));
     assert_eq!(standing(&sandbox), before);
-    // Git itself was not killed; it goes on without its work tree, and must do nothing any more.
+    // Git itself was not killed; it continues without its work tree and must have no effect.
     fs::write(release(&sandbox), "").expect("the sandbox is writable");
     let is_over = || {
         let left = sandbox.survivors();

@@ -1,4 +1,4 @@
-//! The work trees of workers whose loops are over go only when nothing is lost with them.
+//! The work trees of finished workers are removed only if no work is lost.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! A loop is not lost silently: neither a marked folder above its root nor a new session id takes
-//! it from its session without a word.
+//! A loop is not lost silently: neither a marked folder above its root nor a new session id
+//! detaches it from its session without a notice.
 
 use std::fs;
 

@@ -1,6 +1,6 @@
-//! Projects whose past is hard to read: rewritten history, lost checkpoints, shallow clones, no
-//! commit, no git, and files that are no text. What is older is known from the loop's own copy, or
-//! the Stop says that it is not known.
+//! Projects with an unusable history: rewritten history, lost checkpoints, shallow clones, no
+//! commit, no git, and binary files. Older findings are known from the loop's own copy, or the Stop
+//! reports that they are unknown.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The second record of an active loop, outside the store: the user is told when the two disagree.
+//! The loop marker, a second record outside the store: the user is notified when the two disagree.
 
 use std::fs;
 use std::path::{Path, PathBuf};

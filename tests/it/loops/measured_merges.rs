@@ -1,5 +1,5 @@
-//! What is merged is what was measured: a commit that comes while a merge is made is neither lost
-//! nor merged unseen, whichever branch it was made on.
+//! Only measured commits are merged: one that is made during a merge, on either branch, is neither
+//! lost nor merged unmeasured.
 
 use std::fs::File;
 use std::time::{Duration, UNIX_EPOCH};

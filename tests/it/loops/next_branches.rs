@@ -1,4 +1,4 @@
-//! Where the branch of a loop starts when another loop was here before it, or is here still.
+//! The start of a loop's branch when another loop ran or still runs here.
 
 use super::{DIRTY, FIXED, commit_in, git, project, start, status, stop};
 use crate::support::{Output, Sandbox};

@@ -1,4 +1,4 @@
-//! The texts a loop begins its iterations with, and the files it keeps in the tree.
+//! The instructions at the start of iterations, and the files that a loop keeps in the work tree.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ fn research_comes_first_and_its_stop_is_not_counted() {
     assert!(reason.contains("progress.txt is not there"), "{reason}");
     assert!(reason.contains("change no source file"), "{reason}");
     assert_eq!(status(&sandbox)["iteration"], 0);
-    // The whole of both phases is told once, before anything is written.
+    // The full instructions of both phases are given once, before any write.
     let told = sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit")).context();
     assert!(told.contains("change no source file yet"), "{told}");
     assert!(told.contains("Take one step from REMAINING_GAP and finish it"), "{told}");

@@ -1,4 +1,4 @@
-//! Whose loop it is: sessions, worktrees, folders, and sessions that go on after a break.
+//! Ownership of a loop: sessions, work trees, folders, and sessions that resume.
 
 use std::fs;
 use std::path::Path;

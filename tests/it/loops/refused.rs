@@ -1,5 +1,5 @@
-//! What the commands that start a loop take as an option, a path or the task, and what they refuse
-//! with a way that works.
+//! Arguments of the commands that start a loop: accepted options, paths and tasks, and refusals
+//! that name a valid alternative.
 
 use serde_json::json;
 

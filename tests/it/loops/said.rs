@@ -1,4 +1,5 @@
-//! What is said in a loop: short, once, in the language of the task, and to the user as well.
+//! Messages of a loop: short, not repeated, in the language of the task, with a notice for the
+//! user.
 
 use serde_json::{Value, json};
 
@@ -8,10 +9,10 @@ use super::{
 };
 use crate::support::{Output, SESSION, Sandbox};
 
-/// Beside the task, what a reason may hold.
+/// The length limit of a reason without the task.
 const REASON_BYTES_MAX: usize = 1_024;
 
-/// A server with as many errors and warnings as lines that say so.
+/// A server that reports one error or warning for each line that asks for it.
 fn many() -> Sandbox {
     let sandbox = Sandbox::new();
     let errors = json!([
@@ -133,7 +134,7 @@ fn a_korean_task_is_answered_in_korean_throughout() {
     let output = sandbox.hook("stop", &sandbox.payload("Stop"));
     assert_eq!(blocked(&output), None);
     assert!(notice(&output).contains("완료(반복 2회)"), "{output:#?}");
-    // The loop is over, and nothing says in which language the session is.
+    // The loop is over, so the language of the session is unknown.
     let told = sandbox.tool_write("new.py", DIRTY);
     assert!(told.context().contains("introduced 1 error"), "{told:#?}");
 }

@@ -1,4 +1,4 @@
-//! Files that no sensor can read: named where they are written and at the Stop, and never clean.
+//! Files that no sensor can read: reported after the write and at the Stop, and never clean.
 
 use std::fs;
 

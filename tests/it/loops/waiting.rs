@@ -1,4 +1,4 @@
-//! A Stop of an agent that waits for its own background tasks is let go, but not for ever.
+//! A Stop during the agent's background tasks is not held, but only a limited number of times.
 
 use serde_json::json;
 

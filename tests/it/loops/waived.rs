@@ -1,4 +1,4 @@
-//! What the user lets be at a terminal no longer holds a loop.
+//! A finding that the user waives at a terminal no longer holds a loop.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{lacking_a_test, notice, status, stop};
 use crate::support::{Output, Sandbox};
 use crate::terminal::typed;
 
-/// A loop that is held because a test is gone, and the id of that finding.
+/// A loop that is held because a test was removed, and the id of that finding.
 fn held() -> (Sandbox, String) {
     let sandbox = lacking_a_test();
     let reason = stop(&sandbox, "finished").expect("a test is gone");
@@ -37,7 +37,7 @@ fn what_a_person_allows_at_a_terminal_holds_the_loop_no_longer_and_is_named_at_i
     let passed = sandbox.run(&["guard"]);
     assert_eq!(passed.code, 0, "{passed:#?}");
     assert!(passed.stderr.contains("guard(G01) is allowed: covered end to end"), "{passed:#?}");
-    // The agent was held and goes on, so the user is asked whether it was them.
+    // The agent was still working, so the user is asked whether they waived it.
     let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
     assert!(told.contains("guard(G01) in tests/test_app.py was allowed by hand at "), "{told}");
     assert_eq!(status(&sandbox)["pause_reason"], "overridden");

@@ -1,4 +1,4 @@
-//! Workers that finish at the same time: merged one after the other, and no work is lost.
+//! Workers that finish at the same time are merged one after the other, without lost work.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -139,7 +139,7 @@ fn of_two_that_change_the_same_line_one_is_merged_and_the_other_has_a_task() {
     assert_eq!(git(&sandbox, &["show", "main:app.py"]), texts[other].trim());
     assert_eq!(merged(&sandbox).len(), 1);
 
-    // The task, as it was told.
+    // The task, unchanged.
     let mut command = std::process::Command::new("git");
     sandbox.prepare(&mut command);
     let conflict = finish(command.args(["merge", "main"]).current_dir(&worker.root), "");

@@ -61,7 +61,7 @@ fn every_tool_that_writes_is_heard_of() {
     for tool in ["Write", "Edit", "NotebookEdit", "Bash"] {
         assert!(matcher.split('|').any(|name| name == tool), "{tool} is missing: {matcher}");
     }
-    // The batch hears of all others, and of commands that failed; it measures like an edit.
+    // The batch event covers all others and failed commands; it measures like an edit.
     let batch = &hooks["hooks"]["PostToolBatch"][0];
     assert!(batch.get("matcher").is_none(), "{batch}");
     let edit = &hooks["hooks"]["PostToolUse"][0]["hooks"][0]["timeout"];

@@ -101,7 +101,7 @@ fn character_end(bytes: &[u8], at: usize) -> Option<usize> {
     one.then_some(at + 1 + length + 1)
 }
 
-/// Byte offsets at which a whole word stands.
+/// Byte offsets of a whole word.
 pub(super) fn word_positions(code: &str, word: &str) -> Vec<usize> {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     code.match_indices(word)

@@ -138,7 +138,7 @@ async fn run(
 
 /// The gap after the deadline of a Stop.
 pub(crate) fn stop_deadline_gap() -> Gap {
-    Gap::new(Cause::TimedOut, "the time of this Stop ran out")
+    Gap::new(Cause::TimedOut, "the time limit of this Stop was reached")
 }
 
 /// The output of a git call, or its exit status if there is none.

@@ -122,7 +122,7 @@ fn remove_work_tree(root: &Path, folder: &Path) {
     let known = branches::linked_git_dirs(root, folder).unwrap_or_default();
     let is_removed = known.iter().all(|known| remove_folder(known)) && remove_folder(folder);
     if !is_removed {
-        tracing::warn!(folder = %folder.display(), "a work tree stays until somebody looks again");
+        tracing::warn!(folder = %folder.display(), "a work tree could not be removed; the next merge retries");
     }
     for above in known.iter().filter_map(|known| known.parent()) {
         // As in git itself, a folder that holds other work trees stays.

@@ -47,9 +47,9 @@ pub(crate) fn recover_all(places: &StateDirs) {
 fn log(recovery: &ChangeRecovery) {
     let ChangeRecovery { root, was_complete, changed_by_others } = recovery;
     let left = changed_by_others.len();
-    tracing::warn!(root = %root.display(), was_complete, left, "an unfinished change was settled");
+    tracing::warn!(root = %root.display(), was_complete, left, "recovered an interrupted change");
 }
 
 fn log_failure(folder: &Path, error: &ApplyError) {
-    tracing::error!(folder = %folder.display(), %error, "an unfinished change stays");
+    tracing::error!(folder = %folder.display(), %error, "an interrupted change could not be recovered");
 }

@@ -134,7 +134,7 @@ async fn measure_by_server(
             }
         }
     }
-    let gap = Gap::new(Cause::TimedOut, "other measurements took the time");
+    let gap = Gap::new(Cause::TimedOut, "other measurements used up the time");
     results.extend(
         remaining.into_iter().map(|next| (next.index, without_result(next.subject, gap.clone()))),
     );
@@ -235,7 +235,7 @@ impl<'a> ServerOverlay<'a> {
         choice: &ResolvedServer,
     ) -> Result<SensorResult, Gap> {
         if self.guard.should_yield() {
-            return Err(Gap::new(Cause::Superseded, "another measurement intervened"));
+            return Err(Gap::new(Cause::Superseded, "another measurement took priority"));
         }
         if Instant::now() >= self.deadline {
             return Err(Gap::new(Cause::TimedOut, "no time left to measure the earlier text"));

@@ -372,7 +372,7 @@ pub(crate) fn select_servers(
     }
 }
 
-/// The name of the sensor that a server selection stands for, whether or not the server is available.
+/// The sensor name of a server selection, whether or not the server is available.
 pub(crate) fn sensor_id(selection: &ServerSelection) -> &str {
     match selection {
         Ok(choice) => &choice.id,

@@ -51,7 +51,7 @@ enum LoopCommandKind {
 /// Promise of `/moai-fix` if the project requires one and the user names none.
 const FIX_PROMISE: &str = "FIXED";
 
-/// A fix ends when everything measured is clean, unless the user or the project said otherwise.
+/// A fix ends when everything measured is clean, unless the user or the project sets another end.
 fn fix(mut wish: LoopRequest, needs_promise: bool) -> LoopRequest {
     // The existing findings are the task.
     wish.options.baseline.get_or_insert(BaselineMode::None);

@@ -1,6 +1,6 @@
 //! The user sent a prompt: claims an unclaimed loop, offers one whose session ended, and delivers
 //! deferred reports.
-//! What lies on disk now is looked at, so that what the session writes from now on is known as new.
+//! Records the state of the disk, so that later writes of the session are known as new.
 
 use std::sync::Arc;
 

@@ -76,7 +76,7 @@ impl Spending {
 }
 
 fn read_later() -> Gap {
-    Gap::new(Cause::Loading, "part of the transcript is read later")
+    Gap::new(Cause::Loading, "the rest of the transcript has not been read yet")
 }
 
 /// The files `<session>/subagents/agent-*.jsonl` next to `<session>.jsonl`, and whether there are

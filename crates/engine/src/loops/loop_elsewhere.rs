@@ -58,7 +58,7 @@ pub(crate) async fn active_loop_elsewhere(
         }
         let which = LoopQuery::ActiveOf(session.to_owned());
         if let Ok(Some(state)) = engine.store.find_loop(&key, &root, which).await {
-            tracing::warn!(id = state.id, root = %root.display(), "the loop is of another root");
+            tracing::warn!(id = state.id, root = %root.display(), "the loop belongs to another root");
             let there = CallerContext { root: Some(root), ..caller.clone() };
             return Some((Project { key, ..Project::load_or_default(engine, &there) }, state));
         }

@@ -246,7 +246,7 @@ async fn keep_start_state(engine: &Arc<Engine>, project: &Project, state: &LoopS
     keep_start(engine, project, state.id.clone()).await;
     if state.options.structured_memory {
         for notice in loop_files::create_memory_folder(engine, project).await {
-            tracing::warn!(notice, id = state.id, "the notes of a loop were not made");
+            tracing::warn!(notice, id = state.id, "the notes of a loop were not created");
         }
     }
 }
@@ -263,12 +263,12 @@ async fn keep_start(engine: &Arc<Engine>, project: &Project, id: String) {
             Err(gap) => Err(gap),
         };
         if let Err(gap) = kept {
-            tracing::warn!(%gap, "the first checkpoint of a loop was not kept");
+            tracing::warn!(%gap, "the first checkpoint of a loop was not saved");
         }
     });
     let most = Duration::from_millis(START_CHECKPOINT_MS_MAX);
     if tokio::time::timeout(most, kept).await.is_err() {
-        tracing::info!("the first checkpoint of a loop takes longer");
+        tracing::info!("the first checkpoint of a loop is still being written");
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) async fn marker_notice(
     let differences = match compared {
         Ok(differences) => differences,
         Err(error) => {
-            tracing::warn!(%error, "marks could not be compared with the store");
+            tracing::warn!(%error, "loop markers could not be compared with the store");
             return None;
         }
     };

@@ -135,7 +135,7 @@ async fn cancel_worker_loop(
     let Some(state) = state else { return };
     let cancelled = control::cancel_loop(&state, state.updated_ms);
     if let Err(error) = engine.store.advance_loop(&project.key, &state, cancelled).await {
-        tracing::warn!(%error, root = %root.display(), "the loop of a worker stays");
+        tracing::warn!(%error, root = %root.display(), "the loop of a worker could not be cancelled");
     }
 }
 
@@ -178,7 +178,7 @@ fn root_in(tree: &Path, own: &Path, own_tree: &Path) -> PathBuf {
 pub(crate) async fn remove_completed_workers(engine: &Engine, project: &Project) -> Vec<PathBuf> {
     let mut removed = Vec::new();
     let workers = list_workers(engine, project).await.unwrap_or_else(|error| {
-        tracing::warn!(error, "workers could not be listed; none is removed");
+        tracing::warn!(error, "workers could not be listed, so none was removed");
         Vec::new()
     });
     for LoopWorker { root, state, .. } in workers {

@@ -57,7 +57,7 @@ impl ScanCacheFile {
         }
         let bytes = self.cache.to_bytes(self.rules_hash, SCAN_CACHE_BYTES_MAX);
         if let Err(error) = files::write_private_unsynced(&self.file, &bytes) {
-            tracing::warn!(%error, "scan results are not kept");
+            tracing::warn!(%error, "scan results are not cached");
         }
         self.forget_old_sets();
     }

@@ -310,7 +310,7 @@ fn is_transient(gap: &Gap) -> bool {
 
 /// The error for a reply that does not follow the protocol.
 pub(crate) fn unreadable_answer(target: &QueryTarget) -> QueryError {
-    let gap = Gap::new(Cause::Crashed, "its answer cannot be read");
+    let gap = Gap::new(Cause::Crashed, "its answer could not be read");
     QueryError::Unmeasured { server: target.choice.id.clone(), gap }
 }
 

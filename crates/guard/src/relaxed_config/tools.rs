@@ -20,11 +20,11 @@ pub(super) enum Strictness {
     Ceiling(f64),
     /// A list from which nothing may be removed.
     KeepsItems,
-    /// Paths or globs of what is checked; without the list, everything is.
+    /// Paths or globs of the checked files; without the list, all files are checked.
     Paths,
     /// A list that must not grow.
     Closed,
-    /// A list that must not grow but by tests, which are no part of what is built or covered.
+    /// A list that must not grow, except by tests, which are neither built nor covered.
     ClosedButTests,
     /// Any change is allowed.
     Free,

@@ -410,7 +410,7 @@ mod tests {
         }
         fs::write(root.join("skip"), "x").unwrap();
         std::os::unix::fs::symlink("b", root.join("link")).unwrap();
-        // The third is a folder now, and above the fourth stands a file.
+        // The third is a folder now, and a file replaced the parent of the fourth.
         let also = ["link", "skip", "src", "b/x"].map(|name| RelPath::parse(name).unwrap());
         let also = BTreeSet::from(also);
         let tree = copy_work_tree(&root, &folder, &also, &everything).unwrap();

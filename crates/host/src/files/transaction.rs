@@ -1,7 +1,7 @@
 //! Change sets that are applied completely or not at all, even if the process is killed meanwhile.
 //!
 //! ```text
-//! locked -> checked -> record and old bytes durable -> new bytes beside the files ("staged")
+//! locked -> checked -> record and old bytes durable -> new bytes next to the files ("staged")
 //!   -> every file checked once more and renamed into place -> "committed" -> record removed
 //! ```
 //!
@@ -272,7 +272,7 @@ fn finish(root: &Path, journal: &Journal, record: &JournalRecord) {
         let _ = fs::remove_dir(folder.under(root));
     }
     if let Err(error) = journal.remove() {
-        tracing::warn!(%error, folder = %journal.folder().display(), "a record stays");
+        tracing::warn!(%error, folder = %journal.folder().display(), "a journal could not be removed");
     }
 }
 

@@ -66,7 +66,7 @@ impl DaemonListener {
             if user == rustix::process::getuid().as_raw() {
                 return Ok(stream);
             }
-            tracing::warn!(user, "turned away a connection of another user");
+            tracing::warn!(user, "rejected a connection from another user");
         }
     }
 }

@@ -129,7 +129,7 @@ impl<'w> OutputBuffer<'w> {
         let left_out = self.dropped_bytes + (self.head.len() - head_end + tail_start) as u64;
         let head = readable(&self.head[..head_end]);
         let tail = readable(&self.tail[tail_start..]);
-        format!("{}\n… {left_out} bytes left out …\n{tail}", head.trim_end_matches('\n'))
+        format!("{}\n… {left_out} bytes omitted …\n{tail}", head.trim_end_matches('\n'))
     }
 }
 
@@ -197,7 +197,7 @@ mod tests {
         check(&vec![b'x'; whole], &"x".repeat(whole));
         let head = "x".repeat(CHECK_OUTPUT_HEAD_BYTES_MAX);
         let tail = "x".repeat(CHECK_OUTPUT_TAIL_BYTES_MAX);
-        check(&vec![b'x'; whole + 1], &format!("{head}\n… 1 bytes left out …\n{tail}"));
+        check(&vec![b'x'; whole + 1], &format!("{head}\n… 1 bytes omitted …\n{tail}"));
     }
 
     #[test]

@@ -231,7 +231,7 @@ async fn a_hundred_megabytes_of_output_keep_only_head_and_tail() {
     assert!(run.output.ends_with("0123456789abcde\nlast\n"));
     let kept = CHECK_OUTPUT_HEAD_BYTES_MAX + CHECK_OUTPUT_TAIL_BYTES_MAX;
     let left_out = 104_857_600 + "first\nlast\n".len() - kept;
-    assert!(run.output.contains(&format!("\n… {left_out} bytes left out …\n")), "{}", run.output);
+    assert!(run.output.contains(&format!("\n… {left_out} bytes omitted …\n")), "{}", run.output);
     assert!(run.output.len() < kept + 100);
 }
 

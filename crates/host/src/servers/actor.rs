@@ -356,7 +356,7 @@ impl ServerActor {
         for line in &lines {
             self.log.push_line("stderr", line);
         }
-        tracing::warn!(server = self.choice.id, %end, "a language server ended by itself");
+        tracing::warn!(server = self.choice.id, %end, "a language server exited unexpectedly");
         let words = match self.log.last_stderr_error() {
             Some(line) => format!("it ended: {end}, {line}"),
             None => format!("it ended: {end}"),
@@ -370,8 +370,8 @@ impl ServerActor {
         // Only the cause is logged: the detail may quote the server and thereby source text.
         let (server, cause) = (&self.choice.id, gap.cause);
         let root = self.context.root.display();
-        tracing::warn!(server, %root, ?cause, "gave up a process");
-        self.log.push_line("engine", &format!("gave it up: {gap}"));
+        tracing::warn!(server, %root, ?cause, "stopped a language server");
+        self.log.push_line("engine", &format!("stopped: {gap}"));
         running.session.fail(&gap);
         let effects = running.session.take_effects();
         self.deliver(effects, None);
@@ -402,7 +402,7 @@ impl ServerActor {
         }
     }
 
-    /// Says goodbye; what is returned ends the process and then gives the place back.
+    /// Sends `shutdown` and `exit`. The returned future ends the process and then returns the slot.
     fn begin_stop(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
         let mut running = self.running.take()?;
         self.log.push_line("engine", "stopped");

@@ -91,7 +91,7 @@ mod tests {
     fn each_value_decides_between_otherwise_equal_servers() {
         // The one idle for longest.
         check(&[(900, 3, Some(200), 9), (900, 3, Some(200), 90), (900, 3, Some(200), 30)], 1);
-        // The one that restarts fastest.
+        // The candidate that restarts fastest.
         check(&[(20_000, 3, Some(200), 60), (700, 3, Some(200), 60)], 1);
         // The least used one.
         check(&[(900, 1, Some(200), 60), (900, 30, Some(200), 60)], 0);
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn things_are_weighed_against_each_other() {
-        // A quick small one goes before a slow large one that is in use.
+        // A small server that restarts quickly is stopped before a large, slow one in use.
         check(&[(600, 2, Some(80), 60), (25_000, 20, Some(1_200), 60)], 0);
         // Unless the slow one has been idle for long.
         check(&[(600, 20, Some(80), 5), (25_000, 0, Some(1_200), 580)], 1);

@@ -123,7 +123,7 @@ pub enum InstallError {
     },
 }
 
-/// The servers that an argument of `server install` stands for: those of a language, or one server.
+/// The servers named by an argument of `server install`: those of a language, or one server.
 pub fn servers_to_install<'c>(
     catalogue: &'c Catalogue,
     name: &str,

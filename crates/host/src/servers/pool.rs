@@ -373,7 +373,7 @@ impl ServerPool {
             match self.memory.action_for(*bytes, !entry.is_needed(), since) {
                 MemoryAction::Keep => {}
                 MemoryAction::Restart => {
-                    tracing::info!(actor = entry.actor, mib, "started anew for its memory");
+                    tracing::info!(actor = entry.actor, mib, "restarted because of its memory use");
                     entry.restarted = Some(Instant::now());
                     entry.send_control(ActorControl::Restart { reply: None });
                     self.slots.mark_leaving(entry.actor);
@@ -402,7 +402,7 @@ impl ServerPool {
             }
         };
         if tokio::time::timeout(bound, all_left).await.is_err() {
-            tracing::warn!("language servers were still ending when the pool ended");
+            tracing::warn!("language servers were still shutting down when the pool ended");
         }
     }
 }

@@ -198,7 +198,7 @@ async fn read_all(mut stdout: ChildStdout, incoming: mpsc::Sender<RpcMessage>) {
             match decoder.next_frame() {
                 Ok(Some(frame)) => {
                     let Some(message) = RpcMessage::parse(&frame) else {
-                        tracing::warn!(bytes = frame.len(), "a frame is no message");
+                        tracing::warn!(bytes = frame.len(), "a frame is not a valid message");
                         continue;
                     };
                     if incoming.send(message).await.is_err() {
@@ -207,14 +207,14 @@ async fn read_all(mut stdout: ChildStdout, incoming: mpsc::Sender<RpcMessage>) {
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    tracing::warn!(%error, "the language server's output cannot be followed");
+                    tracing::warn!(%error, "cannot decode the language server's output");
                     return;
                 }
             }
         }
     }
     if decoder.junk_bytes() > 0 {
-        tracing::info!(bytes = decoder.junk_bytes(), "junk on a language server's stdout");
+        tracing::info!(bytes = decoder.junk_bytes(), "ignored bytes on a language server's stdout");
     }
 }
 

@@ -167,7 +167,7 @@ fn noticed(state: &LoopState) -> Option<String> {
 /// The data of a loop was removed.
 #[must_use]
 pub fn forgotten(id: &str, checkpoints: usize) -> String {
-    format!("loop {id} is deleted with {}", count_noun(checkpoints, "checkpoint"))
+    format!("deleted loop {id} with {}", count_noun(checkpoints, "checkpoint"))
 }
 
 /// The turn ends while the loop runs, because the agent waits for its background tasks.
@@ -351,7 +351,7 @@ fn before(state: &LoopState) -> Vec<String> {
     }
     lines.extend(older_errors(state.remaining.older, MessageLanguage::English));
     if lines.is_empty() {
-        lines.push("the state before is not known".to_owned());
+        lines.push("the state before the loop is unknown".to_owned());
     }
     lines
 }
@@ -372,10 +372,10 @@ fn gaps(state: &LoopState) -> Vec<String> {
 
 fn risk(state: &LoopState) -> Vec<String> {
     let mut lines = vec![match state.status {
-        Status::Completed => "problems that no test, rule or type expresses".to_owned(),
+        Status::Completed => "problems that no test, rule or type covers".to_owned(),
         Status::CompletedUnverified => "errors in what was not measured".to_owned(),
         Status::Running | Status::Paused => "the work is not finished".to_owned(),
-        _ => "the work stays as it is; parts may be half done".to_owned(),
+        _ => "the work is left as it is; parts may be incomplete".to_owned(),
     }];
     if state.mode == moai_loops::state::Mode::Judge {
         lines.push("a judge is a model and can be wrong".to_owned());

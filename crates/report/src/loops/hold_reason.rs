@@ -27,7 +27,7 @@ pub struct IterationNotes<'a> {
     pub too_many_lines: Option<usize>,
 }
 
-/// Why a loop goes on. `before` is the loop before this Stop, `next` the loop after it.
+/// Why a Stop is held. `before` is the loop before this Stop, `next` the loop after it.
 #[must_use]
 pub fn hold_reason(
     before: &LoopState,

@@ -62,7 +62,7 @@ fn found(one: &Iteration) -> String {
 pub fn loop_history(state: &LoopState) -> String {
     let mut text = format!("{} {}: {}\n", state.id, state.status.as_str(), state.goal());
     if state.history.is_empty() {
-        text.push_str("  no Stop was decided yet\n");
+        text.push_str("  no Stop yet\n");
     }
     let best = state.best();
     for one in &state.history {
@@ -91,9 +91,9 @@ pub fn no_loop(damaged: Option<&Path>) -> String {
     match damaged {
         Some(aside) => {
             let aside = sanitized_name(&aside.to_string_lossy());
-            format!("no loop is known here; the damaged store of earlier ones was moved to {aside}")
+            format!("no loop found here; the damaged store of earlier loops was moved to {aside}")
         }
-        None => "no loop was ever started here".to_owned(),
+        None => "no loop has been started here".to_owned(),
     }
 }
 
@@ -105,13 +105,13 @@ pub fn several_active_loops(active: &[(String, Option<String>)]) -> String {
         None => format!("{id} (no session yet)"),
     });
     let named = named.collect::<Vec<_>>().join(", ");
-    format!("more than one loop is active here: {named}; name the one that is meant by its id")
+    format!("more than one loop is active here: {named}; name the one by its id")
 }
 
 /// Why nothing was adopted: no loop is active.
 #[must_use]
 pub fn no_active_loop() -> String {
-    "no loop is active here, so there is none to adopt: moai-ralph loop start begins one".to_owned()
+    "no active loop to adopt here; start one with moai-ralph loop start".to_owned()
 }
 
 /// Why a loop was not adopted: the session has one, or another loop waits for a session.
@@ -146,7 +146,7 @@ pub fn loop_of_other_root(id: &str) -> String {
 #[must_use]
 pub fn loop_list(loops: &[LoopState]) -> String {
     if loops.is_empty() {
-        return "no loop was ever started here\n".to_owned();
+        return "no loop has been started here\n".to_owned();
     }
     let mut text = String::new();
     for one in loops {

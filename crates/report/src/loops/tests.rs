@@ -297,7 +297,7 @@ fn a_later_stop_lists_what_is_new_and_counts_the_rest() {
     assert!(text.contains("New since the last Stop: 1 error\n  error a.py:5:1 "), "{text}");
     assert!(text.contains("Still wrong: 4 errors (list: moai-ralph check)\n"), "{text}");
     assert!(!text.contains("a.py:1:1"), "{text}");
-    // Nothing new: the agent is still told where to begin.
+    // Nothing new: the agent still learns where to begin.
     let text = said(&after_a_stop(&all), all.clone());
     assert!(text.contains("Still wrong: 5 errors\n  error a.py:1:1 "), "{text}");
     assert!(!text.contains("New since"), "{text}");

@@ -64,7 +64,10 @@ pub(crate) async fn undo_move(project: &Project) {
         let arguments = ["read-tree", "-m", "-u", &unfinished.new, &unfinished.old];
         let run = run_git_moving(project, &project.root, &arguments).await;
         if run.outcome != CommandOutcome::Passed {
-            tracing::warn!(said = git_message(&run), "an unfinished move could not be taken back");
+            tracing::warn!(
+                said = git_message(&run),
+                "an interrupted branch move could not be reverted"
+            );
             return;
         }
     }

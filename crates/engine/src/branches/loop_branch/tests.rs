@@ -13,7 +13,7 @@ use moai_loops::samples::state;
 
 const NAME: &str = "gulf/auto-1-ab";
 
-/// A loop on a branch of its own with a commit on it, `main` checked out beside it.
+/// A loop on a branch of its own with a commit on it; `main` is checked out in another work tree.
 struct Looping {
     place: TestProject,
     branch: LoopBranch,

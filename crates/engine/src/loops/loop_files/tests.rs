@@ -1,4 +1,4 @@
-//! The files of a loop on a real disk: what is kept, what is left alone, and what the user hears.
+//! The files of a loop on a real disk: kept and untouched text, and the notices for the user.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -193,7 +193,7 @@ fn a_file_that_others_write_in_the_middle_takes_all_others_back() {
         let (first, last) = (project.root().join("f000"), project.root().join("f299"));
         let result = std::thread::scope(|scope| {
             scope.spawn(|| {
-                // As soon as the first file is replaced, somebody else writes the last one.
+                // As soon as the first file is replaced, another program writes the last one.
                 while fs::read_to_string(&first).is_ok_and(|it| it == "old") {
                     if is_done.load(Ordering::Relaxed) {
                         return;
@@ -219,7 +219,7 @@ fn a_file_that_others_write_in_the_middle_takes_all_others_back() {
     assert!(was_hit, "the other writer always came too late");
 }
 
-/// The files alone; somebody else's bytes may have left a record behind.
+/// The files without the journal, which stays if another program changed a file.
 fn project_files(project: &Project) -> Vec<(String, String)> {
     let names = fs::read_dir(project.root()).unwrap();
     let name = |entry: io::Result<fs::DirEntry>| {
@@ -316,7 +316,7 @@ fn a_set_that_is_being_taken_back_is_not_committed() {
     project.check(&[("a", "a"), ("b", "b"), ("c", "c")]);
 }
 
-/// A change of `a` that is staged, and what somebody did since.
+/// A staged change of `a`, and what another program has done since.
 fn staged(after: Option<&str>) -> (Project, ChangeSet, Journal, JournalRecord) {
     let project = Project::new(&[("a", "a")]);
     let set =

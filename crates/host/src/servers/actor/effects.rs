@@ -35,7 +35,7 @@ impl ServerActor {
                 SessionEffect::Send(message) => {
                     let process = running.as_ref().map(|running| &running.process);
                     if process.is_some_and(|process| process.send(message).is_err()) {
-                        give_up = Some(Gap::new(Cause::Crashed, "it does not read its input"));
+                        give_up = Some(Gap::new(Cause::Crashed, "it stopped reading its input"));
                     }
                 }
                 SessionEffect::DiagnosticsReady(ticket, outcome) => {

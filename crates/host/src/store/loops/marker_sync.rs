@@ -208,7 +208,7 @@ fn marker_of(row: &LoopRow, state: &LoopState) -> LoopMarker {
 fn write(mark: &LoopMarker, is_durable: bool) -> bool {
     let written = markers::write_marker(mark, is_durable);
     if let Err(error) = &written {
-        tracing::warn!(%error, id = mark.id, "a loop could not be marked");
+        tracing::warn!(%error, id = mark.id, "the marker of a loop could not be written");
     }
     written.is_ok()
 }
