@@ -103,7 +103,7 @@ async fn no_branch_is_created_from_an_unusable_start() {
     place.commit(&[("a", "main\n")]);
     let project = place.project(&place.root());
     run_git(&project, &project.root, &["merge", "side"]).await;
-    assert!(refused(&place, None).await.contains("a merge is under way"));
+    assert!(refused(&place, None).await.contains("a merge is in progress"));
     place.git(&["merge", "--abort"]);
     place.git(&["switch", "-q", "--detach"]);
     assert!(refused(&place, None).await.contains("--base-branch"));
