@@ -121,7 +121,7 @@ fn what_cannot_be_adopted_is_refused_with_what_to_do() {
         assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:#?}");
         output.stderr
     };
-    assert!(refusal(&[]).contains("no loop is active"));
+    assert!(refusal(&[]).contains("no active loop"));
     assert!(refusal(&["loop-00000000"]).contains("no such loop"));
     assert_eq!(start(&sandbox, &["--max-iterations", "5"]).code, 0);
     let first = loop_id(&sandbox);

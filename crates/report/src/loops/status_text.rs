@@ -105,7 +105,7 @@ pub fn several_active_loops(active: &[(String, Option<String>)]) -> String {
         None => format!("{id} (no session yet)"),
     });
     let named = named.collect::<Vec<_>>().join(", ");
-    format!("more than one loop is active here: {named}; name the one by its id")
+    format!("more than one loop is active here: {named}; choose one by its id")
 }
 
 /// Why nothing was adopted: no loop is active.
