@@ -10,6 +10,7 @@ mod daemon;
 mod deltas;
 mod docs;
 mod doctor;
+mod environments;
 mod fake_server;
 mod faults;
 mod guard;

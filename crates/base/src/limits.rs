@@ -156,6 +156,8 @@ pub const STORM_MS_MAX: u64 = 1_000;
 /// Changed files of which a language server may miss the notice, because it has not registered for
 /// them; beyond that it is restarted.
 pub const UNSENT_DISK_CHANGES_MAX: usize = 20_000;
+/// Length of a script's first line, as far as Linux reads it for the interpreter.
+pub const SCRIPT_LINE_BYTES_MAX: u64 = 256;
 /// Size of a compilation database that is read.
 pub const COMPILE_DATABASE_BYTES_MAX: u64 = 64 << 20;
 /// Length of a glob pattern that a language server registers.
@@ -203,6 +205,8 @@ pub const DELIVERIES_PER_SESSION_MAX: usize = 64;
 pub const REPORTED_GAPS_MAX: usize = 2_000;
 /// Topics with a pending report in one session; the oldest are dropped.
 pub const PENDING_TOPICS_MAX: usize = 500;
+/// Environments of callers whose results of one file and server are kept in memory.
+pub const ENVIRONMENTS_MAX: usize = 4;
 /// Sessions whose state is kept in memory.
 pub const SESSIONS_MAX: usize = 256;
 /// Files measured for one Stop; the rest are skipped and count as unmeasured.

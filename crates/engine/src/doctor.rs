@@ -16,7 +16,7 @@ use moai_base::verdict::{Cause, Gap};
 use moai_host::files;
 use moai_host::servers::resolve::ResolvedServer;
 use moai_host::servers::{
-    MeasureInput, MeasureTarget, PoolFilter, ServerContext, ServerMeasurement,
+    MeasureInput, PoolFilter, SelectedFile, ServerContext, ServerMeasurement,
 };
 use moai_lsp::probe::{self, ProbeAct, ProbeOutcome, ServerProbe};
 use moai_lsp::registry::CatalogueOverrides;
@@ -178,8 +178,7 @@ impl ProbeSession<'_> {
     async fn announce_change(&self, module: &str) {
         let root = self.workspace.root.clone();
         let changes = vec![(root.join(module), DiskChange::Changed)];
-        let asked =
-            MeasureTarget { path: self.path.clone(), servers: vec![self.choice.id.clone()] };
+        let asked = SelectedFile { path: self.path.clone(), servers: vec![self.choice.identity] };
         self.engine.servers.files_changed(root, changes, vec![asked]).await;
     }
 

@@ -31,22 +31,31 @@ use moai_base::hash::ContentHash;
 use moai_base::limits::{PROJECTS_MAX, SESSIONS_MAX};
 use moai_base::path::RelPath;
 use moai_host::files::Snapshot;
+use moai_host::servers::{SelectedFile, ServerIdentity};
 use moai_lsp::impact::TouchedSymbols;
 use moai_lsp::session::DiskChange;
 
-/// The measured bytes, and the findings in them.
-pub(crate) type VerifiedFindings = (ContentHash, Vec<Finding>);
-
-/// The conditions under which a server's findings hold: the same bytes, the same server, and no
-/// other file changed since the epoch.
+/// A sensor's last findings in a file. They hold for the same bytes and the same server, as long as
+/// no other file has changed since the epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct VerdictProof {
-    /// The file's bytes.
+pub(crate) struct VerifiedFindings {
+    /// The measured bytes.
     pub(crate) hash: ContentHash,
-    /// Identity of the selected server: program, settings, packages.
-    pub(crate) server: ContentHash,
-    /// The root's epoch.
-    pub(crate) epoch: u64,
+    /// The language server; `None` for the scan.
+    pub(crate) server: Option<ServerIdentity>,
+    pub(crate) findings: Vec<Finding>,
+    /// The root's epoch at which they were proven; `None` if other files may have changed meanwhile.
+    pub(crate) epoch: Option<u64>,
+}
+
+impl VerifiedFindings {
+    /// Whether these are findings in the same environment as older ones.
+    fn replaces(&self, old: &Self) -> bool {
+        match (self.server, old.server) {
+            (Some(server), Some(old)) => server.shares_environment(old),
+            (server, old) => server == old,
+        }
+    }
 }
 
 /// The changes of a root that a session has not seen yet.
@@ -147,12 +156,13 @@ impl EngineLedger {
         &mut self,
         session: &str,
         root: &Path,
-        files: &[RelPath],
+        files: &[SelectedFile],
         touched: &TouchedSymbols,
         is_cut: bool,
     ) {
         let known = self.root(root);
-        let files = files.iter().map(|path| (path.clone(), known.last_findings(path))).collect();
+        let files =
+            files.iter().map(|file| (file.path.clone(), known.last_findings(file))).collect();
         self.session(session).add_affected(root, files, touched, is_cut);
     }
 

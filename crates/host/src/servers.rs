@@ -24,6 +24,8 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use self::log_buffer::LogLine;
 pub use self::memory::MemoryLimits;
+pub use self::resolve::ServerIdentity;
+use self::resolve::ServerTools;
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
 use moai_base::limits::SERVER_QUEUE_MAX;
@@ -41,9 +43,20 @@ pub struct ServerContext {
     pub env: Arc<BTreeMap<String, String>>,
     /// Languages and servers, with the project's own entries.
     pub catalogue: Arc<Catalogue>,
-    /// When packages were last installed. Determined once per request, because it means reading
-    /// whole folders and every file of the request needs it.
-    package_times: Arc<OnceLock<Vec<Option<SystemTime>>>>,
+    facts: Arc<RequestFacts>,
+}
+
+/// What is read from the disk once per request, because every file of the request needs it.
+#[derive(Debug, Default)]
+struct RequestFacts {
+    /// The folders of the caller's PATH, without links.
+    path_folders: OnceLock<Vec<PathBuf>>,
+    /// The project's Python interpreter.
+    python: OnceLock<Option<PathBuf>>,
+    /// When packages were last installed; determining it means reading whole folders.
+    package_times: OnceLock<Vec<Option<SystemTime>>>,
+    /// The programs of each server, by its id.
+    tools: BTreeMap<String, OnceLock<ServerTools>>,
 }
 
 impl ServerContext {
@@ -54,20 +67,22 @@ impl ServerContext {
         env: Arc<BTreeMap<String, String>>,
         catalogue: Arc<Catalogue>,
     ) -> Self {
-        Self { root, env, catalogue, package_times: Arc::default() }
+        let tools = catalogue.server_ids().map(|id| (id.to_owned(), OnceLock::new())).collect();
+        let facts = Arc::new(RequestFacts { tools, ..RequestFacts::default() });
+        Self { root, env, catalogue, facts }
     }
 }
 
 /// A server that can be started, or the sensor's name and why it cannot.
 pub type ServerSelection = Result<resolve::ResolvedServer, (String, Gap)>;
 
-/// A file about to be measured, and the servers that get its text as an open document.
+/// A file, and the servers that measure it for the caller.
 #[derive(Clone, Debug)]
-pub struct MeasureTarget {
+pub struct SelectedFile {
     /// The file.
     pub path: RelPath,
-    /// Ids of the servers.
-    pub servers: Vec<String>,
+    /// The servers.
+    pub servers: Vec<ServerIdentity>,
 }
 
 /// One file to be measured.
@@ -268,12 +283,12 @@ impl LanguageServers {
     }
 
     /// Reports changed files to every server of a root; the files in `asked` are about to be
-    /// measured.
+    /// measured, so their servers get them as open documents.
     pub async fn files_changed(
         &self,
         root: PathBuf,
         changes: Vec<(PathBuf, DiskChange)>,
-        asked: Vec<MeasureTarget>,
+        asked: Vec<SelectedFile>,
     ) {
         let request = pool::PoolRequest::FilesChanged { root, changes: changes.into(), asked };
         // If the pool has ended, there are no servers left that could be stale.

@@ -124,6 +124,13 @@ pub struct ServerSpec {
     /// Other programs that must be on PATH for its findings to count.
     #[serde(default)]
     pub needs: Vec<String>,
+    /// Other programs that its findings depend on where they are on PATH. `${python}` stands for the
+    /// project's interpreter.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    /// Environment variables that its findings depend on, apart from those of every server.
+    #[serde(default)]
+    pub variables: Vec<String>,
     /// Codes of diagnostics about the server's own means and not about the file, such as a schema
     /// that it cannot download.
     #[serde(default)]

@@ -106,12 +106,13 @@ fn text_before(call: &HookCall<'_>, unseen: &UnseenFiles, snapshot: &Snapshot) -
         Arc::clone(&snapshot.text),
     );
     match kept {
-        Some(text) => TextBeforeEdit::Text(text.to_string()),
+        Some(text) if text != snapshot.text => TextBeforeEdit::Text(text.to_string()),
         // If a file was deleted as well, this one may be that file, moved unchanged.
         None if unseen.deleted.is_empty() && unseen.created.contains(&snapshot.path) => {
             TextBeforeEdit::Absent
         }
-        None => TextBeforeEdit::Unknown,
+        // Where the present text is kept, a hook of another session has seen it before.
+        _ => TextBeforeEdit::Unknown,
     }
 }
 

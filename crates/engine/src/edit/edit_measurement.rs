@@ -24,8 +24,8 @@ use moai_base::hash::ContentHash;
 use moai_base::limits::{EARLIER_DEFERRED_MS_MAX, EARLIER_INLINE_MS_MAX, MEASURE_RETRIES_MAX};
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::Snapshot;
-use moai_host::servers::ServerSelection;
 use moai_host::servers::resolve::ResolvedServer;
+use moai_host::servers::{ServerIdentity, ServerSelection};
 use moai_protocol::hook::TextBeforeEdit;
 use moai_report::agent::{self, EditFeedback, EditText};
 
@@ -67,7 +67,7 @@ impl EditMeasurement {
         };
         let now = Instant::now();
         let mut ledger = engine.ledger();
-        let was_measured = ledger.root(root).verified(path, &topic.sensor).is_some();
+        let was_measured = ledger.root(root).has_findings(path, &topic.sensor);
         let undelivered =
             ledger.take_reports_about(&edit.reader, root, path, &topic.sensor).into_iter().next();
         let unreported = ledger.session(session).pending_reports.baseline(&topic).cloned();
@@ -80,7 +80,8 @@ impl EditMeasurement {
                 StateBefore::from_findings(undelivered.and_then(|report| report.baseline))
             }
             BaselineSource::LastResults => {
-                last_results(ledger.root(root), &topic, &edit.text_before)
+                let server = selection.as_ref().ok().map(|choice| choice.identity);
+                last_results(ledger.root(root), &topic, server, &edit.text_before)
             }
         };
         let latency = ledger.root(root).latency(&topic.sensor);
@@ -251,20 +252,24 @@ impl EditSession {
 }
 
 /// The server's last results of the file, and the text before the edit if the host supplies it.
-fn last_results(known: &RootLedger, topic: &MeasureTopic, before: &TextBeforeEdit) -> StateBefore {
+fn last_results(
+    known: &RootLedger,
+    topic: &MeasureTopic,
+    server: Option<ServerIdentity>,
+    before: &TextBeforeEdit,
+) -> StateBefore {
     let MeasureTopic { path, sensor, .. } = topic;
-    let complete = known.verified(path, sensor);
-    let partial = known.verified(path, &partial_sensor_key(sensor));
-    let measured = complete.as_ref().map(|(hash, _)| *hash);
+    let complete = known.verified(path, sensor, server);
+    let partial = known.verified(path, &partial_sensor_key(sensor), server);
     StateBefore {
-        complete: complete.map(|(_, findings)| findings),
-        partial: partial.map(|(_, findings)| findings),
+        measured: complete.map(|last| last.hash),
+        epoch: complete.and_then(|last| last.epoch),
+        complete: complete.map(|last| last.findings.clone()),
+        partial: partial.map(|last| last.findings.clone()),
         text: match before {
             TextBeforeEdit::Text(text) => Some(text.as_str().into()),
             TextBeforeEdit::Absent | TextBeforeEdit::Unknown => None,
         },
-        measured,
-        epoch: measured.and_then(|hash| known.proven_at(path, sensor, hash)),
     }
 }
 

@@ -24,6 +24,8 @@ use moai_base::hash::ContentHash;
 use moai_base::verdict::Gap;
 use moai_host::files::Snapshot;
 use moai_host::git;
+use moai_host::servers::SelectedFile;
+use moai_host::servers::resolve::ResolvedServer;
 use moai_lsp::impact::TouchedSymbols;
 use moai_protocol::hook::TextBeforeEdit;
 use moai_report::agent::EditFeedback;
@@ -99,12 +101,7 @@ impl EditSession {
             TextBeforeEdit::Absent => false,
             TextBeforeEdit::Unknown => true,
         };
-        let (root, path) = (&self.project.root, &self.snapshot.path);
-        if !has_same_text || !self.engine.ledger().root(root).is_verified(path, self.snapshot.hash)
-        {
-            return false;
-        }
-        if !self.is_proven_by_all_servers() {
+        if !has_same_text || !self.is_proven_by_all_servers() {
             return false;
         }
         self.poll_disk().await;
@@ -112,15 +109,17 @@ impl EditSession {
     }
 
     fn is_proven_by_all_servers(&self) -> bool {
-        let (root, path, hash) = (&self.project.root, &self.snapshot.path, self.snapshot.hash);
-        gather::select_servers(&self.engine, &self.project, path).iter().all(|selection| {
-            match (selection, gather::server_identity(selection)) {
-                (Ok(server), Some(identity)) => {
-                    self.engine.ledger().root(root).is_proven(path, &server.id, hash, identity)
-                }
-                _ => false,
-            }
-        })
+        let (path, hash) = (&self.snapshot.path, self.snapshot.hash);
+        let selections = gather::select_servers(&self.engine, &self.project, path);
+        let Ok(servers) = selections.into_iter().collect::<Result<Vec<ResolvedServer>, _>>() else {
+            return false;
+        };
+        let identities = servers.iter().map(|server| server.identity).collect();
+        let file = SelectedFile { path: path.clone(), servers: identities };
+        let mut ledger = self.engine.ledger();
+        let known = ledger.root(&self.project.root);
+        known.is_verified(&file, hash)
+            && servers.iter().all(|it| known.is_proven(path, &it.id, hash, it.identity))
     }
 
     /// Input of the search for the edit's impact on other files.
@@ -193,7 +192,7 @@ impl EditSession {
         let scan = run_blocking(move || gather::scan_snapshot(&rules, &edited));
         let (before, scanned) = tokio::join!(self.scan_before(), scan);
         let result = scanned.flatten().unwrap_or_else(|| gather::failed_scan_result(snapshot));
-        gather::store_verified(engine, project, std::slice::from_ref(&result));
+        gather::store_verified(engine, project, std::slice::from_ref(&result), None);
         cache_lines(engine, snapshot, &result.findings);
         let mut feedback = SensorFeedback::new(result.sensor);
         match result.gap {
@@ -211,17 +210,18 @@ impl EditSession {
     /// in between.
     async fn scan_before(&self) -> Option<Vec<Finding>> {
         let path = self.snapshot.path.clone();
-        let known = self.engine.ledger().root(&self.project.root).verified(&path, "scan");
+        let known =
+            self.engine.ledger().root(&self.project.root).verified(&path, "scan", None).cloned();
         let text = match &self.text_before {
             TextBeforeEdit::Absent => return Some(Vec::new()),
-            TextBeforeEdit::Unknown => return known.map(|(_, findings)| findings),
+            TextBeforeEdit::Unknown => return known.map(|last| last.findings),
             TextBeforeEdit::Text(text) => text.clone(),
         };
         let (engine, rules) = (Arc::clone(&self.engine), Arc::clone(&self.project.rules));
         let scanning = run_blocking(move || {
             let hash = ContentHash::of_bytes(text.as_bytes());
             let findings = match known {
-                Some((measured, findings)) if measured == hash => findings,
+                Some(last) if last.hash == hash => last.findings,
                 _ => {
                     let before = scan_text(&rules, &path, &text, hash);
                     // A partial scan cannot serve as a baseline.

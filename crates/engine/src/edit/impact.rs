@@ -25,8 +25,8 @@ use moai_base::path::RelPath;
 use moai_base::text::TextRange;
 use moai_host::files::{self, Snapshot};
 use moai_host::git;
-use moai_host::servers::ServerSelection;
 use moai_host::servers::resolve::ResolvedServer;
+use moai_host::servers::{SelectedFile, ServerSelection};
 use moai_lsp::impact::{TouchedSymbols, rank_by_impact};
 use moai_report::agent::{self, CrossFileEffect};
 
@@ -193,7 +193,9 @@ async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
         // If git's data is unusable, ignored files are measured as well.
         let ignored = git::ignored_paths(root, &files).unwrap_or_default();
         files.retain(|path| !ignored.contains(path) && files::is_real_path(root, path));
-        engine.ledger().record_affected(&reader.session, root, &files, touched, is_cut);
+        let selected: Vec<SelectedFile> =
+            files.iter().map(|path| gather::selected_file(engine, project, path)).collect();
+        engine.ledger().record_affected(&reader.session, root, &selected, touched, is_cut);
         files
     });
     found.await.unwrap_or_else(|| change.record_lost_search())
@@ -226,7 +228,7 @@ async fn measure_impact(
     if catalogue.is_companion(&sensor, language) {
         return None;
     }
-    let before = engine.ledger().root(root).verified(path, &sensor);
+    let before = engine.ledger().root(root).verified(path, &sensor, Some(choice.identity)).cloned();
     // An undelivered earlier report passes its baseline on to the new one.
     let undelivered =
         engine.ledger().take_impact_reports(reader, root, path, snapshot.hash, &sensor);
@@ -238,9 +240,9 @@ async fn measure_impact(
         engine.ledger().requeue_reports(reader, undelivered);
         return None;
     }
-    gather::store_verified(engine, project, &results);
+    gather::store_verified(engine, project, &results, None);
     let [result] = results;
-    let before = before.filter(|(hash, _)| *hash == snapshot.hash).map(|(_, findings)| findings);
+    let before = before.filter(|last| last.hash == snapshot.hash).map(|last| last.findings);
     let mut baseline = undelivered.into_iter().next().map_or(before, |report| report.baseline);
     if baseline.is_none() && has_errors(&result) {
         baseline = change.findings_before(snapshot, choice).await;

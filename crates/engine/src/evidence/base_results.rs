@@ -8,6 +8,7 @@ use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
 use moai_base::limits::BASE_STATES_MAX;
 use moai_base::path::RelPath;
+use moai_host::servers::ServerIdentity;
 
 /// The state that a loop's work is compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,8 +25,7 @@ pub(crate) struct BaseFile {
     pub(crate) path: RelPath,
     /// Hash of its text in the base state.
     pub(crate) hash: ContentHash,
-    /// Hash of the server selection: program, settings, packages.
-    pub(crate) server: ContentHash,
+    pub(crate) server: ServerIdentity,
 }
 
 /// One server's findings in one file of a base state.
@@ -82,7 +82,10 @@ mod tests {
         let file = |text: &str, server: &str| BaseFile {
             path: RelPath::parse("a.py").unwrap(),
             hash: ContentHash::of_bytes(text.as_bytes()),
-            server: ContentHash::of_bytes(server.as_bytes()),
+            server: ServerIdentity::new(
+                ContentHash::of_bytes(b""),
+                ContentHash::of_bytes(server.as_bytes()),
+            ),
         };
         results.keep(&base(0), file("x", "s"), BaseResult::default());
         assert_eq!(results.get(&base(0), &file("x", "s")), Some(BaseResult::default()));

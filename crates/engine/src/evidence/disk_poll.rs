@@ -16,7 +16,6 @@ use moai_base::limits::{CHANGED_INLINE_FILES_MAX, CHANGED_READ_FILES_MAX};
 use moai_base::path::RelPath;
 use moai_host::files::{self, Snapshot};
 use moai_host::git;
-use moai_host::servers::MeasureTarget;
 use moai_lsp::session::DiskChange;
 
 /// Announces the changes on disk since the last poll to the project's language servers. Queries for
@@ -51,12 +50,6 @@ async fn poll_and_announce(
     turn.finish(DiskEpoch { epoch: Some(epoch) })
 }
 
-fn measure_target(engine: &Engine, project: &Project, path: RelPath) -> MeasureTarget {
-    let choices = gather::select_servers(engine, project, &path);
-    let servers = choices.into_iter().flatten().map(|choice| choice.id).collect();
-    MeasureTarget { path, servers }
-}
-
 /// The changes since the last poll; `None` after a panic. At the first poll everything counts as
 /// changed, because a server may still run from before this root was forgotten.
 async fn poll_disk(engine: &Arc<Engine>, project: &Project) -> Option<Vec<(PathBuf, DiskChange)>> {
@@ -84,7 +77,7 @@ async fn announce(
 ) {
     if !changes.is_empty() {
         let targets =
-            queried.into_iter().map(|path| measure_target(engine, project, path)).collect();
+            queried.iter().map(|path| gather::selected_file(engine, project, path)).collect();
         engine.servers.files_changed(project.root.clone(), changes, targets).await;
     }
     engine.ledger().root(&project.root).disk.announce();
@@ -203,12 +196,13 @@ async fn sort_unseen(
                         return true;
                     }
                 };
+                let file = gather::selected_file(&engine, &project, path);
                 let mut ledger = engine.ledger();
                 ledger.session(&session).record_text(root, &snapshot);
                 // A deleted file that was restored is reported, because it affects its dependents.
                 let is_known = ledger.root(root).disk.has_writer(path, snapshot.hash)
                     || (!created.contains(path)
-                        && ledger.root(root).is_verified(path, snapshot.hash));
+                        && ledger.root(root).is_verified(&file, snapshot.hash));
                 drop(ledger);
                 if !is_known && to_measure.len() < CHANGED_INLINE_FILES_MAX {
                     to_measure.push(snapshot);

@@ -14,7 +14,7 @@ use crate::evidence::attribution::{AttributionRequest, BaseComparison, attribute
 use crate::evidence::base_results::BaseResult;
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::poll_gate::DiskEpoch;
-use crate::ledger::{AffectedFiles, VerdictProof};
+use crate::ledger::{AffectedFiles, VerifiedFindings};
 use crate::project::Project;
 use crate::project::scan_cache::ScanCacheFile;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
@@ -26,7 +26,7 @@ use moai_base::limits::{
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
-use moai_host::servers::{MeasureInput, ServerSelection};
+use moai_host::servers::{MeasureInput, SelectedFile, ServerIdentity, ServerSelection};
 use moai_scan::{RuleSet, ScanOutcome, scan_text};
 
 /// The files to measure and how.
@@ -95,7 +95,7 @@ pub(crate) struct SensorResult {
     pub(crate) version: Option<String>,
     /// The identity of the selected language server; `None` for the scan, or without a usable
     /// server.
-    pub(crate) server: Option<ContentHash>,
+    pub(crate) server: Option<ServerIdentity>,
     pub(crate) path: RelPath,
     pub(crate) hash: ContentHash,
     pub(crate) findings: Vec<Finding>,
@@ -134,7 +134,7 @@ pub(crate) async fn gather_evidence(
     discard_superseded(project, &mut results).await;
     match disk {
         Some(disk) => record_results(engine, project, &mut results, disk),
-        None => store_verified(engine, project, &results),
+        None => store_verified(engine, project, &results, None),
     }
     cache_lines(engine, &snapshots, &results);
     let older = match &comparison {
@@ -380,11 +380,11 @@ pub(crate) fn sensor_id(selection: &ServerSelection) -> &str {
     }
 }
 
-/// The identity that stored results of this server hold for: another program, other settings or
-/// newly installed packages may give other findings.
-pub(crate) fn server_identity(chosen: &ServerSelection) -> Option<ContentHash> {
-    let choice = chosen.as_ref().ok()?;
-    Some(ContentHash::of_bytes(format!("{choice:?}").as_bytes()))
+/// A file with the servers that measure it.
+pub(crate) fn selected_file(engine: &Engine, project: &Project, path: &RelPath) -> SelectedFile {
+    let servers = select_servers(engine, project, path).into_iter().flatten();
+    let servers = servers.map(|choice| choice.identity).collect();
+    SelectedFile { path: path.clone(), servers }
 }
 
 /// One language server's result for a current file; it waits while the server is shown overlays.
@@ -409,7 +409,7 @@ pub(crate) async fn measure_without_gate(
     snapshot: &Snapshot,
     chosen: ServerSelection,
 ) -> SensorResult {
-    let server = server_identity(&chosen);
+    let server = chosen.as_ref().ok().map(|choice| choice.identity);
     let result = |sensor: String, version, outcome: Result<Vec<Finding>, Gap>, elapsed| {
         let (path, hash) = (snapshot.path.clone(), snapshot.hash);
         let (findings, gap) = match outcome {
@@ -543,9 +543,15 @@ fn discard_unproven(
     }
 }
 
-/// Stores every verdict as the file's last verified findings. Findings next to a project fault are
-/// stored under another key, because they are a baseline and no verdict.
-pub(crate) fn store_verified(engine: &Engine, project: &Project, results: &[SensorResult]) {
+/// Stores every verdict as the file's last verified findings, as proven at the epoch: the servers had
+/// been notified of every change up to it. Findings next to a project fault are stored under another
+/// key, because they are a baseline and no verdict.
+pub(crate) fn store_verified(
+    engine: &Engine,
+    project: &Project,
+    results: &[SensorResult],
+    epoch: Option<u64>,
+) {
     let mut ledger = engine.ledger();
     for result in results {
         let sensor = match &result.gap {
@@ -553,8 +559,13 @@ pub(crate) fn store_verified(engine: &Engine, project: &Project, results: &[Sens
             Some(gap) if gap.cause == Cause::ProjectFault => partial_sensor_key(&result.sensor),
             Some(_) => continue,
         };
-        let verdict = (result.hash, result.findings.clone());
-        ledger.root(&project.root).set_verified(&result.path, &sensor, verdict);
+        let verified = VerifiedFindings {
+            hash: result.hash,
+            server: result.server,
+            findings: result.findings.clone(),
+            epoch: epoch.filter(|_| result.gap.is_none()),
+        };
+        ledger.root(&project.root).set_verified(&result.path, &sensor, verified);
     }
 }
 
@@ -589,22 +600,7 @@ pub(crate) fn record_results(
             result.gap.get_or_insert_with(panic_gap);
         }
     }
-    store_verified(engine, project, results);
-    if let Some(epoch) = disk.epoch {
-        record_proofs(engine, project, results, epoch);
-    }
-}
-
-/// Records the epoch of the language servers' verdicts: the servers had been notified of every
-/// change up to it.
-fn record_proofs(engine: &Engine, project: &Project, results: &[SensorResult], epoch: u64) {
-    let mut ledger = engine.ledger();
-    for result in results.iter().filter(|result| result.gap.is_none()) {
-        if let Some(server) = result.server {
-            let proof = VerdictProof { hash: result.hash, server, epoch };
-            ledger.root(&project.root).prove(&result.path, &result.sensor, proof);
-        }
-    }
+    store_verified(engine, project, results, disk.epoch);
 }
 
 /// Separates the files without any verdict, which were not checked; the first gap is the reason.

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use crate::evidence::overlay_gate::OverlayGate;
 use crate::evidence::poll_gate::PollGate;
 use crate::ledger::disk::DiskHistory;
-use crate::ledger::{KnownRules, VerdictProof, VerifiedFindings};
+use crate::ledger::{KnownRules, VerifiedFindings};
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
+use moai_base::limits::ENVIRONMENTS_MAX;
 use moai_base::path::RelPath;
+use moai_host::servers::{SelectedFile, ServerIdentity};
 use moai_host::store::ProjectKey;
 use moai_lsp::latency::ServerLatency;
 
@@ -19,10 +21,8 @@ use moai_lsp::latency::ServerLatency;
 pub(crate) struct RootLedger {
     /// The files on disk.
     pub(crate) disk: DiskHistory,
-    /// By sensor.
-    verified: HashMap<RelPath, BTreeMap<String, VerifiedFindings>>,
-    /// By language server.
-    proofs: HashMap<RelPath, BTreeMap<String, VerdictProof>>,
+    /// By sensor; the last result of each environment, the newest at the end.
+    verified: HashMap<RelPath, BTreeMap<String, Vec<VerifiedFindings>>>,
     /// By server.
     latencies: HashMap<String, ServerLatency>,
     poll_gate: Arc<PollGate>,
@@ -43,21 +43,56 @@ impl RootLedger {
         is_in_use.then(|| Self { poll_gate: self.poll_gate, overlay_gates, ..Self::default() })
     }
 
-    /// The last findings of a sensor in a file, with the measured bytes.
-    pub(crate) fn verified(&self, path: &RelPath, sensor: &str) -> Option<VerifiedFindings> {
-        self.verified.get(path)?.get(sensor).cloned()
+    /// The last findings of a sensor in a file: of the server that the caller's selection names,
+    /// `None` for the scan. Those of another server are unknown to the caller.
+    pub(crate) fn verified(
+        &self,
+        path: &RelPath,
+        sensor: &str,
+        server: Option<ServerIdentity>,
+    ) -> Option<&VerifiedFindings> {
+        let mut last = self.verified.get(path)?.get(sensor)?.iter();
+        last.find(|last| last.server == server)
     }
 
-    /// Replaces the last findings of a sensor in a file.
-    pub(crate) fn set_verified(&mut self, path: &RelPath, sensor: &str, verdict: VerifiedFindings) {
+    /// Whether a sensor ever measured a file, for any caller.
+    pub(crate) fn has_findings(&self, path: &RelPath, sensor: &str) -> bool {
+        self.verified.get(path).is_some_and(|of_file| of_file.contains_key(sensor))
+    }
+
+    /// Replaces the last findings of a sensor in a file that were measured in the same environment.
+    /// Of too many environments, the one that was used least recently is forgotten.
+    pub(crate) fn set_verified(
+        &mut self,
+        path: &RelPath,
+        sensor: &str,
+        mut verified: VerifiedFindings,
+    ) {
         let of_file = self.verified.entry(path.clone()).or_default();
-        of_file.insert(sensor.to_owned(), verdict);
+        let last = of_file.entry(sensor.to_owned()).or_default();
+        if let Some(at) = last.iter().position(|old| verified.replaces(old)) {
+            let old = last.remove(at);
+            // An unproven result does not refute the proof of the same bytes.
+            if old.hash == verified.hash && old.server == verified.server {
+                verified.epoch = verified.epoch.or(old.epoch);
+            }
+        }
+        last.push(verified);
+        if last.len() > ENVIRONMENTS_MAX {
+            last.remove(0);
+        }
     }
 
-    /// Whether any sensor's last findings are of these bytes.
-    pub(crate) fn is_verified(&self, path: &RelPath, hash: ContentHash) -> bool {
-        let of_file = self.verified.get(path);
-        of_file.is_some_and(|sets| sets.values().any(|(measured, _)| *measured == hash))
+    /// Whether the last findings of all the file's servers are of these bytes; of the scan, in a file
+    /// without a server.
+    pub(crate) fn is_verified(&self, file: &SelectedFile, hash: ContentHash) -> bool {
+        let known = self.verified.get(&file.path).into_iter().flat_map(BTreeMap::values).flatten();
+        let measured: Vec<Option<ServerIdentity>> =
+            known.filter(|last| last.hash == hash).map(|last| last.server).collect();
+        match file.servers.as_slice() {
+            [] => measured.contains(&None),
+            servers => servers.iter().all(|server| measured.contains(&Some(*server))),
+        }
     }
 
     /// Whether a file was ever measured.
@@ -65,15 +100,12 @@ impl RootLedger {
         self.verified.contains_key(path)
     }
 
-    /// The last findings of all sensors in a file.
-    pub(super) fn last_findings(&self, path: &RelPath) -> Option<Vec<Finding>> {
-        let sets = self.verified.get(path)?;
-        Some(sets.values().flat_map(|(_, findings)| findings).cloned().collect())
-    }
-
-    /// Records under which conditions a server's findings hold.
-    pub(crate) fn prove(&mut self, path: &RelPath, sensor: &str, proof: VerdictProof) {
-        self.proofs.entry(path.clone()).or_default().insert(sensor.to_owned(), proof);
+    /// The last findings of the file's servers; `None` if none of them has measured it.
+    pub(super) fn last_findings(&self, file: &SelectedFile) -> Option<Vec<Finding>> {
+        let last = self.verified.get(&file.path)?.values().flatten();
+        let own: Vec<&VerifiedFindings> =
+            last.filter(|last| last.server.is_some_and(|it| file.servers.contains(&it))).collect();
+        (!own.is_empty()).then(|| own.iter().flat_map(|last| &last.findings).cloned().collect())
     }
 
     /// Whether the server's findings in these bytes still hold, as of the last poll.
@@ -82,19 +114,11 @@ impl RootLedger {
         path: &RelPath,
         sensor: &str,
         hash: ContentHash,
-        server: ContentHash,
+        server: ServerIdentity,
     ) -> bool {
-        let proof = self.proofs.get(path).and_then(|of_file| of_file.get(sensor));
-        proof.is_some_and(|proof| {
-            let is_same = proof.hash == hash && proof.server == server;
-            is_same && !self.disk.others_changed_since(path, proof.epoch)
-        })
-    }
-
-    /// The epoch at which a server's findings in these bytes were proven.
-    pub(crate) fn proven_at(&self, path: &RelPath, sensor: &str, hash: ContentHash) -> Option<u64> {
-        let proof = self.proofs.get(path)?.get(sensor)?;
-        (proof.hash == hash).then_some(proof.epoch)
+        let last = self.verified(path, sensor, Some(server)).filter(|last| last.hash == hash);
+        let epoch = last.and_then(|last| last.epoch);
+        epoch.is_some_and(|epoch| !self.disk.others_changed_since(path, epoch))
     }
 
     /// The observed latency of a server.

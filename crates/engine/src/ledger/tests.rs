@@ -2,7 +2,8 @@
 
 use crate::ledger::*;
 use moai_base::limits::{
-    DELIVERIES_PER_SESSION_MAX, SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX, WALK_FILES_MAX,
+    DELIVERIES_PER_SESSION_MAX, ENVIRONMENTS_MAX, SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX,
+    WALK_FILES_MAX,
 };
 use moai_host::store::ProjectKey;
 use moai_report::agent::EditText;
@@ -14,6 +15,21 @@ fn late(text: &str) -> DeferredReport {
     let sensor = "s".to_owned();
     let hash = ContentHash::of_bytes(b"");
     DeferredReport { root, path, sensor, hash, text, baseline: None, depends_on: Vec::new() }
+}
+
+fn identity(name: &str) -> ServerIdentity {
+    ServerIdentity::new(ContentHash::of_bytes(b""), ContentHash::of_bytes(name.as_bytes()))
+}
+
+/// A file that the server `s` measures.
+fn selected(path: &RelPath) -> SelectedFile {
+    SelectedFile { path: path.clone(), servers: vec![identity("s")] }
+}
+
+/// Findings of a server in these bytes.
+fn verified(server: &str, bytes: &[u8], findings: Vec<Finding>) -> VerifiedFindings {
+    let hash = ContentHash::of_bytes(bytes);
+    VerifiedFindings { hash, server: Some(identity(server)), findings, epoch: None }
 }
 
 fn reader(session: &str, agent: Option<&str>) -> SessionAgent {
@@ -146,8 +162,8 @@ fn written_and_affected_files_are_bounded_and_a_cut_is_reported() {
     assert_eq!((written.len(), is_cut), (SESSION_FILES_MAX, true));
     assert_eq!(ledger.session("t").written(root), (BTreeSet::new(), false));
 
-    let files: Vec<RelPath> =
-        (0..=SESSION_DEPENDENTS_MAX).map(|at| path(&at.to_string())).collect();
+    let files: Vec<SelectedFile> =
+        (0..=SESSION_DEPENDENTS_MAX).map(|at| selected(&path(&at.to_string()))).collect();
     ledger.record_affected("s", root, &files[1..], &TouchedSymbols::default(), false);
     assert!(!ledger.session("s").affected_files(root).is_cut);
     ledger.record_affected("s", root, &files[..1], &TouchedSymbols::default(), false);
@@ -161,19 +177,13 @@ fn findings_before_the_first_edit_outlast_later_edits() {
     let file = path("b.py");
     let mut found = vec![moai_base::samples::finding("b.py", 1, "old")];
     moai_base::finding::assign_fingerprints(&mut found);
-    ledger.root(root).set_verified(&file, "s", (ContentHash::of_bytes(b"1"), found.clone()));
+    ledger.root(root).set_verified(&file, "s", verified("s", b"1", found.clone()));
     let affected = |ledger: &mut EngineLedger| {
-        ledger.record_affected(
-            "s",
-            root,
-            std::slice::from_ref(&file),
-            &TouchedSymbols::default(),
-            false,
-        );
+        ledger.record_affected("s", root, &[selected(&file)], &TouchedSymbols::default(), false);
         ledger.session("s").affected_files(root).files[&file].clone()
     };
     assert_eq!(affected(&mut ledger), Some(found.clone()));
-    ledger.root(root).set_verified(&file, "s", (ContentHash::of_bytes(b"1"), Vec::new()));
+    ledger.root(root).set_verified(&file, "s", verified("s", b"1", Vec::new()));
     assert_eq!(affected(&mut ledger), Some(found));
 }
 
@@ -188,12 +198,10 @@ fn of_equal_errors_in_the_same_bytes_only_the_one_at_its_old_place_is_older() {
         found[0].content_hash = ContentHash::of_bytes(bytes);
         found
     };
-    ledger.root(root).set_verified(
-        &file,
-        "pyright",
-        (ContentHash::of_bytes(b"1"), fingerprinted(10, b"1")),
-    );
-    ledger.record_affected("s", root, &[file, path("c.py")], &TouchedSymbols::default(), false);
+    let found = verified("s", b"1", fingerprinted(10, b"1"));
+    ledger.root(root).set_verified(&file, "pyright", found);
+    let affected = [selected(&file), selected(&path("c.py"))];
+    ledger.record_affected("s", root, &affected, &TouchedSymbols::default(), false);
     let affected = ledger.session("s").affected_files(root);
     assert_eq!(affected.was_present_before(&fingerprinted(10, b"1")[0]), Some(true));
     assert_eq!(affected.was_present_before(&fingerprinted(30, b"1")[0]), Some(false));
@@ -269,16 +277,66 @@ fn findings_hold_until_another_file_or_the_server_changes() {
         poll_disk(ledger, root, &files);
         ledger.root(root).disk.epoch
     };
-    let (hash, server) = (ContentHash::of_bytes(b"1"), ContentHash::of_bytes(b"server"));
+    let (hash, server) = (ContentHash::of_bytes(b"1"), identity("s"));
     let epoch = poll(&mut ledger, "a", "1");
-    ledger.root(root).prove(&files[0], "s", VerdictProof { hash, server, epoch });
+    let proven = VerifiedFindings { epoch: Some(epoch), ..verified("s", b"1", Vec::new()) };
+    ledger.root(root).set_verified(&files[0], "s", proven);
     let holds = |ledger: &mut EngineLedger, hash, server| {
         ledger.root(root).is_proven(&files[0], "s", hash, server)
     };
     assert!(holds(&mut ledger, hash, server));
-    assert!(!holds(&mut ledger, hash, hash) && !holds(&mut ledger, server, server));
+    let other_bytes = ContentHash::of_bytes(b"2");
+    assert!(!holds(&mut ledger, hash, identity("t")) && !holds(&mut ledger, other_bytes, server));
     poll(&mut ledger, "a", "22");
     assert!(holds(&mut ledger, hash, server), "the proof names the bytes itself");
     poll(&mut ledger, "b", "1");
     assert!(!holds(&mut ledger, hash, server));
+}
+
+#[test]
+fn findings_of_another_server_identity_are_unknown_to_a_caller() {
+    let (mut ledger, root) = (EngineLedger::default(), Path::new("/r"));
+    let (file, hash) = (path("b.py"), ContentHash::of_bytes(b"1"));
+    let known = ledger.root(root);
+    known.set_verified(&file, "pyright", verified("t", b"1", Vec::new()));
+    let scan = VerifiedFindings { server: None, ..verified("", b"1", Vec::new()) };
+    known.set_verified(&file, "scan", scan);
+    assert!(known.verified(&file, "pyright", Some(identity("t"))).is_some());
+    assert_eq!(known.verified(&file, "pyright", Some(identity("s"))), None);
+    assert!(known.has_findings(&file, "pyright"));
+    assert_eq!(known.last_findings(&selected(&file)), None);
+    assert!(!known.is_verified(&selected(&file), hash));
+    // Without a server, the scan's result is all there is to know.
+    let unserved = SelectedFile { path: file.clone(), servers: Vec::new() };
+    assert!(known.is_verified(&unserved, hash));
+    known.set_verified(&file, "pyright", verified("s", b"1", Vec::new()));
+    assert!(known.is_verified(&selected(&file), hash));
+    assert!(!known.is_verified(&selected(&file), ContentHash::of_bytes(b"2")));
+    assert_eq!(known.last_findings(&selected(&file)), Some(Vec::new()));
+}
+
+#[test]
+fn findings_of_a_few_environments_are_kept_and_replaced_by_later_ones_of_the_same() {
+    let (mut ledger, root, file) = (EngineLedger::default(), Path::new("/r"), path("b.py"));
+    let known = ledger.root(root);
+    let server = |environment: usize, state: &str| {
+        let hash = |text: &str| ContentHash::of_bytes(text.as_bytes());
+        ServerIdentity::new(hash(&environment.to_string()), hash(state))
+    };
+    let measured = |environment: usize, state: &str| VerifiedFindings {
+        server: Some(server(environment, state)),
+        ..verified("", b"1", Vec::new())
+    };
+    let is_kept = |known: &RootLedger, environment, state| {
+        known.verified(&file, "s", Some(server(environment, state))).is_some()
+    };
+    known.set_verified(&file, "s", measured(0, "old packages"));
+    known.set_verified(&file, "s", measured(1, ""));
+    known.set_verified(&file, "s", measured(0, ""));
+    assert!(!is_kept(known, 0, "old packages") && is_kept(known, 0, "") && is_kept(known, 1, ""));
+    for environment in 2..=ENVIRONMENTS_MAX {
+        known.set_verified(&file, "s", measured(environment, ""));
+    }
+    let kept: Vec<bool> = (0..=ENVIRONMENTS_MAX).map(|at| is_kept(known, at, "")).collect();
+    assert_eq!(kept, [true, false, true, true, true]);
 }

@@ -283,7 +283,7 @@ impl ServerActor {
     fn start(&mut self, slot: ServerSlot) -> Result<(), Gap> {
         let ResolvedServer { id, spec, program, settings, workspace, .. } = &self.choice;
         let root = &self.context.root;
-        let mut env = (*self.context.env).clone();
+        let mut env = self.context.server_env();
         env.extend(spec.env.clone());
         let process =
             ServerProcess::spawn(program, &spec.args, workspace, &env).map_err(|error| {

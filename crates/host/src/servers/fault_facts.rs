@@ -7,7 +7,6 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::compile_database::compile_flags;
-use super::resolve::program_on_path;
 use super::{MeasureInput, ServerContext};
 use moai_base::finding::Finding;
 use moai_base::limits::SOURCE_BYTES_MAX;
@@ -49,7 +48,7 @@ fn gather(context: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) 
         }
     }
     for name in wanted.programs {
-        if program_on_path(name, &context.env).is_some() || is_in_cargo_home(context, name) {
+        if context.program_on_path(name).is_some() || is_in_cargo_home(context, name) {
             facts.programs.insert((*name).to_owned());
         }
     }

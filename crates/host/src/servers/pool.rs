@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -19,7 +19,8 @@ use super::memory::{MemoryAction, MemoryLimits};
 use super::resolve::ResolvedServer;
 use super::slots::{ActorId, ActorNote, ServerSlots};
 use super::{
-    MeasureTarget, PoolFilter, ServerActionResult, ServerContext, ServerLogTail, ServerStatus,
+    PoolFilter, SelectedFile, ServerActionResult, ServerContext, ServerIdentity, ServerLogTail,
+    ServerStatus,
 };
 use crate::processes;
 use moai_base::limits::{
@@ -27,7 +28,6 @@ use moai_base::limits::{
 };
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
-use moai_lsp::registry::ServerSpec;
 use moai_lsp::session::DiskChange;
 
 /// A request of the handle to the pool.
@@ -36,7 +36,7 @@ pub(super) enum PoolRequest {
     FilesChanged {
         root: PathBuf,
         changes: Arc<[(PathBuf, DiskChange)]>,
-        asked: Vec<MeasureTarget>,
+        asked: Vec<SelectedFile>,
     },
     /// File changes for the servers of one id only.
     Reread {
@@ -78,23 +78,14 @@ pub(super) struct RoutedRequest {
     pub(super) request: actor::ActorRequest,
 }
 
-/// Callers share a server only when it would see the same project with the same tools.
+/// Callers share a server only when it would see the same project with the same programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ServerKey {
     root: PathBuf,
     workspace: PathBuf,
     id: String,
-    program: PathBuf,
-    settings: String,
-    spec: ServerSpec,
-    /// When packages were last installed in the places the server reads.
-    packages: Vec<Option<SystemTime>>,
-    env: Vec<Option<String>>,
+    identity: ServerIdentity,
 }
-
-/// Environment variables that affect a language server's results.
-const KEY_VARIABLES: [&str; 6] =
-    ["PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "NODE_PATH", "NODE_OPTIONS"];
 
 impl ServerKey {
     fn new(context: &ServerContext, choice: &ResolvedServer) -> Self {
@@ -102,11 +93,7 @@ impl ServerKey {
             root: context.root.clone(),
             workspace: choice.workspace.clone(),
             id: choice.id.clone(),
-            program: choice.program.clone(),
-            settings: choice.settings.to_string(),
-            spec: choice.spec.clone(),
-            packages: choice.restart_times.clone(),
-            env: KEY_VARIABLES.map(|name| context.env.get(name).cloned()).to_vec(),
+            identity: choice.identity,
         }
     }
 }
@@ -226,7 +213,7 @@ impl ServerPool {
                 let of_root = self.entries.iter().filter(|(key, _)| key.root == root);
                 for (key, entry) in of_root {
                     // The other servers get no open document and must read the file from disk.
-                    let own = asked.iter().filter(|file| file.servers.contains(&key.id));
+                    let own = asked.iter().filter(|file| file.servers.contains(&key.identity));
                     let asked = own.map(|file| file.path.clone()).collect();
                     entry.files_changed(&changes, asked);
                 }
@@ -304,13 +291,13 @@ impl ServerPool {
         })
     }
 
-    /// Stops servers that this one replaces unless they are needed: same project and program, other
-    /// packages or options. A running server does not notice packages installed later.
+    /// Stops servers that this one replaces unless they are needed: same project and places of
+    /// programs, other packages, versions or options. A running server does not notice packages installed later.
     fn stop_outdated(&mut self, key: &ServerKey) {
         self.drop_actors(|old, entry| {
             let is_same_place = old.root == key.root && old.workspace == key.workspace;
-            let is_same_program = old.id == key.id && old.env == key.env;
-            *old != *key && is_same_place && is_same_program && !entry.is_needed()
+            let is_replaced = old.id == key.id && old.identity.shares_environment(key.identity);
+            *old != *key && is_same_place && is_replaced && !entry.is_needed()
         });
     }
 

@@ -5,13 +5,14 @@ mod packages;
 mod placeholders;
 mod program;
 mod project;
+mod tools;
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use serde_json::Value;
 
 use self::placeholders::PlaceholderFiller;
+use self::tools::IdentityBasis;
 use super::{ServerContext, ServerSelection};
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
@@ -19,6 +20,8 @@ use moai_lsp::registry::{LanguageSpec, ServerSpec};
 
 pub use self::program::program_on_path;
 pub(super) use self::program::{is_component_there, program_in_folder};
+pub use self::tools::ServerIdentity;
+pub(super) use self::tools::ServerTools;
 
 /// A server that can be started for a file.
 #[derive(Clone, Debug)]
@@ -35,8 +38,8 @@ pub struct ResolvedServer {
     pub language_id: String,
     /// Settings with the project's interpreter filled in.
     pub settings: Value,
-    /// Modification times of what the server reads only once; `None` for what does not exist.
-    pub restart_times: Vec<Option<SystemTime>>,
+    /// What its results depend on besides the project's files.
+    pub identity: ServerIdentity,
     /// The pinned version if `server install` installed the program, because some servers do not
     /// report their version.
     pub version: Option<String>,
@@ -153,11 +156,20 @@ impl ServerResolver<'_> {
         let filled =
             PlaceholderFiller::new(id, spec, &workspace, self.context, self.data).spec(spec);
         let is_pinned = program.starts_with(self.data);
+        let read_once = packages::restart_times(spec, self.context, &workspace);
+        let basis = IdentityBasis {
+            id,
+            spec: &filled,
+            program: &program,
+            is_pinned,
+            workspace: &workspace,
+            restart_times: &read_once,
+        };
         ResolvedServer {
             id: id.to_owned(),
             language_id: language_id.to_owned(),
             settings: filled.settings.clone(),
-            restart_times: packages::restart_times(spec, self.context, &workspace),
+            identity: basis.identity(self.context),
             version: is_pinned.then(|| super::install::server_version(spec)).flatten(),
             spec: filled,
             workspace,

@@ -154,6 +154,8 @@ fn default_server_spec() -> ServerSpec {
         data_extensions: Vec::new(),
         logs_failures: false,
         needs: Vec::new(),
+        tools: Vec::new(),
+        variables: Vec::new(),
         ignore_codes: Vec::new(),
         extensions: BTreeMap::new(),
         when: None,

@@ -1,6 +1,7 @@
 //! Tests of requests that the actor has not received yet, and of its end.
 
 use super::*;
+use crate::servers::ServerIdentity;
 use crate::servers::actor::requests::ServerAnswer;
 use moai_base::hash::ContentHash;
 use moai_base::path::RelPath;
@@ -18,7 +19,7 @@ fn actor_with_request()
         workspace: root.clone(),
         language_id: "python".to_owned(),
         settings: serde_json::Value::Null,
-        restart_times: Vec::new(),
+        identity: ServerIdentity::new(ContentHash::of_bytes(b""), ContentHash::of_bytes(b"")),
         version: None,
     };
     let context = ServerContext::new(root, Arc::default(), catalogue);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::program::{is_program, program_on_path};
+use super::program::is_program;
 use crate::servers::ServerContext;
 use moai_lsp::registry::ServerSpec;
 
@@ -18,7 +18,8 @@ pub(super) fn restart_times(
     for name in &spec.restart_on {
         match name.as_str() {
             "${python}" => {
-                times.extend(context.package_times.get_or_init(|| site_packages(context)));
+                let times_of_packages = &context.facts.package_times;
+                times.extend(times_of_packages.get_or_init(|| site_packages(context)));
             }
             name => {
                 times.push(modified(&context.root.join(name)));
@@ -33,14 +34,18 @@ pub(super) fn restart_times(
 
 /// The interpreter of the caller's active virtual environment, else of the project's `.venv` or
 /// `venv`, else the first on PATH.
-pub(super) fn python_interpreter(context: &ServerContext) -> Option<PathBuf> {
+pub(super) fn python_interpreter(context: &ServerContext) -> Option<&Path> {
+    context.facts.python.get_or_init(|| find_python(context)).as_deref()
+}
+
+fn find_python(context: &ServerContext) -> Option<PathBuf> {
     let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().filter_map(|name| context.env.get(*name));
     let active = active.map(PathBuf::from);
     let local = [".venv", "venv"].iter().map(|name| context.root.join(name));
     let found = active.chain(local).map(|folder| folder.join("bin/python")).find(|p| is_program(p));
     found
-        .or_else(|| program_on_path("python3", &context.env))
-        .or_else(|| program_on_path("python", &context.env))
+        .or_else(|| context.program_on_path("python3"))
+        .or_else(|| context.program_on_path("python"))
 }
 
 /// Modification times of the site-packages folders and of what installers write into them, because

@@ -91,7 +91,7 @@ impl<'a> PlaceholderFiller<'a> {
 
     fn placeholder_value(&self, name: &str) -> PlaceholderValue {
         match name {
-            "python" => PlaceholderValue::from_path(python_interpreter(self.context).as_deref()),
+            "python" => PlaceholderValue::from_path(python_interpreter(self.context)),
             "root" => PlaceholderValue::from_path(Some(self.workspace)),
             "server" => PlaceholderValue::from_path(self.server.as_deref()),
             "storage" => {

@@ -1,6 +1,7 @@
 //! Finds a server's program, or reports what is missing.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::project::read_regular_file;
@@ -46,7 +47,7 @@ pub(super) fn find_program(
     context: &ServerContext,
     data: &Path,
 ) -> Result<PathBuf, MissingProgram> {
-    let needed = spec.needs.iter().find(|program| program_on_path(program, &context.env).is_none());
+    let needed = spec.needs.iter().find(|program| context.program_on_path(program).is_none());
     let program =
         server_program(id, spec, project_bin, context, data).ok_or(MissingProgram::Server)?;
     match needed {
@@ -74,7 +75,7 @@ fn server_program(
     let mut program = own.or_else(|| program_in_folder(&folder?, &spec.command));
     // Where the project's own version is required, the one on PATH could be any version.
     if program.is_none() && spec.when.is_none() {
-        program = program_on_path(&spec.command, &context.env);
+        program = context.program_on_path(&spec.command);
     }
     let program = program?;
     let components = spec.install.as_ref().map_or(&[][..], |install| &install.rustup);
@@ -98,6 +99,44 @@ pub(in crate::servers) fn program_in_folder(folder: &Path, command: &str) -> Opt
 pub fn program_on_path(name: &str, env: &BTreeMap<String, String>) -> Option<PathBuf> {
     let folders = std::env::split_paths(env.get("PATH")?);
     folders.map(|folder| folder.join(name)).find(|program| is_program(program))
+}
+
+impl ServerContext {
+    /// The path of a program on the caller's PATH, in a folder without links.
+    pub(in crate::servers) fn program_on_path(&self, name: &str) -> Option<PathBuf> {
+        let mut programs = self.path_folders().iter().map(|folder| folder.join(name));
+        programs.find(|program| is_program(program))
+    }
+
+    /// The caller's environment as servers get it: links in PATH are followed, because a shell's own
+    /// links (fnm makes some) end with the shell, and the server may outlive it.
+    pub(in crate::servers) fn server_env(&self) -> BTreeMap<String, String> {
+        let mut env = (*self.env).clone();
+        let path = std::env::join_paths(self.path_folders()).ok();
+        if let (Some(present), Some(Ok(path))) =
+            (env.get_mut("PATH"), path.map(OsString::into_string))
+        {
+            *present = path;
+        }
+        env
+    }
+
+    /// The folders of the caller's PATH. Links are followed, and a folder that is not there keeps its
+    /// name, as does a relative one, which is another folder for each program.
+    fn path_folders(&self) -> &[PathBuf] {
+        self.facts.path_folders.get_or_init(|| {
+            let mut folders = Vec::new();
+            let path = self.env.get("PATH").map_or("", String::as_str);
+            for folder in std::env::split_paths(path) {
+                let real = folder.is_absolute().then(|| folder.canonicalize().ok()).flatten();
+                let folder = real.unwrap_or(folder);
+                if !folders.contains(&folder) {
+                    folders.push(folder);
+                }
+            }
+            folders
+        })
+    }
 }
 
 pub(super) fn is_program(path: &Path) -> bool {

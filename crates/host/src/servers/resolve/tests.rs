@@ -1,6 +1,7 @@
 //! Tests of server selection: which servers, from where, with which settings, in which folder.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use super::*;
 use moai_lsp::registry::{Catalogue, CatalogueOverrides};
@@ -36,11 +37,20 @@ impl Project {
 
     /// PATH and the home are folders of the project.
     fn chosen(&self, path: &str) -> Vec<ServerSelection> {
+        self.chosen_with("path/bin", &[], path)
+    }
+
+    /// With this folder of the project as PATH, and more variables.
+    fn chosen_with(
+        &self,
+        folder: &str,
+        variables: &[(&str, &str)],
+        path: &str,
+    ) -> Vec<ServerSelection> {
         let text = |folder: &str| self.root.join(folder).display().to_string();
-        let env = BTreeMap::from([
-            ("PATH".to_owned(), text("path/bin")),
-            ("HOME".to_owned(), text("home")),
-        ]);
+        let mut env =
+            BTreeMap::from([("PATH".to_owned(), text(folder)), ("HOME".to_owned(), text("home"))]);
+        env.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let catalogue = Catalogue::built_in().clone().with_user_options(&self.options).into();
         let context = ServerContext::new(self.root.clone(), env.into(), catalogue);
         let path = RelPath::below(&self.root, &self.root.join(path)).expect("relative");
@@ -215,19 +225,19 @@ fn rustups_link_counts_only_where_the_component_is_installed() {
 #[test]
 fn a_change_of_a_file_read_at_start_restarts_the_server() {
     let project = Project::new(&[(PYRIGHT, ""), ("pyproject.toml", ""), ("path/bin/clangd", "")]);
-    let before = project.only("a.py").restart_times;
+    let before = project.only("a.py").identity;
     let later = SystemTime::now() + std::time::Duration::from_secs(5);
     let set = |name: &str| {
         let file = std::fs::File::options().append(true).create(true).open(project.root.join(name));
         file.and_then(|file| file.set_modified(later)).expect("writable");
     };
     set("compile_commands.json");
-    assert_eq!(project.only("a.py").restart_times, before);
+    assert_eq!(project.only("a.py").identity, before);
     set("pyproject.toml");
-    assert_ne!(project.only("a.py").restart_times, before);
-    let before = project.only("a.c").restart_times;
+    assert_ne!(project.only("a.py").identity, before);
+    let before = project.only("a.c").identity;
     std::fs::remove_file(project.root.join("compile_commands.json")).expect("it is ours");
-    assert_ne!(project.only("a.c").restart_times, before);
+    assert_ne!(project.only("a.c").identity, before);
 }
 
 #[test]
@@ -254,9 +264,9 @@ fn pyright_works_in_the_folder_of_the_nearest_configuration() {
     ] {
         assert_eq!(project.only(file).workspace, project.root.join(folder), "{file}");
     }
-    let before = project.only("own/a.py").restart_times;
+    let before = project.only("own/a.py").identity;
     std::fs::remove_file(project.root.join("own/pyproject.toml")).expect("it is ours");
-    assert_ne!(project.only("own/a.py").restart_times, before);
+    assert_ne!(project.only("own/a.py").identity, before);
 }
 
 #[test]
@@ -272,4 +282,62 @@ fn rust_analyzer_works_in_the_nearest_cargo_workspace() {
     {
         assert_eq!(project.only(file).workspace, project.root.join(folder), "{file}");
     }
+}
+
+#[test]
+fn the_identity_is_what_path_leads_to_and_the_variables_that_matter() {
+    let project = Project::new(&[
+        ("one/bin/gopls", ""),
+        ("one/bin/go", ""),
+        ("two/bin/gopls", ""),
+        ("two/bin/go", ""),
+        ("go.mod", ""),
+    ]);
+    for name in ["link", "other-link"] {
+        std::os::unix::fs::symlink(project.root.join("one"), project.root.join(name))
+            .expect("ours");
+    }
+    let identity = |folder: &str, variables: &[(&str, &str)]| {
+        let chosen = project.chosen_with(folder, variables, "a.go").pop().expect("one");
+        chosen.expect("it is there").identity
+    };
+    let first = identity("link/bin", &[("TERM", "a")]);
+    assert_eq!(identity("other-link/bin", &[("TERM", "b")]), first);
+    for other in [identity("two/bin", &[]), identity("one/bin", &[("GOOS", "plan9")])] {
+        assert!(other != first && !other.shares_environment(first));
+    }
+    // Another program in the same place replaces the earlier one.
+    let (go, new) = (project.root.join("one/bin/go"), project.root.join("two/bin/go"));
+    std::fs::rename(new, go).expect("ours");
+    let upgraded = identity("link/bin", &[]);
+    assert!(upgraded != first && upgraded.shares_environment(first));
+}
+
+#[test]
+fn a_tool_that_is_missing_is_part_of_the_identity() {
+    let project = Project::new(&[("path/bin/rust-analyzer", ""), ("Cargo.toml", "")]);
+    let before = project.only("a.rs").identity;
+    assert_eq!(project.only("b.rs").identity, before);
+    std::fs::hard_link(
+        project.root.join("path/bin/rust-analyzer"),
+        project.root.join("path/bin/cargo"),
+    )
+    .expect("ours");
+    assert!(!project.only("a.rs").identity.shares_environment(before));
+}
+
+#[test]
+fn interpreters_of_two_virtual_environments_differ_though_they_lead_to_one_python() {
+    let project = Project::new(&[(PYRIGHT, ""), ("path/bin/python3", "")]);
+    let mut identities = Vec::new();
+    for name in ["first", "second"] {
+        let folder = project.root.join(name);
+        std::fs::create_dir_all(folder.join("bin")).expect("ours");
+        let python = project.root.join("path/bin/python3");
+        std::os::unix::fs::symlink(python, folder.join("bin/python")).expect("ours");
+        let _ = std::fs::remove_file(project.root.join(".venv"));
+        std::os::unix::fs::symlink(&folder, project.root.join(".venv")).expect("ours");
+        identities.push(project.only("a.py").identity);
+    }
+    assert_ne!(identities[0], identities[1]);
 }
