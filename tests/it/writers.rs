@@ -434,3 +434,22 @@ fn names_of_one_or_two_letters_are_sought_in_importers() {
         assert_eq!(pulls(&log, "other.py"), 0, "{name}");
     }
 }
+
+#[test]
+fn an_earlier_text_is_taken_back_from_the_server_of_another_package() {
+    let sandbox = Sandbox::new();
+    let prices = sandbox.path("prices/prices.py").display().to_string();
+    let unless = json!({"file": prices, "has": "def half(number):"});
+    let errors = json!([{"needle": "half(1)", "message": "argument missing", "code": "args", "unless": unless}]);
+    sandbox.fake_server("pyright-langserver", json!({"errors": errors}));
+    for package in ["prices", "cart"] {
+        sandbox.write(&format!("{package}/pyrightconfig.json"), "{}\n");
+    }
+    sandbox.write("prices/prices.py", SIGNATURE);
+    sandbox.write("cart/cart.py", "from prices import half\n\ntotal = half(1)\n");
+    sandbox.commit();
+    let told = sandbox.tool_write("prices/prices.py", OTHER_SIGNATURE).context();
+    assert!(told.contains("cart/cart.py:3:9 pyright(args): argument missing"), "{told}");
+    let check = sandbox.run(&["check", "--no-scan", "cart/cart.py"]);
+    assert_eq!(check.code, 1, "{check:#?}");
+}

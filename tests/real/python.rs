@@ -1,6 +1,11 @@
 //! pyright: a type error is found, mended, and told after an edit.
 
-use crate::servers::{findings, project, report, sensor};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::servers::{findings, project, project_of, report, sensor};
+use crate::support::{Sandbox, finish, write_file};
 
 const CLEAN: &str = "def half(number: int) -> float:\n    return number / 2\n";
 const WRONG: &str = "def half(number: int) -> float:\n    return str(number)\n";
@@ -62,4 +67,73 @@ fn a_package_is_checked_by_its_own_configuration() {
         .collect();
     let own = |code: &str| ("strict/b.py".to_owned(), code.to_owned());
     assert_eq!(found, [own("reportUnusedImport"), own("reportReturnType")], "{dirty:#}");
+}
+
+/// A virtual environment without packages.
+fn virtual_environment(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let folder = sandbox.base().join(name);
+    let mut command = Command::new("python3");
+    sandbox.prepare(&mut command);
+    command.args(["-m", "venv", "--without-pip"]).arg(&folder);
+    assert_eq!(finish(&mut command, "").code, 0, "python3 -m venv");
+    folder
+}
+
+fn after_shell(sandbox: &Sandbox, session: &str) -> String {
+    let mut input = sandbox.payload("PostToolUse-Bash");
+    input["session_id"] = session.into();
+    sandbox.hook("post-tool-use", &input).context()
+}
+
+#[test]
+fn what_one_virtual_environment_has_is_missing_in_another() {
+    let mut sandbox = project_of("python", "pyright");
+    let (with, without) =
+        (virtual_environment(&sandbox, "with"), virtual_environment(&sandbox, "without"));
+    let libraries = fs::read_dir(with.join("lib")).expect("a folder");
+    let library = libraries.flatten().next().expect("that of the version").path();
+    write_file(&library.join("site-packages/thing.py"), "SIZE: int = 3\n");
+    sandbox.write("app.py", "size = 0\n");
+    sandbox.commit();
+    for (folder, session) in [(&with, "a"), (&without, "b")] {
+        sandbox.set("VIRTUAL_ENV", folder.as_os_str());
+        report(&sandbox.run(&["check", "--all", "--json"]), 0);
+        assert_eq!(after_shell(&sandbox, session), "");
+    }
+    sandbox.write("app.py", "import thing\n\nsize: int = thing.SIZE\n");
+    sandbox.set("VIRTUAL_ENV", with.as_os_str());
+    assert_eq!(after_shell(&sandbox, "a"), "");
+    sandbox.set("VIRTUAL_ENV", without.as_os_str());
+    let told = after_shell(&sandbox, "b");
+    assert!(told.contains("app.py:1:8 pyright(reportMissingImports)"), "{told:?}");
+    report(&sandbox.run(&["check", "--all", "--json"]), 1);
+    sandbox.set("VIRTUAL_ENV", with.as_os_str());
+    report(&sandbox.run(&["check", "--all", "--json"]), 0);
+    let list = sandbox.run(&["server", "list", "--json"]).json();
+    assert_eq!(list["servers"].as_array().map(Vec::len), Some(2), "{list:#}");
+}
+
+#[test]
+fn shells_with_links_of_their_own_to_one_node_share_a_server() {
+    let mut sandbox = project_of("python", "pyright");
+    let path = std::env::var_os("PATH").expect("a PATH");
+    let found = std::env::split_paths(&path).find(|folder| folder.join("node").is_file());
+    let node = found.expect("node is on PATH").canonicalize().expect("it is there");
+    sandbox.write("halves.py", WRONG);
+    let mut pids = Vec::new();
+    for shell in ["1", "2", "3"] {
+        let link = sandbox.base().join(shell);
+        std::os::unix::fs::symlink(&node, &link).expect("a link");
+        let folders = std::iter::once(link.clone()).chain(std::env::split_paths(&path));
+        sandbox.set("PATH", std::env::join_paths(folders).expect("no colon"));
+        report(&sandbox.run(&["check", "--all", "--json"]), 1);
+        let list = sandbox.run(&["server", "list", "--json"]).json();
+        assert_eq!(list["servers"].as_array().map(Vec::len), Some(1), "{list:#}");
+        pids.push(list["servers"][0]["pid"].clone());
+        fs::remove_file(link).expect("the shell ends");
+    }
+    assert!(pids.iter().all(|pid| *pid == pids[0]), "{pids:?}");
+    // Started again by a caller of today, with the PATH of the first shell.
+    assert_eq!(sandbox.run(&["server", "restart", "pyright"]).code, 0);
+    report(&sandbox.run(&["check", "--all", "--json"]), 1);
 }

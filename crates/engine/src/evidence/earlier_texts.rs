@@ -1,7 +1,7 @@
 //! Measures earlier texts with the running language servers: a server is shown them as open documents
 //! (overlays), which are removed before it answers other requests.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,8 +17,8 @@ use moai_base::limits::{OPEN_DOCUMENTS_MAX, OVERLAY_FILES_MAX, OVERLAY_PASSES_MA
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
-use moai_host::servers::ServerSelection;
 use moai_host::servers::resolve::ResolvedServer;
+use moai_host::servers::{ServerIdentity, ServerSelection};
 use moai_lsp::registry::OverlaySupport;
 use moai_lsp::session::DiskChange;
 
@@ -73,9 +73,9 @@ pub(crate) async fn measure_earlier(
     deadline: Instant,
 ) -> Vec<Option<SensorResult>> {
     let count = subjects.len();
-    let mut by_server: BTreeMap<String, Vec<IndexedSubject>> = BTreeMap::new();
+    let mut by_server: HashMap<ServerIdentity, Vec<IndexedSubject>> = HashMap::new();
     for (index, subject) in subjects.into_iter().enumerate() {
-        let server = subject.choice.id.clone();
+        let server = subject.choice.identity;
         by_server.entry(server).or_default().push(IndexedSubject { index, subject });
     }
     let mut servers = Vec::new();
@@ -106,10 +106,10 @@ async fn measure_by_server(
     deadline: Instant,
 ) -> Vec<(usize, SensorResult)> {
     let mut results = Vec::with_capacity(subjects.len());
-    let Some(server) = subjects.first().map(|first| first.subject.choice.id.clone()) else {
+    let Some(server) = subjects.first().map(|first| first.subject.choice.clone()) else {
         return results;
     };
-    let gate = engine.ledger().root(&project.root).overlay_gate(&server);
+    let gate = engine.ledger().root(&project.root).overlay_gate(&server.id);
     let epoch = engine.ledger().root(&project.root).disk.epoch;
     let mut remaining = VecDeque::from(subjects);
     for _ in 0..OVERLAY_PASSES_MAX {
@@ -241,7 +241,8 @@ impl<'a> ServerOverlay<'a> {
             return Err(Gap::new(Cause::TimedOut, "no time left to measure the earlier text"));
         }
         let OverlayGuard { engine, project, .. } = &self.guard;
-        Ok(gather::measure_without_gate(engine, project, text, Ok(choice.clone())).await)
+        let choice = choice_for(engine, project, &text.path, choice);
+        Ok(gather::measure_without_gate(engine, project, text, Ok(choice)).await)
     }
 }
 
@@ -268,6 +269,19 @@ fn overlays_for<'s>(
 fn is_served(engine: &Engine, project: &Project, path: &RelPath, subject: &EarlierSubject) -> bool {
     let choices = gather::select_servers(engine, project, path);
     choices.iter().flatten().any(|choice| choice.id == subject.choice.id)
+}
+
+/// A server for a file that it need not be selected for, as the one of another package.
+fn choice_for(
+    engine: &Engine,
+    project: &Project,
+    path: &RelPath,
+    server: &ResolvedServer,
+) -> ResolvedServer {
+    let choices = gather::select_servers(engine, project, path);
+    let own = choices.into_iter().flatten().find(|choice| choice.id == server.id);
+    let language_id = own.map_or_else(|| server.language_id.clone(), |own| own.language_id);
+    ResolvedServer { language_id, ..server.clone() }
 }
 
 /// The gap if the server cannot be shown the earlier state.
@@ -328,18 +342,23 @@ fn without_result(subject: EarlierSubject, gap: Gap) -> SensorResult {
 struct OverlayGuard {
     engine: Arc<Engine>,
     project: Project,
-    server: String,
+    server: ResolvedServer,
     overlaid_paths: BTreeSet<RelPath>,
     pass: Option<OverlayPass>,
 }
 
 impl OverlayGuard {
-    fn new(engine: &Arc<Engine>, project: &Project, server: &str, pass: OverlayPass) -> Self {
+    fn new(
+        engine: &Arc<Engine>,
+        project: &Project,
+        server: &ResolvedServer,
+        pass: OverlayPass,
+    ) -> Self {
         let (engine, project) = (Arc::clone(engine), project.clone());
         Self {
             engine,
             project,
-            server: server.to_owned(),
+            server: server.clone(),
             overlaid_paths: BTreeSet::new(),
             pass: Some(pass),
         }
@@ -361,7 +380,7 @@ impl Drop for OverlayGuard {
         if overlaid.is_empty() {
             return;
         }
-        let server = std::mem::take(&mut self.server);
+        let server = self.server.clone();
         let job = engine.job();
         tokio::spawn(async move {
             let _job = job;
@@ -376,7 +395,7 @@ impl Drop for OverlayGuard {
 async fn restore(
     engine: &Arc<Engine>,
     project: &Project,
-    server: String,
+    server: ResolvedServer,
     overlaid: BTreeSet<RelPath>,
 ) {
     if overlaid.len() == 1
@@ -387,10 +406,8 @@ async fn restore(
             .await
             .flatten();
         if let Some(now) = read {
-            let choices = gather::select_servers(engine, project, &now.path).into_iter().flatten();
-            for choice in choices.filter(|choice| choice.id == server) {
-                gather::measure_without_gate(engine, project, &now, Ok(choice)).await;
-            }
+            let choice = choice_for(engine, project, &now.path, &server);
+            gather::measure_without_gate(engine, project, &now, Ok(choice)).await;
             return;
         }
     }
@@ -400,5 +417,5 @@ async fn restore(
         let change = if file.exists() { DiskChange::Changed } else { DiskChange::Deleted };
         (file, change)
     });
-    engine.servers.reread(root.clone(), server, changes.collect()).await;
+    engine.servers.reread(root.clone(), server.id, changes.collect()).await;
 }
