@@ -69,7 +69,7 @@ pub(crate) async fn handle(
     let evidence = gather_evidence(engine, &project, request).await;
     if evidence.older > 0 {
         note = format!(
-            "{note}moai-ralph: in these files {} older findings, not about it, are left out\n",
+            "{note}moai-ralph: {} older findings in these files are not about the change and are omitted\n",
             evidence.older
         );
     }

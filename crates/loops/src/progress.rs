@@ -216,7 +216,7 @@ fn oscillation(history: &[Iteration], current: &Iteration) -> Option<(u32, u32)>
 
 fn was_oscillation_reported(history: &[Iteration]) -> bool {
     let since = history.iter().rev().take_while(|iteration| !iteration.is_better);
-    since.into_iter().any(|iteration| iteration.told_oscillation)
+    since.into_iter().any(|iteration| iteration.oscillation_was_reported)
 }
 
 /// Consecutive iterations, including this one, that changed no file.

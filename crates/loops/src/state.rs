@@ -323,7 +323,7 @@ pub struct Iteration {
     /// Whether it is better than all earlier iterations.
     pub is_better: bool,
     /// Whether an oscillation was reported to the agent.
-    pub told_oscillation: bool,
+    pub oscillation_was_reported: bool,
 }
 
 impl LoopState {

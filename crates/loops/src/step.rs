@@ -135,7 +135,9 @@ pub fn next_step(
     if is_judged && facts.judge == Consultation::Open {
         return StopStep::NeedsJudge;
     }
-    if facts.merge == Consultation::Open && completion::wants_merge(state, &outlook, facts) {
+    if facts.merge == Consultation::Open
+        && completion::wants_merge(state, &outlook, evidence, facts)
+    {
         return StopStep::NeedsMerge;
     }
     if facts.checkpoint == Consultation::Open {

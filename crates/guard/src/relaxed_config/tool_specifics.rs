@@ -196,8 +196,8 @@ fn lines(value: &Value) -> Vec<String> {
     }
 }
 
-/// A table that came from the workspace and is gone, and tests that are no longer looked for
-/// without being named. What else goes is seen by its keys.
+/// Lints no longer inherited from the workspace, and test targets that Cargo no longer discovers by
+/// itself. Other removals are found by their keys.
 fn cargo(before: &Value, after: &Value) -> Vec<Relaxation> {
     let mut found = Vec::new();
     if inherits_lints(&CARGO, before) && after.get("lints").is_none() {

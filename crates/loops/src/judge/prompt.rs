@@ -166,7 +166,7 @@ fn head_and_tail(output: &str) -> String {
     let (head, tail) = (JUDGE_CHECK_CHARS_MAX / 3, JUDGE_CHECK_CHARS_MAX * 2 / 3);
     let head: String = characters[..head].iter().collect();
     let tail: String = characters[characters.len() - tail..].iter().collect();
-    format!("{head}\n[{left_out} characters left out]\n{tail}")
+    format!("{head}\n[{left_out} characters omitted]\n{tail}")
 }
 
 fn push_task(user: &mut String, nonce: &str, ids: &[String]) {
@@ -270,7 +270,7 @@ mod tests {
         {
             assert!(data.contains(inside), "{inside:?} in {data}");
         }
-        assert!(data.contains("characters left out"));
+        assert!(data.contains("characters omitted"));
         let lines = data.lines().skip(1);
         assert!(lines.into_iter().all(|line| line.contains('|') || line == "----"), "{data}");
         assert!(after.contains("Rule on each of C1, C2") && after.contains(nonce.as_str()));

@@ -27,7 +27,7 @@ fn play(rows: &[(&str, Option<&str>)]) -> (ProgressSignals, Vec<Iteration>) {
         let mut now = iteration(number, wrong, *tree);
         last = signals(&history, 0, &now);
         now.is_better = last.is_better;
-        now.told_oscillation = last.oscillates.is_some();
+        now.oscillation_was_reported = last.oscillates.is_some();
         history.push(now);
     }
     (last, history)

@@ -13,12 +13,30 @@ pub const NOTHING_CHANGED: &str = "nothing was changed";
 
 /// Whether only the merge is missing: the evidence is clean, the judge has approved if it was asked,
 /// and the loop does not go on to its last iteration anyway.
-pub(super) fn wants_merge(state: &LoopState, outlook: &EvidenceOutlook, facts: &StopFacts) -> bool {
+pub(super) fn wants_merge(
+    state: &LoopState,
+    outlook: &EvidenceOutlook,
+    evidence: &Evidence,
+    facts: &StopFacts,
+) -> bool {
     let is_last = state.iteration + 1 >= state.max_iterations;
-    state.branch.is_some()
-        && *outlook == EvidenceOutlook::Clean
-        && matches!(facts.judge.outcome(), None | Some(JudgeOutcome::Approved))
-        && (is_last || !state.options.force_max)
+    let is_done = match outlook {
+        EvidenceOutlook::Clean => {
+            matches!(facts.judge.outcome(), None | Some(JudgeOutcome::Approved))
+        }
+        EvidenceOutlook::Unverified(gap) => is_settled_by_judge(gap, evidence, facts),
+        _ => false,
+    };
+    state.branch.is_some() && is_done && (is_last || !state.options.force_max)
+}
+
+/// Whether the judge's approval is all that can be had, because no sensor applies to the work.
+fn is_settled_by_judge(gap: &Gap, evidence: &Evidence, facts: &StopFacts) -> bool {
+    let has_other_gaps =
+        evidence.readings.iter().filter(|reading| reading.gap.is_some()).count() != 1;
+    gap.cause == Cause::Nothing
+        && !has_other_gaps
+        && facts.judge.outcome() == Some(&JudgeOutcome::Approved)
 }
 
 /// Writes the result of evidence and facts into the next state or into the reasons for going on.
@@ -42,12 +60,7 @@ pub(super) fn complete(
             next.pause_reason = Some(PauseReason::LspRequired);
             next.note = Some(record::gaps(evidence).unwrap_or_else(|| gap.to_string()));
         }
-        // If no sensor applies to the work, the judge alone decides.
-        EvidenceOutlook::Unverified(gap)
-            if gap.cause == Cause::Nothing
-                && is_the_only_gap(evidence)
-                && facts.judge.outcome() == Some(&JudgeOutcome::Approved) =>
-        {
+        EvidenceOutlook::Unverified(gap) if is_settled_by_judge(&gap, evidence, facts) => {
             let missing = unproven_work(next, facts);
             apply_judgement(next, reasons, facts, missing);
         }
@@ -75,10 +88,6 @@ fn unproven_work(next: &mut LoopState, facts: &StopFacts) -> Option<String> {
     };
     next.basis.gaps.push(why.clone());
     Some(why)
-}
-
-fn is_the_only_gap(evidence: &Evidence) -> bool {
-    evidence.readings.iter().filter(|reading| reading.gap.is_some()).count() == 1
 }
 
 /// Applies the judge's outcome; `missing` names the gaps of the evidence.

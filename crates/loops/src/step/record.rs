@@ -84,7 +84,7 @@ pub(super) fn iteration(next: &LoopState, evidence: &Evidence, facts: &StopFacts
         checkpoint: facts.checkpoint.outcome().cloned(),
         tokens: facts.tokens,
         is_better: false,
-        told_oscillation: false,
+        oscillation_was_reported: false,
     }
 }
 
@@ -94,7 +94,7 @@ pub(super) fn push(next: &mut LoopState, now: Iteration, reasons: &HoldReasons) 
     next.history.push(Iteration {
         verdict: if goes_on { "continue" } else { next.status.as_str() }.to_owned(),
         is_better: reasons.signals.is_better,
-        told_oscillation: goes_on && reasons.signals.oscillates.is_some(),
+        oscillation_was_reported: goes_on && reasons.signals.oscillates.is_some(),
         ..now
     });
     if let Some(old) = next.history.len().checked_sub(FLIP_ITERATIONS_MAX + 1) {

@@ -73,7 +73,7 @@ struct StoredIteration {
     checkpoint: Option<String>,
     tokens: Option<u64>,
     is_better: bool,
-    told_oscillation: bool,
+    oscillation_was_reported: bool,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -260,7 +260,7 @@ twins!(
     checkpoint,
     tokens,
     is_better,
-    told_oscillation
+    oscillation_was_reported
 );
 twins!(SensorSummary, StoredSensed, sensor, kind, verdict, files, tests_passed);
 twins!(ManualOverride, StoredOverride, at_ms, finding, is_confirmed);

@@ -114,7 +114,7 @@ fn everything_set() -> LoopState {
         number: 2,
         errors_seen: vec!["e".into()],
         guard_codes: vec!["G01".into()],
-        told_oscillation: true,
+        oscillation_was_reported: true,
         wrong: Some("w".into()),
         ..Iteration::default()
     });
