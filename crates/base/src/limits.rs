@@ -62,8 +62,11 @@ pub const MEASURE_RETRY_MS: u64 = 700;
 pub const LANGUAGE_SERVERS_MAX: usize = 5;
 /// Documents kept open in one language server; the least recently used are closed.
 pub const OPEN_DOCUMENTS_MAX: usize = 20;
-/// Pull requests in flight in one language server.
-pub const PULLS_IN_FLIGHT_MAX: usize = 4;
+/// Measurements of the batch lane in flight in one language server.
+pub const BATCH_IN_FLIGHT_MAX: usize = 4;
+/// The same in a server that answers one request after the other, where a hook's request waits for
+/// all that were sent before it.
+pub const BATCH_IN_SEQUENCE_MAX: usize = 1;
 /// Messages queued for one language server before senders must wait.
 pub const SERVER_QUEUE_MAX: usize = 256;
 /// Longest line kept of a language server's log and stderr.
@@ -383,7 +386,7 @@ pub const EARLIER_DEFERRED_MS_MAX: u64 = 30_000;
 /// Dependents measured while the edit's hook waits.
 pub const IMPACT_INLINE_FILES_MAX: usize = 8;
 /// Time the hook waits for them after the edited file has been measured.
-pub const IMPACT_INLINE_MS_MAX: u64 = 1_000;
+pub const IMPACT_INLINE_MS_MAX: u64 = 300;
 /// Further dependents measured after the hook has answered.
 pub const IMPACT_DEFERRED_FILES_MAX: usize = 40;
 /// Files measured concurrently after the hook has answered.

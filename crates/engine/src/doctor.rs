@@ -20,7 +20,7 @@ use moai_host::servers::{
 };
 use moai_lsp::probe::{self, ProbeAct, ProbeOutcome, ServerProbe};
 use moai_lsp::registry::CatalogueOverrides;
-use moai_lsp::session::DiskChange;
+use moai_lsp::session::{DiskChange, MeasureLane};
 use moai_protocol::control::{CallerContext, CommandReply, DoctorRequest};
 use moai_report::doctor::{self as report, LanguageSupport, ProbeActResult, ProbeRow};
 
@@ -202,7 +202,12 @@ impl ProbeSession<'_> {
 
     async fn measure_text(&self, text: &str) -> ServerMeasurement {
         let hash = ContentHash::of_bytes(text.as_bytes());
-        let subject = MeasureInput { path: self.path.clone(), text: text.into(), hash };
+        let subject = MeasureInput {
+            path: self.path.clone(),
+            text: text.into(),
+            hash,
+            lane: MeasureLane::Interactive,
+        };
         self.engine.servers.measure(&self.workspace, self.choice.clone(), subject).await
     }
 }

@@ -32,7 +32,7 @@ use moai_base::limits::SERVER_QUEUE_MAX;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::registry::Catalogue;
-use moai_lsp::session::{DiskChange, QueryReply, ServerQuery};
+use moai_lsp::session::{DiskChange, MeasureLane, QueryReply, ServerQuery};
 
 /// A project as its language servers see it, in the caller's environment and not the daemon's.
 #[derive(Clone, Debug)]
@@ -94,6 +94,8 @@ pub struct MeasureInput {
     pub text: Arc<str>,
     /// Hash of the text.
     pub hash: ContentHash,
+    /// Whether it may overtake others.
+    pub lane: MeasureLane,
 }
 
 /// The result of one language server for exactly the bytes of one file.

@@ -45,6 +45,15 @@ use moai_base::path::{RelPath, from_uri, to_uri};
 use moai_base::text::{LineIndex, PositionEncoding, TextRange};
 use moai_base::verdict::{Cause, Gap};
 
+/// The order of measurements in one server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeasureLane {
+    /// A hook waits for this file: begun at once.
+    Interactive,
+    /// One of the files of a check, a Stop or an impact: a few at a time.
+    Batch,
+}
+
 /// A request for the diagnostics of exactly these bytes.
 #[derive(Clone, Debug)]
 pub struct DocumentRequest {
@@ -58,6 +67,8 @@ pub struct DocumentRequest {
     pub text: Arc<str>,
     /// Hash of the text.
     pub hash: ContentHash,
+    /// Whether it may overtake others.
+    pub lane: MeasureLane,
 }
 
 /// A change of a file on disk.

@@ -26,6 +26,7 @@ use moai_base::verdict::{Cause, Gap};
 use moai_host::files::Snapshot;
 use moai_host::servers::resolve::ResolvedServer;
 use moai_host::servers::{ServerIdentity, ServerSelection};
+use moai_lsp::session::MeasureLane;
 use moai_protocol::hook::TextBeforeEdit;
 use moai_report::agent::{self, EditFeedback, EditText};
 
@@ -288,7 +289,9 @@ async fn measure_current_bytes(
     let (mut results, disk) = loop {
         tries += 1;
         let asked_at = engine.ledger().root(root).disk.announced_epoch;
-        let result = gather::measure_snapshot(engine, project, &snapshot, selection.clone()).await;
+        let lane = MeasureLane::Interactive;
+        let result =
+            gather::measure_snapshot(engine, project, &snapshot, selection.clone(), lane).await;
         // A poll after the answer finds what the server had not been notified of when it was asked,
         // and what changed while it worked.
         let disk = disk_poll::sync_disk(engine, project, std::slice::from_ref(&snapshot)).await;

@@ -28,6 +28,7 @@ use moai_host::git;
 use moai_host::servers::resolve::ResolvedServer;
 use moai_host::servers::{SelectedFile, ServerSelection};
 use moai_lsp::impact::{TouchedSymbols, rank_by_impact};
+use moai_lsp::session::MeasureLane;
 use moai_report::agent::{self, CrossFileEffect};
 
 /// A change, and the reader of its impact.
@@ -232,7 +233,8 @@ async fn measure_impact(
     // An undelivered earlier report passes its baseline on to the new one.
     let undelivered =
         engine.ledger().take_impact_reports(reader, root, path, snapshot.hash, &sensor);
-    let mut results = [gather::measure_snapshot(engine, project, snapshot, selection).await];
+    let lane = MeasureLane::Batch;
+    let mut results = [gather::measure_snapshot(engine, project, snapshot, selection, lane).await];
     gather::discard_superseded(project, &mut results).await;
     // A result from before a newer change must not become the baseline: its findings would never be
     // reported.

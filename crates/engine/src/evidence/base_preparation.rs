@@ -18,6 +18,7 @@ use moai_base::limits::{BASE_FILES_AT_ONCE_MAX, BASE_FILES_MAX, BASE_TRIES_MAX};
 use moai_base::path::RelPath;
 use moai_host::files::{self, Snapshot};
 use moai_loops::charter::Charter;
+use moai_lsp::session::MeasureLane;
 
 /// Starts the measurement in the background.
 pub(crate) fn prepare_base(engine: &Arc<Engine>, project: &Project, charter: Charter) {
@@ -126,7 +127,8 @@ async fn measure_file(engine: Arc<Engine>, project: Project, path: RelPath) -> V
     let Some(snapshot): Option<Snapshot> = read else { return Vec::new() };
     let mut results = Vec::new();
     for chosen in gather::select_servers(&engine, &project, &snapshot.path) {
-        let result = gather::measure_snapshot(&engine, &project, &snapshot, chosen).await;
+        let lane = MeasureLane::Batch;
+        let result = gather::measure_snapshot(&engine, &project, &snapshot, chosen, lane).await;
         if !result.findings.is_empty() {
             engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
         }

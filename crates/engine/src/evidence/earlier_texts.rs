@@ -20,7 +20,7 @@ use moai_host::files::{self, Snapshot};
 use moai_host::servers::resolve::ResolvedServer;
 use moai_host::servers::{ServerIdentity, ServerSelection};
 use moai_lsp::registry::OverlaySupport;
-use moai_lsp::session::DiskChange;
+use moai_lsp::session::{DiskChange, MeasureLane};
 
 /// An earlier state of some files.
 #[derive(Clone, Debug, Default)]
@@ -241,8 +241,10 @@ impl<'a> ServerOverlay<'a> {
             return Err(Gap::new(Cause::TimedOut, "no time left to measure the earlier text"));
         }
         let OverlayGuard { engine, project, .. } = &self.guard;
+        // A hook may be waiting for the end of the overlay.
+        let lane = MeasureLane::Interactive;
         let choice = choice_for(engine, project, &text.path, choice);
-        Ok(gather::measure_without_gate(engine, project, text, Ok(choice)).await)
+        Ok(gather::measure_without_gate(engine, project, text, Ok(choice), lane).await)
     }
 }
 
@@ -407,7 +409,8 @@ async fn restore(
             .flatten();
         if let Some(now) = read {
             let choice = choice_for(engine, project, &now.path, &server);
-            gather::measure_without_gate(engine, project, &now, Ok(choice)).await;
+            let lane = MeasureLane::Interactive;
+            gather::measure_without_gate(engine, project, &now, Ok(choice), lane).await;
             return;
         }
     }

@@ -27,6 +27,7 @@ use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
 use moai_host::servers::{MeasureInput, SelectedFile, ServerIdentity, ServerSelection};
+use moai_lsp::session::MeasureLane;
 use moai_scan::{RuleSet, ScanOutcome, scan_text};
 
 /// The files to measure and how.
@@ -347,7 +348,8 @@ async fn measure_with_retries(
     chosen: &ServerSelection,
 ) -> SensorResult {
     for _ in 0..MEASURE_RETRIES_MAX {
-        let result = measure_snapshot(engine, project, snapshot, chosen.clone()).await;
+        let result =
+            measure_snapshot(engine, project, snapshot, chosen.clone(), MeasureLane::Batch).await;
         let cause = result.gap.as_ref().map(|gap| gap.cause);
         let is_transient = matches!(cause, Some(Cause::Crashed | Cause::Loading));
         if !is_transient || engine.lsp_gap.is_some() {
@@ -355,7 +357,7 @@ async fn measure_with_retries(
         }
         tokio::time::sleep(Duration::from_millis(MEASURE_RETRY_MS)).await;
     }
-    measure_snapshot(engine, project, snapshot, chosen.clone()).await
+    measure_snapshot(engine, project, snapshot, chosen.clone(), MeasureLane::Batch).await
 }
 
 /// The language servers for a file; none when its language is unknown or disabled.
@@ -393,13 +395,14 @@ pub(crate) async fn measure_snapshot(
     project: &Project,
     snapshot: &Snapshot,
     chosen: ServerSelection,
+    lane: MeasureLane,
 ) -> SensorResult {
     let Ok(choice) = &chosen else {
-        return measure_without_gate(engine, project, snapshot, chosen).await;
+        return measure_without_gate(engine, project, snapshot, chosen, lane).await;
     };
     let gate = engine.ledger().root(&project.root).overlay_gate(&choice.id);
     let _pass = gate.live().await;
-    measure_without_gate(engine, project, snapshot, chosen).await
+    measure_without_gate(engine, project, snapshot, chosen, lane).await
 }
 
 /// Like [`measure_snapshot`], whatever overlays the server is shown; for the owner of the overlay.
@@ -408,6 +411,7 @@ pub(crate) async fn measure_without_gate(
     project: &Project,
     snapshot: &Snapshot,
     chosen: ServerSelection,
+    lane: MeasureLane,
 ) -> SensorResult {
     let server = chosen.as_ref().ok().map(|choice| choice.identity);
     let result = |sensor: String, version, outcome: Result<Vec<Finding>, Gap>, elapsed| {
@@ -440,6 +444,7 @@ pub(crate) async fn measure_without_gate(
         path: snapshot.path.clone(),
         text: Arc::clone(&snapshot.text),
         hash: snapshot.hash,
+        lane,
     };
     let measured = engine.servers.measure(&project.workspace, choice, subject).await;
     let outcome = measured.outcome.map(|mut findings| {

@@ -27,7 +27,7 @@ use moai_host::servers::resolve::ResolvedServer;
 use moai_lsp::faults::CompileFlags;
 use moai_lsp::messages::responses::LspLocation;
 use moai_lsp::registry::DiagnosticsMethod;
-use moai_lsp::session::{DocumentRequest, QueryReply, ServerQuery};
+use moai_lsp::session::{DocumentRequest, MeasureLane, QueryReply, ServerQuery};
 use moai_protocol::control::{CallerContext, RequestedPosition};
 use moai_report::answers::{QueryError, SourceLocation};
 
@@ -185,6 +185,7 @@ pub(crate) async fn query_server(
         language_id: choice.language_id.clone(),
         text: Arc::clone(&snapshot.text),
         hash: snapshot.hash,
+        lane: MeasureLane::Interactive,
     };
     let query = ServerQuery {
         document,

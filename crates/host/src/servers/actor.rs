@@ -250,12 +250,13 @@ impl ServerActor {
         self.next_ticket += 1;
         match request {
             ActorRequest::Measure {
-                subject: MeasureInput { path, text, hash },
+                subject: MeasureInput { path, text, hash, lane },
                 language_id,
                 reply,
             } => {
                 self.replies.insert(ticket, (now, PendingReply::Diagnostics(reply)));
-                session.measure(DocumentRequest { ticket, path, language_id, text, hash }, now);
+                let document = DocumentRequest { ticket, path, language_id, text, hash, lane };
+                session.measure(document, now);
             }
             ActorRequest::Query { mut query, reply } => {
                 self.replies.insert(ticket, (now, PendingReply::QueryReply(reply)));

@@ -154,6 +154,7 @@ mod tests {
     use moai_base::hash::ContentHash;
     use moai_base::path::RelPath;
     use moai_lsp::registry::Catalogue;
+    use moai_lsp::session::MeasureLane;
 
     /// Checks the facts for a TypeScript file `pkg/a.ts` without findings among these files.
     fn check(files: &[(&str, &str)], missing_base: Option<&str>, missing_packages: &[&str]) {
@@ -167,7 +168,12 @@ mod tests {
         let catalogue = Catalogue::built_in().clone().into();
         let context = ServerContext::new(root.clone(), BTreeMap::new().into(), catalogue);
         let path = RelPath::below(&root, &root.join("pkg/a.ts")).expect("relative");
-        let subject = MeasureInput { path, text: "".into(), hash: ContentHash::of_bytes(b"") };
+        let subject = MeasureInput {
+            path,
+            text: "".into(),
+            hash: ContentHash::of_bytes(b""),
+            lane: MeasureLane::Batch,
+        };
         let mut wanted = faults::needed_facts("typescript", &[]).expect("always");
         wanted.manifests = &["package.json"];
         let facts = gather(&context, &subject, wanted);

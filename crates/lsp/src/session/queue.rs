@@ -1,11 +1,14 @@
 //! Measurements that have not begun: the handshake is not done, enough are in flight, or a storm of
-//! edits is going on. Newer bytes of a file supersede older ones at once.
+//! edits is going on. Newer bytes of a file supersede older ones at once, and a hook's measurement
+//! overtakes those of a check.
 
 use std::time::{Duration, Instant};
 
-use super::{DocumentRequest, LspSession, SessionEffect, SessionPhase};
+use super::{DocumentRequest, LspSession, MeasureLane, SessionEffect, SessionPhase};
 use crate::registry::DiagnosticsMethod;
-use moai_base::limits::{DIAGNOSTICS_MS_MAX, PULLS_IN_FLIGHT_MAX, STORM_MS, STORM_MS_MAX};
+use moai_base::limits::{
+    BATCH_IN_FLIGHT_MAX, BATCH_IN_SEQUENCE_MAX, DIAGNOSTICS_MS_MAX, STORM_MS, STORM_MS_MAX,
+};
 use moai_base::verdict::{Cause, Gap};
 
 /// A measurement that has not begun.
@@ -84,33 +87,46 @@ impl LspSession {
     }
 
     pub(super) fn begin_queued(&mut self, now: Instant) {
-        while self.can_begin() {
-            let first = self
-                .queued_measures
-                .iter()
-                .position(|queued| queued.storm.is_none_or(|storm| storm.measure_at <= now));
-            let Some(first) = first else { return };
-            let waiting = self.queued_measures.remove(first);
+        let lanes = [MeasureLane::Interactive, MeasureLane::Batch];
+        while let Some(next) = lanes.into_iter().find_map(|lane| self.next_in_lane(lane, now)) {
+            let waiting = self.queued_measures.remove(next);
             self.begin_job(waiting, now);
         }
     }
 
-    /// jdtls publishes once per text, and drops publishes before it is ready.
-    fn can_begin(&self) -> bool {
+    /// The index of the lane's first measurement that may begin now.
+    fn next_in_lane(&self, lane: MeasureLane, now: Instant) -> Option<usize> {
+        if !self.can_begin(lane) {
+            return None;
+        }
+        self.queued_measures.iter().position(|queued| {
+            queued.document.lane == lane && queued.storm.is_none_or(|storm| storm.measure_at <= now)
+        })
+    }
+
+    fn can_begin(&self, lane: MeasureLane) -> bool {
+        // jdtls publishes once per text, and drops publishes before it is ready.
         let is_early = self.method == DiagnosticsMethod::Jdtls && self.loading.is_loading();
-        self.phase == SessionPhase::Ready && self.jobs.len() < PULLS_IN_FLIGHT_MAX && !is_early
+        if self.phase != SessionPhase::Ready || is_early {
+            return false;
+        }
+        let in_flight = self.jobs.values().filter(|job| job.document.lane == lane).count();
+        match (lane, self.method) {
+            (MeasureLane::Interactive, _) => true,
+            (MeasureLane::Batch, DiagnosticsMethod::Pull | DiagnosticsMethod::Tsserver) => {
+                in_flight < BATCH_IN_SEQUENCE_MAX
+            }
+            (MeasureLane::Batch, _) => in_flight < BATCH_IN_FLIGHT_MAX,
+        }
     }
 
     /// When a queued measurement must begin or time out.
     pub(super) fn next_queue_wake(&self) -> Option<Instant> {
         let deadlines = self.queued_measures.iter().map(|queued| queued.deadline);
-        let storms = self
-            .queued_measures
-            .iter()
-            .filter_map(|queued| queued.storm)
-            .map(|storm| storm.measure_at);
-        // While no measurement can begin, the end of a storm is no reason to wake.
-        let storms = storms.filter(|_| self.can_begin());
+        // While a measurement cannot begin, the end of its storm is no reason to wake.
+        let startable =
+            self.queued_measures.iter().filter(|queued| self.can_begin(queued.document.lane));
+        let storms = startable.filter_map(|queued| queued.storm).map(|storm| storm.measure_at);
         deadlines.chain(storms).min()
     }
 

@@ -14,6 +14,8 @@ struct Play {
     session: LspSession,
     start: Instant,
     at_ms: u64,
+    /// The lane of the next requests.
+    lane: MeasureLane,
 }
 
 impl Play {
@@ -26,7 +28,7 @@ impl Play {
         let root = PathBuf::from("/r");
         let place = ServerFolders { workspace: root.clone(), root };
         let session = LspSession::start("s", spec, settings, place, 1);
-        Self { session, start: Instant::now(), at_ms: 0 }
+        Self { session, start: Instant::now(), at_ms: 0, lane: MeasureLane::Batch }
     }
 
     fn ready(method: &str) -> Self {
@@ -64,8 +66,14 @@ impl Play {
     fn ask(&mut self, ticket: u64, path: &str, text: &str) {
         let path = RelPath::below(Path::new("/r"), &Path::new("/r").join(path)).expect("relative");
         let hash = ContentHash::of_bytes(text.as_bytes());
-        let question =
-            DocumentRequest { ticket, path, language_id: "python".into(), text: text.into(), hash };
+        let question = DocumentRequest {
+            ticket,
+            path,
+            language_id: "python".into(),
+            text: text.into(),
+            hash,
+            lane: self.lane,
+        };
         let now = self.now();
         self.session.measure(question, now);
     }
@@ -89,7 +97,8 @@ impl Play {
         let path = RelPath::below(Path::new("/r"), Path::new("/r/a.py")).expect("relative");
         let hash = ContentHash::of_bytes(text.as_bytes());
         let language_id = "python".to_owned();
-        let document = DocumentRequest { ticket, path, language_id, text: text.into(), hash };
+        let document =
+            DocumentRequest { ticket, path, language_id, text: text.into(), hash, lane: self.lane };
         let position = Some(Position { line: 0, character: 10 });
         let (method, capability) = (method.to_owned(), capability.to_owned());
         let params = json!({});
@@ -146,7 +155,8 @@ fn a_question_about_all_files_waits_until_the_server_has_listed_them() {
     let place = ServerFolders { workspace: root.clone(), root };
     let spec = catalogue.server("s").expect("described");
     let session = LspSession::start("s", spec, Value::Null, place, 1);
-    let mut play = Play { session, start: Instant::now(), at_ms: 0 };
+    let lane = MeasureLane::Batch;
+    let mut play = Play { session, start: Instant::now(), at_ms: 0, lane };
     let offered = json!({"referencesProvider": true, "renameProvider": {"prepareProvider": true}});
     play.receive(json!({"id": 0, "result": {"capabilities": offered}}));
     play.sent();
@@ -201,6 +211,23 @@ fn a_change_follows_where_opening_does_not_refresh_other_files() {
     play.sent();
     play.ask(2, "a.py", "x");
     assert_eq!(play.sent(), ["textDocument/diagnostic#2"]);
+}
+
+#[test]
+fn a_hooks_measurement_overtakes_those_of_a_check() {
+    let mut play = Play::ready("pull");
+    for ticket in 1..=5 {
+        play.ask(ticket, &format!("{ticket}.py"), "x");
+    }
+    assert_eq!(play.sent(), ["textDocument/didOpen v1", "textDocument/diagnostic#1"]);
+    play.lane = MeasureLane::Interactive;
+    play.ask(6, "edited.py", "x");
+    assert_eq!(play.sent(), ["textDocument/didOpen v1", "textDocument/diagnostic#2"]);
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    let answered = ["ticket 1: 0 found", "textDocument/didOpen v1", "textDocument/diagnostic#3"];
+    assert_eq!(play.sent(), answered, "the check goes on meanwhile");
+    play.receive(json!({"id": 2, "result": report(0, 0)}));
+    assert_eq!(play.sent(), ["ticket 6: 0 found"], "but takes no place of a hook");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::servers::actor::requests::ServerAnswer;
 use moai_base::hash::ContentHash;
 use moai_base::path::RelPath;
 use moai_lsp::registry::Catalogue;
+use moai_lsp::session::MeasureLane;
 
 /// An actor whose channel holds one request.
 fn actor_with_request()
@@ -29,7 +30,12 @@ fn actor_with_request()
     let actor = ServerActor::new(1, context, choice, received, Arc::clone(&gauge), notes);
     let (reply, answer) = oneshot::channel();
     let path = RelPath::parse("a.py").expect("relative");
-    let subject = MeasureInput { path, text: "".into(), hash: ContentHash::of_bytes(b"") };
+    let subject = MeasureInput {
+        path,
+        text: "".into(),
+        hash: ContentHash::of_bytes(b""),
+        lane: MeasureLane::Batch,
+    };
     let request = ActorRequest::Measure { subject, language_id: "python".to_owned(), reply };
     assert!(requests.try_send(request).is_ok());
     (actor, requests, gauge, answer)

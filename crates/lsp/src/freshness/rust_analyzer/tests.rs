@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use crate::jsonrpc::{RpcId, RpcMessage};
 use crate::registry::Catalogue;
-use crate::session::{DiskChange, DocumentRequest, LspSession, ServerFolders, SessionEffect};
+use crate::session::{
+    DiskChange, DocumentRequest, LspSession, MeasureLane, ServerFolders, SessionEffect,
+};
 use moai_base::hash::ContentHash;
 use moai_base::limits::{FLYCHECK_START_MS_MAX, RUST_RELOAD_MS};
 use moai_base::path::RelPath;
@@ -82,7 +84,14 @@ impl Play {
         let text = format!("// {ticket}\n\n\n");
         let hash = ContentHash::of_bytes(text.as_bytes());
         let language_id = "rust".to_owned();
-        let question = DocumentRequest { ticket, path, language_id, text: text.into(), hash };
+        let question = DocumentRequest {
+            ticket,
+            path,
+            language_id,
+            text: text.into(),
+            hash,
+            lane: MeasureLane::Batch,
+        };
         self.session.measure(question, self.now);
     }
 
