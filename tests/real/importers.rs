@@ -1,6 +1,8 @@
 //! What an importer is told after the module it imports appeared, changed, vanished and came back,
 //! written by nobody who would tell: the answer follows the disk at once, in both directions.
 
+use std::collections::BTreeSet;
+
 use crate::servers::{project, report};
 use crate::support::Sandbox;
 
@@ -125,6 +127,85 @@ fn typescript_7_follows_the_hosts_tools() {
         sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n");
         sandbox.write("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n");
     });
+}
+
+/// Number of importers in [`check_together`]: more than a server is asked about at once.
+const IMPORTERS: usize = 8;
+
+/// Importers and their module are measured by one command, the importers first. `N` in the importer
+/// stands for its number.
+fn check_together(play: &Play, prepare: impl FnOnce(&Sandbox)) {
+    let sandbox = project();
+    prepare(&sandbox);
+    let (name, text) = play.importer;
+    for number in 1..=IMPORTERS {
+        let number = number.to_string();
+        sandbox.write(&name.replace('N', &number), &text.replace('N', &number));
+    }
+    for (module, code, broken) in [
+        (play.right, 0, 0),
+        (play.wrong, 1, IMPORTERS),
+        (play.right, 0, 0),
+        (play.wrong, 1, IMPORTERS),
+    ] {
+        sandbox.write(play.module, module);
+        let report = report(&sandbox.run(&["check", "--all", "--no-scan", "--json"]), code);
+        let findings = report["findings"].as_array().expect("a report lists its findings");
+        let files: BTreeSet<&str> =
+            findings.iter().filter_map(|finding| finding["path"].as_str()).collect();
+        assert_eq!(files.len(), broken, "{findings:#?}");
+    }
+}
+
+#[test]
+fn pyright_checks_all_importers_against_the_present_module() {
+    let play = Play {
+        importer: ("appN.py", "from made import made\n\nnumber: int = made()\n"),
+        module: "made.py",
+        right: "def made() -> int:\n    return 1\n",
+        wrong: "def made() -> str:\n    return ''\n",
+    };
+    check_together(&play, |_| {});
+}
+
+const TYPESCRIPT_IMPORTERS: Play =
+    Play { importer: ("appN.ts", TYPESCRIPT.importer.1), ..TYPESCRIPT };
+
+#[test]
+fn typescript_checks_all_importers_against_the_present_module() {
+    check_together(&TYPESCRIPT_IMPORTERS, |sandbox| {
+        sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n");
+    });
+}
+
+#[test]
+fn typescript_7_checks_all_importers_against_the_present_module() {
+    check_together(&TYPESCRIPT_IMPORTERS, |sandbox| {
+        sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n");
+        sandbox.write("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n");
+    });
+}
+
+#[test]
+fn gopls_checks_all_users_against_the_present_function() {
+    let play = Play {
+        importer: ("appN.go", "package app\n\nfunc useN() int {\n\treturn made()\n}\n"),
+        module: "made.go",
+        right: "package app\n\nfunc made() int {\n\treturn 1\n}\n",
+        wrong: "package app\n\nfunc made() string {\n\treturn \"\"\n}\n",
+    };
+    check_together(&play, |sandbox| sandbox.write("go.mod", "module example.com/app\n\ngo 1.21\n"));
+}
+
+#[test]
+fn clangd_checks_all_users_against_the_present_header() {
+    let play = Play {
+        importer: ("appN.c", "#include \"made.h\"\n\nint useN(void) { return made(1); }\n"),
+        module: "made.h",
+        right: "int made(int number);\n",
+        wrong: "int made(int number, int more);\n",
+    };
+    check_together(&play, |sandbox| sandbox.write("compile_flags.txt", "-std=c17\n"));
 }
 
 /// Replaced, as `sed -i` does it, after both files were open in the server; in projects of their

@@ -15,9 +15,7 @@ use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files;
 use moai_host::servers::resolve::ResolvedServer;
-use moai_host::servers::{
-    MeasureInput, PoolFilter, SelectedFile, ServerContext, ServerMeasurement,
-};
+use moai_host::servers::{MeasureInput, PoolFilter, ServerContext, ServerMeasurement};
 use moai_lsp::probe::{self, ProbeAct, ProbeOutcome, ServerProbe};
 use moai_lsp::registry::CatalogueOverrides;
 use moai_lsp::session::{DiskChange, MeasureLane};
@@ -178,8 +176,7 @@ impl ProbeSession<'_> {
     async fn announce_change(&self, module: &str) {
         let root = self.workspace.root.clone();
         let changes = vec![(root.join(module), DiskChange::Changed)];
-        let asked = SelectedFile { path: self.path.clone(), servers: vec![self.choice.identity] };
-        self.engine.servers.files_changed(root, changes, vec![asked]).await;
+        self.engine.servers.files_changed(root, changes, Vec::new()).await;
     }
 
     /// Measures all texts without waiting in between; the last answer counts. Also returns the

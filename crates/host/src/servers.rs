@@ -32,7 +32,7 @@ use moai_base::limits::SERVER_QUEUE_MAX;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::registry::Catalogue;
-use moai_lsp::session::{DiskChange, MeasureLane, QueryReply, ServerQuery};
+use moai_lsp::session::{DiskChange, MeasureLane, PresentText, QueryReply, ServerQuery};
 
 /// A project as its language servers see it, in the caller's environment and not the daemon's.
 #[derive(Clone, Debug)]
@@ -284,15 +284,16 @@ impl LanguageServers {
         }
     }
 
-    /// Reports changed files to every server of a root; the files in `asked` are about to be
-    /// measured, so their servers get them as open documents.
+    /// Reports changed files to every server of a root; `present` are the texts of those that the
+    /// caller has read since they changed.
     pub async fn files_changed(
         &self,
         root: PathBuf,
         changes: Vec<(PathBuf, DiskChange)>,
-        asked: Vec<SelectedFile>,
+        present: Vec<PresentText>,
     ) {
-        let request = pool::PoolRequest::FilesChanged { root, changes: changes.into(), asked };
+        let (changes, present) = (changes.into(), present.into());
+        let request = pool::PoolRequest::FilesChanged { root, changes, present };
         // If the pool has ended, there are no servers left that could be stale.
         let _ = self.pool.send(request).await;
     }

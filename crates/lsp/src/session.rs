@@ -82,6 +82,17 @@ pub enum DiskChange {
     Deleted,
 }
 
+/// A changed file, as its caller has just read it.
+#[derive(Clone, Debug)]
+pub struct PresentText {
+    /// The file.
+    pub path: RelPath,
+    /// Its text.
+    pub text: Arc<str>,
+    /// Hash of the text.
+    pub hash: ContentHash,
+}
+
 /// An action that the session requests from its owner.
 #[derive(Debug)]
 pub enum SessionEffect {
@@ -427,14 +438,11 @@ impl LspSession {
 
     /// Sends the document's text and begins its measurement.
     fn begin_job(&mut self, waiting: QueuedMeasure, now: Instant) {
-        let QueuedMeasure { document: request, deadline, is_outdated, .. } = waiting;
+        let QueuedMeasure { document: request, deadline, .. } = waiting;
         let resend = self.resend();
         let earlier =
             if resend == ResendPolicy::Never { Vec::new() } else { self.take_over(&request) };
         let (version, is_header_saved) = self.send_text(&request, resend);
-        if is_outdated {
-            self.documents.close_later(request.path.clone());
-        }
         let id = self.next_job;
         self.next_job += 1;
         let mut protocol = CompletionProtocol::new(self.method);

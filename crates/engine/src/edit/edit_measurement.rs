@@ -294,7 +294,7 @@ async fn measure_current_bytes(
             gather::measure_snapshot(engine, project, &snapshot, selection.clone(), lane).await;
         // A poll after the answer finds what the server had not been notified of when it was asked,
         // and what changed while it worked.
-        let disk = disk_poll::sync_disk(engine, project, std::slice::from_ref(&snapshot)).await;
+        let disk = disk_poll::sync_disk(engine, project).await;
         let is_behind =
             engine.ledger().root(root).disk.others_changed_since(&snapshot.path, asked_at);
         // A hook for older bytes may have asked later, because hooks overtake each other.

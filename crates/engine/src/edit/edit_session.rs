@@ -86,8 +86,7 @@ impl EditSession {
 
     /// Polls the disk for other changes, once for all who ask.
     pub(crate) async fn poll_disk(&self) -> DiskEpoch {
-        let known = std::slice::from_ref(&self.snapshot);
-        let poll = async || disk_poll::sync_disk(&self.engine, &self.project, known).await;
+        let poll = async || disk_poll::sync_disk(&self.engine, &self.project).await;
         *self.disk_epoch.get_or_init(poll).await
     }
 

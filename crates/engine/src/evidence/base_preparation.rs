@@ -46,7 +46,7 @@ pub(crate) fn prepare_base(engine: &Arc<Engine>, project: &Project, charter: Cha
 async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> usize {
     let mut measured = 0;
     let Some(files) = programs(project).await else { return measured };
-    let mut epoch = disk_poll::sync_disk(engine, project, &[]).await.epoch;
+    let mut epoch = disk_poll::sync_disk(engine, project).await.epoch;
     // The first change may precede this poll.
     if epoch.is_none() || !is_base(engine, project, base).await {
         return measured;
@@ -59,7 +59,7 @@ async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) 
             // A change on disk may have reached the servers before this poll, and may be undone
             // already; therefore the chunk is measured again. The measurement itself causes some
             // changes: cargo writes its lock file.
-            let poll = disk_poll::sync_disk(engine, project, &[]).await;
+            let poll = disk_poll::sync_disk(engine, project).await;
             is_kept = poll.epoch == epoch;
             epoch = poll.epoch;
             if is_kept {

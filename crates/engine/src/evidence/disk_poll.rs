@@ -16,36 +16,25 @@ use moai_base::limits::{CHANGED_INLINE_FILES_MAX, CHANGED_READ_FILES_MAX};
 use moai_base::path::RelPath;
 use moai_host::files::{self, Snapshot};
 use moai_host::git;
-use moai_lsp::session::DiskChange;
+use moai_lsp::session::{DiskChange, PresentText};
 
-/// Announces the changes on disk since the last poll to the project's language servers. Queries for
-/// `queried` follow.
-pub(crate) async fn sync_disk(
-    engine: &Arc<Engine>,
-    project: &Project,
-    queried: &[Snapshot],
-) -> DiskEpoch {
+/// Announces the changes on disk since the last poll to the project's language servers.
+pub(crate) async fn sync_disk(engine: &Arc<Engine>, project: &Project) -> DiskEpoch {
     let gate = engine.ledger().root(&project.root).poll_gate();
     let turn = match gate.enter().await {
         Ok(turn) => turn,
         Err(disk) => return disk,
     };
-    let queried = queried.iter().map(|snapshot| snapshot.path.clone()).collect();
-    let poll = poll_and_announce(Arc::clone(engine), project.clone(), queried, turn);
+    let poll = poll_and_announce(Arc::clone(engine), project.clone(), turn);
     // To the end even if the caller is dropped, because a recorded change must be announced.
     run_to_completion(Box::pin(poll)).await.unwrap_or_default()
 }
 
-async fn poll_and_announce(
-    engine: Arc<Engine>,
-    project: Project,
-    queried: Vec<RelPath>,
-    turn: PollTurn,
-) -> DiskEpoch {
+async fn poll_and_announce(engine: Arc<Engine>, project: Project, turn: PollTurn) -> DiskEpoch {
     let Some(changes) = poll_disk(&engine, &project).await else {
         return turn.finish(DiskEpoch { epoch: None });
     };
-    announce(&engine, &project, changes, queried).await;
+    announce(&engine, &project, changes).await;
     let epoch = engine.ledger().root(&project.root).disk.epoch;
     turn.finish(DiskEpoch { epoch: Some(epoch) })
 }
@@ -69,18 +58,29 @@ async fn poll_disk(engine: &Arc<Engine>, project: &Project) -> Option<Vec<(PathB
     polled.await
 }
 
-async fn announce(
-    engine: &Arc<Engine>,
-    project: &Project,
-    changes: Vec<(PathBuf, DiskChange)>,
-    queried: Vec<RelPath>,
-) {
+async fn announce(engine: &Arc<Engine>, project: &Project, changes: Vec<(PathBuf, DiskChange)>) {
     if !changes.is_empty() {
-        let targets =
-            queried.iter().map(|path| gather::selected_file(engine, project, path)).collect();
-        engine.servers.files_changed(project.root.clone(), changes, targets).await;
+        let present = present_texts(project, &changes).await;
+        engine.servers.files_changed(project.root.clone(), changes, present).await;
     }
     engine.ledger().root(&project.root).disk.announce();
+}
+
+/// The present texts of a few changed files, for their documents in language servers. Read after the
+/// poll, because older texts must not count as present.
+async fn present_texts(project: &Project, changes: &[(PathBuf, DiskChange)]) -> Vec<PresentText> {
+    if changes.len() > CHANGED_READ_FILES_MAX {
+        return Vec::new();
+    }
+    let root = project.root.clone();
+    let files: Vec<PathBuf> = changes.iter().map(|(file, _)| file.clone()).collect();
+    let read = run_blocking(move || {
+        let snapshots = files.iter().filter_map(|file| files::read_snapshot(&root, file).ok());
+        let present =
+            snapshots.map(|it| PresentText { path: it.path, text: it.text, hash: it.hash });
+        present.collect()
+    });
+    read.await.unwrap_or_default()
 }
 
 /// Changes by other writers that a session has not seen.
@@ -145,8 +145,7 @@ async fn take_unseen(
     let disk = match turn {
         Err(disk) => disk,
         Ok(turn) => {
-            let queried = unseen.to_measure.iter().map(|snapshot| snapshot.path.clone()).collect();
-            announce(&engine, &project, changes, queried).await;
+            announce(&engine, &project, changes).await;
             turn.finish(DiskEpoch { epoch: Some(engine.ledger().root(&project.root).disk.epoch) })
         }
     };

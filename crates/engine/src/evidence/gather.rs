@@ -285,12 +285,12 @@ async fn measure_settled(
     snapshots: &[Snapshot],
     deadline: Instant,
 ) -> (Vec<SensorResult>, DiskEpoch) {
-    let mut asked_at = sync_disk(engine, project, snapshots).await;
+    let mut asked_at = sync_disk(engine, project).await;
     let mut results = measure_all(engine, project, snapshots, deadline).await;
     let mut tries = 0;
     loop {
         tries += 1;
-        let disk = sync_disk(engine, project, snapshots).await;
+        let disk = sync_disk(engine, project).await;
         let (Some(before), Some(_)) = (asked_at.epoch, disk.epoch) else {
             return (results, DiskEpoch { epoch: None });
         };

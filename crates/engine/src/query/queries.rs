@@ -82,7 +82,7 @@ pub(crate) async fn query_target(
     let snapshot = read_named_file(project, project.resolve_path(caller, &at.file)).await?;
     let position = parse_position(&snapshot, at)?;
     let choice = main_server(engine, project, &snapshot.path)?;
-    sync_disk(engine, project, std::slice::from_ref(&snapshot)).await;
+    sync_disk(engine, project).await;
     Ok(QueryTarget { snapshot, position, choice })
 }
 

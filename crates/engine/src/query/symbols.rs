@@ -77,7 +77,7 @@ async fn symbols_of_file(
 ) -> Result<SymbolList, QueryError> {
     let snapshot = queries::read_named_file(project, file).await?;
     let choice = queries::main_server(engine, project, &snapshot.path)?;
-    sync_disk(engine, project, std::slice::from_ref(&snapshot)).await;
+    sync_disk(engine, project).await;
     context.server = Some(choice.id.clone());
     context.position = Some((snapshot.path.to_string(), None));
     let target = QueryTarget { snapshot, position: Position::default(), choice };
@@ -102,7 +102,7 @@ async fn symbols_of_project(
     deadline: Instant,
 ) -> Result<SymbolList, QueryError> {
     let (targets, mut partial) = representatives(engine, project).await?;
-    sync_disk(engine, project, &[]).await;
+    sync_disk(engine, project).await;
     let mut all = Vec::new();
     let mut servers = Vec::new();
     let mut last_error = None;

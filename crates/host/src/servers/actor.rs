@@ -185,16 +185,16 @@ impl ServerActor {
 
     fn handle_request(&mut self, request: ActorRequest) {
         match request {
-            ActorRequest::FilesChanged { changes, asked } => {
+            ActorRequest::FilesChanged { changes, present } => {
                 if let Some(running) = &mut self.running {
-                    running.session.files_changed(&changes, &asked);
+                    running.session.files_changed(&changes, &present);
                 }
                 // Queued requests hold texts from before the change, so the change is queued behind
                 // them, with their deadline: alone it would not justify starting a process.
                 if let Some((deadline, _)) = self.queue.back()
                     && self.queue.len() < SERVER_QUEUE_MAX
                 {
-                    let request = Box::new(ActorRequest::FilesChanged { changes, asked });
+                    let request = Box::new(ActorRequest::FilesChanged { changes, present });
                     self.queue.push_back((*deadline, QueuedRequest::Request(request)));
                 }
             }
@@ -263,8 +263,8 @@ impl ServerActor {
                 query.document.ticket = ticket;
                 session.query(query, now);
             }
-            ActorRequest::FilesChanged { changes, asked } => {
-                session.files_changed(&changes, &asked);
+            ActorRequest::FilesChanged { changes, present } => {
+                session.files_changed(&changes, &present);
                 return None;
             }
         }

@@ -19,16 +19,14 @@ use super::memory::{MemoryAction, MemoryLimits};
 use super::resolve::ResolvedServer;
 use super::slots::{ActorId, ActorNote, ServerSlots};
 use super::{
-    PoolFilter, SelectedFile, ServerActionResult, ServerContext, ServerIdentity, ServerLogTail,
-    ServerStatus,
+    PoolFilter, ServerActionResult, ServerContext, ServerIdentity, ServerLogTail, ServerStatus,
 };
 use crate::processes;
 use moai_base::limits::{
     SERVER_KILL_MS_MAX, SERVER_MEMORY_POLL_MS, SERVER_QUEUE_MAX, SERVER_STOP_MS_MAX,
 };
-use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
-use moai_lsp::session::DiskChange;
+use moai_lsp::session::{DiskChange, PresentText};
 
 /// A request of the handle to the pool.
 pub(super) enum PoolRequest {
@@ -36,7 +34,7 @@ pub(super) enum PoolRequest {
     FilesChanged {
         root: PathBuf,
         changes: Arc<[(PathBuf, DiskChange)]>,
-        asked: Vec<SelectedFile>,
+        present: Arc<[PresentText]>,
     },
     /// File changes for the servers of one id only.
     Reread {
@@ -131,8 +129,9 @@ impl PoolEntry {
         self.gauge.is_needed.store(true, Ordering::Relaxed);
     }
 
-    fn files_changed(&self, changes: &Arc<[(PathBuf, DiskChange)]>, asked: Arc<[RelPath]>) {
-        let request = actor::ActorRequest::FilesChanged { changes: Arc::clone(changes), asked };
+    fn files_changed(&self, changes: &Arc<[(PathBuf, DiskChange)]>, present: &Arc<[PresentText]>) {
+        let (changes, present) = (Arc::clone(changes), Arc::clone(present));
+        let request = actor::ActorRequest::FilesChanged { changes, present };
         if self.requests.try_send(request).is_err() {
             self.gauge.has_missed_changes.store(true, Ordering::Relaxed);
         }
@@ -209,19 +208,14 @@ impl ServerPool {
     fn handle_request(&mut self, request: PoolRequest) {
         match request {
             PoolRequest::Forward(routed) => self.forward_request(*routed),
-            PoolRequest::FilesChanged { root, changes, asked } => {
+            PoolRequest::FilesChanged { root, changes, present } => {
                 let of_root = self.entries.iter().filter(|(key, _)| key.root == root);
-                for (key, entry) in of_root {
-                    // The other servers get no open document and must read the file from disk.
-                    let own = asked.iter().filter(|file| file.servers.contains(&key.identity));
-                    let asked = own.map(|file| file.path.clone()).collect();
-                    entry.files_changed(&changes, asked);
-                }
+                of_root.for_each(|(_, entry)| entry.files_changed(&changes, &present));
             }
             PoolRequest::Reread { root, server, changes } => {
                 let entries = self.entries.iter();
                 for (_, entry) in entries.filter(|(key, _)| key.root == root && key.id == server) {
-                    entry.files_changed(&changes, Arc::default());
+                    entry.files_changed(&changes, &Arc::default());
                 }
             }
             PoolRequest::Start { context, choice, reply } => {

@@ -53,6 +53,7 @@ pub(super) enum OpenPolicy {
 
 #[derive(Debug)]
 struct OpenDocument {
+    language_id: String,
     hash: ContentHash,
     /// The server's text, to which ranges refer.
     text: Arc<str>,
@@ -103,6 +104,11 @@ impl OpenDocuments {
     /// Whether the document is open.
     pub(super) fn is_open(&self, path: &RelPath) -> bool {
         self.open.contains_key(path)
+    }
+
+    /// The LSP language id of an open document.
+    pub(super) fn language_id(&self, path: &RelPath) -> Option<String> {
+        self.open.get(path).map(|document| document.language_id.clone())
     }
 
     /// Forgets a document; returns whether it was open.
@@ -194,7 +200,8 @@ impl OpenDocuments {
         self.use_count += 1;
         let (hash, text) = (request.hash, Arc::clone(&request.text));
         let (last_use, context_epoch) = (self.use_count, self.context_epoch);
-        let document = OpenDocument { hash, text, last_use, context_epoch };
+        let language_id = request.language_id.clone();
+        let document = OpenDocument { language_id, hash, text, last_use, context_epoch };
         self.open.insert(request.path.clone(), document);
     }
 

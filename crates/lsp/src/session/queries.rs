@@ -11,6 +11,7 @@ use super::queue::{is_outdated_by, superseded_gap};
 use super::{DocumentRequest, LspSession, SessionEffect};
 use crate::freshness::{CONTENT_MODIFIED, SERVER_CANCELLED};
 use crate::jsonrpc::RpcError;
+use moai_base::hash::ContentHash;
 use moai_base::limits::{DIAGNOSTICS_MS_MAX, QUERY_RETRIES_MAX};
 use moai_base::path::{RelPath, to_uri};
 use moai_base::text::{LineIndex, Position, PositionEncoding};
@@ -60,8 +61,6 @@ pub(super) struct PendingQuery {
     retry_count: u32,
     /// Whether the server got a newer text of its document: this query is not sent again.
     is_superseded: bool,
-    /// Whether its document changed on disk before it was sent.
-    is_outdated: bool,
 }
 
 impl LspSession {
@@ -79,7 +78,6 @@ impl LspSession {
             request_id: None,
             retry_count: 0,
             is_superseded: false,
-            is_outdated: false,
         };
         self.queries.insert(id, pending);
         self.begin_queries();
@@ -101,7 +99,7 @@ impl LspSession {
 
     fn begin_query(&mut self, id: u64) {
         let Some(pending) = self.queries.get(&id) else { return };
-        let (query, is_outdated) = (pending.query.clone(), pending.is_outdated);
+        let query = pending.query.clone();
         let announced = self.announced(&query.capability);
         if matches!(announced, Value::Null | Value::Bool(false)) {
             let detail = format!("the server does not offer {}", query.method);
@@ -109,9 +107,6 @@ impl LspSession {
             return;
         }
         let (version, _) = self.send_text(&query.document, ResendPolicy::Never);
-        if is_outdated {
-            self.documents.close_later(query.document.path.clone());
-        }
         let mut params = query.params;
         if query.names_document {
             let uri = to_uri(&query.document.path.under(&self.root));
@@ -201,11 +196,16 @@ impl LspSession {
         }
     }
 
-    /// The file changed on disk: unsent queries about it hold an older text.
-    pub(super) fn mark_queries_outdated(&mut self, path: &RelPath) {
-        let unsent = self.queries.values_mut().filter(|pending| pending.request_id.is_none());
-        for pending in unsent.filter(|pending| pending.query.document.path == *path) {
-            pending.is_outdated = true;
+    /// Ends unsent queries about other than the present bytes of a file; all of them if those are
+    /// unknown.
+    pub(super) fn supersede_unsent_queries(&mut self, path: &RelPath, now: Option<ContentHash>) {
+        let unsent = self.queries.iter().filter(|(_, pending)| {
+            let document = &pending.query.document;
+            pending.request_id.is_none() && document.path == *path && Some(document.hash) != now
+        });
+        let unsent: Vec<u64> = unsent.map(|(id, _)| *id).collect();
+        for id in unsent {
+            self.reply(id, Err(superseded_gap()));
         }
     }
 

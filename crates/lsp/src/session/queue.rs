@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::{DocumentRequest, LspSession, MeasureLane, SessionEffect, SessionPhase};
 use crate::registry::DiagnosticsMethod;
+use moai_base::hash::ContentHash;
 use moai_base::limits::{
     BATCH_IN_FLIGHT_MAX, BATCH_IN_SEQUENCE_MAX, DIAGNOSTICS_MS_MAX, STORM_MS, STORM_MS_MAX,
 };
+use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 
 /// A measurement that has not begun.
@@ -18,8 +20,6 @@ pub(super) struct QueuedMeasure {
     pub(super) deadline: Instant,
     /// During a storm of edits: when it began, and when this measurement may begin.
     storm: Option<EditStorm>,
-    /// Whether the file changed on disk while the measurement was queued.
-    pub(super) is_outdated: bool,
 }
 
 /// Whether a request is about the same file as a newer one, but about other bytes.
@@ -45,12 +45,7 @@ impl LspSession {
         let storm = self.supersede(&request, now);
         self.newest_ticket = self.newest_ticket.max(request.ticket);
         let deadline = now + Duration::from_millis(DIAGNOSTICS_MS_MAX);
-        self.queued_measures.push(QueuedMeasure {
-            document: request,
-            deadline,
-            storm,
-            is_outdated: false,
-        });
+        self.queued_measures.push(QueuedMeasure { document: request, deadline, storm });
         self.begin_queued(now);
     }
 
@@ -84,6 +79,29 @@ impl LspSession {
             started_at: since,
             measure_at: latest.min(now + Duration::from_millis(STORM_MS)),
         })
+    }
+
+    /// Ends queued measurements of other than the present bytes of a file; all of them if those are
+    /// unknown.
+    pub(super) fn supersede_queued(&mut self, path: &RelPath, now: Option<ContentHash>) {
+        for queued in self.queued_measures.extract_if(.., |queued| {
+            queued.document.path == *path && Some(queued.document.hash) != now
+        }) {
+            let outcome = Err(superseded_gap());
+            self.effects.push(SessionEffect::DiagnosticsReady(queued.document.ticket, outcome));
+        }
+    }
+
+    /// Ends measurements of other than the present bytes of a file.
+    pub(super) fn supersede_jobs(&mut self, path: &RelPath, now: ContentHash) {
+        let jobs = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| job.document.path == *path && job.document.hash != now);
+        let jobs: Vec<u64> = jobs.map(|(id, _)| *id).collect();
+        for job in jobs {
+            self.finish_job(job, Err(superseded_gap()));
+        }
     }
 
     pub(super) fn begin_queued(&mut self, now: Instant) {

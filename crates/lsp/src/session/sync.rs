@@ -2,11 +2,14 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::json;
 
 use super::documents::{OpenPolicy, ResendPolicy, SyncStep};
-use super::{DiskChange, DocumentRequest, LspSession, SessionEffect, SessionPhase};
+use super::{
+    DiskChange, DocumentRequest, LspSession, MeasureLane, PresentText, SessionEffect, SessionPhase,
+};
 use crate::freshness::clangd;
 use crate::registry::DiagnosticsMethod;
 use moai_base::limits::UNSENT_DISK_CHANGES_MAX;
@@ -14,53 +17,67 @@ use moai_base::path::{RelPath, to_uri};
 use moai_base::verdict::{Cause, Gap};
 
 impl LspSession {
-    /// Handles files that changed on disk. Open documents are closed, so that the server reads the
-    /// disk until they are measured again; those in `measured_next` are about to be measured and
-    /// stay open. A document being measured is closed afterwards, because some servers call a
-    /// closed file clean. The server is notified as far as its watchers match; before the handshake
-    /// is done, changes are kept.
-    pub fn files_changed(&mut self, changes: &[(PathBuf, DiskChange)], measured_next: &[RelPath]) {
+    /// Handles files that changed on disk. An open document gets the `present` text, or is closed
+    /// where that is unknown, and requests about other bytes end: other files would be measured
+    /// against them. The server is notified of changes in closed files, as far as its watchers match;
+    /// before the handshake is done, changes are kept.
+    pub fn files_changed(&mut self, changes: &[(PathBuf, DiskChange)], present: &[PresentText]) {
         if self.phase == SessionPhase::Stopping || changes.is_empty() {
             return;
         }
         self.documents.advance_context_epoch();
-        for (path, _) in changes {
-            let path =
-                RelPath::below(&self.root, path).filter(|path| !measured_next.contains(path));
-            let Some(path) = path else { continue };
-            // Unsent texts become open documents later, so they are marked as outdated.
-            self.mark_queries_outdated(&path);
-            for waiting in
-                self.queued_measures.iter_mut().filter(|queued| queued.document.path == path)
-            {
-                waiting.is_outdated = true;
-            }
-            // tsserver may keep the text of a document that is closed because the disk differs; it
-            // rereads all files on request.
-            self.is_behind_disk |=
-                self.method == DiagnosticsMethod::Tsserver && self.documents.is_open(&path);
-            if self.is_measured(&path) {
-                self.documents.close_later(path);
-            } else {
-                self.close(&path);
+        let mut to_send = Vec::new();
+        for (file, change) in changes {
+            let path = RelPath::below(&self.root, file);
+            let now = present.iter().find(|now| Some(&now.path) == path.as_ref());
+            let is_open = path.is_some_and(|path| self.follow_disk(path, now));
+            // Some servers analyse twice when they are also notified of a document's change.
+            if !is_open || *change != DiskChange::Changed {
+                to_send.push((file.clone(), *change));
             }
         }
         if self.phase == SessionPhase::Starting {
-            for (path, change) in changes {
-                self.add_unsent_change(path.clone(), *change);
+            for (file, change) in to_send {
+                self.add_unsent_change(file, change);
             }
             return self.restart_on_overflow();
         }
-        // Contents of an open document are sent by `didChange`, and some servers analyse twice when
-        // they are also notified of the disk's change.
-        let mut to_send = changes.to_vec();
-        to_send.retain(|(path, change)| {
-            *change != DiskChange::Changed
-                || !measured_next.iter().any(|next| next.under(&self.root) == *path)
-        });
-        self.is_behind_disk |= to_send.iter().any(|(path, change)| !self.is_watched(path, *change));
+        self.is_behind_disk |= to_send.iter().any(|(file, change)| !self.is_watched(file, *change));
         self.send_changes(to_send);
         self.rediscover_project(changes);
+    }
+
+    /// Ends requests about other than the present bytes of a file, and updates its document. Returns
+    /// whether the server has the present text.
+    fn follow_disk(&mut self, path: RelPath, now: Option<&PresentText>) -> bool {
+        let hash = now.map(|now| now.hash);
+        self.supersede_queued(&path, hash);
+        self.supersede_unsent_queries(&path, hash);
+        if let Some(PresentText { text, hash, .. }) = now {
+            self.supersede_jobs(&path, *hash);
+            let Some(language_id) = self.documents.language_id(&path) else { return false };
+            let document = DocumentRequest {
+                ticket: 0,
+                path,
+                language_id,
+                text: Arc::clone(text),
+                hash: *hash,
+                lane: MeasureLane::Batch,
+            };
+            self.send_text(&document, ResendPolicy::Never);
+            return true;
+        }
+        // tsserver may keep the text of a document that is closed because the disk differs; it
+        // rereads all files on request.
+        self.is_behind_disk |=
+            self.method == DiagnosticsMethod::Tsserver && self.documents.is_open(&path);
+        if self.is_measured(&path) {
+            // Closed afterwards, because some servers call a closed file clean.
+            self.documents.close_later(path);
+        } else {
+            self.close(&path);
+        }
+        false
     }
 
     /// rust-analyzer without a project searches for one again only when its folders change.

@@ -412,6 +412,7 @@ fn unsent_changes_of_a_file_become_one_that_covers_them() {
 #[test]
 fn a_document_is_not_closed_under_its_own_question() {
     let mut play = Play::ready("pull");
+    play.lane = MeasureLane::Interactive;
     play.ask(1, "a.py", "x");
     play.sent();
     play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Changed)], &[]);

@@ -59,7 +59,7 @@ impl RenameBaseline {
         renamed: &RenameReport,
         deadline: Instant,
     ) -> WriteOutcome {
-        sync_disk(engine, project, &[]).await;
+        sync_disk(engine, project).await;
         let after =
             gather_evidence(engine, project, measure_request(project, self.after, deadline)).await;
         let mut skipped = self.unmeasured;

@@ -11,9 +11,8 @@ use super::ActorDescription;
 use crate::servers::MeasureInput;
 use crate::servers::log_buffer::LogLine;
 use moai_base::finding::Finding;
-use moai_base::path::RelPath;
 use moai_base::verdict::Gap;
-use moai_lsp::session::{DiskChange, QueryReply, ServerQuery};
+use moai_lsp::session::{DiskChange, PresentText, QueryReply, ServerQuery};
 
 /// An answer: the server's version and its verdict.
 pub(in crate::servers) type ServerAnswer = (Option<String>, Result<Vec<Finding>, Gap>);
@@ -24,8 +23,8 @@ pub(in crate::servers) enum ActorRequest {
     Measure { subject: MeasureInput, language_id: String, reply: oneshot::Sender<ServerAnswer> },
     /// Pass a request on.
     Query { query: ServerQuery, reply: oneshot::Sender<Result<QueryReply, Gap>> },
-    /// Files changed on disk.
-    FilesChanged { changes: Arc<[(PathBuf, DiskChange)]>, asked: Arc<[RelPath]> },
+    /// Files changed on disk; `present` are the texts of some of them.
+    FilesChanged { changes: Arc<[(PathBuf, DiskChange)]>, present: Arc<[PresentText]> },
 }
 
 impl ActorRequest {

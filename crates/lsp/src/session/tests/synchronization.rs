@@ -310,23 +310,77 @@ fn a_document_older_than_the_disk_is_closed_even_if_its_measurement_restarts() {
 }
 
 #[test]
-fn a_text_that_waited_while_its_file_changed_does_not_stay_open() {
+fn a_text_that_waited_while_its_file_changed_is_never_sent() {
     let changed = [(PathBuf::from("/r/a.py"), DiskChange::Changed)];
     let mut play = Play::new("pull");
     play.ask(1, "a.py", "x");
-    play.session.files_changed(&changed, &[]);
+    play.session.files_changed(&changed, &present("a.py", "y"));
+    play.ask(2, "a.py", "y");
+    play.session.files_changed(&changed, &present("a.py", "y"));
     play.receive(json!({"id": 0, "result": {"capabilities": {"hoverProvider": true}}}));
-    assert!(play.sent().contains(&"textDocument/didOpen v1".to_owned()));
+    let sent = play.sent();
+    assert_eq!(sent.iter().filter(|word| word.contains("didOpen")).count(), 1, "{sent:?}");
+    assert!(sent.contains(&"ticket 1: Superseded".to_owned()), "{sent:?}");
     play.receive(json!({"id": 1, "result": report(0, 0)}));
-    assert_eq!(play.sent(), ["ticket 1: 0 found", "textDocument/didClose"]);
+    assert_eq!(play.sent(), ["ticket 2: 0 found"]);
     let progress = |kind: &str| json!({"method": "$/progress", "params": {"token": 1, "value": {"kind": kind, "title": "Loading"}}});
     play.receive(progress("begin"));
-    play.query(2, "textDocument/hover", "hoverProvider");
-    play.session.files_changed(&changed, &[]);
-    play.receive(progress("end"));
-    assert!(play.sent().contains(&"textDocument/hover#2".to_owned()));
-    play.receive(json!({"id": 2, "result": null}));
-    assert_eq!(play.sent(), ["textDocument/didClose", "ticket 2: null"]);
+    play.query(3, "textDocument/hover", "hoverProvider");
+    play.sent();
+    play.session.files_changed(&changed, &present("a.py", "z"));
+    assert!(play.sent().contains(&"ticket 3: Superseded".to_owned()));
+}
+
+/// A check measures its files one after the other, and none may be compared with a document from
+/// before a change.
+#[test]
+fn an_open_document_follows_the_disk_before_others_are_measured() {
+    let mut play = Play::ready("pull");
+    play.receive(
+        json!({"id": 1, "method": "client/registerCapability", "params": {"registrations":
+        [{"id": "1", "method": "workspace/didChangeWatchedFiles",
+            "registerOptions": {"watchers": [{"globPattern": "**/*.py"}]}}]}}),
+    );
+    play.ask(1, "lib.py", "x");
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    play.sent();
+    let changed = [(PathBuf::from("/r/lib.py"), DiskChange::Changed)];
+    play.session.files_changed(&changed, &present("lib.py", "y"));
+    play.ask(2, "app.py", "x");
+    play.ask(3, "lib.py", "y");
+    let expected = [
+        "textDocument/didChange v2",
+        "textDocument/didSave",
+        "textDocument/didOpen v1",
+        "textDocument/diagnostic#2",
+    ];
+    assert_eq!(play.sent(), expected);
+    play.receive(json!({"id": 2, "result": report(0, 0)}));
+    assert_eq!(play.sent(), ["ticket 2: 0 found", "textDocument/diagnostic#3"]);
+    // The server has these bytes already, as after an edit's own hook.
+    play.session.files_changed(&changed, &present("lib.py", "y"));
+    assert_eq!(play.sent(), [""; 0]);
+    // Measured with bytes that are gone: other files must not see them.
+    play.session.files_changed(&changed, &present("lib.py", "z"));
+    let expected = [
+        "$/cancelRequest",
+        "ticket 3: Superseded",
+        "textDocument/didChange v3",
+        "textDocument/didSave",
+    ];
+    assert_eq!(play.sent(), expected);
+    // A closed file is read from the disk.
+    play.session.files_changed(
+        &[(PathBuf::from("/r/other.py"), DiskChange::Changed)],
+        &present("other.py", "x"),
+    );
+    assert_eq!(play.sent(), ["workspace/didChangeWatchedFiles"]);
+}
+
+/// The text of a file on disk.
+fn present(path: &str, text: &str) -> [PresentText; 1] {
+    let path = RelPath::below(Path::new("/r"), &Path::new("/r").join(path)).expect("relative");
+    [PresentText { path, text: text.into(), hash: ContentHash::of_bytes(text.as_bytes()) }]
 }
 
 #[test]
@@ -346,6 +400,7 @@ fn changes_during_the_handshake_are_sent_after_the_registration() {
 #[test]
 fn tsserver_reloads_once_for_an_unannounced_change() {
     let mut play = Play::ready("tsserver");
+    play.lane = MeasureLane::Interactive;
     let first_command = |play: &mut Play| {
         play.session.take_effects().into_iter().find_map(|effect| match effect {
             SessionEffect::Send(RpcMessage::Request { params, .. }) => {
