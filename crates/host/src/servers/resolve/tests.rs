@@ -235,6 +235,11 @@ fn a_change_of_a_file_read_at_start_restarts_the_server() {
     assert_eq!(project.only("a.py").identity, before);
     set("pyproject.toml");
     assert_ne!(project.only("a.py").identity, before);
+    // The file that tells pyenv which Python to start.
+    let before = project.only("a.py").identity;
+    set(".python-version");
+    let after = project.only("a.py").identity;
+    assert!(after != before && after.shares_environment(before));
     let before = project.only("a.c").identity;
     std::fs::remove_file(project.root.join("compile_commands.json")).expect("it is ours");
     assert_ne!(project.only("a.c").identity, before);

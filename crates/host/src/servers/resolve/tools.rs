@@ -90,19 +90,20 @@ impl IdentityBasis<'_> {
             targets: String::new(),
         };
         let own_name = if self.is_pinned { "pinned" } else { "program" };
-        tools.add(own_name, Some(self.program));
+        tools.add(own_name, Some(self.program.to_path_buf()));
         let interpreter = script_line(self.program).and_then(|line| interpreter(&line));
         match interpreter {
             Some(ScriptInterpreter::Named(name)) => {
-                tools.add(&name, context.program_on_path(&name).as_deref());
+                tools.add(&name, context.program_on_path(&name));
             }
-            Some(ScriptInterpreter::Fixed(path)) => tools.add("interpreter", Some(&path)),
+            Some(ScriptInterpreter::Fixed(path)) => tools.add("interpreter", Some(path)),
             None => {}
         }
         for name in self.spec.needs.iter().chain(&self.spec.tools) {
             match name.as_str() {
-                "${python}" => tools.add("python", python_interpreter(context)),
-                name => tools.add(name, context.program_on_path(name).as_deref()),
+                // A link may name the project's virtual environment.
+                "${python}" => tools.add("python", python_interpreter(context).map(without_links)),
+                name => tools.add(name, context.program_on_path(name)),
             }
         }
         tools
@@ -123,13 +124,13 @@ pub(in crate::servers) struct ServerTools {
 
 impl ServerTools {
     /// Adds a program; `None` for a missing one.
-    fn add(&mut self, name: &str, program: Option<&Path>) {
-        let place = program.map(without_links);
+    fn add(&mut self, name: &str, place: Option<PathBuf>) {
         if name != "pinned" {
             let _ = writeln!(self.places, "{name} {place:?}");
         }
         let Some(place) = place else { return };
-        let target = place.canonicalize().unwrap_or(place);
+        let real = place.is_symlink().then(|| place.canonicalize().ok()).flatten();
+        let target = real.unwrap_or(place);
         let Ok(meta) = target.metadata() else { return };
         // npm gives all files the same time, but a new file has another inode.
         let (inode, bytes, modified) = (meta.ino(), meta.len(), meta.modified().ok());
