@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, json_lines};
+use crate::support::{Sandbox, json_lines, write_file};
 
 /// A project in which `BAD` is wrong, with a server of this script and this catalogue entry.
 fn project(mut script: Value, entry: &Value) -> Sandbox {
@@ -97,6 +97,44 @@ fn a_server_hears_only_of_the_changes_it_asked_for() {
     let uri = events.first().and_then(|event| event["uri"].as_str()).unwrap_or_default();
     assert!(events.len() == 1 && uri.ends_with("/new.py"), "{events:#?}");
     assert_eq!(events[0]["type"], 1);
+}
+
+/// A checked project whose server registered for a folder outside the root; then a file there, which
+/// no poll of the root covers, changes. Returns what the server has logged since.
+fn log_after_outside_change(entry: &Value) -> Vec<Value> {
+    let sandbox = project(json!({}), entry);
+    let outside = sandbox.base().join("lib/far.py");
+    write_file(&outside, "one = 1\n");
+    let base = format!("file://{}", sandbox.base().join("lib").display());
+    let watchers = json!([{"globPattern": {"baseUri": base, "pattern": "**"}}]);
+    sandbox.fake_server("pyright-langserver", json!({"watch_files": watchers}));
+    sandbox.write("app.py", "word = 'good'\n");
+    sandbox.run(&["check", "app.py"]);
+    sandbox.run(&["check", "app.py"]);
+    let seen = log(&sandbox).len();
+    write_file(&outside, "two = 2\n");
+    let output = sandbox.run(&["check", "app.py"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    log(&sandbox).split_off(seen)
+}
+
+fn has_method(log: &[Value], method: &str) -> bool {
+    log.iter().any(|line| line["method"] == method)
+}
+
+#[test]
+fn a_server_is_notified_of_changes_in_registered_places_outside_the_root() {
+    let log = log_after_outside_change(&json!({}));
+    let notice = log.iter().find(|line| line["method"] == "workspace/didChangeWatchedFiles");
+    let notice = notice.unwrap_or_else(|| panic!("no notice: {log:#?}"));
+    let uri = notice["params"]["changes"][0]["uri"].as_str().unwrap_or_default();
+    assert!(uri.ends_with("/lib/far.py") && !has_method(&log, "initialize"), "{log:#?}");
+}
+
+#[test]
+fn a_server_that_delays_changes_outside_the_root_is_restarted_for_them() {
+    let log = log_after_outside_change(&json!({"delays_outside_changes": true}));
+    assert!(has_method(&log, "initialize"), "{log:#?}");
 }
 
 #[test]

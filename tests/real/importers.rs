@@ -63,6 +63,30 @@ fn pyright_follows_what_git_ignores() {
     check(&play, |sandbox| sandbox.write(".gitignore", "gen/\n"));
 }
 
+#[test]
+fn pyright_follows_a_folder_outside_the_root() {
+    let play = Play {
+        importer: ("app.py", "from made import made\n\nnumber: int = made()\n"),
+        module: "../lib/made.py",
+        right: "def made() -> int:\n    return 1\n",
+        wrong: "def made() -> str:\n    return ''\n",
+    };
+    check(&play, |sandbox| {
+        sandbox.write("pyrightconfig.json", "{\"extraPaths\": [\"../lib\"]}\n");
+        sandbox.write("../lib/other.py", "");
+    });
+}
+
+#[test]
+fn typescript_follows_a_folder_outside_the_root() {
+    let importer = "import { made } from \"../lib/made\";\n\nexport const it: number = made;\n";
+    let play = Play { importer: ("app.ts", importer), module: "../lib/made.ts", ..TYPESCRIPT };
+    check(&play, |sandbox| {
+        sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n");
+        sandbox.write("../lib/other.ts", "");
+    });
+}
+
 const TYPESCRIPT: Play = Play {
     importer: ("app.ts", "import { made } from \"./made\";\n\nexport const it: number = made;\n"),
     module: "made.ts",

@@ -1,7 +1,7 @@
 //! The TypeScript server of a plain project: a type error across two files.
 
-use crate::servers::{findings, project, report};
-use crate::support::Sandbox;
+use crate::servers::{findings, project, project_of, report};
+use crate::support::{Sandbox, write_file};
 
 fn typescript() -> Sandbox {
     let sandbox = project();
@@ -33,4 +33,52 @@ fn check_finds_a_wrong_argument_in_the_file_that_passes_it() {
     sandbox.write("src/label.ts", right);
     let clean = report(&sandbox.run(&["check", "--all", "--json"]), 0);
     assert_eq!(clean["verdict"], "clean");
+}
+
+/// Files that no poll of the project's own sources covers: a generated client below `node_modules`,
+/// types in a hidden folder that git ignores, and a module outside the root. Each changes without a
+/// report, and the importer's verdict follows it in both directions.
+fn check_follows_unpolled_files(server: &str) {
+    let sandbox = project_of("typescript", server);
+    let options = "{\"strict\": true, \"noEmit\": true, \"module\": \"esnext\", \"moduleResolution\": \"bundler\"}";
+    let config =
+        format!("{{\"compilerOptions\": {options}, \"include\": [\"src\", \".nuxt/*.d.ts\"]}}\n");
+    sandbox.write("tsconfig.json", &config);
+    sandbox.write(".gitignore", ".nuxt\nnode_modules\n");
+    let client = "{\"name\": \"@prisma/client\", \"types\": \"index.d.ts\"}\n";
+    sandbox.write("node_modules/@prisma/client/package.json", client);
+    sandbox.write("node_modules/@prisma/client/index.d.ts", "export * from \".prisma/client\";\n");
+    let files = [
+        ("project/node_modules/.prisma/client/index.d.ts", "export declare const model: "),
+        ("project/.nuxt/types.d.ts", "declare const injected: "),
+        ("lib/far.ts", "export declare const far: "),
+    ];
+    let write = |(file, declaration): (&str, &str), kind: &str| {
+        write_file(&sandbox.base().join(file), &format!("{declaration}{kind};\n"));
+    };
+    for file in files {
+        write(file, "number");
+    }
+    let importer = "import { model } from \"@prisma/client\";\nimport { far } from \"../../lib/far\";\n\n\
+                    export const product: number = model * far * injected;\n";
+    sandbox.write("src/app.ts", importer);
+    sandbox.commit();
+    let check = |code| report(&sandbox.run(&["check", "src/app.ts", "--json"]), code);
+    check(0);
+    for file in files {
+        for (kind, code) in [("string", 1), ("number", 0), ("string", 1), ("number", 0)] {
+            write(file, kind);
+            check(code);
+        }
+    }
+}
+
+#[test]
+fn typescript_follows_files_that_no_poll_of_the_sources_covers() {
+    check_follows_unpolled_files("typescript-language-server");
+}
+
+#[test]
+fn vtsls_follows_files_that_no_poll_of_the_sources_covers() {
+    check_follows_unpolled_files("vtsls");
 }

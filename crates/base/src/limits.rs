@@ -5,6 +5,9 @@
 pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
 /// Files per directory walk; the rest of a larger tree is reported as skipped.
 pub const WALK_FILES_MAX: usize = 200_000;
+/// Files outside a root's walk that are polled because its language servers depend on them; results
+/// that may depend on more have a gap.
+pub const OUTSIDE_FILES_MAX: usize = 20_000;
 /// Deepest syntax tree that is scanned, because matching recurses along it.
 pub const TREE_DEPTH_MAX: usize = 500;
 /// Deepest nesting of brackets in a text that is parsed: some parsers take minutes beyond it, and

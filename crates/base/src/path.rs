@@ -11,6 +11,24 @@ use serde::Serialize;
 /// Folders without project source, whatever `.gitignore` says.
 pub const NEVER_WALKED: [&str; 5] = [".git", ".venv", "__pycache__", "node_modules", "venv"];
 
+/// Whether the polls of a root's files leave out this file: it is outside the root, hidden or in a
+/// hidden folder, in one of the [`NEVER_WALKED`] folders, or in Cargo's build output.
+#[must_use]
+pub fn is_unpolled(root: &Path, file: &Path) -> bool {
+    let Some(path) = RelPath::below(root, file) else { return true };
+    let is_left_out = |name: &str| name.starts_with('.') || NEVER_WALKED.contains(&name);
+    path.as_str().starts_with("target/") || path.as_str().split('/').any(is_left_out)
+}
+
+/// Whether a package manager fills this folder, so that its changes are installations.
+#[must_use]
+pub fn is_installed(folder: &Path) -> bool {
+    let names: Vec<&OsStr> = folder.iter().collect();
+    let is_library =
+        |pair: &[&OsStr]| pair[0] == "lib" && pair[1].as_encoded_bytes().starts_with(b"python");
+    names.iter().any(|name| *name == "node_modules") || names.windows(2).any(is_library)
+}
+
 /// A path below the root: no leading `/`, no `.` or `..`, separated by `/`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct RelPath(String);
@@ -133,6 +151,27 @@ mod tests {
         assert_eq!(below("/p", "/p/../etc/passwd"), None);
         assert_eq!(below("/p", "/pq/a.py"), None);
         assert_eq!(below("/p", "/p"), None);
+    }
+
+    #[test]
+    fn hidden_installed_and_outside_files_are_unpolled() {
+        let is_unpolled = |path: &str| is_unpolled(Path::new("/r"), Path::new(path));
+        for path in ["/r/a.ts", "/r/src/deep/a.ts", "/r/src/target/a.ts"] {
+            assert!(!is_unpolled(path), "{path}");
+        }
+        for path in ["/q/a.ts", "/r/../q/a.ts", "/r/.nuxt/a.ts", "/r/src/.a.ts", "/r/target/a.rs"] {
+            assert!(is_unpolled(path), "{path}");
+        }
+        assert!(is_unpolled("/r/src/node_modules/a/index.d.ts"));
+    }
+
+    #[test]
+    fn folders_of_package_managers_are_installed() {
+        for folder in ["/q/node_modules", "/q/node_modules/a", "/usr/lib/python3.11"] {
+            assert!(is_installed(Path::new(folder)), "{folder}");
+        }
+        assert!(is_installed(Path::new("/usr/lib/python3/dist-packages")));
+        assert!(!is_installed(Path::new("/home/u/lib")) && !is_installed(Path::new("/python3/a")));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub(crate) mod evidence_reply;
 pub(crate) mod gather;
 pub(crate) mod hidden_files;
 pub(crate) mod moved_files;
+pub(crate) mod outside_poll;
 pub(crate) mod overlay_gate;
 pub(crate) mod parallel_scan;
 pub(crate) mod poll_gate;

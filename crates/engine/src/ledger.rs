@@ -5,6 +5,7 @@ pub(crate) mod deferred_reports;
 pub(crate) mod disk;
 pub(crate) mod known_rules;
 pub(crate) mod line_cache;
+pub(crate) mod outside;
 pub(crate) mod pending_reports;
 pub(crate) mod root;
 pub(crate) mod session;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 use crate::evidence::base_results::BaseResults;
 pub(crate) use crate::ledger::deferred_reports::{DeferredReport, SessionAgent};
-use crate::ledger::disk::DiskStamps;
+use crate::ledger::disk::{DiskStamps, OutsidePoll};
 pub(crate) use crate::ledger::known_rules::{KnownRules, RuleFolder, RuleInputs};
 use crate::ledger::line_cache::LineCache;
 use crate::ledger::root::RootLedger;
@@ -197,10 +198,13 @@ impl EngineLedger {
         root: &Path,
         now: Arc<DiskStamps>,
         changes: &[(RelPath, DiskChange)],
+        outside: OutsidePoll,
     ) {
         self.poll_count += 1;
         let number = self.poll_count;
-        self.root(root).disk.update(now, changes, number);
+        let disk = &mut self.root(root).disk;
+        disk.update(now, changes, number);
+        disk.update_outside(outside, number);
     }
 
     /// Takes the files that changed since the session's last call, including deleted ones, and the

@@ -32,7 +32,9 @@ use moai_base::limits::SERVER_QUEUE_MAX;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::registry::Catalogue;
-use moai_lsp::session::{DiskChange, MeasureLane, PresentText, QueryReply, ServerQuery};
+use moai_lsp::session::{
+    DiskChange, MeasureLane, OutsidePlaces, PresentText, QueryReply, ServerQuery,
+};
 
 /// A project as its language servers see it, in the caller's environment and not the daemon's.
 #[derive(Clone, Debug)]
@@ -176,6 +178,16 @@ pub struct PoolFilter {
     pub root: Option<PathBuf>,
 }
 
+/// What a running server depends on outside the polled files of its root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerReach {
+    /// The files and folders.
+    pub places: Arc<OutsidePlaces>,
+    /// When its process was started, in nanoseconds since the epoch; it has read no older state of
+    /// a file.
+    pub started_ns: i128,
+}
+
 /// The result of stopping or restarting one server.
 #[derive(Clone, Debug)]
 pub struct ServerActionResult {
@@ -296,6 +308,12 @@ impl LanguageServers {
         let request = pool::PoolRequest::FilesChanged { root, changes, present };
         // If the pool has ended, there are no servers left that could be stale.
         let _ = self.pool.send(request).await;
+    }
+
+    /// What the running servers of a root depend on outside its polled files.
+    pub async fn reaches(&self, root: PathBuf) -> Vec<ServerReach> {
+        let reaches = self.request(|reply| pool::PoolRequest::Reaches { root, reply }).await;
+        reaches.unwrap_or_default()
     }
 
     /// Makes only one server of a root read these files from disk again.

@@ -20,6 +20,7 @@ use self::rust_analyzer::flycheck::Flycheck;
 use super::registry::{DiagnosticsMethod, ServerSpec};
 use crate::jsonrpc::RpcError;
 use crate::messages::DiagnosticContext;
+use crate::session::outside::{ListedProject, ProjectLists};
 use moai_base::finding::Finding;
 use moai_base::verdict::Gap;
 
@@ -48,6 +49,8 @@ pub(crate) struct MeasurementContext<'a> {
     pub ticket: u64,
     /// The compiler's runs inside the server, shared by all requests.
     pub flycheck: &'a Flycheck,
+    /// The files of the server's projects, as far as it was asked for them.
+    pub project_lists: &'a ProjectLists,
 }
 
 /// LSP error codes (specification 3.17): the method is unknown, the server cancelled the request,
@@ -127,6 +130,14 @@ impl CompletionProtocol {
     pub(crate) fn disk_changed(&mut self) {
         if let Self::Tsserver(state) = self {
             state.disk_changed();
+        }
+    }
+
+    /// The project whose files the server has listed in its last response.
+    pub(crate) fn take_listed_project(&mut self) -> Option<ListedProject> {
+        match self {
+            Self::Tsserver(state) => state.take_listed_project(),
+            _ => None,
         }
     }
 
@@ -239,6 +250,7 @@ pub(crate) mod tests {
             now: start + std::time::Duration::from_millis(after_ms),
             ticket: 1,
             flycheck: &Flycheck::default(),
+            project_lists: &ProjectLists::default(),
         })
     }
 

@@ -91,6 +91,10 @@ pub struct ServerSpec {
     /// change but not after an opening.
     #[serde(default)]
     pub change_after_open: bool,
+    /// It reads changed files outside the root only seconds after the notice, so it is restarted
+    /// instead.
+    #[serde(default)]
+    pub delays_outside_changes: bool,
     /// For which files it uses an open document's text instead of the disk.
     #[serde(default)]
     pub overlays: OverlaySupport,

@@ -10,6 +10,7 @@
 mod changes;
 mod documents;
 mod loading;
+pub(crate) mod outside;
 mod queries;
 mod queue;
 mod registrations;
@@ -27,6 +28,8 @@ use serde_json::{Value, json};
 
 use self::documents::{OpenDocuments, ResendPolicy};
 use self::loading::{LoadingState, ProgressKind};
+pub use self::outside::OutsidePlaces;
+use self::outside::ProjectLists;
 pub use self::queries::{QueryReply, ServerQuery};
 use self::queue::QueuedMeasure;
 use self::registrations::Registrations;
@@ -104,6 +107,10 @@ pub enum SessionEffect {
     QueryAnswered(u64, Result<QueryReply, Gap>),
     /// The handshake is done; holds the server's version, if it reports one.
     Ready(Option<String>),
+    /// What the server depends on outside the polled files of the root is now this.
+    OutsidePlacesChanged(OutsidePlaces),
+    /// The server would answer from outdated files; end its process, and start another on demand.
+    Outdated,
     /// The server is unusable; end its process.
     GiveUp(Gap),
 }
@@ -169,6 +176,8 @@ pub struct LspSession {
     /// Whether files changed on disk of which the server cannot be notified.
     is_behind_disk: bool,
     registrations: Registrations,
+    project_lists: ProjectLists,
+    outside_places: OutsidePlaces,
     /// Disk changes of which the server has not been notified, one per file.
     unsent_changes: BTreeMap<PathBuf, DiskChange>,
     habits: PublishHabits,
@@ -211,6 +220,8 @@ impl LspSession {
             newest_ticket: 0,
             is_behind_disk: false,
             registrations: Registrations::default(),
+            project_lists: ProjectLists::default(),
+            outside_places: OutsidePlaces::default(),
             unsent_changes: BTreeMap::new(),
             habits: PublishHabits::default(),
             has_fallen_back: false,
@@ -495,8 +506,14 @@ impl LspSession {
             now,
             ticket: job.document.ticket,
             flycheck: &self.flycheck,
+            project_lists: &self.project_lists,
         };
-        match act(&mut job.protocol, &subject) {
+        let step = act(&mut job.protocol, &subject);
+        if let Some(project) = job.protocol.take_listed_project() {
+            self.store_project_list(project);
+        }
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        match step {
             ProtocolStep::SendRequest(method, params) => {
                 let request = self.request(method, params);
                 if let Some(job) = self.jobs.get_mut(&id) {

@@ -117,8 +117,9 @@ impl EditMeasurement {
         let Ok(MeasuredSnapshot { snapshot, result }) = answered else {
             return SensorFeedback::lost(feedback.sensor);
         };
-        let (gap, is_partial) = (result.gap.clone(), result.has_project_fault());
-        if gap.is_none() || is_partial {
+        let gap = result.gap.clone();
+        let is_usable = result.has_usable_findings();
+        if is_usable {
             // Without a baseline a newer edit of the file is reported instead.
             let Some(baseline) = self.take_baseline() else { return feedback };
             let inline_end = edit.started_at + edit.project.config.inline_budget;
@@ -130,7 +131,7 @@ impl EditMeasurement {
             return feedback;
         }
         let Some(gap) = gap else { return feedback };
-        let is_lost = self.was_measured && !is_partial || gap.cause.is_transient();
+        let is_lost = self.was_measured && !is_usable || gap.cause.is_transient();
         feedback.with_gap(gap, is_lost)
     }
 
@@ -161,7 +162,7 @@ impl EditMeasurement {
     async fn queue_result(self, measured: MeasuredSnapshot) {
         let MeasuredSnapshot { snapshot, result } = measured;
         let (gap, is_partial) = (result.gap.clone(), result.has_project_fault());
-        if let Some(gap) = gap.clone().filter(|_| !is_partial) {
+        if let Some(gap) = gap.clone().filter(|_| !result.has_usable_findings()) {
             return self.queue_gap(snapshot.hash, gap);
         }
         // A newer edit of the file is measured in its own right.

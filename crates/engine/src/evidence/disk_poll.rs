@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use crate::engine::{Engine, run_blocking, run_to_completion};
 use crate::evidence::gather;
-use crate::evidence::poll_gate::{DiskEpoch, PollTurn};
-use crate::ledger::disk::disk_changes;
+use crate::evidence::outside_poll::stamp_outside;
+use crate::evidence::poll_gate::{DiskEpoch, PollLimit, PollTurn};
+use crate::ledger::disk::{OutsidePoll, disk_changes};
+use crate::ledger::outside::outside_changes;
 use crate::ledger::{DiskCursor, UnseenChanges};
 use crate::project::Project;
 use moai_base::evidence::SkippedFile;
@@ -16,6 +18,7 @@ use moai_base::limits::{CHANGED_INLINE_FILES_MAX, CHANGED_READ_FILES_MAX};
 use moai_base::path::RelPath;
 use moai_host::files::{self, Snapshot};
 use moai_host::git;
+use moai_host::servers::ServerReach;
 use moai_lsp::session::{DiskChange, PresentText};
 
 /// Announces the changes on disk since the last poll to the project's language servers.
@@ -32,30 +35,50 @@ pub(crate) async fn sync_disk(engine: &Arc<Engine>, project: &Project) -> DiskEp
 
 async fn poll_and_announce(engine: Arc<Engine>, project: Project, turn: PollTurn) -> DiskEpoch {
     let Some(changes) = poll_disk(&engine, &project).await else {
-        return turn.finish(DiskEpoch { epoch: None });
+        return turn.finish(DiskEpoch::default());
     };
     announce(&engine, &project, changes).await;
-    let epoch = engine.ledger().root(&project.root).disk.epoch;
-    turn.finish(DiskEpoch { epoch: Some(epoch) })
+    let disk = engine.ledger().root(&project.root).disk.last_poll();
+    turn.finish(disk)
 }
 
 /// The changes since the last poll; `None` after a panic. At the first poll everything counts as
 /// changed, because a server may still run from before this root was forgotten.
 async fn poll_disk(engine: &Arc<Engine>, project: &Project) -> Option<Vec<(PathBuf, DiskChange)>> {
-    let (engine, watched) = (Arc::clone(engine), project.clone());
-    let polled = run_blocking(move || {
-        let root = &watched.root;
-        let before = engine.ledger().root(root).disk.stamps();
-        let now =
-            files::stamp_files(root, &files::walk_names(root, &|path| watched.is_watched(path)));
-        let changes = match before {
-            Some(before) => disk_changes(&before, &now),
-            None => now.keys().map(|path| (path.clone(), DiskChange::Changed)).collect(),
-        };
-        engine.ledger().update_disk(root, Arc::new(now), &changes);
-        changes.into_iter().map(|(path, change)| (path.under(root), change)).collect()
-    });
-    polled.await
+    let reaches = engine.servers.reaches(project.root.clone()).await;
+    let (engine, project) = (Arc::clone(engine), project.clone());
+    run_blocking(move || poll_files(&engine, &project, &reaches)).await
+}
+
+fn poll_files(
+    engine: &Engine,
+    project: &Project,
+    reaches: &[ServerReach],
+) -> Vec<(PathBuf, DiskChange)> {
+    let root = &project.root;
+    let mut ledger = engine.ledger();
+    let disk = &ledger.root(root).disk;
+    let (before, outside_before) = (disk.stamps(), disk.outside());
+    drop(ledger);
+    let walk = files::walk_all_names(root, &|path| project.is_watched(path));
+    let now = files::stamp_files(root, &walk.names);
+    let changes = match before {
+        Some(before) => disk_changes(&before, &now),
+        None => now.keys().map(|path| (path.clone(), DiskChange::Changed)).collect(),
+    };
+    let (stamps, is_whole) = stamp_outside(project, reaches);
+    let started_ns = reaches.iter().map(|reach| reach.started_ns).min().unwrap_or_default();
+    let outside_changes = outside_changes(&outside_before, &stamps, started_ns);
+    let limit = match (walk.is_whole, is_whole) {
+        (false, _) => Some(PollLimit::RootFiles),
+        (true, false) => Some(PollLimit::OutsideFiles),
+        (true, true) => None,
+    };
+    let has_changes = !outside_changes.is_empty();
+    let outside = OutsidePoll { stamps: Arc::new(stamps), has_changes, limit };
+    engine.ledger().update_disk(root, Arc::new(now), &changes, outside);
+    let changes = changes.into_iter().map(|(path, change)| (path.under(root), change));
+    changes.chain(outside_changes).collect()
 }
 
 async fn announce(engine: &Arc<Engine>, project: &Project, changes: Vec<(PathBuf, DiskChange)>) {
@@ -146,7 +169,8 @@ async fn take_unseen(
         Err(disk) => disk,
         Ok(turn) => {
             announce(&engine, &project, changes).await;
-            turn.finish(DiskEpoch { epoch: Some(engine.ledger().root(&project.root).disk.epoch) })
+            let disk = engine.ledger().root(&project.root).disk.last_poll();
+            turn.finish(disk)
         }
     };
     if !is_sorted {

@@ -13,7 +13,7 @@ use crate::engine::{Engine, measure_blocking, panic_gap, run_blocking};
 use crate::evidence::attribution::{AttributionRequest, BaseComparison, attribute_findings};
 use crate::evidence::base_results::BaseResult;
 use crate::evidence::disk_poll::sync_disk;
-use crate::evidence::poll_gate::DiskEpoch;
+use crate::evidence::poll_gate::{DiskEpoch, PollLimit};
 use crate::ledger::{AffectedFiles, VerifiedFindings};
 use crate::project::Project;
 use crate::project::scan_cache::ScanCacheFile;
@@ -21,7 +21,8 @@ use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
 use moai_base::finding::{Finding, Severity, assign_fingerprints};
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
-    MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, MEASUREMENTS_AT_ONCE_MAX, SCAN_CACHE_FILES_MIN,
+    MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, MEASUREMENTS_AT_ONCE_MAX, OUTSIDE_FILES_MAX,
+    SCAN_CACHE_FILES_MIN, WALK_FILES_MAX,
 };
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
@@ -292,7 +293,7 @@ async fn measure_settled(
         tries += 1;
         let disk = sync_disk(engine, project).await;
         let (Some(before), Some(_)) = (asked_at.epoch, disk.epoch) else {
-            return (results, DiskEpoch { epoch: None });
+            return (results, DiskEpoch::default());
         };
         let mut behind = snapshots.to_vec();
         behind.retain(|snapshot| {
@@ -462,14 +463,22 @@ impl SensorResult {
         self.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault)
     }
 
+    /// Whether the findings count next to the gap, if there is one: the server saw what it needs, or
+    /// a project fault explains what is missing.
+    pub(crate) fn has_usable_findings(&self) -> bool {
+        self.gap.is_none() || self.has_project_fault() || self.is_limited()
+    }
+
+    /// Whether a limit kept polls from noticing changes the server depends on.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Skipped)
+    }
+
     /// This result as a baseline; `None` for a gap that leaves nothing to compare with.
     pub(crate) fn base_result(&self) -> Option<BaseResult> {
-        let has_fault = match &self.gap {
-            None => false,
-            Some(gap) if gap.cause == Cause::ProjectFault => true,
-            Some(_) => return None,
-        };
-        Some(BaseResult { findings: self.findings.clone(), has_fault })
+        let has_fault = self.has_project_fault();
+        self.has_usable_findings()
+            .then(|| BaseResult { findings: self.findings.clone(), has_fault })
     }
 }
 
@@ -605,7 +614,27 @@ pub(crate) fn record_results(
             result.gap.get_or_insert_with(panic_gap);
         }
     }
-    store_verified(engine, project, results, disk.epoch);
+    let proof_epoch = disk.epoch.filter(|_| disk.limit.is_none());
+    store_verified(engine, project, results, proof_epoch);
+    if let Some(limit) = disk.limit {
+        add_limit_gaps(results, limit);
+    }
+}
+
+/// Adds a gap to the findings of language servers that may depend on files no poll covers.
+fn add_limit_gaps(results: &mut [SensorResult], limit: PollLimit) {
+    let detail = match limit {
+        PollLimit::RootFiles => format!(
+            "the project has more than {WALK_FILES_MAX} files; changes of the others are not noticed"
+        ),
+        PollLimit::OutsideFiles => format!(
+            "it depends on more than {OUTSIDE_FILES_MAX} files outside the project's own; changes of the \
+             others are not noticed"
+        ),
+    };
+    for result in results.iter_mut().filter(|result| result.kind == SensorKind::Lsp) {
+        result.gap.get_or_insert_with(|| Gap::new(Cause::Skipped, detail.clone()));
+    }
 }
 
 /// Separates the files without any verdict, which were not checked; the first gap is the reason.
@@ -689,6 +718,7 @@ fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use moai_base::verdict::Verdict;
 
     fn result(name: &str, text: &str) -> SensorResult {
         SensorResult {
@@ -709,6 +739,19 @@ mod tests {
         let mut results = ["same.py", "edited.py", "deleted.py"].map(|name| result(name, "old"));
         discard_unproven(&mut results, now);
         results.iter().map(|result| result.gap.as_ref().map(|gap| gap.cause)).collect()
+    }
+
+    #[test]
+    fn a_poll_that_reached_a_limit_is_a_gap_beside_the_findings_of_servers() {
+        let mut results = ["a.py", "b.py", "c.py"].map(|name| result(name, ""));
+        results[1].gap = Some(Gap::new(Cause::ProjectFault, "no packages"));
+        results[2].kind = SensorKind::Scan;
+        add_limit_gaps(&mut results, PollLimit::RootFiles);
+        let causes = results.each_ref().map(|result| result.gap.as_ref().map(|gap| gap.cause));
+        assert_eq!(causes, [Some(Cause::Skipped), Some(Cause::ProjectFault), None]);
+        assert!(results.iter().all(SensorResult::has_usable_findings));
+        let evidence = combine_results(Vec::new(), Vec::new(), results.to_vec(), Severity::Error);
+        assert!(matches!(evidence.verdict(), Verdict::Unmeasured(_)));
     }
 
     #[test]

@@ -10,6 +10,17 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 pub(crate) struct DiskEpoch {
     /// The root's epoch after the poll; `None` if the poll failed, so the changes are unknown.
     pub(crate) epoch: Option<u64>,
+    /// Why changes of some files are unknown.
+    pub(crate) limit: Option<PollLimit>,
+}
+
+/// A limit that a poll has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PollLimit {
+    /// The files of the root.
+    RootFiles,
+    /// The files outside its walk that servers depend on.
+    OutsideFiles,
 }
 
 /// Serializes the polls of a root, because overlapping ones could announce an older state last. A
@@ -62,7 +73,7 @@ mod tests {
     use super::*;
 
     fn epoch(number: u64) -> DiskEpoch {
-        DiskEpoch { epoch: Some(number) }
+        DiskEpoch { epoch: Some(number), limit: None }
     }
 
     #[tokio::test]

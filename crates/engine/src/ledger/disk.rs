@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::evidence::poll_gate::{DiskEpoch, PollLimit};
+use crate::ledger::outside::OutsideStamps;
 use moai_base::hash::ContentHash;
 use moai_base::limits::WALK_FILES_MAX;
 use moai_base::path::RelPath;
@@ -34,8 +36,21 @@ pub(crate) struct DiskHistory {
     newest: Option<(RelPath, u64)>,
     /// The epoch of the last change of any other file.
     others_at: u64,
+    /// The files outside the walk that servers depend on.
+    outside: Arc<OutsideStamps>,
+    /// The limit that the last poll reached.
+    limit: Option<PollLimit>,
     /// Sessions that wrote a file with a reported tool call, and the bytes.
     writers: BTreeMap<RelPath, (String, ContentHash)>,
+}
+
+/// The part of a poll that is outside the walk of the root.
+#[derive(Debug, Default)]
+pub(crate) struct OutsidePoll {
+    pub(crate) stamps: Arc<OutsideStamps>,
+    pub(crate) has_changes: bool,
+    /// The limit that the whole poll reached.
+    pub(crate) limit: Option<PollLimit>,
 }
 
 /// The changes from one poll to the next.
@@ -71,6 +86,26 @@ impl DiskHistory {
         } else {
             self.record_changes(changes, number);
         }
+    }
+
+    /// Takes the other half of the same poll: the files outside the walk. Their changes count as
+    /// changes of other files for every file of the root.
+    pub(crate) fn update_outside(&mut self, outside: OutsidePoll, number: u64) {
+        if outside.has_changes {
+            (self.epoch, self.others_at, self.newest) = (number, number, None);
+        }
+        self.outside = outside.stamps;
+        self.limit = outside.limit;
+    }
+
+    /// The files outside the walk at the last poll.
+    pub(crate) fn outside(&self) -> Arc<OutsideStamps> {
+        Arc::clone(&self.outside)
+    }
+
+    /// The outcome of the last poll.
+    pub(crate) fn last_poll(&self) -> DiskEpoch {
+        DiskEpoch { epoch: Some(self.epoch), limit: self.limit }
     }
 
     fn record_changes(&mut self, changes: &[(RelPath, DiskChange)], number: u64) {

@@ -120,7 +120,7 @@ fn poll_disk(ledger: &mut EngineLedger, root: &Path, files: &[RelPath]) {
     let now = moai_host::files::stamp_files(root, files);
     let before = ledger.root(root).disk.stamps().unwrap_or_default();
     let changes = disk::disk_changes(&before, &now);
-    ledger.update_disk(root, Arc::new(now), &changes);
+    ledger.update_disk(root, Arc::new(now), &changes, OutsidePoll::default());
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_history_that_was_cut_does_not_pass_for_a_complete_one() {
     let stamps = ledger.root(root).disk.stamps().expect("polled");
     let others: Vec<(RelPath, DiskChange)> =
         (0..WALK_FILES_MAX).map(|at| (path(&at.to_string()), DiskChange::Deleted)).collect();
-    ledger.update_disk(root, stamps, &others);
+    ledger.update_disk(root, stamps, &others, OutsidePoll::default());
     assert!(ledger.root(root).disk.covers(seen_later));
     let unseen = ledger.take_unseen("s", root, None, Some(0));
     assert_eq!(unseen.files.len(), WALK_FILES_MAX + 1);

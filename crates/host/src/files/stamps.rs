@@ -1,6 +1,7 @@
 //! Stamps of files on disk, to notice writers that do not report: the shell, formatters, git.
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -17,6 +18,17 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
+    fn new(meta: &Metadata) -> Self {
+        let nanoseconds =
+            |secs: i64, nanos: i64| i128::from(secs) * 1_000_000_000 + i128::from(nanos);
+        Self {
+            modified_ns: nanoseconds(meta.mtime(), meta.mtime_nsec()),
+            changed_ns: nanoseconds(meta.ctime(), meta.ctime_nsec()),
+            bytes: meta.len(),
+            inode: meta.ino(),
+        }
+    }
+
     /// Whether the file was written, replaced or moved here at or after this time (nanoseconds
     /// since the epoch).
     #[must_use]
@@ -30,14 +42,15 @@ impl FileStamp {
 pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStamp> {
     let stamp = |file: &RelPath| {
         let meta = file.under(root).symlink_metadata().ok()?;
-        let nanoseconds =
-            |secs: i64, nanos: i64| i128::from(secs) * 1_000_000_000 + i128::from(nanos);
-        let modified_ns = nanoseconds(meta.mtime(), meta.mtime_nsec());
-        let changed_ns = nanoseconds(meta.ctime(), meta.ctime_nsec());
-        let stamp = FileStamp { modified_ns, changed_ns, bytes: meta.len(), inode: meta.ino() };
-        Some((file.clone(), stamp))
+        Some((file.clone(), FileStamp::new(&meta)))
     };
     files.iter().filter_map(stamp).collect()
+}
+
+/// The stamp of a file, or of what a link leads to; `None` if there is none.
+#[must_use]
+pub fn stamp_file(file: &Path) -> Option<FileStamp> {
+    file.metadata().ok().map(|meta| FileStamp::new(&meta))
 }
 
 #[cfg(test)]

@@ -21,6 +21,15 @@ pub struct FileWalk {
     pub skipped: Vec<SkippedFile>,
 }
 
+/// The paths of a walk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NameWalk {
+    /// Each once.
+    pub names: Vec<RelPath>,
+    /// Whether these are all; else there are more than the limit.
+    pub is_whole: bool,
+}
+
 /// The files below `starts`: files or directories, absolute or relative to the root.
 ///
 /// A directory is walked without files excluded by `.gitignore` (even without git, then from the
@@ -59,26 +68,66 @@ pub fn walk_watched(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> 
     paths.filter(wanted).take(WALK_FILES_MAX).collect()
 }
 
+/// The wanted files below a folder that need not be in a project, or the file itself, as a server
+/// may read them: without hidden entries and [`NEVER_WALKED`] folders. Ends after `entries_max`
+/// entries; false if there were more.
+#[must_use]
+pub fn walk_place(
+    place: &Path,
+    entries_max: usize,
+    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
+) -> (Vec<PathBuf>, bool) {
+    let mut files = Vec::new();
+    for (count, entry) in watched_entries(place, place).enumerate() {
+        if count >= entries_max {
+            return (files, false);
+        }
+        let is_wanted = RelPath::below(place, entry.path()).is_none_or(|path| wanted(&path));
+        if is_file(&entry) && is_wanted {
+            files.push(entry.into_path());
+        }
+    }
+    (files, true)
+}
+
 /// The paths of such files, including wanted hidden ones, because some servers are configured by
 /// them: their own paths, those of symbolic links to files, and those of files in a linked folder
 /// of the root. Links are followed once, so that they cannot loop. When a link is changed, these
 /// paths lead to other files.
 #[must_use]
 pub fn walk_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
+    walk_all_names(root, wanted).names
+}
+
+/// Like [`walk_names`], for a caller that must know whether these are all.
+#[must_use]
+pub fn walk_all_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> NameWalk {
+    walk_names_up_to(WALK_FILES_MAX, root, wanted)
+}
+
+fn walk_names_up_to(
+    files_max: usize,
+    root: &Path,
+    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
+) -> NameWalk {
     let root = canonical(root);
     let mut links = Vec::new();
     let relative = |name: &Path| RelPath::below(&root, name).filter(|path| wanted(path));
-    let own = watched_entries(&root, &root).filter_map(|entry| {
+    let mut own = watched_entries(&root, &root).filter_map(|entry| {
         if entry.file_type().is_some_and(|kind| kind.is_symlink()) {
             links.push(entry.into_path());
             return None;
         }
         if is_file(&entry) { relative(entry.path()) } else { None }
     });
-    let mut names: Vec<RelPath> = own.take(WALK_FILES_MAX).collect();
+    let mut names: Vec<RelPath> = own.by_ref().take(files_max).collect();
+    let mut is_whole = own.next().is_none();
+    drop(own);
     let linked = links.into_iter().flat_map(|link| names_through_link(&root, link));
-    names.extend(linked.filter_map(|name| relative(&name)).take(WALK_FILES_MAX));
-    names
+    let mut linked = linked.filter_map(|name| relative(&name));
+    names.extend(linked.by_ref().take(files_max));
+    is_whole &= linked.next().is_none();
+    NameWalk { names, is_whole }
 }
 
 /// The regular files below the root with one of these sizes in bytes, also hidden and ignored ones
@@ -474,6 +523,36 @@ mod tests {
         names.sort();
         assert_eq!(names, [".tool", "a.py", "src/.tool"]);
         assert_eq!(walk_watched(&tree.root(), &all).len(), 1);
+    }
+
+    #[test]
+    fn a_walk_that_leaves_names_out_reports_it() {
+        let tree = Tree::new(&[("a.py", ""), ("b/c.py", ""), ("d.txt", "")]);
+        symlink("b", tree.root().join("e")).unwrap();
+        let walk = |files_max| {
+            let python = |path: &RelPath| path.extension().as_deref() == Some("py");
+            walk_names_up_to(files_max, &tree.root(), &python).is_whole
+        };
+        assert_eq!([walk(2), walk(1)], [true, false], "one of two files");
+        fs::write(tree.root().join("b/f.py"), "").unwrap();
+        assert_eq!([walk(3), walk(2)], [true, false]);
+        // Paths through links have a bound of their own.
+        fs::remove_file(tree.root().join("a.py")).unwrap();
+        symlink("b", tree.root().join("g")).unwrap();
+        assert_eq!([walk(4), walk(3)], [true, false]);
+    }
+
+    #[test]
+    fn a_place_outside_a_project_is_walked_like_one_up_to_the_bound() {
+        let tree =
+            Tree::new(&[("a.py", ""), (".b/c.py", ""), ("node_modules/d.py", ""), ("e.txt", "")]);
+        let python = |path: &RelPath| path.extension().as_deref() == Some("py");
+        let walk =
+            |name: &str, entries_max| walk_place(&tree.root().join(name), entries_max, &python);
+        assert_eq!(walk("", 100), (vec![tree.root().join("a.py")], true));
+        assert_eq!(walk("e.txt", 100), (vec![tree.root().join("e.txt")], true));
+        assert_eq!(walk("none", 100), (vec![], true));
+        assert!(!walk("", 2).1);
     }
 
     #[test]

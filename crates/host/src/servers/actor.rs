@@ -10,9 +10,9 @@ mod requests;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 pub(super) use self::description::ActorDescription;
 pub(super) use self::requests::{ActorControl, ActorGauge, ActorRequest, StartReply};
@@ -22,7 +22,7 @@ use super::log_buffer::LogBuffer;
 use super::process::{ProcessEvent, ServerProcess};
 use super::resolve::ResolvedServer;
 use super::slots::{ActorId, ActorNote, ServerSlot};
-use super::{MeasureInput, ServerContext};
+use super::{MeasureInput, ServerContext, ServerReach};
 use moai_base::limits::{
     LANGUAGE_SERVERS_MAX, SERVER_LOADING_MS_MAX, SERVER_QUEUE_MAX, SERVER_SLOT_WAIT_MS_MAX,
     SERVER_START_MS_MAX,
@@ -36,6 +36,7 @@ pub(super) struct ServerActor {
     context: ServerContext,
     choice: ResolvedServer,
     gauge: Arc<ActorGauge>,
+    reach: watch::Sender<ServerReach>,
     notes: mpsc::UnboundedSender<ActorNote>,
     running: Option<RunningServer>,
     /// The requested process slot.
@@ -54,11 +55,20 @@ pub(super) struct ServerActor {
     starts: u64,
 }
 
+/// Where an actor reports its state.
+pub(super) struct ActorOutputs {
+    pub(super) gauge: Arc<ActorGauge>,
+    pub(super) reach: watch::Sender<ServerReach>,
+    pub(super) notes: mpsc::UnboundedSender<ActorNote>,
+}
+
 struct RunningServer {
     process: ServerProcess,
     slot: ServerSlot,
     session: LspSession,
     started_at: Instant,
+    /// The same time in nanoseconds since the epoch.
+    started_ns: i128,
     /// Deadline of the handshake, until it is done.
     start_deadline: Option<Instant>,
     /// Since when the server reports that it is loading.
@@ -74,14 +84,15 @@ impl ServerActor {
         context: ServerContext,
         choice: ResolvedServer,
         requests: mpsc::Receiver<ActorRequest>,
-        gauge: Arc<ActorGauge>,
-        notes: mpsc::UnboundedSender<ActorNote>,
+        outputs: ActorOutputs,
     ) -> Self {
+        let ActorOutputs { gauge, reach, notes } = outputs;
         Self {
             id,
             context,
             choice,
             gauge,
+            reach,
             notes,
             running: None,
             pending_slot: None,
@@ -135,13 +146,12 @@ impl ServerActor {
 
     /// After each event: performs the session's effects, sends queued requests, updates the gauge.
     fn settle(&mut self) {
-        if self.gauge.has_missed_changes.swap(false, Ordering::Relaxed) {
-            // The server would answer from outdated files.
-            self.stop_in_background(None);
-        }
         loop {
             if let Some(gap) = self.perform() {
                 self.give_up(gap);
+            }
+            if self.gauge.is_outdated.swap(false, Ordering::Relaxed) {
+                self.stop_in_background(None);
             }
             if self.queue.is_empty() || self.trial_ticket.is_some() {
                 break;
@@ -286,6 +296,7 @@ impl ServerActor {
         let root = &self.context.root;
         let mut env = self.context.server_env();
         env.extend(spec.env.clone());
+        let started_ns = now_ns();
         let process =
             ServerProcess::spawn(program, &spec.args, workspace, &env).map_err(|error| {
                 Gap::new(Cause::Crashed, format!("cannot start {}: {error}", program.display()))
@@ -301,6 +312,7 @@ impl ServerActor {
             slot,
             session,
             started_at: started,
+            started_ns,
             start_deadline: Some(started + Duration::from_millis(SERVER_START_MS_MAX)),
             loading_since: Some(started),
             load_time: Duration::ZERO,
@@ -435,6 +447,9 @@ impl ServerActor {
     }
 
     fn update_gauge(&mut self) {
+        if self.running.is_none() && *self.reach.borrow() != ServerReach::default() {
+            self.reach.send_replace(ServerReach::default());
+        }
         if let Some(running) = &mut self.running {
             match (running.session.is_ready(), running.loading_since) {
                 (true, Some(_)) => {
@@ -458,6 +473,12 @@ impl ServerActor {
             let _ = self.notes.send(ActorNote::Idle);
         }
     }
+}
+
+/// Nanoseconds since the epoch.
+fn now_ns() -> i128 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i128::try_from(since.as_nanos()).unwrap_or(i128::MAX)
 }
 
 fn stopped_gap() -> Gap {

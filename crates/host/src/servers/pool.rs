@@ -10,16 +10,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
-use super::actor::{self, ActorControl, ActorGauge, ServerActor, StartReply};
+use super::actor::{self, ActorControl, ActorGauge, ActorOutputs, ServerActor, StartReply};
 use super::eviction::{EvictionCandidate, RecentUse, least_valuable};
 use super::memory::{MemoryAction, MemoryLimits};
 use super::resolve::ResolvedServer;
 use super::slots::{ActorId, ActorNote, ServerSlots};
 use super::{
-    PoolFilter, ServerActionResult, ServerContext, ServerIdentity, ServerLogTail, ServerStatus,
+    PoolFilter, ServerActionResult, ServerContext, ServerIdentity, ServerLogTail, ServerReach,
+    ServerStatus,
 };
 use crate::processes;
 use moai_base::limits::{
@@ -41,6 +42,11 @@ pub(super) enum PoolRequest {
         root: PathBuf,
         server: String,
         changes: Arc<[(PathBuf, DiskChange)]>,
+    },
+    /// What the servers of a root depend on outside it.
+    Reaches {
+        root: PathBuf,
+        reply: oneshot::Sender<Vec<ServerReach>>,
     },
     /// Start a server without a request.
     Start {
@@ -104,6 +110,7 @@ struct PoolEntry {
     requests: mpsc::Sender<actor::ActorRequest>,
     controls: mpsc::Sender<ActorControl>,
     gauge: Arc<ActorGauge>,
+    reach: watch::Receiver<ServerReach>,
     last_use: Instant,
     recent_use: RecentUse,
     resident_bytes: Option<u64>,
@@ -133,7 +140,7 @@ impl PoolEntry {
         let (changes, present) = (Arc::clone(changes), Arc::clone(present));
         let request = actor::ActorRequest::FilesChanged { changes, present };
         if self.requests.try_send(request).is_err() {
-            self.gauge.has_missed_changes.store(true, Ordering::Relaxed);
+            self.gauge.is_outdated.store(true, Ordering::Relaxed);
         }
     }
 
@@ -218,6 +225,11 @@ impl ServerPool {
                     entry.files_changed(&changes, &Arc::default());
                 }
             }
+            PoolRequest::Reaches { root, reply } => {
+                let of_root = self.entries.iter().filter(|(key, _)| key.root == root);
+                let _ =
+                    reply.send(of_root.map(|(_, entry)| entry.reach.borrow().clone()).collect());
+            }
             PoolRequest::Start { context, choice, reply } => {
                 let entry = self.entry_for(*context, *choice);
                 entry.mark_used();
@@ -261,22 +273,22 @@ impl ServerPool {
             let (requests, received) = mpsc::channel(SERVER_QUEUE_MAX);
             let (controls, controlled) = mpsc::channel(SERVER_QUEUE_MAX);
             let gauge = Arc::new(ActorGauge::default());
+            let (reach_sender, reach) = watch::channel(ServerReach::default());
             let actor = *next_actor;
             *next_actor += 1;
-            let server = ServerActor::new(
-                actor,
-                context,
-                choice,
-                received,
-                Arc::clone(&gauge),
-                notes.clone(),
-            );
+            let outputs = ActorOutputs {
+                gauge: Arc::clone(&gauge),
+                reach: reach_sender,
+                notes: notes.clone(),
+            };
+            let server = ServerActor::new(actor, context, choice, received, outputs);
             tokio::spawn(server.run(controlled));
             PoolEntry {
                 actor,
                 requests,
                 controls,
                 gauge,
+                reach,
                 last_use: Instant::now(),
                 recent_use: RecentUse::default(),
                 resident_bytes: None,

@@ -2,7 +2,7 @@
 //! commands through `typescript.tsserverRequest`. tsserver processes its queue in order, so the
 //! answer is for the text sent before the request. Observed with typescript-language-server 6.0.2.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -10,6 +10,7 @@ use super::{METHOD_NOT_FOUND, MeasurementContext, ProtocolStep};
 use crate::faults::INFERRED_PROJECT;
 use crate::jsonrpc::RpcError;
 use crate::messages::parse_tsserver_diagnostics;
+use crate::session::outside::ListedProject;
 use moai_base::finding::{Finding, Severity};
 use moai_base::text::TextRange;
 use moai_base::verdict::{Cause, Gap};
@@ -19,6 +20,9 @@ use moai_base::verdict::{Cause, Gap};
 pub(crate) struct TsserverProtocol {
     stage: TsserverStage,
     is_inferred: bool,
+    /// Whether this measurement asked for the project's files.
+    has_asked_files: bool,
+    listed: Option<ListedProject>,
     findings: Vec<Finding>,
 }
 
@@ -42,8 +46,19 @@ impl TsserverProtocol {
         if self.stage == TsserverStage::Reload {
             return tsserver_request("reloadProjects", subject.file);
         }
+        self.project_request(subject)
+    }
+
+    /// Asks for the file's project; for its files only on demand, because the list of a large
+    /// project is long.
+    fn project_request(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         self.stage = TsserverStage::Project;
-        tsserver_request("projectInfo", subject.file)
+        self.has_asked_files |= subject.project_lists.are_outdated();
+        execute_request("projectInfo", subject.file, self.has_asked_files)
+    }
+
+    pub(super) fn take_listed_project(&mut self) -> Option<ListedProject> {
+        self.listed.take()
     }
 
     pub(super) fn on_response(
@@ -60,14 +75,19 @@ impl TsserverProtocol {
             Err(error) => return refused_step(&error.message),
         };
         match self.stage {
-            TsserverStage::Reload => {
-                self.stage = TsserverStage::Project;
-                tsserver_request("projectInfo", subject.file)
-            }
+            TsserverStage::Reload => self.project_request(subject),
             TsserverStage::Project => {
                 let config = body["configFileName"].as_str().unwrap_or_default();
                 // An inferred project is named `/dev/null/inferredProject1*`.
                 self.is_inferred = config.is_empty() || config.starts_with("/dev/null/");
+                // An inferred project also changes when a document is opened or closed.
+                let is_known = !self.is_inferred && subject.project_lists.is_current(config);
+                if !is_known && !self.has_asked_files {
+                    self.has_asked_files = true;
+                    return self.project_request(subject);
+                }
+                let files = body["fileNames"].as_array();
+                self.listed = files.map(|files| listed_project(config, files));
                 self.stage = TsserverStage::Syntactic;
                 tsserver_request("syntacticDiagnosticsSync", subject.file)
             }
@@ -104,9 +124,19 @@ impl TsserverProtocol {
     }
 }
 
+fn listed_project(config: &str, files: &[Value]) -> ListedProject {
+    let files = files.iter().filter_map(Value::as_str).map(PathBuf::from).collect();
+    ListedProject { name: config.to_owned(), files }
+}
+
 fn tsserver_request(command: &str, file: &Path) -> ProtocolStep {
+    execute_request(command, file, false)
+}
+
+fn execute_request(command: &str, file: &Path, with_files: bool) -> ProtocolStep {
     let arguments = json!([command, {
-        "file": file.to_string_lossy(), "includeLinePosition": false, "needFileNameList": false,
+        "file": file.to_string_lossy(), "includeLinePosition": false,
+        "needFileNameList": with_files,
     }]);
     let params = json!({"command": "typescript.tsserverRequest", "arguments": arguments});
     ProtocolStep::SendRequest("workspace/executeCommand", params)
@@ -128,6 +158,7 @@ mod tests {
 
     use super::super::tests::{with_subject, word};
     use super::*;
+    use crate::session::outside::ProjectLists;
 
     fn check(config: &str, semantic: &Value, expected: &str) {
         let mut state = TsserverProtocol::default();
@@ -165,6 +196,48 @@ mod tests {
             _ => Value::Null,
         };
         assert_eq!(steps.each_ref().map(command), ["reloadProjects", "projectInfo"]);
+    }
+
+    /// The arguments of `projectInfo` while the list of this project is current.
+    fn asked_files(current: Option<&str>, body: &Value) -> (Vec<bool>, Option<ListedProject>) {
+        let mut lists = ProjectLists::default();
+        let files = Vec::new();
+        let current = current.map(|name| ListedProject { name: name.to_owned(), files });
+        if let Some(project) = current {
+            lists.store(Path::new("/r"), project);
+        }
+        let mut state = TsserverProtocol::default();
+        let mut asked = Vec::new();
+        with_subject(Instant::now(), 0, false, |subject| {
+            let subject = MeasurementContext { project_lists: &lists, ..*subject };
+            let mut step = state.begin(&subject);
+            while let ProtocolStep::SendRequest(_, params) = &step
+                && params["arguments"][0] == "projectInfo"
+            {
+                asked.push(params["arguments"][1]["needFileNameList"] == true);
+                step = state.on_response(&subject, Ok(&json!({"success": true, "body": body})));
+            }
+        });
+        (asked, state.take_listed_project())
+    }
+
+    #[test]
+    fn a_projects_files_are_listed_once_per_change_on_disk() {
+        let (config, files) = ("/r/tsconfig.json", ["/r/a.ts", "/q/b.ts"]);
+        let listing = json!({"configFileName": config, "fileNames": files});
+        let listed =
+            ListedProject { name: config.to_owned(), files: files.map(PathBuf::from).to_vec() };
+        assert_eq!(asked_files(None, &listing), (vec![true], Some(listed.clone())));
+        assert_eq!(
+            asked_files(Some("/r/b/tsconfig.json"), &listing),
+            (vec![false, true], Some(listed))
+        );
+        let plain = json!({"configFileName": config});
+        assert_eq!(asked_files(Some(config), &plain), (vec![false], None));
+        assert_eq!(asked_files(None, &plain), (vec![true], None), "a server without lists");
+        let inferred = "/dev/null/inferredProject1*";
+        let listing = json!({"configFileName": inferred, "fileNames": []});
+        assert_eq!(asked_files(Some(inferred), &listing).0, [false, true]);
     }
 
     #[test]

@@ -96,6 +96,8 @@ impl Catalogue {
         let spec = ServerSpec {
             // Whatever its id, it must not hide what an edit broke in other files.
             change_after_open: spec.change_after_open || server.command.contains("pyright"),
+            delays_outside_changes: spec.delays_outside_changes
+                || server.command.contains("pyright"),
             command: with_root_placeholder(&server.command),
             args: server.args.iter().map(|text| with_root_placeholder(text)).collect(),
             env: server
@@ -144,6 +146,7 @@ fn default_server_spec() -> ServerSpec {
         ready: ReadySignal::default(),
         lists_files: Vec::new(),
         change_after_open: false,
+        delays_outside_changes: false,
         overlays: OverlaySupport::None,
         initialization_options: Value::Null,
         settings: Value::Null,

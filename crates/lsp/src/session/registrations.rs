@@ -1,14 +1,15 @@
 //! The server's dynamic registrations (`client/registerCapability`) by id. They belong to the
 //! session, so a new process starts with none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::DiskChange;
 use crate::glob::WatchGlob;
-use moai_base::path::from_uri;
+use moai_base::path::{from_uri, is_installed, is_unpolled};
 
 #[derive(Debug)]
 struct MethodRegistration {
@@ -23,6 +24,8 @@ struct FileWatcher {
     base: Option<PathBuf>,
     /// Sum of 1 for created, 2 for changed, 4 for deleted.
     kinds: u64,
+    /// The file, or the folder, that an absolute pattern is about.
+    place: Option<PathBuf>,
 }
 
 /// All registrations that are in force.
@@ -58,6 +61,18 @@ impl Registrations {
         self.by_id.values().any(|registration| registration.method == method)
     }
 
+    /// The registered places that polls of the root leave out. A folder above the root is none,
+    /// because servers register it to look for packages, and neither are installed packages, whose
+    /// changes restart a server.
+    pub(super) fn outside_places(&self, root: &Path) -> BTreeSet<PathBuf> {
+        let watchers = self.by_id.values().flat_map(|registration| &registration.watchers);
+        let places = watchers.filter_map(|watcher| watcher.place.as_deref());
+        let outside = places.filter(|place| {
+            !root.starts_with(place) && is_unpolled(root, place) && !is_installed(place)
+        });
+        outside.map(Path::to_path_buf).collect()
+    }
+
     /// Whether a watcher of the server matches this change. A pattern without a base folder applies
     /// to each of `places`, because a server that works in one folder of the project (a Go module,
     /// a crate) also depends on files of the others, but names only what is below its own.
@@ -79,6 +94,14 @@ impl Registrations {
     }
 }
 
+/// The path above a pattern's first wildcard; `None` for a pattern that is relative to the
+/// workspace.
+fn watched_place(base: Option<&Path>, pattern: &str) -> Option<PathBuf> {
+    let whole = base.map_or_else(|| PathBuf::from(pattern), |base| base.join(pattern));
+    let is_fixed = |name: &&OsStr| !name.as_encoded_bytes().iter().any(|at| b"*?{[".contains(at));
+    whole.is_absolute().then(|| whole.iter().take_while(is_fixed).collect())
+}
+
 fn id(registration: &Value) -> String {
     registration["id"].as_str().unwrap_or_default().to_owned()
 }
@@ -90,7 +113,9 @@ fn watcher(watcher: &Value) -> Option<FileWatcher> {
     let base = base.as_str().or_else(|| base["uri"].as_str());
     let text = pattern.as_str().or_else(|| pattern["pattern"].as_str())?;
     let kinds = watcher["kind"].as_u64().unwrap_or(7);
-    Some(FileWatcher { glob: WatchGlob::new(text), base: base.and_then(from_uri), kinds })
+    let base = base.and_then(from_uri);
+    let place = watched_place(base.as_deref(), text);
+    Some(FileWatcher { glob: WatchGlob::new(text), base, kinds, place })
 }
 
 #[cfg(test)]
@@ -121,6 +146,29 @@ mod tests {
             assert!(watches(&elsewhere, "/lib x/a.py", DiskChange::Changed));
             assert!(!watches(&elsewhere, "/r/a.py", DiskChange::Changed));
         }
+    }
+
+    #[test]
+    fn places_that_no_poll_of_the_root_covers_are_known() {
+        let mut registrations = Registrations::default();
+        let relative = |base: &str, pattern: &str| json!({"globPattern": {"baseUri": base, "pattern": pattern}});
+        let watchers = [
+            json!({"globPattern": "**/*.rs"}),
+            json!({"globPattern": "/r/**/*"}),
+            json!({"globPattern": "/etc/tool.toml"}),
+            json!({"globPattern": "/q/{a,b}/*.ts"}),
+            relative("file:///lib%20x", "**"),
+            relative("file:///lib%20x", "far.ts"),
+            relative("file:///r/.nuxt", "**/*"),
+            relative("file:///", "**/*"),
+            relative("file:///q/node_modules", "**/*"),
+            relative("file:///usr/lib/python3.11", "**"),
+        ];
+        registrations.register(&json!({"registrations": [{"id": "1",
+            "method": "workspace/didChangeWatchedFiles", "registerOptions": {"watchers": watchers}}]}));
+        let places = registrations.outside_places(Path::new("/r"));
+        let expected = ["/etc/tool.toml", "/lib x", "/lib x/far.ts", "/q", "/r/.nuxt"];
+        assert!(places.iter().eq(expected.map(Path::new)), "{places:?}");
     }
 
     #[test]

@@ -89,11 +89,13 @@ impl LspSession {
         match method {
             "client/registerCapability" => {
                 self.registrations.register(params);
+                self.update_outside_places();
                 self.send_changes(Vec::new());
                 self.providers_changed(now);
             }
             "client/unregisterCapability" => {
                 self.registrations.unregister(params);
+                self.update_outside_places();
                 self.providers_changed(now);
             }
             "workspace/diagnostic/refresh" => self.refresh(now),

@@ -26,6 +26,8 @@ impl LspSession {
             return;
         }
         self.documents.advance_context_epoch();
+        self.project_lists.mark_outdated();
+        self.reread_outside(changes);
         let mut to_send = Vec::new();
         for (file, change) in changes {
             let path = RelPath::below(&self.root, file);

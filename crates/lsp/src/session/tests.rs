@@ -140,6 +140,10 @@ impl Play {
                 format!("ticket {ticket}: {}", replied.result)
             }
             SessionEffect::Ready(_) => "ready".into(),
+            SessionEffect::OutsidePlacesChanged(places) => {
+                format!("depends on {} and {} places", places.files.len(), places.watched.len())
+            }
+            SessionEffect::Outdated => "outdated".into(),
             SessionEffect::GiveUp(gap) => format!("give up: {:?}", gap.cause),
         };
         self.session.take_effects().into_iter().map(word).collect()

@@ -1,10 +1,12 @@
 //! Performs a session's effects: sends messages, delivers answers, and learns from them whether the
 //! server works and how long it takes to start.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::{PendingReply, RunningServer, ServerActor};
+use crate::servers::ServerReach;
 use moai_base::limits::SERVER_START_MS_MAX;
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::session::SessionEffect;
@@ -60,6 +62,13 @@ impl ServerActor {
                     if let Some(running) = &mut running {
                         running.start_deadline = None;
                     }
+                }
+                SessionEffect::OutsidePlacesChanged(places) => {
+                    let started_ns = running.as_ref().map_or(0, |running| running.started_ns);
+                    self.reach.send_replace(ServerReach { places: Arc::new(places), started_ns });
+                }
+                SessionEffect::Outdated => {
+                    self.gauge.is_outdated.store(true, Ordering::Relaxed);
                 }
                 SessionEffect::GiveUp(gap) => give_up = Some(gap),
             }

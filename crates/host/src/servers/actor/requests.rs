@@ -71,8 +71,9 @@ pub(in crate::servers) struct ActorGauge {
     pub(in crate::servers) process_id: AtomicU32,
     /// Time from a start to the first answer; 0 before any answer.
     pub(in crate::servers) restart_ms: AtomicU64,
-    /// Set by the pool when a file change did not fit into the actor's queue.
-    pub(in crate::servers) has_missed_changes: AtomicBool,
+    /// Set when the server would answer from outdated files: by the pool when a file change did not
+    /// fit into the actor's queue, by the session when a notice is not enough.
+    pub(in crate::servers) is_outdated: AtomicBool,
 }
 
 /// The receiver of a ticket's answer.

@@ -27,7 +27,9 @@ fn actor_with_request()
     let (requests, received) = mpsc::channel(1);
     let gauge = Arc::new(ActorGauge::default());
     let (notes, _) = mpsc::unbounded_channel();
-    let actor = ServerActor::new(1, context, choice, received, Arc::clone(&gauge), notes);
+    let (reach, _) = watch::channel(ServerReach::default());
+    let outputs = ActorOutputs { gauge: Arc::clone(&gauge), reach, notes };
+    let actor = ServerActor::new(1, context, choice, received, outputs);
     let (reply, answer) = oneshot::channel();
     let path = RelPath::parse("a.py").expect("relative");
     let subject = MeasureInput {

@@ -1,0 +1,31 @@
+//! Stamps the files that language servers depend on and the walk of the root leaves out: generated
+//! and installed packages, hidden folders, places outside the root.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use crate::ledger::outside::OutsideStamps;
+use crate::project::Project;
+use moai_base::limits::OUTSIDE_FILES_MAX;
+use moai_host::files::{stamp_file, walk_place};
+use moai_host::servers::ServerReach;
+
+/// The stamps, and whether they are of all files.
+pub(crate) fn stamp_outside(project: &Project, reaches: &[ServerReach]) -> (OutsideStamps, bool) {
+    let read: BTreeSet<&PathBuf> = reaches.iter().flat_map(|reach| &reach.places.files).collect();
+    let watched: BTreeSet<PathBuf> =
+        reaches.iter().flat_map(|reach| &reach.places.watched).cloned().collect();
+    let mut is_whole = read.len() <= OUTSIDE_FILES_MAX;
+    let read = read.into_iter().take(OUTSIDE_FILES_MAX);
+    let mut files: BTreeMap<_, _> = read.map(|file| (file.clone(), stamp_file(file))).collect();
+    let is_nested = |place: &&PathBuf| place.ancestors().skip(1).any(|at| watched.contains(at));
+    for place in watched.iter().filter(|place| !is_nested(place)) {
+        let left = OUTSIDE_FILES_MAX.saturating_sub(files.len());
+        let (found, is_all) = walk_place(place, left, &|path| project.is_watched(path));
+        is_whole &= is_all;
+        files.extend(
+            found.into_iter().filter_map(|file| Some((file.clone(), Some(stamp_file(&file)?)))),
+        );
+    }
+    (OutsideStamps { files, watched }, is_whole)
+}

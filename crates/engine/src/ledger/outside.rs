@@ -1,0 +1,107 @@
+//! The files that a root's language servers depend on and the walk of the root leaves out, from poll
+//! to poll. Pure bookkeeping.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use moai_host::files::FileStamp;
+use moai_lsp::session::DiskChange;
+
+/// Such files, as one poll found them.
+#[derive(Debug, Default)]
+pub(crate) struct OutsideStamps {
+    /// `None` for a file that a server reads and that does not exist.
+    pub(crate) files: BTreeMap<PathBuf, Option<FileStamp>>,
+    /// The files and folders that servers registered for.
+    pub(crate) watched: BTreeSet<PathBuf>,
+}
+
+impl OutsideStamps {
+    fn is_watched(&self, file: &Path) -> bool {
+        file.ancestors().any(|place| self.watched.contains(place))
+    }
+}
+
+/// The changes from one poll to the next. A file of which no earlier stamp is known counts as
+/// changed if it changed after `started_ns`, the start of the oldest server: no server has read an
+/// earlier state.
+pub(crate) fn outside_changes(
+    before: &OutsideStamps,
+    now: &OutsideStamps,
+    started_ns: i128,
+) -> Vec<(PathBuf, DiskChange)> {
+    let changed = now.files.iter().filter_map(|(file, stamp)| {
+        let is_watched = || before.is_watched(file);
+        let change = match (before.files.get(file), stamp) {
+            (Some(old), new) if old == new => return None,
+            (Some(Some(_)), Some(_)) => DiskChange::Changed,
+            (Some(None), Some(_)) => DiskChange::Created,
+            (None, Some(_)) if is_watched() => DiskChange::Created,
+            (None, Some(stamp)) if stamp.is_modified_since(started_ns) => DiskChange::Changed,
+            (None, Some(_)) => return None,
+            (_, None) => DiskChange::Deleted,
+        };
+        Some((file.clone(), change))
+    });
+    let gone = before.files.iter().filter(|(file, stamp)| {
+        let is_known = stamp.is_some() && !now.files.contains_key(*file);
+        is_known && before.is_watched(file) && now.is_watched(file)
+    });
+    let deleted = gone.map(|(file, _)| (file.clone(), DiskChange::Deleted));
+    changed.chain(deleted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moai_host::files::stamp_file;
+
+    /// The stamps of these files in a folder, of which `lib` is registered.
+    fn stamps(folder: &Path, names: &[&str]) -> OutsideStamps {
+        let files = names.iter().map(|name| folder.join(name));
+        let files = files.map(|file| (file.clone(), stamp_file(&file))).collect();
+        OutsideStamps { files, watched: BTreeSet::from([folder.join("lib")]) }
+    }
+
+    #[test]
+    fn changes_of_read_and_of_registered_files_are_found_and_dropped_files_are_none() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let folder = temp.path();
+        std::fs::create_dir(folder.join("lib")).expect("the folder is ours");
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.join(name), text).expect("the folder is ours");
+        };
+        let remove = |name: &str| std::fs::remove_file(folder.join(name)).expect("it exists");
+        for name in ["same", "edited", "dropped", "deleted", "lib/deleted"] {
+            write(name, "1");
+        }
+        let names = ["same", "edited", "dropped", "deleted", "created", "lib/deleted"];
+        let before = stamps(folder, &names);
+        write("edited", "22");
+        write("created", "1");
+        write("lib/created", "1");
+        remove("deleted");
+        remove("lib/deleted");
+        let now = stamps(folder, &["same", "edited", "deleted", "created", "lib/created"]);
+        let changes = outside_changes(&before, &now, i128::MAX);
+        let expected = [
+            ("created", DiskChange::Created),
+            ("deleted", DiskChange::Deleted),
+            ("edited", DiskChange::Changed),
+            ("lib/created", DiskChange::Created),
+            ("lib/deleted", DiskChange::Deleted),
+        ];
+        assert_eq!(changes, expected.map(|(name, change)| (folder.join(name), change)));
+    }
+
+    #[test]
+    fn a_file_without_an_earlier_stamp_changed_if_a_server_may_have_read_it_before() {
+        let temp = tempfile::tempdir().expect("a folder");
+        std::fs::write(temp.path().join("a"), "1").expect("the folder is ours");
+        let now = stamps(temp.path(), &["a", "none"]);
+        let changes = |started_ns| outside_changes(&OutsideStamps::default(), &now, started_ns);
+        let (read, gone) = (temp.path().join("a"), temp.path().join("none"));
+        assert_eq!(changes(i128::MAX), [(gone.clone(), DiskChange::Deleted)]);
+        assert_eq!(changes(0), [(read, DiskChange::Changed), (gone, DiskChange::Deleted)]);
+    }
+}

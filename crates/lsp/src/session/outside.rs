@@ -1,0 +1,94 @@
+//! The places outside the polled files of the root that a server's answers depend on: what it
+//! registered for, and the files of its projects where it lists them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::{DiskChange, LspSession, SessionEffect};
+use crate::registry::DiagnosticsMethod;
+use moai_base::path::is_unpolled;
+
+/// Files and folders outside the polled files of the root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OutsidePlaces {
+    /// Files that its projects read.
+    pub files: BTreeSet<PathBuf>,
+    /// Files and folders that it registered for, whether or not they exist.
+    pub watched: BTreeSet<PathBuf>,
+}
+
+impl OutsidePlaces {
+    fn contains(&self, file: &Path) -> bool {
+        self.files.contains(file) || file.ancestors().any(|place| self.watched.contains(place))
+    }
+}
+
+/// A project of the server, and its files where the server was asked for them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ListedProject {
+    /// Path of the project's configuration, or another name.
+    pub(crate) name: String,
+    /// All files that the project reads.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// The unpolled files of each project of the server.
+#[derive(Debug, Default)]
+pub(crate) struct ProjectLists {
+    files: BTreeMap<String, BTreeSet<PathBuf>>,
+    /// The projects whose files were listed after the last change on disk.
+    current: BTreeSet<String>,
+}
+
+impl ProjectLists {
+    /// Whether no list was received since the last change on disk.
+    pub(crate) fn are_outdated(&self) -> bool {
+        self.current.is_empty()
+    }
+
+    /// Whether a project's list was received since the last change on disk.
+    pub(crate) fn is_current(&self, project: &str) -> bool {
+        self.current.contains(project)
+    }
+
+    /// Any change may have changed what a project reads.
+    pub(super) fn mark_outdated(&mut self) {
+        self.current.clear();
+    }
+
+    pub(crate) fn store(&mut self, root: &Path, project: ListedProject) {
+        let unpolled = project.files.into_iter().filter(|file| is_unpolled(root, file));
+        self.files.insert(project.name.clone(), unpolled.collect());
+        self.current.insert(project.name);
+    }
+}
+
+impl LspSession {
+    pub(super) fn store_project_list(&mut self, project: ListedProject) {
+        self.project_lists.store(&self.root, project);
+        self.update_outside_places();
+    }
+
+    /// Makes the server read changed files outside the polled ones, where a notice is not enough.
+    pub(super) fn reread_outside(&mut self, changes: &[(PathBuf, DiskChange)]) {
+        if !changes.iter().any(|(file, _)| self.outside_places.contains(file)) {
+            return;
+        }
+        // tsserver ignores notices about `node_modules/.*`; it rereads all files on request.
+        self.is_behind_disk |= self.method == DiagnosticsMethod::Tsserver;
+        if self.spec.delays_outside_changes {
+            self.effects.push(SessionEffect::Outdated);
+        }
+    }
+
+    /// Reports the places if they have changed.
+    pub(super) fn update_outside_places(&mut self) {
+        let files = self.project_lists.files.values().flatten().cloned().collect();
+        let watched = self.registrations.outside_places(&self.root);
+        let places = OutsidePlaces { files, watched };
+        if places != self.outside_places {
+            self.outside_places = places.clone();
+            self.effects.push(SessionEffect::OutsidePlacesChanged(places));
+        }
+    }
+}
