@@ -171,7 +171,7 @@ mod tests {
             assert!(is_installed(Path::new(folder)), "{folder}");
         }
         assert!(is_installed(Path::new("/usr/lib/python3/dist-packages")));
-        assert!(!is_installed(Path::new("/home/u/lib")) && !is_installed(Path::new("/python3/a")));
+        assert!(!is_installed(Path::new("/q/lib")) && !is_installed(Path::new("/python3/a")));
     }
 
     #[test]

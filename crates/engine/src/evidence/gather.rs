@@ -21,8 +21,7 @@ use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
 use moai_base::finding::{Finding, Severity, assign_fingerprints};
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
-    MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, MEASUREMENTS_AT_ONCE_MAX, OUTSIDE_FILES_MAX,
-    SCAN_CACHE_FILES_MIN, WALK_FILES_MAX,
+    MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, MEASUREMENTS_AT_ONCE_MAX, SCAN_CACHE_FILES_MIN,
 };
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
@@ -623,17 +622,8 @@ pub(crate) fn record_results(
 
 /// Adds a gap to the findings of language servers that may depend on files no poll covers.
 fn add_limit_gaps(results: &mut [SensorResult], limit: PollLimit) {
-    let detail = match limit {
-        PollLimit::RootFiles => format!(
-            "the project has more than {WALK_FILES_MAX} files; changes of the others are not noticed"
-        ),
-        PollLimit::OutsideFiles => format!(
-            "it depends on more than {OUTSIDE_FILES_MAX} files outside the project's own; changes of the \
-             others are not noticed"
-        ),
-    };
     for result in results.iter_mut().filter(|result| result.kind == SensorKind::Lsp) {
-        result.gap.get_or_insert_with(|| Gap::new(Cause::Skipped, detail.clone()));
+        result.gap.get_or_insert_with(|| limit.gap());
     }
 }
 

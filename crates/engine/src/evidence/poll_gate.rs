@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use moai_base::limits::{OUTSIDE_FILES_MAX, WALK_FILES_MAX};
+use moai_base::verdict::{Cause, Gap};
+
 /// Outcome of a poll.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DiskEpoch {
@@ -21,6 +24,24 @@ pub(crate) enum PollLimit {
     RootFiles,
     /// The files outside its walk that servers depend on.
     OutsideFiles,
+}
+
+impl PollLimit {
+    /// The gap of a result that may depend on the files beyond the limit.
+    pub(crate) fn gap(self) -> Gap {
+        let detail = match self {
+            Self::RootFiles => {
+                format!(
+                    "the project has more than {WALK_FILES_MAX} files; changes of the others are not noticed"
+                )
+            }
+            Self::OutsideFiles => format!(
+                "language servers depend on more than {OUTSIDE_FILES_MAX} files outside the project's own; changes of \
+                 the others are not noticed"
+            ),
+        };
+        Gap::new(Cause::Skipped, detail)
+    }
 }
 
 /// Serializes the polls of a root, because overlapping ones could announce an older state last. A
