@@ -462,15 +462,11 @@ impl SensorResult {
         self.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault)
     }
 
-    /// Whether the findings count next to the gap, if there is one: the server saw what it needs, or
-    /// a project fault explains what is missing.
+    /// Whether the findings count next to the gap, if there is one: a project fault explains what is
+    /// missing, and beyond a limit of polls they may be outdated.
     pub(crate) fn has_usable_findings(&self) -> bool {
-        self.gap.is_none() || self.has_project_fault() || self.is_limited()
-    }
-
-    /// Whether a limit kept polls from noticing changes the server depends on.
-    pub(crate) fn is_limited(&self) -> bool {
-        self.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Skipped)
+        let cause = self.gap.as_ref().map(|gap| gap.cause);
+        matches!(cause, None | Some(Cause::ProjectFault | Cause::Skipped))
     }
 
     /// This result as a baseline; `None` for a gap that leaves nothing to compare with.
