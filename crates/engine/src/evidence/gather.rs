@@ -13,7 +13,8 @@ use crate::engine::{Engine, measure_blocking, panic_gap, run_blocking};
 use crate::evidence::attribution::{AttributionRequest, BaseComparison, attribute_findings};
 use crate::evidence::base_results::BaseResult;
 use crate::evidence::disk_poll::sync_disk;
-use crate::evidence::poll_gate::{DiskEpoch, PollLimit};
+use crate::evidence::outside_poll::add_limit_gaps;
+use crate::evidence::poll_gate::DiskEpoch;
 use crate::ledger::{AffectedFiles, VerifiedFindings};
 use crate::project::Project;
 use crate::project::scan_cache::ScanCacheFile;
@@ -616,13 +617,6 @@ pub(crate) fn record_results(
     }
 }
 
-/// Adds a gap to the findings of language servers that may depend on files no poll covers.
-fn add_limit_gaps(results: &mut [SensorResult], limit: PollLimit) {
-    for result in results.iter_mut().filter(|result| result.kind == SensorKind::Lsp) {
-        result.gap.get_or_insert_with(|| limit.gap());
-    }
-}
-
 /// Separates the files without any verdict, which were not checked; the first gap is the reason.
 pub(crate) fn split_unchecked(
     paths: impl Iterator<Item = RelPath>,
@@ -704,6 +698,7 @@ fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::poll_gate::PollLimit;
     use moai_base::verdict::Verdict;
 
     fn result(name: &str, text: &str) -> SensorResult {

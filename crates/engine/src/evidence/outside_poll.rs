@@ -1,11 +1,14 @@
 //! Stamps the files that language servers depend on and the walk of the root leaves out: generated
-//! and installed packages, hidden folders, places outside the root.
+//! and installed packages, hidden folders, places outside the root. Beyond a limit, results get gaps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use crate::evidence::gather::SensorResult;
+use crate::evidence::poll_gate::PollLimit;
 use crate::ledger::outside::OutsideStamps;
 use crate::project::Project;
+use moai_base::evidence::SensorKind;
 use moai_base::limits::OUTSIDE_FILES_MAX;
 use moai_host::files::{stamp_file, walk_place};
 use moai_host::servers::ServerReach;
@@ -28,4 +31,11 @@ pub(crate) fn stamp_outside(project: &Project, reaches: &[ServerReach]) -> (Outs
         );
     }
     (OutsideStamps { files, watched }, is_whole)
+}
+
+/// Adds a gap to the findings of language servers that may depend on files no poll covers.
+pub(crate) fn add_limit_gaps(results: &mut [SensorResult], limit: PollLimit) {
+    for result in results.iter_mut().filter(|result| result.kind == SensorKind::Lsp) {
+        result.gap.get_or_insert_with(|| limit.gap());
+    }
 }
