@@ -112,3 +112,17 @@ fn a_module_that_go_work_does_not_list_is_one_gap() {
     let (code, report) = check(&sandbox, "tools/main.go");
     assert_eq!(code, 0, "{report:#}");
 }
+
+#[test]
+fn another_target_system_is_another_project() {
+    let mut sandbox = go();
+    let text = "package main\n\nimport \"syscall\"\n\nfunc main() { _ = syscall.Kill }\n";
+    sandbox.write("main.go", text);
+    sandbox.set("GOOS", "linux");
+    assert_eq!(check(&sandbox, "main.go").0, 0);
+    sandbox.set("GOOS", "windows");
+    let (code, report) = check(&sandbox, "main.go");
+    assert_eq!(code, 1, "{report:#}");
+    sandbox.set("GOOS", "linux");
+    assert_eq!(check(&sandbox, "main.go").0, 0);
+}
