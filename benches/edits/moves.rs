@@ -44,12 +44,31 @@ const KINDS: [Kind; 16] = [
     Kind::Nothing,
 ];
 
+/// Who writes a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writer {
+    /// The host's editing tool, whose hook names the file.
+    Tool,
+    /// A shell command, whose hook names no file.
+    Command,
+    /// A shell command that sets the file's time back, as `cp -p` or `tar` do.
+    OlderCopy,
+    /// Another program, for which no hook is called.
+    Unreported,
+}
+
+impl Writer {
+    /// Whether the program has to find the change by itself.
+    pub(crate) fn is_hidden(self) -> bool {
+        self != Self::Tool
+    }
+}
+
 /// One step.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) kind: Kind,
-    /// Whether a command wrote it, behind the host's editing tools.
-    pub(crate) is_command: bool,
+    pub(crate) writer: Writer,
     pub(crate) path: String,
     /// The name before, of a file that is renamed.
     pub(crate) from: Option<String>,
@@ -92,8 +111,7 @@ impl Board {
                 Kind::Nothing => self.nothing(),
             };
             let Some(mut change) = drawn else { continue };
-            // A rename is always a command; the host's tools do not have it.
-            change.is_command = change.kind == Kind::Rename || self.dice.below(4) == 0;
+            change.writer = self.writer(change.kind);
             if let Some(from) = &change.from {
                 self.texts.remove(from);
             }
@@ -101,6 +119,22 @@ impl Board {
             self.last = Some(change.clone());
             return change;
         }
+    }
+
+    fn writer(&mut self, kind: Kind) -> Writer {
+        match self.dice.below(16) {
+            0 | 1 => Writer::Unreported,
+            // The host's tools do not rename.
+            _ if kind == Kind::Rename => Writer::Command,
+            2..4 => Writer::OlderCopy,
+            4..6 => Writer::Command,
+            _ => Writer::Tool,
+        }
+    }
+
+    /// Whether the program is restarted before the next checkpoint.
+    pub(crate) fn is_restarted(&mut self) -> bool {
+        self.dice.below(4) == 0
     }
 
     /// Files whose text or name is not the committed one, and that are there.
@@ -189,7 +223,7 @@ impl Board {
         let path = to.to_owned();
         let from = Some(from.to_owned());
         let (before, after) = (text.clone(), text);
-        Some(Change { kind: Kind::Rename, is_command: true, path, from, before, after })
+        Some(Change { kind: Kind::Rename, writer: Writer::Command, path, from, before, after })
     }
 
     fn undo(&mut self) -> Option<Change> {
@@ -209,6 +243,6 @@ impl Board {
 
     fn edit(&self, kind: Kind, path: String, after: String) -> Change {
         let before = self.texts[&path].clone();
-        Change { kind, is_command: false, path, from: None, before, after }
+        Change { kind, writer: Writer::Tool, path, from: None, before, after }
     }
 }

@@ -23,11 +23,13 @@ pub(crate) mod typescript;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use moai_base::hash::ContentHash;
 
 use answer::{Answer, Told};
-use moves::{Board, Change, Kind};
+use moves::{Board, Change, Kind, Writer};
 use package::planted;
 use score::Score;
 use servers::Server;
@@ -137,28 +139,36 @@ impl Play<'_> {
         } else {
             // A Write of the same text is a write, too.
             stage.write(&change.path, &change.after);
+            if change.writer == Writer::OlderCopy {
+                set_back(&stage.path(&change.path));
+            }
             let command = format!("sed -i -e '{}s/x/y/' {}", self.step, change.path);
-            if change.is_command {
-                stage.commanded(&command)
-            } else {
+            if change.writer == Writer::Tool {
                 stage.edited(&change.path, &change.before, &change.after)
+            } else {
+                stage.commanded(&command)
             }
         };
+        if change.writer == Writer::Unreported {
+            self.record(change, &Answer::default());
+            self.expect_later(change);
+            return;
+        }
         let (output, elapsed) = stage.hook("post-tool-use", &input);
         let answer = Answer::of_hook(&output, self.server.name);
         self.record(change, &answer);
         let is_whole = answer.gaps.is_empty();
-        let is_timed = is_whole && !change.is_command && change.before != change.after;
+        let is_timed = is_whole && change.writer == Writer::Tool && change.before != change.after;
         self.score.times.extend(is_timed.then_some(elapsed));
         self.note(&answer);
         self.judge_hook(change, &answer);
     }
 
     fn record(&mut self, change: &Change, answer: &Answer) {
-        let Change { kind, is_command, path, .. } = change;
-        let by = if *is_command { "command" } else { "tool" };
+        let Change { kind, writer, path, .. } = change;
         let (step, marks) = (self.step, planted(&change.after));
-        let line = format!("{step}: {kind:?} by {by}: {path} {marks:?}: {}", brief(&answer.text));
+        let line =
+            format!("{step}: {kind:?} by {writer:?}: {path} {marks:?}: {}", brief(&answer.text));
         self.score.journal.push(line);
     }
 
@@ -204,31 +214,36 @@ impl Play<'_> {
     }
 
     fn judge_hook(&mut self, change: &Change, answer: &Answer) {
-        let old = planted(&change.before);
-        let new = planted(&change.after);
-        let is_new = |number: &usize| !old.iter().any(|(it, _)| it == number);
-        let introduced: Vec<usize> = new.iter().map(|(number, _)| *number).filter(is_new).collect();
+        let is_hidden = change.writer.is_hidden();
         self.judge_late(answer, false);
-        for number in introduced {
+        for number in introduced(change) {
             let line = self.line_of(&change.path, number);
             let is_told = line.is_some_and(|line| answer.names(&change.path, line));
-            let found = self.found(change.is_command);
+            let found = self.found(is_hidden);
             found.expected += 1;
             found.at_once += usize::from(is_told);
             if is_told {
                 continue;
             }
-            let is_silent = answer.gaps.is_empty() && !change.is_command;
+            let is_silent = answer.gaps.is_empty() && !is_hidden;
             if is_silent {
                 let text =
                     format!("{} after an error was put into it: {}", change.path, answer.text);
                 self.complain_clean(&text);
             }
-            let (path, is_command) = (change.path.clone(), change.is_command);
-            self.untold.push(Untold { path, number, is_command });
+            let path = change.path.clone();
+            self.untold.push(Untold { path, number, is_command: is_hidden });
         }
         self.judge_errors(answer);
         self.judge_clean(answer);
+    }
+
+    /// Errors for which no hook is called: a later hook, the Stop or the check finds them.
+    fn expect_later(&mut self, change: &Change) {
+        for number in introduced(change) {
+            self.score.by_command.expected += 1;
+            self.untold.push(Untold { path: change.path.clone(), number, is_command: true });
+        }
     }
 
     fn found(&mut self, is_command: bool) -> &mut score::Found {
@@ -279,6 +294,11 @@ impl Play<'_> {
 
     /// A Stop and a check, beside the truth.
     fn checkpoint(&mut self) {
+        if self.board.is_restarted() {
+            let output = self.stage.run(&["daemon", "stop"]);
+            assert_eq!(output.code, 0, "{output:#?}");
+            self.score.journal.push(format!("{}: restart", self.step));
+        }
         let truth = self.truth();
         self.assert_sound(&truth);
         let changed = self.board.changed();
@@ -396,6 +416,20 @@ impl Play<'_> {
         self.judge_errors(&answer);
         self.judge_clean(&answer);
     }
+}
+
+/// Numbers of the errors that a change puts into its file.
+fn introduced(change: &Change) -> Vec<usize> {
+    let old: Vec<usize> = planted(&change.before).into_iter().map(|(number, _)| number).collect();
+    let new = planted(&change.after).into_iter().map(|(number, _)| number);
+    new.filter(|number| !old.contains(number)).collect()
+}
+
+/// Sets the modification time of a file back by an hour.
+fn set_back(file: &Path) {
+    let opened = fs::File::options().write(true).open(file).expect("the stage is ours");
+    let hour = Duration::from_secs(3_600);
+    opened.set_modified(SystemTime::now() - hour).expect("the stage is ours");
 }
 
 /// 0-based lines of the errors that were put into a text.
