@@ -131,3 +131,102 @@ fn a_file_outside_the_loaded_workspace_is_not_clean_and_a_nested_workspace_has_a
     assert_eq!(codes(&nested), one("nested/src/lib.rs", "E0382"), "{nested:#}");
     check(&sandbox, &["src/a.rs"], 0);
 }
+
+/// Makes cargo compile the crate: the text is new, so its result is not known.
+fn compile_again(sandbox: &Sandbox) {
+    let text = sandbox.read("src/b.rs");
+    sandbox.write("src/b.rs", &format!("{text}\n// again\n"));
+    check(sandbox, &["src/b.rs"], 0);
+}
+
+/// Puts another text at `src/a.rs` whose time is older than cargo's last run, as the name says.
+fn put_with_old_time(sandbox: &Sandbox, name: &str) {
+    let (file, other) = (sandbox.path("src/a.rs"), sandbox.path("other.txt"));
+    sandbox.write("other.txt", MOVED);
+    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let set_back = |path: &std::path::Path| {
+        let written = std::fs::File::options().write(true).open(path).expect("the file is ours");
+        written.set_modified(past).expect("the time is set");
+    };
+    match name {
+        "mv" => {
+            set_back(&other);
+            std::fs::rename(&other, &file).expect("moved");
+        }
+        "cp -p" => {
+            std::fs::copy(&other, &file).expect("copied");
+            set_back(&file);
+        }
+        // The new text is written before the last run and takes the old one's place after it.
+        "rename" => {
+            compile_again(sandbox);
+            std::fs::rename(&other, &file).expect("moved");
+        }
+        "folder" => {
+            let (source, moved) = (sandbox.path("src"), sandbox.path("moved"));
+            std::fs::create_dir(&moved).expect("created");
+            for entry in std::fs::read_dir(&source).expect("a folder").flatten() {
+                let copy = moved.join(entry.file_name());
+                std::fs::copy(entry.path(), &copy).expect("copied");
+                set_back(&copy);
+            }
+            std::fs::rename(&other, moved.join("a.rs")).expect("moved");
+            compile_again(sandbox);
+            std::fs::rename(&source, sandbox.path("before")).expect("moved");
+            std::fs::rename(&moved, &source).expect("moved");
+            std::fs::remove_dir_all(sandbox.path("before")).expect("removed");
+        }
+        _ => unreachable!("{name}"),
+    }
+}
+
+#[test]
+fn a_file_with_a_time_before_cargos_last_run_is_compiled() {
+    let sandbox = rust();
+    for (name, is_restarted) in [
+        ("mv", false),
+        ("cp -p", false),
+        ("rename", false),
+        ("folder", false),
+        ("mv", true),
+        ("rename", true),
+        ("folder", true),
+    ] {
+        sandbox.write("src/a.rs", RIGHT);
+        check(&sandbox, &["--all"], 0);
+        put_with_old_time(&sandbox, name);
+        if is_restarted {
+            sandbox.run(&["daemon", "stop"]);
+        }
+        let report = sandbox.run(&["check", "--no-scan", "--json", "src/a.rs"]).json();
+        let expected = one("src/a.rs", "E0382");
+        assert_eq!(codes(&report), expected, "{name}, restarted: {is_restarted}: {report:#}");
+    }
+}
+
+#[test]
+fn an_included_file_and_an_input_of_a_build_script_are_compiled_whatever_their_time() {
+    let sandbox = rust();
+    let script = "fn main() {\n    println!(\"cargo:rerun-if-changed=input.txt\");\n    \
+        let input = std::fs::read_to_string(\"input.txt\").unwrap();\n    \
+        println!(\"cargo:rustc-env=INPUT={}\", input.trim());\n}\n";
+    sandbox.write("build.rs", script);
+    sandbox.write("src/data.txt", "1");
+    sandbox.write("input.txt", "1");
+    let library = "pub mod a;\npub mod b;\nconst _: () = assert!(include_str!(\"data.txt\").len() == 1);\n\
+        const _: () = assert!(env!(\"INPUT\").len() == 1);\n";
+    sandbox.write("src/lib.rs", library);
+    check(&sandbox, &["--all"], 0);
+    for name in ["src/data.txt", "input.txt"] {
+        sandbox.write("other.txt", "22");
+        compile_again(&sandbox);
+        std::fs::rename(sandbox.path("other.txt"), sandbox.path(name)).expect("moved");
+        assert_eq!(
+            codes(&check(&sandbox, &["src/lib.rs"], 1)),
+            one("src/lib.rs", "E0080"),
+            "{name}"
+        );
+        sandbox.write(name, "1");
+        check(&sandbox, &["src/lib.rs"], 0);
+    }
+}

@@ -124,6 +124,14 @@ pub const REFRESHES_MAX: u32 = 8;
 pub const RUST_RELOAD_MS: u64 = 500;
 /// Time for rust-analyzer to begin a requested `cargo check`.
 pub const FLYCHECK_START_MS_MAX: u64 = 10_000;
+/// Time for `cargo metadata` to tell where cargo's records are.
+pub const CARGO_METADATA_MS_MAX: u64 = 8_000;
+/// Output of `cargo metadata`.
+pub const CARGO_METADATA_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Files below the paths that one build script names as its inputs; with more it runs every time.
+pub const CARGO_INPUT_FILES_MAX: usize = 20_000;
+/// Characters of cargo's own error in a gap.
+pub const CARGO_ERROR_CHARS_MAX: usize = 200;
 /// Time for jdtls to publish for a text after it has answered a barrier; then the text is sent
 /// again.
 pub const JAVA_PUBLISH_MS_MAX: u64 = 5_000;

@@ -3,6 +3,7 @@
 
 mod actor;
 mod breaker;
+mod cargo_records;
 pub mod compile_database;
 mod eviction;
 mod fault_facts;

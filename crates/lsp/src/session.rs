@@ -111,6 +111,9 @@ pub enum SessionEffect {
     OutsidePlacesChanged(OutsidePlaces),
     /// The server would answer from outdated files; end its process, and start another on demand.
     Outdated,
+    /// `cargo check` is due: make cargo forget what it compiled from files whose time hides a
+    /// change, then call [`LspSession::start_flycheck`].
+    PrepareFlycheck,
     /// The server is unusable; end its process.
     GiveUp(Gap),
 }
@@ -541,11 +544,18 @@ impl LspSession {
     /// Makes a job wait for a compiler run that begins from now on.
     fn await_flycheck(&mut self, id: u64, now: Instant) {
         if self.flycheck.request_run(self.newest_ticket, now) {
-            let (method, params) = Flycheck::start_request();
-            self.notify(method, params);
+            self.effects.push(SessionEffect::PrepareFlycheck);
         }
         if let Some(job) = self.jobs.get_mut(&id) {
             job.wake_at = self.flycheck.begin_deadline();
+        }
+    }
+
+    /// The answer to [`SessionEffect::PrepareFlycheck`]. After a gap the run proves no file clean.
+    pub fn start_flycheck(&mut self, prepared: Result<(), Gap>, now: Instant) {
+        if self.flycheck.start(prepared, now) {
+            let (method, params) = Flycheck::start_request();
+            self.notify(method, params);
         }
     }
 

@@ -18,7 +18,7 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    fn new(meta: &Metadata) -> Self {
+    pub(crate) fn new(meta: &Metadata) -> Self {
         let nanoseconds =
             |secs: i64, nanos: i64| i128::from(secs) * 1_000_000_000 + i128::from(nanos);
         Self {
@@ -27,6 +27,16 @@ impl FileStamp {
             bytes: meta.len(),
             inode: meta.ino(),
         }
+    }
+
+    /// Modification time, which any program can set (nanoseconds since the epoch).
+    pub(crate) fn modified_ns(&self) -> i128 {
+        self.modified_ns
+    }
+
+    /// Whether it was moved, or its time was set, after it was written.
+    pub(crate) fn is_moved(&self) -> bool {
+        self.modified_ns < self.changed_ns
     }
 
     /// Whether the file was written, replaced or moved here at or after this time (nanoseconds

@@ -7,12 +7,13 @@ mod description;
 mod effects;
 mod requests;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 
 pub(super) use self::description::ActorDescription;
 pub(super) use self::requests::{ActorControl, ActorGauge, ActorRequest, StartReply};
@@ -50,6 +51,8 @@ pub(super) struct ServerActor {
     /// After a crash only one request is sent until it is answered.
     trial_ticket: Option<u64>,
     log: LogBuffer,
+    /// The preparation of the compiler run that the session waits for.
+    preparation: Option<JoinHandle<Result<(), Gap>>>,
     requests: mpsc::Receiver<ActorRequest>,
     answered: u64,
     starts: u64,
@@ -104,6 +107,7 @@ impl ServerActor {
             breaker: CrashBreaker::default(),
             trial_ticket: None,
             log: LogBuffer::default(),
+            preparation: None,
             requests,
             answered: 0,
             starts: 0,
@@ -129,6 +133,7 @@ impl ServerActor {
                     ProcessEvent::StderrLine(line) => self.log.push_line("stderr", &line),
                     ProcessEvent::End => self.on_process_end().await,
                 },
+                prepared = next_preparation(self.preparation.as_mut()) => self.on_prepared(prepared),
                 () = sleep_until(wake) => self.tick(),
             }
             self.settle();
@@ -294,8 +299,7 @@ impl ServerActor {
     fn start(&mut self, slot: ServerSlot) -> Result<(), Gap> {
         let ResolvedServer { id, spec, program, settings, workspace, .. } = &self.choice;
         let root = &self.context.root;
-        let mut env = self.context.server_env();
-        env.extend(spec.env.clone());
+        let env = self.process_env();
         let started_ns = now_ns();
         let process =
             ServerProcess::spawn(program, &spec.args, workspace, &env).map_err(|error| {
@@ -321,12 +325,26 @@ impl ServerActor {
         Ok(())
     }
 
+    fn process_env(&self) -> BTreeMap<String, String> {
+        let mut env = self.context.server_env();
+        env.extend(self.choice.spec.env.clone());
+        env
+    }
+
     fn on_message(&mut self, message: RpcMessage) {
         if let RpcMessage::Notification { method, params } = &message {
             self.log.push_message(method, params);
         }
         if let Some(running) = &mut self.running {
             running.session.on_message(message, Instant::now());
+        }
+    }
+
+    /// A compiler run is prepared, or could not be.
+    fn on_prepared(&mut self, prepared: Result<(), Gap>) {
+        self.preparation = None;
+        if let Some(running) = &mut self.running {
+            running.session.start_flycheck(prepared, Instant::now());
         }
     }
 
@@ -488,6 +506,17 @@ fn stopped_gap() -> Gap {
 async fn next_process_event(running: Option<&mut RunningServer>) -> ProcessEvent {
     match running {
         Some(running) => running.process.next_event().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_preparation(
+    preparation: Option<&mut JoinHandle<Result<(), Gap>>>,
+) -> Result<(), Gap> {
+    match preparation {
+        Some(preparation) => preparation
+            .await
+            .unwrap_or_else(|_| Err(Gap::new(Cause::Crashed, "cargo's records were not compared"))),
         None => std::future::pending().await,
     }
 }

@@ -144,6 +144,7 @@ impl Play {
                 format!("depends on {} and {} places", places.files.len(), places.watched.len())
             }
             SessionEffect::Outdated => "outdated".into(),
+            SessionEffect::PrepareFlycheck => "prepare cargo check".into(),
             SessionEffect::GiveUp(gap) => format!("give up: {:?}", gap.cause),
         };
         self.session.take_effects().into_iter().map(word).collect()

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::{PendingReply, RunningServer, ServerActor};
 use crate::servers::ServerReach;
+use crate::servers::cargo_records::forget_changed_units;
 use moai_base::limits::SERVER_START_MS_MAX;
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::session::SessionEffect;
@@ -69,6 +70,10 @@ impl ServerActor {
                 }
                 SessionEffect::Outdated => {
                     self.gauge.is_outdated.store(true, Ordering::Relaxed);
+                }
+                SessionEffect::PrepareFlycheck => {
+                    let preparation = forget_changed_units(self.choice.clone(), self.process_env());
+                    self.preparation = Some(tokio::spawn(preparation));
                 }
                 SessionEffect::GiveUp(gap) => give_up = Some(gap),
             }

@@ -3,9 +3,14 @@
 //! any other; so no run is started during another one, and saves start none.
 //!
 //! ```text
-//! Idle --wanted, ask for a run--> Asked --begin--> Running --end--> Idle, covers what came before
-//!   ^-------------- the project is loaded anew: nothing is covered ------'
+//! Idle --needed--> Preparing --start--> Requested --begin--> Running --end--> Idle, covers what
+//!   ^                                                          |             came before
+//!   `------- the project is loaded anew: nothing is covered ---'
 //! ```
+//!
+//! cargo compiles a file only if its time is later than that of the last compilation, and a moved
+//! or copied file may bring an earlier one. While a run is prepared, the session's owner makes cargo
+//! forget what it compiled from such files.
 //!
 //! Observed with rust-analyzer 1.95: tokens `rust-analyzer/flycheck/0`; the items of a file are
 //! published whole, before the next request is answered; `experimental/serverStatus` reports
@@ -37,6 +42,8 @@ pub(crate) struct Flycheck {
     was_silent: bool,
     /// The currently published items, for each file that has any.
     published: BTreeMap<PathBuf, Vec<Value>>,
+    /// Why the newest run may have passed over changed files.
+    preparation_fault: Option<Gap>,
     /// The server's complaint about the project or `cargo`.
     reported_fault: Option<String>,
 }
@@ -45,7 +52,13 @@ pub(crate) struct Flycheck {
 enum FlycheckPhase {
     #[default]
     Idle,
-    /// A run was requested, with the newest ticket at that time.
+    /// A run is needed; with the newest ticket at that time. cargo's records are being compared with
+    /// the files.
+    Preparing {
+        ticket: u64,
+        at: Instant,
+    },
+    /// A run was requested from the server.
     Requested {
         ticket: u64,
         at: Instant,
@@ -64,13 +77,27 @@ impl Flycheck {
     }
 
     /// Requests a run that covers `newest`, the newest ticket whose text is on disk. True when the
-    /// run must be started now; during another run it is started when that one ends.
+    /// run must be prepared now; during another run that happens when that one ends.
     pub(crate) fn request_run(&mut self, newest: u64, now: Instant) -> bool {
-        let must_start = self.phase == FlycheckPhase::Idle || self.is_overdue(now);
-        if must_start {
-            self.phase = FlycheckPhase::Requested { ticket: newest, at: now };
+        let must_prepare = self.phase == FlycheckPhase::Idle || self.is_overdue(now);
+        if must_prepare {
+            self.phase = FlycheckPhase::Preparing { ticket: newest, at: now };
         }
-        must_start
+        must_prepare
+    }
+
+    /// The requested run is prepared, or could not be. True when the server must be asked for it;
+    /// while the server runs one by itself, the waiting requests request another afterwards.
+    pub(crate) fn start(&mut self, prepared: Result<(), Gap>, now: Instant) -> bool {
+        let FlycheckPhase::Preparing { ticket, .. } = self.phase else { return false };
+        let can_start = !self.is_running();
+        self.phase = if can_start {
+            FlycheckPhase::Requested { ticket, at: now }
+        } else {
+            FlycheckPhase::Idle
+        };
+        self.preparation_fault = prepared.err();
+        can_start
     }
 
     /// Whether a complete run began after this request.
@@ -89,7 +116,7 @@ impl Flycheck {
     #[must_use]
     pub(crate) fn begin_deadline(&self) -> Option<Instant> {
         match self.phase {
-            FlycheckPhase::Requested { at, .. } => {
+            FlycheckPhase::Preparing { at, .. } | FlycheckPhase::Requested { at, .. } => {
                 Some(at + Duration::from_millis(FLYCHECK_START_MS_MAX))
             }
             FlycheckPhase::Idle | FlycheckPhase::Running { .. } => None,
@@ -175,8 +202,8 @@ impl Flycheck {
         self.published.get(file).map_or_else(|| json!([]), |items| json!(items))
     }
 
-    /// Why the last run does not prove a file without items clean: it failed, or the compiler
-    /// stopped at errors elsewhere. `root` is stripped from paths where possible.
+    /// Why the last run does not prove a file without items clean: it failed, the compiler stopped
+    /// at errors elsewhere, or it may have passed over changed files. `root` is stripped from paths where possible.
     #[must_use]
     pub(crate) fn unproven_reason(&self, root: &Path) -> Option<Gap> {
         if let Some(gap) = self.project_fault() {
@@ -185,7 +212,7 @@ impl Flycheck {
         let mut broken = self.published.iter().filter(|(_, items)| {
             items.iter().any(|item| matches!(item["severity"].as_u64(), None | Some(ERROR)))
         });
-        let (file, _) = broken.next()?;
+        let Some((file, _)) = broken.next() else { return self.preparation_fault.clone() };
         let file = file.strip_prefix(root).unwrap_or(file).display();
         let others = match broken.count() {
             0 => String::new(),

@@ -13,6 +13,7 @@ use crate::session::{
 use moai_base::hash::ContentHash;
 use moai_base::limits::{FLYCHECK_START_MS_MAX, RUST_RELOAD_MS};
 use moai_base::path::RelPath;
+use moai_base::verdict::{Cause, Gap};
 
 struct Play {
     session: LspSession,
@@ -20,6 +21,8 @@ struct Play {
     answers: Vec<String>,
     /// The answer to requests for the manifest of a file's crate.
     manifest: Value,
+    /// The outcome of the preparation of runs.
+    prepared: Result<(), Gap>,
 }
 
 impl Play {
@@ -33,7 +36,8 @@ impl Play {
         let place = ServerFolders { workspace: root.clone(), root };
         let session = LspSession::start("rust-analyzer", spec, Value::Null, place, 1);
         let manifest = json!({"uri": "file:///r/Cargo.toml"});
-        let mut play = Self { session, now: Instant::now(), answers: Vec::new(), manifest };
+        let mut play =
+            Self { session, now: Instant::now(), answers: Vec::new(), manifest, prepared: Ok(()) };
         play.sent();
         play.receive(json!({"id": 0, "result": {"capabilities": {"textDocumentSync": 2}}}));
         play.sent();
@@ -120,6 +124,10 @@ impl Play {
                 }
                 SessionEffect::DiagnosticsReady(ticket, Err(gap)) => {
                     self.answers.push(format!("{ticket}: {:?} {gap}", gap.cause));
+                }
+                SessionEffect::PrepareFlycheck => {
+                    self.session.start_flycheck(self.prepared.clone(), self.now);
+                    sent.extend(self.sent());
                 }
                 _ => {}
             }
@@ -388,4 +396,40 @@ fn a_file_in_no_loaded_crate_is_not_clean() {
     play.answer_requests(&nothing());
     let answers = play.answers().join("; ");
     assert!(answers.contains("1: ProjectFault no loaded crate includes the file"), "{answers}");
+}
+
+#[test]
+fn a_run_that_may_pass_over_changed_files_proves_only_errors() {
+    let fault = Gap::new(Cause::ProjectFault, "cargo's records cannot be read");
+    let mut play = Play::ready();
+    play.prepared = Err(fault);
+    play.ask(1, "src/a.rs");
+    play.answer_requests(&nothing());
+    play.silent_run();
+    play.answer_requests(&nothing());
+    assert_eq!(play.answers(), ["1: ProjectFault cargo's records cannot be read"]);
+    play.ask(2, "src/a.rs");
+    play.answer_requests(&nothing());
+    play.flycheck("begin");
+    play.publish("/r/src/a.rs", json!([item("rustc", 1, "E0308", "mismatched types")]));
+    play.flycheck("end");
+    play.answer_requests(&nothing());
+    assert_eq!(play.answers(), [r#"2: ["mismatched types"]"#]);
+}
+
+#[test]
+fn a_run_of_the_server_itself_during_the_preparation_is_not_the_requested_one() {
+    let mut play = Play::ready();
+    play.ask(1, "src/a.rs");
+    let pull = play.sent().pop().expect("a pull").1;
+    play.receive(json!({"id": pull, "result": {"kind": "full", "items": []}}));
+    let effects = play.session.take_effects();
+    assert!(matches!(effects[..], [SessionEffect::PrepareFlycheck]), "{effects:?}");
+    play.flycheck("begin");
+    play.session.start_flycheck(Ok(()), play.now);
+    assert_eq!(play.answer_requests(&nothing()), 0, "it would end the other run");
+    play.flycheck("report");
+    play.flycheck("end");
+    assert_eq!(play.answer_requests(&nothing()), 1);
+    assert_eq!(play.answers(), [""; 0]);
 }
