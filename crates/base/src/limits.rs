@@ -3,6 +3,8 @@
 
 /// Largest source file that is checked; larger ones are reported as skipped.
 pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
+/// Longest tick of the clock that a kernel takes file times from: Linux with 100 ticks per second.
+pub const FILE_TIME_TICK_MS_MAX: u64 = 10;
 /// Files per directory walk; the rest of a larger tree is reported as skipped.
 pub const WALK_FILES_MAX: usize = 200_000;
 /// Files outside a root's walk that are polled because its language servers depend on them; results

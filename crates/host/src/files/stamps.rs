@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
+use moai_base::limits::FILE_TIME_TICK_MS_MAX;
 use moai_base::path::RelPath;
 
 /// Modification and change time (nanoseconds since the epoch), size and inode of a file. Every
-/// write changes at least one of them, because the change time cannot be set back.
+/// write changes at least one of them, because the change time cannot be set back, unless it has the
+/// same size and happens within one tick of the kernel's clock; see [`stamp_files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     modified_ns: i128,
@@ -47,14 +50,36 @@ impl FileStamp {
     }
 }
 
-/// The stamps of existing files below the root.
+/// The stamps of existing files below the root. Returns when every later write gets a later time:
+/// two writes within one tick of the kernel's clock leave equal stamps, so a file that was written
+/// within the present tick is awaited, and what is read afterwards has the bytes of its last write.
 #[must_use]
 pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStamp> {
     let stamp = |file: &RelPath| {
         let meta = file.under(root).symlink_metadata().ok()?;
         Some((file.clone(), FileStamp::new(&meta)))
     };
-    files.iter().filter_map(stamp).collect()
+    let stamps: BTreeMap<RelPath, FileStamp> = files.iter().filter_map(stamp).collect();
+    let pause = tick_rest(stamps.values(), now_ns());
+    if !pause.is_zero() {
+        std::thread::sleep(pause);
+    }
+    stamps
+}
+
+/// Time until no further write can get the change time of one of these stamps.
+fn tick_rest<'s>(stamps: impl IntoIterator<Item = &'s FileStamp>, now_ns: i128) -> Duration {
+    let tick_ns = i128::from(FILE_TIME_TICK_MS_MAX) * 1_000_000;
+    let ages = stamps.into_iter().map(|stamp| now_ns - stamp.changed_ns);
+    // A change time in the future is that of another clock; no wait would make it safe.
+    let newest = ages.filter(|age| (-tick_ns..=tick_ns).contains(age)).min();
+    let rest_ns = newest.map_or(0, |age| (tick_ns - age + 1).min(tick_ns));
+    Duration::from_nanos(u64::try_from(rest_ns).unwrap_or_default())
+}
+
+fn now_ns() -> i128 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i128::try_from(since.as_nanos()).unwrap_or(i128::MAX)
 }
 
 /// The stamp of a file, or of what a link leads to; `None` if there is none.
@@ -66,6 +91,37 @@ pub fn stamp_file(file: &Path) -> Option<FileStamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stamps_are_final_when_they_are_returned() {
+        let root = tempfile::tempdir().expect("a folder");
+        let file = RelPath::below(root.path(), &root.path().join("a.py")).expect("relative");
+        for text in ["a", "b", "c", "d", "e"] {
+            std::fs::write(file.under(root.path()), text).expect("written");
+            let stamps = stamp_files(root.path(), std::slice::from_ref(&file));
+            let age_ns = now_ns() - stamps[&file].changed_ns;
+            assert!(age_ns > i128::from(FILE_TIME_TICK_MS_MAX) * 1_000_000, "{age_ns}");
+        }
+    }
+
+    #[test]
+    fn only_a_file_of_the_present_tick_is_awaited() {
+        let tick_ns = i128::from(FILE_TIME_TICK_MS_MAX) * 1_000_000;
+        let rest = |changed_ns: &[i128]| {
+            let stamps: Vec<FileStamp> = changed_ns
+                .iter()
+                .map(|at| FileStamp { modified_ns: 0, changed_ns: *at, bytes: 1, inode: 1 })
+                .collect();
+            tick_rest(&stamps, 100 * tick_ns).as_nanos()
+        };
+        let now = 100 * tick_ns;
+        assert_eq!(rest(&[]), 0);
+        assert_eq!(rest(&[0, now - tick_ns - 1]), 0);
+        assert_eq!(rest(&[now - tick_ns]), 1);
+        assert_eq!(rest(&[now - 3, now - 7]), u128::try_from(tick_ns - 2).expect("positive"));
+        assert_eq!(rest(&[now + 1]), u128::try_from(tick_ns).expect("positive"));
+        assert_eq!(rest(&[now + tick_ns + 1]), 0, "another clock");
+    }
 
     #[test]
     fn a_rewritten_a_replaced_and_a_deleted_file_are_noticed() {
