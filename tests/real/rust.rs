@@ -143,7 +143,7 @@ fn compile_again(sandbox: &Sandbox) {
 fn put_with_old_time(sandbox: &Sandbox, name: &str) {
     let (file, other) = (sandbox.path("src/a.rs"), sandbox.path("other.txt"));
     sandbox.write("other.txt", MOVED);
-    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let past = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
     let set_back = |path: &std::path::Path| {
         let written = std::fs::File::options().write(true).open(path).expect("the file is ours");
         written.set_modified(past).expect("the time is set");
