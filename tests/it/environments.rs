@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, fake_language_server, json_lines, write_file};
+use crate::support::{PATIENCE, Sandbox, eventually, fake_language_server, json_lines, write_file};
 
 const IMPORT: &str = "import thing\n";
 
@@ -178,21 +178,23 @@ fn an_edit_is_not_compared_with_findings_of_another_environment() {
 }
 
 #[test]
-fn a_file_shown_to_one_server_is_announced_to_the_others_of_its_kind() {
+fn what_one_server_measures_the_others_of_its_kind_learn_of() {
     let (mut sandbox, _, log) = project_of_environments();
     for environment in ["without", "with"] {
         activate(&mut sandbox, environment);
         assert_eq!(check(&sandbox), 0);
     }
+    let opened = json_lines(&log).into_iter().find(|message| message["hash"].is_string());
+    let first = opened.expect("the file was opened")["hash"].clone();
     sandbox.write("app.py", "pass\npass\n");
     assert_eq!(check(&sandbox), 0);
-    let is_announced = |message: &Value| {
+    // As an open document with other bytes, or as a file that changed on disk.
+    let learns_of_it = |message: &Value| {
         let changes = message["params"]["changes"].as_array().cloned().unwrap_or_default();
         let mut uris = changes.iter().filter_map(|change| change["uri"].as_str());
-        uris.any(|uri| uri.ends_with("/app.py"))
+        let is_changed = message["hash"].as_str().is_some_and(|hash| hash != first);
+        is_changed || uris.any(|uri| uri.ends_with("/app.py"))
     };
-    let announced = crate::support::eventually(crate::support::PATIENCE, || {
-        json_lines(&log).iter().any(is_announced).then_some(())
-    });
-    assert!(announced.is_some(), "{:#?}", json_lines(&log));
+    let learned = eventually(PATIENCE, || json_lines(&log).iter().any(learns_of_it).then_some(()));
+    assert!(learned.is_some(), "{:#?}", json_lines(&log));
 }

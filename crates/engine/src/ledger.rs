@@ -32,7 +32,7 @@ use moai_base::hash::ContentHash;
 use moai_base::limits::{PROJECTS_MAX, SESSIONS_MAX};
 use moai_base::path::RelPath;
 use moai_host::files::Snapshot;
-use moai_host::servers::{SelectedFile, ServerIdentity};
+use moai_host::servers::ServerIdentity;
 use moai_lsp::impact::TouchedSymbols;
 use moai_lsp::session::DiskChange;
 
@@ -68,6 +68,13 @@ pub(crate) struct UnseenChanges {
     pub(crate) created: BTreeSet<RelPath>,
     /// Up to where the session had seen the root; `None` if it never polled.
     pub(crate) before: Option<DiskCursor>,
+}
+
+/// A file, and the servers that measure it for the caller.
+#[derive(Clone, Debug)]
+pub(crate) struct SelectedFile {
+    pub(crate) path: RelPath,
+    pub(crate) servers: Vec<ServerIdentity>,
 }
 
 /// Whether a session is still running.

@@ -79,15 +79,6 @@ impl ServerContext {
 /// A server that can be started, or the sensor's name and why it cannot.
 pub type ServerSelection = Result<resolve::ResolvedServer, (String, Gap)>;
 
-/// A file, and the servers that measure it for the caller.
-#[derive(Clone, Debug)]
-pub struct SelectedFile {
-    /// The file.
-    pub path: RelPath,
-    /// The servers.
-    pub servers: Vec<ServerIdentity>,
-}
-
 /// One file to be measured.
 #[derive(Clone, Debug)]
 pub struct MeasureInput {

@@ -15,7 +15,7 @@ use crate::evidence::base_results::BaseResult;
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::outside_poll::add_limit_gaps;
 use crate::evidence::poll_gate::DiskEpoch;
-use crate::ledger::{AffectedFiles, VerifiedFindings};
+use crate::ledger::{AffectedFiles, SelectedFile, VerifiedFindings};
 use crate::project::Project;
 use crate::project::scan_cache::ScanCacheFile;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
@@ -27,7 +27,7 @@ use moai_base::limits::{
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
-use moai_host::servers::{MeasureInput, SelectedFile, ServerIdentity, ServerSelection};
+use moai_host::servers::{MeasureInput, ServerIdentity, ServerSelection};
 use moai_lsp::session::MeasureLane;
 use moai_scan::{RuleSet, ScanOutcome, scan_text};
 

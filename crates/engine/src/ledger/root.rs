@@ -7,12 +7,12 @@ use std::sync::Arc;
 use crate::evidence::overlay_gate::OverlayGate;
 use crate::evidence::poll_gate::PollGate;
 use crate::ledger::disk::DiskHistory;
-use crate::ledger::{KnownRules, VerifiedFindings};
+use crate::ledger::{KnownRules, SelectedFile, VerifiedFindings};
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
 use moai_base::limits::ENVIRONMENTS_MAX;
 use moai_base::path::RelPath;
-use moai_host::servers::{SelectedFile, ServerIdentity};
+use moai_host::servers::ServerIdentity;
 use moai_host::store::ProjectKey;
 use moai_lsp::latency::ServerLatency;
 
