@@ -24,7 +24,7 @@ pub use private::{private_dir, read_private, write_private, write_private_unsync
 pub use replace::replace_file;
 pub use search::{FileMatches, fold_files, search_files};
 pub use snapshot::{RootReader, Snapshot, read_snapshot, snapshot_of_bytes};
-pub use stamps::{FileStamp, stamp_file, stamp_files};
+pub use stamps::{FileStamp, await_tick, stamp_file, stamp_files};
 pub use tail::{TailChunk, TailPosition, read_tail};
 pub use walk::{
     FileWalk, NameWalk, files_of_sizes, is_real_path, walk_all_names, walk_files, walk_hidden,

@@ -10,7 +10,7 @@ use crate::ledger::outside::OutsideStamps;
 use crate::project::Project;
 use moai_base::evidence::SensorKind;
 use moai_base::limits::OUTSIDE_FILES_MAX;
-use moai_host::files::{stamp_file, walk_place};
+use moai_host::files::{await_tick, stamp_file, walk_place};
 use moai_host::servers::ServerReach;
 
 /// The stamps, and whether they are of all files.
@@ -30,6 +30,7 @@ pub(crate) fn stamp_outside(project: &Project, reaches: &[ServerReach]) -> (Outs
             found.into_iter().filter_map(|file| Some((file.clone(), Some(stamp_file(&file)?)))),
         );
     }
+    await_tick(files.values().flatten());
     (OutsideStamps { files, watched }, is_whole)
 }
 

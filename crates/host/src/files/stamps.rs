@@ -11,7 +11,7 @@ use moai_base::path::RelPath;
 
 /// Modification and change time (nanoseconds since the epoch), size and inode of a file. Every
 /// write changes at least one of them, because the change time cannot be set back, unless it has the
-/// same size and happens within one tick of the kernel's clock; see [`stamp_files`].
+/// same size and happens within one tick of the kernel's clock; see [`await_tick`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     modified_ns: i128,
@@ -50,9 +50,7 @@ impl FileStamp {
     }
 }
 
-/// The stamps of existing files below the root. Returns when every later write gets a later time:
-/// two writes within one tick of the kernel's clock leave equal stamps, so a file that was written
-/// within the present tick is awaited, and what is read afterwards has the bytes of its last write.
+/// The stamps of existing files below the root, after [`await_tick`].
 #[must_use]
 pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStamp> {
     let stamp = |file: &RelPath| {
@@ -60,11 +58,18 @@ pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStam
         Some((file.clone(), FileStamp::new(&meta)))
     };
     let stamps: BTreeMap<RelPath, FileStamp> = files.iter().filter_map(stamp).collect();
-    let pause = tick_rest(stamps.values(), now_ns());
+    await_tick(stamps.values());
+    stamps
+}
+
+/// Returns when every later write of the stamped files gets a later time: two writes within one tick
+/// of the kernel's clock leave equal stamps, so the end of the present tick is awaited if a file was
+/// written in it, and what is read afterwards has the bytes of its last write.
+pub fn await_tick<'s>(stamps: impl IntoIterator<Item = &'s FileStamp>) {
+    let pause = tick_rest(stamps, now_ns());
     if !pause.is_zero() {
         std::thread::sleep(pause);
     }
-    stamps
 }
 
 /// Time until no further write can get the change time of one of these stamps.
