@@ -34,6 +34,7 @@ mod snapshots;
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
 mod surroundings;
+mod switched_off;
 mod synchronization;
 mod terminal;
 mod tidy;

@@ -43,11 +43,11 @@ fn text_hash(text: &str) -> String {
 
 #[test]
 fn ranged_changes_give_the_server_the_text_on_disk_in_every_encoding() {
-    // A byte order mark, both line breaks, an emoji, Hangul, and characters that only some programs
+    // A byte order mark, which a server never sees; both line breaks, an emoji, Hangul, and characters that only some programs
     // take for line breaks.
     let texts = [
         ("\u{feff}a = '🦀'\r\nb = '한'\n", vec![]),
-        ("\u{feff}a = '🦀BAD'\r\nb = '한'\n", vec![8]),
+        ("\u{feff}a = '🦀BAD'\r\nb = '한'\n", vec![7]),
         ("a = '🦁BAD'\nb = '한' BAD\n", vec![7, 8]),
         ("a = '🦁'\n\r\nb = '\u{2028}'\n", vec![]),
         ("a = '🦁'\n\r\nb = '\u{2028}' 'BAD'\n", vec![9]),
@@ -69,7 +69,8 @@ fn ranged_changes_give_the_server_the_text_on_disk_in_every_encoding() {
             }
             let log = log(&sandbox);
             let last = log.iter().rev().find(|line| line["hash"].is_string()).expect("a text");
-            assert_eq!(last["hash"], text_hash(text), "{encoding} {text:?}");
+            let sent = text.trim_start_matches('\u{feff}');
+            assert_eq!(last["hash"], text_hash(sent), "{encoding} {text:?}");
         }
         let ranged = log(&sandbox).iter().filter(|line| !line["applied"].is_null()).count();
         assert!(ranged >= 4, "most texts came as changes: {ranged}");

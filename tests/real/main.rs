@@ -35,6 +35,7 @@ mod servers;
 #[path = "../it/support.rs"]
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
+mod switched_off;
 #[path = "../../benches/edits/table.rs"]
 #[expect(dead_code, reason = "shared with the bench, which uses the rest")]
 mod table;

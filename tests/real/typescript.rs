@@ -82,3 +82,26 @@ fn typescript_follows_files_that_no_poll_of_the_sources_covers() {
 fn vtsls_follows_files_that_no_poll_of_the_sources_covers() {
     check_follows_unpolled_files("vtsls");
 }
+
+/// Findings, hover texts and edits on the first line of a file with a byte order mark.
+fn check_byte_order_mark(sandbox: &Sandbox) {
+    sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n");
+    sandbox.write("mark.ts", "\u{feff}export const total: number = \"한\";\n");
+    let dirty = report(&sandbox.run(&["check", "mark.ts", "--json"]), 1);
+    let start = &dirty["findings"][0]["range"]["start"];
+    assert_eq!((&start["line"], &start["character"]), (&0.into(), &13.into()), "{dirty:#}");
+    let hover = sandbox.run(&["hover", "mark.ts:1:14"]);
+    assert!(hover.stdout.contains("total: number"), "{hover:#?}");
+    sandbox.write("mark.ts", "\u{feff}export const total: number = 1;\n");
+    let renamed = sandbox.run(&["rename", "mark.ts:1:14", "sum", "--apply"]);
+    assert_eq!(renamed.code, 0, "{renamed:#?}");
+    assert_eq!(sandbox.read("mark.ts"), "\u{feff}export const sum: number = 1;\n");
+}
+
+#[test]
+fn positions_do_not_count_a_byte_order_mark() {
+    check_byte_order_mark(&project());
+    let sandbox = project();
+    sandbox.write("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n");
+    check_byte_order_mark(&sandbox);
+}

@@ -1,5 +1,7 @@
 //! Evidence: the results of all sensors for a set of files, with their gaps.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::finding::{Finding, Severity};
@@ -102,6 +104,47 @@ impl SensorReading {
             None => Verdict::Clean,
         }
     }
+
+    /// Whether it is a language server that measured nothing, because the project's configuration
+    /// switched it off for every file.
+    #[must_use]
+    pub fn is_switched_off(&self) -> bool {
+        self.kind == SensorKind::Lsp
+            && !self.dirty
+            && self.gap.as_ref().is_some_and(|gap| gap.cause == Cause::SwitchedOff)
+    }
+}
+
+/// A file that the project's configuration takes out of a language server's checking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchedOffFile {
+    /// The file.
+    pub path: RelPath,
+    /// Language server id.
+    pub sensor: String,
+    /// What is switched off, and how to switch it on.
+    pub gap: Gap,
+}
+
+/// Files with the same gap of the same sensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchedOffGroup<'a> {
+    /// The first file.
+    pub first: &'a SwitchedOffFile,
+    /// Number of files.
+    pub files: usize,
+}
+
+impl SwitchedOffGroup<'_> {
+    /// The first file and the number of the others.
+    #[must_use]
+    pub fn file_names(&self) -> String {
+        match self.files {
+            1 => self.first.path.to_string(),
+            2 => format!("{} and 1 more file", self.first.path),
+            files => format!("{} and {} more files", self.first.path, files - 1),
+        }
+    }
 }
 
 /// A requested file that was not measured.
@@ -134,6 +177,11 @@ pub struct Evidence {
     pub skipped: Vec<SkippedFile>,
     /// Requested files that the options exclude: counted and shown, but no gap.
     pub excluded: Vec<SkippedFile>,
+    /// Files that the project's configuration takes out of a language server's checking: counted
+    /// and shown. They are among `files`, because other sensors measure them.
+    pub switched_off: Vec<SwitchedOffFile>,
+    /// Whether the only changed files that language servers handle are switched off.
+    pub is_switched_off: bool,
     /// One reading per requested sensor, sorted by kind and name.
     pub readings: Vec<SensorReading>,
     /// All findings, fingerprinted and sorted by place.
@@ -146,7 +194,8 @@ pub struct Evidence {
 
 impl Evidence {
     /// The worst verdict of all sensors. Skipped files are a gap, and so is having no sensor at
-    /// all.
+    /// all. A server that the project's configuration switched off leaves the verdict to what
+    /// measured the rest of the work, and is a gap if nothing did except for scan and guard.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let mut verdict = match self.skipped.as_slice() {
@@ -164,15 +213,51 @@ impl Evidence {
             }
         };
         for reading in &self.readings {
-            verdict = verdict.worse(reading.verdict());
+            let is_listed = self.switched_off.iter().any(|file| file.sensor == reading.sensor);
+            if !(reading.is_switched_off() && is_listed) {
+                verdict = verdict.worse(reading.verdict());
+            }
         }
-        verdict
+        match self.switched_off.first().filter(|_| self.is_unexamined()) {
+            Some(file) => verdict.worse(Verdict::Unmeasured(file.gap.clone())),
+            None => verdict,
+        }
+    }
+
+    /// Whether the changed files are switched off and no check of the project ran either.
+    fn is_unexamined(&self) -> bool {
+        let is_check =
+            |reading: &SensorReading| reading.kind == SensorKind::Check && reading.gap.is_none();
+        self.is_switched_off && !self.readings.iter().any(is_check)
+    }
+
+    /// The switched-off files by sensor and gap.
+    #[must_use]
+    pub fn switched_off_groups(&self) -> Vec<SwitchedOffGroup<'_>> {
+        let mut groups: Vec<SwitchedOffGroup<'_>> = Vec::new();
+        for file in &self.switched_off {
+            let known = groups
+                .iter_mut()
+                .find(|group| group.first.sensor == file.sensor && group.first.gap == file.gap);
+            match known {
+                Some(group) => group.files += 1,
+                None => groups.push(SwitchedOffGroup { first: file, files: 1 }),
+            }
+        }
+        groups
     }
 
     /// Number of findings with this severity.
     #[must_use]
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
+    }
+
+    /// Number of files that the project's configuration takes out of checking.
+    #[must_use]
+    pub fn switched_off_total(&self) -> usize {
+        let paths: BTreeSet<&RelPath> = self.switched_off.iter().map(|file| &file.path).collect();
+        paths.len()
     }
 
     /// Number of requested files.
@@ -204,5 +289,41 @@ mod tests {
             SensorReading { dirty: true, ..SensorReading::clean("scan", SensorKind::Scan, 1) };
         let dirty = Evidence { readings: vec![dirty], ..skipped };
         assert_eq!(dirty.verdict(), Verdict::Dirty);
+    }
+
+    fn switched_off(path: &str) -> SwitchedOffFile {
+        let gap = Gap::new(Cause::SwitchedOff, "checkJs is off");
+        let path = RelPath::parse(path).expect("relative");
+        SwitchedOffFile { path, sensor: "tsserver".into(), gap }
+    }
+
+    /// Evidence of two switched-off files and a scan.
+    fn unexamined() -> Evidence {
+        let gap = Some(switched_off("a.js").gap);
+        let scan = SensorReading::clean("scan", SensorKind::Scan, 2);
+        let server = SensorReading { gap, ..SensorReading::clean("tsserver", SensorKind::Lsp, 0) };
+        Evidence {
+            switched_off: vec![switched_off("a.js"), switched_off("b.js")],
+            is_switched_off: true,
+            readings: vec![server, scan],
+            ..Evidence::default()
+        }
+    }
+
+    #[test]
+    fn switched_off_files_alone_are_never_clean() {
+        let alone = unexamined();
+        let cause = |evidence: &Evidence| evidence.verdict().gap().map(|gap| gap.cause);
+        assert_eq!(cause(&alone), Some(Cause::SwitchedOff));
+        assert_eq!(alone.switched_off_groups()[0].file_names(), "a.js and 1 more file");
+        let mut with = alone.clone();
+        with.readings.push(SensorReading::clean("npm test", SensorKind::Check, 0));
+        assert_eq!(with.verdict(), Verdict::Clean);
+        let mixed = Evidence { is_switched_off: false, ..alone.clone() };
+        assert_eq!(mixed.verdict(), Verdict::Clean);
+        let mut missing = alone;
+        let gap = Some(Gap::new(Cause::NotInstalled, "not installed"));
+        missing.readings.push(SensorReading { gap, ..missing.readings[1].clone() });
+        assert_eq!(cause(&missing), Some(Cause::NotInstalled));
     }
 }

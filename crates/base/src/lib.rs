@@ -16,5 +16,6 @@ pub mod protected;
 pub mod samples;
 pub mod sensitive;
 pub mod text;
+pub mod toml_value;
 pub mod tree;
 pub mod verdict;

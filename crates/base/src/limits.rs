@@ -189,6 +189,8 @@ pub const INLINE_MS_MIN: u64 = 300;
 pub const LATENCY_SAMPLES_MAX: usize = 20;
 /// Warm latencies needed before edits wait less than the budget.
 pub const LATENCY_SAMPLES_MIN: usize = 5;
+/// Configuration files read along `extends`; more are a circle, or not meant to be read.
+pub const CONFIG_BASES_MAX: usize = 32;
 /// Unresolved imports of one Python file that suggest a missing virtual environment.
 pub const FAULT_IMPORTS_MIN: usize = 2;
 /// Longest line of the control protocol, in either direction.

@@ -1,5 +1,6 @@
 //! Positions in text. Lines and columns are 0-based LSP positions, columns in UTF-16 code units;
-//! byte offsets count UTF-8 bytes.
+//! byte offsets count UTF-8 bytes. A byte order mark at the beginning of a text has no position,
+//! because editors remove it before they send a text to a language server.
 
 use serde::Serialize;
 
@@ -53,7 +54,15 @@ pub struct TextRange {
     pub end: Position,
 }
 
-/// Line starts of one text. Line breaks are `\n`, `\r\n` and `\r`, as in LSP.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The text after a byte order mark.
+#[must_use]
+pub fn without_byte_order_mark(text: &str) -> &str {
+    text.trim_start_matches(BYTE_ORDER_MARK)
+}
+
+/// Line starts of one text, without a byte order mark. Line breaks are `\n`, `\r\n` and `\r`, as in LSP.
 #[derive(Clone, Debug)]
 pub struct LineIndex<'t> {
     text: &'t str,
@@ -67,7 +76,7 @@ impl<'t> LineIndex<'t> {
     #[must_use]
     pub fn new(text: &'t str) -> Self {
         let bytes = text.as_bytes();
-        let mut starts = vec![0];
+        let mut starts = vec![text.len() - without_byte_order_mark(text).len()];
         for (at, byte) in bytes.iter().enumerate() {
             let lone_return = *byte == b'\r' && bytes.get(at + 1) != Some(&b'\n');
             if *byte == b'\n' || lone_return {
@@ -81,7 +90,8 @@ impl<'t> LineIndex<'t> {
     /// the nearest valid one.
     #[must_use]
     pub fn position(&self, offset: usize) -> Position {
-        let mut offset = offset.min(self.text.len());
+        let first = self.starts.first().copied().unwrap_or_default();
+        let mut offset = offset.clamp(first, self.text.len());
         while !self.text.is_char_boundary(offset) {
             offset -= 1;
         }
@@ -250,6 +260,20 @@ mod tests {
         check("🦀x", 2, 0, 0);
         check("x\n", 99, 1, 0);
         check("", 0, 0, 0);
+    }
+
+    #[test]
+    fn a_byte_order_mark_has_no_position() {
+        check("\u{feff}ab", 4, 0, 1);
+        check("\u{feff}ab", 0, 0, 0);
+        check("\u{feff}", 3, 0, 0);
+        let index = LineIndex::new("\u{feff}한b\nc");
+        let at = |line, character| Position { line, character };
+        assert_eq!((index.line(0), index.end()), (Some("한b"), at(1, 1)));
+        assert_eq!(index.offset(at(0, 0), PositionEncoding::Utf8), Some(3));
+        assert_eq!(index.offset(at(0, 3), PositionEncoding::Utf8), Some(6));
+        let encodings = (PositionEncoding::Utf8, PositionEncoding::Utf16);
+        assert_eq!(index.convert_encoding(at(0, 4), encodings.0, encodings.1), at(0, 2));
     }
 
     #[test]

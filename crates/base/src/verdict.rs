@@ -28,18 +28,14 @@ impl Verdict {
         }
     }
 
-    /// The worse of two verdicts: dirty > unmeasured > clean. Of two gaps the transient one wins,
-    /// because waiting may still close it.
+    /// The worse of two verdicts: dirty > unmeasured > clean. Of two gaps a transient one wins,
+    /// because waiting may still close it, and one that the user chose loses.
     #[must_use]
     pub fn worse(self, other: Self) -> Self {
         match (self, other) {
             (Self::Dirty, _) | (_, Self::Dirty) => Self::Dirty,
             (Self::Unmeasured(a), Self::Unmeasured(b)) => {
-                Self::Unmeasured(if b.cause.is_transient() && !a.cause.is_transient() {
-                    b
-                } else {
-                    a
-                })
+                Self::Unmeasured(if b.cause.urgency() > a.cause.urgency() { b } else { a })
             }
             (gap @ Self::Unmeasured(_), Self::Clean) | (Self::Clean, gap @ Self::Unmeasured(_)) => {
                 gap
@@ -121,7 +117,7 @@ pub enum Cause {
     BrokenRule,
     /// Nothing to measure, which is not the same as no findings.
     Nothing,
-    /// The user switched it off.
+    /// The user or the project's configuration switched it off.
     SwitchedOff,
     /// The tool refused the request.
     Refused,
@@ -136,6 +132,21 @@ impl Cause {
     #[must_use]
     pub fn is_transient(self) -> bool {
         matches!(self, Self::Loading | Self::TimedOut | Self::Crashed | Self::Superseded)
+    }
+
+    /// Whether a server's findings next to such a gap are real, but not all there are.
+    #[must_use]
+    pub fn leaves_findings(self) -> bool {
+        matches!(self, Self::ProjectFault | Self::SwitchedOff)
+    }
+
+    /// Which of two gaps is named: a transient one before others, a chosen one last.
+    fn urgency(self) -> u8 {
+        match self {
+            Self::SwitchedOff => 0,
+            cause if cause.is_transient() => 2,
+            _ => 1,
+        }
     }
 
     /// Whether the agent can close the gap itself once it knows about it.
@@ -157,6 +168,9 @@ mod tests {
         assert_eq!(gap(Cause::Silent).worse(Verdict::Clean), gap(Cause::Silent));
         assert_eq!(gap(Cause::Silent).worse(Verdict::Dirty), Verdict::Dirty);
         assert_eq!(gap(Cause::NotInstalled).worse(gap(Cause::Loading)), gap(Cause::Loading));
+        assert_eq!(gap(Cause::SwitchedOff).worse(gap(Cause::NoTool)), gap(Cause::NoTool));
+        assert_eq!(gap(Cause::NoTool).worse(gap(Cause::SwitchedOff)), gap(Cause::NoTool));
+        assert_eq!(Verdict::Clean.worse(gap(Cause::SwitchedOff)), gap(Cause::SwitchedOff));
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub(crate) mod moved_files;
 pub(crate) mod outside_poll;
 pub(crate) mod overlay_gate;
 pub(crate) mod parallel_scan;
+pub(crate) mod partial_results;
 pub(crate) mod poll_gate;
 pub(crate) mod renamed_files;
 pub(crate) mod work_base;

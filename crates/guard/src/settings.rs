@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use moai_base::jsonc::parse_jsonc;
 use moai_base::limits::MESSAGE_CHARS_MAX;
 use moai_base::text::one_line;
+use moai_base::toml_value::parse_toml;
 
 /// A format of configuration files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,34 +26,9 @@ pub(super) fn parse_settings(format: SettingsFormat, text: &str) -> Result<Value
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match format {
         SettingsFormat::Json => parse_jsonc(text)?.ok_or_else(|| "it holds no value".to_owned()),
-        SettingsFormat::Toml => toml(text),
+        SettingsFormat::Toml => parse_toml(text),
         SettingsFormat::Ini => Ok(ini(text)),
         SettingsFormat::Yaml => yaml(text),
-    }
-}
-
-fn toml(text: &str) -> Result<Value, String> {
-    let table: toml::Table = toml::from_str(text).map_err(|error| {
-        let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or(text));
-        let line = before.matches('\n').count() + 1;
-        format!("line {line}: {}", one_line(error.message(), MESSAGE_CHARS_MAX))
-    })?;
-    Ok(json_value(toml::Value::Table(table)))
-}
-
-/// The JSON value of a TOML value; dates and numbers that JSON lacks become text.
-fn json_value(value: toml::Value) -> Value {
-    match value {
-        toml::Value::String(text) => Value::String(text),
-        toml::Value::Integer(number) => Value::from(number),
-        toml::Value::Float(number) if number.is_finite() => Value::from(number),
-        toml::Value::Float(number) => Value::String(number.to_string()),
-        toml::Value::Boolean(is) => Value::Bool(is),
-        toml::Value::Datetime(date) => Value::String(date.to_string()),
-        toml::Value::Array(items) => items.into_iter().map(json_value).collect(),
-        toml::Value::Table(table) => {
-            table.into_iter().map(|(key, value)| (key, json_value(value))).collect()
-        }
     }
 }
 

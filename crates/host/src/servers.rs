@@ -4,6 +4,7 @@
 mod actor;
 mod breaker;
 mod cargo_records;
+mod checking_config;
 pub mod compile_database;
 mod eviction;
 mod fault_facts;
@@ -23,6 +24,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::{mpsc, oneshot};
 
+use self::checking_config::CheckingConfig;
+use self::fault_facts::MeasuredFile;
 pub use self::log_buffer::LogLine;
 pub use self::memory::MemoryLimits;
 pub use self::resolve::ServerIdentity;
@@ -101,7 +104,7 @@ pub struct ServerMeasurement {
     pub version: Option<String>,
     /// The findings, or why the file was not measured.
     pub outcome: Result<Vec<Finding>, Gap>,
-    /// A fault of the project that hides findings; those that remain are in `outcome`.
+    /// A fault or a choice of the project that hides findings; those that remain are in `outcome`.
     pub fault: Option<Gap>,
     /// Time from request to answer.
     pub elapsed: Duration,
@@ -248,6 +251,7 @@ impl LanguageServers {
         let (reply, answer) = oneshot::channel();
         let (sensor, ignored) = (choice.id.clone(), choice.spec.ignore_codes.clone());
         let language_id = choice.language_id.clone();
+        let checking = CheckingConfig::of_server(&choice);
         let measured = subject.clone();
         let request =
             actor::ActorRequest::Measure { subject, language_id: language_id.clone(), reply };
@@ -261,8 +265,8 @@ impl LanguageServers {
         let (outcome, fault) = match outcome {
             Ok(mut findings) => {
                 findings.retain(|finding| !ignored.contains(&finding.code));
-                let (findings, fault) =
-                    fault_facts::explain_faults(context, language_id, measured, findings).await;
+                let file = MeasuredFile { input: measured, language_id, checking };
+                let (findings, fault) = fault_facts::explain_faults(context, file, findings).await;
                 (Ok(findings), fault)
             }
             Err(gap) => (Err(gap), None),

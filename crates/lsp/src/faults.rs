@@ -11,10 +11,10 @@ mod typescript;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::compiled::go_work_modules;
-pub(super) use self::typescript::INFERRED_PROJECT;
 pub use self::typescript::{
     declared as declared_packages, extended_configs, is_readable, package_of_module,
 };
+use crate::switched_off::is_project_marker;
 use moai_base::finding::Finding;
 use moai_base::verdict::{Cause, Gap};
 
@@ -145,9 +145,10 @@ pub fn explain_findings(
         _ => None,
     };
     let explained = fault.as_ref().map(|fault| fault.explained.clone()).unwrap_or_default();
-    let remaining = found.into_iter().enumerate().filter(|(at, finding)| {
-        !explained.contains(at) && !typescript::is_inferred_project_marker(finding)
-    });
+    let remaining = found
+        .into_iter()
+        .enumerate()
+        .filter(|(at, finding)| !explained.contains(at) && !is_project_marker(finding));
     (remaining.map(|(_, finding)| finding).collect(), fault.map(|fault| fault.gap))
 }
 

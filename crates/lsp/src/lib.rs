@@ -13,4 +13,5 @@ pub mod messages;
 pub mod probe;
 pub mod registry;
 pub mod session;
+pub mod switched_off;
 mod word_set;

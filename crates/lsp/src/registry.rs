@@ -83,6 +83,10 @@ pub struct ServerSpec {
     /// How it signals that the project is loaded.
     #[serde(default)]
     pub ready: ReadySignal,
+    /// For [`ReadySignal::Progress`]: parts of the titles of the progresses whose end means that the
+    /// project is loaded; empty for any title.
+    #[serde(default)]
+    pub loading_titles: Vec<String>,
     /// Prefixes of the log messages that signal that it has listed the project's files. Until then
     /// its knowledge of files that are not open is incomplete.
     #[serde(default)]
@@ -102,6 +106,9 @@ pub struct ServerSpec {
     /// error.
     #[serde(default)]
     pub logs_failures: bool,
+    /// Whose configuration can switch its checking off for a file.
+    #[serde(default)]
+    pub checking: Option<CheckingRules>,
     /// `initializationOptions` of the handshake.
     #[serde(default)]
     pub initialization_options: Value,
@@ -191,6 +198,17 @@ pub struct PublishTraits {
     pub quiet_ms: Option<u64>,
 }
 
+/// Whose configuration can switch the checking of files off, and whose rules it follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckingRules {
+    /// `tsconfig.json` and `jsconfig.json`; a server with pull diagnostics names the one that covers
+    /// a file by `custom/projectInfo`.
+    Typescript,
+    /// The workspace markers of pyright and basedpyright.
+    Pyright,
+}
+
 /// How a server signals that the project is loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -198,7 +216,7 @@ pub enum ReadySignal {
     /// By answering `initialize`; a progress with a title means that it is loading again.
     #[default]
     Handshake,
-    /// By the end of its first progress with a title.
+    /// By the end of a progress with a title, or with one of its loading titles.
     Progress,
     /// By `experimental/serverStatus` with `quiescent: true` (rust-analyzer).
     ServerStatus,

@@ -218,7 +218,7 @@ impl LspSession {
             jobs: BTreeMap::new(),
             queries: BTreeMap::new(),
             queued_measures: Vec::new(),
-            loading: LoadingState::new(spec.ready, &spec.lists_files),
+            loading: LoadingState::new(spec),
             flycheck: Flycheck::default(),
             newest_ticket: 0,
             is_behind_disk: false,

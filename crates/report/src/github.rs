@@ -23,7 +23,12 @@ pub fn commands(evidence: &Evidence, elapsed_ms: u64) -> String {
             let _ = writeln!(text, "::{command} file={file},title={title}::{}", data(&one.reason));
         }
     }
-    for reading in &evidence.readings {
+    for group in evidence.switched_off_groups() {
+        let (file, first) = (property(group.first.path.as_str()), group.first);
+        let what = data(&format!("{} ({}: {})", group.file_names(), first.sensor, first.gap));
+        let _ = writeln!(text, "::notice file={file},title=switched off::{what}");
+    }
+    for reading in evidence.readings.iter().filter(|reading| !reading.is_switched_off()) {
         if let Some(gap) = &reading.gap {
             let what = data(&format!("{} ({gap})", reading.sensor));
             let _ = writeln!(text, "::warning title=not measured::{what}");

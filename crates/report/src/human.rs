@@ -71,7 +71,12 @@ pub(super) fn after_findings(evidence: &Evidence, elapsed_ms: u64, style: Report
             let _ = writeln!(text, "{word} {path} ({})", one.reason);
         }
     }
-    for reading in &evidence.readings {
+    for group in evidence.switched_off_groups() {
+        let word = paint.with("35", "switched off:");
+        let (files, first) = (sanitized_name(&group.file_names()), group.first);
+        let _ = writeln!(text, "{word} {files} ({}: {})", first.sensor, first.gap);
+    }
+    for reading in evidence.readings.iter().filter(|reading| !reading.is_switched_off()) {
         if let Some(gap) = &reading.gap {
             let word = paint.with("35", "not measured:");
             let _ = writeln!(text, "{word} {} ({gap})", reading.sensor);
@@ -107,7 +112,11 @@ pub(super) fn summary(evidence: &Evidence, elapsed_ms: u64) -> String {
     let sensors =
         if sensors.is_empty() { String::new() } else { format!(" [{}]", sensors.join("; ")) };
     let (checked, total) = (evidence.files.len(), count_noun(evidence.files_total(), "file"));
-    format!("{found}; {checked} of {total} checked in {elapsed_ms} ms{sensors}")
+    let off = match evidence.switched_off_total() {
+        0 => String::new(),
+        files => format!(", {files} switched off,"),
+    };
+    format!("{found}; {checked} of {total} checked{off} in {elapsed_ms} ms{sensors}")
 }
 
 fn sensor(reading: &SensorReading) -> String {
@@ -122,7 +131,7 @@ fn sensor(reading: &SensorReading) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use moai_base::evidence::SkippedFile;
+    use moai_base::evidence::{SkippedFile, SwitchedOffFile};
     use moai_base::samples::finding;
     use moai_base::verdict::{Cause, Gap};
 
@@ -154,6 +163,33 @@ mod tests {
         ");
         let colored = ReportStyle { has_color: true, ..ReportStyle::default() };
         assert!(check_text(&evidence, 12, colored).contains("\u{1b}[31merror\u{1b}[0m a.py"));
+    }
+
+    #[test]
+    fn switched_off_files_are_named_and_counted() {
+        let gap = Gap::new(Cause::SwitchedOff, "checked for syntax only: checkJs is off")
+            .with_remedy("set \"checkJs\": true");
+        let paths = ["a.js", "b.js"].map(|name| finding(name, 0, "x").path);
+        let switched_off = paths.iter().map(|path| SwitchedOffFile {
+            path: path.clone(),
+            sensor: "tsserver".into(),
+            gap: gap.clone(),
+        });
+        let server = SensorReading {
+            gap: Some(gap.clone()),
+            ..SensorReading::clean("tsserver", SensorKind::Lsp, 0)
+        };
+        let evidence = Evidence {
+            switched_off: switched_off.collect(),
+            is_switched_off: true,
+            files: paths.into(),
+            readings: vec![server, SensorReading::clean("scan", SensorKind::Scan, 2)],
+            ..Evidence::default()
+        };
+        insta::assert_snapshot!(check_text(&evidence, 12, ReportStyle::default()), @r#"
+        switched off: a.js and 1 more file (tsserver: checked for syntax only: checkJs is off: set "checkJs": true)
+        unmeasured: nothing found; 2 of 2 files checked, 2 switched off, in 12 ms [tsserver 0 files 0 ms; scan 2 files 0 ms]
+        "#);
     }
 
     #[test]

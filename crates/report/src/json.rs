@@ -10,7 +10,7 @@ use moai_base::evidence::Evidence;
 use moai_base::finding::Severity;
 use moai_loops::state::{Iteration, LoopState, PauseReason, Status};
 use moai_protocol::documents::reports::{
-    FindingEntry, ReportDocument, SensorEntry, SeverityTotals,
+    FindingEntry, ReportDocument, SensorEntry, SeverityTotals, SwitchedOffEntry,
 };
 
 /// The report of a measurement.
@@ -23,6 +23,7 @@ pub fn report_document(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Rep
         files_total: evidence.files_total(),
         files_checked: evidence.files.len(),
         files_skipped: evidence.skipped.iter().chain(&evidence.excluded).cloned().collect(),
+        files_switched_off: evidence.switched_off.iter().map(SwitchedOffEntry::from).collect(),
         sensors: evidence.readings.iter().map(SensorEntry::from).collect(),
         findings: evidence.findings.iter().map(FindingEntry::from).collect(),
         summary: SeverityTotals {

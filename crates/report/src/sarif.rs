@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
+use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile, SwitchedOffFile};
 use moai_base::finding::{Finding, FindingState, Severity};
 use moai_base::path::to_uri;
 use moai_base::verdict::Gap;
@@ -230,18 +230,29 @@ fn score(severity: Severity) -> &'static str {
 
 /// The invocation of a run, with its gaps.
 fn invocation(reading: &SensorReading, skips: Option<&Evidence>) -> Value {
-    let mut notes: Vec<Value> = reading.gap.iter().map(gap).collect();
-    let mut is_whole = reading.gap.is_none();
+    let missing = reading.gap.as_ref().filter(|_| !reading.is_switched_off());
+    let mut notes: Vec<Value> = missing.into_iter().map(gap).collect();
+    let mut is_whole = missing.is_none();
     if let Some(evidence) = skips {
         is_whole &= evidence.skipped.is_empty() && !evidence.readings.is_empty();
         notes.extend(evidence.skipped.iter().map(|one| skip("warning", one)));
         notes.extend(evidence.excluded.iter().map(|one| skip("note", one)));
+        notes.extend(evidence.switched_off.iter().map(switched_off));
     }
     json!({"executionSuccessful": is_whole, "toolExecutionNotifications": notes})
 }
 
 fn gap(gap: &Gap) -> Value {
     json!({"level": "error", "message": {"text": format!("not measured: {gap}")}})
+}
+
+fn switched_off(file: &SwitchedOffFile) -> Value {
+    let location = json!({"uri": relative(file.path.as_str()), "uriBaseId": ROOT});
+    json!({
+        "level": "note",
+        "message": {"text": format!("switched off: {}: {}: {}", file.path, file.sensor, file.gap)},
+        "locations": [{"physicalLocation": {"artifactLocation": location}}],
+    })
 }
 
 fn skip(level: &str, one: &SkippedFile) -> Value {

@@ -31,9 +31,14 @@ pub fn diagnostics_answer(evidence: &Evidence, note: &str) -> DiagnosticsAnswer 
     let mut findings: Vec<&Finding> =
         evidence.findings.iter().filter(|one| one.severity > Severity::Hint).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let gaps = evidence.readings.iter().filter_map(|reading| {
+    let measuring = evidence.readings.iter().filter(|reading| !reading.is_switched_off());
+    let gaps = measuring.filter_map(|reading| {
         let gap = reading.gap.as_ref()?;
         Some(unmeasured_sensor(&reading.sensor, gap))
+    });
+    let switched_off = evidence.switched_off_groups().into_iter().map(|group| UnmeasuredPart {
+        what: group.file_names(),
+        reason: format!("{}: {}", group.first.sensor, group.first.gap),
     });
     DiagnosticsAnswer {
         verdict: evidence.verdict().as_str(),
@@ -41,7 +46,7 @@ pub fn diagnostics_answer(evidence: &Evidence, note: &str) -> DiagnosticsAnswer 
         files_checked: evidence.files.len(),
         findings: tool_findings(&findings),
         findings_omitted: omitted(&findings),
-        not_measured: gaps.chain(unmeasured_files(&evidence.skipped)).collect(),
+        not_measured: gaps.chain(switched_off).chain(unmeasured_files(&evidence.skipped)).collect(),
         note: (!note.is_empty()).then(|| one_line(note, LINE_CHARS_MAX)),
     }
 }

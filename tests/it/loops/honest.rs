@@ -88,6 +88,25 @@ fn diagnostics_alone_are_what_they_were() {
 }
 
 #[test]
+fn work_that_the_configuration_takes_out_of_checking_is_not_verified() {
+    for (is_mixed, expected) in [(false, "completed_unverified"), (true, "completed")] {
+        let sandbox = project();
+        sandbox.write("pyrightconfig.json", "{\"ignore\": [\"app.py\"]}\n");
+        sandbox.commit();
+        assert_eq!(start(&sandbox, &[]).code, 0);
+        sandbox.write("app.py", FIXED);
+        if is_mixed {
+            sandbox.write("other.py", FIXED);
+        }
+        assert_eq!(stop(&sandbox, "finished"), None, "the agent is not held");
+        let ended = status(&sandbox);
+        assert_eq!(ended["status"], expected, "{ended:#}");
+        let gaps = ended["terminal"]["report"]["gaps"].to_string();
+        assert!(gaps.contains("excluded by the project's configuration"), "{ended:#}");
+    }
+}
+
+#[test]
 fn tests_that_no_known_command_runs_are_a_gap_and_their_absence_is_none() {
     let sandbox = project();
     sandbox.write("tests/test_app.py", TESTS);

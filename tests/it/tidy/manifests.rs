@@ -28,7 +28,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("blake3", "crates/base/src/hash"),
     ("unicode_width", "crates/report/src/excerpt"),
     ("jsonc_parser", "crates/base/src/jsonc"),
-    ("toml", "crates/guard/src/settings"),
+    ("toml", "crates/base/src/toml_value"),
     ("git2", "crates/host/src/git"),
     ("ignore", "crates/host/src/files"),
     ("rusqlite", "crates/host/src/store"),

@@ -18,7 +18,6 @@ use moai_base::delta::Delta;
 use moai_base::finding::{Finding, FindingState, Severity};
 use moai_base::hash::ContentHash;
 use moai_base::limits::EARLIER_DEFERRED_MS_MAX;
-use moai_base::verdict::Cause;
 use moai_host::files::Snapshot;
 use moai_report::agent::EditFeedback;
 
@@ -74,7 +73,7 @@ impl EditMeasurement {
         measured: Option<SensorResult>,
     ) -> StateBefore {
         let Some(measured) = measured else { return baseline };
-        if measured.gap.as_ref().is_some_and(|gap| gap.cause != Cause::ProjectFault) {
+        if measured.gap.as_ref().is_some_and(|gap| !gap.cause.leaves_findings()) {
             return baseline;
         }
         let mut ledger = self.edit.engine.ledger();
@@ -84,7 +83,7 @@ impl EditMeasurement {
             baseline.epoch = Some(ledger.root(&self.edit.project.root).disk.epoch);
         }
         drop(ledger);
-        if measured.has_project_fault() {
+        if measured.is_partial() {
             baseline.partial = Some(measured.findings);
         } else {
             baseline.complete = Some(measured.findings);

@@ -49,7 +49,7 @@ pub(crate) fn edit_baseline(
     result: &SensorResult,
     can_overlay: bool,
 ) -> EditBaseline {
-    let is_partial = result.has_project_fault();
+    let is_partial = result.is_partial();
     let text_before = before.text.as_ref().map(|text| ContentHash::of_bytes(text.as_bytes()));
     let mut ledger = engine.ledger();
     baseline_for(BaselineFacts {
@@ -74,7 +74,8 @@ pub(crate) fn delta_from_baseline(
     result: SensorResult,
     text: &str,
 ) -> Delta {
-    let is_partial = result.has_project_fault();
+    let is_partial = result.is_partial();
+    let has_fault = is_partial && !result.is_switched_off();
     let baseline = edit_baseline(engine, root, before, &result, false);
     let SensorResult { path, findings, .. } = result;
     let earlier = before.findings(is_partial).map(Vec::as_slice);
@@ -89,7 +90,7 @@ pub(crate) fn delta_from_baseline(
         }
         EditBaseline::Unknown | EditBaseline::EarlierFindings => {
             let mut delta = delta_from(engine, earlier, findings, text);
-            if is_partial && delta.findings.is_empty() {
+            if has_fault && delta.findings.is_empty() {
                 delta.fixed = 0;
                 delta.fixed_errors = 0;
             }

@@ -161,7 +161,7 @@ impl EditMeasurement {
 
     async fn queue_result(self, measured: MeasuredSnapshot) {
         let MeasuredSnapshot { snapshot, result } = measured;
-        let (gap, is_partial) = (result.gap.clone(), result.has_project_fault());
+        let (gap, is_partial) = (result.gap.clone(), result.is_partial());
         if let Some(gap) = gap.clone().filter(|_| !result.has_usable_findings()) {
             return self.queue_gap(snapshot.hash, gap);
         }
@@ -330,7 +330,9 @@ fn record_latency(edit: &EditSession, result: &SensorResult) {
     let mut ledger = edit.engine.ledger();
     let latency = ledger.root(&edit.project.root).latency(&result.sensor);
     match result.gap.as_ref().map(|gap| gap.cause) {
-        None | Some(Cause::ProjectFault) => latency.record_answer(result.elapsed),
+        None | Some(Cause::ProjectFault | Cause::SwitchedOff) => {
+            latency.record_answer(result.elapsed);
+        }
         Some(Cause::Crashed | Cause::TimedOut | Cause::Loading) => latency.record_failure(),
         Some(_) => {}
     }

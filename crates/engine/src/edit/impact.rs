@@ -12,7 +12,7 @@ use tokio::time::timeout_at;
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
 use crate::evidence::gather;
-use crate::evidence::gather::SensorResult;
+use crate::evidence::gather::{SensorResult, partial_sensor_key};
 use crate::ledger::{DeferredReport, SelectedFile, SessionAgent};
 use crate::project::Project;
 use moai_base::finding::{Finding, Severity};
@@ -229,7 +229,7 @@ async fn measure_impact(
     if catalogue.is_companion(&sensor, language) {
         return None;
     }
-    let before = engine.ledger().root(root).verified(path, &sensor, Some(choice.identity)).cloned();
+    let server = choice.identity;
     // An undelivered earlier report passes its baseline on to the new one.
     let undelivered =
         engine.ledger().take_impact_reports(reader, root, path, snapshot.hash, &sensor);
@@ -238,12 +238,15 @@ async fn measure_impact(
     gather::discard_superseded(project, &mut results).await;
     // A result from before a newer change must not become the baseline: its findings would never be
     // reported.
-    if results[0].gap.is_some() || !change.is_current().await {
+    let is_measured = results[0].gap.is_none() || results[0].is_switched_off();
+    if !is_measured || !change.is_current().await {
         engine.ledger().requeue_reports(reader, undelivered);
         return None;
     }
-    gather::store_verified(engine, project, &results, None);
     let [result] = results;
+    let key = if result.is_partial() { partial_sensor_key(&sensor) } else { sensor.clone() };
+    let before = engine.ledger().root(root).verified(path, &key, Some(server)).cloned();
+    gather::store_verified(engine, project, std::slice::from_ref(&result), None);
     let before = before.filter(|last| last.hash == snapshot.hash).map(|last| last.findings);
     let mut baseline = undelivered.into_iter().next().map_or(before, |report| report.baseline);
     if baseline.is_none() && has_errors(&result) {
@@ -286,7 +289,7 @@ impl ImpactContext {
             .into_iter()
             .flatten()
             .next()
-            .filter(|result| result.gap.is_none())
+            .filter(|result| result.gap.is_none() || result.is_switched_off())
             .map(|result| result.findings)
     }
 

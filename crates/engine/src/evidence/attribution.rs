@@ -457,7 +457,7 @@ fn exclude_older(
         }
         false
     });
-    if may_be_older > 0 && result.gap.is_none() {
+    if may_be_older > 0 && (result.gap.is_none() || result.is_switched_off()) {
         let plural = if may_be_older == 1 { "" } else { "s" };
         let path = &result.path;
         let detail = format!("{may_be_older} finding{plural} in {path} may be older: {doubt}");

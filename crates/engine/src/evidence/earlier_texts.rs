@@ -217,7 +217,7 @@ impl<'a> ServerOverlay<'a> {
         self.guard.record_overlay(text);
         let result = self.measure_text(text, choice).await?;
         match result.gap {
-            Some(gap) if gap.cause != Cause::ProjectFault => {
+            Some(gap) if !gap.cause.leaves_findings() => {
                 self.shown_paths.remove(&text.path);
                 Err(gap)
             }

@@ -8,7 +8,7 @@ use crate::evidence::baselines::BaselineFiles;
 use crate::replies::{INVALID, REFUSED, UNMEASURED, millis_since};
 use moai_base::evidence::Evidence;
 use moai_base::finding::Severity;
-use moai_base::verdict::Verdict;
+use moai_base::verdict::{Cause, Verdict};
 use moai_protocol::control::{CallerContext, CommandReply, ReportFormat};
 use moai_protocol::documents::{json_text, json_value};
 use moai_report::excerpt::{self, SourceExcerpts};
@@ -102,6 +102,8 @@ pub(crate) fn evidence_reply(
         Verdict::Dirty if options.fail_on == "never" => 0,
         Verdict::Dirty => REFUSED,
         Verdict::Unmeasured(_) if options.allow_unmeasured => 0,
+        // The project does not want these files checked, and another sensor measured them.
+        Verdict::Unmeasured(gap) if gap.cause == Cause::SwitchedOff && has_measured(&evidence) => 0,
         // Nothing changed, so nothing is left unmeasured.
         Verdict::Unmeasured(_) if may_be_empty && evidence.files_total() == 0 => 0,
         Verdict::Unmeasured(_) => UNMEASURED,
@@ -109,4 +111,9 @@ pub(crate) fn evidence_reply(
     let document =
         options.is_tool.then(|| Box::new(json_value(&tools::diagnostics_answer(&evidence, &note))));
     CommandReply { stdout, document, stderr: note, code, ..CommandReply::default() }
+}
+
+/// Whether any sensor measured a file.
+fn has_measured(evidence: &Evidence) -> bool {
+    evidence.readings.iter().any(|reading| reading.gap.is_none() && reading.files > 0)
 }

@@ -11,9 +11,9 @@ use tokio::time::timeout_at;
 
 use crate::engine::{Engine, measure_blocking, panic_gap, run_blocking};
 use crate::evidence::attribution::{AttributionRequest, BaseComparison, attribute_findings};
-use crate::evidence::base_results::BaseResult;
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::outside_poll::add_limit_gaps;
+use crate::evidence::partial_results::{is_work_switched_off, switched_off_files};
 use crate::evidence::poll_gate::DiskEpoch;
 use crate::ledger::{AffectedFiles, SelectedFile, VerifiedFindings};
 use crate::project::Project;
@@ -151,7 +151,10 @@ pub(crate) async fn gather_evidence(
     let paths = snapshots.iter().map(|snapshot| snapshot.path.clone());
     let (files, unseen) = split_unchecked(paths, &results);
     skipped.extend(unseen);
-    Evidence { older, ..combine_results(files, skipped, results, threshold) }
+    let switched_off = switched_off_files(&results);
+    let is_switched_off = is_work_switched_off(&results, &dependents.files);
+    let combined = combine_results(files, skipped, results, threshold);
+    Evidence { older, switched_off, is_switched_off, ..combined }
 }
 
 async fn read_snapshots(
@@ -453,29 +456,8 @@ pub(crate) async fn measure_without_gate(
         findings
     });
     let result = result(measured.sensor, measured.version.or(pinned), outcome, measured.elapsed);
-    // A project fault is a gap next to the remaining findings.
+    // A fault or a choice of the project is a gap next to the remaining findings.
     SensorResult { gap: result.gap.or(measured.fault), ..result }
-}
-
-impl SensorResult {
-    /// Whether the server reported a fault of the project along with the findings.
-    pub(crate) fn has_project_fault(&self) -> bool {
-        self.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault)
-    }
-
-    /// Whether the findings count next to the gap, if there is one: a project fault explains what is
-    /// missing, and beyond a limit of polls they may be outdated.
-    pub(crate) fn has_usable_findings(&self) -> bool {
-        let cause = self.gap.as_ref().map(|gap| gap.cause);
-        matches!(cause, None | Some(Cause::ProjectFault | Cause::Skipped))
-    }
-
-    /// This result as a baseline; `None` for a gap that leaves nothing to compare with.
-    pub(crate) fn base_result(&self) -> Option<BaseResult> {
-        let has_fault = self.has_project_fault();
-        self.has_usable_findings()
-            .then(|| BaseResult { findings: self.findings.clone(), has_fault })
-    }
 }
 
 fn timed_out_result(snapshot: &Snapshot, chosen: &ServerSelection, start: Instant) -> SensorResult {
@@ -511,7 +493,7 @@ pub(crate) fn unmeasured(
 /// Turns results into gaps, because other files kept changing while the servers worked.
 pub(crate) fn discard_behind(results: &mut [SensorResult]) {
     for result in results {
-        if result.gap.is_none() || result.has_project_fault() {
+        if result.gap.is_none() || result.is_partial() {
             let detail = format!("other files changed while {} was measured", result.path);
             result.findings.clear();
             result.gap = Some(Gap::new(Cause::Superseded, detail));
@@ -554,8 +536,8 @@ fn discard_unproven(
 }
 
 /// Stores every verdict as the file's last verified findings, as proven at the epoch: the servers had
-/// been notified of every change up to it. Findings next to a project fault are stored under another
-/// key, because they are a baseline and no verdict.
+/// been notified of every change up to it. Incomplete findings are stored under another key, because
+/// they are a baseline and no verdict.
 pub(crate) fn store_verified(
     engine: &Engine,
     project: &Project,
@@ -566,7 +548,7 @@ pub(crate) fn store_verified(
     for result in results {
         let sensor = match &result.gap {
             None => result.sensor.clone(),
-            Some(gap) if gap.cause == Cause::ProjectFault => partial_sensor_key(&result.sensor),
+            Some(gap) if gap.cause.leaves_findings() => partial_sensor_key(&result.sensor),
             Some(_) => continue,
         };
         let verified = VerifiedFindings {
@@ -624,8 +606,10 @@ pub(crate) fn split_unchecked(
 ) -> (Vec<RelPath>, Vec<SkippedFile>) {
     let mut gaps: BTreeMap<&RelPath, Option<&Gap>> = BTreeMap::new();
     for result in results {
-        // Findings next to a gap mean that the file was checked all the same.
-        let unseen = result.gap.as_ref().filter(|_| result.findings.is_empty());
+        // Findings next to a gap mean that the file was checked all the same; a file that the
+        // project takes out of checking is listed for itself.
+        let is_seen = !result.findings.is_empty() || result.is_switched_off();
+        let unseen = result.gap.as_ref().filter(|_| !is_seen);
         let gap = gaps.entry(&result.path).or_insert(unseen);
         *gap = gap.and(unseen);
     }
@@ -674,8 +658,12 @@ pub(crate) fn combine_results(
             gaps.entry(key).or_default().push(gap);
         }
     }
-    for (key, gaps) in gaps {
+    for (key, mut gaps) in gaps {
         if let Some(reading) = readings.get_mut(&key) {
+            // A sensor that measured other files has measured what the project wants checked.
+            if reading.files > 0 {
+                gaps.retain(|gap| gap.cause != Cause::SwitchedOff);
+            }
             reading.gap = merged(gaps);
         }
     }
@@ -684,9 +672,10 @@ pub(crate) fn combine_results(
     Evidence { files, skipped, readings, findings, ..Evidence::default() }
 }
 
-/// One gap per sensor: a transient one first, with the number of affected files.
+/// One gap per sensor: a transient one first, one that the user chose last, with the number of
+/// affected files.
 fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
-    gaps.sort_by_key(|gap| !gap.cause.is_transient());
+    gaps.sort_by_key(|gap| (gap.cause == Cause::SwitchedOff, !gap.cause.is_transient()));
     let count = gaps.len();
     let mut first = gaps.into_iter().next()?;
     if count > 1 {
@@ -720,6 +709,25 @@ mod tests {
         let mut results = ["same.py", "edited.py", "deleted.py"].map(|name| result(name, "old"));
         discard_unproven(&mut results, now);
         results.iter().map(|result| result.gap.as_ref().map(|gap| gap.cause)).collect()
+    }
+
+    fn measured(sensor: &str, name: &str, cause: Option<Cause>) -> SensorResult {
+        let gap = cause.map(|cause| Gap::new(cause, "why"));
+        SensorResult { sensor: sensor.to_owned(), gap, ..result(name, "") }
+    }
+
+    #[test]
+    fn a_sensor_that_measured_other_files_has_no_gap_for_switched_off_ones() {
+        let off = Some(Cause::SwitchedOff);
+        let gap = |results: Vec<SensorResult>| {
+            let evidence = combine_results(Vec::new(), Vec::new(), results, Severity::Error);
+            evidence.readings[0].gap.as_ref().map(|gap| gap.cause)
+        };
+        let (ignored, clean) = (measured("s", "a.py", off), measured("s", "b.py", None));
+        assert_eq!(gap(vec![ignored.clone()]), off);
+        assert_eq!(gap(vec![ignored.clone(), clean]), None);
+        let late = measured("s", "c.py", Some(Cause::Silent));
+        assert_eq!(gap(vec![ignored, late]), Some(Cause::Silent));
     }
 
     #[test]

@@ -6,29 +6,57 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use super::checking_config::CheckingConfig;
 use super::compile_database::compile_flags;
 use super::{MeasureInput, ServerContext};
 use moai_base::finding::Finding;
 use moai_base::limits::SOURCE_BYTES_MAX;
-use moai_base::verdict::Gap;
+use moai_base::verdict::{Cause, Gap};
 use moai_lsp::faults::{self, FaultFacts, NeededFacts};
+use moai_lsp::switched_off::{self, CheckedFile};
 
-/// The findings that no fault of the project explains, and the gap for the others.
+/// A file that a server has measured.
+#[derive(Debug)]
+pub(super) struct MeasuredFile {
+    pub(super) input: MeasureInput,
+    /// Its LSP language id.
+    pub(super) language_id: String,
+    /// The configuration that can switch the server's checking off.
+    pub(super) checking: Option<CheckingConfig>,
+}
+
+/// The findings that no fault of the project explains, and the gap for the others, or for a file
+/// that the project's configuration takes out of the server's checking.
 pub(super) async fn explain_faults(
     context: &ServerContext,
-    language_id: String,
-    subject: MeasureInput,
+    file: MeasuredFile,
     findings: Vec<Finding>,
 ) -> (Vec<Finding>, Option<Gap>) {
-    let Some(wanted) = faults::needed_facts(&language_id, &findings) else {
+    let wanted = faults::needed_facts(&file.language_id, &findings);
+    if wanted.is_none() && file.checking.is_none() {
         return (findings, None);
-    };
-    let (context, unexplained) = (context.clone(), findings.clone());
+    }
+    let context = context.clone();
     let explained = tokio::task::spawn_blocking(move || {
-        let facts = gather(&context, &subject, wanted);
-        faults::explain_findings(&language_id, &subject.text, &facts, findings)
+        let switched_off = file.switched_off_gap(&context.root, &findings);
+        let facts = wanted.map(|wanted| gather(&context, &file.input, wanted)).unwrap_or_default();
+        let text = &file.input.text;
+        let (findings, fault) = faults::explain_findings(&file.language_id, text, &facts, findings);
+        (findings, fault.or(switched_off))
     });
-    explained.await.unwrap_or((unexplained, None))
+    explained.await.unwrap_or_else(|_| (Vec::new(), Some(panic_gap())))
+}
+
+fn panic_gap() -> Gap {
+    Gap::new(Cause::Crashed, "its findings could not be compared with the project's configuration")
+}
+
+impl MeasuredFile {
+    fn switched_off_gap(&self, root: &Path, findings: &[Finding]) -> Option<Gap> {
+        let MeasureInput { path, text, .. } = &self.input;
+        let file = CheckedFile { path, language_id: &self.language_id, text };
+        self.checking.as_ref()?.gap(root, file, switched_off::reported_project(findings))
+    }
 }
 
 fn gather(context: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) -> FaultFacts {
@@ -80,7 +108,7 @@ fn nearest_text(folders: &[&Path], name: &str) -> Option<String> {
 }
 
 /// Devices and pipes are not opened and the size is bounded, because a project may hold any file.
-fn read_bounded_text(path: &Path) -> Option<String> {
+pub(super) fn read_bounded_text(path: &Path) -> Option<String> {
     let meta = path.metadata().ok()?;
     let is_readable = meta.is_file() && meta.len() <= SOURCE_BYTES_MAX;
     let file = is_readable.then(|| File::open(path).ok())??;

@@ -158,7 +158,18 @@ fn gap_lines(evidence: &Evidence) -> Vec<String> {
         .readings
         .iter()
         .filter_map(|reading| Some(format!("{} ({})", reading.sensor, reading.gap.as_ref()?)));
-    of_readings.chain(skipped(evidence)).collect()
+    of_readings.chain(switched_off(evidence)).chain(skipped(evidence)).collect()
+}
+
+/// Switched-off files of sensors that measured other files, and so have no gap.
+fn switched_off(evidence: &Evidence) -> impl Iterator<Item = String> {
+    let has_gap =
+        |sensor: &str| evidence.readings.iter().any(|it| it.sensor == sensor && it.gap.is_some());
+    let groups = evidence.switched_off_groups().into_iter();
+    groups.filter(move |group| !has_gap(&group.first.sensor)).map(|group| {
+        let files = one_line(&group.file_names(), GAP_CHARS_MAX);
+        format!("{} ({}; {files})", group.first.sensor, group.first.gap)
+    })
 }
 
 /// The first skipped files by name, the rest as a number.

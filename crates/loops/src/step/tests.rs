@@ -5,7 +5,7 @@ use crate::facts::{Consultation, ContextUse, MergeOutcome, WorkChange};
 use crate::options::LoopOptions;
 use crate::samples::state;
 use crate::state::{LoopCounters, ManualOverride, UntilCondition};
-use moai_base::evidence::SensorReading;
+use moai_base::evidence::{SensorReading, SwitchedOffFile};
 use moai_base::samples::finding;
 use moai_base::verdict::Cause;
 
@@ -139,6 +139,34 @@ fn a_missing_tool_does_not_hold_the_loop_and_is_named() {
     let missing = Evidence { readings: vec![of_check], ..Evidence::default() };
     let (unverified, _) = decide_stop(&state(), &input("s"), &missing, &required);
     assert_eq!(unverified.status, Status::CompletedUnverified);
+}
+
+/// Evidence of a changed file that the project's configuration takes out of checking.
+fn switched_off() -> Evidence {
+    let gap = Gap::new(Cause::SwitchedOff, "checkJs is off");
+    let path = finding("a.js", 0, "x").path;
+    let file = SwitchedOffFile { path, sensor: "pyright".into(), gap };
+    let scan = SensorReading::clean("scan", SensorKind::Scan, 1);
+    let mut evidence = evidence(false, Some(Cause::SwitchedOff));
+    evidence.readings.push(scan);
+    Evidence { switched_off: vec![file], is_switched_off: true, ..evidence }
+}
+
+#[test]
+fn work_that_is_switched_off_does_not_hold_the_loop_and_never_completes_it_alone() {
+    let end = check(&state(), CLAIM, &switched_off(), "completed_unverified");
+    assert_eq!(end.note.as_deref(), Some("pyright (why)"));
+    let mut tested = switched_off();
+    tested.readings.extend(checked(false, None).readings);
+    check(&state(), CLAIM, &tested, "completed");
+    let server = SensorReading::clean("pyright", SensorKind::Lsp, 1);
+    let readings = vec![server, SensorReading::clean("scan", SensorKind::Scan, 2)];
+    let mixed = Evidence { is_switched_off: false, readings, ..switched_off() };
+    let end = check(&state(), CLAIM, &mixed, "completed");
+    assert_eq!(end.basis.gaps, ["pyright (checkJs is off; a.js)"]);
+    let measured = Evidence { switched_off: Vec::new(), ..mixed };
+    let before = check(&state(), "not yet", &measured, "promise");
+    check(&before, CLAIM, &switched_off(), "completed_unverified");
 }
 
 /// Evidence of one check of the project.

@@ -150,7 +150,7 @@ fn a_file_without_a_tsconfig_is_one_gap() {
     );
     check("typescript", "", &FaultFacts::default(), &[WRONG], &["2322"], "");
     // One that the tsconfig.json excludes; the mark never leaves.
-    let mark = (INFERRED_PROJECT, "the file belongs to no tsconfig.json");
+    let mark = ("covering-project", "");
     check("typescript", "", &node_facts(&[]), &[EXPRESS, mark], &[], gap);
     check("typescript", "", &node_facts(&[]), &[WRONG, mark], &["2322"], "");
 }

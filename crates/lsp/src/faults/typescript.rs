@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{FaultFacts, NeededFacts, ProjectFault, first_quoted, matching_indices};
+use crate::switched_off::reported_project;
 use moai_base::finding::Finding;
 use moai_base::jsonc::parse_jsonc;
 
@@ -25,10 +26,6 @@ pub(super) const TYPESCRIPT_FACTS: NeededFacts = NeededFacts {
     compile_flags: false,
     codes: &[],
 };
-
-/// Code of the finding by which `lsp::freshness::tsserver` marks a file without a tsconfig.json.
-/// [`super::explain_findings`] removes it.
-pub(crate) const INFERRED_PROJECT: &str = "inferred-project";
 
 /// A module was not found, or has no type information; the message quotes it.
 const MODULE_CODES: [&str; 4] = ["2307", "2792", "2875", "7016"];
@@ -63,10 +60,6 @@ const NODE_MODULES: [&str; 17] = [
     "zlib",
 ];
 
-pub(super) fn is_inferred_project_marker(finding: &Finding) -> bool {
-    finding.code == INFERRED_PROJECT
-}
-
 pub(super) fn typescript_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
     if facts.has_broken_config {
         let detail = "tsconfig.json cannot be read, so its options do not count";
@@ -91,8 +84,8 @@ pub(super) fn typescript_fault(facts: &FaultFacts, found: &[Finding]) -> Option<
             missing.into_iter().chain(implied),
         ));
     }
-    let is_inferred = found.iter().any(is_inferred_project_marker)
-        || !facts.has_any(&["tsconfig.json", "jsconfig.json"]);
+    let is_inferred =
+        reported_project(found) == Some("") || !facts.has_any(&["tsconfig.json", "jsconfig.json"]);
     let guessed = matching_indices(found, |one| {
         let code = one.code.as_str();
         NODE_CODES.contains(&code)

@@ -13,6 +13,9 @@ use super::{
 };
 use crate::jsonrpc::RpcError;
 use crate::messages::parse_diagnostics;
+use crate::registry::CheckingRules;
+use crate::switched_off::project_marker;
+use moai_base::finding::Finding;
 use moai_base::limits::{PULL_RETRY_MS_MAX, PULL_RETRY_MS_MIN};
 use moai_base::verdict::{Cause, Gap};
 
@@ -26,7 +29,12 @@ pub(crate) struct PullProtocol {
     asks_again: bool,
     /// The first line of an error logged since the request.
     failure: Option<String>,
+    /// The findings, while the server is asked which project covers the file.
+    measured: Option<Vec<Finding>>,
 }
+
+/// TypeScript 7's request for the configuration that covers a file.
+const PROJECT_INFO: &str = "custom/projectInfo";
 
 /// The request for a document's diagnostics, without `previousResultId` so that the answer is
 /// complete.
@@ -43,6 +51,11 @@ impl PullProtocol {
         subject: &MeasurementContext<'_>,
         answer: Result<&Value, &RpcError>,
     ) -> ProtocolStep {
+        if let Some(mut findings) = self.measured.take() {
+            let project = answer.ok().and_then(|info| info["configFilePath"].as_str());
+            findings.extend(project.map(|config| project_marker(subject.about, config)));
+            return ProtocolStep::Done(Ok(findings));
+        }
         match answer {
             Ok(report) => {
                 match (report["kind"].as_str(), parse_diagnostics(subject.about, &report["items"]))
@@ -53,13 +66,13 @@ impl PullProtocol {
                     }
                     (Some("full"), Some(findings)) => {
                         let failure = self.failure.take().filter(|_| findings.is_empty());
-                        ProtocolStep::Done(match failure {
-                            Some(failure) => Err(Gap::new(
-                                Cause::Crashed,
-                                format!("the server failed: {failure}"),
-                            )),
-                            None => Ok(findings),
-                        })
+                        match failure {
+                            Some(failure) => {
+                                let detail = format!("the server failed: {failure}");
+                                ProtocolStep::Done(Err(Gap::new(Cause::Crashed, detail)))
+                            }
+                            None => self.finish(subject, findings),
+                        }
                     }
                     _ => ProtocolStep::Done(Err(Gap::new(
                         Cause::Crashed,
@@ -101,6 +114,15 @@ impl PullProtocol {
         ProtocolStep::Wait
     }
 
+    /// Asks TypeScript 7 for the covering project before the findings count.
+    fn finish(&mut self, subject: &MeasurementContext<'_>, findings: Vec<Finding>) -> ProtocolStep {
+        if subject.spec.checking != Some(CheckingRules::Typescript) {
+            return ProtocolStep::Done(Ok(findings));
+        }
+        self.measured = Some(findings);
+        ProtocolStep::SendRequest(PROJECT_INFO, json!({"textDocument": {"uri": subject.uri}}))
+    }
+
     fn retry(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         let pause_ms = PULL_RETRY_MS_MAX.min(PULL_RETRY_MS_MIN << self.retry_count.min(8));
         self.retry_count += 1;
@@ -116,6 +138,7 @@ mod tests {
     use super::super::tests::{spec, with_subject, word};
     use super::*;
     use crate::registry::ServerSpec;
+    use crate::switched_off::reported_project;
 
     fn full(count: usize) -> Value {
         let place = json!({"line": 0, "character": 0});
@@ -167,6 +190,29 @@ mod tests {
             }
         });
         assert_eq!(pauses, [50, 100, 200, 400, 800, 1000, 1000, 1000]);
+    }
+
+    #[test]
+    fn typescript_is_asked_for_the_covering_project() {
+        let typescript = spec(r#", "checking": "typescript""#);
+        let covering = |answer: Result<&Value, &RpcError>| {
+            with_subject(Instant::now(), 0, false, |subject| {
+                let subject = &MeasurementContext { spec: &typescript, ..*subject };
+                let mut pull = PullProtocol::default();
+                assert_eq!(
+                    word(&pull.on_response(subject, Ok(&full(0)))),
+                    format!("ask {PROJECT_INFO}")
+                );
+                match pull.on_response(subject, answer) {
+                    ProtocolStep::Done(Ok(found)) => reported_project(&found).map(str::to_owned),
+                    other => panic!("{other:?}"),
+                }
+            })
+        };
+        let named = json!({"configFilePath": "/r/tsconfig.json"});
+        assert_eq!(covering(Ok(&named)).as_deref(), Some("/r/tsconfig.json"));
+        assert_eq!(covering(Ok(&json!({"configFilePath": ""}))).as_deref(), Some(""));
+        assert_eq!(covering(Err(&error(METHOD_NOT_FOUND))), None);
     }
 
     #[test]

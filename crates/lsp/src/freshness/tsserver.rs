@@ -7,22 +7,21 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{METHOD_NOT_FOUND, MeasurementContext, ProtocolStep};
-use crate::faults::INFERRED_PROJECT;
 use crate::jsonrpc::RpcError;
 use crate::messages::parse_tsserver_diagnostics;
 use crate::session::outside::ListedProject;
-use moai_base::finding::{Finding, Severity};
-use moai_base::text::TextRange;
+use crate::switched_off::project_marker;
+use moai_base::finding::Finding;
 use moai_base::verdict::{Cause, Gap};
 
 /// State of one measurement.
 #[derive(Debug, Default)]
 pub(crate) struct TsserverProtocol {
     stage: TsserverStage,
-    is_inferred: bool,
     /// Whether this measurement asked for the project's files.
     has_asked_files: bool,
     listed: Option<ListedProject>,
+    /// Begins with a marker for the covering project.
     findings: Vec<Finding>,
 }
 
@@ -78,16 +77,17 @@ impl TsserverProtocol {
             TsserverStage::Reload => self.project_request(subject),
             TsserverStage::Project => {
                 let config = body["configFileName"].as_str().unwrap_or_default();
-                // An inferred project is named `/dev/null/inferredProject1*`.
-                self.is_inferred = config.is_empty() || config.starts_with("/dev/null/");
-                // An inferred project also changes when a document is opened or closed.
-                let is_known = !self.is_inferred && subject.project_lists.is_current(config);
+                // An inferred project is named `/dev/null/inferredProject1*`. It also changes when a
+                // document is opened or closed.
+                let is_inferred = config.is_empty() || config.starts_with("/dev/null/");
+                let is_known = !is_inferred && subject.project_lists.is_current(config);
                 if !is_known && !self.has_asked_files {
                     self.has_asked_files = true;
                     return self.project_request(subject);
                 }
                 let files = body["fileNames"].as_array();
                 self.listed = files.map(|files| listed_project(config, files));
+                self.findings = vec![project_marker(subject.about, config)];
                 self.stage = TsserverStage::Syntactic;
                 tsserver_request("syntacticDiagnosticsSync", subject.file)
             }
@@ -100,27 +100,9 @@ impl TsserverProtocol {
                     self.stage = TsserverStage::Semantic;
                     return tsserver_request("semanticDiagnosticsSync", subject.file);
                 }
-                ProtocolStep::Done(Ok(self.finish(subject)))
+                ProtocolStep::Done(Ok(std::mem::take(&mut self.findings)))
             }
         }
-    }
-
-    /// Without a tsconfig.json tsserver guesses how modules resolve. `lsp::faults` decides which
-    /// findings that explains; the fact is added to the findings here.
-    fn finish(&mut self, subject: &MeasurementContext<'_>) -> Vec<Finding> {
-        let mut found = std::mem::take(&mut self.findings);
-        if self.is_inferred && !found.is_empty() {
-            let place = subject.about.place(TextRange::default());
-            let text = "the file belongs to no tsconfig.json";
-            found.push(Finding::new(
-                subject.about.sensor,
-                INFERRED_PROJECT,
-                Severity::Info,
-                place,
-                text,
-            ));
-        }
-        found
     }
 }
 
@@ -159,6 +141,7 @@ mod tests {
     use super::super::tests::{with_subject, word};
     use super::*;
     use crate::session::outside::ProjectLists;
+    use crate::switched_off::reported_project;
 
     fn check(config: &str, semantic: &Value, expected: &str) {
         let mut state = TsserverProtocol::default();
@@ -178,8 +161,8 @@ mod tests {
 
     #[test]
     fn both_stages_make_the_verdict() {
-        check("/r/tsconfig.json", &json!([]), "clean");
-        check("/r/tsconfig.json", &json!([diagnostic(2307)]), "1 found");
+        check("/r/tsconfig.json", &json!([]), "1 found");
+        check("/r/tsconfig.json", &json!([diagnostic(2307)]), "2 found");
         check("/r/tsconfig.json", &json!(null), "Crashed");
     }
 
@@ -241,9 +224,18 @@ mod tests {
     }
 
     #[test]
-    fn without_a_project_a_marker_is_added_to_the_findings() {
-        check("/dev/null/inferredProject1*", &json!([diagnostic(2307)]), "2 found");
-        check("/dev/null/inferredProject1*", &json!([]), "clean");
+    fn the_covering_project_is_handed_on() {
+        let covering = |config: &str| {
+            let mut state = TsserverProtocol::default();
+            let body = json!({"success": true, "body": {"configFileName": config}});
+            with_subject(Instant::now(), 0, false, |subject| {
+                state.begin(subject);
+                state.on_response(subject, Ok(&body));
+            });
+            reported_project(&state.findings).map(str::to_owned)
+        };
+        assert_eq!(covering("/r/tsconfig.json").as_deref(), Some("/r/tsconfig.json"));
+        assert_eq!(covering("/dev/null/inferredProject1*").as_deref(), Some(""));
     }
 
     #[test]

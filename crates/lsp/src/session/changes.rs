@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use moai_base::text::{LineIndex, Position, PositionEncoding};
+use moai_base::text::{LineIndex, Position, PositionEncoding, without_byte_order_mark};
 
 /// Whether programs disagree about where the lines of a text end: LSP ends a line at a lone `\r`,
 /// gopls, clangd and rust-analyzer do not; tsserver ends one at U+2028, Python's `splitlines` also
@@ -26,7 +26,9 @@ fn has_lone_return(text: &str) -> bool {
 /// One ranged content change from `old` to `new`, in the server's encoding. Equal texts give an
 /// empty insertion, which still makes a new version. Some servers that announce ranged changes
 /// crash on a change without a range.
+/// Byte order marks are left out, because no text is sent with one.
 pub(super) fn ranged_change(old: &str, new: &str, encoding: PositionEncoding) -> Value {
+    let (old, new) = (without_byte_order_mark(old), without_byte_order_mark(new));
     let (start, old_end, new_end) = difference(old, new);
     let index = LineIndex::new(old);
     json!({
@@ -110,6 +112,7 @@ mod tests {
     fn check(old: &str, new: &str) {
         for encoding in [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32] {
             let change = ranged_change(old, new, encoding);
+            let (old, new) = (without_byte_order_mark(old), without_byte_order_mark(new));
             assert_eq!(apply(old, &change, encoding), new, "{encoding:?} {change}");
         }
     }

@@ -11,7 +11,7 @@ use super::changes::{has_disputed_lines, ranged_change};
 use moai_base::hash::ContentHash;
 use moai_base::limits::OPEN_DOCUMENTS_MAX;
 use moai_base::path::RelPath;
-use moai_base::text::PositionEncoding;
+use moai_base::text::{PositionEncoding, without_byte_order_mark};
 
 /// A message that brings a document up to date before it is measured.
 #[derive(Debug)]
@@ -192,7 +192,7 @@ impl OpenDocuments {
         if self.wants_ranges {
             ranged_change(old, new, self.encoding)
         } else {
-            json!({"text": new})
+            json!({"text": without_byte_order_mark(new)})
         }
     }
 

@@ -1,19 +1,22 @@
 //! Whether the server is still loading the project, by its own signals. Answers during loading may
 //! be empty because the server does not know the project yet.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::registry::ReadySignal;
+use crate::registry::{ReadySignal, ServerSpec};
 
 /// The loading state of one server.
 #[derive(Debug)]
 pub(super) struct LoadingState {
     /// The signal still awaited.
     awaited_signal: Option<ReadySignal>,
-    /// Tokens of running progresses that count as loading.
-    tokens: HashSet<String>,
+    /// Parts of the titles of the progresses that end the loading; empty for any progress.
+    loading_titles: Vec<String>,
+    /// Tokens of running progresses that count as loading, and whether their end means that the
+    /// project is loaded.
+    tokens: HashMap<String, bool>,
     /// The server's complaint about the project, with the token of the progress that shows it.
     fault: Option<(String, String)>,
     /// Prefixes of the log message that all files of the project are listed; emptied when it came.
@@ -29,13 +32,14 @@ pub(super) enum ProgressKind {
 }
 
 impl LoadingState {
-    pub(super) fn new(ready: ReadySignal, lists_files: &[String]) -> Self {
-        let awaits = (ready != ReadySignal::Handshake).then_some(ready);
+    pub(super) fn new(spec: &ServerSpec) -> Self {
+        let awaits = (spec.ready != ReadySignal::Handshake).then_some(spec.ready);
         Self {
             awaited_signal: awaits,
-            tokens: HashSet::new(),
+            loading_titles: spec.loading_titles.clone(),
+            tokens: HashMap::new(),
             fault: None,
-            file_list_messages: lists_files.to_vec(),
+            file_list_messages: spec.lists_files.clone(),
         }
     }
 
@@ -63,13 +67,17 @@ impl LoadingState {
                     let words = value["message"].as_str().unwrap_or(title);
                     self.fault = Some((token.to_owned(), words.to_owned()));
                 } else if !title.is_empty() && !is_background(token) {
-                    self.tokens.insert(token.to_owned());
+                    let titles = &self.loading_titles;
+                    let ends_loading =
+                        titles.is_empty() || titles.iter().any(|part| title.contains(part));
+                    self.tokens.insert(token.to_owned(), ends_loading);
                 }
                 ProgressKind::Began
             }
             Some("end") => {
                 self.fault.take_if(|(complaint, _)| complaint == token);
-                if self.tokens.remove(token) && self.awaited_signal == Some(ReadySignal::Progress) {
+                let ends_loading = self.tokens.remove(token) == Some(true);
+                if ends_loading && self.awaited_signal == Some(ReadySignal::Progress) {
                     self.awaited_signal = None;
                 }
                 ProgressKind::Ended
@@ -120,10 +128,33 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::freshness::tests::spec;
+
+    /// Whether the server is loading after each begin and end of progresses with these titles.
+    fn loading_after(spec: &ServerSpec, titles: &[&str]) -> Vec<bool> {
+        let mut loading = LoadingState::new(spec);
+        let mut states = vec![loading.is_loading()];
+        for title in titles {
+            loading.on_progress(title, &json!({"kind": "begin", "title": title}));
+            loading.on_progress(title, &json!({"kind": "end"}));
+            states.push(loading.is_loading());
+        }
+        states
+    }
+
+    #[test]
+    fn only_a_progress_with_the_right_title_ends_the_loading() {
+        let titles = ["Reading the cache", "Intelephense (1.18.5) indexing", "Other"];
+        let named = spec(r#", "ready": "progress", "loading_titles": ["indexing"]"#);
+        assert_eq!(loading_after(&named, &titles), [true, true, false, false]);
+        let any = spec(r#", "ready": "progress""#);
+        assert_eq!(loading_after(&any, &titles), [true, false, false, false]);
+        assert_eq!(loading_after(&spec(""), &titles), [false; 4]);
+    }
 
     #[test]
     fn an_error_reported_as_progress_is_a_fault_and_not_loading() {
-        let mut loading = LoadingState::new(ReadySignal::Handshake, &[]);
+        let mut loading = LoadingState::new(&spec(""));
         let begin =
             json!({"kind": "begin", "title": "Error loading workspace", "message": "no module"});
         loading.on_progress("7", &begin);

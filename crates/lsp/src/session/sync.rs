@@ -14,6 +14,7 @@ use crate::freshness::clangd;
 use crate::registry::DiagnosticsMethod;
 use moai_base::limits::UNSENT_DISK_CHANGES_MAX;
 use moai_base::path::{RelPath, to_uri};
+use moai_base::text::without_byte_order_mark;
 use moai_base::verdict::{Cause, Gap};
 
 impl LspSession {
@@ -171,7 +172,7 @@ impl LspSession {
                         "textDocument/didOpen",
                         json!({"textDocument": {
                             "uri": uri, "languageId": request.language_id, "version": version,
-                            "text": &*request.text,
+                            "text": without_byte_order_mark(&request.text),
                         }}),
                     );
                 }
@@ -188,7 +189,7 @@ impl LspSession {
                 }
                 SyncStep::Save => {
                     is_saved = true;
-                    self.notify_saved(&uri, &request.text);
+                    self.notify_saved(&uri, without_byte_order_mark(&request.text));
                 }
                 SyncStep::Close => self.notify_closed(&request.path),
                 SyncStep::Evict(path) => self.close(&path),

@@ -3,7 +3,9 @@
 
 use serde::Serialize;
 
-use moai_base::evidence::{BaselineComparison, SensorKind, SensorReading, SkippedFile};
+use moai_base::evidence::{
+    BaselineComparison, SensorKind, SensorReading, SkippedFile, SwitchedOffFile,
+};
 use moai_base::finding::{Finding, FindingState, Severity};
 use moai_base::path::RelPath;
 use moai_base::text::TextRange;
@@ -24,6 +26,10 @@ pub struct ReportDocument {
     pub files_checked: usize,
     /// Requested files that were not measured or are excluded by the options.
     pub files_skipped: Vec<SkippedFile>,
+    /// Files that the project's configuration takes out of a server's checking; among the checked
+    /// ones, because other sensors measure them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files_switched_off: Vec<SwitchedOffEntry>,
     /// One entry per sensor.
     pub sensors: Vec<SensorEntry>,
     /// All findings, sorted by place.
@@ -33,6 +39,24 @@ pub struct ReportDocument {
     /// Comparison with a baseline, if one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineComparison>,
+}
+
+/// A file that the project's configuration takes out of a server's checking.
+#[derive(Clone, Debug, Serialize)]
+pub struct SwitchedOffEntry {
+    /// The file.
+    pub path: RelPath,
+    /// Language server id.
+    pub sensor: String,
+    /// What is switched off, and how to switch it on.
+    pub reason: String,
+}
+
+impl From<&SwitchedOffFile> for SwitchedOffEntry {
+    fn from(file: &SwitchedOffFile) -> Self {
+        let SwitchedOffFile { path, sensor, gap } = file;
+        Self { path: path.clone(), sensor: sensor.clone(), reason: gap.to_string() }
+    }
 }
 
 /// One sensor of a report.

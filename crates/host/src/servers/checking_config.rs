@@ -1,0 +1,223 @@
+//! Reads the configurations that can switch a server's checking of a file off, with their bases, for
+//! `lsp::switched_off`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::fault_facts::read_bounded_text;
+use moai_base::jsonc::parse_jsonc;
+use moai_base::limits::CONFIG_BASES_MAX;
+use moai_base::path::RelPath;
+use moai_base::toml_value::parse_toml;
+use moai_base::verdict::Gap;
+use moai_lsp::faults::{extended_configs, package_of_module};
+use moai_lsp::registry::CheckingRules;
+use moai_lsp::switched_off::{
+    CheckedFile, ConfigLayer, CoveringProject, PyrightConfig, pyright_gap, typescript_gap,
+};
+
+use super::resolve::ResolvedServer;
+
+/// Whose configuration is read for a server, and where.
+#[derive(Clone, Debug)]
+pub(super) struct CheckingConfig {
+    rules: CheckingRules,
+    /// The server's workspace.
+    workspace: PathBuf,
+    /// Its workspace markers.
+    markers: Vec<String>,
+}
+
+impl CheckingConfig {
+    /// `None` for a server whose checking no configuration is known to switch off.
+    pub(super) fn of_server(server: &ResolvedServer) -> Option<Self> {
+        let rules = server.spec.checking?;
+        let (workspace, markers) =
+            (server.workspace.clone(), server.spec.workspace_markers.clone());
+        Some(Self { rules, workspace, markers })
+    }
+
+    /// Why the server does not check the file. `project` is the configuration that it named, empty
+    /// for a file outside every project.
+    pub(super) fn gap(
+        &self,
+        root: &Path,
+        file: CheckedFile<'_>,
+        project: Option<&str>,
+    ) -> Option<Gap> {
+        match self.rules {
+            CheckingRules::Typescript => {
+                typescript_gap(file, &covering_project(root, file.path, project?))
+            }
+            CheckingRules::Pyright => {
+                let config = pyright_config(&self.workspace, &self.markers);
+                let path = file.path.under(root);
+                pyright_gap(&path.to_string_lossy(), file.text, config.as_ref())
+            }
+        }
+    }
+}
+
+fn covering_project(root: &Path, path: &RelPath, config: &str) -> CoveringProject {
+    let file = path.under(root);
+    let mut folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+    let is_near_config = folders.any(|folder| {
+        ["tsconfig.json", "jsconfig.json"].iter().any(|name| folder.join(name).is_file())
+    });
+    let config = Path::new(config);
+    let name = config.file_name().map(|name| name.to_string_lossy().into_owned());
+    let mut texts = Vec::new();
+    if name.is_some() {
+        read_tsconfig(config, &mut texts, &mut Vec::new());
+    }
+    CoveringProject { config: name, texts, is_near_config }
+}
+
+/// Adds the texts of a configuration's bases, then its own.
+fn read_tsconfig(config: &Path, texts: &mut Vec<String>, seen: &mut Vec<PathBuf>) {
+    if seen.len() >= CONFIG_BASES_MAX || seen.iter().any(|known| known == config) {
+        return;
+    }
+    seen.push(config.to_path_buf());
+    let Some(text) = read_bounded_text(config) else { return };
+    for base in extended_configs(&text) {
+        if let Some(base) = tsconfig_base(config, &base) {
+            read_tsconfig(&base, texts, seen);
+        }
+    }
+    texts.push(text);
+}
+
+/// The file that `extends` names: a path, or a file of a package.
+fn tsconfig_base(config: &Path, base: &str) -> Option<PathBuf> {
+    if base.starts_with(['.', '/']) {
+        return config_file(&config.parent()?.join(base));
+    }
+    config.ancestors().skip(1).find_map(|folder| {
+        let modules = folder.join("node_modules");
+        let place = modules.join(base);
+        let manifest = modules.join(package_of_module(base)).join("package.json");
+        let named = (package_of_module(base) == base)
+            .then(|| serde_json::from_str::<Value>(&read_bounded_text(&manifest)?).ok())
+            .flatten();
+        let named = named.and_then(|manifest| Some(place.join(manifest["tsconfig"].as_str()?)));
+        named.filter(|file| file.is_file()).or_else(|| config_file(&place))
+    })
+}
+
+/// A configuration by its path, which may lack `.json` or name a folder.
+fn config_file(place: &Path) -> Option<PathBuf> {
+    let mut with_extension = place.as_os_str().to_owned();
+    with_extension.push(".json");
+    let candidates = [place.to_path_buf(), with_extension.into(), place.join("tsconfig.json")];
+    candidates.into_iter().find(|file| file.is_file())
+}
+
+/// The configuration that pyright reads in its workspace: the first marker that is there.
+fn pyright_config(workspace: &Path, markers: &[String]) -> Option<PyrightConfig> {
+    markers.iter().find_map(|marker| {
+        let (name, table) = marker.split_once('#').unwrap_or((marker, ""));
+        let mut layers = Vec::new();
+        add_layers(&workspace.join(name), table, &mut layers);
+        (!layers.is_empty()).then(|| PyrightConfig { name: name.to_owned(), layers })
+    })
+}
+
+/// Adds the bases of a configuration, then itself; nothing if it is not there.
+fn add_layers(config: &Path, table: &str, layers: &mut Vec<ConfigLayer>) {
+    let mut chain = Vec::new();
+    let mut next = Some(config.to_path_buf());
+    while let Some(file) = next.take().filter(|_| chain.len() < CONFIG_BASES_MAX) {
+        let Some(keys) = read_keys(&file, table) else { break };
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        next = keys["extends"].as_str().map(|base| folder.join(base));
+        chain.push(ConfigLayer { folder: folder.to_string_lossy().into_owned(), keys });
+    }
+    layers.extend(chain.into_iter().rev());
+}
+
+/// The keys of a JSON configuration, or of a table of a TOML file.
+fn read_keys(file: &Path, table: &str) -> Option<Value> {
+    let text = read_bounded_text(file)?;
+    if file.extension().is_none_or(|extension| extension != "toml") {
+        return parse_jsonc(&text).ok().flatten();
+    }
+    let value = parse_toml(&text).ok()?;
+    let table = if table.is_empty() { "tool.pyright" } else { table };
+    value.pointer(&format!("/{}", table.replace('.', "/"))).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The gap of `a.js` or `a.py` in a project with these files.
+    fn gap(files: &[(&str, &str)], path: &str, project: &str) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a real path");
+        for (name, text) in files {
+            let file = root.join(name);
+            std::fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
+            std::fs::write(&file, text).expect("a file");
+        }
+        let rules =
+            if path.ends_with("py") { CheckingRules::Pyright } else { CheckingRules::Typescript };
+        let markers = ["pyrightconfig.json", "pyproject.toml#tool.pyright"].map(str::to_owned);
+        let config = CheckingConfig { rules, workspace: root.clone(), markers: markers.into() };
+        let path = RelPath::parse(path).expect("relative");
+        let language_id = "javascript";
+        let file = CheckedFile { path: &path, language_id, text: "" };
+        let project = if project.is_empty() {
+            String::new()
+        } else {
+            root.join(project).display().to_string()
+        };
+        let gap = config.gap(&root, file, Some(&project));
+        gap.map(|gap| gap.detail).unwrap_or_default()
+    }
+
+    #[test]
+    fn check_js_comes_from_the_chain_of_configurations() {
+        let off = "checked for syntax only: checkJs is off";
+        let on = r#"{"compilerOptions": {"checkJs": true}}"#;
+        let extends = |base: &str| format!("{{\"extends\": {base}}}");
+        let check = |config: &str, base: &str, expected: &str| {
+            let files = [("tsconfig.json", config), (base, on)];
+            assert_eq!(gap(&files, "a.js", "tsconfig.json"), expected, "{config} {base}");
+        };
+        check(on, "x.json", "");
+        check("{}", "x.json", off);
+        check(&extends("\"./conf/base\""), "conf/base.json", "");
+        check(&extends("[\"./conf/base.json\", \"./none\"]"), "conf/base.json", "");
+        check(&extends("\"@a/b\""), "node_modules/@a/b/tsconfig.json", "");
+        check(&extends("\"@a/b/strict\""), "node_modules/@a/b/strict.json", "");
+        check(&extends("\"./tsconfig.json\""), "x.json", off);
+        let chain = [
+            ("p/tsconfig.json", "{\"extends\": \"../b.json\"}"),
+            ("b.json", "{\"extends\": \"./c.json\"}"),
+            ("c.json", on),
+        ];
+        assert_eq!(gap(&chain, "p/a.js", "p/tsconfig.json"), "");
+        let package = [
+            ("tsconfig.json", "{\"extends\": \"base\"}"),
+            ("node_modules/base/package.json", "{\"tsconfig\": \"conf/x.json\"}"),
+            ("node_modules/base/conf/x.json", on),
+        ];
+        assert_eq!(gap(&package, "a.js", "tsconfig.json"), "");
+        assert_eq!(gap(&[], "a.js", ""), off);
+    }
+
+    #[test]
+    fn pyright_reads_the_first_configuration_with_its_bases() {
+        let ignored =
+            |name: &str| format!("excluded by the project's configuration: \"ignore\" in {name}");
+        let table = ("pyproject.toml", "[tool.pyright]\nignore = [\"**/gen\"]\n");
+        assert_eq!(gap(&[table], "src/gen/a.py", ""), ignored("pyproject.toml"));
+        assert_eq!(gap(&[table], "src/a.py", ""), "");
+        let json = ("pyrightconfig.json", "{\"extends\": \"conf/base.json\", // why\n}");
+        assert_eq!(gap(&[table, json], "src/gen/a.py", ""), "", "the other file is not read");
+        let base = ("conf/base.json", "{\"ignore\": [\"../src\"]}");
+        assert_eq!(gap(&[json, base], "src/a.py", ""), ignored("pyrightconfig.json"));
+    }
+}

@@ -1,0 +1,24 @@
+//! Files that the project's own configuration takes out of a server's checking: the server answers
+//! with an empty list, which proves nothing. Texts of configurations come in; their rules are those
+//! of the server, observed with the versions named in each file.
+
+mod pyright;
+mod typescript;
+
+pub use self::pyright::{ConfigLayer, PyrightConfig, pyright_gap};
+pub use self::typescript::reported_project;
+pub use self::typescript::{CoveringProject, typescript_gap};
+pub(crate) use self::typescript::{is_project_marker, project_marker};
+
+use moai_base::path::RelPath;
+
+/// A measured file.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckedFile<'a> {
+    /// Its path.
+    pub path: &'a RelPath,
+    /// Its LSP language id.
+    pub language_id: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
