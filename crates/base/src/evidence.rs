@@ -193,6 +193,12 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// Whether exactly one sensor has a gap.
+    #[must_use]
+    pub fn has_one_gap(&self) -> bool {
+        self.readings.iter().filter(|reading| reading.gap.is_some()).count() == 1
+    }
+
     /// The worst verdict of all sensors. Skipped files are a gap, and so is having no sensor at
     /// all. A server that the project's configuration switched off leaves the verdict to what
     /// measured the rest of the work, and is a gap if nothing did except for scan and guard.

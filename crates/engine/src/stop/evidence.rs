@@ -169,7 +169,8 @@ pub(crate) async fn measure_stop_files(
 }
 
 /// Adds the results of the other programs: errors that the work introduced there, and the number of
-/// measured files. Gaps there are dropped, because nothing suggests that the work affects them.
+/// measured files. Gaps there are dropped, because nothing suggests that the work affects them; but
+/// not those of files that changed meanwhile, which may be the work's own.
 fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
     if wider.verdict() == Verdict::Dirty {
         let servers = wider.readings.iter().filter(|reading| reading.kind == SensorKind::Lsp);
@@ -185,10 +186,17 @@ fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
         let other = wider.readings.iter().find(|other| other.sensor == reading.sensor);
         if let Some(other) = other
             && other.kind == SensorKind::Lsp
-            && other.gap.is_none()
         {
-            reading.files = other.files;
-            reading.elapsed_ms += other.elapsed_ms;
+            match &other.gap {
+                None => {
+                    reading.files = other.files;
+                    reading.elapsed_ms += other.elapsed_ms;
+                }
+                Some(gap) if gap.cause == Cause::Superseded && reading.gap.is_none() => {
+                    reading.gap = Some(gap.clone());
+                }
+                Some(_) => {}
+            }
         }
     }
     evidence

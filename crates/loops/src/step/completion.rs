@@ -32,10 +32,8 @@ pub(super) fn wants_merge(
 
 /// Whether the judge's approval is all that can be had, because no sensor applies to the work.
 fn is_settled_by_judge(gap: &Gap, evidence: &Evidence, facts: &StopFacts) -> bool {
-    let has_other_gaps =
-        evidence.readings.iter().filter(|reading| reading.gap.is_some()).count() != 1;
     gap.cause == Cause::Nothing
-        && !has_other_gaps
+        && evidence.has_one_gap()
         && facts.judge.outcome() == Some(&JudgeOutcome::Approved)
 }
 
