@@ -428,7 +428,7 @@ fn introduced(change: &Change) -> Vec<usize> {
 /// Sets the modification time of a file back by an hour.
 fn set_back(file: &Path) {
     let opened = fs::File::options().write(true).open(file).expect("the stage is ours");
-    let hour = Duration::from_secs(3_600);
+    let hour = Duration::from_hours(1);
     opened.set_modified(SystemTime::now() - hour).expect("the stage is ours");
 }
 
