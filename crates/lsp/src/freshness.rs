@@ -49,6 +49,8 @@ pub(crate) struct MeasurementContext<'a> {
     pub ticket: u64,
     /// The compiler's runs inside the server, shared by all requests.
     pub flycheck: &'a Flycheck,
+    /// Whether the server's workspace has a `Cargo.toml`.
+    pub has_cargo_manifest: bool,
     /// The files of the server's projects, as far as it was asked for them.
     pub project_lists: &'a ProjectLists,
 }
@@ -250,6 +252,7 @@ pub(crate) mod tests {
             now: start + std::time::Duration::from_millis(after_ms),
             ticket: 1,
             flycheck: &Flycheck::default(),
+            has_cargo_manifest: true,
             project_lists: &ProjectLists::default(),
         })
     }

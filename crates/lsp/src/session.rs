@@ -19,7 +19,7 @@ mod server_requests;
 mod sync;
 mod version;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -154,6 +154,8 @@ pub struct ServerFolders {
     pub root: PathBuf,
     /// The server's workspace: the root, or a folder below.
     pub workspace: PathBuf,
+    /// Whether the workspace has a `Cargo.toml`.
+    pub has_cargo_manifest: bool,
 }
 
 /// The session of one language server.
@@ -164,6 +166,7 @@ pub struct LspSession {
     settings: Value,
     root: PathBuf,
     workspace: PathBuf,
+    has_cargo_manifest: bool,
     phase: SessionPhase,
     method: DiagnosticsMethod,
     capabilities: Value,
@@ -181,6 +184,8 @@ pub struct LspSession {
     registrations: Registrations,
     project_lists: ProjectLists,
     outside_places: OutsidePlaces,
+    /// The bytes of changed files, as they were last announced; at most one entry per watched file.
+    announced_hashes: HashMap<RelPath, ContentHash>,
     /// Disk changes of which the server has not been notified, one per file.
     unsent_changes: BTreeMap<PathBuf, DiskChange>,
     habits: PublishHabits,
@@ -209,6 +214,7 @@ impl LspSession {
             settings,
             root: place.root,
             workspace: place.workspace,
+            has_cargo_manifest: place.has_cargo_manifest,
             phase: SessionPhase::Starting,
             method: spec.diagnostics,
             capabilities: Value::Null,
@@ -225,6 +231,7 @@ impl LspSession {
             registrations: Registrations::default(),
             project_lists: ProjectLists::default(),
             outside_places: OutsidePlaces::default(),
+            announced_hashes: HashMap::new(),
             unsent_changes: BTreeMap::new(),
             habits: PublishHabits::default(),
             has_fallen_back: false,
@@ -509,6 +516,7 @@ impl LspSession {
             now,
             ticket: job.document.ticket,
             flycheck: &self.flycheck,
+            has_cargo_manifest: self.has_cargo_manifest,
             project_lists: &self.project_lists,
         };
         let step = act(&mut job.protocol, &subject);

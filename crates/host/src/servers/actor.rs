@@ -308,7 +308,9 @@ impl ServerActor {
         tracing::info!(server = id, root = %root.display(), pid = process.id(), "started");
         self.log.push_line("engine", "started");
         self.starts += 1;
-        let place = ServerFolders { root: root.clone(), workspace: workspace.clone() };
+        let has_cargo_manifest = workspace.join("Cargo.toml").is_file();
+        let (root, workspace) = (root.clone(), workspace.clone());
+        let place = ServerFolders { root, workspace, has_cargo_manifest };
         let session = LspSession::start(id, spec, settings.clone(), place, std::process::id());
         let started = Instant::now();
         self.running = Some(RunningServer {

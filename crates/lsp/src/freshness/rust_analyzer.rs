@@ -11,11 +11,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::pull::{self, PullProtocol};
-use super::{METHOD_NOT_FOUND, MeasurementContext, ProtocolStep, ServerEvent};
+use super::{
+    CONTENT_MODIFIED, METHOD_NOT_FOUND, MeasurementContext, ProtocolStep, SERVER_CANCELLED,
+    ServerEvent,
+};
 use crate::jsonrpc::RpcError;
 use crate::messages::parse_diagnostics;
 use moai_base::finding::{Finding, Severity};
-use moai_base::limits::RUST_RELOAD_MS;
+use moai_base::limits::{PULL_RETRY_MS_MIN, RUST_RELOAD_MS};
 use moai_base::verdict::{Cause, Gap};
 
 /// The native diagnostic of a file that no crate includes; cargo never checks such a file.
@@ -34,6 +37,8 @@ pub(crate) struct RustAnalyzerProtocol {
     has_waited: bool,
     /// The findings of a file without errors, until its crate is known.
     unproven: Vec<Finding>,
+    /// Whether the request for the crate was cancelled and is to be sent again.
+    asks_again: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,7 +104,7 @@ impl RustAnalyzerProtocol {
                     other => other,
                 }
             }
-            RustAnalyzerStage::Membership => self.on_membership(answer),
+            RustAnalyzerStage::Membership => self.on_membership(subject, answer),
             RustAnalyzerStage::Loading | RustAnalyzerStage::Check => ProtocolStep::Wait,
         }
     }
@@ -126,6 +131,9 @@ impl RustAnalyzerProtocol {
                 ))
             }
             RustAnalyzerStage::Check => self.await_run(subject),
+            RustAnalyzerStage::Membership if std::mem::take(&mut self.asks_again) => {
+                membership_request(subject)
+            }
             RustAnalyzerStage::Membership => ProtocolStep::Wait,
         }
     }
@@ -157,29 +165,44 @@ impl RustAnalyzerProtocol {
         verdict: Result<Vec<Finding>, Gap>,
     ) -> ProtocolStep {
         match verdict {
-            Ok(findings) if !has_error(&findings) => {
+            // A project that is described without Cargo has no manifests.
+            Ok(findings) if !has_error(&findings) && subject.has_cargo_manifest => {
                 self.unproven = findings;
                 self.stage = RustAnalyzerStage::Membership;
-                let params = json!({"textDocument": {"uri": subject.uri}});
-                ProtocolStep::SendRequest(OPEN_CARGO_TOML, params)
+                membership_request(subject)
             }
             verdict => ProtocolStep::Done(verdict),
         }
     }
 
     /// The manifest of the file's crate proves that a loaded crate includes the file.
-    fn on_membership(&mut self, answer: Result<&Value, &RpcError>) -> ProtocolStep {
-        let is_included = match answer {
-            Ok(manifest) => !manifest.is_null(),
+    fn on_membership(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        answer: Result<&Value, &RpcError>,
+    ) -> ProtocolStep {
+        match answer {
+            Ok(Value::Null) if subject.is_loading => self.start_over(),
+            Ok(Value::Null) => {
+                let gap = Gap::new(Cause::ProjectFault, "no loaded crate includes the file")
+                    .with_remedy("add its crate to the members of the workspace");
+                ProtocolStep::Done(Err(gap))
+            }
+            Ok(_) => ProtocolStep::Done(Ok(std::mem::take(&mut self.unproven))),
+            // Every text of another file cancels the request.
+            Err(error) if matches!(error.code, SERVER_CANCELLED | CONTENT_MODIFIED) => {
+                self.asks_again = true;
+                ProtocolStep::WakeAt(subject.now + Duration::from_millis(PULL_RETRY_MS_MIN))
+            }
             // The extension is missing, as in very old versions.
-            Err(error) => error.code == METHOD_NOT_FOUND,
-        };
-        if is_included {
-            return ProtocolStep::Done(Ok(std::mem::take(&mut self.unproven)));
+            Err(error) if error.code == METHOD_NOT_FOUND => {
+                ProtocolStep::Done(Ok(std::mem::take(&mut self.unproven)))
+            }
+            Err(error) => {
+                let detail = format!("the server refused: {}", error.message);
+                ProtocolStep::Done(Err(Gap::new(Cause::Crashed, detail)))
+            }
         }
-        let gap = Gap::new(Cause::ProjectFault, "no loaded crate includes the file")
-            .with_remedy("add its crate to the members of the workspace");
-        ProtocolStep::Done(Err(gap))
     }
 
     /// The file that fixes the project may have been reported only a moment ago.
@@ -228,6 +251,11 @@ fn verdict(subject: &MeasurementContext<'_>, native: Vec<Finding>) -> Result<Vec
         Some(gap) => Err(gap),
         None => Ok(findings),
     }
+}
+
+fn membership_request(subject: &MeasurementContext<'_>) -> ProtocolStep {
+    let params = json!({"textDocument": {"uri": subject.uri}});
+    ProtocolStep::SendRequest(OPEN_CARGO_TOML, params)
 }
 
 fn is_same_problem(one: &Finding, other: &Finding) -> bool {

@@ -42,11 +42,23 @@ impl LspSession {
     /// If it supersedes one that has only just begun, it waits briefly for the edits to end: in a
     /// storm, the first text is measured at once, then the last.
     pub fn measure(&mut self, request: DocumentRequest, now: Instant) {
+        if self.is_older_than_disk(&request) {
+            let outcome = Err(superseded_gap());
+            return self.effects.push(SessionEffect::DiagnosticsReady(request.ticket, outcome));
+        }
         let storm = self.supersede(&request, now);
         self.newest_ticket = self.newest_ticket.max(request.ticket);
         let deadline = now + Duration::from_millis(DIAGNOSTICS_MS_MAX);
         self.queued_measures.push(QueuedMeasure { document: request, deadline, storm });
         self.begin_queued(now);
+    }
+
+    /// Whether a file of a check has other bytes than announced: it was read before they were written,
+    /// and the server would keep the older text. Hooks read the file themselves and overlays are
+    /// older on purpose; both are interactive.
+    fn is_older_than_disk(&self, request: &DocumentRequest) -> bool {
+        let announced = self.announced_hashes.get(&request.path);
+        request.lane == MeasureLane::Batch && announced.is_some_and(|hash| *hash != request.hash)
     }
 
     /// Ends measurements of other bytes of the file. Returns how long the newer one has to wait.

@@ -57,6 +57,7 @@ impl LspSession {
         self.supersede_queued(&path, hash);
         self.supersede_unsent_queries(&path, hash);
         if let Some(PresentText { text, hash, .. }) = now {
+            self.announced_hashes.insert(path.clone(), *hash);
             self.supersede_jobs(&path, *hash);
             let Some(language_id) = self.documents.language_id(&path) else { return false };
             let document = DocumentRequest {
@@ -70,6 +71,7 @@ impl LspSession {
             self.send_text(&document, ResendPolicy::Never);
             return true;
         }
+        self.announced_hashes.remove(&path);
         // tsserver may keep the text of a document that is closed because the disk differs; it
         // rereads all files on request.
         self.is_behind_disk |=

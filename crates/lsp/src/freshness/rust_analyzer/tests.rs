@@ -21,6 +21,8 @@ struct Play {
     answers: Vec<String>,
     /// The answer to requests for the manifest of a file's crate.
     manifest: Value,
+    /// How many of these requests are cancelled first.
+    cancelled_count: usize,
     /// The outcome of the preparation of runs.
     prepared: Result<(), Gap>,
 }
@@ -33,11 +35,12 @@ impl Play {
         let catalogue = Catalogue::parse(text).expect("valid");
         let spec = catalogue.server("rust-analyzer").expect("described");
         let root = PathBuf::from("/r");
-        let place = ServerFolders { workspace: root.clone(), root };
+        let place = ServerFolders { workspace: root.clone(), root, has_cargo_manifest: true };
         let session = LspSession::start("rust-analyzer", spec, Value::Null, place, 1);
         let manifest = json!({"uri": "file:///r/Cargo.toml"});
+        let (now, answers) = (Instant::now(), Vec::new());
         let mut play =
-            Self { session, now: Instant::now(), answers: Vec::new(), manifest, prepared: Ok(()) };
+            Self { session, now, answers, manifest, cancelled_count: 0, prepared: Ok(()) };
         play.sent();
         play.receive(json!({"id": 0, "result": {"capabilities": {"textDocumentSync": 2}}}));
         play.sent();
@@ -151,6 +154,11 @@ impl Play {
                     }
                     "textDocument/documentSymbol" => {
                         self.receive(json!({"id": id, "result": []}));
+                    }
+                    "experimental/openCargoToml" if self.cancelled_count > 0 => {
+                        self.cancelled_count -= 1;
+                        let error = json!({"code": -32801, "message": "content modified"});
+                        self.receive(json!({"id": id, "error": error}));
                     }
                     "experimental/openCargoToml" => {
                         let manifest = self.manifest.clone();
@@ -396,6 +404,20 @@ fn a_file_in_no_loaded_crate_is_not_clean() {
     play.answer_requests(&nothing());
     let answers = play.answers().join("; ");
     assert!(answers.contains("1: ProjectFault no loaded crate includes the file"), "{answers}");
+}
+
+#[test]
+fn a_cancelled_request_for_the_crate_is_repeated() {
+    let mut play = Play::ready();
+    play.cancelled_count = 1;
+    play.ask(1, "src/a.rs");
+    play.answer_requests(&nothing());
+    play.silent_run();
+    play.answer_requests(&nothing());
+    assert_eq!(play.answers(), [""; 0]);
+    play.wait(1_000);
+    play.answer_requests(&nothing());
+    assert_eq!(play.answers(), ["1: []"]);
 }
 
 #[test]

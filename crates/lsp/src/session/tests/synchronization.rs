@@ -377,6 +377,22 @@ fn an_open_document_follows_the_disk_before_others_are_measured() {
     assert_eq!(play.sent(), ["workspace/didChangeWatchedFiles"]);
 }
 
+#[test]
+fn a_text_that_a_check_read_before_the_file_changed_is_never_sent() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "lib.py", "x");
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    let changed = [(PathBuf::from("/r/lib.py"), DiskChange::Changed)];
+    play.session.files_changed(&changed, &present("lib.py", "y"));
+    play.sent();
+    play.ask(2, "lib.py", "x");
+    assert_eq!(play.sent(), ["ticket 2: Superseded"]);
+    // Earlier texts that others are to be compared with are not requested by checks.
+    play.lane = MeasureLane::Interactive;
+    play.ask(3, "lib.py", "x");
+    assert!(play.sent().contains(&"textDocument/didChange v3".to_owned()));
+}
+
 /// The text of a file on disk.
 fn present(path: &str, text: &str) -> [PresentText; 1] {
     let path = RelPath::below(Path::new("/r"), &Path::new("/r").join(path)).expect("relative");
