@@ -1,9 +1,11 @@
 //! Synchronization with a language server: it receives the text on disk in its position encoding
 //! and the notifications it registered for. Its positions are converted back.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, json_lines, write_file};
+use crate::support::{PATIENCE, Sandbox, eventually, json_lines, write_file};
 
 /// A project in which `BAD` is wrong, with a server of this script and this catalogue entry.
 fn project(mut script: Value, entry: &Value) -> Sandbox {
@@ -206,4 +208,44 @@ fn what_a_dead_server_registered_dies_with_it() {
     assert_eq!(opened, 1, "{methods:?}");
     assert!(!methods.contains(&"textDocument/didChange"), "{methods:?}");
     assert_eq!(after.iter().filter(|line| line["method"] == "initialize").count(), 1);
+}
+
+#[test]
+fn a_check_never_leaves_an_older_text_with_the_server() {
+    let sandbox = project(json!({"delay_ms": 40}), &json!({}));
+    // More than are measured at once: the last ones reach the server after the changes.
+    let names: Vec<String> = (10..90).map(|number| format!("f{number}.py")).collect();
+    let write_all = |text| names.iter().for_each(|name| sandbox.write(name, text));
+    write_all("word = 'first'\n");
+    assert_eq!(sandbox.run(&["check", "--all"]).code, 0);
+    write_all("word = 'second'\n");
+    let seen = log(&sandbox).len();
+    let output = std::thread::scope(|scope| {
+        let check = scope.spawn(|| sandbox.run(&["check", "--all", "--json"]));
+        let asked = eventually(PATIENCE, || {
+            let lines = log(&sandbox);
+            let mut new = lines.iter().skip(seen);
+            new.any(|line| line["method"] == "textDocument/diagnostic").then_some(())
+        });
+        assert!(asked.is_some(), "the server was never asked");
+        write_all("word = 'third BAD'\n");
+        // The hook announces the changes while the check's other files still wait.
+        sandbox.tool_write("app.py", "word = 'good'\n");
+        check.join().expect("the check ends")
+    });
+    assert_ne!(output.code, 0, "{output:#?}");
+    let mut texts = BTreeMap::new();
+    for line in log(&sandbox) {
+        if line["method"] == "textDocument/didClose" {
+            texts.remove(line["uri"].as_str().expect("a document has a URI"));
+        }
+        if let (Some(uri), Some(hash)) = (line["uri"].as_str(), line["hash"].as_str()) {
+            texts.insert(uri.to_owned(), hash.to_owned());
+        }
+    }
+    let present = text_hash("word = 'third BAD'\n");
+    texts.retain(|uri, _| !uri.ends_with("app.py"));
+    // Of the files that are not open, the server reads the text from disk.
+    assert!(!texts.is_empty());
+    assert!(texts.values().all(|hash| *hash == present), "{texts:#?}");
 }

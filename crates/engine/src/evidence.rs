@@ -18,4 +18,6 @@ pub(crate) mod parallel_scan;
 pub(crate) mod partial_results;
 pub(crate) mod poll_gate;
 pub(crate) mod renamed_files;
+pub(crate) mod snapshot_measurement;
+pub(crate) mod verified_results;
 pub(crate) mod work_base;

@@ -11,7 +11,7 @@ use crate::edit::baseline_rule::EditBaseline;
 use crate::edit::edit_delta::edit_baseline;
 use crate::edit::edit_measurement::EditMeasurement;
 use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
-use crate::evidence::gather::SensorResult;
+use crate::evidence::snapshot_measurement::SensorResult;
 use crate::hooks::hook_call::edit_text;
 use crate::ledger::pending_reports::StateBefore;
 use moai_base::delta::Delta;

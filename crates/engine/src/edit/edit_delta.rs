@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::edit::baseline_rule::{BaselineFacts, EditBaseline, baseline_for};
 use crate::engine::Engine;
-use crate::evidence::gather::SensorResult;
+use crate::evidence::snapshot_measurement::SensorResult;
 use crate::ledger::pending_reports::StateBefore;
 use moai_base::delta::{Delta, carry_findings};
 use moai_base::finding::Finding;

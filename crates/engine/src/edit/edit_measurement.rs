@@ -12,8 +12,9 @@ use crate::edit::edit_delta::{cache_lines, delta_from_baseline};
 use crate::edit::edit_session::{EditSession, SensorFeedback};
 use crate::edit::post_tool_use;
 use crate::engine::panic_gap;
-use crate::evidence::gather::{SensorResult, partial_sensor_key};
-use crate::evidence::{disk_poll, gather};
+use crate::evidence::snapshot_measurement::SensorResult;
+use crate::evidence::verified_results::partial_sensor_key;
+use crate::evidence::{disk_poll, snapshot_measurement, verified_results};
 use crate::hooks::hook_call::{edit_text, language};
 use crate::ledger::DeferredReport;
 use crate::ledger::pending_reports::{MeasureTopic, StateBefore};
@@ -64,7 +65,7 @@ impl EditMeasurement {
             agent: edit.reader.agent.clone(),
             root: root.clone(),
             path: path.clone(),
-            sensor: gather::sensor_id(&selection).to_owned(),
+            sensor: snapshot_measurement::sensor_id(&selection).to_owned(),
         };
         let now = Instant::now();
         let mut ledger = engine.ledger();
@@ -291,8 +292,14 @@ async fn measure_current_bytes(
         tries += 1;
         let asked_at = engine.ledger().root(root).disk.announced_epoch;
         let lane = MeasureLane::Interactive;
-        let result =
-            gather::measure_snapshot(engine, project, &snapshot, selection.clone(), lane).await;
+        let result = snapshot_measurement::measure_snapshot(
+            engine,
+            project,
+            &snapshot,
+            selection.clone(),
+            lane,
+        )
+        .await;
         // A poll after the answer finds what the server had not been notified of when it was asked,
         // and what changed while it worked.
         let disk = disk_poll::sync_disk(engine, project).await;
@@ -310,9 +317,9 @@ async fn measure_current_bytes(
         let next = now.filter(|_| tries <= MEASURE_RETRIES_MAX);
         let Some(next) = next else {
             if is_behind {
-                gather::discard_behind(&mut results);
+                verified_results::discard_behind(&mut results);
             }
-            gather::discard_superseded(project, &mut results).await;
+            verified_results::discard_superseded(project, &mut results).await;
             break (results, disk);
         };
         // A formatter, or an edit whose own hook is on its way: only the current bytes count, and a
@@ -320,7 +327,7 @@ async fn measure_current_bytes(
         snapshot = next;
     };
     record_latency(&edit, &results[0]);
-    gather::record_results(engine, project, &mut results, disk);
+    verified_results::record_results(engine, project, &mut results, disk);
     let [result] = results;
     cache_lines(engine, &snapshot, &result.findings);
     MeasuredSnapshot { snapshot, result }

@@ -15,6 +15,8 @@ use crate::evidence::disk_poll;
 use crate::evidence::earlier_texts::EarlierState;
 use crate::evidence::gather;
 use crate::evidence::poll_gate::DiskEpoch;
+use crate::evidence::snapshot_measurement;
+use crate::evidence::verified_results;
 use crate::hooks::hook_call::HookCall;
 use crate::ledger::{SelectedFile, SessionAgent};
 use crate::project::Project;
@@ -108,7 +110,7 @@ impl EditSession {
 
     fn is_proven_by_all_servers(&self) -> bool {
         let (path, hash) = (&self.snapshot.path, self.snapshot.hash);
-        let selections = gather::select_servers(&self.engine, &self.project, path);
+        let selections = snapshot_measurement::select_servers(&self.engine, &self.project, path);
         let Ok(servers) = selections.into_iter().collect::<Result<Vec<ResolvedServer>, _>>() else {
             return false;
         };
@@ -150,8 +152,10 @@ impl EditSession {
     /// Asks all language servers of the file at the same time.
     pub(crate) fn start_servers(self: &Arc<Self>) -> Vec<RunningSensor> {
         let mut running = Vec::new();
-        for selection in gather::select_servers(&self.engine, &self.project, &self.snapshot.path) {
-            let sensor = gather::sensor_id(&selection).to_owned();
+        for selection in
+            snapshot_measurement::select_servers(&self.engine, &self.project, &self.snapshot.path)
+        {
+            let sensor = snapshot_measurement::sensor_id(&selection).to_owned();
             let feedback = EditMeasurement::start(self, selection);
             running.push(RunningSensor { sensor, feedback });
         }
@@ -190,7 +194,7 @@ impl EditSession {
         let scan = run_blocking(move || gather::scan_snapshot(&rules, &edited));
         let (before, scanned) = tokio::join!(self.scan_before(), scan);
         let result = scanned.flatten().unwrap_or_else(|| gather::failed_scan_result(snapshot));
-        gather::store_verified(engine, project, std::slice::from_ref(&result), None);
+        verified_results::store_verified(engine, project, std::slice::from_ref(&result), None);
         cache_lines(engine, snapshot, &result.findings);
         let mut feedback = SensorFeedback::new(result.sensor);
         match result.gap {

@@ -11,8 +11,10 @@ use tokio::time::timeout_at;
 
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
-use crate::evidence::gather;
-use crate::evidence::gather::{SensorResult, partial_sensor_key};
+use crate::evidence::snapshot_measurement;
+use crate::evidence::snapshot_measurement::SensorResult;
+use crate::evidence::verified_results;
+use crate::evidence::verified_results::partial_sensor_key;
 use crate::ledger::{DeferredReport, SelectedFile, SessionAgent};
 use crate::project::Project;
 use moai_base::finding::{Finding, Severity};
@@ -65,7 +67,8 @@ impl ImpactSearch {
         let is_enabled = change.engine.lsp_gap.is_none() && change.project.config.lsp_enabled;
         let has_server = is_enabled
             && change.changed.iter().any(|(path, _)| {
-                !gather::select_servers(&change.engine, &change.project, path).is_empty()
+                !snapshot_measurement::select_servers(&change.engine, &change.project, path)
+                    .is_empty()
             });
         if change.touched.is_empty() || !has_server {
             return None;
@@ -194,8 +197,10 @@ async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
         // If git's data is unusable, ignored files are measured as well.
         let ignored = git::ignored_paths(root, &files).unwrap_or_default();
         files.retain(|path| !ignored.contains(path) && files::is_real_path(root, path));
-        let selected: Vec<SelectedFile> =
-            files.iter().map(|path| gather::selected_file(engine, project, path)).collect();
+        let selected: Vec<SelectedFile> = files
+            .iter()
+            .map(|path| snapshot_measurement::selected_file(engine, project, path))
+            .collect();
         engine.ledger().record_affected(&reader.session, root, &selected, touched, is_cut);
         files
     });
@@ -209,7 +214,7 @@ async fn measure_affected_file(change: Arc<ImpactContext>, path: RelPath) -> Vec
         return Vec::new();
     };
     let mut effects = Vec::new();
-    for selection in gather::select_servers(&change.engine, &change.project, &path) {
+    for selection in snapshot_measurement::select_servers(&change.engine, &change.project, &path) {
         effects.extend(measure_impact(&change, &snapshot, selection).await);
     }
     effects
@@ -234,8 +239,9 @@ async fn measure_impact(
     let undelivered =
         engine.ledger().take_impact_reports(reader, root, path, snapshot.hash, &sensor);
     let lane = MeasureLane::Batch;
-    let mut results = [gather::measure_snapshot(engine, project, snapshot, selection, lane).await];
-    gather::discard_superseded(project, &mut results).await;
+    let mut results =
+        [snapshot_measurement::measure_snapshot(engine, project, snapshot, selection, lane).await];
+    verified_results::discard_superseded(project, &mut results).await;
     // A result from before a newer change must not become the baseline: its findings would never be
     // reported.
     let is_measured = results[0].gap.is_none() || results[0].is_switched_off();
@@ -246,7 +252,7 @@ async fn measure_impact(
     let [result] = results;
     let key = if result.is_partial() { partial_sensor_key(&sensor) } else { sensor.clone() };
     let before = engine.ledger().root(root).verified(path, &key, Some(server)).cloned();
-    gather::store_verified(engine, project, std::slice::from_ref(&result), None);
+    verified_results::store_verified(engine, project, std::slice::from_ref(&result), None);
     let before = before.filter(|last| last.hash == snapshot.hash).map(|last| last.findings);
     let mut baseline = undelivered.into_iter().next().map_or(before, |report| report.baseline);
     if baseline.is_none() && has_errors(&result) {

@@ -9,9 +9,10 @@ use std::time::Instant;
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::{BaseFile, BaseResult};
 use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
-use crate::evidence::gather;
-use crate::evidence::gather::{SensorResult, UntouchedDependents};
+use crate::evidence::gather::UntouchedDependents;
 use crate::evidence::renamed_files::renamed;
+use crate::evidence::snapshot_measurement;
+use crate::evidence::snapshot_measurement::SensorResult;
 use crate::evidence::work_base::{BaseText, WorkBase};
 use crate::project::Project;
 use moai_base::delta::Delta;
@@ -252,7 +253,7 @@ fn touched_servers(
     for path in changed.chain(&comparison.deleted) {
         let extension = path.extension().unwrap_or_default();
         touched.extend(project.workspace.catalogue.data_readers(&extension).map(str::to_owned));
-        let choices = gather::select_servers(engine, project, path);
+        let choices = snapshot_measurement::select_servers(engine, project, path);
         touched.extend(choices.into_iter().flatten().map(|choice| choice.id));
     }
     if !comparison.configuration.is_empty() {
@@ -266,7 +267,7 @@ fn find_server(
     project: &Project,
     result: &SensorResult,
 ) -> Option<ResolvedServer> {
-    let choices = gather::select_servers(engine, project, &result.path);
+    let choices = snapshot_measurement::select_servers(engine, project, &result.path);
     choices.into_iter().flatten().find(|choice| choice.id == result.sensor)
 }
 

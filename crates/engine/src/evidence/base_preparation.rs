@@ -9,8 +9,9 @@ use tokio::task::JoinSet;
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::BaseFile;
 use crate::evidence::disk_poll;
-use crate::evidence::gather;
-use crate::evidence::gather::SensorResult;
+use crate::evidence::snapshot_measurement;
+use crate::evidence::snapshot_measurement::SensorResult;
+use crate::evidence::verified_results;
 use crate::evidence::work_base::{WorkBase, base_of_loop};
 use crate::project::Project;
 use crate::restore::checkpoints;
@@ -55,7 +56,7 @@ async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) 
         let mut is_kept = false;
         for _ in 0..BASE_TRIES_MAX {
             let mut results = measure_files(engine, project, chunk).await;
-            gather::discard_superseded(project, &mut results).await;
+            verified_results::discard_superseded(project, &mut results).await;
             // A change on disk may have reached the servers before this poll, and may be undone
             // already; therefore the chunk is measured again. The measurement itself causes some
             // changes: cargo writes its lock file.
@@ -63,7 +64,7 @@ async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) 
             is_kept = poll.epoch == epoch;
             epoch = poll.epoch;
             if is_kept {
-                gather::record_results(engine, project, &mut results, poll);
+                verified_results::record_results(engine, project, &mut results, poll);
                 cache_results(engine, base, results);
                 break;
             }
@@ -126,9 +127,11 @@ async fn measure_file(engine: Arc<Engine>, project: Project, path: RelPath) -> V
         run_blocking(move || files::read_snapshot(&root, &path.under(&root)).ok()).await.flatten();
     let Some(snapshot): Option<Snapshot> = read else { return Vec::new() };
     let mut results = Vec::new();
-    for chosen in gather::select_servers(&engine, &project, &snapshot.path) {
+    for chosen in snapshot_measurement::select_servers(&engine, &project, &snapshot.path) {
         let lane = MeasureLane::Batch;
-        let result = gather::measure_snapshot(&engine, &project, &snapshot, chosen, lane).await;
+        let result =
+            snapshot_measurement::measure_snapshot(&engine, &project, &snapshot, chosen, lane)
+                .await;
         if !result.findings.is_empty() {
             engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
         }

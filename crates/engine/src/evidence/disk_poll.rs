@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::engine::{Engine, run_blocking, run_to_completion};
-use crate::evidence::gather;
 use crate::evidence::outside_poll::stamp_outside;
 use crate::evidence::poll_gate::{DiskEpoch, PollLimit, PollTurn};
+use crate::evidence::snapshot_measurement;
 use crate::ledger::disk::{OutsidePoll, disk_changes};
 use crate::ledger::outside::outside_changes;
 use crate::ledger::{DiskCursor, UnseenChanges};
@@ -219,7 +219,7 @@ async fn sort_unseen(
                         return true;
                     }
                 };
-                let file = gather::selected_file(&engine, &project, path);
+                let file = snapshot_measurement::selected_file(&engine, &project, path);
                 let mut ledger = engine.ledger();
                 ledger.session(&session).record_text(root, &snapshot);
                 // A deleted file that was restored is reported, because it affects its dependents.

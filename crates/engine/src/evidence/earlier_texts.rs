@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout_at;
 
 use crate::engine::{Engine, run_blocking};
-use crate::evidence::gather;
-use crate::evidence::gather::SensorResult;
 use crate::evidence::overlay_gate::OverlayPass;
+use crate::evidence::snapshot_measurement;
+use crate::evidence::snapshot_measurement::SensorResult;
 use crate::project::Project;
 use moai_base::hash::ContentHash;
 use moai_base::limits::{OPEN_DOCUMENTS_MAX, OVERLAY_FILES_MAX, OVERLAY_PASSES_MAX};
@@ -244,7 +244,8 @@ impl<'a> ServerOverlay<'a> {
         // A hook may be waiting for the end of the overlay.
         let lane = MeasureLane::Interactive;
         let choice = choice_for(engine, project, &text.path, choice);
-        Ok(gather::measure_without_gate(engine, project, text, Ok(choice), lane).await)
+        Ok(snapshot_measurement::measure_without_gate(engine, project, text, Ok(choice), lane)
+            .await)
     }
 }
 
@@ -269,7 +270,7 @@ fn overlays_for<'s>(
 
 /// Whether the subject's server handles a file.
 fn is_served(engine: &Engine, project: &Project, path: &RelPath, subject: &EarlierSubject) -> bool {
-    let choices = gather::select_servers(engine, project, path);
+    let choices = snapshot_measurement::select_servers(engine, project, path);
     choices.iter().flatten().any(|choice| choice.id == subject.choice.id)
 }
 
@@ -280,7 +281,7 @@ fn choice_for(
     path: &RelPath,
     server: &ResolvedServer,
 ) -> ResolvedServer {
-    let choices = gather::select_servers(engine, project, path);
+    let choices = snapshot_measurement::select_servers(engine, project, path);
     let own = choices.into_iter().flatten().find(|choice| choice.id == server.id);
     let language_id = own.map_or_else(|| server.language_id.clone(), |own| own.language_id);
     ResolvedServer { language_id, ..server.clone() }
@@ -335,7 +336,7 @@ fn is_data(choice: &ResolvedServer, path: &RelPath) -> bool {
 
 fn without_result(subject: EarlierSubject, gap: Gap) -> SensorResult {
     let chosen: ServerSelection = Ok(subject.choice);
-    gather::unmeasured(&subject.snapshot, &chosen, gap, Duration::ZERO)
+    snapshot_measurement::unmeasured(&subject.snapshot, &chosen, gap, Duration::ZERO)
 }
 
 /// When dropped, gives the server the present texts again and then releases its gate. This runs in a
@@ -410,7 +411,8 @@ async fn restore(
         if let Some(now) = read {
             let choice = choice_for(engine, project, &now.path, &server);
             let lane = MeasureLane::Interactive;
-            gather::measure_without_gate(engine, project, &now, Ok(choice), lane).await;
+            snapshot_measurement::measure_without_gate(engine, project, &now, Ok(choice), lane)
+                .await;
             return;
         }
     }

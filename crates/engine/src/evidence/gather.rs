@@ -9,25 +9,29 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
-use crate::engine::{Engine, measure_blocking, panic_gap, run_blocking};
+use crate::engine::{Engine, panic_gap, run_blocking};
 use crate::evidence::attribution::{AttributionRequest, BaseComparison, attribute_findings};
 use crate::evidence::disk_poll::sync_disk;
-use crate::evidence::outside_poll::add_limit_gaps;
 use crate::evidence::partial_results::{is_work_switched_off, switched_off_files};
 use crate::evidence::poll_gate::DiskEpoch;
-use crate::ledger::{AffectedFiles, SelectedFile, VerifiedFindings};
+use crate::evidence::snapshot_measurement::{
+    SensorResult, measure_snapshot, select_servers, unmeasured,
+};
+use crate::evidence::verified_results::{
+    discard_behind, discard_superseded, record_results, store_verified,
+};
+use crate::ledger::AffectedFiles;
 use crate::project::Project;
 use crate::project::scan_cache::ScanCacheFile;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
 use moai_base::finding::{Finding, Severity, assign_fingerprints};
-use moai_base::hash::ContentHash;
 use moai_base::limits::{
     MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, MEASUREMENTS_AT_ONCE_MAX, SCAN_CACHE_FILES_MIN,
 };
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
-use moai_host::servers::{MeasureInput, ServerIdentity, ServerSelection};
+use moai_host::servers::ServerSelection;
 use moai_lsp::session::MeasureLane;
 use moai_scan::{RuleSet, ScanOutcome, scan_text};
 
@@ -89,23 +93,6 @@ impl UntouchedDependents {
     }
 }
 
-/// One sensor's result for one file.
-#[derive(Clone, Debug)]
-pub(crate) struct SensorResult {
-    pub(crate) sensor: String,
-    pub(crate) kind: SensorKind,
-    pub(crate) version: Option<String>,
-    /// The identity of the selected language server; `None` for the scan, or without a usable
-    /// server.
-    pub(crate) server: Option<ServerIdentity>,
-    pub(crate) path: RelPath,
-    pub(crate) hash: ContentHash,
-    pub(crate) findings: Vec<Finding>,
-    /// Why the file is not fully measured; a result with a gap is not stored as verified.
-    pub(crate) gap: Option<Gap>,
-    pub(crate) elapsed: Duration,
-}
-
 /// Evidence of language servers and the scan about the requested files.
 pub(crate) async fn gather_evidence(
     engine: &Arc<Engine>,
@@ -122,13 +109,18 @@ pub(crate) async fn gather_evidence(
         dependents,
         comparison,
     } = request;
+    // Before the files are read: language servers must not get older texts than the disk's.
+    let polled = if lsp { Some(sync_disk(engine, project).await) } else { None };
     let (snapshots, unreadable) = read_snapshots(project, files).await;
     skipped.extend(unreadable);
     let snapshots: Arc<[Snapshot]> = snapshots.into();
     let scanning =
         async { if scan { scan_all(engine, project, &snapshots).await } else { Vec::new() } };
     let measuring = async {
-        if lsp { Some(measure_settled(engine, project, &snapshots, deadline).await) } else { None }
+        match polled {
+            Some(disk) => Some(measure_settled(engine, project, &snapshots, disk, deadline).await),
+            None => None,
+        }
     };
     let (mut results, settled) = tokio::join!(scanning, measuring);
     let (measured, disk) = settled.unzip();
@@ -281,15 +273,16 @@ pub(crate) fn scan_result(
     }
 }
 
-/// Measures all files, and those again for which other files changed while the servers worked.
-/// Returns the poll that found no further change.
+/// Measures all files, and those again for which other files changed while the servers worked, since
+/// the poll `asked_at`. Returns the poll that found no further change. Files that changed themselves
+/// are not measured again: their texts are gone.
 async fn measure_settled(
     engine: &Arc<Engine>,
     project: &Project,
     snapshots: &[Snapshot],
+    mut asked_at: DiskEpoch,
     deadline: Instant,
 ) -> (Vec<SensorResult>, DiskEpoch) {
-    let mut asked_at = sync_disk(engine, project).await;
     let mut results = measure_all(engine, project, snapshots, deadline).await;
     let mut tries = 0;
     loop {
@@ -302,6 +295,7 @@ async fn measure_settled(
         behind.retain(|snapshot| {
             engine.ledger().root(&project.root).disk.others_changed_since(&snapshot.path, before)
         });
+        let behind = current_snapshots(project, behind).await;
         if behind.is_empty() {
             return (results, disk);
         }
@@ -316,6 +310,19 @@ async fn measure_settled(
         asked_at = disk;
         results.extend(measure_all(engine, project, &behind, deadline).await);
     }
+}
+
+/// The snapshots whose files still have the same bytes; all of them after a panic.
+async fn current_snapshots(project: &Project, snapshots: Vec<Snapshot>) -> Vec<Snapshot> {
+    let (root, mut current) = (project.root.clone(), snapshots.clone());
+    let read = run_blocking(move || {
+        current.retain(|snapshot| {
+            let now = files::read_snapshot(&root, &snapshot.path.under(&root));
+            now.is_ok_and(|now| now.hash == snapshot.hash)
+        });
+        current
+    });
+    read.await.unwrap_or(snapshots)
 }
 
 async fn measure_all(
@@ -364,102 +371,6 @@ async fn measure_with_retries(
     measure_snapshot(engine, project, snapshot, chosen.clone(), MeasureLane::Batch).await
 }
 
-/// The language servers for a file; none when its language is unknown or disabled.
-pub(crate) fn select_servers(
-    engine: &Engine,
-    project: &Project,
-    path: &RelPath,
-) -> Vec<ServerSelection> {
-    match project.workspace.catalogue.language_of(path) {
-        Some((language, _, _)) if project.config.is_language_enabled(language) => {
-            engine.servers.select(&project.workspace, path)
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// The sensor name of a server selection, whether or not the server is available.
-pub(crate) fn sensor_id(selection: &ServerSelection) -> &str {
-    match selection {
-        Ok(choice) => &choice.id,
-        Err((sensor, _)) => sensor,
-    }
-}
-
-/// A file with the servers that measure it.
-pub(crate) fn selected_file(engine: &Engine, project: &Project, path: &RelPath) -> SelectedFile {
-    let servers = select_servers(engine, project, path).into_iter().flatten();
-    let servers = servers.map(|choice| choice.identity).collect();
-    SelectedFile { path: path.clone(), servers }
-}
-
-/// One language server's result for a current file; it waits while the server is shown overlays.
-pub(crate) async fn measure_snapshot(
-    engine: &Arc<Engine>,
-    project: &Project,
-    snapshot: &Snapshot,
-    chosen: ServerSelection,
-    lane: MeasureLane,
-) -> SensorResult {
-    let Ok(choice) = &chosen else {
-        return measure_without_gate(engine, project, snapshot, chosen, lane).await;
-    };
-    let gate = engine.ledger().root(&project.root).overlay_gate(&choice.id);
-    let _pass = gate.live().await;
-    measure_without_gate(engine, project, snapshot, chosen, lane).await
-}
-
-/// Like [`measure_snapshot`], whatever overlays the server is shown; for the owner of the overlay.
-pub(crate) async fn measure_without_gate(
-    engine: &Arc<Engine>,
-    project: &Project,
-    snapshot: &Snapshot,
-    chosen: ServerSelection,
-    lane: MeasureLane,
-) -> SensorResult {
-    let server = chosen.as_ref().ok().map(|choice| choice.identity);
-    let result = |sensor: String, version, outcome: Result<Vec<Finding>, Gap>, elapsed| {
-        let (path, hash) = (snapshot.path.clone(), snapshot.hash);
-        let (findings, gap) = match outcome {
-            Ok(findings) => (findings, None),
-            Err(gap) => (Vec::new(), Some(gap)),
-        };
-        SensorResult {
-            sensor,
-            kind: SensorKind::Lsp,
-            version,
-            server,
-            path,
-            hash,
-            findings,
-            gap,
-            elapsed,
-        }
-    };
-    let choice = match (chosen, &engine.lsp_gap) {
-        (Err((sensor, gap)), _) => return result(sensor, None, Err(gap), Duration::ZERO),
-        (Ok(choice), Some(gap)) => {
-            return result(choice.id, None, Err(gap.clone()), Duration::ZERO);
-        }
-        (Ok(choice), None) => choice,
-    };
-    let pinned = choice.version.clone();
-    let subject = MeasureInput {
-        path: snapshot.path.clone(),
-        text: Arc::clone(&snapshot.text),
-        hash: snapshot.hash,
-        lane,
-    };
-    let measured = engine.servers.measure(&project.workspace, choice, subject).await;
-    let outcome = measured.outcome.map(|mut findings| {
-        assign_fingerprints(&mut findings);
-        findings
-    });
-    let result = result(measured.sensor, measured.version.or(pinned), outcome, measured.elapsed);
-    // A fault or a choice of the project is a gap next to the remaining findings.
-    SensorResult { gap: result.gap.or(measured.fault), ..result }
-}
-
 fn timed_out_result(snapshot: &Snapshot, chosen: &ServerSelection, start: Instant) -> SensorResult {
     let elapsed = start.elapsed();
     let detail = format!("no answer within {} ms", elapsed.as_millis());
@@ -468,97 +379,6 @@ fn timed_out_result(snapshot: &Snapshot, chosen: &ServerSelection, start: Instan
         Err((_, gap)) => gap.clone(),
     };
     unmeasured(snapshot, chosen, gap, elapsed)
-}
-
-/// A result without findings, with its gap.
-pub(crate) fn unmeasured(
-    snapshot: &Snapshot,
-    chosen: &ServerSelection,
-    gap: Gap,
-    elapsed: Duration,
-) -> SensorResult {
-    SensorResult {
-        sensor: sensor_id(chosen).to_owned(),
-        kind: SensorKind::Lsp,
-        version: chosen.as_ref().ok().and_then(|choice| choice.version.clone()),
-        server: None,
-        path: snapshot.path.clone(),
-        hash: snapshot.hash,
-        findings: Vec::new(),
-        gap: Some(gap),
-        elapsed,
-    }
-}
-
-/// Turns results into gaps, because other files kept changing while the servers worked.
-pub(crate) fn discard_behind(results: &mut [SensorResult]) {
-    for result in results {
-        if result.gap.is_none() || result.is_partial() {
-            let detail = format!("other files changed while {} was measured", result.path);
-            result.findings.clear();
-            result.gap = Some(Gap::new(Cause::Superseded, detail));
-        }
-    }
-}
-
-/// Reads every file again: a result for bytes that have changed since becomes a gap.
-pub(crate) async fn discard_superseded(project: &Project, results: &mut [SensorResult]) {
-    let root = project.root.clone();
-    let paths: BTreeSet<RelPath> = results.iter().map(|result| result.path.clone()).collect();
-    let now = measure_blocking(move || {
-        let mut hashes = BTreeMap::new();
-        for path in paths {
-            let snapshot = files::read_snapshot(&root, &path.under(&root)).ok();
-            hashes.insert(path, snapshot.map(|snapshot| snapshot.hash));
-        }
-        hashes
-    });
-    discard_unproven(results, &now.await);
-}
-
-/// Turns results into gaps unless the present hashes prove that their bytes are still there.
-fn discard_unproven(
-    results: &mut [SensorResult],
-    now: &Result<BTreeMap<RelPath, Option<ContentHash>>, Gap>,
-) {
-    for result in results {
-        let gap = match now {
-            Err(gap) => gap.clone(),
-            Ok(now) if now.get(&result.path).copied().flatten() == Some(result.hash) => continue,
-            Ok(_) => {
-                let detail = format!("{} changed while it was measured", result.path);
-                Gap::new(Cause::Superseded, detail)
-            }
-        };
-        result.findings.clear();
-        result.gap = Some(gap);
-    }
-}
-
-/// Stores every verdict as the file's last verified findings, as proven at the epoch: the servers had
-/// been notified of every change up to it. Incomplete findings are stored under another key, because
-/// they are a baseline and no verdict.
-pub(crate) fn store_verified(
-    engine: &Engine,
-    project: &Project,
-    results: &[SensorResult],
-    epoch: Option<u64>,
-) {
-    let mut ledger = engine.ledger();
-    for result in results {
-        let sensor = match &result.gap {
-            None => result.sensor.clone(),
-            Some(gap) if gap.cause.leaves_findings() => partial_sensor_key(&result.sensor),
-            Some(_) => continue,
-        };
-        let verified = VerifiedFindings {
-            hash: result.hash,
-            server: result.server,
-            findings: result.findings.clone(),
-            epoch: epoch.filter(|_| result.gap.is_none()),
-        };
-        ledger.root(&project.root).set_verified(&result.path, &sensor, verified);
-    }
 }
 
 /// Caches the lines of files with findings, to match these findings after an edit.
@@ -570,32 +390,6 @@ fn cache_lines(engine: &Engine, snapshots: &[Snapshot], results: &[SensorResult]
         .collect();
     for snapshot in snapshots.iter().filter(|snapshot| paths.contains(&snapshot.path)) {
         engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
-    }
-}
-
-/// The key of a sensor's incomplete results.
-pub(crate) fn partial_sensor_key(sensor: &str) -> String {
-    format!("{sensor} (partly)")
-}
-
-/// Stores and proves the results measured at a disk epoch. Without an epoch, the results of language
-/// servers become gaps, because the file versions they saw are unknown.
-pub(crate) fn record_results(
-    engine: &Engine,
-    project: &Project,
-    results: &mut [SensorResult],
-    disk: DiskEpoch,
-) {
-    if disk.epoch.is_none() {
-        for result in results.iter_mut().filter(|result| result.kind == SensorKind::Lsp) {
-            result.findings.clear();
-            result.gap.get_or_insert_with(panic_gap);
-        }
-    }
-    let proof_epoch = disk.epoch.filter(|_| disk.limit.is_none());
-    store_verified(engine, project, results, proof_epoch);
-    if let Some(limit) = disk.limit {
-        add_limit_gaps(results, limit);
     }
 }
 
@@ -687,7 +481,9 @@ fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::outside_poll::add_limit_gaps;
     use crate::evidence::poll_gate::PollLimit;
+    use moai_base::hash::ContentHash;
     use moai_base::verdict::Verdict;
 
     fn result(name: &str, text: &str) -> SensorResult {
@@ -702,13 +498,6 @@ mod tests {
             gap: None,
             elapsed: Duration::ZERO,
         }
-    }
-
-    /// The causes of the gaps in results for `same.py`, `edited.py` and `deleted.py`.
-    fn causes(now: &Result<BTreeMap<RelPath, Option<ContentHash>>, Gap>) -> Vec<Option<Cause>> {
-        let mut results = ["same.py", "edited.py", "deleted.py"].map(|name| result(name, "old"));
-        discard_unproven(&mut results, now);
-        results.iter().map(|result| result.gap.as_ref().map(|gap| gap.cause)).collect()
     }
 
     fn measured(sensor: &str, name: &str, cause: Option<Cause>) -> SensorResult {
@@ -741,15 +530,5 @@ mod tests {
         assert!(results.iter().all(SensorResult::has_usable_findings));
         let evidence = combine_results(Vec::new(), Vec::new(), results.to_vec(), Severity::Error);
         assert!(matches!(evidence.verdict(), Verdict::Unmeasured(_)));
-    }
-
-    #[test]
-    fn results_for_other_bytes_or_unread_bytes_are_gaps() {
-        let hash = |text: &str| Some(ContentHash::of_bytes(text.as_bytes()));
-        let now = [("same.py", hash("old")), ("edited.py", hash("new")), ("deleted.py", None)];
-        let now = now.map(|(name, hash)| (RelPath::parse(name).unwrap(), hash));
-        let superseded = Some(Cause::Superseded);
-        assert_eq!(causes(&Ok(BTreeMap::from(now))), [None, superseded, superseded]);
-        assert_eq!(causes(&Err(panic_gap())), [Some(Cause::Crashed); 3]);
     }
 }

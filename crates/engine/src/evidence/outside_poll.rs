@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use crate::evidence::gather::SensorResult;
 use crate::evidence::poll_gate::PollLimit;
+use crate::evidence::snapshot_measurement::SensorResult;
 use crate::ledger::outside::OutsideStamps;
 use crate::project::Project;
 use moai_base::evidence::SensorKind;

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::evidence::gather::{SensorResult, failed_scan_result, scan_result, scan_snapshot};
+use crate::evidence::gather::{failed_scan_result, scan_result, scan_snapshot};
+use crate::evidence::snapshot_measurement::SensorResult;
 use crate::progress::WorkProgress;
 use crate::project::scan_cache::ScanCacheFile;
 use moai_base::evidence::SkippedFile;

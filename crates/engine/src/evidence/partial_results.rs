@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::evidence::base_results::BaseResult;
-use crate::evidence::gather::SensorResult;
+use crate::evidence::snapshot_measurement::SensorResult;
 use moai_base::evidence::{SensorKind, SwitchedOffFile};
 use moai_base::path::RelPath;
 use moai_base::verdict::Cause;

@@ -11,7 +11,7 @@ use tokio::time::timeout_at;
 
 use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::evidence::disk_poll::sync_disk;
-use crate::evidence::gather::select_servers;
+use crate::evidence::snapshot_measurement::select_servers;
 use crate::project::Project;
 use moai_base::limits::{
     LOCATIONS_MAX, MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, NEW_FILE_SECS_MAX, NEW_FILES_OPENED_MAX,
