@@ -146,6 +146,29 @@ fn a_killed_daemon_does_not_turn_old_findings_into_new_ones() {
 }
 
 #[test]
+fn files_that_are_as_before_again_are_no_work() {
+    let sandbox = project(&json!({}));
+    // More than a Stop measures.
+    let write_all = |text: &str| {
+        for number in 0..600 {
+            sandbox.write(&format!("many/file{number}.py"), &format!("{text} = {number}\n"));
+        }
+    };
+    write_all("first");
+    sandbox.commit();
+    start(&sandbox);
+    sandbox.hook("post-tool-use", &sandbox.payload("PostToolUse-Bash"));
+    write_all("second");
+    sandbox.hook("post-tool-use", &sandbox.payload("PostToolUse-Bash"));
+    write_all("first");
+    sandbox.hook("post-tool-use", &sandbox.payload("PostToolUse-Bash"));
+    sandbox.tool_write("app.py", &format!("# a comment\n{OLD}"));
+    let ended = stop(&sandbox);
+    assert_ne!(ended["decision"], "block", "{ended:#}");
+    assert_eq!(status(&sandbox)["status"], "completed", "{ended:#}");
+}
+
+#[test]
 fn without_a_baseline_older_findings_hold() {
     let sandbox = project(&json!({}));
     let arguments =
@@ -155,6 +178,19 @@ fn without_a_baseline_older_findings_hold() {
     let held = stop(&sandbox);
     let reason = held["reason"].as_str().unwrap_or_default();
     assert!(reason.contains("app.py:4:9"), "{held:#}");
+}
+
+#[test]
+fn without_a_baseline_callers_broken_before_the_loop_hold() {
+    let sandbox = project(&json!({}));
+    let broken = OLD.replace("half(number)", "half(number, part)");
+    sandbox.write("app.py", &broken.replace("BAD", "good"));
+    let arguments =
+        ["loop", "start", "--session", SESSION, "--prompt", "fix it", "--baseline", "none"];
+    assert_eq!(sandbox.run(&arguments).code, 0);
+    let held = stop(&sandbox);
+    let reason = held["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("cart.py:3:9"), "{held:#}");
 }
 
 #[test]

@@ -66,6 +66,12 @@ impl WorkBase {
         Self::new(project, state, BaseSource::Commit(commit))
     }
 
+    /// A commit.
+    pub(crate) fn at_commit(project: &Project, commit: &str) -> Self {
+        let source = BaseSource::Commit(Some(commit.to_owned()));
+        Self::new(project, format!("commit {commit}"), source)
+    }
+
     /// The base of a loop's work; its changes count from `commit`. Blocking.
     pub(crate) fn of_loop(
         engine: &Engine,

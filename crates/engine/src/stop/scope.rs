@@ -94,7 +94,8 @@ fn files_of_work(
 ) -> StopScope {
     let project = &hidden_search.project;
     let mut scope = changed_files(project, work.commit.as_deref());
-    scope.files.extend(work.written.into_iter().filter(|path| is_in_tree(project, path)));
+    let written = hidden_search.differing_files(work.written, &scope.files);
+    scope.files.extend(written);
     let deleted = hidden_search.reveal(&mut scope, &|_| true);
     if scope.files.is_empty() && scope.skipped.is_empty() && !is_compared {
         scope = all_files(project);
@@ -105,20 +106,26 @@ fn files_of_work(
     let mut unchanged: BTreeSet<RelPath> = affected.files.keys().cloned().collect();
     let mut is_cut = affected.is_cut;
     // From the difference in git, because the ledger forgets affected files with the daemon.
-    if let Some(base) = &hidden_search.base {
+    if let Some(base) = hidden_search.base_of_dependents(work.commit.as_deref(), is_compared) {
+        let deleted =
+            if is_compared { deleted.clone() } else { base.deleted_files().unwrap_or_default() };
         let deleted: Vec<RelPath> =
-            deleted.iter().filter(|path| project.has_sensor(path)).cloned().collect();
-        let dependents = DependentFiles::find(project, base, &scope.files, &deleted);
+            deleted.into_iter().filter(|path| project.has_sensor(path)).collect();
+        let dependents = DependentFiles::find(project, &base, &scope.files, &deleted);
         unchanged.extend(dependents.files);
         affected.touched.extend(dependents.touched);
         is_cut |= dependents.is_cut;
     }
-    let base = hidden_search.base.clone().filter(|_| is_compared);
-    let related = match &base {
-        Some(_) => RelatedPrograms::find(project, &scope.changed, &scope.configuration),
-        None => RelatedPrograms::default(),
-    };
-    unchanged.extend(related.configured);
+    let mut related = RelatedPrograms::find(project, &scope.changed, &scope.configuration);
+    if is_compared {
+        unchanged.append(&mut related.configured);
+    } else {
+        // All their findings count, like those of changed files.
+        scope.files.extend(std::mem::take(&mut related.configured));
+        scope.files.sort();
+        scope.files.dedup();
+        related.others.clear();
+    }
     unchanged.retain(|path| scope.files.binary_search(path).is_err() && is_in_tree(project, path));
     scope.files.extend(unchanged.iter().cloned());
     let measured: BTreeSet<&RelPath> = scope.files.iter().collect();
@@ -126,6 +133,7 @@ fn files_of_work(
         related.others.into_iter().filter(|path| !measured.contains(path)).collect();
     scope.dependents = UntouchedDependents { files: unchanged, affected };
     let configuration = std::mem::take(&mut scope.configuration);
+    let base = hidden_search.base.clone().filter(|_| is_compared);
     scope.comparison =
         base.map(|base| BaseComparison { base, deleted, configuration, includes_changed: true });
     scope.bound();
@@ -171,6 +179,41 @@ struct HiddenFileSearch {
 }
 
 impl HiddenFileSearch {
+    /// The written files that exist and that git does not list as changed, without those that are as in
+    /// the base again: a session that switches branches and back writes thousands.
+    fn differing_files(
+        &self,
+        mut written: BTreeSet<RelPath>,
+        listed: &[RelPath],
+    ) -> BTreeSet<RelPath> {
+        for path in listed {
+            written.remove(path);
+        }
+        written.retain(|path| is_in_tree(&self.project, path));
+        if let Some(base) = self.base.as_deref().filter(|_| !written.is_empty()) {
+            for (path, before) in base.texts(&written) {
+                let file = path.under(&self.project.root);
+                let now = files::read_snapshot(&self.project.root, &file).ok();
+                let now = now.map(|snapshot| snapshot.hash);
+                if now.is_some() && now == before.hash() {
+                    written.remove(&path);
+                }
+            }
+        }
+        written
+    }
+
+    /// The state whose difference from the present decides which files are dependents. If all findings
+    /// must be fixed, changes from before the loop count as well.
+    fn base_of_dependents(&self, commit: Option<&str>, is_compared: bool) -> Option<Arc<WorkBase>> {
+        match commit {
+            Some(commit) if !is_compared => {
+                Some(Arc::new(WorkBase::at_commit(&self.project, commit)))
+            }
+            _ => self.base.clone(),
+        }
+    }
+
     /// Adds the hidden files that `is_in_scope` accepts, and reports those that cannot be measured as
     /// skipped. Returns the deleted files of the base.
     fn reveal(
