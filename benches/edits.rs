@@ -1,5 +1,5 @@
-//! The program's word after random edits of real packages, beside batch truth, per real language
-//! server: `cargo bench --bench edits [-- LANGUAGE|SERVER|PROJECT…]`. Projects with old findings
+//! The program's answers after random edits of real packages, compared with batch tools, per real
+//! language server: `cargo bench --bench edits [-- LANGUAGE|SERVER|PROJECT…]`. Projects with old findings
 //! get honest and breaking edits: `past` names all of them.
 //!
 //! `MOAI_RALPH_EDITS_SEED` and `MOAI_RALPH_EDITS_STEPS` change the play, `MOAI_RALPH_EDITS_TRIALS`
@@ -118,7 +118,7 @@ fn one(
         return Vec::new();
     }
     let _ = writeln!(std::io::stderr(), "playing with {}", server.name);
-    let stage = Stage::new(sandbox, server.name);
+    let stage = Stage::with_layout(sandbox, server.name, server.layout(seed));
     server.lay(&stage);
     let score = play::play(&stage, server, steps, seed);
     let complaints = score.complaints().into_iter().map(|it| format!("{}: {it}", server.name));

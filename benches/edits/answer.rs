@@ -1,38 +1,46 @@
-//! What the program said, read back from its words and its reports. It must not know what is true.
+//! The program's answers, read from the texts of its hooks and the reports of its checks.
 
 use serde_json::Value;
 
-use super::truth::line_in;
+use super::stage::Stage;
+use super::truth::{Truth, line_in};
 use crate::support::Output;
 
-/// One error that the program names.
+/// One error that the program reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ReportedError {
     pub(crate) path: String,
     /// 0-based.
     pub(crate) line: u32,
     pub(crate) code: String,
 }
 
-/// What one hook or one check said.
+impl ReportedError {
+    /// Whether a batch result has this error.
+    pub(crate) fn is_in(&self, truth: &Truth) -> bool {
+        truth.has(&self.path, self.line, &self.code)
+    }
+}
+
+/// The answer of one hook or one check.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
     /// Errors of the language server.
-    pub(crate) errors: Vec<Told>,
+    pub(crate) errors: Vec<ReportedError>,
     /// Files called clean.
     pub(crate) clean: Vec<String>,
-    /// What was not measured, and why.
+    /// Why something was not measured.
     pub(crate) gaps: Vec<String>,
-    /// Whether findings are left out of the text.
+    /// Whether the text leaves findings out.
     pub(crate) is_cut: bool,
-    /// Whether everything is said to be measured and clean.
+    /// Whether a Stop completed its loop.
     pub(crate) is_complete: bool,
-    /// The words themselves.
+    /// The whole text.
     pub(crate) text: String,
 }
 
 impl Answer {
-    /// A hook's words for the agent, the reason of a blocked Stop, or its words for the user.
+    /// A hook's context for the agent, the reason of a blocked Stop, or its message for the user.
     pub(crate) fn of_hook(output: &Output, sensor: &str) -> Self {
         if output.stdout.trim().is_empty() {
             return Self::default();
@@ -57,7 +65,7 @@ impl Answer {
         let list = |name: &str| report[name].as_array().cloned().unwrap_or_default();
         let is_error = |it: &Value| it["sensor"] == sensor && it["severity"] == "error";
         let findings = list("findings").into_iter().filter(is_error);
-        let errors = findings.map(|it| Told {
+        let errors = findings.map(|it| ReportedError {
             path: it["path"].as_str().unwrap_or_default().to_owned(),
             line: line_in(&it["range"]["start"]["line"]),
             code: it["code"].as_str().unwrap_or_default().to_owned(),
@@ -69,9 +77,20 @@ impl Answer {
         Self { errors: errors.collect(), gaps, text: report.to_string(), ..Self::default() }
     }
 
-    /// Whether this error is named; a code that is not known agrees with all.
+    /// The same with paths as the project has them.
+    pub(crate) fn in_project(mut self, stage: &Stage<'_>) -> Self {
+        for error in &mut self.errors {
+            error.path = stage.project_path(&error.path).to_owned();
+        }
+        for path in &mut self.clean {
+            *path = stage.project_path(path).to_owned();
+        }
+        self
+    }
+
+    /// Whether an error at this place is reported.
     pub(crate) fn names(&self, path: &str, line: u32) -> bool {
-        self.errors.iter().any(|told| told.path == path && told.line == line)
+        self.errors.iter().any(|error| error.path == path && error.line == line)
     }
 
     fn read(&mut self, line: &str, sensor: &str) {
@@ -94,11 +113,11 @@ impl Answer {
 }
 
 /// `path:line:column sensor(code): message`.
-pub(crate) fn finding_of(finding: &str, sensor: &str) -> Option<Told> {
+pub(crate) fn finding_of(finding: &str, sensor: &str) -> Option<ReportedError> {
     let (place, words) = finding.split_once(&format!(" {sensor}"))?;
     let mut parts = place.rsplitn(3, ':');
     let (_, line, path) = (parts.next()?, parts.next()?, parts.next()?);
     let line = line.parse::<u32>().ok()?.checked_sub(1)?;
     let code = words.strip_prefix('(').and_then(|rest| rest.split([')', ',']).next());
-    Some(Told { path: path.to_owned(), line, code: code.unwrap_or_default().to_owned() })
+    Some(ReportedError { path: path.to_owned(), line, code: code.unwrap_or_default().to_owned() })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::package::{Break, Package, has_ending};
+use super::package::{Filler, Outsider, Package, TextSwitch, has_ending};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, output_of};
@@ -31,23 +31,30 @@ pub(crate) const PACKAGE: Package = Package {
     // Without functions that a preprocessor condition leaves out.
     edited: &["zlib/adler32.c", "zlib/gzread.c", "zlib/gzwrite.c", "zlib/inflate.c"],
     breaks: &[
-        Break {
+        TextSwitch {
             file: "zlib/inffast.h",
             from: "inflate_fast(z_streamp strm, unsigned start);",
             to: "inflate_fast(z_streamp strm, unsigned start, int strict);",
         },
-        Break {
+        TextSwitch {
             file: "zlib/deflate.h",
             from: "_tr_init(deflate_state *s);",
             to: "_tr_init(deflate_state *s, int strict);",
         },
-        Break {
+        TextSwitch {
             file: "zlib/deflate.h",
             from: "_tr_align(deflate_state *s);",
             to: "_tr_align(deflate_state *s, int strict);",
         },
     ],
+    configurations: &[TextSwitch {
+        file: "compile_commands.json",
+        from: "-DHAVE_UNISTD_H",
+        to: "-DNO_GZIP",
+    }],
     moves: &[("zlib/inffast.h", "zlib/inffast_.h")],
+    filler: Filler { file: "zlib/filler/filler#.c", text: "int filler_# = #;\n" },
+    outsider: Some(Outsider { file: "scratch/outsider.c", text: "int *outsider = 1.5;\n" }),
     is_head: |line| {
         let is_function = line.starts_with(|first: char| first.is_ascii_alphabetic());
         is_function && line.ends_with(") {")

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::package::{Break, Package, has_ending, outside, outside_path};
+use super::package::{Filler, Package, TextSwitch, has_ending, outside, outside_path};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, output_of, place};
@@ -31,31 +31,34 @@ pub(crate) const PACKAGE: Package = Package {
         "ast/scope.go",
     ],
     breaks: &[
-        Break {
+        TextSwitch {
             file: "token/token.go",
             from: "func Lookup(ident string) Token {",
             to: "func Lookup(ident string, strict bool) Token {",
         },
-        Break {
+        TextSwitch {
             file: "token/position.go",
             from: "AddLine(offset int) {",
             to: "AddLine(offset int, strict bool) {",
         },
-        Break {
+        TextSwitch {
             file: "token/position.go",
             from: "func (s *FileSet) Position(p Pos) (pos Position) {",
             to: "func (s *FileSet) Place(p Pos) (pos Position) {",
         },
-        Break {
+        TextSwitch {
             file: "token/token.go",
             from: "func IsExported(name string) bool {",
             to: "func IsPublic(name string) bool {",
         },
     ],
+    configurations: &[TextSwitch { file: "go.mod", from: "go 1.18", to: "go 1.12" }],
     moves: &[
         ("scanner/errors.go", "scanner/errorlist.go"),
         ("token/serialize.go", "token/transfer.go"),
     ],
+    filler: Filler { file: "filler/filler#.go", text: "package filler\n\nconst Filler# = #\n" },
+    outsider: None,
     is_head: |line| line.starts_with("func ") && line.ends_with('{'),
     errors: &["\tvar bench_#_ int = \"#\"; _ = bench_#_", "\tbench_#_ := nowhere_#; _ = bench_#_"],
 };

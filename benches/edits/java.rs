@@ -1,7 +1,7 @@
 //! Java: classes made up here, because the registries hold compiled Java only. Each uses the two
 //! before it.
 
-use super::package::{Break, Package, outside_path};
+use super::package::{Filler, Package, TextSwitch, outside_path};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, output_of, place};
@@ -29,23 +29,29 @@ pub(crate) const PACKAGE: Package = Package {
         "src/play/Order11.java",
     ],
     breaks: &[
-        Break {
+        TextSwitch {
             file: "src/play/Order3.java",
             from: "public int total(int count) {",
             to: "public int total(int count, boolean strict) {",
         },
-        Break {
+        TextSwitch {
             file: "src/play/Order6.java",
             from: "public static String label(String name) {",
             to: "public static String title(String name) {",
         },
-        Break {
+        TextSwitch {
             file: "src/play/Order8.java",
             from: "public int total(int count) {",
             to: "public int sum(int count) {",
         },
     ],
+    configurations: &[],
     moves: &[("src/play/Order0.java", "src/play/Renamed0.java")],
+    filler: Filler {
+        file: "src/filler/Filler#.java",
+        text: "package filler;\n\nclass Filler# {}\n",
+    },
+    outsider: None,
     is_head: |line| line.starts_with("    public ") && line.ends_with(") {"),
     errors: &["    int bench_#_ = \"\".nowhere#();", "    int bench_#_ = nowhere_#;"],
 };

@@ -1,12 +1,12 @@
-//! The moves of a play, drawn from what the files are like now. It must not know what the program
-//! says to them.
+//! The moves of a play, drawn from the present texts of its files.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::dice::Dice;
-use super::package::{Package, kind_of, mended, planted};
+use super::package::{Package, TextSwitch, kind_of, mended, planted};
 
-/// Errors of our own in the tree at most: a Stop names twenty findings.
+/// Inserted errors in the tree at most: a Stop lists twenty findings.
 const PLANTED_MAX: usize = 4;
 /// Broken exports at once.
 const BROKEN_MAX: usize = 1;
@@ -20,12 +20,13 @@ pub(crate) enum Kind {
     Break,
     Restore,
     Rename,
+    Configure,
     Undo,
     Nothing,
 }
 
-/// Drawn as often as it stands here.
-const KINDS: [Kind; 16] = [
+/// A kind is drawn in proportion to its entries.
+const KINDS: [Kind; 17] = [
     Kind::Introduce,
     Kind::Introduce,
     Kind::Introduce,
@@ -39,6 +40,7 @@ const KINDS: [Kind; 16] = [
     Kind::Break,
     Kind::Restore,
     Kind::Rename,
+    Kind::Configure,
     Kind::Undo,
     Kind::Undo,
     Kind::Nothing,
@@ -55,10 +57,14 @@ pub(crate) enum Writer {
     OlderCopy,
     /// Another program, for which no hook is called.
     Unreported,
+    /// The same while the program measures files that may depend on the change.
+    DuringCheck,
+    /// A command that changes many other files as well, like `git checkout`.
+    Checkout,
 }
 
 impl Writer {
-    /// Whether the program has to find the change by itself.
+    /// Whether no hook names the file.
     pub(crate) fn is_hidden(self) -> bool {
         self != Self::Tool
     }
@@ -70,19 +76,22 @@ pub(crate) struct Change {
     pub(crate) kind: Kind,
     pub(crate) writer: Writer,
     pub(crate) path: String,
-    /// The name before, of a file that is renamed.
+    /// The former name of a renamed file.
     pub(crate) from: Option<String>,
     pub(crate) before: String,
     pub(crate) after: String,
 }
 
-/// The files of a play as they should be on disk.
+/// The files of a play, with the texts that they have on disk after the last drawn change.
 #[derive(Clone, Debug)]
 pub(crate) struct Board {
     package: &'static Package,
     dice: Dice,
     pub(crate) texts: BTreeMap<String, String>,
     start: BTreeMap<String, String>,
+    /// The texts of configuration files.
+    pub(crate) settings: BTreeMap<String, String>,
+    start_settings: BTreeMap<String, String>,
     last: Option<Change>,
     planted: usize,
 }
@@ -91,10 +100,12 @@ impl Board {
     pub(crate) fn new(
         package: &'static Package,
         texts: BTreeMap<String, String>,
+        settings: BTreeMap<String, String>,
         seed: u64,
     ) -> Self {
-        let (dice, start) = (Dice::new(seed), texts.clone());
-        Self { package, dice, texts, start, last: None, planted: 0 }
+        let (start, start_settings) = (texts.clone(), settings.clone());
+        let dice = Dice::new(seed);
+        Self { package, dice, texts, start, settings, start_settings, last: None, planted: 0 }
     }
 
     /// Draws until something can be done.
@@ -107,6 +118,7 @@ impl Board {
                 Kind::Break => self.break_export(),
                 Kind::Restore => self.restore(),
                 Kind::Rename => self.rename(),
+                Kind::Configure => self.configure(),
                 Kind::Undo => self.undo(),
                 Kind::Nothing => self.nothing(),
             };
@@ -115,7 +127,8 @@ impl Board {
             if let Some(from) = &change.from {
                 self.texts.remove(from);
             }
-            self.texts.insert(change.path.clone(), change.after.clone());
+            let texts = if kind == Kind::Configure { &mut self.settings } else { &mut self.texts };
+            texts.insert(change.path.clone(), change.after.clone());
             self.last = Some(change.clone());
             return change;
         }
@@ -123,7 +136,9 @@ impl Board {
 
     fn writer(&mut self, kind: Kind) -> Writer {
         match self.dice.below(16) {
-            0 | 1 => Writer::Unreported,
+            0 => Writer::Unreported,
+            1 => Writer::DuringCheck,
+            6 | 7 if kind == Kind::Break => Writer::DuringCheck,
             // The host's tools do not rename.
             _ if kind == Kind::Rename => Writer::Command,
             2..4 => Writer::OlderCopy,
@@ -143,15 +158,30 @@ impl Board {
         self.texts.iter().filter(differs).map(|(path, _)| path.clone()).collect()
     }
 
-    /// What must be done to get back to the start: files to remove, and texts to write.
+    /// A delay below this.
+    pub(crate) fn delay(&mut self, max: Duration) -> Duration {
+        let ms = usize::try_from(max.as_millis()).unwrap_or(usize::MAX);
+        Duration::from_millis(u64::try_from(self.dice.below(ms)).unwrap_or_default())
+    }
+
+    /// Whether an export is broken or a file has its new name.
+    pub(crate) fn has_broken_exports(&self) -> bool {
+        let is_broken =
+            |it: &TextSwitch| self.texts.get(it.file).is_none_or(|text| text.contains(it.to));
+        self.package.breaks.iter().any(is_broken)
+    }
+
+    /// Resets the play; returns the files to remove and the texts to write.
     pub(crate) fn back(&mut self) -> (Vec<String>, Vec<(String, String)>) {
         let changed = self.changed();
         let is_new = |path: &&String| !self.start.contains_key(*path);
         let gone = changed.iter().filter(is_new).cloned().collect();
         let differs = |(path, text): &(&String, &String)| self.texts.get(*path) != Some(text);
         let texts = self.start.iter().filter(differs);
+        let texts = texts.chain(&self.start_settings);
         let texts = texts.map(|(path, text)| (path.clone(), text.clone())).collect();
         self.texts = self.start.clone();
+        self.settings = self.start_settings.clone();
         (gone, texts)
     }
 
@@ -182,7 +212,7 @@ impl Board {
             let error = kind_of(self.package, wrong, number)?;
             let other = self.dice.one_of(&self.package.places(&after)).copied();
             self.planted += 1;
-            // The same error elsewhere is another one; in its place it would be the same.
+            // The same error elsewhere is another one; at the same line it would be the same.
             after = match other.filter(|other| *other != at && self.dice.below(2) == 0) {
                 Some(other) => self.package.plant(&after, other, self.planted, error),
                 None => self.package.plant(&after, at, self.planted, error + 1),
@@ -192,9 +222,8 @@ impl Board {
     }
 
     fn break_export(&mut self) -> Option<Change> {
-        let broken = |it: &&super::package::Break| {
-            self.texts.get(it.file).is_some_and(|text| text.contains(it.to))
-        };
+        let broken =
+            |it: &&TextSwitch| self.texts.get(it.file).is_some_and(|text| text.contains(it.to));
         if self.package.breaks.iter().filter(broken).count() >= BROKEN_MAX {
             return None;
         }
@@ -214,7 +243,7 @@ impl Board {
     fn rename(&mut self) -> Option<Change> {
         let (one, other) = *self.dice.one_of(self.package.moves)?;
         let (from, to) = if self.texts.contains_key(one) { (one, other) } else { (other, one) };
-        // One at a time: what a missing file hides in others is then still known.
+        // One at a time, because a missing module hides errors in its users.
         let is_away = |(one, _): &&(&str, &str)| !self.texts.contains_key(*one);
         if from == one && self.package.moves.iter().any(|it| is_away(&it)) {
             return None;
@@ -226,8 +255,28 @@ impl Board {
         Some(Change { kind: Kind::Rename, writer: Writer::Command, path, from, before, after })
     }
 
+    fn configure(&mut self) -> Option<Change> {
+        let switch = self.dice.one_of(self.package.configurations)?;
+        let before = self.settings.get(switch.file)?.clone();
+        let after = if before.contains(switch.to) {
+            before.replace(switch.to, switch.from)
+        } else {
+            before.replace(switch.from, switch.to)
+        };
+        let path = switch.file.to_owned();
+        Some(Change {
+            kind: Kind::Configure,
+            writer: Writer::Tool,
+            path,
+            from: None,
+            before,
+            after,
+        })
+    }
+
     fn undo(&mut self) -> Option<Change> {
-        let last = self.last.take().filter(|last| last.from.is_none())?;
+        let is_edit = |last: &Change| last.from.is_none() && last.kind != Kind::Configure;
+        let last = self.last.take().filter(is_edit)?;
         (last.before != last.after).then(|| self.edit(Kind::Undo, last.path, last.before))
     }
 

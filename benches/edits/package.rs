@@ -1,5 +1,5 @@
-//! What is played with: real sources in a fixed version, and how errors are put into them. One table
-//! per language in its own file. It must not know any language server.
+//! The packages of the plays: real sources in a fixed version, and how errors are put into them. Each
+//! language has a table in its own file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,54 +7,94 @@ use std::path::{Path, PathBuf};
 use super::stage::Stage;
 use crate::support::write_file;
 
-/// A change of an export that breaks files which use it.
+/// Files that a checkout changes: more than are announced to a server one by one.
+pub(crate) const FILLER_FILES: usize = 1_500;
+
+/// One text that a play replaces by another and back.
 #[derive(Debug)]
-pub(crate) struct Break {
+pub(crate) struct TextSwitch {
     pub(crate) file: &'static str,
     pub(crate) from: &'static str,
     pub(crate) to: &'static str,
 }
 
+/// Correct files that nothing uses, `#` stands for a number.
+#[derive(Debug)]
+pub(crate) struct Filler {
+    pub(crate) file: &'static str,
+    pub(crate) text: &'static str,
+}
+
+/// A file of the language outside every project, with an error.
+#[derive(Debug)]
+pub(crate) struct Outsider {
+    pub(crate) file: &'static str,
+    pub(crate) text: &'static str,
+}
+
 /// A package.
 #[derive(Debug)]
 pub(crate) struct Package {
-    /// Puts the sources and the project's configuration on the stage.
+    /// Writes the sources and the project's configuration.
     pub(crate) lay: fn(&Stage<'_>),
-    /// Folders with sources, and the endings of those the play watches over.
+    /// Folders with sources, and the endings of the files whose texts the play follows.
     pub(crate) folders: &'static [&'static str],
     pub(crate) endings: &'static [&'static str],
     /// Files that get errors of their own.
     pub(crate) edited: &'static [&'static str],
-    pub(crate) breaks: &'static [Break],
-    /// Files that are renamed, and to what.
+    /// Changes of exports that break files which use them.
+    pub(crate) breaks: &'static [TextSwitch],
+    /// Changes of the project's configuration that add or remove findings.
+    pub(crate) configurations: &'static [TextSwitch],
+    /// Files that are renamed, and their new names.
     pub(crate) moves: &'static [(&'static str, &'static str)],
-    /// Whether a statement may stand below this line.
+    pub(crate) filler: Filler,
+    pub(crate) outsider: Option<Outsider>,
+    /// Whether a statement may follow this line.
     pub(crate) is_head: fn(&str) -> bool,
     /// Statements that are errors, each with another message; `#` stands for a number.
     pub(crate) errors: &'static [&'static str],
 }
 
-/// Which of a package's errors a line is, when its number is this.
+/// The index of the error that a line is, if it has this number.
 pub(crate) fn kind_of(package: &Package, line: &str, number: usize) -> Option<usize> {
     let number = number.to_string();
     package.errors.iter().position(|error| line.trim() == error.replace('#', &number).trim())
 }
 
-/// The mark of a statement that was put in.
+/// The mark of an inserted statement.
 const MARK: &str = "bench_";
 
 impl Package {
-    /// Numbers (0-based) of the lines below which a statement may stand.
+    /// Files whose exports break, under all their names.
+    pub(crate) fn export_files(&self) -> Vec<&'static str> {
+        let mut files: Vec<_> = self.breaks.iter().map(|broken| broken.file).collect();
+        let renamed = self.moves.iter().filter(|(from, _)| files.contains(from));
+        let renamed: Vec<_> = renamed.map(|(_, to)| *to).collect();
+        files.extend(renamed);
+        files
+    }
+
+    /// Writes all filler files, each with another text than in other versions.
+    pub(crate) fn write_filler(&self, stage: &Stage<'_>, version: usize) {
+        for number in 0..FILLER_FILES {
+            let file = self.filler.file.replace('#', &number.to_string());
+            let text = self.filler.text.replace('#', &(number + version).to_string());
+            stage.write(&file, &text);
+        }
+    }
+
+    /// 0-based numbers of the lines before which a statement may be inserted.
     pub(crate) fn places(&self, text: &str) -> Vec<usize> {
         let heads = text.lines().enumerate().filter(|(_, line)| (self.is_head)(line));
         heads.map(|(at, _)| at + 1).collect()
     }
 
-    /// The text with an error of this number put in at a line.
+    /// The text with an error of this number inserted at a line.
     pub(crate) fn plant(&self, text: &str, at: usize, number: usize, kind: usize) -> String {
         let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
         let above = lines[..at].iter().rev().find(|line| !line.contains(MARK));
-        let head = above.expect("a statement stands below something");
+        let head = above.expect("a statement follows another line");
         let indent: String =
             head.chars().take_while(|it| it.is_whitespace() && *it != '\n').collect();
         let statement = self.errors[kind % self.errors.len()].replace('#', &number.to_string());
@@ -80,12 +120,12 @@ pub(crate) fn mended(text: &str, number: usize) -> String {
     text.split_inclusive('\n').filter(|line| !line.contains(&mark)).collect()
 }
 
-/// Whether a file name ends like this, the dot left out.
+/// Whether a file name has this ending, without the dot.
 pub(crate) fn has_ending(name: &str, ending: &str) -> bool {
     Path::new(name).extension().is_some_and(|it| it == ending)
 }
 
-/// Copies the files of a folder and of its subfolders that end like this, the dot left out.
+/// Copies the files of a folder and its subfolders that have this ending, without the dot.
 pub(crate) fn copy(from: &Path, stage: &Stage<'_>, to: &str, ending: &str) {
     for entry in fs::read_dir(from).expect("the sources can be read").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -99,12 +139,12 @@ pub(crate) fn copy(from: &Path, stage: &Stage<'_>, to: &str, ending: &str) {
     }
 }
 
-/// A path beside the stages, for what is no part of a project.
+/// A path outside the projects.
 pub(crate) fn outside_path(stage: &Stage<'_>, name: &str) -> PathBuf {
     stage.sandbox.base().join("outside").join(name)
 }
 
-/// Writes such a file.
+/// Writes a file outside the projects.
 pub(crate) fn outside(stage: &Stage<'_>, name: &str, text: &str) {
     write_file(&outside_path(stage, name), text);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::package::{Break, Package};
+use super::package::{Filler, Package, TextSwitch};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::Truth;
@@ -22,19 +22,25 @@ pub(crate) const PACKAGE: Package = Package {
     endings: &[".php"],
     edited: &["src/order2.php", "src/order4.php", "src/order5.php", "src/order8.php"],
     breaks: &[
-        Break {
+        TextSwitch {
             file: "src/order3.php",
             from: "function total3(int $count): int",
             to: "function sum3(int $count): int",
         },
-        Break { file: "src/order6.php", from: "class Order6\n", to: "class Purchase6\n" },
-        Break {
+        TextSwitch { file: "src/order6.php", from: "class Order6\n", to: "class Purchase6\n" },
+        TextSwitch {
             file: "src/order8.php",
             from: "function total8(int $count): int",
             to: "function total8(int $count, bool $strict): int",
         },
     ],
+    configurations: &[],
     moves: &[("src/order0.php", "src/renamed0.php")],
+    filler: Filler {
+        file: "src/filler/filler#.php",
+        text: "<?php\n\nnamespace Filler;\n\nconst FILLER_# = #;\n",
+    },
+    outsider: None,
     is_head: |line| line.starts_with("function ") && line.ends_with('{'),
     errors: &["    $bench_#_ = nowhere_#();", "    $bench_#_ = new Nowhere#();"],
 };

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::package::{Break, Package, copy};
+use super::package::{Filler, Outsider, Package, TextSwitch, copy};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, line_in, output_of};
@@ -23,7 +23,6 @@ pub(crate) const PACKAGE: Package = Package {
         "packaging/_elffile.py",
         "packaging/_musllinux.py",
         "packaging/_structures.py",
-        "packaging/metadata.py",
         "packaging/requirements.py",
         "packaging/specifiers.py",
         "packaging/tags.py",
@@ -31,37 +30,48 @@ pub(crate) const PACKAGE: Package = Package {
         "packaging/version.py",
     ],
     breaks: &[
-        Break {
+        TextSwitch {
             file: "packaging/version.py",
             from: "    def __init__(self, version: str) -> None:",
             to: "    def __init__(self, version: str, strict: bool) -> None:",
         },
-        Break {
+        TextSwitch {
             file: "packaging/version.py",
             from: "class _TrimmedRelease(Version):",
             to: "class _ShortRelease(Version):",
         },
-        Break {
+        TextSwitch {
             file: "packaging/version.py",
             from: "    def base_version(self) -> str:",
             to: "    def base_version(self, strict: bool) -> str:",
         },
-        Break {
+        TextSwitch {
             file: "packaging/tags.py",
             from: "def parse_tag(tag: str) -> frozenset[Tag]:",
             to: "def parse_tag(tag: str, strict: bool) -> frozenset[Tag]:",
         },
-        Break { file: "packaging/_elffile.py", from: "class ELFFile:", to: "class ELFReader:" },
-        Break {
+        TextSwitch {
+            file: "packaging/_elffile.py",
+            from: "class ELFFile:",
+            to: "class ELFReader:",
+        },
+        TextSwitch {
             file: "packaging/_structures.py",
             from: "\nInfinity = InfinityType()",
             to: "\nInfinite = InfinityType()",
         },
     ],
+    configurations: &[TextSwitch {
+        file: "pyrightconfig.json",
+        from: "\"standard\"",
+        to: "\"standard\", \"reportUnnecessaryIsInstance\": \"error\"",
+    }],
     moves: &[
         ("packaging/_elffile.py", "packaging/_elf.py"),
         ("packaging/_structures.py", "packaging/_ends.py"),
     ],
+    filler: Filler { file: "packaging/filler/filler#.py", text: "FILLER_# = #\n" },
+    outsider: Some(Outsider { file: "scratch/outsider.py", text: "outsider: int = \"no\"\n" }),
     is_head: |line| {
         let is_function = line.trim_start().starts_with("def ");
         is_function && line.ends_with(':')

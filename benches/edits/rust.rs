@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::package::{Break, Package, copy, outside_path};
+use super::package::{Filler, Outsider, Package, TextSwitch, copy, outside_path};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, line_in, output_of};
@@ -30,23 +30,33 @@ pub(crate) const PACKAGE: Package = Package {
         "src/upper_camel.rs",
     ],
     breaks: &[
-        Break {
+        TextSwitch {
             file: "src/lib.rs",
             from: "fn lowercase(s: &str, f: &mut fmt::Formatter)",
             to: "fn lowercase(s: &str, _: bool, f: &mut fmt::Formatter)",
         },
-        Break {
+        TextSwitch {
             file: "src/lib.rs",
             from: "fn uppercase(s: &str, f: &mut fmt::Formatter)",
             to: "fn uppercase(s: &str, _: bool, f: &mut fmt::Formatter)",
         },
-        Break {
+        TextSwitch {
             file: "src/lib.rs",
             from: "fn capitalize(s: &str, f: &mut fmt::Formatter)",
             to: "fn capitalize(s: &str, _: bool, f: &mut fmt::Formatter)",
         },
     ],
+    configurations: &[TextSwitch {
+        file: "Cargo.toml",
+        from: "edition = \"2021\"\n",
+        to: "edition = \"2021\"\n\n[lints.rust]\nunused_qualifications = \"deny\"\n",
+    }],
     moves: &[("src/train.rs", "src/railway.rs")],
+    filler: Filler { file: "src/filler/filler#.rs", text: "pub const FILLER_#: usize = #;\n" },
+    outsider: Some(Outsider {
+        file: "src/outsider.rs",
+        text: "pub const OUTSIDER: usize = \"no\";\n",
+    }),
     is_head: |line| {
         let line = line.trim_start();
         let line = line.strip_prefix("pub ").unwrap_or(line);

@@ -9,7 +9,7 @@ use moai_lsp::registry::{Catalogue, ServerSpec};
 use serde_json::{Value, json};
 
 use super::package::{Package, outside_path};
-use super::stage::Stage;
+use super::stage::{Stage, StageLayout};
 use super::truth::Truth;
 use super::{c, go, java, php, python, rust, typescript};
 use crate::support::{Sandbox, test_cache};
@@ -165,6 +165,12 @@ pub(crate) const SERVERS: &[Server] = &[
 ];
 
 impl Server {
+    /// The layout of a play: the servers of one run differ in it, as do the seeds of one server.
+    pub(crate) fn layout(&self, seed: u64) -> StageLayout {
+        let row = SERVERS.iter().position(|server| server.name == self.name).unwrap_or_default();
+        StageLayout::from_seed(seed + u64::try_from(row).unwrap_or_default())
+    }
+
     /// Makes the project of a play: sources, configuration, and the choice of this server.
     pub(crate) fn lay(&self, stage: &Stage<'_>) {
         (self.package.lay)(stage);
@@ -178,7 +184,13 @@ impl Server {
             let language =
                 json!({"name": self.language, "extensions": ids, "servers": [self.name]});
             let own = json!({"languages": {self.language: language}});
-            stage.write(".moai/config/lsp.json", &own.to_string());
+            stage.write_settings("lsp.json", &own.to_string());
+        }
+        if stage.layout.ignores_exports {
+            stage.ignore(&self.package.export_files());
+        }
+        if stage.layout.has_checkout {
+            self.package.write_filler(stage, 0);
         }
         stage.commit();
     }

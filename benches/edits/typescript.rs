@@ -1,6 +1,6 @@
 //! TypeScript: the sources of `RxJS`, which its package ships.
 
-use super::package::{Break, Package, copy};
+use super::package::{Filler, Outsider, Package, TextSwitch, copy};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, output_of, place};
@@ -27,31 +27,41 @@ pub(crate) const PACKAGE: Package = Package {
         "src/internal/util/mapOneOrManyArgs.ts",
     ],
     breaks: &[
-        Break {
+        TextSwitch {
             file: "src/internal/util/isDate.ts",
             from: "isValidDate(value: any)",
             to: "isValidDate(value: any, strict: boolean)",
         },
-        Break {
+        TextSwitch {
             file: "src/internal/util/createObject.ts",
             from: "(keys: string[], values: any[])",
             to: "(keys: string[], values: any[], strict: boolean)",
         },
-        Break {
+        TextSwitch {
             file: "src/internal/util/arrRemove.ts",
             from: "undefined | null, item: T)",
             to: "undefined | null, item: T, strict: boolean)",
         },
-        Break {
+        TextSwitch {
             file: "src/internal/util/mapOneOrManyArgs.ts",
             from: "export function mapOneOrManyArgs",
             to: "export function mapOneOrMoreArgs",
         },
     ],
+    configurations: &[TextSwitch {
+        file: "tsconfig.json",
+        from: "\"skipLibCheck\": true",
+        to: "\"skipLibCheck\": true, \"noImplicitReturns\": true",
+    }],
     moves: &[
         ("src/internal/util/isDate.ts", "src/internal/util/isValidDate.ts"),
         ("src/internal/util/createObject.ts", "src/internal/util/makeObject.ts"),
     ],
+    filler: Filler { file: "src/filler/filler#.ts", text: "export const filler# = #;\n" },
+    outsider: Some(Outsider {
+        file: "scratch/outsider.ts",
+        text: "export const outsider: number = \"no\";\n",
+    }),
     is_head: |line| {
         let line = line.strip_prefix("export ").unwrap_or(line);
         let line = line.strip_prefix("async ").unwrap_or(line);

@@ -29,8 +29,8 @@ fn check_in(mut sandbox: Sandbox, name: &str, steps: usize) {
     let seed = named.map_or(SEED, |it| it.parse().expect("MOAI_RALPH_EDITS_SEED is a number"));
     let _ = writeln!(std::io::stderr(), "MOAI_RALPH_EDITS_SEED={seed}");
     environment(&mut sandbox);
-    let stage = Stage::new(&sandbox, name);
     let server = SERVERS.iter().find(|server| server.name == name).expect("it has a row");
+    let stage = Stage::with_layout(&sandbox, name, server.layout(seed));
     server.lay(&stage);
     let score = play(&stage, server, steps, seed);
     let (complaints, journal) = (score.complaints(), &score.journal);
