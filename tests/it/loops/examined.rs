@@ -248,7 +248,7 @@ fn users_edits() -> [WeakeningEdit; 4] {
                 sandbox.commit();
             }),
         ),
-        (CONFIG, "G12", Box::new(|it| it.write(CONFIG, "{\"typeCheckingMode\": \"off\"}\n"))),
+        (CONFIG, "G12", Box::new(|it| it.write(CONFIG, "{\"typeCheckingMode\": \"basic\"}\n"))),
     ]
 }
 
