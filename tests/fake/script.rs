@@ -12,6 +12,7 @@ const KEYS: &[&str] = &[
     "allocate_mib",
     "answers",
     "ask_configuration",
+    "blind_ms",
     "cancel_first",
     "capabilities",
     "crash_at",

@@ -37,6 +37,7 @@ pub(crate) struct Server {
     received: HashMap<String, u64>,
     due: Vec<Due>,
     order: u64,
+    started_at: Instant,
     own_id: u64,
     analyses: u64,
     empty_left: u64,
@@ -79,6 +80,7 @@ impl Server {
             received: HashMap::new(),
             due: Vec::new(),
             order: 0,
+            started_at: Instant::now(),
             own_id: 0,
             analyses: 0,
             empty_left: script.number("empty_first"),
@@ -273,14 +275,17 @@ impl Server {
             let params = json!({"registrations": [registration]});
             self.ask(Duration::ZERO, "client/registerCapability", &params);
         }
+        // One progress, or a list of them.
         let progress = self.script.get("progress").clone();
-        if let Some(title) = progress["title"].as_str() {
-            let token = json!({"token": "fake-progress"});
-            self.ask(Duration::ZERO, "window/workDoneProgress/create", &token);
-            let begin = json!({"kind": "begin", "title": title});
-            self.progress(Duration::ZERO, &begin);
-            let wait = Duration::from_millis(progress["end_after_ms"].as_u64().unwrap_or(0));
-            self.progress(wait, &json!({"kind": "end"}));
+        let shown = progress.as_array().cloned().unwrap_or_else(|| vec![progress]);
+        for (index, progress) in shown.iter().enumerate() {
+            let Some(title) = progress["title"].as_str() else { continue };
+            let token = format!("fake-progress-{index}");
+            let begin = Duration::from_millis(progress["begin_after_ms"].as_u64().unwrap_or(0));
+            let end = Duration::from_millis(progress["end_after_ms"].as_u64().unwrap_or(0));
+            self.ask(begin, "window/workDoneProgress/create", &json!({"token": token}));
+            self.progress(begin, &token, &json!({"kind": "begin", "title": title}));
+            self.progress(end, &token, &json!({"kind": "end"}));
         }
     }
 
@@ -348,7 +353,11 @@ impl Server {
         }
     }
 
+    /// Nothing is found in the first `blind_ms`.
     fn findings(&self, text: &str) -> Vec<Value> {
+        if self.started_at.elapsed() < self.script.millis("blind_ms") {
+            return Vec::new();
+        }
         let is_wrong = |needle: &&Needle| {
             needle.unless.as_ref().is_none_or(|(file, has)| !self.text_of(file).contains(has))
         };
@@ -381,8 +390,8 @@ impl Server {
         self.send_after(wait, notification("textDocument/publishDiagnostics", &params));
     }
 
-    fn progress(&mut self, wait: Duration, value: &Value) {
-        let params = json!({"token": "fake-progress", "value": value});
+    fn progress(&mut self, wait: Duration, token: &str, value: &Value) {
+        let params = json!({"token": token, "value": value});
         self.send_after(wait, notification("$/progress", &params));
     }
 

@@ -59,6 +59,24 @@ fn noise_collisions_and_cancelled_answers_change_nothing() {
     }));
 }
 
+/// intelephense publishes an empty list for an open file that it has not indexed. Here another
+/// progress ends first, and the quiet time passes before the indexing begins.
+#[test]
+fn a_server_is_loading_until_the_progress_of_its_loading_ends() {
+    let sandbox = Sandbox::new();
+    let script = json!({
+        "mode": "push", "publish_version": false, "delay_ms": 50, "blind_ms": 2000,
+        "errors": [{"needle": "BAD", "message": "bad word", "code": "badWord"}],
+        "progress": [
+            {"title": "Reading the cache", "end_after_ms": 20},
+            {"title": "Intelephense (1.0) indexing", "begin_after_ms": 1800, "end_after_ms": 2100},
+        ],
+    });
+    sandbox.fake_server("intelephense", script);
+    sandbox.write("app.php", "<?php $word = 'BAD';\n");
+    assert_eq!(report(&sandbox, &["--no-scan"], 1)["findings"][0]["code"], "badWord");
+}
+
 #[test]
 fn positions_are_converted_from_the_servers_encoding() {
     let sandbox = project(json!({"position_encoding": "utf-8"}));

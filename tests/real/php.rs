@@ -1,6 +1,9 @@
 //! intelephense publishes without version, an empty list long before it knows anything, and later
 //! always a second after a change. The end of its indexing and the quiet after that second are proof.
 
+use std::fs::{self, File};
+use std::time::{Duration, SystemTime};
+
 use serde_json::Value;
 
 use crate::servers::{findings, project_of};
@@ -38,6 +41,51 @@ fn its_word_follows_the_edits_and_the_disk() {
     assert_eq!(check(&sandbox, "main.php"), wrong());
     sandbox.write("lib.php", LIB);
     assert_eq!(check(&sandbox, "main.php"), clean);
-    std::fs::remove_file(sandbox.path("lib.php")).expect("the file is ours");
+    fs::remove_file(sandbox.path("lib.php")).expect("the file is ours");
     assert_eq!(check(&sandbox, "main.php"), wrong());
+}
+
+/// The first list for an open file is empty and precedes the indexing, which takes seconds here.
+#[test]
+fn nothing_is_clean_before_a_large_project_is_indexed() {
+    let sandbox = project_of("php", "intelephense");
+    let method = "  function method(int $a): int { return $a + 1; }\n";
+    for number in 0..1000 {
+        let methods: Vec<String> =
+            (0..30).map(|part| method.replace("method", &format!("method{part}"))).collect();
+        let class =
+            format!("<?php\nnamespace Large;\nclass Class{number} {{\n{}}}\n", methods.concat());
+        sandbox.write(&format!("src/Class{number}.php"), &class);
+    }
+    sandbox.write("zz/lib.php", LIB);
+    sandbox.write("main.php", WRONG);
+    assert_eq!(check(&sandbox, "main.php"), wrong());
+    assert_eq!(sandbox.run(&["server", "stop", "intelephense"]).code, 0);
+    sandbox.write("main.php", RIGHT);
+    assert_eq!(check(&sandbox, "main.php"), (0, Vec::new()));
+}
+
+/// A server's cache of an earlier start overlooks some files that changed in between.
+#[test]
+fn files_that_changed_between_two_starts_are_indexed() {
+    let sandbox = project_of("php", "intelephense");
+    sandbox.write("main.php", RIGHT);
+    let yesterday = SystemTime::now() - Duration::from_hours(24);
+    let broken = LIB.replace("greet", "welcome");
+    let clean = (0, Vec::new());
+    for (text, age, expected) in [
+        (LIB, 0, clean.clone()),
+        (broken.as_str(), 100, wrong()),
+        (LIB, 90, clean.clone()),
+        (broken.as_str(), 80, wrong()),
+        (LIB, 70, clean),
+    ] {
+        sandbox.write("new.txt", text);
+        let new = File::options().write(true).open(sandbox.path("new.txt"));
+        let modified = yesterday - Duration::from_secs(age);
+        new.and_then(|file| file.set_modified(modified)).expect("the file is ours");
+        fs::rename(sandbox.path("new.txt"), sandbox.path("lib.php")).expect("the file is ours");
+        assert_eq!(check(&sandbox, "main.php"), expected, "{age}");
+        assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+    }
 }
