@@ -4,6 +4,7 @@ mod alternatives;
 mod ast_grep;
 mod auxiliary;
 mod blast;
+mod byte_order_mark;
 mod cpp;
 #[path = "../../benches/edits/download.rs"]
 mod download;

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::messages::responses::LspLocation;
 use moai_base::hash::ContentHash;
 use moai_base::path::RelPath;
 use moai_base::text::TextRange;
@@ -101,6 +102,19 @@ impl WorkspaceEdit {
             }
         }
         paths
+    }
+
+    /// The texts that the edit replaces.
+    #[must_use]
+    pub fn replaced_locations(&self) -> Vec<LspLocation> {
+        let mut locations = Vec::new();
+        for step in &self.steps {
+            let EditStep::Edit { file, edits, .. } = step else { continue };
+            let replaced =
+                edits.iter().map(|edit| LspLocation { file: file.clone(), range: edit.range });
+            locations.extend(replaced);
+        }
+        locations
     }
 
     /// Whether a rename to `new_name` would only alias an import or export in one file (`old as

@@ -19,6 +19,7 @@ use moai_base::limits::{
 use moai_base::path::RelPath;
 use moai_base::text::{
     LineIndex, Position, PositionEncoding, contains_identifier, identifier_columns,
+    without_byte_order_mark,
 };
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
@@ -222,21 +223,22 @@ pub(crate) async fn query_server(
 
 /// Queries a symbol in all files. A server indexes new files only some time after it heard of them.
 /// Therefore files that were just written, contain the symbol's name and are missing from the reply
-/// are opened, and the query is repeated. `listed_files` extracts the files of a reply; the gap
-/// tells why some may still be missing.
+/// are opened, and the query is repeated. `listed` extracts the locations of a reply; the gap tells
+/// why some may still be missing.
 pub(crate) async fn query_all_files(
     engine: &Engine,
     project: &Project,
     target: &QueryTarget,
     spec: QuerySpec,
-    listed_files: impl Fn(&QueryReply) -> BTreeSet<PathBuf>,
+    listed: fn(&QueryReply) -> Vec<LspLocation>,
     deadline: Instant,
 ) -> Result<(QueryReply, Option<Gap>), QueryError> {
     let spec = spec.in_all_files();
-    let reply = query_server(engine, project, target, spec.clone(), deadline).await?;
+    let reply = query_places(engine, project, target, spec.clone(), listed, deadline).await?;
     let candidates = {
-        let (project, target, listed) = (project.clone(), target.clone(), listed_files(&reply));
-        measure_blocking(move || recent_mentions(&project, &target, &listed)).await
+        let files = listed(&reply).into_iter().map(|location| location.file).collect();
+        let (project, target) = (project.clone(), target.clone());
+        measure_blocking(move || recent_mentions(&project, &target, &files)).await
     };
     let candidates = match candidates {
         Ok(candidates) if candidates.is_empty() => return Ok((reply, None)),
@@ -247,7 +249,64 @@ pub(crate) async fn query_all_files(
         let detail = format!("{} files with that name were just written", candidates.len());
         Gap::new(Cause::Loading, detail).with_remedy("try again in a minute")
     });
-    for snapshot in candidates.into_iter().take(NEW_FILES_OPENED_MAX) {
+    open_files(engine, project, target, candidates, deadline).await?;
+    Ok((query_places(engine, project, target, spec, listed, deadline).await?, gap))
+}
+
+/// Queries for locations. Most servers count a byte order mark as a column of a file that they read
+/// from the disk, but not of a document, which is sent without it. Therefore files with a mark and
+/// a listed place on their first line are opened, and the query is repeated.
+pub(crate) async fn query_places(
+    engine: &Engine,
+    project: &Project,
+    target: &QueryTarget,
+    spec: QuerySpec,
+    listed: fn(&QueryReply) -> Vec<LspLocation>,
+    deadline: Instant,
+) -> Result<QueryReply, QueryError> {
+    let reply = query_server(engine, project, target, spec.clone(), deadline).await?;
+    let locations = listed(&reply);
+    let (root, own) = (project.root.clone(), target.snapshot.path.clone());
+    let marked = measure_blocking(move || marked_files(&root, &own, locations)).await;
+    let marked = match marked {
+        Ok(marked) if marked.is_empty() => return Ok(reply),
+        Ok(marked) if marked.len() <= NEW_FILES_OPENED_MAX => marked,
+        Ok(marked) => {
+            let detail = format!("{} files begin with a byte order mark", marked.len());
+            let gap = Gap::new(Cause::Skipped, detail).with_remedy("remove the marks");
+            return Err(QueryError::Unmeasured { server: target.choice.id.clone(), gap });
+        }
+        Err(gap) => {
+            return Err(QueryError::Unmeasured { server: target.choice.id.clone(), gap });
+        }
+    };
+    open_files(engine, project, target, marked, deadline).await?;
+    query_server(engine, project, target, spec, deadline).await
+}
+
+/// The project's files with a place on the first line that begin with a byte order mark.
+fn marked_files(root: &Path, own: &RelPath, listed: Vec<LspLocation>) -> Vec<Snapshot> {
+    let on_first_line = listed.into_iter().filter(|location| location.range.start.line == 0);
+    let files: BTreeSet<PathBuf> = on_first_line.map(|location| location.file).collect();
+    files
+        .iter()
+        .filter_map(|file| files::read_snapshot(root, file).ok())
+        .filter(|snapshot| {
+            snapshot.path != *own
+                && without_byte_order_mark(&snapshot.text).len() < snapshot.text.len()
+        })
+        .collect()
+}
+
+/// Opens files, as many as a server has open beside others.
+async fn open_files(
+    engine: &Engine,
+    project: &Project,
+    target: &QueryTarget,
+    files: Vec<Snapshot>,
+    deadline: Instant,
+) -> Result<(), QueryError> {
+    for snapshot in files.into_iter().take(NEW_FILES_OPENED_MAX) {
         let opened = QueryTarget { snapshot, ..target.clone() };
         let open = QuerySpec {
             has_position: false,
@@ -259,7 +318,7 @@ pub(crate) async fn query_all_files(
             Err(error) => return Err(error),
         }
     }
-    Ok((query_server(engine, project, target, spec, deadline).await?, gap))
+    Ok(())
 }
 
 /// Files in the target's language that were written a moment ago and contain its name, without

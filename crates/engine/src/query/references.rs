@@ -11,7 +11,7 @@ use crate::query::queries;
 use crate::query::queries::QuerySpec;
 use crate::replies::{UNMEASURED, error_reply, load_project, millis_since, query_context};
 use moai_base::verdict::Gap;
-use moai_lsp::messages::responses::parse_locations;
+use moai_lsp::messages::responses::{LspLocation, parse_locations};
 use moai_lsp::session::QueryReply;
 use moai_protocol::control::{CallerContext, CommandReply, LookupRequest};
 use moai_protocol::documents::queries::{LocationsResult, QueryResult};
@@ -79,21 +79,11 @@ async fn find_locations(
     context.server = Some(target.choice.id.clone());
     context.position = Some((target.snapshot.path.to_string(), Some(target.position)));
     let (replied, partial) = if wanted.method == REFERENCES {
-        let (replied, gap) = queries::query_all_files(
-            engine,
-            project,
-            &target,
-            wanted,
-            |replied: &QueryReply| {
-                let found = parse_locations(&replied.result).unwrap_or_default();
-                found.into_iter().map(|location| location.file).collect()
-            },
-            deadline,
-        )
-        .await?;
+        let (replied, gap) =
+            queries::query_all_files(engine, project, &target, wanted, listed, deadline).await?;
         (replied, queries::partial_knowledge(project, &target).or(gap))
     } else {
-        (queries::query_server(engine, project, &target, wanted, deadline).await?, None)
+        (queries::query_places(engine, project, &target, wanted, listed, deadline).await?, None)
     };
     let found =
         parse_locations(&replied.result).ok_or_else(|| queries::unreadable_answer(&target))?;
@@ -104,4 +94,9 @@ async fn find_locations(
     }
     let (places, cut) = queries::locate_sorted(project, found, replied.encoding).await;
     Ok((places, cut.or(partial)))
+}
+
+/// The locations of an answer; its error is reported later.
+fn listed(replied: &QueryReply) -> Vec<LspLocation> {
+    parse_locations(&replied.result).unwrap_or_default()
 }

@@ -2,8 +2,7 @@
 
 pub(crate) mod comparison;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,7 +26,7 @@ use moai_lsp::edits::{
     DiskTree, EditPlan, EditRefusal, WorkspaceEdit, invalid_name_reason, misshapen_name_reason,
     plan_edit,
 };
-use moai_lsp::messages::responses::{PrepareRenameResult, parse_prepare_rename};
+use moai_lsp::messages::responses::{LspLocation, PrepareRenameResult, parse_prepare_rename};
 use moai_lsp::session::QueryReply;
 use moai_protocol::control::{CallerContext, CommandReply, RenameRequest};
 use moai_protocol::documents::queries::{QueryResult, RenameResult};
@@ -155,7 +154,7 @@ async fn propose(
     let params = json!({"newName": request.new_name});
     let wanted = QuerySpec::at("textDocument/rename", "renameProvider", params);
     let (replied, gap) =
-        queries::query_all_files(engine, project, target, wanted, edited_files, deadline).await?;
+        queries::query_all_files(engine, project, target, wanted, edited_places, deadline).await?;
     if let Some(gap) = gap {
         return Err(QueryError::Unmeasured { server: target.choice.id.clone(), gap });
     }
@@ -179,11 +178,10 @@ async fn propose(
     Ok(PlannedRename { plan, tree, old_name })
 }
 
-/// The files that an answer edits. An unreadable edit names none; its error is reported later.
-fn edited_files(replied: &QueryReply) -> BTreeSet<PathBuf> {
-    WorkspaceEdit::parse(&replied.result)
-        .map(|edit| edit.paths().into_iter().map(Path::to_path_buf).collect())
-        .unwrap_or_default()
+/// The places that an answer edits. An unreadable edit names none; its error is reported later.
+fn edited_places(replied: &QueryReply) -> Vec<LspLocation> {
+    let edit = WorkspaceEdit::parse(&replied.result);
+    edit.map(|edit| edit.replaced_locations()).unwrap_or_default()
 }
 
 fn edit_error(server: &str, refusal: &EditRefusal) -> QueryError {
