@@ -24,7 +24,8 @@ pub type RequestHandler =
 /// one line.
 pub async fn serve(handler: RequestHandler) -> Result<(), String> {
     let running = McpServer { handler }.serve(rmcp::transport::io::stdio()).await;
-    let running = running.map_err(|error| format!("the client did not say hello: {error}"))?;
+    let running =
+        running.map_err(|error| format!("the client did not complete the handshake: {error}"))?;
     running.waiting().await.map(drop).map_err(|error| error.to_string())
 }
 

@@ -11,8 +11,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use moai_base::limits::SEARCH_MATCHES_MAX;
 use moai_protocol::control::ReportFormat;
 
-/// Verifies a coding agent's work as it goes: fresh diagnostics, a structural scan, and a Stop
-/// that means done.
+/// Verifies a coding agent's work as it goes: fresh diagnostics, a structural scan, and turns
+/// that end only when the work is done.
 ///
 /// Exit codes: 0 success (for check: clean and fully measured); 1 findings, or refused; 3 usage
 /// error or invalid input; 4 something could not be measured; 130 interrupted. Never 2.
@@ -224,7 +224,7 @@ impl FilePosition {
         let Some((rest, last)) = split(text).filter(|(rest, _)| !rest.is_empty()) else {
             return Err("expected FILE:LINE:COL, counted from 1".to_owned());
         };
-        // A number that no file has would otherwise be taken for a part of the file's name.
+        // An impossible line number would otherwise be parsed as part of the file name.
         let is_number = |part: &str| part.bytes().all(|it| it.is_ascii_digit()) && !part.is_empty();
         if rest.rsplit_once(':').is_some_and(|(_, line)| is_number(line) && number(line).is_none())
         {

@@ -43,7 +43,7 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> CommandReply {
             stop_daemon(&places)
         }
         Ok(answer) if answer.stale => {
-            CommandReply::success("the daemon of an older program is ending\n".to_owned())
+            CommandReply::success("the daemon of an older version is shutting down\n".to_owned())
         }
         Ok(answer) => answer.reply,
         Err(CallError::NoDaemon) if json => {
@@ -58,9 +58,9 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> CommandReply {
 /// Waits until a daemon that is stopping, because of this or another call, has ended.
 fn stop_daemon(places: &StateDirs) -> CommandReply {
     if wait_until_stopped(places) {
-        CommandReply::success("the daemon has ended\n".to_owned())
+        CommandReply::success("the daemon has stopped\n".to_owned())
     } else {
-        CommandReply::failure(1, "moai-ralph: the daemon is still ending its work")
+        CommandReply::failure(1, "moai-ralph: the daemon is still finishing its work")
     }
 }
 
@@ -75,8 +75,8 @@ fn serve(places: StateDirs, detach: bool) -> CommandReply {
         Ok(runtime) => runtime,
         Err(error) => return CommandReply::failure(1, &format!("moai-ralph: {error}")),
     };
-    // On a worker and not on this thread, so that a connection is accepted where it is served,
-    // which saves a hook one thread switch.
+    // Runs on a worker thread, so that connections are accepted on the thread that serves them,
+    // which saves each hook call a thread switch.
     let life = runtime.spawn(lifecycle::run_daemon(places, |start| {
         let line = match start {
             DaemonStart::Ready(socket) => {

@@ -61,7 +61,7 @@ pub(super) fn run(args: &CliArgs, command: &LoopCommand) -> CommandReply {
         }),
         // The agent must not choose its own exam; an agent's shell has no terminal.
         LoopCommand::Refreeze(_) if !std::io::stdin().is_terminal() => {
-            let text = "moai-ralph: loop refreeze is for a person: stdin is no terminal";
+            let text = "moai-ralph: loop refreeze is for a person: stdin is not a terminal";
             return CommandReply::failure(REFUSED, text);
         }
         LoopCommand::Refreeze(_) if agent_detection::is_agent() => {

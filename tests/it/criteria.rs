@@ -239,7 +239,7 @@ fn only_a_person_takes_a_new_exam() {
     assert_eq!(checks(&sandbox, &[]).0, 1);
     let refused = finish(sandbox.program().args(["loop", "refreeze"]), "");
     assert_eq!(refused.code, 1, "{refused:#?}");
-    assert!(refused.stderr.contains("stdin is no terminal"), "{refused:#?}");
+    assert!(refused.stderr.contains("stdin is not a terminal"), "{refused:#?}");
     // A terminal that an agent opened, where it took its mark out of the environment.
     let mut shell = Command::new("sh");
     sandbox.prepare(&mut shell);
@@ -276,11 +276,10 @@ fn tests_that_are_not_run_any_more_are_noticed_until_they_are_back() {
     frozen(&sandbox);
     assert_eq!(said("=== 30 passed in 1.00s ===\n"), (0, String::new()));
     let (_, message) = said("=== 12 passed, 18 skipped in 1.00s ===\n");
-    let expected =
-        "unit: 12 tests were run, 30 were run before; 18 more were skipped in this loop;";
+    let expected = "unit: 12 tests ran, 30 ran before; 18 more were skipped in this loop;";
     assert!(message.starts_with(expected), "{message}");
     // The lower number is not what the next run is compared with.
-    assert!(said("=== 13 passed in 1.00s ===\n").1.contains("30 were run before"));
+    assert!(said("=== 13 passed in 1.00s ===\n").1.contains("30 ran before"));
     assert_eq!(said("=== 31 passed in 1.00s ===\n"), (0, String::new()));
 }
 

@@ -85,7 +85,7 @@ fn what_changed_in_a_repository_inside_is_unmeasured() {
     let output = sandbox.run(&["guard"]);
     assert_eq!(output.code, 4, "{output:#?}");
     let said = format!("{}{}", output.stdout, output.stderr);
-    assert!(said.contains("suite") && said.contains("a repository of its own"), "{output:#?}");
+    assert!(said.contains("suite") && said.contains("a nested repository"), "{output:#?}");
 }
 
 #[test]

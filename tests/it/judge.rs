@@ -159,7 +159,7 @@ fn an_answer_that_cannot_be_used_is_neither_approval_nor_rejection() {
         ("echo 'APPROVED, but fix the rest'", "not one JSON object"),
         (&format!("{whole}\necho 'but fix the rest'"), "not one JSON object"),
         (&format!("({whole}) | head -c 200"), "ends too early"),
-        (r#"echo '{"verdict":"APPROVED"}'"#, "agreed shape"),
+        (r#"echo '{"verdict":"APPROVED"}'"#, "expected shape"),
         (&whole.replace("\"$nonce\"", "0000"), "this call"),
         (&whole.replace("\"$id\"", "C1"), "each criterion"),
         ("echo out of credit >&2; exit 7", "exit status 7: out of credit"),

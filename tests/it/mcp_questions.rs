@@ -119,7 +119,7 @@ fn a_refusal_is_an_error_with_its_reason_and_nothing_measured_is_an_answer() {
     };
     let place = |line: u32, symbol: &str| json!({"path": "app.py", "line": line, "symbol": symbol});
     refused("hover", place(1, "total"), "no_symbol", "pyright: nothing is known here");
-    refused("hover", place(2, "total"), "ambiguous", "total stands at columns 7, 17");
+    refused("hover", place(2, "total"), "ambiguous", "total occurs at columns 7, 17");
     refused("hover", place(9, "total"), "invalid", "there is no line 9");
     refused("hover", place(1, ""), "no_symbol", "app.py:1");
     refused("hover", json!({"path": "../x.py", "line": 1, "column": 1}), "invalid", "x.py");

@@ -84,7 +84,7 @@ fn no_match_is_said_with_what_was_looked_for() {
     let expected = "no match in 2 files; the pattern is read as call\n";
     assert_eq!((output.code, output.stdout.as_str()), (0, expected), "{output:#?}");
     let output = sandbox.run(&["search", "f($A)", "--lang", "go"]);
-    assert_eq!(output.stdout, "no match: there is no file of this language\n");
+    assert_eq!(output.stdout, "no match: there are no files in this language\n");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn what_cannot_be_looked_for_is_a_usage_error_with_what_to_do() {
         assert!(document["reason"].as_str().is_some_and(|it| it.contains(part)), "{document:#}");
     };
     check(&["search", "", "--lang", "python"], "it is empty");
-    check(&["search", "f(", "--lang", "python"], "`f(` cannot be used: it is no python code at 1:");
+    check(&["search", "f(", "--lang", "python"], "`f(` cannot be used: it is not python code at 1:");
     check(&["search", "f(); g()", "--lang", "ts"], "more than one expression or statement");
     check(&["search", "$A", "--lang", "ts"], "matches everything");
     check(&["search", "f()", "--lang", "klingon"], "unknown language klingon; known: bash, c,");
@@ -177,7 +177,7 @@ fn a_rewrite_is_a_diff_until_it_is_applied() {
         assert!(output.stdout.lines().any(|it| it.trim_end() == line), "{line}: {output:#?}");
     }
     let last = output.stdout.lines().last();
-    assert_eq!(last, Some("4 edits in 2 files; not written: --apply"));
+    assert_eq!(last, Some("4 edits in 2 files; not written, use --apply"));
     assert_untouched(&sandbox);
     let document = rewrite(&sandbox, &["--json"]).json();
     assert_eq!(document["schema"], "moai-ralph/rewrite@1");
@@ -360,7 +360,7 @@ fn an_agent_searches_rewrites_and_scans_with_tools() {
     assert_eq!((&values["written"], &values["edits"]), (&json!(false), &json!(2)), "{answer:#}");
     assert!(values["diff"].as_str().is_some_and(|it| it.contains("+eval(1)")), "{answer:#}");
     let text = answer["content"][0]["text"].as_str().expect("a text");
-    assert!(text.ends_with("not written: dry_run false writes it"), "{text}");
+    assert!(text.ends_with("not written, set dry_run to false"), "{text}");
     assert_untouched(&sandbox);
     arguments["dry_run"] = json!(false);
     let answer = call(&mut client, "rewrite", &arguments);
@@ -387,7 +387,7 @@ fn a_tool_call_that_makes_no_sense_is_an_error_that_helps() {
         assert!(text.contains(part), "{text}");
     };
     let broken = json!({"pattern": "f(", "lang": "python"});
-    check(&mut client, "search_code", &broken, "it is no python code at 1:");
+    check(&mut client, "search_code", &broken, "it is not python code at 1:");
     check(&mut client, "search_code", &json!({"pattern": "f()"}), "lang");
     let unknown = json!({"pattern": "f($A)", "replacement": "g($B)", "lang": "python"});
     check(&mut client, "rewrite", &unknown, "$B is not in the pattern");
@@ -418,7 +418,7 @@ fn fixes_are_a_diff_until_they_are_applied_and_only_safe_ones_are_made() {
     let output = sandbox.run(&scan);
     assert_eq!(output.code, 0, "{output:#?}");
     assert!(output.stdout.contains("+print('🦀', emit(x, emit(y)))\n"), "{output:#?}");
-    let end = "not changed: 1 fix not marked safe: --unsafe-fixes\n4 edits in 2 files; not written: --apply\n";
+    let end = "not changed: 1 fix not marked safe: --unsafe-fixes\n4 edits in 2 files; not written, use --apply\n";
     assert!(output.stdout.ends_with(end), "{output:#?}");
     assert_untouched(&sandbox);
 

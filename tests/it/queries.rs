@@ -82,7 +82,7 @@ fn a_name_takes_the_place_of_a_column_when_it_stands_there_once() {
     refused(
         &["references", "app.py:2", "--symbol", "total"],
         1,
-        "moai-ralph: app.py:2: total stands at columns 7, 17\n",
+        "moai-ralph: app.py:2: total occurs at columns 7, 17\n",
     );
     refused(
         &["references", "app.py:1", "--symbol", "tot"],

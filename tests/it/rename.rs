@@ -84,7 +84,7 @@ fn a_preview_shows_the_diff_and_writes_nothing() {
         assert!(output.stdout.lines().any(|it| it.trim_end() == line), "{line}: {output:#?}");
     }
     let last = output.stdout.lines().last().expect("a summary");
-    assert_eq!(last, "total -> summed: 4 edits in 3 files (pyright); not written: --apply");
+    assert_eq!(last, "total -> summed: 4 edits in 3 files (pyright); not written, use --apply");
     assert_untouched(&sandbox);
     let document = sandbox.run(&[&RENAME[..], &["--json"]].concat()).json();
     assert_eq!(document["schema"], "moai-ralph/rename@1");
@@ -143,7 +143,7 @@ fn what_is_no_name_is_refused_before_the_server_is_asked() {
     }
     let document = sandbox.run(&["rename", "lib.py:1:5", "a b", "--json"]).json();
     assert_eq!(document["kind"], "invalid_name");
-    assert_eq!(document["reason"], "\"a b\" is no name: it holds ' '");
+    assert_eq!(document["reason"], "\"a b\" is not a valid name: it contains ' '");
 }
 
 #[test]

@@ -315,7 +315,7 @@ fn servers_are_started_listed_restarted_and_stopped_by_name() {
     let stop = sandbox.run(&["server", "stop"]);
     assert_eq!((stop.code, stop.stdout.starts_with("pyright: stopped, ")), (0, true), "{stop:#?}");
     assert_eq!(leaders(&sandbox), [0; 0]);
-    assert_eq!(sandbox.run(&["server", "list"]).stdout, "no language server runs\n");
+    assert_eq!(sandbox.run(&["server", "list"]).stdout, "no language server is running\n");
     assert_eq!(sandbox.run(&["check", "app.py"]).code, 1);
 }
 
@@ -323,7 +323,7 @@ fn servers_are_started_listed_restarted_and_stopped_by_name() {
 fn what_is_not_there_cannot_be_started_stopped_or_read() {
     let sandbox = Sandbox::new();
     // Without a daemon, none is started for an answer.
-    assert_eq!(sandbox.run(&["server", "list"]).stdout, "no language server runs\n");
+    assert_eq!(sandbox.run(&["server", "list"]).stdout, "no language server is running\n");
     assert_eq!(sandbox.run(&["server", "stop"]).code, 0);
     let stop = sandbox.run(&["server", "stop", "pyright"]);
     assert_eq!(stop.code, 1);

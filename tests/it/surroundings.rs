@@ -300,7 +300,7 @@ fn a_repository_inside_is_not_measured_and_said_so() {
     let output = sandbox.run(&["check", "--json"]);
     assert_eq!(output.code, 4, "{output:#?}");
     let skipped = &output.json()["files_skipped"];
-    assert_eq!(skipped[0]["reason"], "a repository of its own", "{skipped:#}");
+    assert_eq!(skipped[0]["reason"], "a nested repository", "{skipped:#}");
 }
 
 #[test]

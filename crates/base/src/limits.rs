@@ -47,9 +47,9 @@ pub const SKIPPED_NAMED_MAX: usize = 5;
 pub const REASON_BYTES_MAX: usize = 1_024;
 /// Findings listed in that reason.
 pub const REASON_FINDINGS_MAX: usize = 3;
-/// Longest line about one finding, gap or cause in it, in characters.
+/// Longest line about one finding, gap or cause in that reason, in characters.
 pub const REASON_LINE_CHARS_MAX: usize = 160;
-/// Lines of a failed check's output repeated in it.
+/// Lines of a failed check's output repeated in that reason.
 pub const FAILED_LINES_MAX: usize = 4;
 /// Longest of these lines, in characters.
 pub const FAILED_LINE_CHARS_MAX: usize = 110;
@@ -246,7 +246,7 @@ pub const COMMAND_SECS_MAX: u64 = 3_700;
 pub const HOOK_STOP_MS_MAX: u64 = 590_000;
 /// Time reserved at the end of a Stop for saving and replying.
 pub const STOP_REPLY_MS: u64 = 15_000;
-/// The same as a fraction of the whole time, if that is shorter: one tenth.
+/// The same reserve as a fraction of the Stop's time, if that is shorter: one tenth.
 pub const STOP_REPLY_SHARE: u32 = 10;
 /// Fraction of a Stop's time that checks leave to everything else, at most `loop.stop_budget_ms`:
 /// one third.
@@ -385,9 +385,9 @@ pub const OVERLAY_PASSES_MAX: usize = 10;
 pub const BASE_STATES_MAX: usize = 8;
 /// Files measured in the background at the start of a loop to know the older findings.
 pub const BASE_FILES_MAX: usize = 300;
-/// Files of these measured concurrently; few, so that edits need not wait.
+/// How many of these files are measured concurrently; few, so that edits need not wait.
 pub const BASE_FILES_AT_ONCE_MAX: usize = 4;
-/// Measurements of such a group when files change meanwhile.
+/// Attempts to measure such a group when files change in the meantime.
 pub const BASE_TRIES_MAX: usize = 3;
 /// Source files that are all measured before a loop ends as completed; in a larger project, only
 /// those that mention the change.
@@ -415,7 +415,7 @@ pub const CHANGED_READ_FILES_MAX: usize = 500;
 pub const TOOL_CLOCK_SLACK_MS: u64 = 1_000;
 /// Files written by one tool call that are recorded; above this, none is recorded.
 pub const SESSION_WRITES_MAX: usize = 4_096;
-/// Files listed that another writer than the session changed in a way that weakens the loop's exam.
+/// Files listed in which a writer other than the session weakened the loop's exam.
 pub const FOREIGN_FILES_NAMED_MAX: usize = 5;
 /// Files remembered as written by one session.
 pub const SESSION_FILES_MAX: usize = 2_000;
@@ -437,7 +437,7 @@ pub const CHANGED_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const GENERATED_HEAD_BYTES_MAX: usize = 2 * 1024;
 /// Time one change set waits for another one of the same project.
 pub const CHANGES_WAIT_MS_MAX: u64 = 10_000;
-/// Interval for checking whether the other one is done.
+/// Interval for checking whether the other change set is done.
 pub const CHANGES_RETRY_MS: u64 = 10;
 /// Journals kept per project because other writers changed files before they could be rolled back.
 pub const JOURNALS_KEPT_MAX: usize = 5;
@@ -513,7 +513,7 @@ pub const QUESTIONS_NAMED_MAX: usize = 10;
 /// Longest instructions of an iteration, in characters; they come with every Stop that continues
 /// the loop.
 pub const FRAMEWORK_CHARS_MAX: usize = 2_400;
-/// Longest reminder of them repeated at each Stop, in bytes.
+/// Longest reminder of these instructions repeated at each Stop, in bytes.
 pub const REMINDER_BYTES_MAX: usize = 300;
 /// Longest line of a transcript that is read; longer ones hold file contents, and no counts that
 /// are not repeated elsewhere.
@@ -590,9 +590,9 @@ pub const GIT_REMOTE_MS_MAX: u64 = 60_000;
 /// because an interrupted call leaves files half written.
 pub const GIT_MOVE_MS_MAX: u64 = HOOK_STOP_MS_MAX;
 /// Time a merge waits for another merge of the same repository, whose checks run meanwhile. It ends
-/// earlier with its Stop's time.
+/// earlier if the Stop's time runs out.
 pub const MERGE_WAIT_MS_MAX: u64 = 560_000;
-/// Interval for checking whether the other one is done.
+/// Interval for checking whether the other merge is done.
 pub const MERGE_RETRY_MS: u64 = 50;
 /// Attempts of a merge when the target branch moves meanwhile.
 pub const MERGE_TRIES_MAX: u32 = 5;
@@ -638,9 +638,9 @@ pub const JUDGE_ANSWER_TOKENS_MAX: u32 = 16_000;
 /// Longest quote of a judge that is verified, in characters; more than the prompt allows, because
 /// models count badly.
 pub const JUDGE_QUOTE_CHARS_MAX: usize = 600;
-/// Shortest quote that counts as proof, in characters that are not blank.
+/// Shortest quote that counts as proof, in non-blank characters.
 pub const JUDGE_QUOTE_CHARS_MIN: usize = 4;
-/// Lines by which a quote may be off its stated place.
+/// How many lines a quote may be away from its stated place.
 pub const JUDGE_QUOTE_LINES_APART_MAX: usize = 3;
 /// Lines that the stated place of a quote may span; one as long as the file proves nothing.
 pub const JUDGE_QUOTE_SPAN_LINES_MAX: u32 = 40;

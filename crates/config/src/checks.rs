@@ -49,8 +49,9 @@ impl Config {
 }
 
 fn criterion(word: &str, key: &str) -> Result<CheckCriterion, OptionRefusal> {
-    CheckCriterion::from_name(word)
-        .ok_or_else(|| (key.to_owned(), format!("{word} is none of {}", CheckCriterion::words())))
+    CheckCriterion::from_name(word).ok_or_else(|| {
+        (key.to_owned(), format!("{word} is not one of {}", CheckCriterion::words()))
+    })
 }
 
 fn command(check: CheckEntry) -> Result<CheckCommand, OptionRefusal> {
@@ -66,7 +67,10 @@ fn command(check: CheckEntry) -> Result<CheckCommand, OptionRefusal> {
     let kind = check.kind.as_deref().unwrap_or(CheckCriterion::Custom.as_str());
     let criterion = criterion(kind, "loop.checks.kind")?;
     if criterion == CheckCriterion::Marker {
-        return Err(refuse("kind", "marker is what the agent says; no command answers it".into()));
+        return Err(refuse(
+            "kind",
+            "marker is the agent's own claim, which no command answers".into(),
+        ));
     }
     if let Some(secs) = check.timeout_secs.filter(|secs| !(1..=400).contains(secs)) {
         return Err(refuse("timeout_secs", format!("{secs} is not between 1 and 400")));
@@ -74,7 +78,7 @@ fn command(check: CheckEntry) -> Result<CheckCommand, OptionRefusal> {
     let folder = check.folder.unwrap_or_default();
     let folder = folder.trim_end_matches('/');
     if !folder.is_empty() && RelPath::parse(folder).is_none() {
-        return Err(refuse("folder", format!("{folder:?} is no folder below the root")));
+        return Err(refuse("folder", format!("{folder:?} is not a folder below the root")));
     }
     Ok(CheckCommand {
         name: check.name.unwrap_or_else(|| argv.join(" ")),
@@ -128,14 +132,14 @@ mod tests {
         };
         check("{command: a && b}", &["loop.checks.command", "only a shell understands"]);
         check("{command: []}", &["loop.checks.command", "empty"]);
-        check("{command: a, kind: tests}", &["loop.checks.kind", "tests is none of test_pass"]);
-        check("{command: a, kind: marker}", &["loop.checks.kind", "the agent says"]);
+        check("{command: a, kind: tests}", &["loop.checks.kind", "tests is not one of test_pass"]);
+        check("{command: a, kind: marker}", &["loop.checks.kind", "the agent's own claim"]);
         check("{command: a, timeout_secs: 401}", &["loop.checks.timeout_secs", "1 and 400"]);
         check("{command: a, folder: ../b}", &["loop.checks.folder", "below the root"]);
         check("{comand: a}", &["comand"]);
         let many = vec!["{command: a}"; CHECKS_MAX + 1].join(", ");
         check(&many, &["loop.checks", "at most"]);
         let error = load("ralph: {loop: {success_criteria: [green]}}").expect_err("unknown");
-        assert!(error.contains("green is none of test_pass, build_success"), "{error}");
+        assert!(error.contains("green is not one of test_pass, build_success"), "{error}");
     }
 }

@@ -349,7 +349,7 @@ impl Config {
         set(&mut self.disabled_rules, scan.disable);
         for (id, severity) in scan.severity {
             if !SEVERITIES.contains(&severity.as_str()) {
-                let reason = format!("{severity} is none of {}", SEVERITIES.join(", "));
+                let reason = format!("{severity} is not one of {}", SEVERITIES.join(", "));
                 return Err((format!("scan.severity.{id}"), reason));
             }
             self.rule_severities.insert(id, severity);
@@ -639,7 +639,7 @@ mod tests {
         let long = "ralph: {loop: {cooldown_ms: 60001}}";
         check_error(&[long], &[], &["loop.cooldown_ms", "0 and 60000"]);
         let baseline = "ralph: {loop: {baseline: HEAD}}";
-        check_error(&[baseline], &[], &["loop.baseline", "HEAD is none of base, none"]);
+        check_error(&[baseline], &[], &["loop.baseline", "HEAD is not one of base, none"]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl Config {
         set(&mut self.push, layer.push);
         if let Some(word) = layer.baseline {
             let baseline = BaselineMode::from_name(&word).ok_or_else(|| {
-                ("loop.baseline".to_owned(), format!("{word} is none of base, none"))
+                ("loop.baseline".to_owned(), format!("{word} is not one of base, none"))
             })?;
             self.loop_defaults.baseline = Some(baseline);
         }

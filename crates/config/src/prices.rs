@@ -95,7 +95,7 @@ impl PriceList {
         let models = table.models.into_iter().map(|(model, row)| {
             let rate = |price: &str| {
                 nano_per_token(price)
-                    .ok_or_else(|| PricesError(format!("{model}: {price:?} is no price")))
+                    .ok_or_else(|| PricesError(format!("{model}: {price:?} is not a price")))
             };
             let rates = TokenRates {
                 input: rate(&row.input)?,
@@ -118,7 +118,7 @@ impl PriceList {
                 Some(model) => {
                     cost.nano_dollars = cost.nano_dollars.saturating_add(model.rates.of(*tokens));
                 }
-                // A model that was named and not used costs nothing, whoever it is.
+                // A model that was named but not used costs nothing, whichever it is.
                 None if *tokens == TokenCounts::default() => {}
                 None => cost.unknown_models.push(model.clone()),
             }
@@ -126,7 +126,7 @@ impl PriceList {
         cost
     }
 
-    /// The tokens that the context window of a model holds; `None` when nobody knows.
+    /// The tokens that the context window of a model holds; `None` if unknown.
     #[must_use]
     pub fn context_tokens(&self, model: &str) -> Option<u64> {
         self.model(model).map(|model| model.context_tokens)

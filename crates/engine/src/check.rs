@@ -177,12 +177,12 @@ impl CheckFileSet {
         if !concerned.files.is_empty() {
             let concerned = counted(concerned.files.len());
             self.note = match deleted {
-                [] => format!("moai-ralph: {concerned} that the changes concern\n"),
+                [] => format!("moai-ralph: {concerned} affected by the changes\n"),
                 [file] => {
-                    format!("moai-ralph: {file} was deleted; {concerned} that this concerns\n")
+                    format!("moai-ralph: {file} was deleted; {concerned} affected\n")
                 }
                 many => format!(
-                    "moai-ralph: {} files were deleted; {concerned} that the changes concern\n",
+                    "moai-ralph: {} files were deleted; {concerned} affected by the changes\n",
                     many.len()
                 ),
             };

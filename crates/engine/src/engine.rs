@@ -21,7 +21,7 @@ pub struct Engine {
     pub(crate) dirs: StateDirs,
     pub(crate) servers: LanguageServers,
     pub(crate) store: Store,
-    /// Why language servers are not used at all, if so.
+    /// Why language servers are not used at all; `None` if they are.
     pub(crate) lsp_gap: Option<Gap>,
     pub(crate) started: Instant,
     /// Progress of the single request of a front door without a daemon.

@@ -221,7 +221,7 @@ pub(crate) enum ToolWrite {
 }
 
 /// Records the changes that a tool call of this session made to the exam of its loop, so that a
-/// Stop can tell them from the user's. Unrecorded changes count as the user's, who is told once.
+/// Stop can tell them from the user's. Unrecorded changes count as the user's, with one notice.
 pub(crate) async fn note_writes(
     engine: &Engine,
     project: &Project,
@@ -420,8 +420,8 @@ fn run_by_checks(root: &Path, plan: &CheckPlan) -> Vec<RelPath> {
     found
 }
 
-/// Hashes of the files of an exam that are there, and of those that would belong to it and stand
-/// where new ones are looked for.
+/// Hashes of the existing files of an exam, and of new files that would belong to it and are
+/// in a place that is searched for new ones.
 fn current_hashes(root: &Path, exam: &Exam, roles: &[ExamRole]) -> BTreeMap<RelPath, ContentHash> {
     let mut hashes = BTreeMap::new();
     for (path, frozen) in &exam.files {

@@ -133,7 +133,7 @@ impl DaemonServer {
                 tracing::warn!(%error, "a call could not be read");
                 let reply = CommandReply::failure(
                     1,
-                    "moai-ralph: the daemon is of another build: moai-ralph daemon stop",
+                    "moai-ralph: the daemon is from another build; stop it: moai-ralph daemon stop",
                 );
                 let _ = write_reply(&mut stream, &answer(reply, false)).await;
                 return;
@@ -282,7 +282,7 @@ impl ProgramIdentity {
 
     fn is_in_place(&self) -> bool {
         let now = Self::from_file(self.path.clone());
-        // A deleted file is no newer program, so this daemon goes on.
+        // A deleted file is not a newer program, so this daemon continues.
         now.is_none_or(|now| (now.modified, now.bytes) == (self.modified, self.bytes))
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn escape_hits(_: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec<De
 
 fn message(what: &str) -> String {
     let what = what.lines().next().unwrap_or_default();
-    format!("`{what}` leaves the types: say what it is, or check it")
+    format!("`{what}` bypasses the type checker: give the real type, or check the value")
 }
 
 fn hit(new: &NewOccurrence<'_, '_>) -> Detection {

@@ -10,12 +10,12 @@ use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
 const CODE: &str = "G16";
 
-const EXIT: &str = "a test ends the run as a success: let the runner decide";
+const EXIT: &str = "a test ends the run with success: let the runner decide";
 const STATUS: &str = "the status of the test run is overwritten: let the runner decide";
-const OUTCOME: &str = "a report of a test is made to pass: let the runner decide";
+const OUTCOME: &str = "a test report is rewritten to pass: let the runner decide";
 const FILTERED: &str = "collected tests are left out by their names: run them";
 const UNRUN: &str = "`TestMain` runs no test: call `m.Run()`";
-const EQUAL: &str = "everything is equal: compare what is there";
+const EQUAL: &str = "this equality always holds: compare the real values";
 const PATCHED: &str =
     "a clock, a random source or a built-in is replaced outside of tests: pass it in instead";
 

@@ -44,7 +44,7 @@ pub(super) fn hardcoded_hits(_: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec
             path: new.file.change.path.clone(),
             bytes: node.bytes(),
             message: format!(
-                "{} is in a test, and its answer is written down here: compute it",
+                "{} occurs in a test, and its expected result is hard-coded here: compute it",
                 new.occurrence.key
             ),
             anchor: format!("{} {}", function.name, new.occurrence.key),
@@ -81,7 +81,7 @@ fn answered(news: &[NewOccurrence<'_, '_>]) -> Vec<Detection> {
             severity: Severity::Warning,
             path: new.file.change.path.clone(),
             bytes: table.bytes(),
-            message: format!("`{name}` holds answers to what tests ask: compute them"),
+            message: format!("`{name}` contains the results that tests expect: compute them"),
             anchor: name.to_owned(),
         });
     }

@@ -1,8 +1,8 @@
 //! The guard: detects changes that make the measurements easier to pass instead of the code better.
 //! Pure: texts before and after go in, findings come out.
 //!
-//! An error stops a loop from ending, a warning does not. Every detector prefers to miss a trick
-//! over accusing an honest refactoring.
+//! An error stops a loop from ending, a warning does not. Detectors would rather miss a trick
+//! than accuse an honest refactoring.
 
 mod blocks;
 mod commands;

@@ -127,16 +127,16 @@ fn hook(change: &SourceChange) -> Option<String> {
         || matches!(name(change), "lefthook.yml" | "lefthook.yaml");
     let before = change.before.as_deref().filter(|_| is_hook)?;
     let Some(after) = &change.after else {
-        return Some("a hook of git is gone: put it back, or let the user decide".to_owned());
+        return Some("a git hook was removed: restore it, or let the user decide".to_owned());
     };
     let what =
         weakened_commands(&parse_commands(before), &parse_commands(after)).into_iter().next();
     let leaves =
         |text: &str| text.lines().any(|line| line.trim() == "exit 0" || line.trim() == "exit");
     let what = what.or_else(|| {
-        (leaves(after) && !leaves(before)).then(|| "it ends as a success".to_owned())
+        (leaves(after) && !leaves(before)).then(|| "it now exits with success".to_owned())
     })?;
-    Some(format!("a hook of git does less: {what}"))
+    Some(format!("a git hook checks less: {what}"))
 }
 
 /// A lock file without its manifest.
@@ -151,7 +151,7 @@ fn lock(change: &SourceChange, input: &GuardInput<'_>) -> Option<String> {
     let is_meant = is_made || is_about_dependencies(input.goal) || is_merged(change);
     (!is_meant).then(|| {
         format!(
-            "`{}` changed without what it is made from: let the package manager write it",
+            "`{}` changed, but its manifest did not: let the package manager write it",
             name(change)
         )
     })
@@ -174,7 +174,7 @@ fn copy(change: &SourceChange, input: &GuardInput<'_>) -> Option<String> {
             }) || matches!(name(other), "modules.txt" | "METADATA" | "VERSION" | "README.chromium")
         });
     (is_edited && !is_updated)
-        .then(|| format!("a copy in `{folder}` is edited: the next update undoes it"))
+        .then(|| format!("a copy in `{folder}` was edited: the next update will undo the edit"))
 }
 
 /// Generated code whose source did not change.
@@ -202,7 +202,7 @@ fn generated(change: &SourceChange, input: &GuardInput<'_>) -> Option<String> {
     };
     let is_made = input.changes.iter().any(own_source)
         || head(before) != head(after) && is_generated(after.as_bytes());
-    (!is_made).then(|| "generated code is edited by hand: change what it is made from".to_owned())
+    (!is_made).then(|| "generated code was edited by hand: change its source".to_owned())
 }
 
 /// Whether the marker of generated code is in a comment, and not in code that searches for it.

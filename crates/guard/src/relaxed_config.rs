@@ -27,7 +27,7 @@ use moai_base::verdict::{Cause, Gap};
 const CODE: &str = "G12";
 
 /// The end of every message.
-const REMEDY: &str = "put it back and mend the code, or let the user decide";
+const REMEDY: &str = "restore it and fix the code, or let the user decide";
 
 /// The configuration of one tool in one file.
 struct ToolConfig {
@@ -166,7 +166,7 @@ fn pair_hits(pair: &ConfigPair, trades: &[&str], changes: &[SourceChange]) -> Ve
         let is_replaced = trades.contains(&tool.category) || is_code(&pair.before);
         let was_strict = !is_replaced
             && !find_relaxations(tool, &before, &Value::Object(Map::new()), false).is_empty();
-        let what = format!("the configuration of {} is gone", tool.name);
+        let what = format!("the configuration of {} was removed", tool.name);
         return was_strict
             .then(|| hit(&first.path, tool.name, &what, changes))
             .into_iter()

@@ -47,7 +47,7 @@ fn commented(file: &ParsedFile<'_>) -> Vec<Detection> {
                 severity: Severity::Warning,
                 path: file.change.path.clone(),
                 bytes: comment.bytes(),
-                message: "code is commented out: mend it or delete it".to_owned(),
+                message: "code is commented out: fix it or delete it".to_owned(),
                 anchor: line,
             });
         }
@@ -115,7 +115,7 @@ fn deleted(finding: &Finding, goal: &str, files: &ParsedFiles<'_>) -> Option<Det
         return None;
     }
     let message = format!(
-        "`{}` is gone, which {} {} spoke about: mend such code instead of deleting it",
+        "`{}`, in which {} found {}, was deleted: fix such code instead of deleting it",
         around.name, finding.sensor, finding.code
     );
     Some(Detection {

@@ -36,13 +36,14 @@ pub(super) fn stub_hits(input: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec<
             if old.is_some_and(|old| is_moved(old, files)) {
                 continue;
             }
-            let what = format!("the body of `{}` gave way to {}", function.name, shown(function));
+            let what =
+                format!("the body of `{}` was replaced by {}", function.name, shown(function));
             hits.push(Detection {
                 code: CODE,
                 severity: Severity::Error,
                 path: file.change.path.clone(),
                 bytes: function.node.bytes(),
-                message: format!("{what}: write what it should do"),
+                message: format!("{what}: implement it"),
                 anchor: what,
             });
         }
@@ -236,7 +237,7 @@ fn placeholder(new: &NewOccurrence<'_, '_>, files: &ParsedFiles<'_>) -> Option<D
         },
         path: new.file.change.path.clone(),
         bytes: node.bytes(),
-        message: format!("`{}` is not written: write what it should do", function.name),
+        message: format!("`{}` is not implemented: implement it", function.name),
         anchor: format!("{} {}", function.name, new.occurrence.key),
     })
 }
@@ -346,7 +347,7 @@ fn remark(new: &NewOccurrence<'_, '_>) -> Option<Detection> {
         severity: Severity::Warning,
         path: new.file.change.path.clone(),
         bytes: node.bytes(),
-        message: "a comment puts the work off: do it, or tell the user".to_owned(),
+        message: "a comment postpones the work: do it, or tell the user".to_owned(),
         anchor: new.occurrence.key.clone(),
     })
 }

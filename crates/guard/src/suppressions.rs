@@ -103,7 +103,7 @@ pub(super) fn suppression_hits(input: &GuardInput<'_>, files: &ParsedFiles<'_>) 
     new.filter_map(|novel| hit(&novel, input.base_findings, deprecates)).collect()
 }
 
-/// Whether the change deprecates own code that other code still uses.
+/// Whether the change deprecates code of the project that other code still uses.
 fn deprecates(files: &ParsedFiles<'_>) -> bool {
     let count = |side: Option<&SourceSide<'_>>| {
         let rust = side.filter(|it| it.language == ScanLanguage::Rust);
@@ -392,9 +392,9 @@ fn hit(new: &NewOccurrence<'_, '_>, known: &[Finding], deprecates: bool) -> Opti
         Some(finding) => {
             format!("`{what}` hides {} {}: fix the finding instead", finding.sensor, finding.code)
         }
-        None if is_fine => format!("`{what}` is new: mend what it silences where that is possible"),
+        None if is_fine => format!("`{what}` is new: fix what it silences if possible"),
         None => format!(
-            "`{what}` is new and says no reason: mend what it silences, or say why beside it"
+            "`{what}` is new and gives no reason: fix what it silences, or add one next to it"
         ),
     };
     Some(Detection {

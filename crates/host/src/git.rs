@@ -26,7 +26,7 @@ use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::path::{NEVER_WALKED, RelPath};
 
 /// Reason for skipping a nested repository.
-pub const NESTED_REPOSITORY: &str = "a repository of its own";
+pub const NESTED_REPOSITORY: &str = "a nested repository";
 
 /// Unusable git data. Never means that there is no git, or that nothing changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -196,7 +196,7 @@ pub fn files_changed_since(
     Ok(Some(changed))
 }
 
-/// The paths below the root that git ignores, without tracked files, whatever the rules. Empty
+/// The paths below the root that git ignores. Tracked files are never among them. Empty
 /// without git.
 pub fn ignored_paths(root: &Path, paths: &[RelPath]) -> Result<BTreeSet<RelPath>, GitError> {
     let Some(repository) = open(root)? else { return Ok(BTreeSet::new()) };

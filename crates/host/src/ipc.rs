@@ -96,7 +96,7 @@ pub fn process_environment() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// An exclusive flock; the kernel releases it when the process ends, in whatever way.
+/// An exclusive flock; the kernel releases it however the process ends.
 #[derive(Debug)]
 pub struct FileLock(
     #[expect(dead_code, reason = "the lock is held as long as the file is open")] File,

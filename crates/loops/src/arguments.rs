@@ -21,7 +21,7 @@ pub enum LoopOptionError {
     Unknown(String, Option<&'static str>),
     /// The path does not exist.
     #[error(
-        "{0} is no file or folder of this project, so nothing can be fixed there: name one that \
+        "{0} is not a file or folder of this project, so nothing can be fixed there: name one that \
          is there, or write -- before the task to keep it as words"
     )]
     PathNotFound(String),

@@ -1,4 +1,4 @@
-//! The frozen exam: what examines a loop, as of the start of the loop, and the later differences
+//! The frozen exam: everything a loop is checked with, as of its start, and later differences
 //! from it. A difference is a finding and never a new rule.
 
 pub mod roles;
@@ -155,11 +155,11 @@ impl ExamDifference {
             }
             (ExamChange::Added, _) => format!(
                 "{path} ({role}) was not there when the loop started: remove it; only the user \
-                 takes it over (moai-ralph loop refreeze)"
+                 can accept it (moai-ralph loop refreeze)"
             ),
             (change, _) => format!(
-                "{path} ({role}) was {} since the loop started: put it back; only the user takes \
-                 it over (moai-ralph loop refreeze)",
+                "{path} ({role}) was {} since the loop started: restore it; only the user can \
+                 accept it (moai-ralph loop refreeze)",
                 change.as_str()
             ),
         };
@@ -355,8 +355,8 @@ mod tests {
         assert_eq!((findings[0].sensor.as_str(), findings[0].code.as_str()), ("guard", "G19"));
         assert_eq!(
             findings[0].message,
-            "RUBRIC.md (the rubric) was edited since the loop started: put it back; only the user \
-             takes it over (moai-ralph loop refreeze)"
+            "RUBRIC.md (the rubric) was edited since the loop started: restore it; only the user \
+             can accept it (moai-ralph loop refreeze)"
         );
         let (reading, findings) = exam_reading(&exam, &[]);
         assert!(!reading.dirty && findings.is_empty() && reading.gap.is_none());
@@ -371,6 +371,6 @@ mod tests {
         };
         assert_eq!(odd(12).identity(), odd(13).identity());
         assert_eq!((odd(12).severity, odd(12).code.as_str()), (Severity::Error, "G17"));
-        assert!(odd(12).message.starts_with("npm test: 12 tests were run, 30 were run before in"));
+        assert!(odd(12).message.starts_with("npm test: 12 tests ran, 30 ran before in"));
     }
 }

@@ -117,7 +117,7 @@ pub enum JudgeOutcome {
     Approved,
     /// Some criteria are not met.
     Rejected {
-        /// The reasons, one line each, made of the enumerated fields of the judge's answer only.
+        /// The reasons, one line each, built only from the enumerated fields of the judge's answer.
         reasons: Vec<String>,
     },
     /// It gave no usable verdict, which is neither approval nor rejection.
@@ -136,6 +136,6 @@ pub enum MergeOutcome {
     /// It is merged, but only the user can move the base branch, because it is checked out in the
     /// user's work tree; the text says how.
     Held(String),
-    /// It cannot be merged, whatever the agent changes; the reason.
+    /// Nothing the agent changes can make it mergeable; the reason.
     Impossible(String),
 }

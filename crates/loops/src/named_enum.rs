@@ -5,7 +5,7 @@ use moai_base::text::one_line;
 
 /// The error for a name that no variant has.
 pub(crate) fn unknown_name(name: &str, known: &[&str]) -> String {
-    format!("{:?} is none of {}", one_line(name, OPTION_CHARS_MAX), known.join(", "))
+    format!("{:?} is not one of {}", one_line(name, OPTION_CHARS_MAX), known.join(", "))
 }
 
 /// Defines `NAMES`, `as_str` and `from_name`. A variant without a name does not compile.

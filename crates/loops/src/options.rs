@@ -213,7 +213,7 @@ pub const START_OPTIONS: [StartOption; 15] = [
         field: "completion_promise",
         value: OptionValue::Text {
             placeholder: "TEXT",
-            need: "needs a text, quoted when it has blanks",
+            need: "needs a text, quoted if it contains spaces",
         },
         help: "Text the agent writes as <promise>TEXT</promise> to claim completion",
         tool_help: Some("Text the agent writes to claim completion"),

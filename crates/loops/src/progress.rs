@@ -196,7 +196,7 @@ fn worse_than(history: &[Iteration], current: &Iteration) -> Option<u32> {
 /// Whether the problems are those of two or more iterations ago with others in between, or all
 /// files are as they were then.
 fn oscillation(history: &[Iteration], current: &Iteration) -> Option<(u32, u32)> {
-    // An incomplete measurement looks like another state, which it is not.
+    // An incomplete measurement only looks like a different state.
     let measured: Vec<&Iteration> =
         history.iter().filter(|iteration| iteration.weight.is_some()).collect();
     let (last, earlier) = current.weight.and(measured.split_last())?;

@@ -53,7 +53,7 @@ pub enum LoopStartError {
     NoPrompt,
     /// The task is too large.
     #[error(
-        "the task is {0} bytes long; at most {PROMPT_BYTES_MAX} are taken: put it in a file and name the file"
+        "the task is {0} bytes long; the limit is {PROMPT_BYTES_MAX}: put it in a file and refer to the file"
     )]
     PromptTooLong(usize),
     /// The limit is zero or too high.

@@ -86,7 +86,7 @@ enum EvidenceOutlook {
     Idle,
     /// A required language server could not measure.
     RequiredGap(Gap),
-    /// There are no errors; a measurement is missing that waiting does not bring.
+    /// There are no errors, but a measurement is missing, and waiting will not help.
     Unverified(Gap),
     /// Everything was measured, and there are no errors.
     Clean,
@@ -237,7 +237,7 @@ pub struct HoldReasons {
     pub needs_new_strategy: bool,
     /// The finished branch conflicts with the base branch: the task for the agent.
     pub conflict: Option<String>,
-    /// All is done, and the user wants the loop to go on to its last iteration.
+    /// Everything is done, but the user wants all iterations.
     pub is_acknowledged: bool,
     /// Requirements of the research phase that are not met; the Stop was not counted.
     pub research_missing: Vec<String>,
@@ -329,7 +329,7 @@ fn apply_limits(
 }
 
 /// Pauses the loop for a review by the user, a full context or a milestone; in autonomous mode the
-/// agent is told to try another approach instead of a review.
+/// agent must try another approach instead of waiting for a review.
 fn apply_pause(next: &mut LoopState, reasons: &mut HoldReasons, facts: &StopFacts) {
     if let Some(JudgeOutcome::Rejected { .. }) = facts.judge.outcome()
         && next.counters.consecutive_rejections >= next.options.hitl_threshold

@@ -1,6 +1,6 @@
 //! Glob patterns as LSP 3.17 defines them for watched files: `*`, `?`, `**`, `{a,b}`, `[a-z]`,
-//! `[!a]`. Compares text only. In doubt a pattern matches, because a server bears too many
-//! notifications better than too few.
+//! `[!a]`. Compares text only. If in doubt, a pattern matches, because too many notifications do
+//! less harm than too few.
 
 use std::borrow::Cow;
 

@@ -24,7 +24,7 @@ pub struct TouchedSymbols {
     /// Those of the names that an edit only uses or gives to a parameter: their meaning elsewhere
     /// stays the same.
     pub only_used: BTreeSet<String>,
-    /// Names of one or two letters that an edit declares otherwise; only importers are searched for
+    /// Names of one or two letters whose declaration changed; only importers are searched for
     /// them, because they occur in every file.
     pub short_names: BTreeSet<String>,
     /// Names of modules as importers write them.
@@ -42,8 +42,8 @@ impl TouchedSymbols {
         Self::from_edit_except(path, before, after, |_, _| InvisibleLines::default())
     }
 
-    /// The symbols whose change other files can notice: most edits of a function's body they
-    /// cannot.
+    /// The symbols whose change other files can notice: they cannot notice most edits of a
+    /// function's body.
     #[must_use]
     pub fn visible_elsewhere(path: &RelPath, before: Option<&str>, after: Option<&str>) -> Self {
         Self::from_edit_except(path, before, after, |old, new| {

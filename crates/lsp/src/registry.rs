@@ -121,7 +121,7 @@ pub struct ServerSpec {
     /// The folder that becomes its workspace.
     #[serde(default)]
     pub workspace: WorkspaceRule,
-    /// Files that mark the nearest folder that has one as the workspace, whatever the rule; the
+    /// The nearest folder with one of these files is the workspace, regardless of `workspace`; the
     /// first marker that is found decides. `FILE#TABLE` is a TOML file with that table.
     #[serde(default)]
     pub workspace_markers: Vec<String>,

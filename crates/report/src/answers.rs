@@ -341,8 +341,8 @@ mod tests {
     #[test]
     fn no_answer_is_one_line_and_a_document() {
         let no =
-            QueryError::Refused { kind: "ambiguous", reason: "a.py:3: x stands at 1,\n9".into() };
-        assert_eq!(query_error_text(&no), "moai-ralph: a.py:3: x stands at 1, 9");
+            QueryError::Refused { kind: "ambiguous", reason: "a.py:3: x occurs at 1,\n9".into() };
+        assert_eq!(query_error_text(&no), "moai-ralph: a.py:3: x occurs at 1, 9");
         let document = json_value(&error_document(HoverResult::SCHEMA, &asked(), &no));
         assert_eq!(
             (&document["status"], &document["kind"]),

@@ -185,7 +185,7 @@ pub fn initial_problems(evidence: &Evidence, language: MessageLanguage) -> Strin
     text.trim_end().to_owned()
 }
 
-/// For the user, when the host does not let the loop hold the agent again although it is not done.
+/// For the user, when the loop is not done but the host will not let it hold the agent again.
 #[must_use]
 pub fn yield_notice(state: &LoopState, evidence: &Evidence, reasons: &HoldReasons) -> String {
     let language = state.language();

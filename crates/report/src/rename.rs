@@ -113,12 +113,12 @@ pub fn rename_text(asked: &QueryContext, renamed: &RenameReport) -> String {
     let server = asked.server.as_deref().unwrap_or("language server");
     let Some(outcome) = &renamed.outcome else {
         let mut diff = preview(&renamed.files);
-        let mut how = "--apply";
+        let mut how = "use --apply";
         if asked.is_tool {
             diff = truncate_text(diff.trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL) + "\n";
-            how = "dry_run false writes it";
+            how = "set dry_run to false";
         }
-        return format!("{diff}{names}: {edits} in {files} ({server}); not written: {how}\n");
+        return format!("{diff}{names}: {edits} in {files} ({server}); not written, {how}\n");
     };
     let mut text = String::new();
     for file in &renamed.files {
@@ -280,7 +280,7 @@ mod tests {
         -old()
         +new()
         rename o.py => n.py
-        old -> new: 2 edits in 2 files (pyright); not written: --apply
+        old -> new: 2 edits in 2 files (pyright); not written, use --apply
         ");
         let document = json_value(&rename_document(&asked, &renamed));
         assert_eq!((&document["status"], &document["check"]), (&json!("preview"), &Value::Null));

@@ -79,7 +79,7 @@ pub fn restore_text(restored: &RestoreReport) -> String {
     let counts = restored.counts();
     let _ = match &restored.saved {
         _ if counts.is_empty() => writeln!(text, "checkpoint {name} of {owner}: nothing differs"),
-        None => writeln!(text, "checkpoint {name} of {owner}: {counts}; not written: --apply"),
+        None => writeln!(text, "checkpoint {name} of {owner}: {counts}; not written, use --apply"),
         Some(saved) => writeln!(
             text,
             "checkpoint {name} of {owner} is restored: {counts}\n\
@@ -147,7 +147,7 @@ mod tests {
         removed new.bin
         kept    mine.py (in no checkpoint of the loop)
         left    big (not saved now: larger than 16 MiB)
-        checkpoint 3 of loop-1: 1 file changed, 1 file removed; not written: --apply
+        checkpoint 3 of loop-1: 1 file changed, 1 file removed; not written, use --apply
         ");
         assert_eq!(restore_json(&restored())["status"], "preview");
     }

@@ -51,12 +51,12 @@ pub fn rewrite_text(asked: &QueryContext, rewritten: &RewriteReport) -> String {
         (count_noun(rewritten.edits, "edit"), count_noun(rewritten.files.len(), "file"));
     let Some(outcome) = &rewritten.outcome else {
         let mut diff = preview(&rewritten.files);
-        let mut how = "--apply";
+        let mut how = "use --apply";
         if asked.is_tool {
             diff = truncate_text(diff.trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL) + "\n";
-            how = "dry_run false writes it";
+            how = "set dry_run to false";
         }
-        return format!("{diff}{skips}{edits} in {files}; not written: {how}\n");
+        return format!("{diff}{skips}{edits} in {files}; not written, {how}\n");
     };
     let mut text = String::new();
     for file in &rewritten.files {
@@ -140,7 +140,7 @@ mod tests {
         +g(1)
         skipped: vendor/b.py (in vendor/)
         not changed: 1 place overlapping other edits; search again
-        1 edit in 1 file; not written: --apply
+        1 edit in 1 file; not written, use --apply
         ");
         let document = json_value(&rewrite_document(&asked, &rewritten));
         assert_eq!((&document["status"], &document["check"]), (&json!("preview"), &Value::Null));

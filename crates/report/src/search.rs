@@ -47,7 +47,7 @@ impl SearchCoverage {
     /// `what` ("no match") and possible reasons.
     pub(super) fn nothing(&self, what: &str) -> String {
         if self.total() == 0 {
-            return format!("{what}: there is no file of this language");
+            return format!("{what}: there are no files in this language");
         }
         let (kinds, files) = (self.kinds.join(", "), count_noun(self.files, "file"));
         if kinds.is_empty() {
@@ -222,6 +222,6 @@ mod tests {
             )
         };
         assert_eq!(empty(2), "no match in 2 files; the pattern is read as call\n");
-        assert_eq!(empty(0), "no match: there is no file of this language\n");
+        assert_eq!(empty(0), "no match: there are no files in this language\n");
     }
 }

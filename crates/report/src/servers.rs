@@ -44,7 +44,7 @@ pub struct ServerLogLine {
     pub text: String,
 }
 
-const NONE: &str = "no language server runs\n";
+const NONE: &str = "no language server is running\n";
 
 /// The list as text.
 #[must_use]
@@ -91,7 +91,7 @@ fn act_entry(acted: &ServerAction) -> ServerActEntry {
     }
 }
 
-/// The logs as text; several ones with a headline each.
+/// The logs as text; several with a heading each.
 #[must_use]
 pub fn logs(logs: &[ServerLogReport]) -> String {
     let mut text = String::new();
@@ -166,7 +166,7 @@ mod tests {
                         pyright down, 3 answered, /r\n\
                         pyright busy, pid 8, memory not measured, up 9 s, 3 answered, /r\n";
         assert_eq!(list(&[row(), down, unmeasured]), expected);
-        assert_eq!(list(&[]), "no language server runs\n");
+        assert_eq!(list(&[]), "no language server is running\n");
     }
 
     #[test]

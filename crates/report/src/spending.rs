@@ -16,7 +16,7 @@ pub struct TokenPrice<'a> {
     pub cents: Option<u64>,
     /// The models without a price.
     pub unknown_models: &'a [String],
-    /// The day of the table of prices.
+    /// The date of the price table.
     pub as_of: &'a str,
 }
 

@@ -307,7 +307,7 @@ mod tests {
         let text = crate::rename::rename_text(&asked(), &renamed);
         let last = text.lines().last();
         let summary =
-            "old -> new: 2400 edits in 60 files (clangd); not written: dry_run false writes it";
+            "old -> new: 2400 edits in 60 files (clangd); not written, set dry_run to false";
         assert_eq!(last, Some(summary));
     }
 }

@@ -122,7 +122,7 @@ impl RuleEngine {
 }
 
 /// Message of the finding for a comment that suppresses nothing.
-const UNUSED_MESSAGE: &str = "this comment suppresses nothing; remove it, or mend the ids it names";
+const UNUSED_MESSAGE: &str = "this comment suppresses nothing; remove it, or correct its ids";
 
 fn collect_matches<'t>(
     table: &KindTable,

@@ -82,7 +82,7 @@ fn a_fix_of_a_path_measures_and_holds_that_path_alone_with_what_was_there_before
 fn a_fix_of_a_path_that_is_not_there_is_refused() {
     let sandbox = project();
     let reason = refusal(&sandbox, "moai-fix", "src/gone.py");
-    assert!(reason.contains("src/gone.py is no file or folder of this project"), "{reason}");
+    assert!(reason.contains("src/gone.py is not a file or folder of this project"), "{reason}");
     let outside = refusal(&sandbox, "moai-fix", "/etc/hosts");
     assert!(outside.contains("/etc/hosts"), "{outside}");
 }

@@ -55,7 +55,7 @@ pub(crate) enum BranchMergeResult {
     Unmeasured(Gap),
     /// The merge commit exists, and only the user can move the base branch to it; the instructions.
     Held(String),
-    /// No merge is possible, whatever the agent does; the reason.
+    /// Nothing the agent does can make the merge possible; the reason.
     Impossible(String),
 }
 
@@ -120,7 +120,7 @@ where
     BranchMergeResult::Unmeasured(Gap::new(Cause::Superseded, detail))
 }
 
-/// Deletes the held merge of a branch, which the user did not take.
+/// Deletes the held merge of a branch, because the user did not take it.
 pub(crate) async fn forget_held_merge(project: &Project, branch: &str) {
     run_git(project, &project.root, &["update-ref", "-d", &held_merge_ref(branch)]).await;
 }

@@ -74,7 +74,7 @@ async fn is_checked_out(project: &Project, name: &str) -> bool {
 }
 
 /// The base of a new loop: the named one; else, on the merged branch of an ended loop, the branch it
-/// was merged into; `None` stands for the present branch. The error is the refusal on an unmerged or
+/// was merged into; `None` means the current branch. The error is the refusal on an unmerged or
 /// active branch of a loop.
 pub(crate) async fn next_base(
     engine: &Engine,
@@ -182,7 +182,7 @@ pub(crate) fn branch_name(loop_id: &str, now_ms: u64) -> String {
     format!("{PREFIX}{}-{id}", now_ms / 1_000)
 }
 
-/// The commit from which the changes of a loop count: its start, or on a branch of its own the
+/// The commit after which changes belong to a loop: its start, or on the loop's own branch the
 /// newest merged commit of the base, if all commits up to there are foreign. On another branch, or
 /// if git's data is unusable, it is the start, so that no change is left out.
 pub(crate) async fn loop_base_commit(project: &Project, charter: &Charter) -> Option<String> {

@@ -25,7 +25,7 @@ const LOCK: &str = "moai-ralph-merge.lock";
 const WORK_TREES_FOLDER: &str = "merging";
 
 /// Takes the merge lock of the repository, waiting until `deadline` at most. The kernel releases it
-/// when the process ends in any way. Also removes the work trees that killed processes left.
+/// however the process ends. Also removes the work trees that killed processes left.
 pub(crate) async fn lock_merges(
     engine: &Engine,
     project: &Project,
@@ -125,7 +125,7 @@ fn remove_work_tree(root: &Path, folder: &Path) {
         tracing::warn!(folder = %folder.display(), "a work tree could not be removed; the next merge retries");
     }
     for above in known.iter().filter_map(|known| known.parent()) {
-        // As in git itself, a folder that holds other work trees stays.
+        // Like git, keeps a folder that contains other work trees.
         let _ = fs::remove_dir(above);
     }
 }

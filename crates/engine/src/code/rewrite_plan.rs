@@ -64,7 +64,7 @@ pub(crate) fn plan_rewrite(
         return Err(refusal);
     }
     if Instant::now() >= deadline {
-        return Err(refused("timed_out", "the time was up before all files were read".to_owned()));
+        return Err(refused("timed_out", "time ran out before all files were read".to_owned()));
     }
     plan.leave_ignored(project)?;
     plan.skipped.sort_by(|a, b| a.path.cmp(&b.path));
@@ -190,7 +190,7 @@ impl RewritePlan {
             Some(Ok(())) => {}
             Some(Err(error)) => return Err(refused("not_written", error.to_string())),
             None => {
-                let reason = "internal error; the next use mends it".to_owned();
+                let reason = "internal error; the next use repairs it".to_owned();
                 return Err(refused("not_written", reason));
             }
         }

@@ -117,7 +117,7 @@ fn measure_scan(
     Ok(ReportInput { evidence, excerpts: Some(excerpts), note, rules, may_be_empty })
 }
 
-/// Scans files; reuses the results of an earlier scan if there are many.
+/// Scans files; reuses results of an earlier scan if there are many files.
 fn scan_with_cache(
     engine: &Engine,
     project: &Project,

@@ -6,7 +6,7 @@ use moai_base::hash::ContentHash;
 /// Where the state before an edit is taken from when its measurement starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BaselineSource {
-    /// The edit created the file, which had no findings, whatever an earlier file of this name had.
+    /// The edit created the file, so it had no findings, even if an earlier file of this name had.
     NewFile,
     /// An older edit whose result was not reported yet: the newer edit's report covers both.
     UnreportedEdit,
@@ -38,8 +38,8 @@ pub(crate) fn baseline_source(
 pub(crate) struct BaselineFacts {
     /// Whether the result came with a fault of the project, so that the server did not see all.
     pub(crate) is_partial: bool,
-    /// Whether earlier findings are known: of a partial result for a partial one, else of a complete
-    /// result.
+    /// Whether earlier findings of the same kind of result are known: partial for a partial result,
+    /// else complete.
     pub(crate) has_earlier_findings: bool,
     /// The text before the edit, if the host supplied it.
     pub(crate) text_before: Option<ContentHash>,
@@ -126,7 +126,7 @@ mod tests {
         Other,
     }
 
-    /// One row of the table; `None` stands for every value of an input.
+    /// One row of the table; `None` matches every value of an input.
     #[derive(Clone, Copy, Debug)]
     struct BaselineRow {
         has_text_before: Option<bool>,

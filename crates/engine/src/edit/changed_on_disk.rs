@@ -1,5 +1,5 @@
-//! What others wrote since the session last looked: its shell commands, formatters, git, people. A
-//! few files are measured at once and told in the form of an edit, many are only counted. Used by
+//! Changes since the session last looked, by its shell commands, formatters, git or people. A
+//! few files are measured at once and reported like edits; many are only counted. Used by
 //! the hooks after a tool call and after all tool calls of a message.
 
 use std::sync::Arc;

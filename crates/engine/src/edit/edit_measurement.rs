@@ -121,7 +121,7 @@ impl EditMeasurement {
         let gap = result.gap.clone();
         let is_usable = result.has_usable_findings();
         if is_usable {
-            // Without a baseline a newer edit of the file is reported instead.
+            // No baseline means that a newer edit of the file is reported instead.
             let Some(baseline) = self.take_baseline() else { return feedback };
             let inline_end = edit.started_at + edit.project.config.inline_budget;
             let latest = Instant::now() + Duration::from_millis(EARLIER_INLINE_MS_MAX);

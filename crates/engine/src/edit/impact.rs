@@ -33,7 +33,7 @@ use moai_lsp::impact::{TouchedSymbols, rank_by_impact};
 use moai_lsp::session::MeasureLane;
 use moai_report::agent::{self, CrossFileEffect};
 
-/// A change, and the reader of its impact.
+/// A change, and the agent to which its impact is reported.
 #[derive(Clone, Debug)]
 pub(crate) struct ImpactContext {
     pub(crate) engine: Arc<Engine>,

@@ -38,7 +38,7 @@ pub(crate) async fn note_session_writes(
             run_blocking(move || written_since(&root, since_ns, known)).await
         }
     };
-    // Unrecorded writes count as the user's, who is asked about them at the Stop.
+    // Unrecorded writes count as the user's: the Stop asks the user about them.
     let written = written.ok_or_else(|| StoreError::Unavailable(panic_gap().to_string()))?;
     if written.is_empty() {
         return Ok(());

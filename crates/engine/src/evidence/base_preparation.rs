@@ -1,5 +1,5 @@
 //! Measures a project in the background when a loop starts: findings before the first change are
-//! older than the loop's work. Stops at the first change, because later findings may be the work's.
+//! older than the loop's work. Stops at the first change, because later findings may be due to it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -43,7 +43,7 @@ pub(crate) fn prepare_base(engine: &Arc<Engine>, project: &Project, charter: Cha
     });
 }
 
-/// Measures the project's programs; returns the number of files measured before the first change.
+/// Measures the source files; returns the number of files measured before the first change.
 async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> usize {
     let mut measured = 0;
     let Some(files) = programs(project).await else { return measured };
@@ -101,7 +101,7 @@ fn cache_results(engine: &Engine, base: &WorkBase, results: Vec<SensorResult>) {
     }
 }
 
-/// Whether all files that language servers read are the same on disk as in the base: programs, their
+/// Whether all files that language servers read are as in the base: source files, their
 /// configuration, and data that they import as modules.
 async fn is_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> bool {
     let Ok(now) = checkpoints::snapshot_tree(engine, project).await else { return false };

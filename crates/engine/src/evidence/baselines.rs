@@ -22,7 +22,7 @@ pub(crate) struct BaselineFiles {
 
 impl BaselineFiles {
     /// Reads the baseline to compare with and the one to overwrite, both relative to `folder`. The
-    /// error is one line: a file is missing or is no baseline. The file to write is read so that no
+    /// error is one line: a file is missing or not a baseline. The file to write is read so that no
     /// other file is overwritten by mistake.
     pub(crate) fn read(
         folder: &Path,

@@ -62,20 +62,20 @@ impl DependentFiles {
     }
 }
 
-/// Programs that a change may break by their language alone: those that share a server with a
+/// Source files that a change may break without mentioning it: those that share a server with a
 /// changed file, and those that a changed file configures. Bounded by [`RELATED_FILES_MAX`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RelatedPrograms {
-    /// Programs whose servers read one of the changed files as their configuration.
+    /// Source files whose servers read one of the changed files as configuration.
     pub(crate) configured: BTreeSet<RelPath>,
-    /// Other programs that can see the change.
+    /// Other source files that can see the change.
     pub(crate) others: BTreeSet<RelPath>,
-    /// Whether configured programs are left out because there are too many.
+    /// Whether configured files are left out because there are too many.
     pub(crate) is_cut: bool,
 }
 
 impl RelatedPrograms {
-    /// The programs affected by changed or deleted files; `configuration` are those of the files that
+    /// The files affected by changed or deleted ones; `configuration` are those of the files that
     /// configure servers. Blocking.
     pub(crate) fn find(project: &Project, changed: &[RelPath], configuration: &[RelPath]) -> Self {
         let catalogue = &project.workspace.catalogue;

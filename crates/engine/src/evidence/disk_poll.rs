@@ -29,7 +29,7 @@ pub(crate) async fn sync_disk(engine: &Arc<Engine>, project: &Project) -> DiskEp
         Err(disk) => return disk,
     };
     let poll = poll_and_announce(Arc::clone(engine), project.clone(), turn);
-    // To the end even if the caller is dropped, because a recorded change must be announced.
+    // Runs to the end even if the caller is dropped, because recorded changes must be announced.
     run_to_completion(Box::pin(poll)).await.unwrap_or_default()
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct ReportOptions {
     pub(crate) style: human::ReportStyle,
     /// Lowest severity that fails: `error`, `warning` or `never`.
     pub(crate) fail_on: String,
-    /// Whether a gap is no failure.
+    /// Whether a gap does not fail the report.
     pub(crate) allow_unmeasured: bool,
     /// Baseline files to compare with and to write.
     pub(crate) baselines: BaselineFiles,

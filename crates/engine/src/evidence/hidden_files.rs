@@ -1,4 +1,4 @@
-//! Files that git ignores only since the base state, so it does not list them as changed. Blocking.
+//! Finds files ignored only since the base state, which git does not list as changed. Blocking.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -46,7 +46,8 @@ impl HiddenFiles {
                 BaseText::Absent => has_changed = true,
                 BaseText::Unknown(_) if now.excludes(&path) => has_changed = true,
                 BaseText::Unknown(reason) => {
-                    let reason = format!("what it excluded at the start is not known: {reason}");
+                    let reason =
+                        format!("the files it excluded at the start are unknown: {reason}");
                     hidden.skipped.push(SkippedFile { path: path.to_string(), reason });
                 }
             }

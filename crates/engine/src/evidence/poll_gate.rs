@@ -68,8 +68,8 @@ pub(crate) struct PollTurn {
 }
 
 impl PollGate {
-    /// Waits for a turn to poll; the result if a poll that began after this call has finished
-    /// meanwhile.
+    /// Waits for a turn to poll. The error is the result of a poll that began after this call and
+    /// has finished in the meantime.
     pub(crate) async fn enter(&self) -> Result<PollTurn, DiskEpoch> {
         let needed = self.begun.load(Ordering::SeqCst) + 1;
         let last = Arc::clone(&self.last).lock_owned().await;

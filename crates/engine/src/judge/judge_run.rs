@@ -145,7 +145,7 @@ fn rewrite_file(path: &Path, new_text: impl Fn(&str) -> Option<String>) -> Resul
             let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
             String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?
         }
-        Ok(_) => return Err("it is no regular file".to_owned()),
+        Ok(_) => return Err("it is not a regular file".to_owned()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error.to_string()),
     };

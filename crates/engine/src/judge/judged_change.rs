@@ -180,7 +180,7 @@ fn text_before(before: BytesAtBase, path: &RelPath) -> Result<Option<String>, Om
             Err(_) => Err(OmissionReason::Unreadable("it was not UTF-8".to_owned())),
         },
         BytesAtBase::NotRead("no regular file") => {
-            Err(OmissionReason::NoText("was no regular file"))
+            Err(OmissionReason::NoText("was not a regular file"))
         }
         BytesAtBase::NotRead(reason) => Err(OmissionReason::Unreadable(reason.to_owned())),
     }
@@ -216,7 +216,9 @@ fn text_now(
 fn binary(path: &RelPath, bytes: &[u8]) -> OmissionReason {
     let is_source = ScanLanguage::from_path(path).is_some();
     if is_source || is_utf16(bytes) || is_text_with_zeros(bytes) {
-        return OmissionReason::Unreadable("it holds zero bytes and is no binary file".to_owned());
+        return OmissionReason::Unreadable(
+            "it contains zero bytes but is not a binary file".to_owned(),
+        );
     }
     OmissionReason::NoText("binary")
 }

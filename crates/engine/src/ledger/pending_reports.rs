@@ -21,7 +21,7 @@ pub(crate) struct MeasureTopic {
     pub(crate) sensor: String,
 }
 
-/// What is known about a file before an edit. The findings need not be of the text before the edit.
+/// What is known about a file before an edit. The findings may belong to an even earlier text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StateBefore {
     /// The last findings without a gap.

@@ -130,7 +130,7 @@ fn parse_position(snapshot: &Snapshot, at: &RequestedPosition) -> Result<Positio
                 let columns: Vec<String> =
                     many.iter().map(|column| (column + 1).to_string()).collect();
                 let columns = columns.join(", ");
-                let reason = format!("{path}:{}: {symbol} stands at columns {columns}", at.line);
+                let reason = format!("{path}:{}: {symbol} occurs at columns {columns}", at.line);
                 Err(QueryError::Refused { kind: "ambiguous", reason })
             }
         },

@@ -124,7 +124,7 @@ async fn rename(
         let reason = match change_journal::apply_changes(engine, project, set).await {
             Some(Ok(())) => None,
             Some(Err(error)) => Some(error.to_string()),
-            None => Some("internal error; the next use mends it".to_owned()),
+            None => Some("internal error; the next use repairs it".to_owned()),
         };
         if let Some(reason) = reason {
             return Err(QueryError::Refused { kind: "not_written", reason });

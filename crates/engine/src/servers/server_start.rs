@@ -23,7 +23,7 @@ pub(crate) async fn handle(
     };
     let chosen = servers_to_start(engine, &project, what);
     if chosen.is_empty() {
-        let message = format!("moai-ralph: {what} is no language and no language server");
+        let message = format!("moai-ralph: {what} is neither a language nor a language server");
         return CommandReply::failure(INVALID, &message);
     }
     let mut done = Vec::new();

@@ -313,7 +313,7 @@ fn no_sensor_reading(evidence: &Evidence) -> Option<SensorReading> {
 
 /// A dirty reading for checks that existed when the loop started and are missing now.
 fn missing_checks() -> SensorReading {
-    let output = format!("{AUTOCHECKS} is gone; the loop ends when it passes: put it back");
+    let output = format!("{AUTOCHECKS} is gone; the loop ends when it passes: restore it");
     let clean = SensorReading::clean(AUTOCHECKS, SensorKind::Check, 0);
     SensorReading { dirty: true, output: Some(output), ..clean }
 }

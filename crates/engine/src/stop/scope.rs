@@ -28,7 +28,7 @@ pub(crate) struct StopScope {
     pub(crate) dependents: UntouchedDependents,
     /// The baseline of their findings.
     pub(crate) comparison: Option<BaseComparison>,
-    /// Programs that the changes may break without being mentioned there.
+    /// Source files that the changes may break although they mention no changed symbol.
     pub(crate) related_programs: BTreeSet<RelPath>,
     /// All changed and deleted files.
     changed: Vec<RelPath>,
@@ -141,12 +141,12 @@ fn files_of_work(
         scope.skip(format!("more than {SESSION_FILES_MAX} files were written"));
     }
     if is_cut {
-        scope.skip("more files mention what was changed than are looked at".to_owned());
+        scope.skip("more files mention the changed symbols than can be measured".to_owned());
     }
     if related.is_cut {
         let reason =
-            format!("their configuration changed, and they are more than {RELATED_FILES_MAX}");
-        scope.skipped.push(SkippedFile { path: "other programs".to_owned(), reason });
+            format!("their configuration changed, and there are over {RELATED_FILES_MAX} of them");
+        scope.skipped.push(SkippedFile { path: "other source files".to_owned(), reason });
     }
     scope
 }

@@ -140,7 +140,7 @@ fn elements(before: &str, after: &str) -> BuildRelaxations {
                 was.iter().zip(&is).any(|(was, is)| if is_floor { is < was } else { is > was });
             let is_new = !is_floor && was.is_empty() && is.iter().any(|it| *it > 0.0);
             if is_weaker || is_new {
-                found.push(((*name).to_owned(), format!("`{name}` asks for less")));
+                found.push(((*name).to_owned(), format!("`{name}` requires less")));
             }
         }
     }
@@ -164,7 +164,7 @@ fn words(before: &str, after: &str, lax: &[&str]) -> BuildRelaxations {
             .count()
     };
     let new = lax.iter().filter(|word| count(after, word) > count(before, word));
-    new.map(|word| ((*word).to_owned(), format!("the build got `{word}`"))).take(1).collect()
+    new.map(|word| ((*word).to_owned(), format!("the build now uses `{word}`"))).take(1).collect()
 }
 
 fn ignored(before: &str, after: &str) -> BuildRelaxations {
@@ -187,7 +187,9 @@ fn precommit(before: &str, after: &str) -> BuildRelaxations {
     let (was, is) = (hooks(before), hooks(after));
     let has_new = is.iter().any(|id| !was.contains(id));
     let lost = was.iter().find(|id| !is.contains(id) && !has_new);
-    lost.map(|id| ("repos".to_owned(), format!("the hook `{id}` is gone"))).into_iter().collect()
+    lost.map(|id| ("repos".to_owned(), format!("the hook `{id}` was removed")))
+        .into_iter()
+        .collect()
 }
 
 /// Flags of the Rust compiler.

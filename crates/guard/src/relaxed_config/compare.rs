@@ -129,13 +129,13 @@ fn relaxation_of(
     is_laxer.then(turned)
 }
 
-/// Whether a key is set and a program decides its value.
+/// Whether a key is set, but computed by code instead of given as a literal.
 fn is_dynamic(value: Option<&Value>) -> bool {
     value.is_some_and(Value::is_null)
 }
 
 fn shown(value: Option<&Value>) -> String {
-    value.map_or_else(|| "gone".to_owned(), |value| format!("`{}`", as_word(value)))
+    value.map_or_else(|| "unset".to_owned(), |value| format!("`{}`", as_word(value)))
 }
 
 /// Rank of a value on a ladder: a word, the first item of a list, a boolean, or a number as in
@@ -163,7 +163,7 @@ pub(super) fn rank(ladder: &[&str], value: Option<&Value>) -> Option<usize> {
 }
 
 /// Whether a level fell. A rule set to the lowest level without an earlier level counts, unless the
-/// same change raises another rule: who enables a whole set may disable some of its rules.
+/// same change raises another rule: enabling a whole set may require disabling some of its rules.
 fn is_lower(ladder: &[&str], was: Option<&Value>, is: Option<&Value>, is_raised: bool) -> bool {
     match (rank(ladder, was), is, rank(ladder, is)) {
         (Some(was), _, Some(is)) => is < was,
@@ -339,14 +339,14 @@ mod tests {
     #[test]
     fn a_flag_that_falls_or_goes_is_laxer() {
         let strict = json!({"compilerOptions": {"strict": true}});
-        let gone = ["compilerOptions.strict was `true` and is gone"];
+        let gone = ["compilerOptions.strict was `true` and is unset"];
         check(&TSC, &strict, &json!({"compilerOptions": {"target": "es2022"}}), &gone);
         check(&TSC, &json!({"compilerOptions": {}}), &strict, &[]);
         check(
             &MYPY,
             &json!({}),
             &json!({"ignore_errors": "True"}),
-            &["ignore_errors was gone and is `True`"],
+            &["ignore_errors was unset and is `True`"],
         );
     }
 

@@ -108,7 +108,8 @@ fn relaxed_in_part(
     let gone = gone.filter(|_| {
         !may_be_held && !is.is_empty() || is.is_empty() && after.get("rules").is_some()
     });
-    found.extend(gone.map(|(name, _)| Relaxation::new(name, format!("is gone from `{place}`"))));
+    found
+        .extend(gone.map(|(name, _)| Relaxation::new(name, format!("was removed from `{place}`"))));
     found
 }
 

@@ -54,7 +54,7 @@ fn weakened_scripts(
             if !is_elsewhere {
                 found.push((
                     name.clone(),
-                    format!("`{name}`, which runs `{}`, is gone", lost.name()),
+                    format!("`{name}`, which runs `{}`, was removed", lost.name()),
                 ));
             }
         }
@@ -278,13 +278,10 @@ impl WorkflowChecks {
     fn weaker(&self, after: &Self) -> Vec<(&'static str, String)> {
         let mut found = Vec::new();
         if after.ignored_failures > self.ignored_failures {
-            found.push((
-                "continue-on-error",
-                "workflow: a failure does not count any more".to_owned(),
-            ));
+            found.push(("continue-on-error", "workflow: a failure no longer counts".to_owned()));
         }
         if after.disabled_jobs > self.disabled_jobs {
-            found.push(("if: false", "workflow: a step never runs any more".to_owned()));
+            found.push(("if: false", "workflow: a step no longer runs".to_owned()));
         }
         let checks = |flow: &Self| {
             flow.commands

@@ -61,7 +61,7 @@ pub(super) fn normalize_config(tool: &ConfiguredTool, value: Value) -> Value {
     Value::Object(table)
 }
 
-/// What became laxer apart from single keys.
+/// Relaxations that comparing single keys does not show.
 pub(super) fn relaxed_specially(
     tool: &ConfiguredTool,
     before: &Value,
@@ -116,7 +116,7 @@ fn mypy(table: &mut Map<String, Value>) {
     spread(table, &MYPY_STRICT);
 }
 
-/// The reports of pyright's list of folders with rules of their own, by folder. Of two entries for
+/// Report levels of pyright's `executionEnvironments`, by folder. Of two entries for
 /// one folder pyright takes the first.
 fn environments(table: &mut Map<String, Value>) {
     let Some(Value::Array(list)) = table.remove("executionEnvironments") else { return };
@@ -165,7 +165,7 @@ fn severities(table: &mut Map<String, Value>) {
     }
 }
 
-/// Options in `addopts`, and warnings that are no errors any more.
+/// Options in `addopts`, and warnings that are no longer errors.
 fn pytest(before: &Value, after: &Value) -> Vec<Relaxation> {
     let options = |value: &Value| {
         let text = value.get("addopts").map_or(String::new(), |it| match it {

@@ -12,7 +12,7 @@ pub(super) enum Strictness {
     StrictByDefault,
     /// True is lax.
     Lax,
-    /// Words from lax to strict; truth and numbers as [`super::compare`] takes them.
+    /// Words from lax to strict; [`super::compare`] also ranks booleans and numbers.
     Ladder(&'static [&'static str]),
     /// A number that must not decrease or be removed.
     Floor,
@@ -30,7 +30,7 @@ pub(super) enum Strictness {
     Free,
 }
 
-/// One key, as its path; `*` stands for one step, `**` at the end for all below.
+/// One key, as its path; `*` matches one step, a final `**` everything below.
 pub(super) struct ConfigKey {
     pub(super) path: &'static str,
     pub(super) strictness: Strictness,
@@ -40,7 +40,7 @@ pub(super) struct ConfigKey {
 pub(super) struct ConfiguredTool {
     /// Its name in messages.
     pub(super) name: &'static str,
-    /// Tools of one trade replace each other.
+    /// Tools of the same kind can replace each other.
     pub(super) category: &'static str,
     pub(super) keys: &'static [ConfigKey],
 }
@@ -482,8 +482,8 @@ pub(super) const HOMES: &[ConfigLocation] = &[
     config_location(".editorconfig", SettingsFormat::Ini, &[], &EDITORCONFIG),
 ];
 
-/// Names of files in which a program makes the configuration; they are read as far as they are
-/// literal.
+/// Names of files in which code builds the configuration; only their literal values are
+/// read.
 pub(super) const CODE_HOMES: &[(&str, &ConfiguredTool)] = &[
     ("eslint.config.", &ESLINT),
     (".eslintrc.", &ESLINT),

@@ -39,7 +39,7 @@ pub fn set_link(
         fs::create_dir_all(parent)?;
     }
     if parent.canonicalize()? != parent {
-        return Err(io::Error::other("it stands behind a symbolic link"));
+        return Err(io::Error::other("its path leads through a symbolic link"));
     }
     if before.is_some() && fs::read_link(&link).ok().as_deref() != before {
         return Err(io::Error::other("changed meanwhile"));

@@ -91,7 +91,7 @@ pub fn fold_files<A: Default + Send>(
 }
 
 /// Why a file was not read before the deadline.
-const DEADLINE_PASSED: &str = "the time was up";
+const DEADLINE_PASSED: &str = "time ran out";
 /// Reason for a file whose visit panicked.
 const PANICKED: &str = "internal error; see the daemon's log";
 
@@ -141,6 +141,6 @@ mod tests {
         assert_eq!(fold_files(root.path(), &files[..2], later, &visit).concat(), ["a.py", "b.py"]);
         assert_eq!(alone(4, later), ["gone.py: does not exist"]);
         assert_eq!(alone(2, later), ["bad.py: internal error; see the daemon's log"]);
-        assert_eq!(alone(0, Instant::now()), ["a.py: the time was up"]);
+        assert_eq!(alone(0, Instant::now()), ["a.py: time ran out"]);
     }
 }

@@ -138,7 +138,7 @@ fn recover_locked(folder: &Path) -> Result<Vec<ChangeRecovery>, ApplyError> {
     Ok(recovered)
 }
 
-/// An exclusive flock; the kernel releases it when the process ends, in whatever way.
+/// An exclusive flock; the kernel releases it however the process ends.
 fn lock(folder: &Path, patience: Duration) -> io::Result<Option<File>> {
     let file = journal::private_file(&folder.join("lock"))?;
     let start = Instant::now();

@@ -48,7 +48,7 @@ const ASSUME_VALID: u16 = 0x8000;
 const SKIP_WORKTREE: u16 = 0x4000;
 
 /// Reason for omitting a file behind a filter program.
-const FILTERED: &str = "a filter of git stands before it";
+const FILTERED: &str = "a git filter processes it";
 /// Reason for omitting an untracked file with such a name.
 const SENSITIVE: &str = "it usually holds secrets";
 

@@ -1,5 +1,5 @@
 //! Finds how far a branch has taken in commits that others made on its base branch. Only certain
-//! cases count: a commit made in this work tree is never foreign, wherever it has gone since, and
+//! cases count: a commit made in this work tree is never foreign, wherever it was moved later, and
 //! without a complete reflog nothing is certain.
 
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub fn fetched_ref(remote: &str, branch: &str) -> String {
     format!("refs/moai-ralph/bases/{remote}/{branch}")
 }
 
-/// The commit from which a branch's own changes count: the newest commit of `base` that HEAD
+/// The commit after which changes are the branch's own: the newest commit of `base` that HEAD
 /// contains if everything between `start` and it is certainly foreign, else `start`, the commit the
 /// branch began with. `base` is a local branch; its state at the remote counts as well.
 pub fn own_changes_base(

@@ -161,7 +161,7 @@ pub fn call_or_start_daemon(
             Err(error) => return Err(error),
         }
         if Instant::now() >= deadline {
-            return Err(unusable("an old daemon does not end"));
+            return Err(unusable("an old daemon does not stop"));
         }
         start_daemon(places, program, deadline)?;
     }
@@ -180,7 +180,7 @@ fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result
             Some(turn) => break turn,
             None if is_listening(places) => return Ok(()),
             None if Instant::now() >= deadline => {
-                return Err(unusable("another process is starting it and does not finish"));
+                return Err(unusable("another process is starting it but does not finish"));
             }
             None => std::thread::sleep(pause),
         }
@@ -203,7 +203,7 @@ fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result
     });
     match first_line.recv_timeout(Duration::from_millis(DAEMON_START_MS_MAX)) {
         Ok(line) if line.starts_with("ready") => Ok(()),
-        Ok(line) if line.is_empty() => Err(unusable("it ended at its start")),
+        Ok(line) if line.is_empty() => Err(unusable("it ended while starting")),
         Ok(line) => Err(unusable(line.trim())),
         Err(_) => Err(unusable("it does not start")),
     }

@@ -130,17 +130,17 @@ impl fmt::Display for RunAnomaly {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FewerRun { before, now, newly_skipped: 0 } => {
-                write!(out, "{now} tests were run, {before} were run before")
+                write!(out, "{now} tests ran, {before} ran before")
             }
             Self::FewerRun { before, now, newly_skipped } => write!(
                 out,
-                "{now} tests were run, {before} were run before; {newly_skipped} more were skipped"
+                "{now} tests ran, {before} ran before; {newly_skipped} more were skipped"
             ),
             Self::MoreSkipped { before, now } => {
                 write!(out, "{now} tests were skipped, {before} were skipped before")
             }
             Self::NoTotals { before } => {
-                write!(out, "no totals of tests were printed, {before} tests were run before")
+                write!(out, "no test totals were printed; {before} tests ran before")
             }
             Self::Collapsed { before_ms, now_ms } => {
                 write!(out, "the tests took {now_ms} ms, {before_ms} ms before")

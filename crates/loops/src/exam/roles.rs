@@ -76,8 +76,8 @@ impl ExamRole {
             Self::Checks => "the project's checks",
             Self::Hooks => "registration of hooks",
             Self::Engine => "options of moai-ralph",
-            Self::Unseen => "what git does not look at",
-            Self::Runner => "a file that runners of checks load",
+            Self::Unseen => "rules that hide files from git",
+            Self::Runner => "a file that a check's runner loads",
             Self::Config => "configuration of a tool",
             Self::Test => "a test",
         }
@@ -93,7 +93,7 @@ pub const FOLDERS: [&str; 8] =
 pub const TREES: [&str; 2] = [".moai/config", ".moai/rules"];
 
 /// Git's rules that hide files and are never committed. They have these names wherever git keeps
-/// them; the first stands for all ignore rules outside of the project.
+/// them; the first represents all ignore rules outside the project.
 pub const UNSEEN: [&str; 2] = [".git/info/exclude", ".git/info/sparse-checkout"];
 
 /// Settings of the host. Permissions in them change while an agent works, hooks do not.

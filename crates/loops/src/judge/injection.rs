@@ -1,6 +1,6 @@
 //! Searches added lines for text that addresses a judge. A match is a suspicion, not a verdict,
-//! because honest code can contain such words: the file is judged without its comments, and people
-//! are told.
+//! because honest code can contain such words: the file is judged without its comments, and the
+//! user is notified.
 
 mod folding;
 mod phrases;

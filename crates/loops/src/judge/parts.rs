@@ -65,7 +65,7 @@ impl PromptParts {
             let is_suspected = suspected.contains(&file.path);
             let file_view = if is_suspected { TextView::Code } else { view };
             if view == TextView::Full && is_suspected && has_comments(file) {
-                parts.mark_unread(file, "it speaks to the judge, so its comments were not shown");
+                parts.mark_unread(file, "it addresses the judge, so its comments were not shown");
             }
             parts.add(file, file_view);
         }
@@ -103,7 +103,7 @@ impl PromptParts {
         for piece in pieces {
             if self.parts.last().is_none_or(|part| piece.len() > part.room()) {
                 if self.parts.len() == JUDGE_PARTS_MAX {
-                    self.mark_unread(file, "the change is too large to be shown wholly");
+                    self.mark_unread(file, "the change is too large to be shown in full");
                     return;
                 }
                 self.parts.push(PromptPart::default());

@@ -109,9 +109,7 @@ fn push_goal(user: &mut String, question: &JudgeQuestion<'_>) {
         }
     }
     if !question.earlier_rulings.is_empty() {
-        user.push_str(
-            "\nRulings about earlier states of this change (they bind you to nothing):\n",
-        );
+        user.push_str("\nRulings about earlier states of this change (they do not bind you):\n");
         for line in question.earlier_rulings {
             let _ = writeln!(user, "- {line}");
         }

@@ -133,7 +133,7 @@ impl Rubric {
                 "model" if !value.is_empty() => self.model = Some(one_line(value, 100)),
                 "hitl_threshold" => match value.parse() {
                     Ok(threshold) if threshold > 0 => self.hitl_threshold = Some(threshold),
-                    _ => self.add_gap(&format!("hitl_threshold is no positive number: {value}")),
+                    _ => self.add_gap(&format!("hitl_threshold is not a positive number: {value}")),
                 },
                 _ => {}
             }

@@ -212,7 +212,7 @@ impl JudgeAnswer {
         let raw: RawAnswer =
             serde_json::from_str(text).map_err(|error| unusable(parse_error_text(&error)))?;
         if raw.schema != SCHEMA {
-            return Err(unusable("its schema is not the agreed one"));
+            return Err(unusable("its schema is not the expected one"));
         }
         if raw.nonce != expected.nonce {
             return Err(unusable("it does not belong to this call"));
@@ -247,7 +247,7 @@ fn strip_fence(text: &str) -> &str {
 fn parse_error_text(error: &serde_json::Error) -> &'static str {
     match error.classify() {
         serde_json::error::Category::Eof => "it ends too early",
-        serde_json::error::Category::Data => "it has not the agreed shape",
+        serde_json::error::Category::Data => "it does not have the expected shape",
         _ => "it is not one JSON object and nothing else",
     }
 }

@@ -10,7 +10,9 @@ pub fn invalid_name_reason(name: &str) -> Option<String> {
     let hidden = name.chars().find(|it| it.is_control() || is_hidden(*it));
     match hidden {
         _ if name.trim().is_empty() => Some("the new name is empty".to_owned()),
-        Some(found) => Some(format!("the new name holds a character U+{:04X}", u32::from(found))),
+        Some(found) => {
+            Some(format!("the new name contains the character U+{:04X}", u32::from(found)))
+        }
         None => None,
     }
 }
@@ -30,14 +32,14 @@ pub fn misshapen_name_reason(name: &str, old: Option<&str>, language_id: &str) -
         // the server.
         let is_foreign = !character.is_ascii() && !character.is_whitespace();
         if !is_allowed && !is_foreign {
-            return Some(format!("{name:?} is no name: it holds {character:?}"));
+            return Some(format!("{name:?} is not a valid name: it contains {character:?}"));
         }
     }
     if begins_with_digit(name) && !begins_with_digit(old) {
-        return Some(format!("{name:?} is no name: it begins with a digit"));
+        return Some(format!("{name:?} is not a valid name: it begins with a digit"));
     }
     if is_reserved(name, language_id) {
-        return Some(format!("{name:?} is no name: the language reserves it"));
+        return Some(format!("{name:?} is not a valid name: the language reserves it"));
     }
     None
 }
@@ -82,7 +84,7 @@ mod tests {
     fn a_name_has_the_shape_of_an_identifier() {
         for name in ["a b", "a;b", "1x", "a-b", "a.b", "a()", "a\u{A0}b", "'a", "a!"] {
             let reason = misshapen_name_reason(name, Some("total"), "python").expect(name);
-            assert!(reason.contains("is no name"), "{reason}");
+            assert!(reason.contains("is not a valid name"), "{reason}");
         }
         for name in ["_", "$x", "x1", "größe", "名前", "नमस्ते", "__init__", "été"]
         {

@@ -32,9 +32,9 @@ pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectF
         .any(|part| part == "testdata" || part.starts_with('_') || part.starts_with('.'));
     let has_package = found.iter().all(|one| !one.message.starts_with("No packages found"));
     if is_left_out || !has_package {
-        let detail = "the go command builds the file into no package";
+        let detail = "the file is in no package that the go command builds";
         let remedy =
-            "see its folder's and file's names (testdata, _ or . in front), build tags and GOOS";
+            "check the folder's and file's names (testdata, leading _ or .), build tags and GOOS";
         let explained = matching_indices(found, |one| one.message.starts_with("No packages found"));
         return Some(ProjectFault::new(detail, remedy, explained));
     }
@@ -140,7 +140,7 @@ pub(super) fn cpp_fault(facts: &FaultFacts, found: &[Finding]) -> Option<Project
         CompileFlags::Fixed | CompileFlags::Database => return None,
         CompileFlags::OfAnotherFile => {
             let detail = "compile_commands.json does not list the file, so its flags are unknown";
-            let remedy = "add the file to the build and have it written again";
+            let remedy = "add the file to the build and regenerate it";
             return Some(ProjectFault::new(detail, remedy, []));
         }
         CompileFlags::Unknown => "flags and headers are unknown: there is no compile_commands.json",

@@ -72,7 +72,7 @@ pub(super) fn python_fault(
         return None;
     }
     if !facts.has_environment && facts.programs.is_empty() {
-        let remedy = "install Python 3, then python3 -m venv .venv and the requirements";
+        let remedy = "install Python 3, run python3 -m venv .venv and install the requirements";
         return Some(ProjectFault::new(
             "imports cannot be resolved without Python",
             remedy,

@@ -157,7 +157,7 @@ fn a_file_without_a_tsconfig_is_one_gap() {
 
 #[test]
 fn a_go_file_in_no_package_is_never_clean() {
-    let gap = "the go command builds the file into no package";
+    let gap = "the file is in no package that the go command builds";
     let of = |path: &str| FaultFacts {
         programs: names(&["go"]),
         names: names(&["go.mod"]),

@@ -63,7 +63,7 @@ const NODE_MODULES: [&str; 17] = [
 pub(super) fn typescript_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
     if facts.has_broken_config {
         let detail = "tsconfig.json cannot be read, so its options do not count";
-        return Some(ProjectFault::new(detail, "mend its JSON", []));
+        return Some(ProjectFault::new(detail, "fix its JSON", []));
     }
     if let Some(base) = &facts.missing_base {
         let explained = matching_indices(found, |one| {
@@ -71,7 +71,7 @@ pub(super) fn typescript_fault(facts: &FaultFacts, found: &[Finding]) -> Option<
         });
         let detail = format!("tsconfig.json extends {base}, which cannot be found");
         let remedy =
-            if base.starts_with('.') { "mend \"extends\"".to_owned() } else { install(facts) };
+            if base.starts_with('.') { "fix \"extends\"".to_owned() } else { install(facts) };
         return Some(ProjectFault::new(&detail, &remedy, explained));
     }
     let missing = matching_indices(found, |one| is_missing_package(facts, one));

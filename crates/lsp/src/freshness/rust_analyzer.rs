@@ -59,7 +59,7 @@ enum RustAnalyzerStage {
     Membership,
 }
 
-/// Saves start no check of their own, so that the end of a run is the end of the session's run.
+/// Saves start no checks, so that a run that ends is always one that the session requested.
 pub(crate) fn disable_check_on_save(options: &mut Value, settings: &mut Value) {
     set_quiet(options);
     if settings.is_null() {
@@ -227,7 +227,7 @@ impl RustAnalyzerProtocol {
 }
 
 /// Combines both sources. What both report is kept once, in the compiler's wording; without an
-/// error of its own the file is clean only when the run covered everything.
+/// error in the file, it is clean only if the run covered everything.
 fn verdict(subject: &MeasurementContext<'_>, native: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
     let items = subject.flycheck.items(subject.file);
     let Some(mut findings) = parse_diagnostics(subject.about, &items) else {

@@ -131,7 +131,7 @@ pub const NO_SESSION_ID: &str =
 #[must_use]
 pub fn owner_still_active(id: &str) -> String {
     format!(
-        "loop {id} belongs to a session that has not ended, as far as is known; only a person moves \
+        "loop {id} belongs to a session that seems to be still running; only a person can move \
          it to another one: /moai-adopt {id} there, or moai-ralph loop adopt {id} in a terminal"
     )
 }

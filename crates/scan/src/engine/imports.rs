@@ -1,6 +1,6 @@
 //! Resolves names by the imports of a text: `h.md5` after `import hashlib as h` is `hashlib.md5`. A
 //! rule lists the qualified names that a capture must resolve to (`resolves`), so it finds aliases
-//! and spares things that only share a name.
+//! and ignores things that merely share a name.
 //!
 //! Qualified names: Python `hashlib.md5`, JavaScript and TypeScript `child_process.exec` (without
 //! `node:`), Go `crypto/md5.New`, Java and Kotlin `javax.crypto.Cipher.getInstance`. Scopes are

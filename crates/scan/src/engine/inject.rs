@@ -118,7 +118,7 @@ impl InjectionRule {
     }
 }
 
-/// Whether a script element holds data, such as JSON or a template, by its `type`.
+/// Whether the `type` of a script element says that it holds data, such as JSON or a template.
 fn is_data(text: &str, part: &InjectedPart) -> bool {
     let before = &text[..part.bytes.start];
     let Some(tag) = before.rfind('<').map(|at| before[at..].to_ascii_lowercase()) else {

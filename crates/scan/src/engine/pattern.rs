@@ -198,7 +198,7 @@ fn syntax_error(code: &str, at: usize, language: ScanLanguage) -> String {
     let start = lines.position(at);
     let (line, column) = (start.line + 1, start.character + 1);
     let word = language.as_str();
-    format!("it is no {word} code at {line}:{column}; write a whole expression or statement")
+    format!("it is not {word} code at {line}:{column}; write a whole expression or statement")
 }
 
 fn describe_pattern_error(error: &PatternError) -> String {

@@ -96,9 +96,9 @@ fn an_unusable_pattern_is_refused_with_advice() {
     check("python", "", "it is empty");
     check("python", " \n", "it is empty");
     check("python", "f(1); g(2)", "more than one expression or statement; write one");
-    check("python", "f($A", "it is no python code at 1:");
-    check("python", "f(\n  )) + 1", "it is no python code at 2:");
-    check("javascript", "if (", "it is no javascript code at 1:");
+    check("python", "f($A", "it is not python code at 1:");
+    check("python", "f(\n  )) + 1", "it is not python code at 2:");
+    check("javascript", "if (", "it is not javascript code at 1:");
     check("python", "$A", "matches everything");
     check("javascript", "$$$", "matches everything");
     check("klingon", "f($A)", "unknown language klingon; known: bash, c, cpp");

@@ -1,5 +1,5 @@
-//! A note in git's folder while a work tree and its branch move to another commit, so that a move
-//! whose process was killed between the two is rolled back.
+//! A note in the git directory while a work tree and its branch move to another commit, so that
+//! a move whose process was killed halfway is rolled back.
 
 use std::fs;
 use std::io;

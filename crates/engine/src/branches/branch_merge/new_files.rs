@@ -7,11 +7,11 @@ use crate::restore::checkpoints::LOOP_FILES;
 use moai_base::path::RelPath;
 use moai_host::git::branches::WorkTreeStatus;
 
-/// Files and folders with which users steer loops, committed or not.
+/// Files and folders that users edit to steer loops, whether committed or not.
 const STEERING: [&str; 3] = ["RUBRIC.md", ".claude", ".moai"];
 
-/// Untracked files below the root that arrived after the start of the loop, whatever the age of their
-/// contents. Files that steer a loop are no work.
+/// Untracked files below the root that appeared after the start of the loop, however old their
+/// contents are. Files that steer a loop do not count as work.
 pub(crate) fn made_since(root: &Path, status: &WorkTreeStatus, since_ms: u64) -> Vec<String> {
     let mut files = status.untracked.clone();
     files.retain(|path| {

@@ -1,5 +1,5 @@
-//! Since when what is on a branch is the loop's: what others made is left out where that is
-//! certain, and what the loop made never is.
+//! Which commits of a branch belong to its loop: those of others are excluded where that is certain,
+//! its own never are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -161,7 +161,7 @@ async fn a_rebase_of_the_merge_is_recognized() {
     .await;
     assert!(matches!(landing, BranchMergeResult::Task(_)), "{landing:?}");
     assert_eq!(looping.since().await, first);
-    // What was rebased is the loop's all the same.
+    // Rebased commits still belong to the loop.
     looping.place.git_in(&looping.beside, &["switch", "-q", "--detach"]);
     looping.place.git(&["branch", "-f", "main", "HEAD~1"]);
     assert_eq!(looping.since().await, looping.start());

@@ -43,7 +43,7 @@ impl RenameBaseline {
             if change.after.is_some() && has_sensor {
                 after.push(change.path.clone());
             } else if change.after.is_some() {
-                foreign.push(unmeasured(&change.path, "in no known language"));
+                foreign.push(unmeasured(&change.path, "not in a known language"));
             }
         }
         let evidence =
@@ -66,8 +66,7 @@ impl RenameBaseline {
         skipped.extend(after.skipped);
         if after.readings.is_empty() {
             let files = after.files.iter();
-            skipped
-                .extend(files.map(|path| unmeasured(path, "nothing that measures is switched on")));
+            skipped.extend(files.map(|path| unmeasured(path, "no sensor is enabled")));
         }
         let moved: BTreeMap<&str, &str> = renamed
             .files

@@ -288,7 +288,7 @@ async fn an_obstacle_of_the_user_is_reported_and_the_rest_is_restored() {
     place.write("thing/mine", "1\n");
     place.write("d", "mine\n");
     let preview = restore(&place, "0", false).await;
-    let named = [is("d/x", "d stands in its way"), is("thing", "thing/mine stands in its way")];
+    let named = [is("d/x", "d is in its way"), is("thing", "thing/mine is in its way")];
     assert_eq!(left(&preview), named);
     assert_eq!(as_shown(&place, "0").await, [is("changed", "a.py"), is("removed", "thing/made")]);
     assert_eq!(place.read("thing/mine").as_deref(), Some("1\n"));

@@ -58,7 +58,7 @@ impl RestoreObstacles<'_> {
         }
         match path.under(self.root).symlink_metadata() {
             Ok(metadata) if metadata.is_dir() => self.check_folder(path),
-            Ok(_) => Err("something that is not saved stands there".to_owned()),
+            Ok(_) => Err("something that no checkpoint holds is there".to_owned()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error.to_string()),
         }
@@ -79,12 +79,12 @@ impl RestoreObstacles<'_> {
                 self.require_removal(path)?;
             }
         }
-        if is_empty { Err(format!("the empty folder {folder} stands in its way")) } else { Ok(()) }
+        if is_empty { Err(format!("the empty folder {folder} is in its way")) } else { Ok(()) }
     }
 
     fn require_removal(&mut self, path: RelPath) -> Result<(), String> {
         if self.actions.steps.get(&path) != Some(&RestoreStep::Removed) {
-            return Err(format!("{path} stands in its way"));
+            return Err(format!("{path} is in its way"));
         }
         self.check_step(&path)?;
         self.blockers.push(path);

@@ -53,7 +53,7 @@ impl ServerInstaller<'_> {
         }
         for (link, goal) in &source.links {
             let goal = expand_unique(staging.path(), goal)
-                .ok_or_else(|| incomplete(source, format!("{goal} is not there exactly once")))?;
+                .ok_or_else(|| incomplete(source, format!("{goal} does not exist exactly once")))?;
             let link = staging.path().join(link);
             let parent = link.parent().unwrap_or(staging.path());
             fs::create_dir_all(parent).map_err(folder_error(parent))?;

