@@ -118,6 +118,7 @@ impl<'s> Stage<'s> {
     /// The files of one folder, sorted by name.
     pub(crate) fn files_in(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).expect("the project exists").flatten();
+        let entries = entries.filter(|entry| entry.path().is_file());
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
         let mut files: Vec<String> =
             entries.map(|entry| format!("{folder}/{}", name(entry))).collect();

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use crate::engine::{Engine, now_ms, run_to_completion};
 use crate::hooks::hook_call::HookCall;
 use crate::judge::judge_run;
-use crate::ledger::SessionState;
+use crate::ledger::{LastReports, SessionState};
 use crate::loops::loop_elsewhere;
 use crate::loops::loop_files;
 use crate::loops::loop_files::IterationSummary;
@@ -174,6 +174,8 @@ impl StopRun<'_> {
     async fn decide(&self, mut state: LoopState) -> HookOutput {
         let call = self.call;
         for _ in 0..STOP_TRIES_MAX {
+            let session = &call.input.session_id;
+            let reports = call.engine.ledger().session(session).last_reports();
             let evidence = evidence::collect_stop_evidence(call, &state, self.schedule).await;
             let mut consultation = StopConsultation::begin(self, &state, &evidence).await;
             let StopOutcome { mut next, decision } = Box::pin(consultation.decide()).await;
@@ -189,7 +191,8 @@ impl StopRun<'_> {
             let decided = DecidedStop {
                 engine: Arc::clone(call.engine),
                 project: call.project.clone(),
-                session: call.input.session_id.clone(),
+                session: session.clone(),
+                reports,
                 before: state.clone(),
                 next: next.clone(),
                 judged: consultation.judged,
@@ -268,6 +271,8 @@ struct DecidedStop {
     engine: Arc<Engine>,
     project: Project,
     session: String,
+    /// The session's reports before the evidence was gathered.
+    reports: LastReports,
     before: LoopState,
     next: LoopState,
     /// The judges' report, if they were asked.
@@ -287,7 +292,7 @@ impl DecidedStop {
     /// Saves the decision, and only then writes into the tree, because an overtaken decision must
     /// leave no trace. Returns notices for the user.
     async fn save(self) -> Result<Vec<String>, StopSaveError> {
-        let Self { engine, project, session, before, next, judged, rejections } = self;
+        let Self { engine, project, session, reports, before, next, judged, rejections } = self;
         match engine.store.advance_loop(&project.key, &before, next.clone()).await {
             Ok(SaveOutcome::Saved) => {}
             Ok(SaveOutcome::Overtaken) => return Err(StopSaveError::Overtaken),
@@ -299,9 +304,9 @@ impl DecidedStop {
         if !next.status.is_active() {
             engine.ledger().session(&session).language = Some(MessageLanguage::English);
         }
-        // Pending reports are older than this evidence.
+        // The evidence includes what they report; a subagent's edits during the Stop may be newer.
         if let Some(session) = engine.ledger().known_session(&session) {
-            session.drop_reports();
+            session.drop_reports(reports);
         }
         let mut notices = Vec::new();
         if let Some(judged) = &judged {

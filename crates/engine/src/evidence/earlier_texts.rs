@@ -110,7 +110,8 @@ async fn measure_by_server(
         return results;
     };
     let gate = engine.ledger().root(&project.root).overlay_gate(&server.id);
-    let epoch = engine.ledger().root(&project.root).disk.epoch;
+    // Not the epoch of the last poll: its announcement may still be on its way, and may close overlays.
+    let epoch = engine.ledger().root(&project.root).disk.announced_epoch;
     let mut remaining = VecDeque::from(subjects);
     for _ in 0..OVERLAY_PASSES_MAX {
         if remaining.is_empty() {
@@ -145,7 +146,7 @@ async fn measure_by_server(
 struct ServerOverlay<'a> {
     guard: OverlayGuard,
     state: &'a EarlierState,
-    /// The project's epoch when the earlier state was read.
+    /// The epoch that was announced when the earlier state was read.
     epoch: u64,
     deadline: Instant,
     /// The files whose earlier texts the server has.

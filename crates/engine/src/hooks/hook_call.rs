@@ -37,7 +37,7 @@ impl HookCall<'_> {
 pub(crate) type HookTexts = (HookOutput, Option<(SessionAgent, Vec<DeferredReport>)>);
 
 /// One context of the text about a loop that was just started, the session's deferred reports whose
-/// files have not changed since, and `texts` of `origin`. Reports without a place in it stay queued.
+/// files have not changed since, and `texts` of `origin`. Other reports stay queued.
 pub(crate) async fn with_deferred_reports(
     call: &HookCall<'_>,
     origin: ContributionOrigin,
@@ -45,10 +45,12 @@ pub(crate) async fn with_deferred_reports(
 ) -> HookTexts {
     let reader = call.reader();
     let late = call.engine.ledger().take_reports(&reader);
-    let (mut fresh, lost) = match still_fresh(late).await {
-        Ok(fresh) => (fresh, None),
-        Err(gap) => (Vec::new(), Some(EditText::agent_only(lost_reports(&gap)))),
+    let (mut fresh, outdated, lost) = match split_fresh(late).await {
+        Ok((fresh, outdated)) => (fresh, outdated, None),
+        Err(gap) => (Vec::new(), Vec::new(), Some(EditText::agent_only(lost_reports(&gap)))),
     };
+    // The next edit of their files is compared with their baselines.
+    call.engine.ledger().requeue_reports(&reader, outdated);
     let mut contributions = Vec::new();
     if call.input.agent_id.is_none() {
         let start = call
@@ -110,13 +112,15 @@ pub(crate) fn edit_text(
     agent::edit_text(&feedback, language(engine, session))
 }
 
-/// Drops reports whose file or dependencies changed since. Most hooks have no report, and then no
-/// blocking thread is used.
-async fn still_fresh(late: Vec<DeferredReport>) -> Result<Vec<DeferredReport>, Gap> {
+/// Separates the fresh reports from those whose file or dependencies changed since. Most hooks have
+/// no report, and then no blocking thread is used.
+async fn split_fresh(
+    late: Vec<DeferredReport>,
+) -> Result<(Vec<DeferredReport>, Vec<DeferredReport>), Gap> {
     if late.is_empty() {
-        return Ok(late);
+        return Ok((late, Vec::new()));
     }
-    measure_blocking(move || late.into_iter().filter(is_report_fresh).collect()).await
+    measure_blocking(move || late.into_iter().partition(is_report_fresh)).await
 }
 
 /// The text in place of deferred reports that an internal error lost.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use crate::ledger::EngineLedger;
+use crate::ledger::session::QueuedReport;
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
 use moai_base::limits::DELIVERIES_PER_SESSION_MAX;
@@ -42,11 +43,13 @@ impl EngineLedger {
         if reader.session.is_empty() {
             return;
         }
-        let queue = &mut self.session(&reader.session).deferred_reports;
-        if queue.len() >= DELIVERIES_PER_SESSION_MAX {
-            queue.pop_front();
+        let session = self.session(&reader.session);
+        if session.deferred_reports.len() >= DELIVERIES_PER_SESSION_MAX {
+            session.deferred_reports.pop_front();
         }
-        queue.push_back((reader.agent.clone(), report));
+        session.last_report += 1;
+        let (number, agent) = (session.last_report, reader.agent.clone());
+        session.deferred_reports.push_back(QueuedReport { number, agent, report });
     }
 
     /// Takes all deferred reports of a reader; each is delivered once.
@@ -89,19 +92,20 @@ impl EngineLedger {
         matches: impl Fn(&DeferredReport) -> bool,
     ) -> Vec<DeferredReport> {
         let Some(session) = self.known_session(&reader.session) else { return Vec::new() };
-        let (taken, kept) = std::mem::take(&mut session.deferred_reports)
-            .into_iter()
-            .partition(|(agent, report)| *agent == reader.agent && matches(report));
+        let queue = std::mem::take(&mut session.deferred_reports).into_iter();
+        let (taken, kept): (VecDeque<_>, VecDeque<_>) =
+            queue.partition(|queued| queued.agent == reader.agent && matches(&queued.report));
         session.deferred_reports = kept;
-        let taken: VecDeque<(Option<String>, DeferredReport)> = taken;
-        taken.into_iter().map(|(_, report)| report).collect()
+        taken.into_iter().map(|queued| queued.report).collect()
     }
 
     /// Puts undelivered reports back, before those queued since.
     pub(crate) fn requeue_reports(&mut self, reader: &SessionAgent, reports: Vec<DeferredReport>) {
-        let queue = &mut self.session(&reader.session).deferred_reports;
+        let session = self.session(&reader.session);
+        let number = session.last_report;
         for report in reports.into_iter().rev() {
-            queue.push_front((reader.agent.clone(), report));
+            let agent = reader.agent.clone();
+            session.deferred_reports.push_front(QueuedReport { number, agent, report });
         }
     }
 }

@@ -105,9 +105,14 @@ impl PendingReports {
         self.measurements.remove(topic).map(|(_, baseline)| baseline)
     }
 
-    /// Forgets all measurements, because they were reported otherwise.
-    pub(crate) fn clear(&mut self) {
-        self.measurements.clear();
+    /// The number of the last registered measurement.
+    pub(crate) fn last(&self) -> u64 {
+        self.next
+    }
+
+    /// Forgets the measurements up to this number, because they were reported otherwise.
+    pub(crate) fn forget_through(&mut self, last: u64) {
+        self.measurements.retain(|_, (number, _)| *number > last);
     }
 }
 
@@ -153,13 +158,17 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_replaces_the_baseline_and_a_stop_clears_all() {
+    fn a_new_file_replaces_the_baseline_and_a_stop_forgets_what_it_measured() {
         let mut pending = PendingReports::default();
         pending.register(topic(), StateBefore::default(), false);
         let again = pending.register(topic(), clean(), true);
         assert_eq!(pending.take_baseline(&topic(), again), Some(clean()));
         let last = pending.register(topic(), clean(), false);
-        pending.clear();
+        let stop = pending.last();
+        let newer = MeasureTopic { sensor: "newer".to_owned(), ..topic() };
+        let during = pending.register(newer.clone(), clean(), false);
+        pending.forget_through(stop);
         assert_eq!(pending.take_baseline(&topic(), last), None);
+        assert_eq!(pending.take_baseline(&newer, during), Some(clean()));
     }
 }

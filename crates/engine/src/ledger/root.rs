@@ -72,8 +72,9 @@ impl RootLedger {
         let last = of_file.entry(sensor.to_owned()).or_default();
         if let Some(at) = last.iter().position(|old| verified.replaces(old)) {
             let old = last.remove(at);
-            // An unproven result does not refute the proof of the same bytes.
-            if old.hash == verified.hash && old.server == verified.server {
+            // An unproven result does not refute the proof of the same findings in the same bytes.
+            let is_same = old.hash == verified.hash && old.server == verified.server;
+            if is_same && old.findings == verified.findings {
                 verified.epoch = verified.epoch.or(old.epoch);
             }
         }

@@ -1,10 +1,12 @@
 //! What the ledger keeps, for whom, and for how long.
 
 use crate::ledger::*;
+use moai_base::finding::{FindingPlace, Severity};
 use moai_base::limits::{
     DELIVERIES_PER_SESSION_MAX, ENVIRONMENTS_MAX, SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX,
     WALK_FILES_MAX,
 };
+use moai_base::text::TextRange;
 use moai_host::store::ProjectKey;
 use moai_report::agent::EditText;
 
@@ -52,6 +54,37 @@ fn a_deferred_report_is_delivered_once_and_again_only_after_a_failed_delivery() 
     ledger.queue_report(&own, late("2"));
     ledger.requeue_reports(&own, taken);
     assert_eq!(texts(&ledger.take_reports(&own)), ["1", "2"]);
+}
+
+#[test]
+fn a_stop_drops_the_reports_from_before_its_measurement() {
+    let mut ledger = EngineLedger::default();
+    let own = reader("s", None);
+    ledger.queue_report(&own, late("before"));
+    let last = ledger.session("s").last_reports();
+    ledger.queue_report(&own, late("during"));
+    ledger.session("s").drop_reports(last);
+    assert_eq!(texts(&ledger.take_reports(&own)), ["during"]);
+}
+
+#[test]
+fn the_proof_of_other_findings_is_not_inherited() {
+    let mut ledger = EngineLedger::default();
+    let root = ledger.root(Path::new("/r"));
+    let path = late("").path;
+    let proven = VerifiedFindings { epoch: Some(3), ..verified("s", b"x", Vec::new()) };
+    root.set_verified(&path, "s", proven);
+    root.set_verified(&path, "s", verified("s", b"x", Vec::new()));
+    assert_eq!(root.verified(&path, "s", Some(identity("s"))).and_then(|last| last.epoch), Some(3));
+    let place = FindingPlace {
+        path: path.clone(),
+        range: TextRange::default(),
+        content_hash: ContentHash::of_bytes(b"x"),
+    };
+    let finding = Finding::new("s", "c", Severity::Error, place, "broken");
+    let broken = verified("s", b"x", vec![finding]);
+    root.set_verified(&path, "s", broken);
+    assert_eq!(root.verified(&path, "s", Some(identity("s"))).and_then(|last| last.epoch), None);
 }
 
 #[test]

@@ -9,8 +9,10 @@ use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::path::RelPath;
 use moai_lsp::registry::{ProjectCondition, ServerSpec, WorkspaceRule};
 
-/// The workspace of a server for a file: the nearest folder with a workspace marker; else for the first marker found in any folder between the file
-/// and the root, the folder nearest to the file or to the root; the root without any marker.
+/// The workspace of a server for a file, among the folders from the file up to the root. The first
+/// workspace marker that any of them has decides, in the nearest folder with it, as pyright looks for
+/// `pyrightconfig.json` before `pyproject.toml`. Otherwise the first root marker decides, in the
+/// nearest or topmost folder with it; without any marker it is the root.
 pub(super) fn server_workspace(spec: &ServerSpec, root: &Path, path: &RelPath) -> PathBuf {
     let file = path.under(root);
     let folders: Vec<&Path> =
