@@ -111,7 +111,10 @@ fn what_cannot_be_looked_for_is_a_usage_error_with_what_to_do() {
         assert!(document["reason"].as_str().is_some_and(|it| it.contains(part)), "{document:#}");
     };
     check(&["search", "", "--lang", "python"], "it is empty");
-    check(&["search", "f(", "--lang", "python"], "`f(` cannot be used: it is not python code at 1:");
+    check(
+        &["search", "f(", "--lang", "python"],
+        "`f(` cannot be used: it is not python code at 1:",
+    );
     check(&["search", "f(); g()", "--lang", "ts"], "more than one expression or statement");
     check(&["search", "$A", "--lang", "ts"], "matches everything");
     check(&["search", "f()", "--lang", "klingon"], "unknown language klingon; known: bash, c,");

@@ -194,7 +194,10 @@ fn an_agent_does_not_rid_itself_of_its_loop() {
     let id = loop_id(&sandbox);
     let refused = adopt_as_agent(&sandbox, &id, "ghost");
     assert_eq!(refused.code, 1, "{refused:#?}");
-    assert!(refused.stderr.contains("belongs to a session that seems to be still running"), "{refused:#?}");
+    assert!(
+        refused.stderr.contains("belongs to a session that seems to be still running"),
+        "{refused:#?}"
+    );
     assert!(stop(&sandbox, "finished").is_some(), "the loop still holds");
     end(&sandbox, "clear");
     let adopted = adopt_as_agent(&sandbox, &id, OTHER);
