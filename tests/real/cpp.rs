@@ -112,3 +112,65 @@ fn without_the_flags_of_the_build_nothing_is_clean() {
     expect(&sandbox, "other.cpp", 0);
     expect(&sandbox, "main.cpp", 1);
 }
+
+/// A file that is right without the macro of the build and wrong with it, and its exit codes where
+/// clangd finds, or does not find, the flags that a database in this place gives it.
+fn check_database(config: &str, database: &str, code: i32) {
+    let sandbox = project_in(&["cpp"]);
+    sandbox.write("src/main.cpp", "#ifdef WIDE\nint *width = 1;\n#else\nint width = 1;\n#endif\n");
+    sandbox.write("src/.clangd", config);
+    let command = "c++ -DWIDE -c src/main.cpp";
+    let entry = serde_json::json!({
+        "directory": sandbox.root(), "file": "src/main.cpp", "command": command,
+    });
+    sandbox.write(database, &serde_json::json!([entry]).to_string());
+    expect(&sandbox, "src/main.cpp", code);
+}
+
+#[test]
+fn a_nearer_configuration_does_not_hide_the_database_above() {
+    check_database("CompileFlags: {Add: [-DX]}\n", "compile_commands.json", 1);
+}
+
+#[test]
+fn a_configuration_can_name_the_database_or_none() {
+    check_database("CompileFlags: {CompilationDatabase: ../out}\n", "out/compile_commands.json", 1);
+    check_database("CompileFlags: {CompilationDatabase: None}\n", "compile_commands.json", 4);
+}
+
+#[test]
+fn a_condition_in_the_configuration_is_a_gap() {
+    let config = "If: {PathMatch: main.cpp}\nCompileFlags: {CompilationDatabase: None}\n";
+    check_database(config, "compile_commands.json", 4);
+}
+
+#[test]
+fn the_database_of_the_servers_arguments_and_of_the_user_is_found() {
+    let sandbox = project_in(&["cpp"]);
+    sandbox.write("main.cpp", "int width = 1;\n");
+    let entry = serde_json::json!({
+        "directory": sandbox.root(), "file": "main.cpp", "command": "c++ -c main.cpp",
+    });
+    sandbox.write("out/compile_commands.json", &serde_json::json!([entry]).to_string());
+    expect(&sandbox, "main.cpp", 4);
+    let options =
+        "ralph:\n  lsp:\n    servers:\n      clangd:\n        args: [--compile-commands-dir=out]\n";
+    sandbox.write(".moai/config/sections/ralph.yaml", options);
+    expect(&sandbox, "main.cpp", 0);
+    std::fs::remove_file(sandbox.path(".moai/config/sections/ralph.yaml")).expect("ours");
+    expect(&sandbox, "main.cpp", 4);
+    let folder = sandbox.path("../home/.config/clangd");
+    std::fs::create_dir_all(&folder).expect("the home is ours");
+    let database = sandbox.path("out").display().to_string();
+    let config = format!("CompileFlags: {{CompilationDatabase: {database}}}\n");
+    std::fs::write(folder.join("config.yaml"), config).expect("the home is ours");
+    expect(&sandbox, "main.cpp", 0);
+}
+
+#[test]
+fn a_broken_database_gives_no_flags_to_headers() {
+    let sandbox = project_in(&["cpp"]);
+    sandbox.write("lib.h", "int width();\n");
+    sandbox.write("compile_commands.json", "{");
+    expect(&sandbox, "lib.h", 4);
+}

@@ -114,6 +114,28 @@ fn a_module_that_go_work_does_not_list_is_one_gap() {
 }
 
 #[test]
+fn the_workspace_is_that_of_go_env() {
+    let mut sandbox = project_in(&["go"]);
+    sandbox.write("go.work", "go 1.19\n\nuse ./app\n");
+    sandbox.write("app/go.mod", "module example.com/app\n\ngo 1.19\n");
+    sandbox.write("tools/go.mod", "module example.com/tools\n\ngo 1.19\n");
+    sandbox.write("tools/main.go", "package main\n\nfunc main() {}\n");
+    assert_eq!(check(&sandbox, "tools/main.go").0, 4);
+    let folder = sandbox.path("../home/.config/go");
+    std::fs::create_dir_all(&folder).expect("the home is ours");
+    std::fs::write(folder.join("env"), "GOWORK=off\n").expect("the home is ours");
+    let (code, report) = check(&sandbox, "tools/main.go");
+    assert_eq!(code, 0, "{report:#}");
+    sandbox.write("tools/main.go", "package main\n\nfunc main() { missing() }\n");
+    assert_eq!(check(&sandbox, "tools/main.go").0, 1);
+    sandbox.write("other/go.work", "go 1.19\n\nuse ../app\n");
+    let other = sandbox.path("other/go.work").display().to_string();
+    sandbox.set("GOWORK", &other);
+    let (code, report) = check(&sandbox, "tools/main.go");
+    assert_eq!(code, 4, "{report:#}");
+}
+
+#[test]
 fn another_target_system_is_another_project() {
     let mut sandbox = go();
     let text = "package main\n\nimport \"syscall\"\n\nfunc main() { _ = syscall.Kill }\n";

@@ -5,9 +5,11 @@ mod actor;
 mod breaker;
 mod cargo_records;
 mod checking_config;
+mod clangd_config;
 pub mod compile_database;
 mod eviction;
 mod fault_facts;
+mod go_workspace;
 pub mod install;
 mod log_buffer;
 mod memory;
@@ -25,6 +27,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, oneshot};
 
 use self::checking_config::CheckingConfig;
+use self::compile_database::DatabaseSearch;
 use self::fault_facts::MeasuredFile;
 pub use self::log_buffer::LogLine;
 pub use self::memory::MemoryLimits;
@@ -61,6 +64,8 @@ struct RequestFacts {
     python: OnceLock<Option<PathBuf>>,
     /// When packages were last installed; determining it means reading whole folders.
     package_times: OnceLock<Vec<Option<SystemTime>>>,
+    /// The first compilation database that was needed.
+    compile_database: OnceLock<(PathBuf, Arc<compile_database::CompileEntries>)>,
     /// The programs of each server, by its id.
     tools: BTreeMap<String, OnceLock<ServerTools>>,
 }
@@ -252,6 +257,7 @@ impl LanguageServers {
         let (sensor, ignored) = (choice.id.clone(), choice.spec.ignore_codes.clone());
         let language_id = choice.language_id.clone();
         let checking = CheckingConfig::of_server(&choice);
+        let database = DatabaseSearch::of_server(context, &choice);
         let measured = subject.clone();
         let request =
             actor::ActorRequest::Measure { subject, language_id: language_id.clone(), reply };
@@ -265,7 +271,7 @@ impl LanguageServers {
         let (outcome, fault) = match outcome {
             Ok(mut findings) => {
                 findings.retain(|finding| !ignored.contains(&finding.code));
-                let file = MeasuredFile { input: measured, language_id, checking };
+                let file = MeasuredFile { input: measured, language_id, checking, database };
                 let (findings, fault) = fault_facts::explain_faults(context, file, findings).await;
                 (Ok(findings), fault)
             }

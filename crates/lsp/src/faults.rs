@@ -39,7 +39,7 @@ pub struct FaultFacts {
     pub has_broken_config: bool,
     /// Where clangd gets the file's flags from.
     pub compile_flags: CompileFlags,
-    /// The folder of the file's Go module, relative to a `go.work` above it that does not list it.
+    /// The folder of the file's Go module, as `go work use` takes it, if `go.work` does not list it.
     pub module_outside_go_work: Option<String>,
     /// The file's path, relative to the root.
     pub path: String,
@@ -53,6 +53,8 @@ pub enum CompileFlags {
     Unknown,
     /// From the entry of another file, because the database does not list this one.
     OfAnotherFile,
+    /// It depends on conditions of clangd's configuration.
+    Conditional,
     /// From `compile_flags.txt` or `.clangd`, which do not list files.
     Fixed,
     /// From the compilation database.

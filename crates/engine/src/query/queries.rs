@@ -23,7 +23,7 @@ use moai_base::text::{
 };
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
-use moai_host::servers::compile_database::compile_flags;
+use moai_host::servers::compile_database::DatabaseSearch;
 use moai_host::servers::resolve::ResolvedServer;
 use moai_lsp::faults::CompileFlags;
 use moai_lsp::messages::responses::LspLocation;
@@ -380,9 +380,12 @@ pub(crate) fn partial_knowledge(project: &Project, target: &QueryTarget) -> Opti
     if target.choice.spec.diagnostics != DiagnosticsMethod::Clangd {
         return None;
     }
-    let detail = match compile_flags(&target.snapshot.path.under(&project.root)) {
+    let search = DatabaseSearch::of_server(&project.workspace, &target.choice);
+    let file = target.snapshot.path.under(&project.root);
+    let detail = match search.compile_flags(&project.workspace, &file) {
         CompileFlags::Database => return None,
         CompileFlags::OfAnotherFile => "compile_commands.json does not list the file",
+        CompileFlags::Conditional => "clangd's configuration chooses the database by conditions",
         CompileFlags::Fixed | CompileFlags::Unknown => {
             "no compile_commands.json, so clangd sees only open files"
         }

@@ -1,58 +1,123 @@
-//! Where clangd finds the compiler flags of a file. It searches the folders of the file and above for
-//! `compile_commands.json`, also in `build`, then for `compile_flags.txt`; `.clangd` adds flags.
-//! Source: <https://clangd.llvm.org/config> and <https://clang.llvm.org/docs/JSONCompilationDatabase.html>.
+//! Where clangd finds the compiler flags of a file: the folder that its arguments or its
+//! configuration name, else the nearest folder of the file and above with `compile_commands.json`,
+//! also in `build`, or `compile_flags.txt`. Wherever this is in doubt, the flags are unknown.
+//! Source: <https://clangd.llvm.org/config>, <https://clang.llvm.org/docs/JSONCompilationDatabase.html>
+//! and clangd 22.1.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
+use super::clangd_config::{ClangdConfig, DatabasePlace};
+use super::fault_facts::read_bounded_text;
+use super::resolve::ResolvedServer;
+use super::{ServerContext, clangd_config};
 use moai_base::limits::COMPILE_DATABASE_BYTES_MAX;
 use moai_lsp::faults::CompileFlags;
 
 /// Extensions of files that no database lists, because they are not compiled by themselves.
 const HEADER_EXTENSIONS: [&str; 4] = ["h", "hh", "hpp", "hxx"];
 
-/// One entry of a compilation database, without its command.
-#[derive(Deserialize)]
-struct CompileEntry {
-    #[serde(default)]
+/// How one clangd searches for flags.
+#[derive(Clone, Debug, Default)]
+pub struct DatabaseSearch {
+    /// The folder of `--compile-commands-dir`.
+    fixed_folder: Option<PathBuf>,
+    /// The user's configuration.
+    user_config: Option<PathBuf>,
+    /// Whether no configuration is read (`--enable-config=0`).
+    ignores_config: bool,
+}
+
+/// The entries of a compilation database; `None` if it cannot be read.
+pub(super) type CompileEntries = Option<Vec<CompileEntry>>;
+
+/// One entry of a compilation database. clangd reads no database with an incomplete entry.
+#[derive(Debug, Deserialize)]
+pub(super) struct CompileEntry {
     directory: PathBuf,
     file: PathBuf,
+    command: Option<IgnoredAny>,
+    arguments: Option<IgnoredAny>,
 }
 
-/// Where clangd gets the flags of a file from. Reads the disk.
-#[must_use]
-pub fn compile_flags(file: &Path) -> CompileFlags {
-    for folder in file.ancestors().skip(1) {
-        for name in ["compile_commands.json", "build/compile_commands.json"] {
-            let database = folder.join(name);
-            if database.is_file() {
-                return flags_from_database(&database, file);
+impl DatabaseSearch {
+    /// The search of a selected server.
+    #[must_use]
+    pub fn of_server(context: &ServerContext, choice: &ResolvedServer) -> Self {
+        let flags = context.env.get("CLANGD_FLAGS").map(String::as_str).unwrap_or_default();
+        let args: Vec<&str> =
+            flags.split_whitespace().chain(choice.spec.args.iter().map(String::as_str)).collect();
+        let fixed = clangd_config::option_value(&args, "compile-commands-dir");
+        let config = clangd_config::option_value(&args, "enable-config");
+        Self {
+            fixed_folder: fixed.map(|folder| choice.workspace.join(folder)),
+            user_config: clangd_config::user_config_path(&context.env),
+            ignores_config: config.is_some_and(|it| ["0", "false", "FALSE"].contains(&it)),
+        }
+    }
+
+    /// Where clangd gets the flags of a file from. Reads the disk.
+    #[must_use]
+    pub fn compile_flags(&self, context: &ServerContext, file: &Path) -> CompileFlags {
+        let configs = self.configs(file);
+        let configured = configs.iter().find_map(|config| config.place.clone());
+        let fixed = self.fixed_folder.clone().map(DatabasePlace::Folder);
+        let flags = match fixed.or(configured).unwrap_or(DatabasePlace::Ancestors) {
+            DatabasePlace::Uncertain => return CompileFlags::Conditional,
+            DatabasePlace::Nowhere => None,
+            DatabasePlace::Folder(folder) => flags_in_folder(context, &folder, file),
+            DatabasePlace::Ancestors => {
+                file.ancestors().skip(1).find_map(|folder| flags_in_folder(context, folder, file))
             }
-        }
-        if folder.join("compile_flags.txt").is_file() {
-            return CompileFlags::Fixed;
-        }
-        match std::fs::read_to_string(folder.join(".clangd")) {
-            // The database is in another folder, which clangd knows.
-            Ok(text) if text.contains("CompilationDatabase") => return CompileFlags::Database,
-            Ok(text) if text.contains("CompileFlags") => return CompileFlags::Fixed,
-            _ => {}
+        };
+        match flags {
+            Some(flags) => flags,
+            None if configs.iter().any(|config| config.adds_flags) => CompileFlags::Fixed,
+            None => CompileFlags::Unknown,
         }
     }
-    CompileFlags::Unknown
+
+    /// The user's configuration, which overrides those of the project, then the nearest one first.
+    fn configs(&self, file: &Path) -> Vec<ClangdConfig> {
+        if self.ignores_config {
+            return Vec::new();
+        }
+        let own = file.ancestors().skip(1).map(|folder| folder.join(".clangd"));
+        let paths = self.user_config.iter().cloned().chain(own);
+        paths
+            .filter_map(|path| {
+                let text = read_bounded_text(&path)?;
+                Some(ClangdConfig::parse(&text, path.parent().unwrap_or(Path::new("/"))))
+            })
+            .collect()
+    }
 }
 
-fn flags_from_database(database: &Path, file: &Path) -> CompileFlags {
-    let extension = file.extension().and_then(|it| it.to_str()).unwrap_or_default();
-    if HEADER_EXTENSIONS.contains(&extension) {
-        return CompileFlags::Database;
+fn flags_in_folder(context: &ServerContext, folder: &Path, file: &Path) -> Option<CompileFlags> {
+    for name in ["compile_commands.json", "build/compile_commands.json"] {
+        let database = folder.join(name);
+        if database.is_file() {
+            let entries = context.compile_entries(&database);
+            return Some(flags_from_entries(entries.as_deref(), file));
+        }
     }
-    let is_small = database.metadata().is_ok_and(|meta| meta.len() <= COMPILE_DATABASE_BYTES_MAX);
-    let bytes = if is_small { std::fs::read(database).unwrap_or_default() } else { Vec::new() };
-    let entries: Vec<CompileEntry> = serde_json::from_slice(&bytes).unwrap_or_default();
-    let is_listed = entries.iter().any(|entry| is_entry_of(entry, file));
-    if is_listed { CompileFlags::Database } else { CompileFlags::OfAnotherFile }
+    folder.join("compile_flags.txt").is_file().then_some(CompileFlags::Fixed)
+}
+
+/// The flags of a file that is not listed are guessed from a file with a similar name, which is
+/// right only for headers. A database that cannot be read lists nothing.
+fn flags_from_entries(entries: Option<&[CompileEntry]>, file: &Path) -> CompileFlags {
+    let entries = entries.unwrap_or_default();
+    let extension = file.extension().and_then(|it| it.to_str()).unwrap_or_default();
+    let has_flags = if HEADER_EXTENSIONS.contains(&extension) {
+        !entries.is_empty()
+    } else {
+        entries.iter().any(|entry| is_entry_of(entry, file))
+    };
+    if has_flags { CompileFlags::Database } else { CompileFlags::OfAnotherFile }
 }
 
 fn is_entry_of(entry: &CompileEntry, file: &Path) -> bool {
@@ -66,14 +131,52 @@ fn is_entry_of(entry: &CompileEntry, file: &Path) -> bool {
             .is_ok_and(|listed| file.canonicalize().is_ok_and(|it| it == listed))
 }
 
+impl ServerContext {
+    /// The entries of a database. The first one of a request is kept for its other files, because a
+    /// large database takes longer to parse than clangd needs for a file.
+    fn compile_entries(&self, database: &Path) -> Arc<CompileEntries> {
+        let read = || (database.to_path_buf(), Arc::new(read_entries(database)));
+        let (kept, entries) = self.facts.compile_database.get_or_init(read);
+        if kept == database { Arc::clone(entries) } else { Arc::new(read_entries(database)) }
+    }
+}
+
+fn read_entries(database: &Path) -> CompileEntries {
+    let is_small = database.metadata().is_ok_and(|meta| meta.len() <= COMPILE_DATABASE_BYTES_MAX);
+    let bytes = if is_small { std::fs::read(database).ok()? } else { return None };
+    let entries: Vec<CompileEntry> = serde_json::from_slice(&bytes).ok()?;
+    let is_complete =
+        entries.iter().all(|entry| entry.command.is_some() || entry.arguments.is_some());
+    is_complete.then_some(entries)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use moai_lsp::registry::Catalogue;
 
     fn write(root: &Path, name: &str, text: &str) {
         let file = root.join(name);
         std::fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
         std::fs::write(file, text).expect("a file");
+    }
+
+    fn database(root: &Path, name: &str, file: &str) {
+        let entry = format!(r#"[{{"directory": {root:?}, "file": {file:?}, "command": "c++"}}]"#);
+        write(root, name, &entry);
+    }
+
+    /// The flags in a new request.
+    fn flags_with(search: &DatabaseSearch, root: &Path, name: &str) -> CompileFlags {
+        let catalogue = Catalogue::built_in().clone().into();
+        let context = ServerContext::new(root.to_path_buf(), BTreeMap::new().into(), catalogue);
+        search.compile_flags(&context, &root.join(name))
+    }
+
+    fn flags(root: &Path, name: &str) -> CompileFlags {
+        flags_with(&DatabaseSearch::default(), root, name)
     }
 
     #[test]
@@ -83,32 +186,68 @@ mod tests {
         for name in ["src/a.cpp", "src/b.cpp", "src/a.h"] {
             write(root, name, "");
         }
-        let flags = |name: &str| compile_flags(&root.join(name));
-        assert_eq!(flags("src/a.cpp"), CompileFlags::Unknown);
+        assert_eq!(flags(root, "src/a.cpp"), CompileFlags::Unknown);
         write(root, "compile_flags.txt", "-std=c++17\n");
-        assert_eq!(flags("src/a.cpp"), CompileFlags::Fixed);
-        let entry =
-            format!(r#"[{{"directory": {root:?}, "file": "./src/a.cpp", "command": "c++"}}]"#);
-        write(root, "build/compile_commands.json", &entry);
-        assert_eq!(flags("src/a.cpp"), CompileFlags::Database);
-        assert_eq!(flags("src/a.h"), CompileFlags::Database);
-        assert_eq!(flags("src/b.cpp"), CompileFlags::OfAnotherFile);
-        write(root, "build/compile_commands.json", "{");
-        assert_eq!(flags("src/a.cpp"), CompileFlags::OfAnotherFile, "it cannot be read");
+        assert_eq!(flags(root, "src/a.cpp"), CompileFlags::Fixed);
+        database(root, "build/compile_commands.json", "./src/a.cpp");
+        assert_eq!(flags(root, "src/a.cpp"), CompileFlags::Database);
+        assert_eq!(flags(root, "src/a.h"), CompileFlags::Database);
+        assert_eq!(flags(root, "src/b.cpp"), CompileFlags::OfAnotherFile);
+        for unread in ["{", "[]", r#"[{"directory": "/", "file": "src/a.cpp"}]"#] {
+            write(root, "build/compile_commands.json", unread);
+            for name in ["src/a.cpp", "src/a.h"] {
+                assert_eq!(flags(root, name), CompileFlags::OfAnotherFile, "{name} {unread}");
+            }
+        }
     }
 
     #[test]
-    fn a_clangd_file_gives_flags_if_it_has_some() {
+    fn a_nearer_configuration_does_not_hide_a_database() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
-        write(root, "a.c", "");
+        write(root, "src/a.c", "");
+        write(root, "src/b.c", "");
+        database(root, "compile_commands.json", "src/a.c");
+        write(root, "src/.clangd", "CompileFlags: {Add: [-DX]}\n");
+        assert_eq!(flags(root, "src/a.c"), CompileFlags::Database);
+        assert_eq!(flags(root, "src/b.c"), CompileFlags::OfAnotherFile);
+        write(root, "src/.clangd", "CompileFlags: {CompilationDatabase: None, Add: [-DX]}\n");
+        assert_eq!(flags(root, "src/a.c"), CompileFlags::Fixed);
+    }
+
+    #[test]
+    fn a_configuration_names_the_folder_of_the_database() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        write(root, "src/a.c", "");
         for (text, expected) in [
             ("Hover: {ShowAKA: Yes}\n", CompileFlags::Unknown),
             ("CompileFlags: {Add: [-DX]}\n", CompileFlags::Fixed),
-            ("CompileFlags: {CompilationDatabase: out}\n", CompileFlags::Database),
+            ("CompileFlags: {CompilationDatabase: out}\n", CompileFlags::Unknown),
+            ("CompileFlags: {CompilationDatabase: ../out}\n", CompileFlags::Database),
+            (
+                "If: {PathMatch: x}\n---\nCompileFlags: {CompilationDatabase: ../out}\n",
+                CompileFlags::Conditional,
+            ),
         ] {
-            write(root, ".clangd", text);
-            assert_eq!(compile_flags(&root.join("a.c")), expected, "{text}");
+            write(root, "src/.clangd", text);
+            database(root, "out/compile_commands.json", "src/a.c");
+            assert_eq!(flags(root, "src/a.c"), expected, "{text}");
         }
+        let fixed =
+            DatabaseSearch { fixed_folder: Some(root.join("empty")), ..DatabaseSearch::default() };
+        assert_eq!(flags_with(&fixed, root, "src/a.c"), CompileFlags::Unknown);
+        let config =
+            format!("CompileFlags:\n  CompilationDatabase: {}\n", root.join("out").display());
+        write(root, "user/config.yaml", &config);
+        std::fs::remove_file(root.join("src/.clangd")).expect("the file is ours");
+        assert_eq!(flags(root, "src/a.c"), CompileFlags::Unknown);
+        let user = DatabaseSearch {
+            user_config: Some(root.join("user/config.yaml")),
+            ..DatabaseSearch::default()
+        };
+        assert_eq!(flags_with(&user, root, "src/a.c"), CompileFlags::Database);
+        let ignored = DatabaseSearch { ignores_config: true, ..user };
+        assert_eq!(flags_with(&ignored, root, "src/a.c"), CompileFlags::Unknown);
     }
 }

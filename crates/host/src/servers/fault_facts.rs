@@ -1,13 +1,14 @@
 //! Gathers the facts that `lsp::faults` needs: names that exist around a file, contents of
 //! manifests, programs that can be started. Reads the disk, decides nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::checking_config::CheckingConfig;
-use super::compile_database::compile_flags;
+use super::compile_database::DatabaseSearch;
+use super::go_workspace;
 use super::{MeasureInput, ServerContext};
 use moai_base::finding::Finding;
 use moai_base::limits::SOURCE_BYTES_MAX;
@@ -23,6 +24,8 @@ pub(super) struct MeasuredFile {
     pub(super) language_id: String,
     /// The configuration that can switch the server's checking off.
     pub(super) checking: Option<CheckingConfig>,
+    /// Where clangd looks for the file's flags.
+    pub(super) database: DatabaseSearch,
 }
 
 /// The findings that no fault of the project explains, and the gap for the others, or for a file
@@ -39,7 +42,7 @@ pub(super) async fn explain_faults(
     let context = context.clone();
     let explained = tokio::task::spawn_blocking(move || {
         let switched_off = file.switched_off_gap(&context.root, &findings);
-        let facts = wanted.map(|wanted| gather(&context, &file.input, wanted)).unwrap_or_default();
+        let facts = wanted.map(|wanted| gather(&context, &file, wanted)).unwrap_or_default();
         let text = &file.input.text;
         let (findings, fault) = faults::explain_findings(&file.language_id, text, &facts, findings);
         (findings, fault.or(switched_off))
@@ -59,8 +62,9 @@ impl MeasuredFile {
     }
 }
 
-fn gather(context: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) -> FaultFacts {
-    let file = subject.path.under(&context.root);
+fn gather(context: &ServerContext, measured: &MeasuredFile, wanted: NeededFacts) -> FaultFacts {
+    let path = &measured.input.path;
+    let file = path.under(&context.root);
     let folders: Vec<&Path> =
         file.ancestors().skip(1).take_while(|folder| folder.starts_with(&context.root)).collect();
     let mut facts =
@@ -88,12 +92,12 @@ fn gather(context: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) 
         packages.retain(|package| !is_installed(&file, package));
         facts.missing_packages = packages;
     }
-    facts.path = subject.path.to_string();
+    facts.path = path.to_string();
     if wanted.compile_flags {
-        facts.compile_flags = compile_flags(&file);
+        facts.compile_flags = measured.database.compile_flags(context, &file);
     }
-    if wanted.names.contains(&"go.work") && context.env.get("GOWORK").is_none_or(|it| it != "off") {
-        facts.module_outside_go_work = module_outside_go_work(&folders);
+    if wanted.names.contains(&"go.work") {
+        facts.module_outside_go_work = go_workspace::unlisted_module(&context.env, &file);
     }
     if wanted.names.contains(&"tsconfig.json") {
         facts.missing_base = missing_base(&folders);
@@ -115,6 +119,16 @@ pub(super) fn read_bounded_text(path: &Path) -> Option<String> {
     let mut text = String::new();
     file.take(SOURCE_BYTES_MAX).read_to_string(&mut text).ok()?;
     Some(text)
+}
+
+/// The folder of the user's settings; on macOS, where programs disagree, one below the home.
+pub(super) fn settings_folder(env: &BTreeMap<String, String>, on_macos: &str) -> Option<PathBuf> {
+    let home = env.get("HOME").map(PathBuf::from);
+    if cfg!(target_os = "macos") {
+        return Some(home?.join(on_macos));
+    }
+    let configured = env.get("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty());
+    configured.map(PathBuf::from).or_else(|| Some(home?.join(".config")))
 }
 
 /// rustup's programs need not be on PATH; rust-analyzer looks in Cargo's home as well.
@@ -147,19 +161,6 @@ fn is_installed(file: &Path, package: &str) -> bool {
     })
 }
 
-/// The folder of the nearest Go module, relative to the nearest `go.work`, if that does not list it.
-fn module_outside_go_work(folders: &[&Path]) -> Option<String> {
-    let module = folders.iter().find(|folder| folder.join("go.mod").is_file())?;
-    let workspace = folders.iter().find(|folder| folder.join("go.work").is_file())?;
-    let text = read_bounded_text(&workspace.join("go.work"))?;
-    let is_listed = faults::go_work_modules(&text).iter().any(|used| {
-        let used = workspace.join(used);
-        used == **module || used.canonicalize().is_ok_and(|used| used == **module)
-    });
-    let relative = module.strip_prefix(workspace).ok()?;
-    (!is_listed).then(|| relative.display().to_string())
-}
-
 /// The base that the nearest tsconfig.json extends, if it is missing.
 fn missing_base(folders: &[&Path]) -> Option<String> {
     let (folder, config) = folders
@@ -176,8 +177,6 @@ fn missing_base(folders: &[&Path]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use moai_base::hash::ContentHash;
     use moai_base::path::RelPath;
@@ -196,15 +195,21 @@ mod tests {
         let catalogue = Catalogue::built_in().clone().into();
         let context = ServerContext::new(root.clone(), BTreeMap::new().into(), catalogue);
         let path = RelPath::below(&root, &root.join("pkg/a.ts")).expect("relative");
-        let subject = MeasureInput {
+        let input = MeasureInput {
             path,
             text: "".into(),
             hash: ContentHash::of_bytes(b""),
             lane: MeasureLane::Batch,
         };
+        let measured = MeasuredFile {
+            input,
+            language_id: "typescript".to_owned(),
+            checking: None,
+            database: DatabaseSearch::default(),
+        };
         let mut wanted = faults::needed_facts("typescript", &[]).expect("always");
         wanted.manifests = &["package.json"];
-        let facts = gather(&context, &subject, wanted);
+        let facts = gather(&context, &measured, wanted);
         assert_eq!(facts.missing_base.as_deref(), missing_base, "{files:?}");
         let missing: Vec<&str> = facts.missing_packages.iter().map(String::as_str).collect();
         assert_eq!(missing, missing_packages, "{files:?}");

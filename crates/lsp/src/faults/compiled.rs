@@ -21,7 +21,7 @@ pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectF
         return Some(ProjectFault::new("go is not on PATH", remedy, []));
     }
     if let Some(module) = &facts.module_outside_go_work {
-        let remedy = format!("go work use ./{module}");
+        let remedy = format!("go work use {module}");
         // The go command itself refuses the module, so no finding is about the code.
         let all = 0..found.len();
         return Some(ProjectFault::new("go.work does not list the file's module", &remedy, all));
@@ -141,6 +141,11 @@ pub(super) fn cpp_fault(facts: &FaultFacts, found: &[Finding]) -> Option<Project
         CompileFlags::OfAnotherFile => {
             let detail = "compile_commands.json does not list the file, so its flags are unknown";
             let remedy = "add the file to the build and regenerate it";
+            return Some(ProjectFault::new(detail, remedy, []));
+        }
+        CompileFlags::Conditional => {
+            let detail = "clangd's configuration has conditions, so the file's flags are uncertain";
+            let remedy = "name CompilationDatabase once and without If";
             return Some(ProjectFault::new(detail, remedy, []));
         }
         CompileFlags::Unknown => "flags and headers are unknown: there is no compile_commands.json",

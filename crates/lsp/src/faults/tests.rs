@@ -252,7 +252,7 @@ fn a_module_that_go_work_does_not_list_has_no_findings_of_its_own() {
     let unlisted = FaultFacts {
         names: names(&["go.mod", "go.work"]),
         programs: names(&["go"]),
-        module_outside_go_work: Some("tools".into()),
+        module_outside_go_work: Some("./tools".into()),
         ..FaultFacts::default()
     };
     check(
@@ -261,7 +261,7 @@ fn a_module_that_go_work_does_not_list_has_no_findings_of_its_own() {
         &unlisted,
         &[WRONG],
         &[],
-        "go.work does not list the file's module: go work use",
+        "go.work does not list the file's module: go work use ./tools",
     );
     check("go", "", &unlisted, &[], &[], "go.work does not list the file's module");
 }
@@ -293,6 +293,9 @@ fn headers_without_compile_commands_are_one_gap() {
     let unlisted =
         FaultFacts { compile_flags: CompileFlags::OfAnotherFile, ..FaultFacts::default() };
     check("cpp", "", &unlisted, found, all, "compile_commands.json does not list the file");
+    let conditional =
+        FaultFacts { compile_flags: CompileFlags::Conditional, ..FaultFacts::default() };
+    check("cpp", "", &conditional, found, all, "clangd's configuration has conditions");
 }
 
 #[test]

@@ -1,0 +1,98 @@
+//! Which `go.work` covers a file, as `go env GOWORK` reports it, and whether it lists the file's
+//! module. Source: `go help environment`, <https://go.dev/ref/mod#workspaces>.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::fault_facts::{read_bounded_text, settings_folder};
+use moai_lsp::faults;
+
+/// The folder of the file's module, relative to the `go.work` that does not list it; absolute where
+/// that is in another folder.
+pub(super) fn unlisted_module(env: &BTreeMap<String, String>, file: &Path) -> Option<String> {
+    let module = file.ancestors().skip(1).find(|folder| folder.join("go.mod").is_file())?;
+    let workspace = workspace_file(env, module)?;
+    let text = read_bounded_text(&workspace)?;
+    let folder = workspace.parent()?;
+    let is_listed = faults::go_work_modules(&text).iter().any(|used| {
+        let used = folder.join(used);
+        used == module || used.canonicalize().is_ok_and(|used| used == module)
+    });
+    let relative = module.strip_prefix(folder).map(|path| format!("./{}", path.display()));
+    (!is_listed).then(|| relative.unwrap_or_else(|_| module.display().to_string()))
+}
+
+/// The value of `GOWORK`, else the nearest `go.work` of the folder and those above.
+fn workspace_file(env: &BTreeMap<String, String>, folder: &Path) -> Option<PathBuf> {
+    match go_variable(env, "GOWORK").as_deref() {
+        Some("off") => None,
+        None | Some("auto") => {
+            folder.ancestors().map(|folder| folder.join("go.work")).find(|file| file.is_file())
+        }
+        Some(file) => Some(PathBuf::from(file)),
+    }
+}
+
+/// A variable of the go command: from the environment, else from the file of `go env -w`.
+fn go_variable(env: &BTreeMap<String, String>, name: &str) -> Option<String> {
+    if let Some(value) = env.get(name).filter(|value| !value.is_empty()) {
+        return Some(value.clone());
+    }
+    let text = read_bounded_text(&settings_file(env)?)?;
+    let mut values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    values.next_back().map(str::to_owned).filter(|value| !value.is_empty())
+}
+
+/// `GOENV`, else `go/env` in the user's folder of settings.
+fn settings_file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
+    match env.get("GOENV").map(String::as_str) {
+        Some("off") => return None,
+        Some(file) if !file.is_empty() => return Some(PathBuf::from(file)),
+        _ => {}
+    }
+    Some(settings_folder(env, "Library/Application Support")?.join("go/env"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(root: &Path, name: &str, text: &str) {
+        let file = root.join(name);
+        std::fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
+        std::fs::write(file, text).expect("a file");
+    }
+
+    #[test]
+    fn the_workspace_is_that_of_go_env() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder");
+        write(&root, "go.work", "go 1.19\nuse ./app\n");
+        write(&root, "other/go.work", "go 1.19\nuse ../tools\n");
+        write(&root, "tools/go.mod", "module tools\n");
+        let other = root.join("other/go.work").display().to_string();
+        let settings = root.join("settings").display().to_string();
+        let home = root.join("home").display().to_string();
+        let mut env = BTreeMap::from([("HOME".to_owned(), home)]);
+        let check = |env: &BTreeMap<String, String>, expected: Option<&str>| {
+            let unlisted = unlisted_module(env, &root.join("tools/lib/a.go"));
+            assert_eq!(unlisted.as_deref(), expected, "{env:?}");
+        };
+        check(&env, Some("./tools"));
+        for name in ["home/.config/go/env", "settings"] {
+            write(&root, name, "GOFLAGS=-v\nGOWORK=off\n");
+            check(&env, None);
+            write(&root, name, &format!("GOWORK={other}\n"));
+            check(&env, None);
+            write(&root, name, "GOWORK=\n");
+            check(&env, Some("./tools"));
+            env.insert("GOENV".to_owned(), settings.clone());
+        }
+        write(&root, "settings", "GOWORK=off\n");
+        env.insert("GOWORK".to_owned(), "auto".to_owned());
+        check(&env, Some("./tools"));
+        write(&root, "other/go.work", "go 1.19\n");
+        env.insert("GOWORK".to_owned(), other);
+        check(&env, Some(&root.join("tools").display().to_string()));
+    }
+}
