@@ -20,6 +20,7 @@ use moai_lsp::probe::{self, ProbeAct, ProbeOutcome, ServerProbe};
 use moai_lsp::registry::CatalogueOverrides;
 use moai_lsp::session::{DiskChange, MeasureLane};
 use moai_protocol::control::{CallerContext, CommandReply, DoctorRequest};
+use moai_protocol::documents::json_text;
 use moai_report::doctor::{self as report, LanguageSupport, ProbeActResult, ProbeRow};
 
 pub(crate) async fn handle(
@@ -45,7 +46,7 @@ pub(crate) async fn handle(
         }
     }
     let stdout = if asked.json {
-        format!("{:#}\n", report::doctor_json(&served, &probed))
+        json_text(&report::doctor_document(&served, &probed))
     } else if asked.probe {
         report::matrix(&probed)
     } else {

@@ -18,6 +18,7 @@ use moai_base::limits::{COMMAND_SECS_MAX, JUDGE_PARTS_MAX};
 use moai_loops::judge::decision::Judgement;
 use moai_loops::judge::rubric::Rubric;
 use moai_protocol::control::{CallerContext, CommandReply, JudgeChangeRequest};
+use moai_protocol::documents::json_text;
 use moai_report::judging::{self as report, JudgementContext};
 
 pub(crate) async fn handle(
@@ -54,7 +55,7 @@ pub(crate) async fn handle(
         }
     }
     let stdout = if request.json {
-        format!("{:#}\n", report::judge_json(&project.root, &judged, millis_since(started_at)))
+        json_text(&report::judge_document(&project.root, &judged, millis_since(started_at)))
     } else {
         report::judge_text(&judged)
     };

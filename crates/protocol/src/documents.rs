@@ -2,6 +2,8 @@
 //! of an MCP tool. JSON text and schemas are derived from the types, so the names and the order of
 //! fields are those of the contract.
 
+pub mod judgements;
+pub mod loops;
 pub mod queries;
 pub mod reports;
 pub mod servers;

@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
-
 use super::json::rfc3339;
 use super::{finding_line, sanitized_name};
 use moai_base::evidence::Evidence;
@@ -11,6 +9,9 @@ use moai_base::finding::Finding;
 use moai_base::verdict::Verdict;
 use moai_loops::criteria::{CheckCommand, CheckPlan};
 use moai_loops::exam::{ExamChange, ExamDifference, ExamRole};
+use moai_protocol::documents::loops::{
+    CheckEntry, ChecksDocument, DifferenceEntry, RefreezeDocument, UnansweredEntry,
+};
 use moai_protocol::documents::reports::{FindingEntry, SensorEntry};
 
 /// The result of `loop checks`.
@@ -39,39 +40,47 @@ pub struct RefreezeReport {
     pub waived: Vec<Finding>,
 }
 
-/// `moai-ralph/checks@1`.
+/// The result as one document.
 #[must_use]
-pub fn checks_json(checks: &ChecksReport<'_>) -> Value {
-    let command = |one: &CheckCommand| {
-        json!({
-            "name": one.name, "kind": one.criterion.as_str(), "argv": one.argv,
-            "folder": one.folder, "timeout_secs": one.timeout_secs, "source": one.source,
-            "why": one.why,
-        })
-    };
-    let unanswered = checks.plan.unanswered.iter();
-    let unanswered = unanswered.map(|one| json!({"name": one.name, "reason": one.gap.to_string()}));
-    let evidence = checks.evidence;
-    let sensors =
-        evidence.map(|all| all.readings.iter().map(SensorEntry::from).collect::<Vec<_>>());
-    let findings =
-        evidence.map(|all| all.findings.iter().map(FindingEntry::from).collect::<Vec<_>>());
-    json!({
-        "schema": "moai-ralph/checks@1",
-        "loop": checks.loop_id,
-        "frozen_at": checks.frozen_ms.map(rfc3339),
-        "commands": checks.plan.commands.iter().map(command).collect::<Vec<_>>(),
-        "unanswered": unanswered.collect::<Vec<_>>(),
-        "autochecks": checks.has_autochecks,
-        "differences": differences_json(checks.differences),
-        "verdict": evidence.map(|all| all.verdict().as_str()),
-        "sensors": sensors,
-        "findings": findings,
-    })
+pub fn checks_document<'c>(checks: &ChecksReport<'c>) -> ChecksDocument<'c> {
+    let (plan, evidence) = (checks.plan, checks.evidence);
+    let unanswered = plan.unanswered.iter();
+    ChecksDocument {
+        loop_id: checks.loop_id,
+        frozen_at: checks.frozen_ms.map(rfc3339),
+        commands: plan.commands.iter().map(check_entry).collect(),
+        unanswered: unanswered
+            .map(|gap| UnansweredEntry { name: &gap.name, reason: gap.gap.to_string() })
+            .collect(),
+        autochecks: checks.has_autochecks,
+        differences: difference_entries(checks.differences),
+        verdict: evidence.map(|all| all.verdict().as_str()),
+        sensors: evidence.map(|all| all.readings.iter().map(SensorEntry::from).collect()),
+        findings: evidence.map(|all| all.findings.iter().map(FindingEntry::from).collect()),
+    }
 }
 
-fn differences_json(differences: &[ExamDifference]) -> Value {
-    differences.iter().map(|one| json!({"path": one.path.as_str(), "role": one.role.as_str(), "change": one.change.as_str()})).collect()
+fn check_entry(command: &CheckCommand) -> CheckEntry<'_> {
+    CheckEntry {
+        name: &command.name,
+        kind: command.criterion.as_str(),
+        argv: &command.argv,
+        folder: &command.folder,
+        timeout_secs: command.timeout_secs,
+        source: &command.source,
+        why: &command.why,
+    }
+}
+
+fn difference_entries(differences: &[ExamDifference]) -> Vec<DifferenceEntry<'_>> {
+    differences
+        .iter()
+        .map(|one| DifferenceEntry {
+            path: one.path.as_str(),
+            role: one.role.as_str(),
+            change: one.change.as_str(),
+        })
+        .collect()
 }
 
 /// The same as text.
@@ -147,15 +156,14 @@ fn push_differences(text: &mut String, differences: &[ExamDifference]) {
     }
 }
 
-/// `moai-ralph/refreeze@1`.
+/// The result as one document.
 #[must_use]
-pub fn refreeze_json(loop_id: &str, taken: &RefreezeReport) -> Value {
-    json!({
-        "schema": "moai-ralph/refreeze@1",
-        "loop": loop_id,
-        "taken_over": differences_json(&taken.differences),
-        "allowed": taken.waived.iter().map(FindingEntry::from).collect::<Vec<_>>(),
-    })
+pub fn refreeze_document<'r>(loop_id: &'r str, taken: &'r RefreezeReport) -> RefreezeDocument<'r> {
+    RefreezeDocument {
+        loop_id,
+        taken_over: difference_entries(&taken.differences),
+        allowed: taken.waived.iter().map(FindingEntry::from).collect(),
+    }
 }
 
 /// The same as text.

@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
-
 use super::sanitized_name;
 use moai_base::verdict::Gap;
 use moai_lsp::probe::ProbeOutcome;
+use moai_protocol::documents::servers::{DoctorDocument, LanguageEntry, ProbeActEntry, ProbeEntry};
 
 /// One language of the project, or one requested server.
 #[derive(Clone, Debug)]
@@ -89,38 +88,41 @@ pub fn language_support_text(rows: &[LanguageSupport]) -> String {
     text
 }
 
-/// `moai-ralph/doctor@1`.
+/// Both matrices as one document.
 #[must_use]
-pub fn doctor_json(served: &[LanguageSupport], probed: &[ProbeRow]) -> Value {
-    let languages: Vec<Value> = served
-        .iter()
-        .map(|row| {
-            let (program, version) = match &row.program {
-                Ok((program, version)) => (Some(program), version.as_ref()),
-                Err(_) => (None, None),
-            };
-            json!({"language": row.language, "files": row.files, "server": row.server,
-                "program": program, "version": version,
-                "reason": row.program.as_ref().err().map(ToString::to_string)})
-        })
-        .collect();
-    let rows: Vec<Value> = probed
-        .iter()
-        .map(|row| {
-            let acts: Vec<Value> = row
-                .acts
-                .iter()
-                .map(|act| {
-                    let (outcome, reason) = outcome_name(&act.outcome);
-                    json!({"name": act.name, "outcome": outcome, "reason": reason,
-                        "elapsed_ms": act.elapsed_ms})
-                })
-                .collect();
-            json!({"server": row.server, "version": row.version, "language": row.language,
-                "acts": acts})
-        })
-        .collect();
-    json!({"schema": "moai-ralph/doctor@1", "languages": languages, "probes": rows})
+pub fn doctor_document<'d>(
+    served: &'d [LanguageSupport],
+    probed: &'d [ProbeRow],
+) -> DoctorDocument<'d> {
+    DoctorDocument {
+        languages: served.iter().map(language_entry).collect(),
+        probes: probed.iter().map(probe_entry).collect(),
+    }
+}
+
+fn language_entry(row: &LanguageSupport) -> LanguageEntry<'_> {
+    let program = row.program.as_ref().ok();
+    LanguageEntry {
+        language: &row.language,
+        files: row.files,
+        server: &row.server,
+        program: program.map(|(program, _)| program.as_str()),
+        version: program.and_then(|(_, version)| version.as_deref()),
+        reason: row.program.as_ref().err().map(ToString::to_string),
+    }
+}
+
+fn probe_entry(row: &ProbeRow) -> ProbeEntry<'_> {
+    let acts = row.acts.iter().map(|act| {
+        let (outcome, reason) = outcome_name(&act.outcome);
+        ProbeActEntry { name: act.name, outcome, reason, elapsed_ms: act.elapsed_ms }
+    });
+    ProbeEntry {
+        server: &row.server,
+        version: row.version.as_deref(),
+        language: &row.language,
+        acts: acts.collect(),
+    }
 }
 
 fn outcome_name(outcome: &ProbeOutcome) -> (&'static str, Option<String>) {
@@ -171,6 +173,7 @@ pub fn matrix(rows: &[ProbeRow]) -> String {
 mod tests {
     use super::*;
     use moai_base::verdict::Cause;
+    use moai_protocol::documents::json_value;
 
     #[test]
     fn a_lie_shouts_and_a_gap_is_named_below() {
@@ -194,6 +197,9 @@ mod tests {
             words.iter().map(|it| it.trim()).filter(|it| !it.is_empty()).collect();
         assert_eq!(words[3..7], ["40 ms", "STALE", "FALSE CLEAN", "unmeasured"]);
         assert!(text.contains("not measured: pyright burst (no answer within 10 s)"), "{text}");
-        assert_eq!(doctor_json(&[], &[row])["probes"][0]["acts"][1]["outcome"], "stale");
+        assert_eq!(
+            json_value(&doctor_document(&[], &[row]))["probes"][0]["acts"][1]["outcome"],
+            "stale"
+        );
     }
 }

@@ -3,12 +3,13 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
-
 use super::loops;
 use moai_base::evidence::Evidence;
 use moai_base::finding::Severity;
 use moai_loops::state::{Iteration, LoopState, PauseReason, Status};
+use moai_protocol::documents::loops::{
+    IterationEntry, LoopDocument, LoopEndEntry, LoopOptionsEntry, RemainingEntry,
+};
 use moai_protocol::documents::reports::{
     FindingEntry, ReportDocument, SensorEntry, SeverityTotals, SwitchedOffEntry,
 };
@@ -36,56 +37,56 @@ pub fn report_document(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Rep
     }
 }
 
-/// `moai-ralph/loop@1`. `at` is milliseconds since the epoch as RFC 3339 text.
+/// The document of a loop, without workers.
 #[must_use]
-pub fn loop_json(state: &LoopState) -> Value {
+pub fn loop_document(state: &LoopState) -> LoopDocument<'_> {
     let options = &state.options;
-    let is_terminal = !state.status.is_active();
-    json!({
-        "schema": "moai-ralph/loop@1",
-        "id": state.id,
-        "session_id": state.session_id,
-        "mode": state.mode.as_str(),
-        "status": state.status.as_str(),
-        "until": state.until.as_str(),
-        "iteration": state.iteration,
-        "max_iterations": state.max_iterations,
-        "goal": state.goal(),
-        "prompt": state.prompt,
-        "completion_promise": state.promise,
-        "checks": state.checks,
-        "options": {
-            "milestone_every": options.milestone_every,
-            "hitl_threshold": options.hitl_threshold,
-            "max_minutes": options.max_minutes,
-            "max_tokens": options.max_tokens,
-            "force_max": options.force_max,
-            "research": options.research,
-            "structured_memory": options.structured_memory,
-            "base_branch": options.base_branch,
-            "workers": options.workers,
-            "baseline": options.baseline.as_str(),
-            "paths": options.paths,
+    LoopDocument {
+        id: &state.id,
+        session_id: state.session_id.as_deref(),
+        mode: state.mode.as_str(),
+        status: state.status.as_str(),
+        until: state.until.as_str(),
+        iteration: state.iteration,
+        max_iterations: state.max_iterations,
+        goal: state.goal(),
+        prompt: &state.prompt,
+        completion_promise: state.promise.as_deref(),
+        checks: &state.checks,
+        options: LoopOptionsEntry {
+            milestone_every: options.milestone_every,
+            hitl_threshold: options.hitl_threshold,
+            max_minutes: options.max_minutes,
+            max_tokens: options.max_tokens,
+            force_max: options.force_max,
+            research: options.research,
+            structured_memory: options.structured_memory,
+            base_branch: options.base_branch.as_deref(),
+            workers: options.workers,
+            baseline: options.baseline.as_str(),
+            paths: &options.paths,
         },
-        "tokens": state.counters.tokens,
-        "consecutive_rejections": state.counters.consecutive_rejections,
-        "remaining": {
-            "error": state.remaining.errors,
-            "warning": state.remaining.warnings,
-            "checks_failed": state.remaining.checks_failed,
+        tokens: state.counters.tokens,
+        consecutive_rejections: state.counters.consecutive_rejections,
+        remaining: RemainingEntry {
+            error: state.remaining.errors,
+            warning: state.remaining.warnings,
+            checks_failed: &state.remaining.checks_failed,
         },
-        "best": state.best(),
-        "forecast_iterations": state.forecast_iterations(),
-        "pause_reason": state.pause_reason.map(PauseReason::as_str),
-        "note": state.note,
-        "branch": state.branch,
-        "history": state.history.iter().map(iteration).collect::<Vec<_>>(),
-        "terminal": is_terminal.then(|| json!({
-            "status": state.status.as_str(), "at": rfc3339(state.updated_ms),
-            "not_measured": state.note.as_ref().filter(|_| is_about_gaps(state.status)),
-            "report": loops::loop_report_json(state),
-        })),
-    })
+        best: state.best(),
+        forecast_iterations: state.forecast_iterations(),
+        pause_reason: state.pause_reason.map(PauseReason::as_str),
+        note: state.note.as_deref(),
+        branch: state.branch.as_deref(),
+        history: state.history.iter().map(iteration_entry).collect(),
+        terminal: (!state.status.is_active()).then(|| LoopEndEntry {
+            status: state.status.as_str(),
+            at: rfc3339(state.updated_ms),
+            not_measured: state.note.as_deref().filter(|_| is_about_gaps(state.status)),
+            report: loops::loop_report_document(state),
+        }),
+        workers: None,
+    }
 }
 
 /// Whether the note of such an end names gaps.
@@ -94,25 +95,25 @@ fn is_about_gaps(status: Status) -> bool {
 }
 
 /// One iteration of a loop.
-pub(super) fn iteration(one: &Iteration) -> Value {
-    json!({
-        "n": one.number, "at": rfc3339(one.at_ms), "errors": one.errors,
-        "warnings": one.warnings, "checks": one.checks, "verdict": one.verdict,
-        "checkpoint": one.checkpoint, "weight": one.weight, "guard": one.guard_codes,
-        "tokens": one.tokens,
-    })
+pub(super) fn iteration_entry(one: &Iteration) -> IterationEntry<'_> {
+    IterationEntry {
+        n: one.number,
+        at: rfc3339(one.at_ms),
+        errors: one.errors,
+        warnings: one.warnings,
+        checks: &one.checks,
+        verdict: &one.verdict,
+        checkpoint: one.checkpoint.as_deref(),
+        weight: one.weight,
+        guard: &one.guard_codes,
+        tokens: one.tokens,
+    }
 }
 
 /// Milliseconds since the epoch as UTC text; a number beyond the calendar.
 pub(super) fn rfc3339(at_ms: u64) -> String {
     let at = i64::try_from(at_ms).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
     at.map_or_else(|| at_ms.to_string(), |at| format!("{at:.3}"))
-}
-
-/// What `loop forget` has removed.
-#[must_use]
-pub fn forgotten_json(id: &str, checkpoints: usize) -> Value {
-    json!({"schema": "moai-ralph/forgotten@1", "id": id, "checkpoints": checkpoints})
 }
 
 #[cfg(test)]
@@ -123,6 +124,7 @@ mod tests {
     use moai_base::verdict::{Cause, Gap};
     use moai_loops::samples::state;
     use moai_protocol::documents::json_value;
+    use serde_json::{Value, json};
 
     #[test]
     fn the_report_keeps_the_contract() {
@@ -148,12 +150,15 @@ mod tests {
     #[test]
     fn a_loops_prompt_survives_and_only_an_end_is_terminal() {
         let prompt = "fix \"it\" $(x)\r\n---\n한글";
-        let running = loop_json(&LoopState { prompt: prompt.into(), ..state() });
+        let running = json_value(&loop_document(&LoopState { prompt: prompt.into(), ..state() }));
         assert_eq!(running["prompt"], prompt);
         assert_eq!(running["goal"], "fix \"it\" $(x)");
         assert_eq!(running["terminal"], Value::Null);
         let status = Status::Completed;
-        assert_eq!(loop_json(&LoopState { status, ..state() })["terminal"]["status"], "completed");
+        assert_eq!(
+            json_value(&loop_document(&LoopState { status, ..state() }))["terminal"]["status"],
+            "completed"
+        );
     }
 
     #[test]

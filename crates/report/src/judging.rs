@@ -4,16 +4,18 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use serde_json::{Value, json};
-
 use super::{count_noun, sanitized_name};
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::{JUDGE_FEEDBACK_BYTES_MAX, JUDGE_HISTORY_MAX, SKIPPED_NAMED_MAX};
+use moai_base::text::{Position, TextRange};
 use moai_loops::judge::decision::Judgement;
 use moai_loops::judge::escaping::escape_hidden;
 use moai_loops::judge::judge_report::{JudgeReport, JudgeResult};
 use moai_loops::judge::rubric::RubricCriterion;
 use moai_loops::judge::verdict::{CriterionRuling, RulingDoubt, SourceQuote, Suspicion};
+use moai_protocol::documents::judgements::{
+    CoverageEntry, JudgeDocument, JudgeEntry, QuoteEntry, RulingEntry, SuspicionEntry,
+};
 
 /// The place of a judgement in a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -147,66 +149,76 @@ pub fn rejection_reasons(judged: &JudgeReport) -> Vec<String> {
     .collect()
 }
 
-/// `moai-ralph/judge@1`.
+/// A judgement as one document.
 #[must_use]
-pub fn judge_json(root: &Path, judged: &JudgeReport, elapsed_ms: u64) -> Value {
-    let reason = match &judged.judgement {
-        Judgement::Unmeasured(gap) => Some(gap.to_string()),
-        _ => None,
-    };
-    let rulings = judged.rulings().into_iter().map(|(criterion, judge, ruled)| {
-        json!({
-            "id": criterion.id, "text": criterion.text, "verdict": ruled.ruling.as_str(),
-            "judge": judge.name, "doubt": ruled.doubt.map(RulingDoubt::as_str), "reason": ruled.reason,
-            "fix_hint": ruled.fix_hint,
-            "evidence": ruled.quotes.iter().map(quote).collect::<Vec<_>>(),
-        })
+pub fn judge_document<'j>(
+    root: &Path,
+    judged: &'j JudgeReport,
+    elapsed_ms: u64,
+) -> JudgeDocument<'j> {
+    let rulings = judged.rulings().into_iter().map(|(criterion, judge, ruled)| RulingEntry {
+        id: &criterion.id,
+        text: &criterion.text,
+        verdict: ruled.ruling.as_str(),
+        judge: &judge.name,
+        doubt: ruled.doubt.map(RulingDoubt::as_str),
+        reason: &ruled.reason,
+        fix_hint: ruled.fix_hint.as_deref(),
+        evidence: ruled.quotes.iter().map(quote_entry).collect(),
     });
-    let suspicions = judged.suspicions().into_iter().map(|one| {
-        let line = one.line.map(|line| line.saturating_sub(1));
-        json!({"kind": one.kind.as_str(), "path": one.path.as_str(), "line": line})
+    let suspicions = judged.suspicions().into_iter().map(|suspicion| SuspicionEntry {
+        kind: suspicion.kind.as_str(),
+        path: suspicion.path.as_str(),
+        line: suspicion.line.map(|line| line.saturating_sub(1)),
     });
     let coverage = &judged.coverage;
-    json!({
-        "schema": "moai-ralph/judge@1",
-        "root": root.to_string_lossy(),
-        "verdict": judged.judgement.as_str(),
-        "review": judged.review.as_str(),
-        "reason": reason,
-        "elapsed_ms": elapsed_ms,
-        "criteria": rulings.collect::<Vec<_>>(),
-        "suspicions": suspicions.collect::<Vec<_>>(),
-        "judges": judged.judges.iter().map(judge).collect::<Vec<_>>(),
-        "coverage": {
-            "files": coverage.files, "shown": coverage.shown, "parts": coverage.parts,
-            "listed": skipped(&coverage.omitted), "unread": skipped(&coverage.unread),
+    JudgeDocument {
+        root: root.to_string_lossy().into_owned(),
+        verdict: judged.judgement.as_str(),
+        review: judged.review.as_str(),
+        reason: judgement_gap(&judged.judgement),
+        elapsed_ms,
+        criteria: rulings.collect(),
+        suspicions: suspicions.collect(),
+        judges: judged.judges.iter().map(judge_entry).collect(),
+        coverage: CoverageEntry {
+            files: coverage.files,
+            shown: coverage.shown,
+            parts: coverage.parts,
+            listed: &coverage.omitted,
+            unread: &coverage.unread,
         },
-    })
+    }
 }
 
-fn judge(judge: &JudgeResult) -> Value {
-    let gap = match &judge.judgement {
+fn judge_entry(judge: &JudgeResult) -> JudgeEntry<'_> {
+    JudgeEntry {
+        name: &judge.name,
+        backend: judge.backend,
+        model: judge.model.as_deref(),
+        verdict: judge.judgement.as_str(),
+        reason: judgement_gap(&judge.judgement),
+        calls: judge.calls,
+        cost_usd: judge.cost_usd,
+        cached: judge.is_cached,
+        confidence: judge.opinion.as_ref().map(|opinion| opinion.confidence),
+    }
+}
+
+fn judgement_gap(judgement: &Judgement) -> Option<String> {
+    match judgement {
         Judgement::Unmeasured(gap) => Some(gap.to_string()),
         _ => None,
-    };
-    json!({
-        "name": judge.name, "backend": judge.backend, "model": judge.model,
-        "verdict": judge.judgement.as_str(), "reason": gap, "calls": judge.calls,
-        "cost_usd": judge.cost_usd, "cached": judge.is_cached,
-        "confidence": judge.opinion.as_ref().map(|opinion| opinion.confidence),
-    })
+    }
 }
 
-fn quote(quote: &SourceQuote) -> Value {
-    let at = |line: u32| json!({"line": line.saturating_sub(1), "character": 0});
-    json!({
-        "path": quote.path.as_str(), "quote": quote.text,
-        "range": {"start": at(quote.line_start), "end": at(quote.line_end)},
-    })
-}
-
-fn skipped(skipped: &[SkippedFile]) -> Vec<Value> {
-    skipped.iter().map(|one| json!({"path": one.path, "reason": one.reason})).collect()
+fn quote_entry(quote: &SourceQuote) -> QuoteEntry<'_> {
+    let line_start = |line: u32| Position { line: line.saturating_sub(1), character: 0 };
+    QuoteEntry {
+        path: quote.path.as_str(),
+        quote: &quote.text,
+        range: TextRange { start: line_start(quote.line_start), end: line_start(quote.line_end) },
+    }
 }
 
 /// A file of the loop that could not be updated with the judgement.

@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
-
 use super::agent::truncate_text;
 use super::rename::{ChangedFile, preview};
 use super::{count_noun, sanitized_name};
 use moai_base::limits::{RESTORE_DIFF_CHARS_MAX, SKIPPED_NAMED_MAX};
 use moai_base::path::RelPath;
 use moai_base::tree::{Checkpoint, RestoreStep, RestoreSteps};
+use moai_protocol::documents::loops::{RestoreDocument, RestoreFileEntry, RestoreGapEntry};
 
 /// A checkpoint that can be or was restored.
 #[derive(Clone, Debug)]
@@ -89,20 +88,23 @@ pub fn restore_text(restored: &RestoreReport) -> String {
     text
 }
 
-/// `moai-ralph/restore@1`.
+/// The same as one document.
 #[must_use]
-pub fn restore_json(restored: &RestoreReport) -> Value {
-    let left = |(path, reason): (&String, &String)| json!({"path": path, "reason": reason});
-    json!({
-        "schema": "moai-ralph/restore@1",
-        "loop": restored.checkpoint.owner,
-        "checkpoint": restored.checkpoint.name,
-        "status": if restored.saved.is_some() { "applied" } else { "preview" },
-        "files": restored.steps.steps.iter().map(|(path, step)| json!({"path": path.as_str(), "action": step.as_str()})).collect::<Vec<_>>(),
-        "kept": restored.steps.kept_files.iter().map(RelPath::as_str).collect::<Vec<_>>(),
-        "left": restored.steps.untouched.iter().map(left).collect::<Vec<_>>(),
-        "saved": restored.saved,
-    })
+pub fn restore_document(restored: &RestoreReport) -> RestoreDocument<'_> {
+    let steps = &restored.steps;
+    let files = steps.steps.iter();
+    let left = steps.untouched.iter();
+    RestoreDocument {
+        owner: &restored.checkpoint.owner,
+        checkpoint: &restored.checkpoint.name,
+        status: if restored.saved.is_some() { "applied" } else { "preview" },
+        files: files
+            .map(|(path, step)| RestoreFileEntry { path: path.as_str(), action: step.as_str() })
+            .collect(),
+        kept: steps.kept_files.iter().map(RelPath::as_str).collect(),
+        left: left.map(|(path, reason)| RestoreGapEntry { path, reason }).collect(),
+        saved: restored.saved.as_deref(),
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +112,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use moai_protocol::documents::json_value;
 
     fn restored() -> RestoreReport {
         let path = |text| RelPath::parse(text).unwrap();
@@ -149,7 +152,7 @@ mod tests {
         left    big (not saved now: larger than 16 MiB)
         checkpoint 3 of loop-1: 1 file changed, 1 file removed; not written, use --apply
         ");
-        assert_eq!(restore_json(&restored())["status"], "preview");
+        assert_eq!(json_value(&restore_document(&restored()))["status"], "preview");
     }
 
     #[test]
@@ -159,6 +162,6 @@ mod tests {
         assert!(text.contains("is restored: 1 file changed, 1 file removed\n"), "{text}");
         assert!(text.contains("loop restore loop-1 --to before-1 --apply\n"), "{text}");
         assert!(!text.contains("@@"), "{text}");
-        assert_eq!(restore_json(&restored)["saved"], "before-1");
+        assert_eq!(json_value(&restore_document(&restored))["saved"], "before-1");
     }
 }

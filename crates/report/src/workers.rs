@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
-
 use super::{count_noun, sanitized_name};
 use moai_loops::state::LoopState;
+use moai_protocol::documents::loops::{WorkerEntry, WorkersDocument};
 
 /// One worker.
 #[derive(Clone, Debug)]
@@ -52,26 +51,27 @@ pub fn status(workers: &[LoopWorker]) -> String {
     text
 }
 
-/// `moai-ralph/workers@1`: the workers that a start made, or that a project has.
+/// The workers that a start made, or that a project has.
 #[must_use]
-pub fn document(workers: &[LoopWorker]) -> Value {
-    json!({"schema": "moai-ralph/workers@1", "workers": json(workers)})
+pub fn document(workers: &[LoopWorker]) -> WorkersDocument<'_> {
+    WorkersDocument { workers: entries(workers) }
 }
 
-/// The same as values.
+/// The workers as entries of a document.
 #[must_use]
-pub fn json(workers: &[LoopWorker]) -> Value {
-    let row = |worker: &LoopWorker| {
-        let state = worker.state.as_ref();
-        json!({
-            "root": worker.root,
-            "branch": worker.branch,
-            "id": state.map(|state| &state.id),
-            "status": state.map(|state| state.status.as_str()),
-            "iteration": state.map(|state| state.iteration),
-        })
-    };
-    workers.iter().map(row).collect()
+pub fn entries(workers: &[LoopWorker]) -> Vec<WorkerEntry<'_>> {
+    workers.iter().map(entry).collect()
+}
+
+fn entry(worker: &LoopWorker) -> WorkerEntry<'_> {
+    let state = worker.state.as_ref();
+    WorkerEntry {
+        root: worker.root.to_string_lossy().into_owned(),
+        branch: worker.branch.as_deref(),
+        id: state.map(|state| state.id.as_str()),
+        status: state.map(|state| state.status.as_str()),
+        iteration: state.map(|state| state.iteration),
+    }
 }
 
 fn place(root: &Path) -> String {

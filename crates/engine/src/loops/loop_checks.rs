@@ -16,7 +16,8 @@ use moai_loops::criteria::{AUTOCHECKS, CheckScope};
 use moai_loops::exam::{Exam, ExamDifference, ExamRole};
 use moai_loops::state::LoopState;
 use moai_protocol::control::{CallerContext, CommandReply, LoopSelector};
-use moai_report::checks_report::{ChecksReport, checks_json, checks_text};
+use moai_protocol::documents::json_text;
+use moai_report::checks_report::{ChecksReport, checks_document, checks_text};
 
 pub(crate) async fn handle(
     engine: &Engine,
@@ -106,7 +107,7 @@ async fn answer(
         differences: differences.as_deref().unwrap_or_default(),
         evidence: evidence.as_ref(),
     };
-    let stdout = if as_json { format!("{:#}\n", checks_json(&found)) } else { checks_text(&found) };
+    let stdout = if as_json { json_text(&checks_document(&found)) } else { checks_text(&found) };
     let code = match evidence.as_ref().map(Evidence::verdict) {
         None | Some(Verdict::Clean) => 0,
         Some(Verdict::Dirty) => REFUSED,

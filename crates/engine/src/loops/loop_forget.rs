@@ -12,7 +12,9 @@ use crate::restore::checkpoints;
 use moai_host::store::StoreError;
 use moai_host::store::loops::{LoopQuery, LoopRemoval};
 use moai_protocol::control::{CallerContext, CommandReply, LoopSelector};
-use moai_report::{json, loops};
+use moai_protocol::documents::json_text;
+use moai_protocol::documents::loops::ForgottenDocument;
+use moai_report::loops;
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -73,7 +75,7 @@ async fn forget_lost(
 
 fn forgotten(id: &str, checkpoints: usize, is_json: bool) -> String {
     if is_json {
-        format!("{:#}\n", json::forgotten_json(id, checkpoints))
+        json_text(&ForgottenDocument { id, checkpoints })
     } else {
         format!("{}\n", loops::forgotten(id, checkpoints))
     }

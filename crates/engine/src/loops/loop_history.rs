@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::loops::loop_selection::{failure_reply, no_such_loop, select_loop};
 use crate::project::Project;
 use moai_protocol::control::{CallerContext, CommandReply, LoopHistoryRequest};
+use moai_protocol::documents::json_text;
 use moai_report::loops;
 
 pub(crate) async fn handle(
@@ -15,9 +16,7 @@ pub(crate) async fn handle(
     let json = request.select.json;
     if request.all {
         return match engine.store.list_loops(&project.key).await {
-            Ok(all) if json => {
-                CommandReply::success(format!("{:#}\n", loops::loop_list_json(&all)))
-            }
+            Ok(all) if json => CommandReply::success(json_text(&loops::loop_list_document(&all))),
             Ok(all) => CommandReply::success(loops::loop_list(&all)),
             Err(error) => failure_reply(&error),
         };
@@ -28,7 +27,7 @@ pub(crate) async fn handle(
         .await
     {
         Ok(Some(state)) if json => {
-            CommandReply::success(format!("{:#}\n", loops::loop_history_json(&state)))
+            CommandReply::success(json_text(&loops::loop_history_document(&state)))
         }
         Ok(Some(state)) => CommandReply::success(loops::loop_history(&state)),
         Ok(None) => no_such_loop(),

@@ -12,7 +12,8 @@ use crate::replies::{REFUSED, load_project};
 use moai_loops::exam::ExamRole;
 use moai_loops::state::LoopState;
 use moai_protocol::control::{CallerContext, CommandReply, LoopSelector};
-use moai_report::checks_report::{RefreezeReport, refreeze_json, refreeze_text};
+use moai_protocol::documents::json_text;
+use moai_report::checks_report::{RefreezeReport, refreeze_document, refreeze_text};
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -33,7 +34,7 @@ pub(crate) async fn handle(
     };
     match refreeze(engine, &project, &state).await {
         Ok(taken) if select.json => {
-            CommandReply::success(format!("{:#}\n", refreeze_json(&state.id, &taken)))
+            CommandReply::success(json_text(&refreeze_document(&state.id, &taken)))
         }
         Ok(taken) => CommandReply::success(refreeze_text(&state.id, &taken)),
         Err(error) => refused(&error),

@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::loops::loop_selection::{failure_reply, no_such_loop, select_loop};
 use crate::project::Project;
 use moai_protocol::control::{CallerContext, CommandReply, LoopSelector};
+use moai_protocol::documents::json_text;
 use moai_report::loops;
 
 pub(crate) async fn handle(
@@ -14,7 +15,7 @@ pub(crate) async fn handle(
     let project = Project::load_or_default(engine, caller);
     match engine.store.find_loop(&project.key, &project.root, select_loop(&select, caller)).await {
         Ok(Some(state)) if select.json => {
-            CommandReply::success(format!("{:#}\n", loops::loop_report_json(&state)))
+            CommandReply::success(json_text(&loops::loop_report_document(&state)))
         }
         Ok(Some(state)) => CommandReply::success(loops::loop_report(&state)),
         Ok(None) => no_such_loop(),

@@ -10,6 +10,7 @@ use moai_host::store::StoreError;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::state::{LoopState, Status};
 use moai_protocol::control::{CallerContext, CommandReply, LoopSelector};
+use moai_protocol::documents::json_text;
 use moai_protocol::documents::json_value;
 use moai_report::{json, loops, tools};
 
@@ -111,7 +112,7 @@ pub(crate) fn loop_reply(
     json: bool,
     text: String,
 ) -> CommandReply {
-    let stdout = if json { format!("{:#}\n", json::loop_json(state)) } else { text };
+    let stdout = if json { json_text(&json::loop_document(state)) } else { text };
     let document = caller.is_tool().then(|| Box::new(json_value(&tools::loop_answer(Some(state)))));
     CommandReply { stdout, document, ..CommandReply::default() }
 }

@@ -28,6 +28,7 @@ use moai_loops::options::{BaselineMode, LoopOptions, LoopStartOptions};
 use moai_loops::start::{LoopRequest, LoopStartError, StartContext, initial_state};
 use moai_loops::state::{LoopState, Mode, StopAnswer};
 use moai_protocol::control::{CallerContext, CommandReply, LoopStartRequest};
+use moai_protocol::documents::json_text;
 use moai_report::agent::EditText;
 use moai_report::loops;
 use moai_report::workers::{self, LoopWorker};
@@ -56,7 +57,7 @@ pub(crate) async fn handle(
             loop_reply(&state, caller, json, loops::loop_status(&state))
         }
         Ok(LoopStartOutcome::Workers(started)) if json => {
-            CommandReply::success(format!("{:#}\n", workers::document(&started)))
+            CommandReply::success(json_text(&workers::document(&started)))
         }
         Ok(LoopStartOutcome::Workers(started)) => CommandReply::success(workers::started(&started)),
         Err(reason) => CommandReply::failure(REFUSED, &format!("moai-ralph: {reason}")),

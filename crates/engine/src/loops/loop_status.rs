@@ -10,6 +10,8 @@ use crate::loops::loop_selection::{
 use crate::loops::workers::list_workers;
 use crate::project::Project;
 use moai_protocol::control::{CallerContext, CommandReply, LoopSelector};
+use moai_protocol::documents::json_text;
+use moai_protocol::documents::loops::LoopDocument;
 use moai_report::{json, loops, workers as words};
 
 pub(crate) async fn handle(
@@ -29,9 +31,9 @@ pub(crate) async fn handle(
     };
     match found {
         Ok(Some(state)) if !workers.is_empty() && select.json => {
-            let mut document = json::loop_json(&state);
-            document["workers"] = words::json(&workers);
-            CommandReply::success(format!("{document:#}\n"))
+            let workers = Some(words::entries(&workers));
+            let document = LoopDocument { workers, ..json::loop_document(&state) };
+            CommandReply::success(json_text(&document))
         }
         Ok(Some(state)) => {
             let text = format!("{}{}", loops::loop_status(&state), words::status(&workers));
@@ -42,9 +44,7 @@ pub(crate) async fn handle(
             let damaged = project.key.damaged_copy(&engine.dirs.state);
             no_loop_reply(caller, select.json, &loops::no_loop(damaged.as_deref()))
         }
-        Ok(None) if select.json => {
-            CommandReply::success(format!("{:#}\n", words::document(&workers)))
-        }
+        Ok(None) if select.json => CommandReply::success(json_text(&words::document(&workers))),
         Ok(None) => no_loop_reply(caller, false, words::status(&workers).trim_end()),
         Err(error) => failure_reply(&error),
     }

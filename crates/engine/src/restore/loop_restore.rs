@@ -18,7 +18,8 @@ use moai_base::tree::Checkpoint;
 use moai_host::files::transaction::ApplyError;
 use moai_host::store::loops::LoopQuery;
 use moai_protocol::control::{CallerContext, CommandReply, LoopRestoreRequest};
-use moai_report::restore::{RestoreReport, restore_json, restore_text};
+use moai_protocol::documents::json_text;
+use moai_report::restore::{RestoreReport, restore_document, restore_text};
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -31,9 +32,7 @@ pub(crate) async fn handle(
     };
     let is_json = request.json;
     match restore_checkpoint(engine, &project, request).await {
-        Ok(restored) if is_json => {
-            CommandReply::success(format!("{:#}\n", restore_json(&restored)))
-        }
+        Ok(restored) if is_json => CommandReply::success(json_text(&restore_document(&restored))),
         Ok(restored) => CommandReply::success(restore_text(&restored)),
         Err(reason) => CommandReply::failure(REFUSED, &format!("moai-ralph: {reason}")),
     }

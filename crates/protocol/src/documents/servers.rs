@@ -1,4 +1,4 @@
-//! Documents of `server list`, `server start`, `stop`, `restart` and `server logs`.
+//! Documents of `server list`, `server start`, `stop`, `restart`, `server logs` and `doctor`.
 
 use serde::Serialize;
 
@@ -86,4 +86,57 @@ pub struct LogLineEntry {
     pub source: &'static str,
     /// The line.
     pub text: String,
+}
+
+/// `moai-ralph/doctor@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/doctor@1")]
+pub struct DoctorDocument<'s> {
+    /// The project's languages.
+    pub languages: Vec<LanguageEntry<'s>>,
+    /// Results of the conformance probes.
+    pub probes: Vec<ProbeEntry<'s>>,
+}
+
+/// One language of a project and its server.
+#[derive(Clone, Debug, Serialize)]
+pub struct LanguageEntry<'s> {
+    /// The language's name.
+    pub language: &'s str,
+    /// Number of its files.
+    pub files: usize,
+    /// Server id, or the sensor's name without a server.
+    pub server: &'s str,
+    /// Absolute path of the server's program.
+    pub program: Option<&'s str>,
+    /// Version of the server.
+    pub version: Option<&'s str>,
+    /// Why there is no server.
+    pub reason: Option<String>,
+}
+
+/// The probe of one server.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProbeEntry<'s> {
+    /// Server id.
+    pub server: &'s str,
+    /// Version of the server.
+    pub version: Option<&'s str>,
+    /// The language of the probe.
+    pub language: &'s str,
+    /// The acts, in order.
+    pub acts: Vec<ProbeActEntry>,
+}
+
+/// One act of a probe.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProbeActEntry {
+    /// Name of the act.
+    pub name: &'static str,
+    /// `right`, `false clean`, `stale` or `unmeasured`.
+    pub outcome: &'static str,
+    /// Why it is unmeasured.
+    pub reason: Option<String>,
+    /// Time to the answer.
+    pub elapsed_ms: u64,
 }

@@ -1,11 +1,14 @@
 //! What readers see of a judgement.
 
+use serde_json::{Value, json};
+
 use super::*;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_loops::judge::decision::JudgeOpinion;
 use moai_loops::judge::judge_report::ReviewCoverage;
 use moai_loops::judge::verdict::{Ruling, SuspicionKind};
+use moai_protocol::documents::json_value;
 
 const MOMENT: JudgementContext =
     JudgementContext { iteration: Some(7), rejections: 3, at_ms: 1_772_202_721_000 };
@@ -79,7 +82,7 @@ fn the_agent_gets_one_line_for_each_open_criterion() {
 
 #[test]
 fn the_document_counts_lines_from_zero() {
-    let document = judge_json(Path::new("/p"), &judged(Ruling::Unmet), 12);
+    let document = json_value(&judge_document(Path::new("/p"), &judged(Ruling::Unmet), 12));
     assert_eq!(document["schema"], "moai-ralph/judge@1");
     assert_eq!(
         (&document["verdict"], &document["review"]),

@@ -3,8 +3,6 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
-
 use super::older_errors;
 use crate::count_noun;
 use crate::json::rfc3339;
@@ -16,6 +14,7 @@ use moai_loops::framework::MessageLanguage;
 use moai_loops::progress;
 use moai_loops::state::{Iteration, LoopState, ManualOverride, PauseReason, Status};
 use moai_loops::step::NOTHING_CHANGED;
+use moai_protocol::documents::loops::LoopReportDocument;
 
 /// One message for the user when a loop has ended or paused.
 #[must_use]
@@ -411,20 +410,19 @@ pub fn loop_report(state: &LoopState) -> String {
     text
 }
 
-/// The same as a JSON object.
+/// The same as one document.
 #[must_use]
-pub fn loop_report_json(state: &LoopState) -> Value {
+pub fn loop_report_document(state: &LoopState) -> LoopReportDocument<'_> {
     let parts = parts(state);
-    json!({
-        "schema": "moai-ralph/loop-report@1",
-        "id": state.id,
-        "status": state.status.as_str(),
-        "summary": end_notice(state),
-        "best": state.best(),
-        "claim": parts.claim,
-        "evidence": parts.evidence,
-        "before": parts.older,
-        "gaps": parts.gaps,
-        "residual_risk": parts.risk,
-    })
+    LoopReportDocument {
+        id: &state.id,
+        status: state.status.as_str(),
+        summary: end_notice(state),
+        best: state.best(),
+        claim: parts.claim,
+        evidence: parts.evidence,
+        before: parts.older,
+        gaps: parts.gaps,
+        residual_risk: parts.risk,
+    }
 }

@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use serde_json::{Value, json};
-
-use crate::json::{iteration, rfc3339};
+use crate::json::{iteration_entry, rfc3339};
 use crate::{count_noun, sanitized_name};
 use moai_loops::state::{Iteration, LoopState, PauseReason};
+use moai_protocol::documents::loops::{LoopHistoryDocument, LoopListDocument, LoopListEntry};
 
 /// The status of a loop on one screen.
 #[must_use]
@@ -75,14 +74,13 @@ pub fn loop_history(state: &LoopState) -> String {
 
 /// The same as one document.
 #[must_use]
-pub fn loop_history_json(state: &LoopState) -> Value {
-    json!({
-        "schema": "moai-ralph/loop-history@1",
-        "id": state.id,
-        "status": state.status.as_str(),
-        "best": state.best(),
-        "history": state.history.iter().map(iteration).collect::<Vec<_>>(),
-    })
+pub fn loop_history_document(state: &LoopState) -> LoopHistoryDocument<'_> {
+    LoopHistoryDocument {
+        id: &state.id,
+        status: state.status.as_str(),
+        best: state.best(),
+        history: state.history.iter().map(iteration_entry).collect(),
+    }
 }
 
 /// There is no loop to show; a damaged store has lost its loops.
@@ -166,19 +164,20 @@ pub fn loop_list(loops: &[LoopState]) -> String {
 
 /// The same as one document.
 #[must_use]
-pub fn loop_list_json(loops: &[LoopState]) -> Value {
-    let one = |state: &LoopState| {
-        json!({
-            "id": state.id,
-            "session_id": state.session_id,
-            "mode": state.mode.as_str(),
-            "status": state.status.as_str(),
-            "iteration": state.iteration,
-            "max_iterations": state.max_iterations,
-            "goal": state.goal(),
-            "created_at": rfc3339(state.created_ms),
-            "updated_at": rfc3339(state.updated_ms),
-        })
-    };
-    json!({"schema": "moai-ralph/loops@1", "loops": loops.iter().map(one).collect::<Vec<_>>()})
+pub fn loop_list_document(loops: &[LoopState]) -> LoopListDocument<'_> {
+    LoopListDocument { loops: loops.iter().map(list_entry).collect() }
+}
+
+fn list_entry(state: &LoopState) -> LoopListEntry<'_> {
+    LoopListEntry {
+        id: &state.id,
+        session_id: state.session_id.as_deref(),
+        mode: state.mode.as_str(),
+        status: state.status.as_str(),
+        iteration: state.iteration,
+        max_iterations: state.max_iterations,
+        goal: state.goal(),
+        created_at: rfc3339(state.created_ms),
+        updated_at: rfc3339(state.updated_ms),
+    }
 }

@@ -1,0 +1,111 @@
+//! The document of `judge`.
+
+use serde::Serialize;
+
+use moai_base::evidence::SkippedFile;
+use moai_base::text::TextRange;
+
+/// `moai-ralph/judge@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/judge@1")]
+pub struct JudgeDocument<'s> {
+    /// Absolute path of the root.
+    pub root: String,
+    /// `approved`, `rejected` or `unmeasured`.
+    pub verdict: &'static str,
+    /// How the change was reviewed.
+    pub review: &'static str,
+    /// Why there is no judgement.
+    pub reason: Option<String>,
+    /// Time from request to answer.
+    pub elapsed_ms: u64,
+    /// The rulings.
+    pub criteria: Vec<RulingEntry<'s>>,
+    /// Suspected tricks.
+    pub suspicions: Vec<SuspicionEntry<'s>>,
+    /// The judges.
+    pub judges: Vec<JudgeEntry<'s>>,
+    /// How much of the change the judges saw.
+    pub coverage: CoverageEntry<'s>,
+}
+
+/// A judge's ruling on one criterion.
+#[derive(Clone, Debug, Serialize)]
+pub struct RulingEntry<'s> {
+    /// Id of the criterion.
+    pub id: &'s str,
+    /// The criterion.
+    pub text: &'s str,
+    /// `met`, `unmet` or `unmeasured`.
+    pub verdict: &'static str,
+    /// Name of the judge.
+    pub judge: &'s str,
+    /// Why the ruling does not count.
+    pub doubt: Option<&'static str>,
+    /// The judge's reason.
+    pub reason: &'s str,
+    /// The judge's advice.
+    pub fix_hint: Option<&'s str>,
+    /// The quotes that support it.
+    pub evidence: Vec<QuoteEntry<'s>>,
+}
+
+/// A quote from the source.
+#[derive(Clone, Debug, Serialize)]
+pub struct QuoteEntry<'s> {
+    /// The file.
+    pub path: &'s str,
+    /// The text.
+    pub quote: &'s str,
+    /// The first and the last line.
+    pub range: TextRange,
+}
+
+/// A suspected trick.
+#[derive(Clone, Debug, Serialize)]
+pub struct SuspicionEntry<'s> {
+    /// Its kind.
+    pub kind: &'static str,
+    /// The file.
+    pub path: &'s str,
+    /// The 0-based line.
+    pub line: Option<u32>,
+}
+
+/// One judge.
+#[derive(Clone, Debug, Serialize)]
+pub struct JudgeEntry<'s> {
+    /// Its name.
+    pub name: &'s str,
+    /// The program or API that runs it.
+    pub backend: &'static str,
+    /// The model.
+    pub model: Option<&'s str>,
+    /// Its judgement.
+    pub verdict: &'static str,
+    /// Why it gave none.
+    pub reason: Option<String>,
+    /// Number of model calls.
+    pub calls: usize,
+    /// Cost in US dollars; `None`: unknown.
+    pub cost_usd: Option<f64>,
+    /// Whether the judgement is an earlier one of the same change.
+    pub cached: bool,
+    /// The judge's own confidence.
+    pub confidence: Option<f64>,
+}
+
+/// How much of the change the judges saw.
+#[derive(Clone, Debug, Serialize)]
+pub struct CoverageEntry<'s> {
+    /// Changed files.
+    pub files: usize,
+    /// Files that were shown.
+    pub shown: usize,
+    /// Parts the change was shown in.
+    pub parts: usize,
+    /// Files that were only listed.
+    pub listed: &'s [SkippedFile],
+    /// Files that were not shown in full.
+    pub unread: &'s [SkippedFile],
+}

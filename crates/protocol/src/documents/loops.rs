@@ -1,0 +1,352 @@
+//! Documents of `loop` and its subcommands.
+
+use serde::Serialize;
+
+use super::reports::{FindingEntry, SensorEntry};
+
+/// `moai-ralph/loop@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/loop@1")]
+pub struct LoopDocument<'s> {
+    /// Id of the loop.
+    pub id: &'s str,
+    /// The session that has the loop.
+    pub session_id: Option<&'s str>,
+    /// How the loop was started: `loop`, `fix`, `gulf`, …
+    pub mode: &'static str,
+    /// `running`, `paused`, or how the loop ended.
+    pub status: &'static str,
+    /// What the loop must reach.
+    pub until: &'static str,
+    /// Finished iterations.
+    pub iteration: u32,
+    /// Upper bound of the iterations.
+    pub max_iterations: u32,
+    /// First line of the task.
+    pub goal: &'s str,
+    /// The task.
+    pub prompt: &'s str,
+    /// The text that the agent must promise.
+    pub completion_promise: Option<&'s str>,
+    /// The project's checks, as text.
+    pub checks: &'s [String],
+    /// The options.
+    pub options: LoopOptionsEntry<'s>,
+    /// Tokens used since the start.
+    pub tokens: Option<u64>,
+    /// Consecutive rejections by the judges.
+    pub consecutive_rejections: u32,
+    /// What is still wrong.
+    pub remaining: RemainingEntry<'s>,
+    /// The best iteration.
+    pub best: Option<u32>,
+    /// Iterations that the trend of the errors suggests.
+    pub forecast_iterations: Option<usize>,
+    /// Why the loop is paused.
+    pub pause_reason: Option<&'static str>,
+    /// What the status does not say.
+    pub note: Option<&'s str>,
+    /// The branch of the loop.
+    pub branch: Option<&'s str>,
+    /// The iterations.
+    pub history: Vec<IterationEntry<'s>>,
+    /// How the loop ended; `None` for an active loop.
+    pub terminal: Option<LoopEndEntry<'s>>,
+    /// The workers of the project, where they were asked for and there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<Vec<WorkerEntry<'s>>>,
+}
+
+/// The options of a loop.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoopOptionsEntry<'s> {
+    /// Iterations between two pauses for the user.
+    pub milestone_every: Option<u32>,
+    /// Rejections by the judges after which the loop pauses for the user.
+    pub hitl_threshold: u32,
+    /// Upper bound of the time, in minutes.
+    pub max_minutes: Option<u32>,
+    /// Upper bound of the tokens.
+    pub max_tokens: Option<u64>,
+    /// Whether the loop continues to its last iteration.
+    pub force_max: bool,
+    /// Whether the loop begins with research.
+    pub research: bool,
+    /// Whether the loop keeps notes in files.
+    pub structured_memory: bool,
+    /// The branch that the loop's branch is merged into.
+    pub base_branch: Option<&'s str>,
+    /// Number of workers.
+    pub workers: u32,
+    /// `base` or `none`.
+    pub baseline: &'static str,
+    /// The paths that the loop is limited to.
+    pub paths: &'s [String],
+}
+
+/// What is still wrong in a loop.
+#[derive(Clone, Debug, Serialize)]
+pub struct RemainingEntry<'s> {
+    /// Errors.
+    pub error: usize,
+    /// Warnings.
+    pub warning: usize,
+    /// Names of failed checks.
+    pub checks_failed: &'s [String],
+}
+
+/// One iteration of a loop.
+#[derive(Clone, Debug, Serialize)]
+pub struct IterationEntry<'s> {
+    /// Number of the iteration, from 1.
+    pub n: u32,
+    /// Time in UTC, RFC 3339.
+    pub at: String,
+    /// Errors.
+    pub errors: usize,
+    /// Warnings.
+    pub warnings: usize,
+    /// `clean`, `dirty`, `unmeasured` or `none`.
+    pub checks: &'s str,
+    /// `continue` or the resulting status.
+    pub verdict: &'s str,
+    /// The checkpoint of the work tree.
+    pub checkpoint: Option<&'s str>,
+    /// Total weight of the problems; `None`: not measured.
+    pub weight: Option<u64>,
+    /// Codes of the guard's blocking findings.
+    pub guard: &'s [String],
+    /// Tokens used since the start of the loop; `None`: not measured.
+    pub tokens: Option<u64>,
+}
+
+/// How a loop ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoopEndEntry<'s> {
+    /// The final status.
+    pub status: &'static str,
+    /// Time in UTC, RFC 3339.
+    pub at: String,
+    /// What was not measured.
+    pub not_measured: Option<&'s str>,
+    /// The report.
+    pub report: LoopReportDocument<'s>,
+}
+
+/// `moai-ralph/loop-report@1`. Each line of a list is one sentence.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/loop-report@1")]
+pub struct LoopReportDocument<'s> {
+    /// Id of the loop.
+    pub id: &'s str,
+    /// Its status.
+    pub status: &'static str,
+    /// One line for the user.
+    pub summary: String,
+    /// The best iteration.
+    pub best: Option<u32>,
+    /// What the agent claimed.
+    pub claim: Vec<String>,
+    /// What was measured.
+    pub evidence: Vec<String>,
+    /// What was wrong before the loop.
+    pub before: Vec<String>,
+    /// What was not measured.
+    pub gaps: Vec<String>,
+    /// What the evidence cannot exclude.
+    pub residual_risk: Vec<String>,
+}
+
+/// `moai-ralph/loop-history@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/loop-history@1")]
+pub struct LoopHistoryDocument<'s> {
+    /// Id of the loop.
+    pub id: &'s str,
+    /// Its status.
+    pub status: &'static str,
+    /// The best iteration.
+    pub best: Option<u32>,
+    /// The iterations.
+    pub history: Vec<IterationEntry<'s>>,
+}
+
+/// `moai-ralph/loops@1`: all loops of a project.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/loops@1")]
+pub struct LoopListDocument<'s> {
+    /// The loops, the newest first.
+    pub loops: Vec<LoopListEntry<'s>>,
+}
+
+/// One loop of a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoopListEntry<'s> {
+    /// Id of the loop.
+    pub id: &'s str,
+    /// The session that has the loop.
+    pub session_id: Option<&'s str>,
+    /// How the loop was started.
+    pub mode: &'static str,
+    /// Its status.
+    pub status: &'static str,
+    /// Finished iterations.
+    pub iteration: u32,
+    /// Upper bound of the iterations.
+    pub max_iterations: u32,
+    /// First line of the task.
+    pub goal: &'s str,
+    /// Time in UTC, RFC 3339.
+    pub created_at: String,
+    /// Time in UTC, RFC 3339.
+    pub updated_at: String,
+}
+
+/// `moai-ralph/workers@1`: the workers that a start made, or that a project has.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/workers@1")]
+pub struct WorkersDocument<'s> {
+    /// The workers.
+    pub workers: Vec<WorkerEntry<'s>>,
+}
+
+/// One worker: a work tree with a loop of its own.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkerEntry<'s> {
+    /// Absolute path of the work tree.
+    pub root: String,
+    /// Its branch.
+    pub branch: Option<&'s str>,
+    /// Id of its loop.
+    pub id: Option<&'s str>,
+    /// Status of its loop.
+    pub status: Option<&'static str>,
+    /// Finished iterations of its loop.
+    pub iteration: Option<u32>,
+}
+
+/// `moai-ralph/forgotten@1`: what `loop forget` removed.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/forgotten@1")]
+pub struct ForgottenDocument<'s> {
+    /// Id of the loop.
+    pub id: &'s str,
+    /// Number of removed checkpoints.
+    pub checkpoints: usize,
+}
+
+/// `moai-ralph/restore@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/restore@1")]
+pub struct RestoreDocument<'s> {
+    /// The loop of the checkpoint.
+    #[serde(rename = "loop")]
+    pub owner: &'s str,
+    /// Name of the checkpoint.
+    pub checkpoint: &'s str,
+    /// `preview` or `applied`.
+    pub status: &'static str,
+    /// The files to change.
+    pub files: Vec<RestoreFileEntry<'s>>,
+    /// Newer files that stay.
+    pub kept: Vec<&'s str>,
+    /// Files that cannot be restored.
+    pub left: Vec<RestoreGapEntry<'s>>,
+    /// The checkpoint of the replaced files; `None` for a preview.
+    pub saved: Option<&'s str>,
+}
+
+/// One file that a restore changes.
+#[derive(Clone, Debug, Serialize)]
+pub struct RestoreFileEntry<'s> {
+    /// The file.
+    pub path: &'s str,
+    /// What happens to it.
+    pub action: &'static str,
+}
+
+/// One file that a restore leaves as it is.
+#[derive(Clone, Debug, Serialize)]
+pub struct RestoreGapEntry<'s> {
+    /// The file.
+    pub path: &'s str,
+    /// The reason.
+    pub reason: &'s str,
+}
+
+/// `moai-ralph/checks@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/checks@1")]
+pub struct ChecksDocument<'s> {
+    /// The loop whose exam is shown; `None` for the project's present checks.
+    #[serde(rename = "loop")]
+    pub loop_id: Option<&'s str>,
+    /// When the exam was frozen: UTC, RFC 3339.
+    pub frozen_at: Option<String>,
+    /// The commands.
+    pub commands: Vec<CheckEntry<'s>>,
+    /// Required criteria without a command.
+    pub unanswered: Vec<UnansweredEntry<'s>>,
+    /// Whether `.claude/autochecks.sh` is run as well.
+    pub autochecks: bool,
+    /// Differences from the exam.
+    pub differences: Vec<DifferenceEntry<'s>>,
+    /// Verdict of the runs; `None` if the checks were only listed.
+    pub verdict: Option<&'static str>,
+    /// Results of the runs.
+    pub sensors: Option<Vec<SensorEntry>>,
+    /// Findings of the runs.
+    pub findings: Option<Vec<FindingEntry>>,
+}
+
+/// One check command.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckEntry<'s> {
+    /// Its name.
+    pub name: &'s str,
+    /// The criterion it answers.
+    pub kind: &'static str,
+    /// Program and arguments.
+    pub argv: &'s [String],
+    /// The folder it runs in.
+    pub folder: &'s str,
+    /// Upper bound of its time.
+    pub timeout_secs: Option<u64>,
+    /// The file it comes from.
+    pub source: &'s str,
+    /// Why it was chosen.
+    pub why: &'s str,
+}
+
+/// A required criterion without a command.
+#[derive(Clone, Debug, Serialize)]
+pub struct UnansweredEntry<'s> {
+    /// The criterion.
+    pub name: &'s str,
+    /// The reason.
+    pub reason: String,
+}
+
+/// One difference from a loop's exam.
+#[derive(Clone, Debug, Serialize)]
+pub struct DifferenceEntry<'s> {
+    /// The file.
+    pub path: &'s str,
+    /// Its role in the exam.
+    pub role: &'static str,
+    /// What happened to it.
+    pub change: &'static str,
+}
+
+/// `moai-ralph/refreeze@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/refreeze@1")]
+pub struct RefreezeDocument<'s> {
+    /// Id of the loop.
+    #[serde(rename = "loop")]
+    pub loop_id: &'s str,
+    /// Accepted differences from the exam.
+    pub taken_over: Vec<DifferenceEntry<'s>>,
+    /// Allowed findings of the guard.
+    pub allowed: Vec<FindingEntry>,
+}
