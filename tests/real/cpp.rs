@@ -174,3 +174,31 @@ fn a_broken_database_gives_no_flags_to_headers() {
     sandbox.write("compile_commands.json", "{");
     expect(&sandbox, "lib.h", 4);
 }
+
+/// clangd itself notices a changed database or configuration after 5 seconds, a new one after 30.
+#[test]
+fn changed_flags_count_at_once_wherever_they_are() {
+    let sandbox = project_in(&["cpp"]);
+    let text = "#ifdef WIDE\nint *width = 1;\n#else\nint width = 1;\n#endif\n";
+    for (folder, config) in [("near", ""), ("far", "CompileFlags: {CompilationDatabase: ../out}\n")]
+    {
+        let file = format!("{folder}/main.cpp");
+        sandbox.write(&file, text);
+        if !config.is_empty() {
+            sandbox.write(&format!("{folder}/.clangd"), config);
+        }
+        expect(&sandbox, &file, 4);
+        let place = if config.is_empty() { folder } else { "out" };
+        for (flags, code) in [("-DWIDE", 1), ("-DNONE", 0), ("-DWIDE", 1)] {
+            let command = format!("c++ {flags} -c {file}");
+            let entry = serde_json::json!({
+                "directory": sandbox.root(), "file": file, "command": command,
+            });
+            let database = serde_json::json!([entry]).to_string();
+            sandbox.write(&format!("{place}/compile_commands.json"), &database);
+            expect(&sandbox, &file, code);
+        }
+    }
+    sandbox.write("near/.clangd", "CompileFlags: {Add: [-UWIDE]}\n");
+    expect(&sandbox, "near/main.cpp", 0);
+}

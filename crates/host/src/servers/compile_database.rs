@@ -16,9 +16,13 @@ use super::resolve::ResolvedServer;
 use super::{ServerContext, clangd_config};
 use moai_base::limits::COMPILE_DATABASE_BYTES_MAX;
 use moai_lsp::faults::CompileFlags;
+use moai_lsp::registry::ServerSpec;
 
 /// Extensions of files that no database lists, because they are not compiled by themselves.
 const HEADER_EXTENSIONS: [&str; 4] = ["h", "hh", "hpp", "hxx"];
+
+/// Names of a database in its folder, in the order of the search.
+const DATABASE_NAMES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
 
 /// How one clangd searches for flags.
 #[derive(Clone, Debug, Default)]
@@ -47,13 +51,17 @@ impl DatabaseSearch {
     /// The search of a selected server.
     #[must_use]
     pub fn of_server(context: &ServerContext, choice: &ResolvedServer) -> Self {
+        Self::new(context, &choice.spec, &choice.workspace)
+    }
+
+    pub(super) fn new(context: &ServerContext, spec: &ServerSpec, workspace: &Path) -> Self {
         let flags = context.env.get("CLANGD_FLAGS").map(String::as_str).unwrap_or_default();
         let args: Vec<&str> =
-            flags.split_whitespace().chain(choice.spec.args.iter().map(String::as_str)).collect();
+            flags.split_whitespace().chain(spec.args.iter().map(String::as_str)).collect();
         let fixed = clangd_config::option_value(&args, "compile-commands-dir");
         let config = clangd_config::option_value(&args, "enable-config");
         Self {
-            fixed_folder: fixed.map(|folder| choice.workspace.join(folder)),
+            fixed_folder: fixed.map(|folder| workspace.join(folder)),
             user_config: clangd_config::user_config_path(&context.env),
             ignores_config: config.is_some_and(|it| ["0", "false", "FALSE"].contains(&it)),
         }
@@ -80,6 +88,19 @@ impl DatabaseSearch {
         }
     }
 
+    /// Files outside the workspace's own folder that decide the flags of its files. clangd notices
+    /// a changed one after 5 seconds and a new one after 30.
+    pub(super) fn distant_files(&self, workspace: &Path) -> Vec<PathBuf> {
+        let configs = self.configs(&workspace.join("file"));
+        let configured = match configs.into_iter().find_map(|config| config.place) {
+            Some(DatabasePlace::Folder(folder)) => Some(folder),
+            _ => None,
+        };
+        let folder = self.fixed_folder.clone().or(configured);
+        let databases = DATABASE_NAMES.iter().filter_map(|name| Some(folder.as_ref()?.join(name)));
+        self.user_config.iter().cloned().chain(databases).collect()
+    }
+
     /// The user's configuration, which overrides those of the project, then the nearest one first.
     fn configs(&self, file: &Path) -> Vec<ClangdConfig> {
         if self.ignores_config {
@@ -97,7 +118,7 @@ impl DatabaseSearch {
 }
 
 fn flags_in_folder(context: &ServerContext, folder: &Path, file: &Path) -> Option<CompileFlags> {
-    for name in ["compile_commands.json", "build/compile_commands.json"] {
+    for name in DATABASE_NAMES {
         let database = folder.join(name);
         if database.is_file() {
             let entries = context.compile_entries(&database);

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use super::program::is_program;
 use crate::servers::ServerContext;
+use crate::servers::compile_database::DatabaseSearch;
 use moai_lsp::registry::ServerSpec;
 
 /// Modification times of everything in `restart_on`. A running server does not notice a new
@@ -20,6 +21,10 @@ pub(super) fn restart_times(
             "${python}" => {
                 let times_of_packages = &context.facts.package_times;
                 times.extend(times_of_packages.get_or_init(|| site_packages(context)));
+            }
+            "${compile_database}" => {
+                let files = DatabaseSearch::new(context, spec, workspace).distant_files(workspace);
+                times.extend(files.iter().map(|file| modified(file)));
             }
             name => {
                 times.push(modified(&context.root.join(name)));
