@@ -11,7 +11,7 @@ use crate::support::Sandbox;
 use crate::table::Table;
 
 /// Steps of one play.
-const STEPS: usize = 30;
+const STEPS: usize = 20;
 /// The same of a server that takes its time.
 const STEPS_OF_SLOW: usize = 10;
 /// The same of jdtls, whose every answer takes a build.

@@ -5,7 +5,7 @@
 mod pyright;
 mod typescript;
 
-pub use self::pyright::{ConfigLayer, PyrightConfig, pyright_gap};
+pub use self::pyright::{PyrightConfig, PyrightLayer, pyright_gap};
 pub use self::typescript::reported_project;
 pub use self::typescript::{CoveringProject, typescript_gap};
 pub(crate) use self::typescript::{is_project_marker, project_marker};

@@ -10,7 +10,7 @@ use moai_base::verdict::Verdict;
 use moai_loops::criteria::{CheckCommand, CheckPlan};
 use moai_loops::exam::{ExamChange, ExamDifference, ExamRole};
 use moai_protocol::documents::loops::{
-    CheckEntry, ChecksDocument, DifferenceEntry, RefreezeDocument, UnansweredEntry,
+    CheckCommandEntry, ChecksDocument, DifferenceEntry, RefreezeDocument, UnansweredEntry,
 };
 use moai_protocol::documents::reports::{FindingEntry, SensorEntry};
 
@@ -60,8 +60,8 @@ pub fn checks_document<'c>(checks: &ChecksReport<'c>) -> ChecksDocument<'c> {
     }
 }
 
-fn check_entry(command: &CheckCommand) -> CheckEntry<'_> {
-    CheckEntry {
+fn check_entry(command: &CheckCommand) -> CheckCommandEntry<'_> {
+    CheckCommandEntry {
         name: &command.name,
         kind: command.criterion.as_str(),
         argv: &command.argv,

@@ -14,7 +14,7 @@ use moai_loops::judge::judge_report::{JudgeReport, JudgeResult};
 use moai_loops::judge::rubric::RubricCriterion;
 use moai_loops::judge::verdict::{CriterionRuling, RulingDoubt, SourceQuote, Suspicion};
 use moai_protocol::documents::judgements::{
-    CoverageEntry, JudgeDocument, JudgeEntry, QuoteEntry, RulingEntry, SuspicionEntry,
+    JudgeCoverageEntry, JudgeDocument, JudgeEntry, QuoteEntry, RulingEntry, SuspicionEntry,
 };
 
 /// The place of a judgement in a loop.
@@ -181,7 +181,7 @@ pub fn judge_document<'j>(
         criteria: rulings.collect(),
         suspicions: suspicions.collect(),
         judges: judged.judges.iter().map(judge_entry).collect(),
-        coverage: CoverageEntry {
+        coverage: JudgeCoverageEntry {
             files: coverage.files,
             shown: coverage.shown,
             parts: coverage.parts,

@@ -14,7 +14,7 @@ use moai_base::verdict::Gap;
 use moai_lsp::faults::{extended_configs, package_of_module};
 use moai_lsp::registry::CheckingRules;
 use moai_lsp::switched_off::{
-    CheckedFile, ConfigLayer, CoveringProject, PyrightConfig, pyright_gap, typescript_gap,
+    CheckedFile, CoveringProject, PyrightConfig, PyrightLayer, pyright_gap, typescript_gap,
 };
 
 use super::resolve::ResolvedServer;
@@ -125,14 +125,14 @@ fn pyright_config(workspace: &Path, markers: &[String]) -> Option<PyrightConfig>
 }
 
 /// Adds the bases of a configuration, then itself; nothing if it is not there.
-fn add_layers(config: &Path, table: &str, layers: &mut Vec<ConfigLayer>) {
+fn add_layers(config: &Path, table: &str, layers: &mut Vec<PyrightLayer>) {
     let mut chain = Vec::new();
     let mut next = Some(config.to_path_buf());
     while let Some(file) = next.take().filter(|_| chain.len() < CONFIG_BASES_MAX) {
         let Some(keys) = read_keys(&file, table) else { break };
         let folder = file.parent().unwrap_or(Path::new("/"));
         next = keys["extends"].as_str().map(|base| folder.join(base));
-        chain.push(ConfigLayer { folder: folder.to_string_lossy().into_owned(), keys });
+        chain.push(PyrightLayer { folder: folder.to_string_lossy().into_owned(), keys });
     }
     layers.extend(chain.into_iter().rev());
 }

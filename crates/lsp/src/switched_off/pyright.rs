@@ -12,12 +12,12 @@ pub struct PyrightConfig {
     /// File name, for messages.
     pub name: String,
     /// The configuration and its bases, the bases first.
-    pub layers: Vec<ConfigLayer>,
+    pub layers: Vec<PyrightLayer>,
 }
 
 /// One configuration file of pyright.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ConfigLayer {
+pub struct PyrightLayer {
     /// Absolute path of its folder, to which its patterns are relative.
     pub folder: String,
     /// Its keys.
@@ -160,11 +160,11 @@ mod tests {
 
     use super::*;
 
-    fn layer(folder: &str, keys: Value) -> ConfigLayer {
-        ConfigLayer { folder: folder.into(), keys }
+    fn layer(folder: &str, keys: Value) -> PyrightLayer {
+        PyrightLayer { folder: folder.into(), keys }
     }
 
-    fn config(layers: Vec<ConfigLayer>) -> PyrightConfig {
+    fn config(layers: Vec<PyrightLayer>) -> PyrightConfig {
         PyrightConfig { name: "pyrightconfig.json".into(), layers }
     }
 

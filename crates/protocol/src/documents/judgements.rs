@@ -26,7 +26,7 @@ pub struct JudgeDocument<'s> {
     /// The judges.
     pub judges: Vec<JudgeEntry<'s>>,
     /// How much of the change the judges saw.
-    pub coverage: CoverageEntry<'s>,
+    pub coverage: JudgeCoverageEntry<'s>,
 }
 
 /// A judge's ruling on one criterion.
@@ -97,7 +97,7 @@ pub struct JudgeEntry<'s> {
 
 /// How much of the change the judges saw.
 #[derive(Clone, Debug, Serialize)]
-pub struct CoverageEntry<'s> {
+pub struct JudgeCoverageEntry<'s> {
     /// Changed files.
     pub files: usize,
     /// Files that were shown.

@@ -284,7 +284,7 @@ pub struct ChecksDocument<'s> {
     /// When the exam was frozen: UTC, RFC 3339.
     pub frozen_at: Option<String>,
     /// The commands.
-    pub commands: Vec<CheckEntry<'s>>,
+    pub commands: Vec<CheckCommandEntry<'s>>,
     /// Required criteria without a command.
     pub unanswered: Vec<UnansweredEntry<'s>>,
     /// Whether `.claude/autochecks.sh` is run as well.
@@ -301,7 +301,7 @@ pub struct ChecksDocument<'s> {
 
 /// One check command.
 #[derive(Clone, Debug, Serialize)]
-pub struct CheckEntry<'s> {
+pub struct CheckCommandEntry<'s> {
     /// Its name.
     pub name: &'s str,
     /// The criterion it answers.
