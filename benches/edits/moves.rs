@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::dice::Dice;
 use super::package::{Package, TextSwitch, kind_of, mended, planted};
+use super::seeded_random::SeededRandom;
 
 /// Inserted errors in the tree at most: a Stop lists twenty findings.
 const PLANTED_MAX: usize = 4;
@@ -86,7 +86,7 @@ pub(crate) struct Change {
 #[derive(Clone, Debug)]
 pub(crate) struct Board {
     package: &'static Package,
-    dice: Dice,
+    random: SeededRandom,
     pub(crate) texts: BTreeMap<String, String>,
     start: BTreeMap<String, String>,
     /// The texts of configuration files.
@@ -104,14 +104,14 @@ impl Board {
         seed: u64,
     ) -> Self {
         let (start, start_settings) = (texts.clone(), settings.clone());
-        let dice = Dice::new(seed);
-        Self { package, dice, texts, start, settings, start_settings, last: None, planted: 0 }
+        let random = SeededRandom::new(seed);
+        Self { package, random, texts, start, settings, start_settings, last: None, planted: 0 }
     }
 
     /// Draws until something can be done.
     pub(crate) fn draw(&mut self) -> Change {
         loop {
-            let kind = *self.dice.one_of(&KINDS).expect("there are kinds");
+            let kind = *self.random.one_of(&KINDS).expect("there are kinds");
             let drawn = match kind {
                 Kind::Introduce => self.introduce(),
                 Kind::Fix | Kind::Swap => self.mend(kind),
@@ -135,7 +135,7 @@ impl Board {
     }
 
     fn writer(&mut self, kind: Kind) -> Writer {
-        match self.dice.below(16) {
+        match self.random.below(16) {
             0 => Writer::Unreported,
             1 => Writer::DuringCheck,
             6 | 7 if kind == Kind::Break => Writer::DuringCheck,
@@ -149,7 +149,7 @@ impl Board {
 
     /// Whether the program is restarted before the next checkpoint.
     pub(crate) fn is_restarted(&mut self) -> bool {
-        self.dice.below(4) == 0
+        self.random.below(4) == 0
     }
 
     /// Files whose text or name is not the committed one, and that are there.
@@ -161,7 +161,7 @@ impl Board {
     /// A delay below this.
     pub(crate) fn delay(&mut self, max: Duration) -> Duration {
         let ms = usize::try_from(max.as_millis()).unwrap_or(usize::MAX);
-        Duration::from_millis(u64::try_from(self.dice.below(ms)).unwrap_or_default())
+        Duration::from_millis(u64::try_from(self.random.below(ms)).unwrap_or_default())
     }
 
     /// Whether an export is broken or a file has its new name.
@@ -189,8 +189,8 @@ impl Board {
         let number: usize = self.texts.values().map(|text| planted(text).len()).sum();
         let path = self.edited().filter(|_| number < PLANTED_MAX)?;
         let before = self.texts.get(&path)?.clone();
-        let at = *self.dice.one_of(&self.package.places(&before))?;
-        let kind = self.dice.below(self.package.errors.len());
+        let at = *self.random.one_of(&self.package.places(&before))?;
+        let kind = self.random.below(self.package.errors.len());
         self.planted += 1;
         let after = self.package.plant(&before, at, self.planted, kind);
         Some(self.edit(Kind::Introduce, path, after))
@@ -204,16 +204,16 @@ impl Board {
                 planted(text).into_iter().map(|(number, line)| (path.clone(), number, line))
             })
             .collect();
-        let (path, number, line) = self.dice.one_of(&all)?.clone();
+        let (path, number, line) = self.random.one_of(&all)?.clone();
         let mut after = mended(&self.texts[&path], number);
         if kind == Kind::Swap {
             let at = usize::try_from(line).ok()?;
             let wrong = self.texts[&path].lines().nth(at).unwrap_or_default();
             let error = kind_of(self.package, wrong, number)?;
-            let other = self.dice.one_of(&self.package.places(&after)).copied();
+            let other = self.random.one_of(&self.package.places(&after)).copied();
             self.planted += 1;
             // The same error elsewhere is another one; at the same line it would be the same.
-            after = match other.filter(|other| *other != at && self.dice.below(2) == 0) {
+            after = match other.filter(|other| *other != at && self.random.below(2) == 0) {
                 Some(other) => self.package.plant(&after, other, self.planted, error),
                 None => self.package.plant(&after, at, self.planted, error + 1),
             };
@@ -227,21 +227,21 @@ impl Board {
         if self.package.breaks.iter().filter(broken).count() >= BROKEN_MAX {
             return None;
         }
-        let one = self.dice.one_of(self.package.breaks)?;
+        let one = self.random.one_of(self.package.breaks)?;
         let text = self.texts.get(one.file).filter(|text| text.contains(one.from))?;
         let after = text.replacen(one.from, one.to, 1);
         Some(self.edit(Kind::Break, one.file.to_owned(), after))
     }
 
     fn restore(&mut self) -> Option<Change> {
-        let one = self.dice.one_of(self.package.breaks)?;
+        let one = self.random.one_of(self.package.breaks)?;
         let text = self.texts.get(one.file).filter(|text| text.contains(one.to))?;
         let after = text.replacen(one.to, one.from, 1);
         Some(self.edit(Kind::Restore, one.file.to_owned(), after))
     }
 
     fn rename(&mut self) -> Option<Change> {
-        let (one, other) = *self.dice.one_of(self.package.moves)?;
+        let (one, other) = *self.random.one_of(self.package.moves)?;
         let (from, to) = if self.texts.contains_key(one) { (one, other) } else { (other, one) };
         // One at a time, because a missing module hides errors in its users.
         let is_away = |(one, _): &&(&str, &str)| !self.texts.contains_key(*one);
@@ -256,7 +256,7 @@ impl Board {
     }
 
     fn configure(&mut self) -> Option<Change> {
-        let switch = self.dice.one_of(self.package.configurations)?;
+        let switch = self.random.one_of(self.package.configurations)?;
         let before = self.settings.get(switch.file)?.clone();
         let after = if before.contains(switch.to) {
             before.replace(switch.to, switch.from)
@@ -287,7 +287,7 @@ impl Board {
     }
 
     fn edited(&mut self) -> Option<String> {
-        self.dice.one_of(self.package.edited).map(|path| (*path).to_owned())
+        self.random.one_of(self.package.edited).map(|path| (*path).to_owned())
     }
 
     fn edit(&self, kind: Kind, path: String, after: String) -> Change {

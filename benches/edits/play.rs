@@ -7,7 +7,6 @@
 
 pub(crate) mod answer;
 mod c;
-pub(crate) mod dice;
 mod go;
 mod java;
 mod moves;
@@ -16,6 +15,7 @@ mod php;
 pub(crate) mod python;
 pub(crate) mod rust;
 pub(crate) mod score;
+pub(crate) mod seeded_random;
 pub(crate) mod servers;
 pub(crate) mod stage;
 mod truth;

@@ -159,16 +159,16 @@ fn a_place_is_named_by_a_column_or_a_symbol() {
 fn a_rename_is_a_preview_until_it_is_told_to_write() {
     let sandbox = project(&answers());
     let mut client = Client::start(&sandbox);
-    let mut wish = json!({"path": "lib.py", "line": 1, "symbol": "total", "new_name": "summed"});
-    let preview = result(&mut client, "rename", &wish);
+    let mut request = json!({"path": "lib.py", "line": 1, "symbol": "total", "new_name": "summed"});
+    let preview = result(&mut client, "rename", &request);
     let values = &preview["structuredContent"];
     assert_eq!((&values["written"], &values["edits"]), (&json!(false), &json!(4)));
     let diff = values["diff"].as_str().expect("a diff");
     assert!(diff.contains("+def summed(x):") && !text(&preview).contains("--apply"), "{preview:#}");
     assert_eq!((sandbox.read("lib.py"), sandbox.read("app.py")), (LIB.into(), APP.into()));
 
-    wish["dry_run"] = json!(false);
-    let written = result(&mut client, "rename", &wish);
+    request["dry_run"] = json!(false);
+    let written = result(&mut client, "rename", &request);
     let values = &written["structuredContent"];
     assert_eq!((&values["written"], &values["old_name"]), (&json!(true), &json!("total")));
     assert_eq!(values["files"][1], json!({"path": "lib.py", "action": "edit", "moved_from": null}));
@@ -184,9 +184,9 @@ fn what_a_rename_introduced_is_no_error_of_the_tool() {
     changes["file://{{ROOT}}/lib.py"][0]["newText"] = json!("summed_BAD");
     let sandbox = project(&script);
     let mut client = Client::start(&sandbox);
-    let wish = json!({"path": "lib.py", "line": 1, "symbol": "total", "new_name": "summed",
+    let request = json!({"path": "lib.py", "line": 1, "symbol": "total", "new_name": "summed",
         "dry_run": false});
-    let written = result(&mut client, "rename", &wish);
+    let written = result(&mut client, "rename", &request);
     let found = &written["structuredContent"]["check"]["introduced"][0];
     assert_eq!((&found["path"], &found["code"]), (&json!("lib.py"), &json!("badWord")));
     assert_eq!(written["isError"], false);

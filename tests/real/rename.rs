@@ -65,9 +65,9 @@ fn pyright_renames_for_a_tool_of_an_agent() {
     let sandbox = project();
     write(&sandbox, &PYTHON);
     let mut client = Client::start(&sandbox);
-    let wish = json!({"path": "lib.py", "line": 1, "symbol": "total", "new_name": "summed",
+    let request = json!({"path": "lib.py", "line": 1, "symbol": "total", "new_name": "summed",
         "dry_run": false});
-    let answer = client.tool("rename", &wish);
+    let answer = client.tool("rename", &request);
     let values = &answer["result"]["structuredContent"];
     assert_eq!((&values["status"], &values["written"]), (&json!("answered"), &json!(true)));
     assert_eq!(paths(&values["files"]), ["a.py", "b.py", "lib.py", "sub/c.py"]);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::projects::{LocalName, PastProject, WrittenStyle};
-use crate::play::dice::Dice;
+use crate::play::seeded_random::SeededRandom;
 
 /// Draws of a breaking edit until one fits.
 const DRAWS_MAX: usize = 200;
@@ -21,7 +21,7 @@ pub(crate) struct DrawnEdit {
 /// Draws edits from what the files are like now.
 pub(crate) struct EditDrawing {
     project: &'static PastProject,
-    dice: Dice,
+    random: SeededRandom,
     number: usize,
     renamed: Vec<usize>,
 }
@@ -35,7 +35,7 @@ struct FunctionHead {
 
 impl EditDrawing {
     pub(crate) fn new(project: &'static PastProject, seed: u64) -> Self {
-        Self { project, dice: Dice::new(seed), number: 0, renamed: Vec::new() }
+        Self { project, random: SeededRandom::new(seed), number: 0, renamed: Vec::new() }
     }
 
     /// An edit that leaves everything as right as it was. The kinds take turns.
@@ -49,7 +49,7 @@ impl EditDrawing {
         let (path, before) = self.any_file(texts);
         let number = self.number.to_string();
         let heads = style.heads(&before);
-        let head = *self.dice.one_of(&heads).expect("files without functions are left out");
+        let head = *self.random.one_of(&heads).expect("files without functions are left out");
         let (kind, after) = match self.number % 3 {
             0 => ("documentation", style.documented(&before, head, &number)),
             1 => ("comment", style.commented(&before, head, &number)),
@@ -69,14 +69,14 @@ impl EditDrawing {
     fn any_file(&mut self, texts: &BTreeMap<String, String>) -> (String, String) {
         let style = self.project.style;
         let all: Vec<_> = texts.iter().filter(|(_, text)| !style.heads(text).is_empty()).collect();
-        let (path, text) = *self.dice.one_of(&all).expect("a project has functions");
+        let (path, text) = *self.random.one_of(&all).expect("a project has functions");
         (path.clone(), text.clone())
     }
 
     fn rename_local(&mut self, texts: &BTreeMap<String, String>) -> Option<DrawnEdit> {
         let left: Vec<usize> =
             (0..self.project.locals.len()).filter(|at| !self.renamed.contains(at)).collect();
-        let at = *self.dice.one_of(&left)?;
+        let at = *self.random.one_of(&left)?;
         self.renamed.push(at);
         let LocalName { file, function, name, other } = self.project.locals[at];
         let before = texts.get(file)?.clone();
@@ -90,12 +90,12 @@ impl EditDrawing {
     fn break_shared(&mut self, texts: &BTreeMap<String, String>) -> Option<DrawnEdit> {
         let shared = self.shared(texts);
         for _ in 0..DRAWS_MAX {
-            let head = self.dice.one_of(&shared)?;
+            let head = self.random.one_of(&shared)?;
             let before = texts[&head.path].clone();
             let number = self.number.to_string();
             let lines: Vec<&str> = before.split_inclusive('\n').collect();
             let line = lines[head.line];
-            let (kind, changed) = match self.dice.below(3) {
+            let (kind, changed) = match self.random.below(3) {
                 0 => ("renamed", line.replacen(&head.name, &format!("{}_moved", head.name), 1)),
                 1 => {
                     let parameter = self.project.style.parameter.replace('%', &number);
@@ -135,7 +135,7 @@ impl EditDrawing {
         let (path, before) = self.any_file(texts);
         let number = self.number.to_string();
         let style = self.project.style;
-        let wrong = *self.dice.one_of(style.wrong).expect("a style has wrong functions");
+        let wrong = *self.random.one_of(style.wrong).expect("a style has wrong functions");
         let after = format!("{before}{}", wrong.replace('%', &number));
         DrawnEdit { kind: "wrong type", path, before, after }
     }

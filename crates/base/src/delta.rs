@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 use super::finding::{Finding, FindingState, Severity};
-use super::lines::{LineFate, LineHashes, LineMap};
+use super::lines::{LineHashes, LineMap, LineMapping};
 use super::text::Position;
 
 /// The difference between two sets of findings.
@@ -50,18 +50,18 @@ impl Delta {
         let map = LineMap::between(before, after);
         let mut pairs = FindingPairs::new(earlier, now);
         pairs.match_up(
-            |finding| Some((finding.identity(), map.fate_before(finding)?)),
-            |finding| Some((finding.identity(), map.fate_now(finding)?)),
+            |finding| Some((finding.identity(), map.map_old_finding(finding)?)),
+            |finding| Some((finding.identity(), map.map_new_finding(finding)?)),
         );
         pairs.match_up(
-            |finding| moved_line_key(finding, before, map.fate_before(finding)?),
-            |finding| moved_line_key(finding, after, map.fate_now(finding)?),
+            |finding| moved_line_key(finding, before, map.map_old_finding(finding)?),
+            |finding| moved_line_key(finding, after, map.map_new_finding(finding)?),
         );
         // Type checkers word the same error differently, depending on what they read before: the
         // members of a union type change places. On a kept line, column and code identify it.
         pairs.match_up(
-            |finding| kept_column_key(finding, map.fate_before(finding)?),
-            |finding| kept_column_key(finding, map.fate_now(finding)?),
+            |finding| kept_column_key(finding, map.map_old_finding(finding)?),
+            |finding| kept_column_key(finding, map.map_new_finding(finding)?),
         );
         // Findings about the whole file are reported at its beginning, whichever line that is.
         pairs.match_up(whole_file_key, whole_file_key);
@@ -84,16 +84,20 @@ impl Delta {
         let map = LineMap::between(before, after);
         let own = Self::by_line_map(before, earlier, after, self.findings.clone());
         for (finding, own) in self.findings.iter_mut().zip(own.findings) {
-            let fate = map.fate_now(finding);
-            finding.state = match (fate, finding.state, own.state) {
-                (Some(LineFate::Kept(_)), FindingState::Introduced, FindingState::Introduced) => {
+            let mapping = map.map_new_finding(finding);
+            finding.state = match (mapping, finding.state, own.state) {
+                (
+                    Some(LineMapping::Kept(_)),
+                    FindingState::Introduced,
+                    FindingState::Introduced,
+                ) => {
                     if names_touched(finding) {
                         FindingState::Introduced
                     } else {
                         FindingState::Unknown
                     }
                 }
-                (Some(LineFate::Kept(_)), ..) => FindingState::Existing,
+                (Some(LineMapping::Kept(_)), ..) => FindingState::Existing,
                 (_, _, state) => state,
             };
         }
@@ -112,7 +116,7 @@ impl Delta {
     ) -> Self {
         let map = LineMap::between(before, after);
         for finding in &mut now {
-            let is_kept = matches!(map.fate_now(finding), Some(LineFate::Kept(_)));
+            let is_kept = matches!(map.map_new_finding(finding), Some(LineMapping::Kept(_)));
             let is_introduced = !is_kept || names_touched(finding);
             finding.state =
                 if is_introduced { FindingState::Introduced } else { FindingState::Unknown };
@@ -132,7 +136,7 @@ pub fn carry_findings(set: &[Finding], from: &LineHashes, to: &LineHashes) -> Ve
     let map = LineMap::between(from, to);
     let mut carried = Vec::new();
     for finding in set {
-        if let Some(LineFate::Kept(line)) = map.fate_before(finding) {
+        if let Some(LineMapping::Kept(line)) = map.map_old_finding(finding) {
             let mut finding = finding.clone();
             finding.range.start.line = line;
             carried.push(finding);
@@ -142,31 +146,37 @@ pub fn carry_findings(set: &[Finding], from: &LineHashes, to: &LineHashes) -> Ve
 }
 
 impl LineMap {
-    fn fate_before(&self, finding: &Finding) -> Option<LineFate> {
-        self.fate_of_old_line(finding.range.start.line)
+    fn map_old_finding(&self, finding: &Finding) -> Option<LineMapping> {
+        self.map_old_line(finding.range.start.line)
     }
 
-    fn fate_now(&self, finding: &Finding) -> Option<LineFate> {
-        self.fate_of_new_line(finding.range.start.line)
+    fn map_new_finding(&self, finding: &Finding) -> Option<LineMapping> {
+        self.map_new_line(finding.range.start.line)
     }
 }
 
 /// Identity and line text, for a finding on an edited line.
-fn moved_line_key(finding: &Finding, lines: &LineHashes, fate: LineFate) -> Option<(String, u64)> {
-    match fate {
-        LineFate::Edited(_) => Some((finding.identity(), lines.hash_at(finding.range.start.line)?)),
-        LineFate::Kept(_) => None,
+fn moved_line_key(
+    finding: &Finding,
+    lines: &LineHashes,
+    mapping: LineMapping,
+) -> Option<(String, u64)> {
+    match mapping {
+        LineMapping::Edited(_) => {
+            Some((finding.identity(), lines.hash_at(finding.range.start.line)?))
+        }
+        LineMapping::Kept(_) => None,
     }
 }
 
 /// Sensor, code, severity and column, for a finding with a code on a kept line.
-fn kept_column_key(finding: &Finding, fate: LineFate) -> Option<impl Eq + Hash + use<>> {
-    match fate {
-        LineFate::Kept(line) if !finding.code.is_empty() => {
+fn kept_column_key(finding: &Finding, mapping: LineMapping) -> Option<impl Eq + Hash + use<>> {
+    match mapping {
+        LineMapping::Kept(line) if !finding.code.is_empty() => {
             let column = finding.range.start.character;
             Some((finding.sensor.clone(), finding.code.clone(), finding.severity, line, column))
         }
-        LineFate::Kept(_) | LineFate::Edited(_) => None,
+        LineMapping::Kept(_) | LineMapping::Edited(_) => None,
     }
 }
 

@@ -43,9 +43,9 @@ fn hash(line: &str) -> u64 {
     hasher.finish()
 }
 
-/// What an edit did to a line. Lines with equal fates are the same place.
+/// Where a line is in the other text. Lines with equal mappings are the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LineFate {
+pub enum LineMapping {
     /// Unchanged; its 0-based line in the other text.
     Kept(u32),
     /// Changed, added or removed; the number identifies the stretch between two kept lines.
@@ -55,8 +55,8 @@ pub enum LineFate {
 /// Maps lines between the texts before and after an edit.
 #[derive(Clone, Debug)]
 pub struct LineMap {
-    before: Vec<LineFate>,
-    after: Vec<LineFate>,
+    before: Vec<LineMapping>,
+    after: Vec<LineMapping>,
 }
 
 impl LineMap {
@@ -77,35 +77,35 @@ impl LineMap {
         for at in same.iter().flatten() {
             kept[*at] = Some(*at);
         }
-        Self { before: fates(&same), after: fates(&kept) }
+        Self { before: line_mappings(&same), after: line_mappings(&kept) }
     }
 
-    /// Fate of a 0-based line of the earlier text; `None` after its end.
+    /// The mapping of a 0-based line of the earlier text; `None` after its end.
     #[must_use]
-    pub fn fate_of_old_line(&self, line: u32) -> Option<LineFate> {
+    pub fn map_old_line(&self, line: u32) -> Option<LineMapping> {
         self.before.get(line as usize).copied()
     }
 
-    /// Fate of a 0-based line of the later text; `None` after its end.
+    /// The mapping of a 0-based line of the later text; `None` after its end.
     #[must_use]
-    pub fn fate_of_new_line(&self, line: u32) -> Option<LineFate> {
+    pub fn map_new_line(&self, line: u32) -> Option<LineMapping> {
         self.after.get(line as usize).copied()
     }
 }
 
-fn fates(kept: &[Option<usize>]) -> Vec<LineFate> {
+fn line_mappings(kept: &[Option<usize>]) -> Vec<LineMapping> {
     let mut stretch = 0;
-    let mut fates = Vec::with_capacity(kept.len());
+    let mut line_mappings = Vec::with_capacity(kept.len());
     for line in kept {
-        fates.push(match line.map(u32::try_from) {
+        line_mappings.push(match line.map(u32::try_from) {
             Some(Ok(line)) => {
                 stretch += 1;
-                LineFate::Kept(line)
+                LineMapping::Kept(line)
             }
-            _ => LineFate::Edited(stretch),
+            _ => LineMapping::Edited(stretch),
         });
     }
-    fates
+    line_mappings
 }
 
 type RangePair = (Range<usize>, Range<usize>);
@@ -200,12 +200,12 @@ mod tests {
 
     use super::*;
 
-    /// Checks the fate of each line of `before`: its new number, or `-`.
+    /// Checks the mapping of each line of `before`: its new number, or `-`.
     fn check(before: &str, after: &str, expected: &str) {
         let map = LineMap::between(&LineHashes::from_text(before), &LineHashes::from_text(after));
-        let places = map.before.iter().map(|fate| match fate {
-            LineFate::Kept(line) => line.to_string(),
-            LineFate::Edited(_) => "-".to_owned(),
+        let places = map.before.iter().map(|mapping| match mapping {
+            LineMapping::Kept(line) => line.to_string(),
+            LineMapping::Edited(_) => "-".to_owned(),
         });
         assert_eq!(places.collect::<Vec<_>>().join(" "), expected, "{before:?} -> {after:?}");
     }
@@ -231,21 +231,21 @@ mod tests {
     }
 
     #[test]
-    fn changed_lines_between_the_same_kept_lines_share_their_fate() {
+    fn changed_lines_between_the_same_kept_lines_share_their_mapping() {
         let (before, after) =
             (LineHashes::from_text("a\nold\nb\nout"), LineHashes::from_text("a\nnew\nb\nin\nc"));
         let map = LineMap::between(&before, &after);
-        assert_eq!(map.fate_of_old_line(1), map.fate_of_new_line(1));
-        assert_eq!(map.fate_of_old_line(3), map.fate_of_new_line(3));
-        assert_ne!(map.fate_of_old_line(1), map.fate_of_new_line(3));
-        assert_eq!((map.fate_of_old_line(4), map.fate_of_new_line(5)), (None, None));
+        assert_eq!(map.map_old_line(1), map.map_new_line(1));
+        assert_eq!(map.map_old_line(3), map.map_new_line(3));
+        assert_ne!(map.map_old_line(1), map.map_new_line(3));
+        assert_eq!((map.map_old_line(4), map.map_new_line(5)), (None, None));
     }
 
     #[test]
     fn a_text_of_the_largest_size_is_compared_at_once() {
         let (before, after) = ("a\nb\nc\n".repeat(100_000), "d\ne\nf\n".repeat(100_000));
         let map = LineMap::between(&LineHashes::from_text(&before), &LineHashes::from_text(&after));
-        assert_eq!(map.fate_of_old_line(0), Some(LineFate::Edited(0)));
+        assert_eq!(map.map_old_line(0), Some(LineMapping::Edited(0)));
     }
 
     proptest! {
@@ -257,18 +257,18 @@ mod tests {
             let map =
                 LineMap::between(&LineHashes::from_text(&before.join("\n")), &LineHashes::from_text(&after.join("\n")));
             let mut last = None;
-            for (text, fate) in before.iter().zip(&map.before) {
-                let LineFate::Kept(now) = *fate else { continue };
+            for (text, mapping) in before.iter().zip(&map.before) {
+                let LineMapping::Kept(now) = *mapping else { continue };
                 prop_assert_eq!(text, &after[now as usize]);
                 prop_assert!(last < Some(now));
-                prop_assert_eq!(map.fate_of_new_line(now), Some(*fate));
+                prop_assert_eq!(map.map_new_line(now), Some(*mapping));
                 last = Some(now);
             }
             prop_assert_eq!(kept_count(&map.before), kept_count(&map.after));
         }
     }
 
-    fn kept_count(fates: &[LineFate]) -> usize {
-        fates.iter().filter(|fate| matches!(fate, LineFate::Kept(_))).count()
+    fn kept_count(line_mappings: &[LineMapping]) -> usize {
+        line_mappings.iter().filter(|mapping| matches!(mapping, LineMapping::Kept(_))).count()
     }
 }

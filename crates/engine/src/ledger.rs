@@ -125,7 +125,7 @@ impl EngineLedger {
         {
             self.base_results.forget_root(&oldest);
             self.texts.forget_root(&oldest);
-            let gates = self.roots.remove(&oldest).and_then(RootLedger::into_gates_in_use);
+            let gates = self.roots.remove(&oldest).and_then(RootLedger::keep_only_gates_in_use);
             if let Some(gates) = gates {
                 self.roots.insert(oldest, gates);
             }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::fences::FenceTracker;
-use super::fields::{BYTE_ORDER_MARK, bullet, is_nothing};
+use super::fields::{BYTE_ORDER_MARK, bullet, is_empty_placeholder};
 
 /// The parts of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,7 +274,8 @@ fn open_question(value: &str) -> Option<String> {
     let is_ticked = ["[x]", "[X]"].iter().any(|tick| text.starts_with(tick));
     let is_struck = text.strip_prefix("~~").is_some_and(|rest| rest.contains("~~"));
     let text = text.strip_prefix("[ ]").unwrap_or(text).trim();
-    let is_open = !(is_hint || is_ticked || is_struck || is_nothing(text) || is_answered(text));
+    let is_open =
+        !(is_hint || is_ticked || is_struck || is_empty_placeholder(text) || is_answered(text));
     is_open.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
@@ -299,7 +300,7 @@ fn starts_with_answer(text: &str, marks: &[&str]) -> bool {
     let text = text.trim_start_matches(|character: char| "*_—– -".contains(character));
     marks.iter().find_map(|mark| text.strip_prefix(mark)).is_some_and(|rest| {
         let rest = rest.trim();
-        !is_nothing(rest) && !OPEN.iter().any(|word| rest.starts_with(word))
+        !is_empty_placeholder(rest) && !OPEN.iter().any(|word| rest.starts_with(word))
     })
 }
 

@@ -121,7 +121,7 @@ fn file_difference(
     let is_relevant = match role {
         // Loops are supposed to add tests.
         ExamRole::Test => change != ExamChange::Added,
-        ExamRole::Runner => runners::is_run(path, &exam.plan, has_script),
+        ExamRole::Runner => runners::is_loaded_by_checks(path, &exam.plan, has_script),
         _ => true,
     };
     is_relevant.then(|| ExamDifference { path: path.clone(), role, change, now })

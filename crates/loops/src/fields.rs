@@ -101,7 +101,7 @@ pub(crate) fn entries(text: &str) -> Vec<String> {
             (None, None) => entries.push(line.to_owned()),
         }
     }
-    entries.retain(|entry| !is_nothing(entry));
+    entries.retain(|entry| !is_empty_placeholder(entry));
     entries
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn bullet(line: &str) -> Option<&str> {
 
 /// Whether a text is a placeholder for an empty value.
 #[must_use]
-pub(crate) fn is_nothing(text: &str) -> bool {
+pub(crate) fn is_empty_placeholder(text: &str) -> bool {
     let bare = text.trim_matches(|character: char| {
         character.is_whitespace() || "()[].-–—*_".contains(character)
     });

@@ -54,7 +54,7 @@ pub fn too_many_lines(progress: &str) -> Option<usize> {
 #[must_use]
 pub fn original_goal(progress: &str) -> Option<String> {
     let goal = fields::last_value(progress, HandoffField::OriginalGoal)?;
-    let is_there = !fields::is_nothing(&goal) && !fields::is_hint(&goal);
+    let is_there = !fields::is_empty_placeholder(&goal) && !fields::is_hint(&goal);
     is_there.then(|| one_line(&goal, DECISION_CHARS_MAX))
 }
 

@@ -23,6 +23,8 @@ mod promise;
 pub mod research;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
+#[cfg(test)]
+mod simulation;
 pub mod start;
 pub mod state;
 pub mod step;
@@ -30,6 +32,3 @@ pub mod step;
 mod stop_simulation;
 pub mod stop_table;
 pub mod wiki;
-
-#[cfg(test)]
-mod simulation;

@@ -43,7 +43,7 @@ fn considered(text: &str) -> Option<String> {
     let mut entries = text.lines().filter_map(fields::bullet);
     // The form has `[approach A]: [why rejected]`.
     let is_hint = |entry: &str| entry.split(": ").all(fields::is_hint);
-    let is_there = entries.any(|entry| !fields::is_nothing(entry) && !is_hint(entry));
+    let is_there = entries.any(|entry| !fields::is_empty_placeholder(entry) && !is_hint(entry));
     let reason =
         "APPROACHES_CONSIDERED has no entry; at least one line \"- way: why not\" is needed";
     (!is_there).then(|| reason.to_owned())

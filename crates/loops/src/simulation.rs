@@ -23,28 +23,33 @@ const STEPS: u32 = 40;
 const CAP: u32 = 8;
 
 /// `SplitMix64`: the same numbers on every machine.
-struct Dice(u64);
+pub(crate) struct SimulationRng(u64);
 
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+impl SimulationRng {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below `bound`.
+    pub(crate) fn number_below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % sides
+        (mixed ^ (mixed >> 31)) % bound
     }
 
     fn one_in(&mut self, sides: u64) -> bool {
-        self.roll(sides) == 0
+        self.number_below(sides) == 0
     }
 
     fn small(&mut self, most: u64) -> u32 {
-        u32::try_from(self.roll(most)).unwrap_or_default() + 1
+        u32::try_from(self.number_below(most)).unwrap_or_default() + 1
     }
 }
 
 /// One loop with its project, agent and host.
-struct World {
-    dice: Dice,
+struct SimulatedLoop {
+    random: SimulationRng,
     /// The loop in the store; `None` after it was removed.
     stored: Option<LoopState>,
     /// A Stop that was measured and not decided yet.
@@ -70,28 +75,28 @@ struct World {
     budget_permille: Option<u64>,
 }
 
-impl World {
+impl SimulatedLoop {
     fn new(seed: u64) -> Self {
-        let mut dice = Dice(seed);
-        let mode = Mode::NAMES[usize::try_from(dice.roll(3)).unwrap_or_default()].0;
+        let mut random = SimulationRng::new(seed);
+        let mode = Mode::NAMES[usize::try_from(random.number_below(3)).unwrap_or_default()].0;
         let options = LoopOptions {
-            milestone_every: dice.one_in(4).then(|| dice.small(5)),
-            hitl_threshold: dice.small(4),
-            max_minutes: dice.one_in(5).then(|| dice.small(60)),
-            max_tokens: dice.one_in(5).then(|| dice.roll(5_000) + 1),
-            force_max: dice.one_in(6),
-            research: dice.one_in(2),
+            milestone_every: random.one_in(4).then(|| random.small(5)),
+            hitl_threshold: random.small(4),
+            max_minutes: random.one_in(5).then(|| random.small(60)),
+            max_tokens: random.one_in(5).then(|| random.number_below(5_000) + 1),
+            force_max: random.one_in(6),
+            research: random.one_in(2),
             ..LoopOptions::defaults_for(mode)
         };
-        let branch = (mode == Mode::Autonomous && dice.one_in(2)).then(|| "auto".to_owned());
-        let promise = dice.one_in(2).then(|| "DONE".to_owned());
-        let max_iterations = dice.small(12);
-        let is_idle = dice.one_in(4);
-        let errors = if is_idle && dice.one_in(2) { String::new() } else { "abc".to_owned() };
-        let budget_permille = dice.one_in(3).then(|| dice.roll(1_000) + 1);
+        let branch = (mode == Mode::Autonomous && random.one_in(2)).then(|| "auto".to_owned());
+        let promise = random.one_in(2).then(|| "DONE".to_owned());
+        let max_iterations = random.small(12);
+        let is_idle = random.one_in(4);
+        let errors = if is_idle && random.one_in(2) { String::new() } else { "abc".to_owned() };
+        let budget_permille = random.one_in(3).then(|| random.number_below(1_000) + 1);
         let first = LoopState { mode, promise, options, branch, max_iterations, ..state() };
         Self {
-            dice,
+            random,
             stored: Some(first),
             stale: None,
             now_ms: 1,
@@ -119,12 +124,12 @@ impl World {
     }
 
     fn play_one(&mut self) {
-        self.now_ms += self.dice.roll(240_000);
-        match self.dice.roll(20) {
+        self.now_ms += self.random.number_below(240_000);
+        match self.random.number_below(20) {
             0 => self.change_by_user(|state, now| control::pause_loop(state, now).ok()),
             1 | 2 => self.resume(),
-            3 if self.dice.one_in(3) => self.cancel(),
-            4 if self.dice.one_in(20) => {
+            3 if self.random.one_in(3) => self.cancel(),
+            4 if self.random.one_in(20) => {
                 self.stored = None;
                 self.was_removed = true;
             }
@@ -145,7 +150,7 @@ impl World {
     }
 
     fn resume(&mut self) {
-        let max_iterations = self.dice.one_in(2).then(|| self.dice.small(20));
+        let max_iterations = self.random.one_in(2).then(|| self.random.small(20));
         let raise = NewLimits { max_iterations, ..NewLimits::default() };
         self.change_by_user(|state, now| control::resume_loop(state, raise, now).ok());
         self.blocks = 0;
@@ -162,14 +167,14 @@ impl World {
     fn work(&mut self) {
         self.has_acted = true;
         for (_, can_run) in &mut self.checks {
-            *can_run ^= self.dice.one_in(12);
+            *can_run ^= self.random.one_in(12);
         }
         if self.is_idle {
             return;
         }
         // The change may be undone, and a checkpoint may be missing.
-        self.has_changed = (!self.dice.one_in(10)).then(|| !self.dice.one_in(10));
-        match self.dice.roll(6) {
+        self.has_changed = (!self.random.one_in(10)).then(|| !self.random.one_in(10));
+        match self.random.number_below(6) {
             0 | 1 => drop(self.errors.pop()),
             2 => self.errors.push('x'),
             3 => self.errors.push('G'),
@@ -186,19 +191,19 @@ impl World {
         }
         assign_fingerprints(&mut findings);
         let causes = [Cause::Loading, Cause::NotInstalled, Cause::ProjectFault, Cause::Silent];
-        let cause = causes.get(usize::try_from(self.dice.roll(16)).unwrap_or_default());
+        let cause = causes.get(usize::try_from(self.random.number_below(16)).unwrap_or_default());
         let gap = cause.map(|cause| Gap::new(*cause, "why"));
         let dirty = !findings.is_empty();
         let reading =
             SensorReading { dirty, gap, ..SensorReading::clean("pyright", SensorKind::Lsp, 1) };
-        if self.dice.one_in(30) {
+        if self.random.one_in(30) {
             return Evidence::default();
         }
         let mut readings = vec![reading];
         for (name, can_run) in self.checks {
             let reading = SensorReading::clean(name, SensorKind::Check, 0);
-            let dirty = can_run && self.dice.one_in(6);
-            let cause = if self.dice.one_in(2) { Cause::NotInstalled } else { Cause::TimedOut };
+            let dirty = can_run && self.random.one_in(6);
+            let cause = if self.random.one_in(2) { Cause::NotInstalled } else { Cause::TimedOut };
             let gap = (!can_run).then(|| Gap::new(cause, "why"));
             readings.push(SensorReading { dirty, gap, ..reading });
         }
@@ -206,17 +211,17 @@ impl World {
     }
 
     fn facts(&mut self) -> StopFacts {
-        let lsp_required = self.dice.one_in(5);
+        let lsp_required = self.random.one_in(5);
         let work = match self.has_changed {
             Some(true) => WorkChange::Changed,
             Some(false) => WorkChange::Unchanged,
             None => WorkChange::Unknown("no checkpoint".into()),
         };
-        let missing = if self.dice.one_in(2) { vec!["APPROACH".to_owned()] } else { Vec::new() };
+        let missing = if self.random.one_in(2) { vec!["APPROACH".to_owned()] } else { Vec::new() };
         // Without a readable transcript the context is unknown.
-        let budget_permille = self.budget_permille.filter(|_| !self.dice.one_in(4));
+        let budget_permille = self.budget_permille.filter(|_| !self.random.one_in(4));
         let context = budget_permille.map(|budget_permille| ContextUse {
-            tokens: self.dice.roll(1_001),
+            tokens: self.random.number_below(1_001),
             window: 1_000,
             budget_permille,
             line: "full".into(),
@@ -225,17 +230,17 @@ impl World {
             work,
             lsp_required,
             research_missing: missing,
-            tree: self.dice.one_in(2).then(|| self.errors.clone()),
-            tokens: self.dice.one_in(2).then_some(self.now_ms / 1_000),
+            tree: self.random.one_in(2).then(|| self.errors.clone()),
+            tokens: self.random.one_in(2).then_some(self.now_ms / 1_000),
             context,
-            check_problems: self.dice.one_in(2).then(|| self.dice.roll(30)),
+            check_problems: self.random.one_in(2).then(|| self.random.number_below(30)),
             now_ms: self.now_ms,
             ..StopFacts::default()
         }
     }
 
     fn judge_outcome(&mut self) -> Option<JudgeOutcome> {
-        match self.dice.roll(4) {
+        match self.random.number_below(4) {
             0 => Some(JudgeOutcome::Approved),
             1 => Some(JudgeOutcome::Rejected { reasons: vec!["no".into()] }),
             2 => Some(JudgeOutcome::Unmeasured(Gap::new(Cause::TimedOut, "no answer"))),
@@ -245,7 +250,7 @@ impl World {
     }
 
     fn merge_outcome(&mut self) -> MergeOutcome {
-        match self.dice.roll(5) {
+        match self.random.number_below(5) {
             0 | 1 => MergeOutcome::Merged,
             2 => MergeOutcome::Conflict("merge a.py".into()),
             3 => MergeOutcome::Impossible("no such branch".into()),
@@ -273,7 +278,8 @@ impl World {
                 }
                 StopStep::NeedsCheckpoint => {
                     assert_eq!(facts.checkpoint, Consultation::Open);
-                    facts.checkpoint = self.dice.one_in(2).then(|| "checkpoint".to_owned()).into();
+                    facts.checkpoint =
+                        self.random.one_in(2).then(|| "checkpoint".to_owned()).into();
                 }
                 StopStep::Decided(outcome) => return (outcome.next, outcome.decision),
             }
@@ -294,13 +300,13 @@ impl World {
 
     fn decide(&mut self, before: &LoopState) {
         let last_message =
-            if self.dice.one_in(3) { "on it" } else { "Done.\n<promise>DONE</promise>" };
+            if self.random.one_in(3) { "on it" } else { "Done.\n<promise>DONE</promise>" };
         let input = StopInput {
             waiting_stops: 0,
             now_ms: self.now_ms,
             session_id: "s",
             last_message,
-            must_end: self.dice.one_in(12),
+            must_end: self.random.one_in(12),
             is_continuation: self.in_row > 0,
             has_acted: self.has_acted,
             continuations_max: Some(CAP),
@@ -324,7 +330,7 @@ impl World {
         }
         // The process may be killed here: the next Stop sees the saved state, and the lost reply lets
         // the turn end.
-        let is_killed = self.dice.one_in(15);
+        let is_killed = self.random.one_in(15);
         match decision {
             StopDecision::Continue(_) if !is_killed => {
                 self.in_row += 1;
@@ -423,12 +429,12 @@ fn check(
 fn invariants_hold_in_every_seeded_world() {
     let (mut ends, mut steps) = (BTreeMap::<&str, u32>::new(), 0_u64);
     for seed in 0..LOOPS {
-        let mut world = World::new(seed);
+        let mut simulated_loop = SimulatedLoop::new(seed);
         for _ in 0..STEPS {
-            world.play_one();
+            simulated_loop.play_one();
             steps += 1;
         }
-        for (status, count) in world.ends {
+        for (status, count) in simulated_loop.ends {
             *ends.entry(status).or_default() += count;
         }
     }
@@ -439,6 +445,6 @@ fn invariants_hold_in_every_seeded_world() {
     assert!(steps >= 100_000);
     let all = Status::NAMES.iter().filter(|row| !row.0.is_active() && row.0 != Status::Cancelled);
     for word in all.map(|row| row.1).chain([PauseReason::ContextBudget.as_str()]) {
-        assert!(ends.contains_key(word), "no world ended as {word}");
+        assert!(ends.contains_key(word), "no simulated loop ended as {word}");
     }
 }

@@ -159,7 +159,7 @@ fn evidence_outlook(
     if has_unconfirmed_override(state) {
         return EvidenceOutlook::PausesForUser(PauseReason::Overridden);
     }
-    let evidence = &losses::with_losses_charged(state, evidence);
+    let evidence = &losses::count_losses_as_failures(state, evidence);
     match evidence.verdict() {
         Verdict::Dirty => EvidenceOutlook::Dirty,
         Verdict::Unmeasured(gap) if may_close(&gap) && may_wait(state) => {
@@ -259,7 +259,7 @@ fn decide_stop(
         return (record::pause_for_user(state, reason, facts), StopDecision::End);
     }
     let lost = losses::lost_readings(state, evidence);
-    let evidence = &losses::with_losses_charged(state, evidence);
+    let evidence = &losses::count_losses_as_failures(state, evidence);
     let mut next = record::record_measured_stop(state, input, evidence, facts);
     let now = record::iteration(&next, evidence, facts);
     let signals = progress::signals(&state.history, state.counted_from, &now);

@@ -3,6 +3,7 @@
 //! processes are killed.
 
 use super::samples::state;
+use super::simulation::SimulationRng;
 use super::state::{LoopState, StopAnswer};
 use super::stop_table::{StopArrival, StopDelivery, StopTable};
 use moai_base::limits::PROCESS_START_PRECISION_MS;
@@ -12,21 +13,9 @@ const HOSTS: u64 = 2_000;
 /// Number of Stops of one host.
 const STOPS: u32 = 12;
 
-/// `SplitMix64`: the same numbers on every machine.
-struct Seeded(u64);
-
-impl Seeded {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-}
-
-/// Progress of one hook process.
+/// What one hook process is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum ProcessStage {
     /// It asks the daemon at this time.
     AsksAt(u64),
     /// The daemon decides its Stop until this time.
@@ -43,12 +32,12 @@ enum Part {
 
 struct Process {
     delivery: StopDelivery,
-    part: Part,
+    stage: ProcessStage,
     is_killed: bool,
 }
 
 struct Deliveries {
-    seed: Seeded,
+    random: SimulationRng,
     now_ms: u64,
     calls: u32,
     /// The loop in the store.
@@ -59,15 +48,15 @@ struct Deliveries {
 
 impl Deliveries {
     fn start_processes(&mut self) {
-        let content = format!("words {}", self.seed.below(2));
+        let content = format!("words {}", self.random.number_below(2));
         self.processes.clear();
-        for _ in 0..=self.seed.below(2) {
+        for _ in 0..=self.random.number_below(2) {
             self.calls += 1;
-            let start_ms = self.now_ms + self.seed.below(3) + PROCESS_START_PRECISION_MS;
+            let start_ms = self.now_ms + self.random.number_below(3) + PROCESS_START_PRECISION_MS;
             let (call, content) = (self.calls.to_string(), content.clone());
             let delivery = StopDelivery { call, content, start_ms: Some(start_ms) };
-            let part = Part::AsksAt(self.now_ms + 1 + self.seed.below(120));
-            self.processes.push(Process { delivery, part, is_killed: false });
+            let stage = ProcessStage::AsksAt(self.now_ms + 1 + self.random.number_below(120));
+            self.processes.push(Process { delivery, stage, is_killed: false });
         }
     }
 
@@ -78,16 +67,17 @@ impl Deliveries {
 
     fn ask(&mut self, at: usize) {
         if self.is_answered(at) {
-            self.processes[at].part = Part::Ended;
+            self.processes[at].stage = ProcessStage::Ended;
             return;
         }
         let content = self.processes[at].delivery.content.clone();
-        self.processes[at].part = match self.table.arrive("loop", &content, at) {
+        self.processes[at].stage = match self.table.arrive("loop", &content, at) {
             // Longer than the imprecision of process start times, as servers, guard and git are.
-            StopArrival::Start(ticket) => {
-                Part::Leads { ticket, until_ms: self.now_ms + 40 + self.seed.below(60) }
-            }
-            StopArrival::Join(leader) | StopArrival::Wait(leader) => Part::Waits { leader },
+            StopArrival::Start(ticket) => ProcessStage::Leads {
+                ticket,
+                until_ms: self.now_ms + 40 + self.random.number_below(60),
+            },
+            StopArrival::Join(leader) | StopArrival::Wait(leader) => ProcessStage::Waits { leader },
         };
     }
 
@@ -99,7 +89,7 @@ impl Deliveries {
     }
 
     fn leave(&mut self, at: usize) {
-        if let Part::Leads { ticket, .. } = self.processes[at].part {
+        if let ProcessStage::Leads { ticket, .. } = self.processes[at].stage {
             self.table.leave("loop", ticket);
         }
     }
@@ -107,7 +97,7 @@ impl Deliveries {
     /// Lets the processes that wait for `leader` ask again, or get the answer.
     fn wake_waiters(&mut self, leader: usize) {
         for at in 0..self.processes.len() {
-            if self.processes[at].part == (Part::Waits { leader }) {
+            if self.processes[at].stage == (ProcessStage::Waits { leader }) {
                 self.ask(at);
             }
         }
@@ -116,17 +106,19 @@ impl Deliveries {
     fn kill_daemon(&mut self) {
         self.table = StopTable::default();
         let again = self.now_ms + 5;
-        for process in self.processes.iter_mut().filter(|process| process.part != Part::Ended) {
-            process.part = match process.part {
-                Part::AsksAt(at) => Part::AsksAt(at.max(again)),
-                _ => Part::AsksAt(again),
+        for process in
+            self.processes.iter_mut().filter(|process| process.stage != ProcessStage::Ended)
+        {
+            process.stage = match process.stage {
+                ProcessStage::AsksAt(at) => ProcessStage::AsksAt(at.max(again)),
+                _ => ProcessStage::AsksAt(again),
             };
         }
     }
 
     fn kill_process(&mut self, at: usize) {
         self.leave(at);
-        self.processes[at].part = Part::Ended;
+        self.processes[at].stage = ProcessStage::Ended;
         self.processes[at].is_killed = true;
         self.wake_waiters(at);
     }
@@ -135,44 +127,47 @@ impl Deliveries {
     fn tick(&mut self) {
         self.now_ms += 1;
         for at in 0..self.processes.len() {
-            match self.processes[at].part {
-                Part::AsksAt(at_ms) if at_ms <= self.now_ms => self.ask(at),
-                Part::Leads { until_ms, .. } if until_ms <= self.now_ms => {
+            match self.processes[at].stage {
+                ProcessStage::AsksAt(at_ms) if at_ms <= self.now_ms => self.ask(at),
+                ProcessStage::Leads { until_ms, .. } if until_ms <= self.now_ms => {
                     self.save(at);
                     // The daemon may be killed between saving and the answer.
-                    if self.seed.below(8) == 0 {
+                    if self.random.number_below(8) == 0 {
                         self.kill_daemon();
                         continue;
                     }
                     self.leave(at);
-                    self.processes[at].part = Part::Ended;
+                    self.processes[at].stage = ProcessStage::Ended;
                     self.wake_waiters(at);
                 }
                 _ => {}
             }
         }
-        if self.seed.below(400) == 0 {
+        if self.random.number_below(400) == 0 {
             self.kill_daemon();
         }
-        if self.seed.below(400) == 0 {
-            let at = usize::try_from(self.seed.below(2)).unwrap_or_default();
-            if self.processes.get(at).is_some_and(|process| process.part != Part::Ended) {
+        if self.random.number_below(400) == 0 {
+            let at = usize::try_from(self.random.number_below(2)).unwrap_or_default();
+            if self.processes.get(at).is_some_and(|process| process.stage != ProcessStage::Ended) {
                 self.kill_process(at);
             }
         }
-        let leads =
-            self.processes.iter().filter(|it| matches!(it.part, Part::Leads { .. })).count();
+        let leads = self
+            .processes
+            .iter()
+            .filter(|it| matches!(it.stage, ProcessStage::Leads { .. }))
+            .count();
         assert!(leads <= 1, "two Stops are decided at once");
     }
 
     /// Simulates one Stop; returns whether all its processes were killed.
     fn play_stop(&mut self) -> bool {
         self.start_processes();
-        while self.processes.iter().any(|process| process.part != Part::Ended) {
+        while self.processes.iter().any(|process| process.stage != ProcessStage::Ended) {
             self.tick();
         }
         // The agent's next turn takes at least a moment.
-        self.now_ms += 1 + self.seed.below(30);
+        self.now_ms += 1 + self.random.number_below(30);
         self.processes.iter().all(|process| process.is_killed)
     }
 }
@@ -182,7 +177,7 @@ fn every_stop_counts_once_however_it_is_delivered() {
     let mut killed = 0;
     for host in 0..HOSTS {
         let mut deliveries = Deliveries {
-            seed: Seeded(host),
+            random: SimulationRng::new(host),
             now_ms: 1_000_000,
             calls: 0,
             stored: LoopState { answer: None, iteration: 0, ..state() },

@@ -21,7 +21,7 @@ use moai_base::hash::ContentHash;
 use moai_base::path::RelPath;
 use moai_base::text::TextRange;
 
-pub use new_name::{invalid_name_reason, misshapen_name_reason};
+pub use new_name::{invalid_name_reason, malformed_identifier_reason};
 pub use plan::{EditPlan, plan_edit};
 pub use refusal::EditRefusal;
 

@@ -1,4 +1,4 @@
-//! What `scan test` says: rules that failed on their own snippets, and how many were tried.
+//! The output of `scan test`: rules that failed on their own snippets, and how many were tested.
 
 use std::fmt::Write as _;
 
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::{count_noun, sanitized_name, sanitized_text};
 use moai_scan::TrialFailure;
 
-/// What was tried.
+/// Rules tested with their own snippets, and the failures.
 #[derive(Clone, Debug, Default)]
-pub struct Tried {
+pub struct RuleTestReport {
     /// Rules.
     pub rules: usize,
     /// Snippets, each counted in every language of its rule.
@@ -22,9 +22,9 @@ pub struct Tried {
 
 /// As text; with `verbose`, rules without snippets are named.
 #[must_use]
-pub fn text(tried: &Tried, verbose: bool) -> String {
+pub fn text(report: &RuleTestReport, verbose: bool) -> String {
     let mut text = String::new();
-    for failure in &tried.failures {
+    for failure in &report.failures {
         let TrialFailure { rule, source, language, reason, snippet } = failure;
         let language = if language.is_empty() { String::new() } else { format!(" in {language}") };
         let (source, rule) = (sanitized_name(source), sanitized_name(rule));
@@ -34,16 +34,16 @@ pub fn text(tried: &Tried, verbose: bool) -> String {
         }
     }
     if verbose {
-        for (source, rule) in &tried.untested {
+        for (source, rule) in &report.untested {
             let _ =
                 writeln!(text, "no tests: {}: {}", sanitized_name(source), sanitized_name(rule));
         }
     }
     let (rules, snippets) =
-        (count_noun(tried.rules, "rule"), count_noun(tried.snippets, "snippet"));
-    let failed = count_noun(tried.failures.len(), "failure");
+        (count_noun(report.rules, "rule"), count_noun(report.snippets, "snippet"));
+    let failed = count_noun(report.failures.len(), "failure");
     let _ = write!(text, "{rules}, {snippets}: {failed}");
-    match tried.untested.len() {
+    match report.untested.len() {
         0 => text.push('\n'),
         number => {
             let _ = writeln!(text, "; {} without tests", count_noun(number, "rule"));
@@ -54,19 +54,19 @@ pub fn text(tried: &Tried, verbose: bool) -> String {
 
 /// `moai-ralph/rule-tests@1`.
 #[must_use]
-pub fn json(tried: &Tried) -> Value {
-    let failures = tried.failures.iter().map(|failure| {
+pub fn json(report: &RuleTestReport) -> Value {
+    let failures = report.failures.iter().map(|failure| {
         json!({
             "rule": failure.rule, "source": failure.source, "language": failure.language,
             "reason": failure.reason, "snippet": failure.snippet,
         })
     });
-    let untested = tried.untested.iter();
+    let untested = report.untested.iter();
     let untested = untested.map(|(source, rule)| json!({"rule": rule, "source": source}));
     json!({
         "schema": "moai-ralph/rule-tests@1",
-        "rules": tried.rules,
-        "snippets": tried.snippets,
+        "rules": report.rules,
+        "snippets": report.snippets,
         "failures": failures.collect::<Vec<_>>(),
         "without_tests": untested.collect::<Vec<_>>(),
     })

@@ -10,13 +10,13 @@ use crate::support::{Sandbox, write_file};
 
 /// A script in place of a model: reports "met" with a valid quote while a certain file exists.
 pub(super) fn judge(sandbox: &Sandbox) {
-    let wish = sandbox.base().join("verdict");
+    let verdict_file = sandbox.base().join("verdict");
     let body = format!(
         r#"#!/bin/sh
 prompt=$(cat)
 echo call >> '{calls}'
 printf '%s\n' "$prompt" >> '{prompts}'
-verdict=$(cat '{wish}')
+verdict=$(cat '{verdict_file}')
 case $verdict in
   met) evidence='[{{"path":"app.py","line_start":1,"line_end":1,"quote":"word = '"'better'"'"}}]';;
   broken) echo 'APPROVED, but fix the rest'; exit 0;;
@@ -32,7 +32,7 @@ printf '{{"schema":1,"nonce":"%s","criteria":[%s],"suspicions":[],"unread":[],"c
 "#,
         calls = sandbox.base().join("calls").display(),
         prompts = sandbox.base().join("prompts").display(),
-        wish = wish.display(),
+        verdict_file = verdict_file.display(),
     );
     let path = sandbox.base().join("bin/ask-model");
     write_file(&path, &body);

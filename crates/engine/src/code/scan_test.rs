@@ -15,7 +15,7 @@ use crate::replies::{INVALID, REFUSED, load_project};
 use moai_base::path::RelPath;
 use moai_host::files;
 use moai_protocol::control::{CallerContext, CommandReply, ScanTestRequest};
-use moai_report::rule_tests::{self, Tried};
+use moai_report::rule_tests::{self, RuleTestReport};
 use moai_scan::{
     RuleSet, RuleSources, RuleTestFile, RuleTrial, ScanConfig, TrialFailure, assign_tests,
     parse_test_file, parse_trials,
@@ -31,12 +31,12 @@ pub(crate) async fn handle(
         Err(reply) => return reply,
     };
     let (json, verbose) = (request.json, request.verbose);
-    let tried = {
+    let report = {
         let (engine, caller) = (Arc::clone(engine), caller.clone());
         run_blocking(move || run_rule_tests(&engine.progress, &project, &caller, &request)).await
     };
-    let tried = match tried {
-        Some(Ok(tried)) => tried,
+    let report = match report {
+        Some(Ok(report)) => report,
         Some(Err(error)) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
         None => {
             return CommandReply::failure(
@@ -46,11 +46,11 @@ pub(crate) async fn handle(
         }
     };
     let stdout = if json {
-        format!("{:#}\n", rule_tests::json(&tried))
+        format!("{:#}\n", rule_tests::json(&report))
     } else {
-        rule_tests::text(&tried, verbose)
+        rule_tests::text(&report, verbose)
     };
-    let code = if tried.failures.is_empty() { 0 } else { REFUSED };
+    let code = if report.failures.is_empty() { 0 } else { REFUSED };
     CommandReply { stdout, code, ..CommandReply::default() }
 }
 
@@ -59,7 +59,7 @@ fn run_rule_tests(
     project: &Project,
     caller: &CallerContext,
     request: &ScanTestRequest,
-) -> Result<Tried, String> {
+) -> Result<RuleTestReport, String> {
     let folders = request.folders.iter().map(|folder| project.resolve_path(caller, folder));
     let folders: Vec<PathBuf> = folders.collect();
     let is_exclusive = !folders.is_empty();
@@ -90,7 +90,7 @@ fn run_rule_tests(
         .collect();
     let snippets = rules.iter().map(RuleTrial::snippet_count).sum();
     failures.extend(run(progress, &rules, &sources));
-    Ok(Tried { rules: rules.len(), snippets, untested, failures })
+    Ok(RuleTestReport { rules: rules.len(), snippets, untested, failures })
 }
 
 /// Whether a file is a test of the ast-grep program or a snapshot of one.

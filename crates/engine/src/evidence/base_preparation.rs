@@ -46,7 +46,7 @@ pub(crate) fn prepare_base(engine: &Arc<Engine>, project: &Project, charter: Cha
 /// Measures the source files; returns the number of files measured before the first change.
 async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> usize {
     let mut measured = 0;
-    let Some(files) = programs(project).await else { return measured };
+    let Some(files) = source_files(project).await else { return measured };
     let mut epoch = disk_poll::sync_disk(engine, project).await.epoch;
     // The first change may precede this poll.
     if epoch.is_none() || !is_base(engine, project, base).await {
@@ -109,7 +109,7 @@ async fn is_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> bo
 }
 
 /// The files in programming languages; `None` after a panic.
-async fn programs(project: &Project) -> Option<Vec<RelPath>> {
+async fn source_files(project: &Project) -> Option<Vec<RelPath>> {
     let project = project.clone();
     let listed = run_blocking(move || {
         let is_wanted = |path: &RelPath| project.is_program(path) && project.has_sensor(path);

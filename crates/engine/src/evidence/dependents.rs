@@ -65,7 +65,7 @@ impl DependentFiles {
 /// Source files that a change may break without mentioning it: those that share a server with a
 /// changed file, and those that a changed file configures. Bounded by [`RELATED_FILES_MAX`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RelatedPrograms {
+pub(crate) struct RelatedSources {
     /// Source files whose servers read one of the changed files as configuration.
     pub(crate) configured: BTreeSet<RelPath>,
     /// Other source files that can see the change.
@@ -74,7 +74,7 @@ pub(crate) struct RelatedPrograms {
     pub(crate) is_cut: bool,
 }
 
-impl RelatedPrograms {
+impl RelatedSources {
     /// The files affected by changed or deleted ones; `configuration` are those of the files that
     /// configure servers. Blocking.
     pub(crate) fn find(project: &Project, changed: &[RelPath], configuration: &[RelPath]) -> Self {

@@ -52,22 +52,22 @@ enum LoopCommandKind {
 const FIX_PROMISE: &str = "FIXED";
 
 /// A fix ends when everything measured is clean, unless the user or the project sets another end.
-fn fix(mut wish: LoopRequest, needs_promise: bool) -> LoopRequest {
+fn fix(mut request: LoopRequest, needs_promise: bool) -> LoopRequest {
     // The existing findings are the task.
-    wish.options.baseline.get_or_insert(BaselineMode::None);
+    request.options.baseline.get_or_insert(BaselineMode::None);
     if needs_promise {
-        wish.options.completion_promise.get_or_insert_with(|| FIX_PROMISE.to_owned());
+        request.options.completion_promise.get_or_insert_with(|| FIX_PROMISE.to_owned());
     }
-    if wish.prompt.trim().is_empty() {
-        FIX_ALL.clone_into(&mut wish.prompt);
-        if !wish.paths.is_empty() {
-            let _ = write!(wish.prompt, "\nOnly in: {}", wish.paths.join(", "));
+    if request.prompt.trim().is_empty() {
+        FIX_ALL.clone_into(&mut request.prompt);
+        if !request.paths.is_empty() {
+            let _ = write!(request.prompt, "\nOnly in: {}", request.paths.join(", "));
         }
     }
-    if wish.options.completion_promise.is_none() {
-        wish.options.until.get_or_insert(UntilCondition::Diagnostics);
+    if request.options.completion_promise.is_none() {
+        request.options.until.get_or_insert(UntilCondition::Diagnostics);
     }
-    wish
+    request
 }
 
 /// The path below the root that a word names, relative to the session's folder or to the root.
@@ -88,19 +88,19 @@ async fn begin(call: &HookCall<'_>, kind: LoopCommandKind) -> HookOutput {
         return HookOutput::Block(NO_SESSION.to_owned());
     }
     let typed = &call.input.command_args;
-    let wish = match kind {
+    let request = match kind {
         LoopCommandKind::Loop => arguments::parse_start(typed),
         LoopCommandKind::Fix => arguments::parse_fix(typed, &|word| path_named(call, word))
-            .map(|wish| fix(wish, loop_start::needs_promise(&call.project))),
+            .map(|request| fix(request, loop_start::needs_promise(&call.project))),
     };
-    let wish = match wish {
-        Ok(wish) => wish,
+    let request = match request {
+        Ok(request) => request,
         Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
     };
     match loop_start::start_loop(
         call.engine,
         &call.project,
-        wish,
+        request,
         Some(session),
         &call.delivery.call,
     )

@@ -36,7 +36,7 @@ pub(crate) struct RootLedger {
 
 impl RootLedger {
     /// The gates that are held or awaited, if there are any: a root that is forgotten keeps them.
-    pub(super) fn into_gates_in_use(self) -> Option<Self> {
+    pub(super) fn keep_only_gates_in_use(self) -> Option<Self> {
         let mut overlay_gates = self.overlay_gates;
         overlay_gates.retain(|_, gate| Arc::strong_count(gate) > 1);
         let is_in_use = Arc::strong_count(&self.poll_gate) > 1 || !overlay_gates.is_empty();

@@ -162,7 +162,7 @@ impl SessionState {
 
     /// Counts the consecutive Stops, including this one, at which the same background tasks were
     /// running; 0 without tasks. A second hook process of one Stop is not counted.
-    pub(crate) fn count_waiting_stop(
+    pub(crate) fn count_stops_with_same_tasks(
         &mut self,
         tasks: &BTreeSet<String>,
         started_ms: Option<u64>,

@@ -23,8 +23,8 @@ use moai_base::text::{LineIndex, PositionEncoding, TextRange};
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, FileStamp};
 use moai_lsp::edits::{
-    DiskTree, EditPlan, EditRefusal, WorkspaceEdit, invalid_name_reason, misshapen_name_reason,
-    plan_edit,
+    DiskTree, EditPlan, EditRefusal, WorkspaceEdit, invalid_name_reason,
+    malformed_identifier_reason, plan_edit,
 };
 use moai_lsp::messages::responses::{LspLocation, PrepareRenameResult, parse_prepare_rename};
 use moai_lsp::session::QueryReply;
@@ -148,7 +148,7 @@ async fn propose(
     }
     let old_name = prepare(engine, project, target, deadline).await?;
     let (new_name, language_id) = (&request.new_name, &target.choice.language_id);
-    if let Some(reason) = misshapen_name_reason(new_name, old_name.as_deref(), language_id) {
+    if let Some(reason) = malformed_identifier_reason(new_name, old_name.as_deref(), language_id) {
         return Err(QueryError::Refused { kind: "invalid_name", reason });
     }
     let params = json!({"newName": request.new_name});

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::attribution::BaseComparison;
-use crate::evidence::dependents::{DependentFiles, RelatedPrograms};
+use crate::evidence::dependents::{DependentFiles, RelatedSources};
 use crate::evidence::gather::UntouchedDependents;
 use crate::evidence::hidden_files::HiddenFiles;
 use crate::evidence::moved_files::{MoveSearch, vanished_texts};
@@ -116,7 +116,7 @@ fn files_of_work(
         affected.touched.extend(dependents.touched);
         is_cut |= dependents.is_cut;
     }
-    let mut related = RelatedPrograms::find(project, &scope.changed, &scope.configuration);
+    let mut related = RelatedSources::find(project, &scope.changed, &scope.configuration);
     if is_compared {
         unchanged.append(&mut related.configured);
     } else {

@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(super) use self::origins::settle;
 use super::calls::CallNode;
 use super::expression::{
-    TokenSlice, bare, is_literal, is_name, is_nothing, joined, number, part_count, shape,
+    TokenSlice, bare, is_literal, is_name, is_null_literal, joined, number, part_count, shape,
     value_count,
 };
 use super::words::{MatcherWord, has_wildcard, is_wildcard};
@@ -272,9 +272,9 @@ fn valued(
     // A comparison with null or a literal by a word: `assertNotNone("x")`, `assertTruthy(1)`.
     let holds_anyway = check == AssertionKind::Truthy
         && is_literal(subject)
-        && !subject
-            .iter()
-            .any(|it| is_nothing(it) || matches!(*it, "0" | "false" | "False" | "''" | "\"\""))
+        && !subject.iter().any(|it| {
+            is_null_literal(it) || matches!(*it, "0" | "false" | "False" | "''" | "\"\"")
+        })
         && word != MatcherWord::Equal;
     if holds_anyway { assertion.vacuous() } else { assertion }
 }

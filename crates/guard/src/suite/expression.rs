@@ -112,7 +112,7 @@ pub(super) fn is_value(token: &str) -> bool {
         || token.starts_with(|first: char| first.is_ascii_digit())
         || is_prefixed_string(token)
         || is_truth(token).is_some()
-        || is_nothing(token)
+        || is_null_literal(token)
 }
 
 /// `r"…"`, `b'…'`, `f"…"`, `$"…"`, `@"…"` and the like; an f-string counts, its text is mostly
@@ -131,8 +131,8 @@ pub(super) fn is_truth(token: &str) -> Option<bool> {
     }
 }
 
-/// Whether a token is the value that is no value.
-pub(super) fn is_nothing(token: &str) -> bool {
+/// Whether a token is the null value of its language.
+pub(super) fn is_null_literal(token: &str) -> bool {
     matches!(token, "None" | "null" | "nil" | "undefined")
 }
 
@@ -142,7 +142,7 @@ pub(super) fn is_name(token: &str) -> bool {
     letters.next().is_some_and(|first| first.is_alphabetic() || first == '_' || first == '@')
         && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
         && is_truth(token).is_none()
-        && !is_nothing(token)
+        && !is_null_literal(token)
 }
 
 /// How many values a literal holds; at least one.

@@ -157,7 +157,7 @@ pub fn is_package(folder: &str) -> bool {
 
 /// Whether a program that these checks run loads the file; a script may run anything.
 #[must_use]
-pub fn is_run(path: &RelPath, plan: &CheckPlan, has_script: bool) -> bool {
+pub fn is_loaded_by_checks(path: &RelPath, plan: &CheckPlan, has_script: bool) -> bool {
     let programs: Vec<&str> =
         plan.commands.iter().flat_map(|it| &it.argv).map(|word| program(word)).collect();
     let is_open = has_script
@@ -222,10 +222,10 @@ mod tests {
         let commands = vec![command(line, CheckCriterion::TestPass)];
         let plan = CheckPlan { commands, ..CheckPlan::default() };
         for text in loaded {
-            assert!(is_run(&path(text), &plan, false), "{line}: {text}");
+            assert!(is_loaded_by_checks(&path(text), &plan, false), "{line}: {text}");
         }
         for text in others {
-            assert!(!is_run(&path(text), &plan, false), "{line}: {text}");
+            assert!(!is_loaded_by_checks(&path(text), &plan, false), "{line}: {text}");
         }
     }
 
@@ -247,8 +247,8 @@ mod tests {
         check("cargo test", &["rust-toolchain", "a/.cargo/config"], &["unittest.py", ".npmrc"]);
         check("make test", &["makefile", "unittest.py", ".npmrc", "rust-toolchain.toml"], &[]);
         check("./check", &["unittest.py", "web/.npmrc"], &["my.npmrc", "src/main.rs"]);
-        assert!(is_run(&path("unittest.py"), &CheckPlan::default(), true));
-        assert!(!is_run(&path("unittest.py"), &CheckPlan::default(), false));
+        assert!(is_loaded_by_checks(&path("unittest.py"), &CheckPlan::default(), true));
+        assert!(!is_loaded_by_checks(&path("unittest.py"), &CheckPlan::default(), false));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! changed indentation is a change, because it can change what code does.
 
 use moai_base::limits::JUDGE_CONTEXT_LINES;
-use moai_base::lines::{LineFate, LineHashes, LineMap};
+use moai_base::lines::{LineHashes, LineMap, LineMapping};
 
 /// State of a line in a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,9 +87,11 @@ fn diff_lines<'t>(before: &'t str, after: &'t str) -> Vec<HunkLine<'t>> {
     let mut all = Vec::with_capacity(old.len().max(new.len()));
     let line = |mark, at: usize, text| HunkLine { mark, number: at + 1, text };
     while from < old.len() || to < new.len() {
-        let kept = u32::try_from(from).ok().and_then(|at| map.fate_of_old_line(at));
+        let kept = u32::try_from(from).ok().and_then(|at| map.map_old_line(at));
         match kept {
-            Some(LineFate::Kept(at)) if at as usize == to && from < old.len() && to < new.len() => {
+            Some(LineMapping::Kept(at))
+                if at as usize == to && from < old.len() && to < new.len() =>
+            {
                 if old[from] == new[to] {
                     all.push(line(LineMark::Same, to, new[to]));
                 } else {
@@ -98,7 +100,7 @@ fn diff_lines<'t>(before: &'t str, after: &'t str) -> Vec<HunkLine<'t>> {
                 }
                 (from, to) = (from + 1, to + 1);
             }
-            Some(LineFate::Kept(at)) if to < new.len() && to < at as usize => {
+            Some(LineMapping::Kept(at)) if to < new.len() && to < at as usize => {
                 all.push(line(LineMark::Added, to, new[to]));
                 to += 1;
             }

@@ -15,7 +15,7 @@ pub(super) fn lost_readings(state: &LoopState, evidence: &Evidence) -> Vec<Senso
 }
 
 /// The evidence with the failed readings in place of the gaps.
-pub(super) fn with_losses_charged(state: &LoopState, evidence: &Evidence) -> Evidence {
+pub(super) fn count_losses_as_failures(state: &LoopState, evidence: &Evidence) -> Evidence {
     let mut evidence = evidence.clone();
     for reading in &mut evidence.readings {
         if let Some(failed) = charge_loss(state, reading) {

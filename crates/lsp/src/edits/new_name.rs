@@ -20,7 +20,11 @@ pub fn invalid_name_reason(name: &str) -> Option<String> {
 /// Why the name is not shaped like an identifier. Punctuation and spaces are allowed where the
 /// language server's own text of the old name, or the file's LSP language, has them.
 #[must_use]
-pub fn misshapen_name_reason(name: &str, old: Option<&str>, language_id: &str) -> Option<String> {
+pub fn malformed_identifier_reason(
+    name: &str,
+    old: Option<&str>,
+    language_id: &str,
+) -> Option<String> {
     let old = old.unwrap_or_default();
     let punctuation = name_punctuation(language_id);
     for character in name.chars() {
@@ -83,13 +87,13 @@ mod tests {
     #[test]
     fn a_name_has_the_shape_of_an_identifier() {
         for name in ["a b", "a;b", "1x", "a-b", "a.b", "a()", "a\u{A0}b", "'a", "a!"] {
-            let reason = misshapen_name_reason(name, Some("total"), "python").expect(name);
+            let reason = malformed_identifier_reason(name, Some("total"), "python").expect(name);
             assert!(reason.contains("is not a valid name"), "{reason}");
         }
         for name in ["_", "$x", "x1", "größe", "名前", "नमस्ते", "__init__", "été"]
         {
-            assert_eq!(misshapen_name_reason(name, Some("total"), "python"), None);
-            assert_eq!(misshapen_name_reason(name, None, "python"), None);
+            assert_eq!(malformed_identifier_reason(name, Some("total"), "python"), None);
+            assert_eq!(malformed_identifier_reason(name, None, "python"), None);
         }
     }
 
@@ -103,10 +107,17 @@ mod tests {
             ("self", "rust"),
         ];
         for (name, language_id) in cases {
-            assert!(misshapen_name_reason(name, Some("total"), language_id).is_some(), "{name}");
+            assert!(
+                malformed_identifier_reason(name, Some("total"), language_id).is_some(),
+                "{name}"
+            );
         }
         for (name, language_id) in [("match", "python"), ("of", "typescript"), ("new", "go")] {
-            assert_eq!(misshapen_name_reason(name, Some("total"), language_id), None, "{name}");
+            assert_eq!(
+                malformed_identifier_reason(name, Some("total"), language_id),
+                None,
+                "{name}"
+            );
         }
     }
 
@@ -121,8 +132,8 @@ mod tests {
             ("empty?", "full", "ruby"),
         ];
         for (name, old, language_id) in cases {
-            assert_eq!(misshapen_name_reason(name, Some(old), language_id), None, "{name}");
+            assert_eq!(malformed_identifier_reason(name, Some(old), language_id), None, "{name}");
         }
-        assert!(misshapen_name_reason("empty?", Some("full"), "rust").is_some());
+        assert!(malformed_identifier_reason("empty?", Some("full"), "rust").is_some());
     }
 }

@@ -63,8 +63,8 @@ fn commit_on_main(place: &TestProject, name: &str, text: &str) {
     place.git(&["worktree", "remove", at]);
 }
 
-fn task_of(landing: BranchMergeResult) -> String {
-    match landing {
+fn task_of(result: BranchMergeResult) -> String {
+    match result {
         BranchMergeResult::Task(text) => text,
         other => panic!("not a task: {other:?}"),
     }
@@ -159,10 +159,10 @@ async fn work_that_changed_since_its_measurement_is_not_merged() {
         MeasuredWork { head: before.head.clone(), ..measured(&place.engine, &project).await };
     for measured in [before, unseen, elsewhere] {
         let passing = passing(&place.engine, &project);
-        let landing =
+        let result =
             merge_loop_branch(&place.engine, &project, &branch, far(), measured, passing).await;
-        let BranchMergeResult::Unmeasured(gap) = landing else {
-            panic!("it was merged: {landing:?}")
+        let BranchMergeResult::Unmeasured(gap) = result else {
+            panic!("it was merged: {result:?}")
         };
         assert_eq!(gap.cause, Cause::Superseded, "{gap}");
         assert_eq!(place.git(&["rev-parse", "main"]), main);
@@ -286,7 +286,7 @@ async fn two_clones_merge_into_one_remote_at_the_same_time() {
     let place = TestProject::repository(&[("a", "1\n")]);
     let remote = place.top().join("remote.git");
     place.git(&["clone", "-q", "--bare", ".", remote.to_str().unwrap()]);
-    let mut landings = Vec::new();
+    let mut merges = Vec::new();
     for number in 0..3 {
         let clone = place.top().join(format!("clone{number}"));
         place.git(&["clone", "-q", remote.to_str().unwrap(), clone.to_str().unwrap()]);
@@ -298,14 +298,14 @@ async fn two_clones_merge_into_one_remote_at_the_same_time() {
         place.git_in(&clone, &["add", "-A"]);
         place.git_in(&clone, &["commit", "-q", "-m", "work"]);
         let engine = Arc::clone(&place.engine);
-        landings.push(tokio::spawn(async move {
+        merges.push(tokio::spawn(async move {
             let (measured, passing) =
                 (measured(&engine, &project).await, passing(&engine, &project));
             merge_loop_branch(&engine, &project, &branch, far(), measured, passing).await
         }));
     }
-    for landing in landings {
-        assert_eq!(landing.await.unwrap(), BranchMergeResult::Merged);
+    for merge in merges {
+        assert_eq!(merge.await.unwrap(), BranchMergeResult::Merged);
     }
     let log = ["log", "--merges", "--first-parent", "--format=%s", "main"];
     assert_eq!(place.git_in(&remote, &log).lines().count(), 3);
@@ -342,7 +342,7 @@ async fn unfetched_commits_of_the_remote_can_conflict() {
 async fn merges_in_one_repository_run_one_at_a_time() {
     let place = TestProject::repository(&[("a", "1\n")]);
     place.git(&["switch", "-q", "-c", "elsewhere"]);
-    let mut landings = Vec::new();
+    let mut merges = Vec::new();
     for number in 0..3 {
         let name = format!("gulf/auto-{number}");
         let tree = place.top().join(format!("tree{number}"));
@@ -352,14 +352,14 @@ async fn merges_in_one_repository_run_one_at_a_time() {
         place.git_in(&tree, &["commit", "-q", "-m", "work"]);
         let (project, engine) = (place.project(&tree), Arc::clone(&place.engine));
         let branch = LoopBranch { name, base: "main".to_owned(), created_ms: 0 };
-        landings.push(tokio::spawn(async move {
+        merges.push(tokio::spawn(async move {
             let (measured, passing) =
                 (measured(&engine, &project).await, passing(&engine, &project));
             merge_loop_branch(&engine, &project, &branch, far(), measured, passing).await
         }));
     }
-    for landing in landings {
-        assert_eq!(landing.await.unwrap(), BranchMergeResult::Merged);
+    for merge in merges {
+        assert_eq!(merge.await.unwrap(), BranchMergeResult::Merged);
     }
     assert_eq!(place.git(&["ls-tree", "--name-only", "main"]), "a\nf0\nf1\nf2");
     let merges = place.git(&["log", "--merges", "--first-parent", "--format=%s", "main"]);
@@ -410,10 +410,10 @@ async fn a_merge_that_runs_out_of_time_leaves_nothing_behind() {
         let deadline = Instant::now() + Duration::from_secs(secs);
         let (now, passing) =
             (measured(&place.engine, &project).await, passing(&place.engine, &project));
-        let landing =
+        let result =
             merge_loop_branch(&place.engine, &project, &branch, deadline, now, passing).await;
-        let BranchMergeResult::Unmeasured(gap) = landing else {
-            panic!("not out of time: {landing:?}")
+        let BranchMergeResult::Unmeasured(gap) = result else {
+            panic!("not out of time: {result:?}")
         };
         assert_eq!(gap.cause, Cause::TimedOut, "{gap}");
         assert_eq!(place.git(&["rev-parse", "main", "HEAD"]), format!("{main}\n{head}"));
@@ -445,10 +445,10 @@ async fn checks_that_take_too_long_leave_the_base_unchanged_and_release_the_lock
     for secs in [2, 4, 8, 16, 32] {
         let deadline = Instant::now() + Duration::from_secs(secs);
         let now = measured(&place.engine, &project).await;
-        let landing =
+        let result =
             merge_loop_branch(&place.engine, &project, &branch, deadline, now, endless).await;
         assert!(
-            matches!(&landing, BranchMergeResult::Unmeasured(gap) if gap.cause == Cause::TimedOut)
+            matches!(&result, BranchMergeResult::Unmeasured(gap) if gap.cause == Cause::TimedOut)
         );
         assert_eq!(place.git(&["rev-parse", "main"]), main);
         assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);

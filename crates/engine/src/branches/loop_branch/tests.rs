@@ -14,14 +14,14 @@ use moai_loops::samples::state;
 const NAME: &str = "gulf/auto-1-ab";
 
 /// A loop on a branch of its own with a commit on it; `main` is checked out in another work tree.
-struct Looping {
+struct LoopBranchFixture {
     place: TestProject,
     branch: LoopBranch,
     state: LoopState,
     beside: PathBuf,
 }
 
-impl Looping {
+impl LoopBranchFixture {
     async fn new() -> Self {
         let place = TestProject::repository(&[("a", "1\n")]);
         let start = place.git(&["rev-parse", "HEAD"]);
@@ -33,12 +33,12 @@ impl Looping {
         state.base = Some(start);
         state.branch = Some(NAME.to_owned());
         state.options.base_branch = Some("main".to_owned());
-        let looping = Self { place, branch, state, beside };
-        looping.place.commit(&[("own", "1\n")]);
-        looping
+        let fixture = Self { place, branch, state, beside };
+        fixture.place.commit(&[("own", "1\n")]);
+        fixture
     }
 
-    /// Somebody commits on `main`.
+    /// Commits on `main` in the other work tree.
     fn commit_beside(&self, name: &str) -> String {
         self.commit_in(&self.beside, name)
     }
@@ -63,131 +63,131 @@ impl Looping {
 #[tokio::test]
 async fn foreign_commits_are_left_out_however_they_arrived() {
     for how in [&["rebase", "-q", "main"][..], &["merge", "-q", "--no-edit", "main"]] {
-        let looping = Looping::new().await;
-        let first = looping.commit_beside("first");
-        assert_eq!(looping.since().await, looping.start(), "it is not taken in yet");
-        looping.place.git(how);
-        assert_eq!(looping.since().await, first, "{how:?}");
-        looping.place.commit(&[("own", "2\n")]);
-        looping.place.git(&["commit", "-q", "--amend", "-m", "again"]);
-        let second = looping.commit_beside("second");
-        assert_eq!(looping.since().await, first, "{how:?}");
-        looping.place.git(how);
-        assert_eq!(looping.since().await, second, "{how:?}");
+        let fixture = LoopBranchFixture::new().await;
+        let first = fixture.commit_beside("first");
+        assert_eq!(fixture.since().await, fixture.start(), "it is not taken in yet");
+        fixture.place.git(how);
+        assert_eq!(fixture.since().await, first, "{how:?}");
+        fixture.place.commit(&[("own", "2\n")]);
+        fixture.place.git(&["commit", "-q", "--amend", "-m", "again"]);
+        let second = fixture.commit_beside("second");
+        assert_eq!(fixture.since().await, first, "{how:?}");
+        fixture.place.git(how);
+        assert_eq!(fixture.since().await, second, "{how:?}");
     }
 }
 
 #[tokio::test]
 async fn without_own_commits_the_start_moves_with_the_base() {
-    let looping = Looping::new().await;
-    looping.place.git(&["reset", "-q", "--hard", &looping.start()]);
-    let first = looping.commit_beside("first");
-    looping.place.git(&["merge", "-q", "main"]);
-    assert_eq!(looping.since().await, first);
+    let fixture = LoopBranchFixture::new().await;
+    fixture.place.git(&["reset", "-q", "--hard", &fixture.start()]);
+    let first = fixture.commit_beside("first");
+    fixture.place.git(&["merge", "-q", "main"]);
+    assert_eq!(fixture.since().await, first);
 }
 
 #[tokio::test]
 async fn commits_pulled_from_the_remote_are_foreign() {
-    let looping = Looping::new().await;
-    let remote = looping.place.top().join("remote.git");
-    let (at, other) = (remote.to_str().unwrap(), looping.place.top().join("other"));
-    looping.place.git(&["clone", "-q", "--bare", ".", at]);
-    looping.place.git(&["remote", "add", "origin", at]);
-    looping.place.git(&["clone", "-q", "-b", "main", at, other.to_str().unwrap()]);
-    let theirs = looping.commit_in(&other, "theirs");
-    looping.place.git_in(&other, &["push", "-q", "origin", "main"]);
-    looping.place.git(&["pull", "-q", "--no-rebase", "--no-edit", "origin", "main"]);
-    assert_eq!(looping.since().await, theirs);
-    let more = looping.commit_in(&other, "more");
-    looping.place.git_in(&other, &["push", "-q", "origin", "main"]);
-    looping.place.git(&["pull", "-q", "--rebase", "origin", "main"]);
-    assert_eq!(looping.since().await, more);
+    let fixture = LoopBranchFixture::new().await;
+    let remote = fixture.place.top().join("remote.git");
+    let (at, other) = (remote.to_str().unwrap(), fixture.place.top().join("other"));
+    fixture.place.git(&["clone", "-q", "--bare", ".", at]);
+    fixture.place.git(&["remote", "add", "origin", at]);
+    fixture.place.git(&["clone", "-q", "-b", "main", at, other.to_str().unwrap()]);
+    let theirs = fixture.commit_in(&other, "theirs");
+    fixture.place.git_in(&other, &["push", "-q", "origin", "main"]);
+    fixture.place.git(&["pull", "-q", "--no-rebase", "--no-edit", "origin", "main"]);
+    assert_eq!(fixture.since().await, theirs);
+    let more = fixture.commit_in(&other, "more");
+    fixture.place.git_in(&other, &["push", "-q", "origin", "main"]);
+    fixture.place.git(&["pull", "-q", "--rebase", "origin", "main"]);
+    assert_eq!(fixture.since().await, more);
 }
 
 #[tokio::test]
 async fn a_local_commit_counts_on_any_branch() {
     // Made on the base itself, in the work tree of the loop.
-    let looping = Looping::new().await;
-    looping.place.git_in(&looping.beside, &["switch", "-q", "--detach"]);
-    looping.place.git(&["switch", "-q", "main"]);
-    looping.place.commit(&[("sneaked", "1\n")]);
-    looping.place.git(&["switch", "-q", NAME]);
-    looping.place.git(&["rebase", "-q", "main"]);
-    assert_eq!(looping.since().await, looping.start());
+    let fixture = LoopBranchFixture::new().await;
+    fixture.place.git_in(&fixture.beside, &["switch", "-q", "--detach"]);
+    fixture.place.git(&["switch", "-q", "main"]);
+    fixture.place.commit(&[("sneaked", "1\n")]);
+    fixture.place.git(&["switch", "-q", NAME]);
+    fixture.place.git(&["rebase", "-q", "main"]);
+    assert_eq!(fixture.since().await, fixture.start());
     // Made on the branch, and the base moved to it.
     for take in [&["branch", "-f", "main", NAME][..], &["push", "-q", ".", "HEAD:main"]] {
-        let looping = Looping::new().await;
-        looping.place.git_in(&looping.beside, &["switch", "-q", "--detach"]);
-        looping.place.git(take);
-        assert_eq!(looping.since().await, looping.start(), "{take:?}");
+        let fixture = LoopBranchFixture::new().await;
+        fixture.place.git_in(&fixture.beside, &["switch", "-q", "--detach"]);
+        fixture.place.git(take);
+        assert_eq!(fixture.since().await, fixture.start(), "{take:?}");
     }
     // Made on a third branch, and merged into the base by others.
-    let looping = Looping::new().await;
-    looping.place.git(&["switch", "-q", "-c", "third", &looping.start()]);
-    looping.place.commit(&[("third", "1\n")]);
-    looping.place.git(&["switch", "-q", NAME]);
-    looping.place.git_in(&looping.beside, &["merge", "-q", "--no-ff", "--no-edit", "third"]);
-    looping.place.git(&["rebase", "-q", "main"]);
-    assert_eq!(looping.since().await, looping.start());
+    let fixture = LoopBranchFixture::new().await;
+    fixture.place.git(&["switch", "-q", "-c", "third", &fixture.start()]);
+    fixture.place.commit(&[("third", "1\n")]);
+    fixture.place.git(&["switch", "-q", NAME]);
+    fixture.place.git_in(&fixture.beside, &["merge", "-q", "--no-ff", "--no-edit", "third"]);
+    fixture.place.git(&["rebase", "-q", "main"]);
+    assert_eq!(fixture.since().await, fixture.start());
 }
 
 #[tokio::test]
 async fn without_a_complete_reflog_nothing_is_left_out() {
-    let looping = Looping::new().await;
-    looping.commit_beside("first");
-    looping.place.git(&["rebase", "-q", "main"]);
-    looping.place.git(&["reflog", "expire", "--expire=now", "HEAD"]);
-    assert_eq!(looping.since().await, looping.start());
+    let fixture = LoopBranchFixture::new().await;
+    fixture.commit_beside("first");
+    fixture.place.git(&["rebase", "-q", "main"]);
+    fixture.place.git(&["reflog", "expire", "--expire=now", "HEAD"]);
+    assert_eq!(fixture.since().await, fixture.start());
 }
 
 #[tokio::test]
 async fn a_rebase_of_the_merge_is_recognized() {
-    let looping = Looping::new().await;
-    looping.place.commit(&[("more", "1\n")]);
-    let first = looping.commit_beside("first");
-    let project = looping.place.project(&looping.place.root());
+    let fixture = LoopBranchFixture::new().await;
+    fixture.place.commit(&[("more", "1\n")]);
+    let first = fixture.commit_beside("first");
+    let project = fixture.place.project(&fixture.place.root());
     let until = Instant::now() + Duration::from_hours(1);
     let failing = async || Err("no".to_owned());
-    let tree = checkpoints::snapshot_tree(&looping.place.engine, &project).await;
+    let tree = checkpoints::snapshot_tree(&fixture.place.engine, &project).await;
     let measured = MeasuredWork { head: moai_host::git::head_commit(&project.root), tree };
-    let landing = merge_loop_branch(
-        &looping.place.engine,
+    let result = merge_loop_branch(
+        &fixture.place.engine,
         &project,
-        &looping.branch,
+        &fixture.branch,
         until,
         measured,
         failing,
     )
     .await;
-    assert!(matches!(landing, BranchMergeResult::Task(_)), "{landing:?}");
-    assert_eq!(looping.since().await, first);
+    assert!(matches!(result, BranchMergeResult::Task(_)), "{result:?}");
+    assert_eq!(fixture.since().await, first);
     // Rebased commits still belong to the loop.
-    looping.place.git_in(&looping.beside, &["switch", "-q", "--detach"]);
-    looping.place.git(&["branch", "-f", "main", "HEAD~1"]);
-    assert_eq!(looping.since().await, looping.start());
+    fixture.place.git_in(&fixture.beside, &["switch", "-q", "--detach"]);
+    fixture.place.git(&["branch", "-f", "main", "HEAD~1"]);
+    assert_eq!(fixture.since().await, fixture.start());
 }
 
 #[tokio::test]
 async fn a_worker_has_its_own_reflog() {
-    let looping = Looping::new().await;
-    let tree = looping.place.top().join("worker");
+    let fixture = LoopBranchFixture::new().await;
+    let tree = fixture.place.top().join("worker");
     let add = ["worktree", "add", "-q", "-b", "gulf/w", tree.to_str().unwrap(), "main"];
-    looping.place.git(&add);
-    looping.commit_in(&tree, "own");
-    let first = looping.commit_beside("first");
-    looping.place.git_in(&tree, &["rebase", "-q", "main"]);
-    let project = looping.place.project(&tree);
-    let state = LoopState { branch: Some("gulf/w".to_owned()), ..looping.state.clone() };
+    fixture.place.git(&add);
+    fixture.commit_in(&tree, "own");
+    let first = fixture.commit_beside("first");
+    fixture.place.git_in(&tree, &["rebase", "-q", "main"]);
+    let project = fixture.place.project(&tree);
+    let state = LoopState { branch: Some("gulf/w".to_owned()), ..fixture.state.clone() };
     assert_eq!(loop_base_commit(&project, &state.charter()).await, Some(first));
 }
 
 #[tokio::test]
 async fn without_its_own_branch_the_start_counts() {
-    let mut looping = Looping::new().await;
-    looping.commit_beside("first");
-    looping.place.git(&["rebase", "-q", "main"]);
-    looping.state.branch = None;
-    assert_eq!(looping.since().await, looping.start());
+    let mut fixture = LoopBranchFixture::new().await;
+    fixture.commit_beside("first");
+    fixture.place.git(&["rebase", "-q", "main"]);
+    fixture.state.branch = None;
+    assert_eq!(fixture.since().await, fixture.start());
 }
 
 #[tokio::test]

@@ -10,13 +10,13 @@ use moai_config::Config;
 use moai_host::ipc::StateDirs;
 use moai_protocol::control::CallerContext;
 
-struct World {
+struct LoopFilesFixture {
     folder: tempfile::TempDir,
     engine: Arc<Engine>,
     project: Project,
 }
 
-impl World {
+impl LoopFilesFixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let home = folder.path().canonicalize().expect("there");
@@ -57,7 +57,7 @@ const PROGRESS_TEXT: &str = "ORIGINAL_GOAL: x\nDECISIONS:\n- chose: A\n\nREMAINI
 
 #[tokio::test]
 async fn a_stop_reads_the_agents_notes() {
-    let world = World::new();
+    let world = LoopFilesFixture::new();
     let facts = read_loop_notes(&world.project).await;
     assert_eq!(facts.research, research_gate(None));
     assert_eq!((facts.remaining.len(), facts.notices.len()), (0, 0));
@@ -75,7 +75,7 @@ async fn a_stop_reads_the_agents_notes() {
 
 #[tokio::test]
 async fn decisions_are_saved_once_and_a_completed_loop_is_handed_off() {
-    let world = World::new();
+    let world = LoopFilesFixture::new();
     world.write(PROGRESS_FILE, PROGRESS_TEXT);
     assert_eq!(world.decided(1, false).await, [""; 0]);
     assert_eq!(world.decided(2, false).await, [""; 0]);
@@ -91,14 +91,14 @@ async fn decisions_are_saved_once_and_a_completed_loop_is_handed_off() {
 
 #[tokio::test]
 async fn a_loop_without_these_files_creates_none() {
-    let world = World::new();
+    let world = LoopFilesFixture::new();
     assert_eq!(world.decided(1, true).await, [""; 0]);
     assert_eq!(fs::read_dir(&world.project.root).expect("there").count(), 0);
 }
 
 #[tokio::test]
 async fn notes_are_created_once_and_archived_at_the_end() {
-    let world = World::new();
+    let world = LoopFilesFixture::new();
     world.write(".claude/memory/map.md", "mine");
     assert_eq!(create_memory_folder(&world.engine, &world.project).await, [""; 0]);
     assert_eq!(world.read(".claude/memory/map.md"), "mine");
@@ -115,7 +115,7 @@ async fn notes_are_created_once_and_archived_at_the_end() {
 
 #[tokio::test]
 async fn a_link_out_of_the_root_is_not_written_while_other_files_are() {
-    let world = World::new();
+    let world = LoopFilesFixture::new();
     let outside = world.folder.path().join("outside");
     fs::create_dir(&outside).expect("made");
     fs::write(outside.join("d.md"), "kept\n").expect("written");
@@ -135,7 +135,7 @@ async fn a_link_out_of_the_root_is_not_written_while_other_files_are() {
 
 #[tokio::test]
 async fn a_link_inside_the_root_is_followed_and_stays() {
-    let world = World::new();
+    let world = LoopFilesFixture::new();
     world.write("docs/decisions.md", "# Ours\n");
     symlink("docs/decisions.md", world.project.root.join(DECISIONS_FILE)).expect("linked");
     world.write(PROGRESS_FILE, PROGRESS_TEXT);
@@ -146,7 +146,7 @@ async fn a_link_inside_the_root_is_followed_and_stays() {
 
 #[tokio::test]
 async fn a_file_that_is_too_large_or_missing_is_left_alone_with_a_notice() {
-    let world = World::new();
+    let world = LoopFilesFixture::new();
     world.write(PROGRESS_FILE, PROGRESS_TEXT);
     let large = "x".repeat(LOOP_FILE_BYTES_MAX);
     world.write(DECISIONS_FILE, &large);
@@ -161,7 +161,7 @@ async fn a_file_that_is_too_large_or_missing_is_left_alone_with_a_notice() {
 
 #[tokio::test]
 async fn transcripts_are_read_once() {
-    let world = World::new();
+    let world = LoopFilesFixture::new();
     let transcript = world.folder.path().join("s.jsonl");
     let line = |id: &str, model: &str| {
         format!(
@@ -183,7 +183,7 @@ async fn transcripts_are_read_once() {
 
 #[tokio::test]
 async fn an_unreadable_alignment_may_have_open_questions() {
-    let world = World::new();
+    let world = LoopFilesFixture::new();
     assert_eq!(open_questions(&world.project).await, None);
     let refused = async |why: &str| {
         let refusal = open_questions(&world.project).await.expect("a refusal");

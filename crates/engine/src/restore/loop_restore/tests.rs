@@ -141,8 +141,8 @@ async fn a_refused_restore_names_the_available_checkpoints() {
     assert!(refused.stderr.ends_with("has no checkpoint 7; there are: 1\n"), "{refused:?}");
     let linked = place.top().join("linked");
     place.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
-    let wish = LoopRestoreRequest { id: ID.into(), to: "1".into(), apply: true, json: true };
-    let refused = handle(&place.engine, &place.caller(&linked), wish).await;
+    let request = LoopRestoreRequest { id: ID.into(), to: "1".into(), apply: true, json: true };
+    let refused = handle(&place.engine, &place.caller(&linked), request).await;
     assert!(refused.stderr.contains(" worked in "), "{refused:?}");
 }
 

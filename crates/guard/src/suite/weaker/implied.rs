@@ -6,7 +6,7 @@ use super::strength::says_no_error;
 use crate::suite::SuiteChange;
 use crate::suite::assertions::{Assertion, AssertionKind};
 use crate::suite::expression::{
-    TokenSlice, is_literal, is_name, is_nothing, is_size, is_truth, number, part_count,
+    TokenSlice, is_literal, is_name, is_null_literal, is_size, is_truth, number, part_count,
 };
 use crate::suite::inventory::TestCase;
 
@@ -76,7 +76,7 @@ impl<'a> CurrentAssertions<'a> {
 
 /// Whether an assertion asks for nothing: null, or whatever the language calls it.
 fn is_of_nothing(assertion: &Assertion) -> bool {
-    matches!(assertion.expected.as_slice(), [value] if value == "nothing" || is_nothing(value))
+    matches!(assertion.expected.as_slice(), [value] if value == "nothing" || is_null_literal(value))
 }
 
 /// Where a value comes from, in one form: what only takes it out of something is left out.
@@ -146,7 +146,7 @@ fn implies_presence(
         return false;
     }
     let asks_nothing = other.check == AssertionKind::Falsy
-        || other.expected.iter().any(|it| it == "nothing" || is_nothing(it));
+        || other.expected.iter().any(|it| it == "nothing" || is_null_literal(it));
     let reads = target.get(own.len()).is_some_and(|next| matches!(*next, "." | "["));
     let is_strong = other.check.strength().is_some_and(|strength| strength >= 3);
     (reads || is_strong) && !asks_nothing

@@ -3,7 +3,7 @@
 
 use crate::Detection;
 use crate::suite::assertions::{Assertion, AssertionKind};
-use crate::suite::expression::{is_nothing, is_size};
+use crate::suite::expression::{is_null_literal, is_size};
 use crate::suite::hit;
 use crate::suite::inventory::TestCase;
 use crate::suite::words::{is_base_error, is_wildcard};
@@ -62,7 +62,7 @@ pub(super) fn says_no_error(one: &Assertion) -> bool {
     let last = one.subject.last().map(|it| it.to_lowercase()).unwrap_or_default();
     let is_error = last.starts_with("err") || last.ends_with("err") || last.ends_with("error");
     let is_none =
-        matches!(one.expected.as_slice(), [value] if value == "nothing" || is_nothing(value));
+        matches!(one.expected.as_slice(), [value] if value == "nothing" || is_null_literal(value));
     one.check == AssertionKind::Equal && is_error && is_none
 }
 
@@ -94,7 +94,7 @@ fn is_same_type(one: &Assertion, two: &Assertion) -> bool {
 
 /// Whether something is expected to be there that was expected not to be.
 fn is_contrary(one: &Assertion, two: &Assertion) -> bool {
-    let says_nothing = |it: &Assertion| matches!(it.expected.as_slice(), [value] if value == "nothing" || is_nothing(value));
+    let says_nothing = |it: &Assertion| matches!(it.expected.as_slice(), [value] if value == "nothing" || is_null_literal(value));
     says_nothing(one) && says_nothing(two) && one.subject == two.subject
 }
 

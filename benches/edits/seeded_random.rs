@@ -1,11 +1,10 @@
-//! Random numbers that a seed repeats on every machine (`SplitMix64`, Steele and others 2014). It must
-//! not know what is drawn.
+//! Random numbers that are the same on every machine for a seed (`SplitMix64`, Steele and others 2014).
 
-/// A sequence of draws.
+/// A generator of random numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(u64);
+pub(crate) struct SeededRandom(u64);
 
-impl Dice {
+impl SeededRandom {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -16,7 +15,7 @@ impl Dice {
         usize::try_from(self.next() % end).expect("it is below a length")
     }
 
-    /// One of these, when there are any.
+    /// A random item; `None` if the slice is empty.
     pub(crate) fn one_of<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         if of.is_empty() { None } else { of.get(self.below(of.len())) }
     }
