@@ -135,8 +135,8 @@ fn a_server_is_notified_of_changes_in_registered_places_outside_the_root() {
 }
 
 #[test]
-fn a_server_that_delays_changes_outside_the_root_is_restarted_for_them() {
-    let log = log_after_outside_change(&json!({"delays_outside_changes": true}));
+fn a_server_that_delays_changes_outside_the_root_is_restarted_by_them() {
+    let log = log_after_outside_change(&json!({"outside_restart": "changes"}));
     assert!(has_method(&log, "initialize"), "{log:#?}");
 }
 

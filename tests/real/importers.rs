@@ -222,6 +222,26 @@ fn gopls_checks_all_users_against_the_present_function() {
 }
 
 #[test]
+fn gopls_follows_a_replaced_module_outside_the_root() {
+    let play = Play {
+        importer: (
+            "app.go",
+            "package app\n\nimport \"example.com/lib\"\n\nfunc use() int {\n\treturn lib.Made()\n}\n",
+        ),
+        module: "../lib/made.go",
+        right: "package lib\n\nfunc Made() int {\n\treturn 1\n}\n",
+        wrong: "package lib\n\nfunc Made() string {\n\treturn \"\"\n}\n",
+    };
+    check(&play, |sandbox| {
+        let manifest = "module example.com/app\n\ngo 1.21\n\nrequire example.com/lib v0.0.0\n\n\
+             replace example.com/lib => ../lib\n";
+        sandbox.write("go.mod", manifest);
+        sandbox.write("../lib/go.mod", "module example.com/lib\n\ngo 1.21\n");
+        sandbox.write("../lib/other.go", "package lib\n");
+    });
+}
+
+#[test]
 fn clangd_checks_all_users_against_the_present_header() {
     let play = Play {
         importer: ("appN.c", "#include \"made.h\"\n\nint useN(void) { return made(1); }\n"),

@@ -95,10 +95,10 @@ pub struct ServerSpec {
     /// change but not after an opening.
     #[serde(default)]
     pub change_after_open: bool,
-    /// It reads changed files outside the root only seconds after the notice, so it is restarted
-    /// instead.
+    /// The changes outside the root that it does not follow when it is notified, so that they restart
+    /// it.
     #[serde(default)]
-    pub delays_outside_changes: bool,
+    pub outside_restart: OutsideRestart,
     /// For which files it uses an open document's text instead of the disk.
     #[serde(default)]
     pub overlays: OverlaySupport,
@@ -236,6 +236,19 @@ pub enum WorkspaceRule {
     Nearest,
     /// The folder nearest to the root that has a marker.
     Topmost,
+}
+
+/// The changes outside the root for which a server is restarted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutsideRestart {
+    /// It follows all of them.
+    #[default]
+    None,
+    /// It follows changed texts, but not files that appear or disappear.
+    Names,
+    /// It reads changed files only seconds after the notice.
+    Changes,
 }
 
 /// For which files a server uses an open document's text instead of the disk, and so what an

@@ -19,7 +19,7 @@ mod server_requests;
 mod sync;
 mod version;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -148,7 +148,7 @@ impl MeasureJob {
 }
 
 /// The folders of a server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ServerFolders {
     /// The project's root; paths are relative to it.
     pub root: PathBuf,
@@ -156,6 +156,8 @@ pub struct ServerFolders {
     pub workspace: PathBuf,
     /// Whether the workspace has a `Cargo.toml`.
     pub has_cargo_manifest: bool,
+    /// Folders outside the root whose files the server reads, but does not register for.
+    pub dependencies: BTreeSet<PathBuf>,
 }
 
 /// The session of one language server.
@@ -167,6 +169,7 @@ pub struct LspSession {
     root: PathBuf,
     workspace: PathBuf,
     has_cargo_manifest: bool,
+    dependencies: BTreeSet<PathBuf>,
     phase: SessionPhase,
     method: DiagnosticsMethod,
     capabilities: Value,
@@ -215,6 +218,7 @@ impl LspSession {
             root: place.root,
             workspace: place.workspace,
             has_cargo_manifest: place.has_cargo_manifest,
+            dependencies: place.dependencies,
             phase: SessionPhase::Starting,
             method: spec.diagnostics,
             capabilities: Value::Null,
@@ -250,6 +254,7 @@ impl LspSession {
         let params =
             server_requests::initialize_params(&session.workspace, &session.spec, process_id);
         session.request("initialize", params);
+        session.update_outside_places();
         session
     }
 

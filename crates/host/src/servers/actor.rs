@@ -7,7 +7,8 @@ mod description;
 mod effects;
 mod requests;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -19,6 +20,7 @@ pub(super) use self::description::ActorDescription;
 pub(super) use self::requests::{ActorControl, ActorGauge, ActorRequest, StartReply};
 use self::requests::{PendingReply, QueuedRequest};
 use super::breaker::CrashBreaker;
+use super::go_workspace::{is_go_manifest_changed, outside_modules};
 use super::log_buffer::LogBuffer;
 use super::process::{ProcessEvent, ServerProcess};
 use super::resolve::ResolvedServer;
@@ -30,6 +32,7 @@ use moai_base::limits::{
 };
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::jsonrpc::RpcMessage;
+use moai_lsp::registry::DiagnosticsMethod;
 use moai_lsp::session::{DocumentRequest, LspSession, ServerFolders};
 
 pub(super) struct ServerActor {
@@ -201,7 +204,11 @@ impl ServerActor {
     fn handle_request(&mut self, request: ActorRequest) {
         match request {
             ActorRequest::FilesChanged { changes, present } => {
+                let modules = is_go_manifest_changed(&changes).then(|| self.outside_modules());
                 if let Some(running) = &mut self.running {
+                    if let Some(modules) = modules {
+                        running.session.set_dependencies(modules);
+                    }
                     running.session.files_changed(&changes, &present);
                 }
                 // Queued requests hold texts from before the change, so the change is queued behind
@@ -310,7 +317,8 @@ impl ServerActor {
         self.starts += 1;
         let has_cargo_manifest = workspace.join("Cargo.toml").is_file();
         let (root, workspace) = (root.clone(), workspace.clone());
-        let place = ServerFolders { root, workspace, has_cargo_manifest };
+        let dependencies = self.outside_modules();
+        let place = ServerFolders { root, workspace, has_cargo_manifest, dependencies };
         let session = LspSession::start(id, spec, settings.clone(), place, std::process::id());
         let started = Instant::now();
         self.running = Some(RunningServer {
@@ -325,6 +333,14 @@ impl ServerActor {
             has_answered: false,
         });
         Ok(())
+    }
+
+    /// The modules outside the root that gopls reads without registering for their files.
+    fn outside_modules(&self) -> BTreeSet<PathBuf> {
+        if self.choice.spec.diagnostics != DiagnosticsMethod::Gopls {
+            return BTreeSet::new();
+        }
+        outside_modules(&self.process_env(), &self.choice.workspace, &self.context.root)
     }
 
     fn process_env(&self) -> BTreeMap<String, String> {

@@ -1,11 +1,12 @@
 //! Which `go.work` covers a file, as `go env GOWORK` reports it, and whether it lists the file's
 //! module. Source: `go help environment`, <https://go.dev/ref/mod#workspaces>.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::fault_facts::{read_bounded_text, settings_folder};
 use moai_lsp::faults;
+use moai_lsp::session::DiskChange;
 
 /// The folder of the file's module, relative to the `go.work` that does not list it; absolute where
 /// that is in another folder.
@@ -20,6 +21,38 @@ pub(super) fn unlisted_module(env: &BTreeMap<String, String>, file: &Path) -> Op
     });
     let relative = module.strip_prefix(folder).map(|path| format!("./{}", path.display()));
     (!is_listed).then(|| relative.unwrap_or_else(|_| module.display().to_string()))
+}
+
+/// The folders outside the root that the modules of a workspace replace dependencies with, and the
+/// modules outside the root that its `go.work` lists.
+pub(super) fn outside_modules(
+    env: &BTreeMap<String, String>,
+    workspace: &Path,
+    root: &Path,
+) -> BTreeSet<PathBuf> {
+    let mut files = vec![workspace.join("go.mod")];
+    let mut folders = BTreeSet::new();
+    if let Some(file) = workspace_file(env, workspace) {
+        let text = read_bounded_text(&file).unwrap_or_default();
+        let folder = file.parent().unwrap_or(workspace);
+        for module in faults::go_work_modules(&text) {
+            files.push(folder.join(module).join("go.mod"));
+            folders.insert(folder.join(module));
+        }
+        files.push(file);
+    }
+    for file in files {
+        let text = read_bounded_text(&file).unwrap_or_default();
+        let folder = file.parent().unwrap_or(workspace);
+        folders.extend(faults::go_replacements(&text).into_iter().map(|used| folder.join(used)));
+    }
+    let real = folders.into_iter().filter_map(|folder| folder.canonicalize().ok());
+    real.filter(|folder| !folder.starts_with(root) && !root.starts_with(folder)).collect()
+}
+
+/// Whether a change may change which modules a workspace replaces or lists.
+pub(super) fn is_go_manifest_changed(changes: &[(PathBuf, DiskChange)]) -> bool {
+    changes.iter().any(|(file, _)| file.ends_with("go.mod") || file.ends_with("go.work"))
 }
 
 /// The value of `GOWORK`, else the nearest `go.work` of the folder and those above.

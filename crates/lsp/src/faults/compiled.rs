@@ -65,10 +65,24 @@ pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectF
 /// Source: <https://go.dev/ref/mod#go-work-file>.
 #[must_use]
 pub fn go_work_modules(text: &str) -> Vec<&str> {
-    let (mut modules, mut is_block) = (Vec::new(), false);
+    directive_entries(text, "use").into_iter().map(unquoted).collect()
+}
+
+/// The folders that a `go.mod` or `go.work` replaces modules with, as written.
+#[must_use]
+pub fn go_replacements(text: &str) -> Vec<&str> {
+    let targets = directive_entries(text, "replace").into_iter();
+    let targets = targets.filter_map(|entry| Some(unquoted(entry.split_once("=>")?.1.trim())));
+    // Only folders begin so; the others are modules with a version.
+    targets.filter(|target| target.starts_with(['.', '/'])).collect()
+}
+
+/// The entries of a directive, which stand after it or in a block of lines.
+fn directive_entries<'t>(text: &'t str, directive: &str) -> Vec<&'t str> {
+    let (mut entries, mut is_block) = (Vec::new(), false);
     for line in text.lines() {
         let line = line.split("//").next().unwrap_or_default().trim();
-        let entry = match line.strip_prefix("use") {
+        let entry = match line.strip_prefix(directive) {
             _ if is_block => line,
             Some(entry) if entry.starts_with([' ', '\t', '(']) => entry.trim(),
             _ => continue,
@@ -77,10 +91,14 @@ pub fn go_work_modules(text: &str) -> Vec<&str> {
             "(" => is_block = true,
             ")" => is_block = false,
             "" => {}
-            folder => modules.push(folder.trim_matches(['"', '`'])),
+            entry => entries.push(entry),
         }
     }
-    modules
+    entries
+}
+
+fn unquoted(name: &str) -> &str {
+    name.trim_matches(['"', '`'])
 }
 
 fn is_required(manifest: &str, import: &str) -> bool {

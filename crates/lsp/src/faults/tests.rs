@@ -248,6 +248,14 @@ fn modules_of_go_work() {
 }
 
 #[test]
+fn replacements_of_a_go_mod_are_folders_in_lines_and_blocks() {
+    let text =
+        "module m\n\nreplace a.b/c => ../c // local\nreplace (\n\tx v1 => ./x\n\ty => z v2\n)\n";
+    assert_eq!(go_replacements(text), ["../c", "./x"]);
+    assert_eq!(go_replacements("module m\n"), [""; 0]);
+}
+
+#[test]
 fn a_module_that_go_work_does_not_list_has_no_findings_of_its_own() {
     let unlisted = FaultFacts {
         names: names(&["go.mod", "go.work"]),

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Catalogue, CatalogueError, DiagnosticsMethod, LanguageSpec, OverlaySupport, PublishTraits,
-    ReadySignal, ServerSpec, WorkspaceRule, parse_json,
+    Catalogue, CatalogueError, DiagnosticsMethod, LanguageSpec, OutsideRestart, OverlaySupport,
+    PublishTraits, ReadySignal, ServerSpec, WorkspaceRule, parse_json,
 };
 
 /// The file.
@@ -96,8 +96,11 @@ impl Catalogue {
         let spec = ServerSpec {
             // Whatever its id, it must not hide what an edit broke in other files.
             change_after_open: spec.change_after_open || server.command.contains("pyright"),
-            delays_outside_changes: spec.delays_outside_changes
-                || server.command.contains("pyright"),
+            outside_restart: if server.command.contains("pyright") {
+                OutsideRestart::Changes
+            } else {
+                spec.outside_restart
+            },
             command: with_root_placeholder(&server.command),
             args: server.args.iter().map(|text| with_root_placeholder(text)).collect(),
             env: server
@@ -147,7 +150,7 @@ fn default_server_spec() -> ServerSpec {
         loading_titles: Vec::new(),
         lists_files: Vec::new(),
         change_after_open: false,
-        delays_outside_changes: false,
+        outside_restart: OutsideRestart::None,
         overlays: OverlaySupport::None,
         checking: None,
         initialization_options: Value::Null,

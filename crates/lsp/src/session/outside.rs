@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{DiskChange, LspSession, SessionEffect};
-use crate::registry::DiagnosticsMethod;
+use crate::registry::{DiagnosticsMethod, OutsideRestart};
 use moai_base::path::is_unpolled;
 
 /// Files and folders outside the polled files of the root.
@@ -69,14 +69,26 @@ impl LspSession {
         self.update_outside_places();
     }
 
+    /// Takes the folders outside the root whose files the server reads, but does not register for.
+    pub fn set_dependencies(&mut self, dependencies: BTreeSet<PathBuf>) {
+        self.dependencies = dependencies;
+        self.update_outside_places();
+    }
+
     /// Makes the server read changed files outside the polled ones, where a notice is not enough.
     pub(super) fn reread_outside(&mut self, changes: &[(PathBuf, DiskChange)]) {
-        if !changes.iter().any(|(file, _)| self.outside_places.contains(file)) {
-            return;
-        }
+        let mut outside = changes.iter().filter(|(file, _)| self.outside_places.contains(file));
+        let Some(first) = outside.next() else { return };
         // tsserver ignores notices about `node_modules/.*`; it rereads all files on request.
         self.is_behind_disk |= self.method == DiagnosticsMethod::Tsserver;
-        if self.spec.delays_outside_changes {
+        let has_other_names = first.1 != DiskChange::Changed
+            || outside.any(|(_, change)| *change != DiskChange::Changed);
+        let is_restarted = match self.spec.outside_restart {
+            OutsideRestart::None => false,
+            OutsideRestart::Names => has_other_names,
+            OutsideRestart::Changes => true,
+        };
+        if is_restarted {
             self.effects.push(SessionEffect::Outdated);
         }
     }
@@ -84,7 +96,8 @@ impl LspSession {
     /// Reports the places if they have changed.
     pub(super) fn update_outside_places(&mut self) {
         let files = self.project_lists.files.values().flatten().cloned().collect();
-        let watched = self.registrations.outside_places(&self.root);
+        let mut watched = self.registrations.outside_places(&self.root);
+        watched.extend(self.dependencies.iter().cloned());
         let places = OutsidePlaces { files, watched };
         if places != self.outside_places {
             self.outside_places = places.clone();

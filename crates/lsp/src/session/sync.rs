@@ -123,6 +123,7 @@ impl LspSession {
     /// Whether one of the server's watchers matches the change.
     fn is_watched(&self, path: &Path, change: DiskChange) -> bool {
         self.registrations.watches([&self.workspace, &self.root], path, change)
+            || self.dependencies.iter().any(|folder| path.starts_with(folder))
     }
 
     /// Adds a change to those the server has not been notified of, as one change per file.

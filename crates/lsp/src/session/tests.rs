@@ -26,7 +26,7 @@ impl Play {
         let spec = catalogue.server("s").expect("described");
         let settings = json!({"python": {"pythonPath": "/v/python"}});
         let root = PathBuf::from("/r");
-        let place = ServerFolders { workspace: root.clone(), root, has_cargo_manifest: false };
+        let place = ServerFolders { workspace: root.clone(), root, ..ServerFolders::default() };
         let session = LspSession::start("s", spec, settings, place, 1);
         Self { session, start: Instant::now(), at_ms: 0, lane: MeasureLane::Batch }
     }
@@ -157,7 +157,7 @@ fn a_question_about_all_files_waits_until_the_server_has_listed_them() {
         "lists_files": ["Found ", "No source files found"]}}}"#;
     let catalogue = Catalogue::parse(text).expect("valid");
     let root = PathBuf::from("/r");
-    let place = ServerFolders { workspace: root.clone(), root, has_cargo_manifest: false };
+    let place = ServerFolders { workspace: root.clone(), root, ..ServerFolders::default() };
     let spec = catalogue.server("s").expect("described");
     let session = LspSession::start("s", spec, Value::Null, place, 1);
     let lane = MeasureLane::Batch;

@@ -11,7 +11,7 @@ use moai_lsp::session::MeasureLane;
 /// An actor whose channel holds one request.
 fn actor_with_request()
 -> (ServerActor, mpsc::Sender<ActorRequest>, Arc<ActorGauge>, oneshot::Receiver<ServerAnswer>) {
-    let root = std::path::PathBuf::from("/p");
+    let root = PathBuf::from("/p");
     let catalogue = Arc::new(Catalogue::built_in().clone());
     let choice = ResolvedServer {
         id: "pyright".to_owned(),

@@ -35,7 +35,12 @@ impl Play {
         let catalogue = Catalogue::parse(text).expect("valid");
         let spec = catalogue.server("rust-analyzer").expect("described");
         let root = PathBuf::from("/r");
-        let place = ServerFolders { workspace: root.clone(), root, has_cargo_manifest: true };
+        let place = ServerFolders {
+            workspace: root.clone(),
+            root,
+            has_cargo_manifest: true,
+            ..ServerFolders::default()
+        };
         let session = LspSession::start("rust-analyzer", spec, Value::Null, place, 1);
         let manifest = json!({"uri": "file:///r/Cargo.toml"});
         let (now, answers) = (Instant::now(), Vec::new());
