@@ -3,14 +3,14 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::args::DaemonCommand;
 use super::{INVALID, client};
 use moai_engine::lifecycle::{self, DaemonStart};
 use moai_host::ipc::StateDirs;
 use moai_host::ipc::client::{CallError, CallTimeout, call_daemon, wait_until_stopped};
 use moai_protocol::control::{CommandReply, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
+use moai_protocol::documents::json_text;
+use moai_protocol::documents::servers::DaemonDocument;
 
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -47,8 +47,7 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> CommandReply {
         }
         Ok(answer) => answer.reply,
         Err(CallError::NoDaemon) if json => {
-            let status = json!({"schema": "moai-ralph/daemon@1", "running": false});
-            CommandReply::success(format!("{status:#}\n"))
+            CommandReply::success(json_text(&DaemonDocument { running: false, daemon: None }))
         }
         Err(CallError::NoDaemon) => CommandReply::success("no daemon is running\n".to_owned()),
         Err(error) => CommandReply::failure(1, &format!("moai-ralph: {error}")),

@@ -1,4 +1,7 @@
-//! Documents of `server list`, `server start`, `stop`, `restart`, `server logs` and `doctor`.
+//! Documents of `server list`, `server start`, `stop`, `restart`, `server logs`, `doctor` and
+//! `daemon status`.
+
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -139,4 +142,43 @@ pub struct ProbeActEntry {
     pub reason: Option<String>,
     /// Time to the answer.
     pub elapsed_ms: u64,
+}
+
+/// `moai-ralph/daemon@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/daemon@1")]
+pub struct DaemonDocument {
+    /// Whether a daemon is running.
+    pub running: bool,
+    /// The running daemon.
+    #[serde(flatten)]
+    pub daemon: Option<RunningDaemon>,
+}
+
+/// A running daemon.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunningDaemon {
+    /// Process id.
+    pub pid: u32,
+    /// Version of the program.
+    pub version: &'static str,
+    /// Seconds since its start.
+    pub uptime_secs: u64,
+    /// Absolute path of its socket.
+    pub socket: PathBuf,
+    /// The language servers it runs.
+    pub servers: Vec<DaemonServerEntry>,
+}
+
+/// A language server of the daemon.
+#[derive(Clone, Debug, Serialize)]
+pub struct DaemonServerEntry {
+    /// Server id.
+    pub name: String,
+    /// Absolute path of the root.
+    pub root: PathBuf,
+    /// Process id, if it is running.
+    pub pid: Option<u32>,
+    /// `starting`, `loading`, `ready`, `busy` or `down`.
+    pub state: &'static str,
 }
