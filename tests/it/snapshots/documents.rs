@@ -84,6 +84,12 @@ fn of_measurements() {
                 sandbox.write("mine/own.yml", RULE);
                 sandbox.run(&["scan", "test", "mine", "--json"])
             }),
+            ("scan_test_failed", |sandbox| {
+                sandbox.write("mine/own.yml", &RULE.replace("good(1)", "bad(1)"));
+                let untested = RULE.split_once("tests:").expect("a rule with tests").0;
+                sandbox.write("mine/untested.yml", &untested.replace("own", "untested"));
+                sandbox.run(&["scan", "test", "mine", "--json"])
+            }),
             ("guard", |sandbox| {
                 sandbox.write("tests/test_app.py", TESTS);
                 sandbox.commit();
