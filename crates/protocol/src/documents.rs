@@ -6,6 +6,7 @@ pub mod judgements;
 pub mod loops;
 pub mod queries;
 pub mod reports;
+pub mod rule_tests;
 pub mod servers;
 pub mod tool_answers;
 

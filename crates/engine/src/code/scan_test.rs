@@ -15,7 +15,9 @@ use crate::replies::{INVALID, REFUSED, load_project};
 use moai_base::path::RelPath;
 use moai_host::files;
 use moai_protocol::control::{CallerContext, CommandReply, ScanTestRequest};
-use moai_report::rule_tests::{self, RuleTestReport};
+use moai_protocol::documents::json_text;
+use moai_protocol::documents::rule_tests::{RuleTestFailure, RuleTestsDocument, UntestedRule};
+use moai_report::rule_tests;
 use moai_scan::{
     RuleSet, RuleSources, RuleTestFile, RuleTrial, ScanConfig, TrialFailure, assign_tests,
     parse_test_file, parse_trials,
@@ -45,11 +47,7 @@ pub(crate) async fn handle(
             );
         }
     };
-    let stdout = if json {
-        format!("{:#}\n", rule_tests::json(&report))
-    } else {
-        rule_tests::text(&report, verbose)
-    };
+    let stdout = if json { json_text(&report) } else { rule_tests::text(&report, verbose) };
     let code = if report.failures.is_empty() { 0 } else { REFUSED };
     CommandReply { stdout, code, ..CommandReply::default() }
 }
@@ -59,7 +57,7 @@ fn run_rule_tests(
     project: &Project,
     caller: &CallerContext,
     request: &ScanTestRequest,
-) -> Result<RuleTestReport, String> {
+) -> Result<RuleTestsDocument, String> {
     let folders = request.folders.iter().map(|folder| project.resolve_path(caller, folder));
     let folders: Vec<PathBuf> = folders.collect();
     let is_exclusive = !folders.is_empty();
@@ -83,14 +81,20 @@ fn run_rule_tests(
     if rules.is_empty() && failures.is_empty() {
         return Err("there is no rule to test".to_owned());
     }
-    let untested = rules
+    let without_tests = rules
         .iter()
         .filter(|trial| trial.snippet_count() == 0)
-        .map(|trial| (trial.source.clone(), trial.rule.clone()))
+        .map(|trial| UntestedRule { rule: trial.rule.clone(), source: trial.source.clone() })
         .collect();
     let snippets = rules.iter().map(RuleTrial::snippet_count).sum();
     failures.extend(run(progress, &rules, &sources));
-    Ok(RuleTestReport { rules: rules.len(), snippets, untested, failures })
+    let failures = failures.into_iter().map(failure_entry).collect();
+    Ok(RuleTestsDocument { rules: rules.len(), snippets, failures, without_tests })
+}
+
+fn failure_entry(failure: TrialFailure) -> RuleTestFailure {
+    let TrialFailure { rule, source, language, reason, snippet } = failure;
+    RuleTestFailure { rule, source, language, reason, snippet }
 }
 
 /// Whether a file is a test of the ast-grep program or a snapshot of one.

@@ -1,0 +1,41 @@
+//! The document of `scan test`.
+
+use serde::Serialize;
+
+/// `moai-ralph/rule-tests@1`: rules tested with their own snippets.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/rule-tests@1")]
+pub struct RuleTestsDocument {
+    /// Number of rules.
+    pub rules: usize,
+    /// Number of snippets, each counted in every language of its rule.
+    pub snippets: usize,
+    /// What went wrong.
+    pub failures: Vec<RuleTestFailure>,
+    /// Rules without any snippet.
+    pub without_tests: Vec<UntestedRule>,
+}
+
+/// A snippet that a rule judged wrongly, or a broken rule or test file.
+#[derive(Clone, Debug, Serialize)]
+pub struct RuleTestFailure {
+    /// The rule's id; empty if a file cannot be parsed.
+    pub rule: String,
+    /// The rule file.
+    pub source: String,
+    /// The snippet's language; empty if there is no snippet.
+    pub language: String,
+    /// What was expected and what was found, as a lower-case fragment.
+    pub reason: String,
+    /// The snippet; empty if the rule itself is broken.
+    pub snippet: String,
+}
+
+/// A rule without any snippet.
+#[derive(Clone, Debug, Serialize)]
+pub struct UntestedRule {
+    /// The rule's id.
+    pub rule: String,
+    /// The rule file.
+    pub source: String,
+}
