@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use crate::engine::{Engine, now_ms, run_to_completion};
 use crate::hooks::hook_call::HookCall;
 use crate::judge::judge_run;
-use crate::ledger::{LastReports, SessionState};
+use crate::ledger::SessionState;
 use crate::loops::loop_elsewhere;
 use crate::loops::loop_files;
 use crate::loops::loop_files::IterationSummary;
@@ -175,7 +175,7 @@ impl StopRun<'_> {
         let call = self.call;
         for _ in 0..STOP_TRIES_MAX {
             let session = &call.input.session_id;
-            let reports = call.engine.ledger().session(session).last_reports();
+            let last_measurement = call.engine.ledger().session(session).pending_reports.last();
             let evidence = evidence::collect_stop_evidence(call, &state, self.schedule).await;
             let mut consultation = StopConsultation::begin(self, &state, &evidence).await;
             let StopOutcome { mut next, decision } = Box::pin(consultation.decide()).await;
@@ -192,7 +192,7 @@ impl StopRun<'_> {
                 engine: Arc::clone(call.engine),
                 project: call.project.clone(),
                 session: session.clone(),
-                reports,
+                last_measurement,
                 before: state.clone(),
                 next: next.clone(),
                 judged: consultation.judged,
@@ -271,8 +271,8 @@ struct DecidedStop {
     engine: Arc<Engine>,
     project: Project,
     session: String,
-    /// The session's reports before the evidence was gathered.
-    reports: LastReports,
+    /// The number of the session's last measurement before the evidence was gathered.
+    last_measurement: u64,
     before: LoopState,
     next: LoopState,
     /// The judges' report, if they were asked.
@@ -292,7 +292,8 @@ impl DecidedStop {
     /// Saves the decision, and only then writes into the tree, because an overtaken decision must
     /// leave no trace. Returns notices for the user.
     async fn save(self) -> Result<Vec<String>, StopSaveError> {
-        let Self { engine, project, session, reports, before, next, judged, rejections } = self;
+        let Self { engine, project, session, last_measurement, before, next, judged, rejections } =
+            self;
         match engine.store.advance_loop(&project.key, &before, next.clone()).await {
             Ok(SaveOutcome::Saved) => {}
             Ok(SaveOutcome::Overtaken) => return Err(StopSaveError::Overtaken),
@@ -306,7 +307,7 @@ impl DecidedStop {
         }
         // The evidence includes what they report; a subagent's edits during the Stop may be newer.
         if let Some(session) = engine.ledger().known_session(&session) {
-            session.drop_reports(reports);
+            session.drop_reports(last_measurement);
         }
         let mut notices = Vec::new();
         if let Some(judged) = &judged {

@@ -163,9 +163,12 @@ async fn impact_context(call: &HookCall<'_>, unseen: &UnseenFiles) -> ImpactCont
         call.engine.ledger().record_affected(session, root, &[], &nothing, true);
         (nothing, EarlierState::default())
     });
+    let session = &call.input.session_id;
+    let measurement = call.engine.ledger().session(session).pending_reports.next();
     ImpactContext {
         engine: Arc::clone(call.engine),
         earlier,
+        measurement,
         project: call.project.clone(),
         reader: call.reader(),
         label,

@@ -219,6 +219,7 @@ impl EditMeasurement {
             hash,
             text,
             baseline,
+            measurement: self.number,
             depends_on: Vec::new(),
         };
         self.edit.engine.ledger().queue_report(&self.edit.reader, report);

@@ -137,8 +137,11 @@ impl EditSession {
         let (before, now) = (before.as_deref(), Some(&*self.snapshot.text));
         let mut earlier = EarlierState::default();
         earlier.add(path, before);
+        let session = &self.reader.session;
+        let measurement = self.engine.ledger().session(session).pending_reports.next();
         ImpactContext {
             earlier,
+            measurement,
             engine: Arc::clone(&self.engine),
             project: self.project.clone(),
             reader: self.reader.clone(),

@@ -48,6 +48,8 @@ pub(crate) struct ImpactContext {
     /// Other changed files, which are measured on their own.
     pub(crate) measured_separately: Vec<RelPath>,
     pub(crate) touched: TouchedSymbols,
+    /// The number of the session's first measurement after the change.
+    pub(crate) measurement: u64,
 }
 
 /// A running search for the files that a change affects.
@@ -344,9 +346,17 @@ impl ImpactContext {
             if let Some(text) =
                 agent::cross_file_text(&self.label, &[elsewhere], Some(&sensor), language)
             {
-                let depends_on = self.changed.clone();
-                let report =
-                    DeferredReport { root, path, sensor, hash, text, baseline, depends_on };
+                let (measurement, depends_on) = (self.measurement, self.changed.clone());
+                let report = DeferredReport {
+                    root,
+                    path,
+                    sensor,
+                    hash,
+                    text,
+                    baseline,
+                    measurement,
+                    depends_on,
+                };
                 self.engine.ledger().queue_report(&self.reader, report);
             }
         }

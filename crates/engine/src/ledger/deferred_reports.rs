@@ -24,6 +24,8 @@ pub(crate) struct DeferredReport {
     /// The baseline of the text. A newer edit that precedes the delivery is compared with the same
     /// baseline, so that findings in between are not lost.
     pub(crate) baseline: Option<Vec<Finding>>,
+    /// The number of the session's first measurement after the edit that caused the report.
+    pub(crate) measurement: u64,
     /// The edited files and their bytes, if another file's edit caused this report.
     pub(crate) depends_on: Vec<(RelPath, Option<ContentHash>)>,
 }
@@ -47,9 +49,8 @@ impl EngineLedger {
         if session.deferred_reports.len() >= DELIVERIES_PER_SESSION_MAX {
             session.deferred_reports.pop_front();
         }
-        session.last_report += 1;
-        let (number, agent) = (session.last_report, reader.agent.clone());
-        session.deferred_reports.push_back(QueuedReport { number, agent, report });
+        let agent = reader.agent.clone();
+        session.deferred_reports.push_back(QueuedReport { agent, report });
     }
 
     /// Takes all deferred reports of a reader; each is delivered once.
@@ -101,11 +102,12 @@ impl EngineLedger {
 
     /// Puts undelivered reports back, before those queued since.
     pub(crate) fn requeue_reports(&mut self, reader: &SessionAgent, reports: Vec<DeferredReport>) {
-        let session = self.session(&reader.session);
-        let number = session.last_report;
+        let queue = &mut self.session(&reader.session).deferred_reports;
         for report in reports.into_iter().rev() {
             let agent = reader.agent.clone();
-            session.deferred_reports.push_front(QueuedReport { number, agent, report });
+            queue.push_front(QueuedReport { agent, report });
         }
+        let surplus = queue.len().saturating_sub(DELIVERIES_PER_SESSION_MAX);
+        queue.drain(..surplus);
     }
 }

@@ -53,7 +53,7 @@ impl StateBefore {
 #[derive(Debug, Default)]
 pub(crate) struct PendingReports {
     measurements: HashMap<MeasureTopic, (u64, StateBefore)>,
-    next: u64,
+    last: u64,
 }
 
 impl PendingReports {
@@ -66,8 +66,8 @@ impl PendingReports {
         baseline: StateBefore,
         is_new_file: bool,
     ) -> u64 {
-        self.next += 1;
-        let number = self.next;
+        self.last += 1;
+        let number = self.last;
         if self.measurements.len() >= PENDING_TOPICS_MAX && !self.measurements.contains_key(&topic)
         {
             let oldest = self.measurements.iter().min_by_key(|(_, (number, _))| *number);
@@ -107,7 +107,12 @@ impl PendingReports {
 
     /// The number of the last registered measurement.
     pub(crate) fn last(&self) -> u64 {
-        self.next
+        self.last
+    }
+
+    /// The number of the measurement that is registered next.
+    pub(crate) fn next(&self) -> u64 {
+        self.last + 1
     }
 
     /// Forgets the measurements up to this number, because they were reported otherwise.

@@ -24,8 +24,6 @@ use moai_report::agent::EditText;
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
     pub(super) deferred_reports: VecDeque<QueuedReport>,
-    /// The number of the last queued report.
-    pub(super) last_report: u64,
     reported_gaps: HashSet<String>,
     /// The text about a loop that a command started, for the next hook.
     pub(crate) start_text: Option<EditText>,
@@ -50,18 +48,9 @@ pub(crate) struct SessionState {
 /// A deferred report in a session's queue.
 #[derive(Debug)]
 pub(crate) struct QueuedReport {
-    /// Increases from report to report.
-    pub(super) number: u64,
     /// The subagent that reads it; `None` for the main agent.
     pub(super) agent: Option<String>,
     pub(super) report: DeferredReport,
-}
-
-/// The numbers of a session's last queued report and last registered measurement.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LastReports {
-    queued: u64,
-    pending: u64,
 }
 
 /// The background tasks that a session awaits.
@@ -140,15 +129,10 @@ impl SessionState {
         self.reported_gaps.insert(gap.to_owned())
     }
 
-    /// The last report and the last measurement of the session so far.
-    pub(crate) fn last_reports(&self) -> LastReports {
-        LastReports { queued: self.last_report, pending: self.pending_reports.last() }
-    }
-
-    /// Drops the reports and measurements up to these, because a Stop has newer evidence.
-    pub(crate) fn drop_reports(&mut self, last: LastReports) {
-        self.deferred_reports.retain(|report| report.number > last.queued);
-        self.pending_reports.forget_through(last.pending);
+    /// Drops the reports of measurements up to this number, because a Stop has newer evidence.
+    pub(crate) fn drop_reports(&mut self, last_measurement: u64) {
+        self.deferred_reports.retain(|queued| queued.report.measurement > last_measurement);
+        self.pending_reports.forget_through(last_measurement);
     }
 
     /// Binds the session to a loop. A loop that is compared with its start forgets the files that

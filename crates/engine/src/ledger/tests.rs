@@ -16,7 +16,8 @@ fn late(text: &str) -> DeferredReport {
     let path = RelPath::below(&root, &root.join("a.py")).expect("relative");
     let sensor = "s".to_owned();
     let hash = ContentHash::of_bytes(b"");
-    DeferredReport { root, path, sensor, hash, text, baseline: None, depends_on: Vec::new() }
+    let (baseline, depends_on, measurement) = (None, Vec::new(), 0);
+    DeferredReport { root, path, sensor, hash, text, baseline, measurement, depends_on }
 }
 
 fn identity(name: &str) -> ServerIdentity {
@@ -60,10 +61,10 @@ fn a_deferred_report_is_delivered_once_and_again_only_after_a_failed_delivery() 
 fn a_stop_drops_the_reports_from_before_its_measurement() {
     let mut ledger = EngineLedger::default();
     let own = reader("s", None);
-    ledger.queue_report(&own, late("before"));
-    let last = ledger.session("s").last_reports();
-    ledger.queue_report(&own, late("during"));
-    ledger.session("s").drop_reports(last);
+    // Its answer arrives during the Stop, which measured the same edit.
+    ledger.queue_report(&own, DeferredReport { measurement: 3, ..late("before") });
+    ledger.queue_report(&own, DeferredReport { measurement: 4, ..late("during") });
+    ledger.session("s").drop_reports(3);
     assert_eq!(texts(&ledger.take_reports(&own)), ["during"]);
 }
 
