@@ -1,8 +1,8 @@
 //! What the program costs its host: `cargo bench --bench hook_round_trip`.
 //!
 //! Machines differ and are shared, so no budget is a time: each is a ratio of two things measured
-//! alternately in this run, except the memory of the idle daemon and the time of a loop's Stop. Ends with 1 when a budget is
-//! exceeded, with 4 when something could not be measured, because then nobody knows.
+//! alternately in this run, except the memory of the idle daemon and the time of a loop's Stop. Ends
+//! with 1 when a budget is exceeded, with 4 when something could not be measured.
 
 #[path = "hook_round_trip/edits.rs"]
 mod edits;

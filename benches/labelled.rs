@@ -6,11 +6,11 @@
 //! ```
 //!
 //! A labelled place is found when a finding of its weakness touches its lines. A finding of a weakness
-//! that the sample's set speaks about is false when it touches no labelled place of that weakness;
-//! nobody says anything about findings of other weaknesses. Related weaknesses count as one
+//! that the sample's set labels is false when it touches no labelled place of that weakness;
+//! findings of other weaknesses are not judged. Related weaknesses count as one
 //! ([`FAMILIES`]). With a weakness in the arguments, the missed and the false places are listed.
 //!
-//! It measures no time. It must not know rules.
+//! It measures no time.
 
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
 

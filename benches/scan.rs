@@ -1,4 +1,4 @@
-//! The scan beside the ast-grep program, over the same code with the same rules:
+//! Compares the scan with the ast-grep program, over the same code with the same rules:
 //! `cargo bench --bench scan [-- same|cold|again|file|rules]…`.
 //!
 //! Ends with 1 when a budget is exceeded or the findings differ.
@@ -112,7 +112,7 @@ fn same(sandbox: &Sandbox) -> bool {
     is_same
 }
 
-/// A cold scan of a project in a process of its own, beside the program.
+/// Compares a cold scan of a project, in a process of its own, with the program.
 fn cold(sandbox: &Sandbox) -> bool {
     let program = Program::installed();
     let mut kept = true;
@@ -138,8 +138,8 @@ fn cold(sandbox: &Sandbox) -> bool {
     kept
 }
 
-/// `moai-ralph scan` with the built-in rules, for the first time and once more, and the program with
-/// the same rules beside it.
+/// Compares `moai-ralph scan` with the built-in rules, a first and a repeated run, with the program and
+/// the same rules.
 fn again(sandbox: &Sandbox) -> bool {
     let project = lay(sandbox, "again", &DJANGO, &[]);
     let with_rules = lay(sandbox, "again-plain", &DJANGO, &plain::built_in());

@@ -82,7 +82,7 @@ fn lay(stage: &Stage<'_>) {
     stage.write(".gitignore", ".cache/\n");
 }
 
-/// clangd's own batch mode, one process a file, headers too: there is not always a clang beside it.
+/// clangd's own batch mode, one process per file, headers included, because clang may be missing.
 pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
     let program = server.program().expect("a server that is not there is not played");
     let mut truth = Truth::default();

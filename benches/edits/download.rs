@@ -1,4 +1,4 @@
-//! Files of package registries, kept between runs. It must not know what is done with them.
+//! Files of package registries, kept between runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// The platform that cargo builds for unless told otherwise.
+/// The platform that cargo builds for by default.
 pub(crate) fn host_platform() -> String {
     let output = cargo().arg("-vV").output().expect("cargo starts");
     let text = String::from_utf8_lossy(&output.stdout);

@@ -64,7 +64,7 @@ fn lay(stage: &Stage<'_>) {
     stage.write("composer.json", "{\"name\": \"play/play\"}\n");
 }
 
-/// A fresh server of the same kind: there is no batch tool beside it.
+/// A new server of the same kind, because there is no batch tool.
 pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
     let files = stage.files_in("src");
     let mut client = RawClient::start(Start {

@@ -90,7 +90,7 @@ fn lay(stage: &Stage<'_>) {
     stage.write("pyrightconfig.json", CONFIGURATION);
 }
 
-/// The command line program beside the language server.
+/// The command line program of the language server's package.
 pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
     Truth::of_errors(problems(stage, server))
 }

@@ -1,4 +1,4 @@
-//! What a play found out about the program's answers. It must not know how it was found out.
+//! The score of a play: what was wrong in the program's answers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) struct Found {
     pub(crate) later: usize,
     /// By the check or the Stop.
     pub(crate) at_last: usize,
-    /// What nobody found.
+    /// Errors that no answer reported.
     pub(crate) missed: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ impl Score {
         times.get(times.len() / 2).copied()
     }
 
-    /// Everything that was wrong, one line each; a few missed dependents are none.
+    /// All complaints, one line each; a few missed dependents are allowed.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let is_enough = self.dependents.percent() >= DEPENDENTS_PERCENT_MIN;
         let dependents = if is_enough { &[][..] } else { &self.dependents.missed };

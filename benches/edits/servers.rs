@@ -1,4 +1,4 @@
-//! The language servers that are played with: one row each. It must not know how a play goes.
+//! The language servers of the plays, one row each.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

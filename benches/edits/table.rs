@@ -14,7 +14,7 @@ const UNMEASURED: u8 = 4;
 const OWN_PERCENT_MIN: f64 = 100.0;
 /// How many times as long as the least client that knows as much an answer may take.
 const RATIO_MAX: f64 = 1.15;
-/// Resident memory of the engine beside the servers of the run, in MB (10⁶ bytes).
+/// Resident memory of the engine without its servers, in MB (10⁶ bytes).
 const RSS_MB_MAX: f64 = 80.0;
 
 /// One server's results.
@@ -63,7 +63,7 @@ impl Table {
         self.unmeasured.push(format!("{name}: not measured: {reason}"));
     }
 
-    /// Memory of the engine beside so many servers.
+    /// Memory of the engine while this number of servers runs.
     pub(crate) fn engine(&mut self, megabytes: f64, servers: usize) {
         self.engine = Some((megabytes, servers));
     }

@@ -1,4 +1,4 @@
-//! What an answer takes beside the least that a client of the same server needs to know as much,
+//! Compares the time of an answer with that of a minimal client of the same server that knows as much,
 //! alternately, both warm.
 //!
 //! The hook is a process, the other client is not: what a hook takes that asks no server at all
@@ -21,7 +21,7 @@ use crate::raw_client::{RawClient, Start};
 const PAIRS: usize = 10;
 /// Pairs before the first that counts.
 const WARM_UP: usize = 2;
-/// Between two edits, so that what a server does after its answer is in nobody's time.
+/// Pause between two edits, so that no measurement includes a server's work after its answer.
 const PAUSE: Duration = Duration::from_millis(500);
 /// A file of which no sensor speaks.
 const UNASKED: &str = "notes.txt";
@@ -31,7 +31,7 @@ const UNASKED: &str = "notes.txt";
 pub(crate) struct Timing {
     /// Of the hook, from before its process starts to after it has ended.
     pub(crate) hook: Duration,
-    /// Of a hook that asks nobody.
+    /// Of a hook that asks no server.
     pub(crate) bare: Duration,
     /// Until the comparing client saw the right list.
     pub(crate) seen: Duration,
@@ -162,7 +162,7 @@ fn by_hook(stage: &Stage<'_>, server: &Server, file: &str, before: &str, after: 
     }
 }
 
-/// What a hook takes about a file that nobody measures.
+/// Time of a hook for a file without a sensor.
 fn by_bare_hook(stage: &Stage<'_>, number: usize) -> Duration {
     let text = format!("{number}\n");
     stage.write(UNASKED, &text);

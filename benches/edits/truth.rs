@@ -1,5 +1,4 @@
-//! What is really wrong: the errors that a batch tool finds in the whole tree, from scratch. It must
-//! not know what the program said.
+//! The truth: the errors that a batch tool finds in the whole tree, from scratch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -52,7 +51,7 @@ impl Truth {
     }
 }
 
-/// Both outputs of a batch tool, whatever it thinks of the tree.
+/// Stdout and stderr of a batch tool, whatever its exit code.
 pub(crate) fn output_of(command: &mut Command) -> (String, String) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

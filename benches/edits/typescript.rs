@@ -81,7 +81,7 @@ fn lay(stage: &Stage<'_>) {
     stage.write("tsconfig.json", CONFIGURATION);
 }
 
-/// The compiler beside the language server.
+/// The compiler of the language server's package.
 pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
     Truth::of_errors(problems(stage, server))
 }

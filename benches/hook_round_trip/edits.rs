@@ -1,5 +1,5 @@
-//! The engine's own share of an edit's answer: a whole `PostToolUse` hook beside the least a client
-//! of the same language server must do for the same edit, alternately, both warm.
+//! The engine's own share of an edit's answer: compares a whole `PostToolUse` hook with a minimal client
+//! of the same language server, for the same edits, alternately, both warm.
 //!
 //! share = (p50 of the hook − p50 of the raw client) / p50 of the raw client. The hook's time
 //! begins before its process starts and ends when the process has ended; so it holds the process
@@ -21,14 +21,14 @@ use crate::table::{Figure, Samples, Table};
 
 /// What the figures are called.
 const NAME: &str = "edit with pyright";
-/// Folders beside the edited file, one module in each: a project as people start them, and a large
+/// Folders next to the edited file, one module in each: a young project, and a large
 /// one, because the look for what others wrote goes through all of them.
 const TREES: [(&str, usize); 2] = [("100 folders", 100), ("2,000 folders", 2_000)];
 /// Edits measured with each client.
 const EDITS: usize = 30;
 /// Edits before the first that counts: the first answers load the standard library's types.
 const WARM_UP: usize = 4;
-/// Between two edits, so that what a server does after its answer is in nobody's time.
+/// Pause between two edits, so that no measurement includes a server's work after its answer.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Functions of the edited file; with these it has about as many lines as a module usually has.
 const FUNCTIONS: usize = 16;

@@ -1,5 +1,5 @@
-//! A hook with no work to do beside the start of the smallest program there is, one after the
-//! other and several at once.
+//! Compares a hook without work with the start of a minimal program, one after the other and several
+//! at once.
 
 use std::fs::File;
 use std::num::NonZero;

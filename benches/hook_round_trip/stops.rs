@@ -1,5 +1,5 @@
-//! What a Stop of a running loop takes beside the answers of language servers: what changed, the
-//! scan, the guard, the exam, the checkpoint and the store.
+//! The time of a Stop of a running loop without the answers of language servers: the changed files,
+//! the scan, the guard, the exam, the checkpoint and the store.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! The scan beside the ast-grep program: the same rules over the same code, and the findings that
-//! only one of them has.
+//! Findings that only one of the two has: the scan and the ast-grep program, with the same rules over
+//! the same code.
 
 pub(crate) mod code;
 pub(crate) mod plain;
@@ -44,7 +44,7 @@ pub(crate) struct Sameness {
 pub(crate) fn compare(program: &Program, project: &Path, rules: &RuleSet) -> Sameness {
     let own = scanned(project, rules);
     let mut theirs = program.scan(project);
-    // Files that nobody here speaks about (minified code), and those that are refused.
+    // Files that both leave out (minified code), and those that are refused.
     theirs.retain(|(_, path, ..)| own.measured.contains(path));
     let rest = |left: &Places, right: &Places| left.difference(right).cloned().collect();
     let ids: BTreeSet<&String> = own.places.iter().map(|(id, ..)| id).collect();

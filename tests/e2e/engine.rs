@@ -91,7 +91,7 @@ fn an_introduced_type_error_is_told_once() {
     run.assert_finished();
     run.assert_first_told_in(2, "[moai-ralph] app.py: introduced");
     let told = run.told_in(3);
-    // Without a type checker nobody can have said it; the gate always installs one.
+    // Without a type checker there is no such finding; the gate always installs one.
     let times = usize::from(typed);
     if told.matches("pyright(reportReturnType)").count() != times {
         run.fail(&format!("the type error must be told {times} times"));

@@ -21,7 +21,7 @@ fn requests() -> Sandbox {
     sandbox
 }
 
-/// How many bytes of hooks' words the model was told, each time they were said.
+/// Bytes of hook texts in the model's context, with repetitions.
 #[expect(clippy::print_stdout, reason = "captured by the test runner")]
 fn print_bytes(run: &Run) {
     let bytes = run.told_by_hooks().iter().map(String::len).sum::<usize>();

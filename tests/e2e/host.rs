@@ -85,7 +85,7 @@ impl Run {
         messages.iter().flat_map(|message| texts(&message["content"])).collect()
     }
 
-    /// What hooks of the plugin told the model, each text as often as it was told.
+    /// The texts that the plugin's hooks added to the context, with repetitions.
     pub(crate) fn told_by_hooks(&self) -> Vec<String> {
         let texts = self.texts_in(self.model.requests().len());
         // The host puts its own words before those of a hook, and wraps some texts.

@@ -100,7 +100,7 @@ impl Model {
         self.with(|script| script.judged.clone())
     }
 
-    /// Turns that nobody asked for.
+    /// Turns that the script did not expect.
     pub(crate) fn turns_left(&self) -> usize {
         self.with(|script| script.turns.len().saturating_sub(script.requests.len()))
     }
@@ -162,7 +162,7 @@ impl Model {
         })
     }
 
-    /// What the model was newly told in each request, and what it answered.
+    /// The new texts of each request, and the answers.
     pub(crate) fn transcript(&self) -> String {
         self.with(|script| {
             let mut out = String::new();

@@ -12,7 +12,7 @@ use crate::model::Turn;
 use crate::support::{Sandbox, json_lines, write_file};
 
 /// Stands in for the engine: notes each event and its input, and blocks the first Stop.
-/// The host also starts the tools' server, which is none of this test's business.
+/// The host also starts the MCP server, which this test ignores.
 const RECORDER: &str = r#"#!/bin/sh
 [ "$1" = hook ] || exit 0
 folder=${0%/*}

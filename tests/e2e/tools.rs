@@ -1,5 +1,5 @@
-//! The plugin's MCP server in the host: it is connected, the model calls its tools, and what it is
-//! told are the values.
+//! The plugin's MCP server in the host: it is connected, the model calls its tools, and receives their
+//! results.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn the_model_calls_tools_of_the_plugin() {
     run.assert_finished();
     assert_eq!(server(&run)["status"], "connected");
     run.assert_first_told_in(2, "\"code\":\"py-eval\"");
-    // Nobody can rename here, and that is said instead of nothing.
+    // No server can rename here, and the answer says so.
     run.assert_first_told_in(3, "\"status\":\"unmeasured\"");
     run.assert_first_told_in(4, "there is no line 9");
 }

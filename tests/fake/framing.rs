@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Largest message accepted; the tests' own client never sends more.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Sends every message to the loop until the stream ends or nobody listens any more.
+/// Sends every message to the loop until the stream ends or the loop has ended.
 pub(crate) fn read_all(input: impl Read, messages: &Sender<Value>) {
     let mut input = BufReader::new(input);
     loop {

@@ -153,7 +153,7 @@ impl Server {
                 let answer = self.script.get("answers")[method].clone();
                 let answer = match answer["error"].as_str() {
                     Some(error) => failure(id, INTERNAL_ERROR, error, &Value::Null),
-                    // Null itself cannot be told from a method without an answer.
+                    // A scripted null looks like a method without an answer.
                     None if answer == "null" => response(id, &Value::Null),
                     None => response(id, &answer),
                 };

@@ -15,7 +15,7 @@ use crate::support::{PATIENCE, fake_language_server, json_lines, write_file};
 
 const URI: &str = "file:///project/app.py";
 
-/// A client without opinions: it frames messages and hands over what arrives.
+/// A bare client: it frames messages and keeps what arrives.
 struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -55,7 +55,7 @@ impl Client {
         Self { child, stdin, messages, unread: Vec::new(), folder }
     }
 
-    /// The same, initialized.
+    /// Starts and initializes the server with a script.
     fn ready(script: Value) -> Self {
         let mut client = Self::start(script);
         client.request(1, "initialize", &json!({"capabilities": {}}));

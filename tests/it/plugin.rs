@@ -1,4 +1,4 @@
-//! The launcher: which program it starts, and its silence when there is none.
+//! The launcher: which program it starts, and that it is silent without one.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

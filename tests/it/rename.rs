@@ -254,7 +254,7 @@ fn links_ignored_and_foreign_files_are_left_alone() {
     );
 }
 
-/// A folder so deep that its files can be named and our temporary names beside them cannot: the
+/// A folder so deep that its files have valid paths, but temporary files next to them would not: the
 /// system refuses them to everybody, the superuser as well.
 fn too_deep(sandbox: &Sandbox) -> PathBuf {
     const PATH_BYTES_MAX: usize = 4095;

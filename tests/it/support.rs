@@ -74,7 +74,7 @@ impl Sandbox {
         sandbox
     }
 
-    /// The same, with another folder for downloaded language servers (shared between tests).
+    /// An empty project with another folder for downloaded language servers, which tests share.
     pub(crate) fn with_data(data: &Path) -> Self {
         let mut sandbox = Self::new();
         data.clone_into(&mut sandbox.data);
@@ -169,7 +169,7 @@ impl Sandbox {
         self.run_with(arguments, "")
     }
 
-    /// The same, with something on stdin.
+    /// Runs the executable in the project with a text on stdin.
     pub(crate) fn run_with(&self, arguments: &[&str], stdin: &str) -> Output {
         finish(self.program().args(arguments), stdin)
     }

@@ -1,5 +1,5 @@
-//! The other servers of a language: each finds what is broken, sees what was mended, follows a
-//! module on disk that nobody announced, keeps two files apart, and is not lost in a burst.
+//! The other servers of a language: each finds an error, sees the fix, follows a module that changed on
+//! disk without a hook, keeps two files apart, and survives a burst of edits.
 
 use serde_json::{Value, json};
 

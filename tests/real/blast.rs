@@ -1,10 +1,10 @@
-//! What an edit breaks in other files, by real servers: a changed signature, a removed export and a
-//! moved module are told at once in the file that uses them, and so is their repair.
+//! What an edit breaks in other files, with real servers: the hook reports a changed signature, a
+//! removed export and a moved module at once in the file that uses them, and their repair as well.
 
 use crate::servers::{project, report};
 use crate::support::Sandbox;
 
-/// A module with two texts, its user, and what the user is told.
+/// A module with two texts, its user, and the findings in the user.
 struct Play {
     module: (&'static str, &'static str),
     user: (&'static str, &'static str),

@@ -1,9 +1,10 @@
-//! Projects without their packages: one gap with what to do, and the real error beside it.
+//! Projects without their packages: one gap that says what to do, and the real error.
 
 use crate::servers::{findings, project, report, sensor};
 use crate::support::Sandbox;
 
-/// Checks one file: the gap of the sensor begins so, and only these findings remain beside hints.
+/// Checks one file: the gap of the sensor begins like this, and besides hints only these findings
+/// remain.
 fn check(sandbox: &Sandbox, file: &str, name: &str, gap: &str, expected: &[(&str, u64)]) {
     let code = if expected.is_empty() { 4 } else { 1 };
     let report = report(&sandbox.run(&["check", file, "--json"]), code);
@@ -27,7 +28,7 @@ fn python_without_its_requirements() {
     check(&sandbox, "app.py", "pyright", gap, &[("reportAssignmentType", 2)]);
     sandbox.write("app.py", &format!("{imports}print(thing)\n"));
     check(&sandbox, "app.py", "pyright", gap, &[]);
-    // An import that no installation would mend.
+    // An import that no installation can fix.
     sandbox.write("app.py", "import misspelt_own_module\n");
     check(&sandbox, "app.py", "pyright", "", &[("reportMissingImports", 0)]);
 }

@@ -1,5 +1,5 @@
-//! gopls: what is broken is found, what is mended is clean, dependents follow, and a project that
-//! cannot be loaded is said to be one.
+//! gopls: finds errors and sees their fixes, also in dependents, and reports a project that cannot be
+//! loaded.
 
 use crate::servers::{check, findings, project_in};
 use crate::support::Sandbox;

@@ -1,5 +1,5 @@
-//! What an importer is told after the module it imports appeared, changed, vanished and came back,
-//! written by nobody who would tell: the answer follows the disk at once, in both directions.
+//! Checks of an importer after its module appeared, changed, vanished and came back without a hook:
+//! the answer follows the disk at once, in both directions.
 
 use std::collections::BTreeSet;
 

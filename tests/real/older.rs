@@ -1,5 +1,5 @@
-//! What was wrong before, by real servers: each is shown the base texts, so that an edit in a loop is
-//! answered for what it did itself, in the edited file and in its user, which nobody touched.
+//! Older findings with real servers: each is shown the base texts, so that an edit in a loop is only
+//! compared with its own changes, in the edited file and in an unchanged file that uses it.
 
 use moai_base::limits::OPEN_DOCUMENTS_MAX;
 use serde_json::Value;

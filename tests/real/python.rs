@@ -1,4 +1,4 @@
-//! pyright: a type error is found, mended, and told after an edit.
+//! pyright: a type error is found, reported after an edit, and fixed.
 
 use std::fs;
 use std::path::PathBuf;

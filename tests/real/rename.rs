@@ -91,7 +91,7 @@ fn pyright_knows_a_file_that_was_written_a_moment_ago() {
     assert_eq!(found["complete"], true);
 }
 
-/// A folder so deep that files can be named in it and temporary names beside them cannot.
+/// A folder so deep that its files have valid paths, but temporary files next to them would not.
 fn too_deep(sandbox: &Sandbox) -> PathBuf {
     const PATH_BYTES_MAX: usize = 4095;
     let mut folder = sandbox.root();

@@ -49,7 +49,7 @@ fn one(path: &str, code: &str) -> Vec<(String, String)> {
 #[test]
 fn the_compilers_word_is_waited_for_and_follows_the_disk() {
     let sandbox = rust();
-    // Cold: nothing is said before the project is loaded and compiled.
+    // Cold: there is no answer before the project is loaded and compiled.
     let clean = check(&sandbox, &["--all"], 0);
     assert_eq!(
         (clean["verdict"].as_str(), clean["files_checked"].as_u64()),
@@ -62,7 +62,7 @@ fn the_compilers_word_is_waited_for_and_follows_the_disk() {
     sandbox.write("src/a.rs", RIGHT);
     check(&sandbox, &["src/a.rs"], 0);
 
-    // Both lanes know, and it is said once, in the file that is wrong now.
+    // The native diagnostics and cargo both find it; it is reported once, in the file that is wrong now.
     sandbox.write("src/a.rs", CHANGED);
     assert_eq!(codes(&check(&sandbox, &["src/b.rs"], 1)), one("src/b.rs", "E0308"));
     // The file that broke it has no error of its own, but the compiler may not have seen all.
@@ -81,7 +81,7 @@ fn the_compilers_word_is_waited_for_and_follows_the_disk() {
     let told = sandbox.tool_write("src/a.rs", RIGHT).context();
     assert!(told.contains("src/a.rs: fixed 1; now clean"), "{told}");
 
-    // A burst: nobody waits for the answer before the next write.
+    // A burst: each write follows before the answer to the previous one.
     std::thread::scope(|scope| {
         for text in [MOVED, CHANGED, MOVED, CHANGED] {
             sandbox.write("src/a.rs", text);

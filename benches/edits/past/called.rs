@@ -1,4 +1,4 @@
-//! The findings that a hook names, and what it calls them. It must not know what is true.
+//! The findings that a hook reports, and whether it calls them introduced or older.
 
 use super::problems::CodeProblem;
 use crate::play::answer::finding_of;

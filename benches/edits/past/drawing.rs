@@ -1,5 +1,5 @@
 //! Seeded edits of a project's files: honest ones, after which nothing more is wrong, and breaking
-//! ones. It must not know what a tool says to them.
+//! ones.
 
 use std::collections::BTreeMap;
 

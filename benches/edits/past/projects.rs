@@ -1,4 +1,4 @@
-//! The projects with a past, one row each. It must not know how a trial goes.
+//! The projects with a past, one row each.
 
 use super::problems::ProblemSet;
 use super::requests::lay_requests;

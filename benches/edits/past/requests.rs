@@ -1,5 +1,4 @@
-//! The sources of `requests`: Python written before type checkers. It must not know what is done
-//! with them.
+//! The sources of `requests`: Python written before type checkers.
 
 use std::fs;
 use std::path::{Path, PathBuf};

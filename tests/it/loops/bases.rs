@@ -104,7 +104,7 @@ fn a_commit_of_its_own_on_the_base_still_counts() {
     shell(&sandbox, || drop(git(&sandbox, &["rebase", "-q", "main"])));
     let reason = stop(&sandbox, "finished").expect("a test is gone");
     assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");
-    // The same, and the merge rebases.
+    // The same when the merge rebases.
     let sandbox = committed_on_the_base();
     let reason = stop(&sandbox, "finished").expect("a test is gone");
     assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");

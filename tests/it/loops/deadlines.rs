@@ -10,10 +10,10 @@ use super::crashes::{daemon, kill, stop_beside};
 use super::{DIRTY, FIXED, autochecks, blocked, iteration, looping, project, start, status};
 use crate::support::{PATIENCE, Sandbox, eventually};
 
-/// What a Stop without a loop may take beside a daemon that hangs: one second, and some for starting
+/// Time that a Stop without a loop may take if the daemon hangs: one second, and some for starting
 /// a process on a machine under load.
 const WITHOUT_LOOP: Duration = Duration::from_millis(1_500);
-/// What an edit may take beside one.
+/// Time that an edit may take if the daemon hangs.
 const EDIT: Duration = Duration::from_secs(6);
 
 /// A daemon that is stopped until this is dropped.

@@ -298,7 +298,7 @@ fn marked_files(root: &Path, own: &RelPath, listed: Vec<LspLocation>) -> Vec<Sna
         .collect()
 }
 
-/// Opens files, as many as a server has open beside others.
+/// Opens files, as many as a server may have open in addition to others.
 async fn open_files(
     engine: &Engine,
     project: &Project,
