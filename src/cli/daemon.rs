@@ -37,27 +37,30 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> CommandReply {
         CallTimeout::new(CONTROL_TIMEOUT),
     ) {
         Err(CallError::NoDaemon) if is_stop && wait_until_stopped(&places) => {
-            CommandReply::success("no daemon is running\n".to_owned())
+            not_running("no daemon is running\n", json)
         }
         Ok(_) | Err(CallError::NoDaemon | CallError::DaemonEnded) if is_stop => {
-            stop_daemon(&places)
+            stop_daemon(&places, json)
         }
         Ok(answer) if answer.stale => {
             CommandReply::success("the daemon of an older version is shutting down\n".to_owned())
         }
         Ok(answer) => answer.reply,
-        Err(CallError::NoDaemon) if json => {
-            CommandReply::success(json_text(&DaemonDocument { running: false, daemon: None }))
-        }
-        Err(CallError::NoDaemon) => CommandReply::success("no daemon is running\n".to_owned()),
+        Err(CallError::NoDaemon) => not_running("no daemon is running\n", json),
         Err(error) => CommandReply::failure(1, &format!("moai-ralph: {error}")),
     }
 }
 
+/// The answer when no daemon runs, or no longer.
+fn not_running(text: &str, json: bool) -> CommandReply {
+    let document = DaemonDocument { running: false, daemon: None };
+    CommandReply::success(if json { json_text(&document) } else { text.to_owned() })
+}
+
 /// Waits until a daemon that is stopping, because of this or another call, has ended.
-fn stop_daemon(places: &StateDirs) -> CommandReply {
+fn stop_daemon(places: &StateDirs, json: bool) -> CommandReply {
     if wait_until_stopped(places) {
-        CommandReply::success("the daemon has stopped\n".to_owned())
+        not_running("the daemon has stopped\n", json)
     } else {
         CommandReply::failure(1, "moai-ralph: the daemon is still finishing its work")
     }

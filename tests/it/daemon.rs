@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{PATIENCE, Sandbox, eventually};
 
@@ -54,4 +54,15 @@ fn stopping_without_a_daemon_is_no_failure() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
     assert!(sandbox.survivors().is_empty());
+}
+
+#[test]
+fn stopping_prints_the_document_of_no_daemon() {
+    let sandbox = Sandbox::new();
+    let stopped = || sandbox.run(&["daemon", "stop", "--json"]);
+    let none = stopped();
+    assert_eq!((none.code, &none.json()["running"]), (0, &Value::Bool(false)), "{none:#?}");
+    assert_eq!(sandbox.run(&["check"]).code, 0);
+    let ended = stopped();
+    assert_eq!((ended.code, &ended.json()["running"]), (0, &Value::Bool(false)), "{ended:#?}");
 }

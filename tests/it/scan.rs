@@ -365,7 +365,8 @@ fn rules_are_tried_on_their_own_snippets() {
     let wrong = with_tests("valid: [forbidden()], invalid: [allowed()]");
     sandbox.write("mine/no-forbidden.yml", &wrong);
     let output = test(&["mine"], 1);
-    let failed = "mine/no-forbidden.yml: no-forbidden in python: valid, and found 1 times\n    | forbidden()\n";
+    let failed =
+        "mine/no-forbidden.yml: no-forbidden in python: valid, but found 1 ×\n    | forbidden()\n";
     assert!(output.stdout.contains(failed), "{output:#?}");
     let json = test(&["mine", "--json"], 1).json();
     assert_eq!(json["schema"], "moai-ralph/rule-tests@1");

@@ -192,9 +192,9 @@ impl RuleTrial {
         match (snippet.expected, count) {
             (SnippetExpectation::Clean, 0) | (SnippetExpectation::Once, 1) => None,
             (SnippetExpectation::AnyMatch, count) if count > 0 => None,
-            (SnippetExpectation::Clean, count) => Some(format!("valid, and found {count} times")),
+            (SnippetExpectation::Clean, count) => Some(format!("valid, but found {count} ×")),
             (_, 0) => Some("invalid, and not found".to_owned()),
-            (_, count) => Some(format!("invalid, and found {count} times, not once")),
+            (_, count) => Some(format!("invalid, and found {count} ×, not once")),
         }
     }
 
@@ -245,9 +245,9 @@ mod tests {
         let wrong = RULE.replace("good(1)", "bad(2)").replace("'bad(1)'", "'x', 'bad(bad(1))'");
         let reasons = reasons(&parse_trials("r.yml", &wrong).0[0]);
         let expected = [
-            "python: valid, and found 1 times",
+            "python: valid, but found 1 ×",
             "python: invalid, and not found",
-            "python: invalid, and found 2 times, not once",
+            "python: invalid, and found 2 ×, not once",
         ];
         assert_eq!(reasons[..3], expected);
     }
