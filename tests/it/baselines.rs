@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{SESSION, Sandbox};
+use crate::support::{PATIENCE, SESSION, Sandbox, eventually};
 
 const OLD: &str =
     "import os\n\nword = 'BAD'\nother = 'BAD'\n\n\ndef half(number):\n    return number\n";
@@ -56,6 +56,21 @@ fn the_first_edit_of_a_file_with_a_past_names_what_it_introduced() {
     let told = sandbox.tool_write("app.py", &format!("{OLD}third = 'BAD'\n")).context();
     assert!(told.contains("introduced 1 error"), "{told}");
     assert!(told.contains("app.py:9:10") && !told.contains("app.py:3:9"), "{told}");
+}
+
+/// The text before is measured after the edit, which here takes longer than the hook waits.
+#[test]
+fn an_older_finding_on_a_changed_line_is_not_introduced_while_the_text_before_is_measured() {
+    let sandbox = project(&json!({"delay_ms": 1_400}));
+    let edited = OLD.replace("word = 'BAD'", "word = 'BAD'  # again");
+    let feedback = sandbox.tool_write("app.py", &edited).context();
+    assert!(feedback.contains("the result follows"), "{feedback}");
+    assert!(!feedback.contains("introduced"), "{feedback}");
+    let batch = sandbox.payload("PostToolBatch");
+    let late = eventually(PATIENCE, || {
+        Some(sandbox.hook("post-tool-batch", &batch).context()).filter(|text| !text.is_empty())
+    });
+    assert_eq!(late.expect("a late report"), "[moai-ralph] app.py (pyright, late): nothing new");
 }
 
 #[test]

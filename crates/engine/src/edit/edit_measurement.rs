@@ -22,7 +22,7 @@ use crate::ledger::root::RootLedger;
 use moai_base::delta::Delta;
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
-use moai_base::limits::{EARLIER_DEFERRED_MS_MAX, EARLIER_INLINE_MS_MAX, MEASURE_RETRIES_MAX};
+use moai_base::limits::{EARLIER_INLINE_MS_MAX, MEASURE_RETRIES_MAX};
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::Snapshot;
 use moai_host::servers::resolve::ResolvedServer;
@@ -50,6 +50,17 @@ pub(crate) struct EditMeasurement {
 struct MeasuredSnapshot {
     snapshot: Snapshot,
     result: SensorResult,
+}
+
+/// A result compared with the state before the edit.
+#[derive(Debug)]
+struct AttributedResult {
+    /// The measured bytes.
+    hash: ContentHash,
+    delta: Delta,
+    gap: Option<Gap>,
+    /// The earlier findings, for the report after this one if the session never receives this one.
+    earlier: Option<Vec<Finding>>,
 }
 
 impl EditMeasurement {
@@ -115,25 +126,43 @@ impl EditMeasurement {
             self.report_later(answer);
             return feedback.with_gap(gap, true);
         };
-        let Ok(MeasuredSnapshot { snapshot, result }) = answered else {
-            return SensorFeedback::lost(feedback.sensor);
-        };
-        let gap = result.gap.clone();
-        let is_usable = result.has_usable_findings();
+        let Ok(measured) = answered else { return SensorFeedback::lost(feedback.sensor) };
+        let gap = measured.result.gap.clone();
+        let is_usable = measured.result.has_usable_findings();
         if is_usable {
-            // No baseline means that a newer edit of the file is reported instead.
-            let Some(baseline) = self.take_baseline() else { return feedback };
+            let mut attribution = tokio::spawn(self.clone().attribute(measured));
             let inline_end = edit.started_at + edit.project.config.inline_budget;
             let latest = Instant::now() + Duration::from_millis(EARLIER_INLINE_MS_MAX);
-            let baseline =
-                self.complete_baseline(baseline, &result, &snapshot, inline_end.min(latest)).await;
-            feedback.delta = edit.delta_from_baseline(&baseline, result, &snapshot.text);
+            let attribution_end = inline_end.min(latest);
+            let Ok(attributed) = timeout_at(attribution_end.into(), &mut attribution).await else {
+                // Without the state before, older findings on changed lines would count as introduced.
+                let gap = no_answer_yet_gap(edit.started_at.elapsed());
+                self.report_attribution_later(attribution);
+                return feedback.with_gap(gap, true);
+            };
+            let Ok(attributed) = attributed else { return SensorFeedback::lost(feedback.sensor) };
+            // No baseline means that a newer edit of the file is reported instead.
+            if self.take_baseline().is_none() {
+                return feedback;
+            }
+            feedback.delta = attributed.delta;
         } else if !self.is_newest() {
             return feedback;
         }
         let Some(gap) = gap else { return feedback };
         let is_lost = self.was_measured && !is_usable || gap.cause.is_transient();
         feedback.with_gap(gap, is_lost)
+    }
+
+    /// Compares a result with the state before the edit, which may have to be measured first.
+    async fn attribute(self, measured: MeasuredSnapshot) -> AttributedResult {
+        let MeasuredSnapshot { snapshot, result } = measured;
+        let baseline = self.baseline().unwrap_or_default();
+        let baseline = self.complete_baseline(baseline, &result).await;
+        let (gap, is_partial) = (result.gap.clone(), result.is_partial());
+        let delta = self.edit.delta_from_baseline(&baseline, result, &snapshot.text);
+        let earlier = baseline.findings(is_partial).cloned();
+        AttributedResult { hash: snapshot.hash, delta, gap, earlier }
     }
 
     /// Waits for the answer in the background and queues it for the reader.
@@ -160,19 +189,35 @@ impl EditMeasurement {
         });
     }
 
+    /// Waits for the comparison in the background and queues its report.
+    fn report_attribution_later(self, attribution: JoinHandle<AttributedResult>) {
+        let job = self.edit.engine.job();
+        tokio::spawn(async move {
+            let _job = job;
+            let hash = self.edit.snapshot.hash;
+            match attribution.await {
+                Ok(attributed) => self.queue_attributed(attributed),
+                Err(_) => self.queue_gap(hash, panic_gap()),
+            }
+        });
+    }
+
     async fn queue_result(self, measured: MeasuredSnapshot) {
-        let MeasuredSnapshot { snapshot, result } = measured;
-        let (gap, is_partial) = (result.gap.clone(), result.is_partial());
-        if let Some(gap) = gap.clone().filter(|_| !result.has_usable_findings()) {
+        let MeasuredSnapshot { snapshot, result } = &measured;
+        if let Some(gap) = result.gap.clone().filter(|_| !result.has_usable_findings()) {
             return self.queue_gap(snapshot.hash, gap);
         }
+        let attributed = self.clone().attribute(measured).await;
+        self.queue_attributed(attributed);
+    }
+
+    fn queue_attributed(&self, attributed: AttributedResult) {
         // A newer edit of the file is measured in its own right.
-        let Some(baseline) = self.take_baseline() else { return };
-        let deadline = Instant::now() + Duration::from_millis(EARLIER_DEFERRED_MS_MAX);
-        let baseline = self.complete_baseline(baseline, &result, &snapshot, deadline).await;
-        let earlier = baseline.findings(is_partial).cloned();
-        let delta = self.edit.delta_from_baseline(&baseline, result, &snapshot.text);
-        self.queue_feedback(snapshot.hash, delta, gap, earlier);
+        if self.take_baseline().is_none() {
+            return;
+        }
+        let AttributedResult { hash, delta, gap, earlier } = attributed;
+        self.queue_feedback(hash, delta, gap, earlier);
     }
 
     /// Queues a gap. The baseline stays, and the next answer is compared with it.
@@ -206,12 +251,7 @@ impl EditMeasurement {
     }
 
     /// Queues a text about the bytes `hash` for the session's next hook.
-    pub(crate) fn queue_text(
-        &self,
-        hash: ContentHash,
-        text: EditText,
-        baseline: Option<Vec<Finding>>,
-    ) {
+    fn queue_text(&self, hash: ContentHash, text: EditText, baseline: Option<Vec<Finding>>) {
         let report = DeferredReport {
             root: self.topic.root.clone(),
             path: self.topic.path.clone(),
@@ -231,6 +271,16 @@ impl EditMeasurement {
             .session(&self.edit.reader.session)
             .pending_reports
             .is_newest(&self.topic, self.number)
+    }
+
+    /// The baseline for the report; `None` if a newer measurement will be reported.
+    fn baseline(&self) -> Option<StateBefore> {
+        let mut ledger = self.edit.engine.ledger();
+        let pending = &ledger.session(&self.edit.reader.session).pending_reports;
+        pending
+            .baseline(&self.topic)
+            .filter(|_| pending.is_newest(&self.topic, self.number))
+            .cloned()
     }
 
     /// Takes the baseline for the report; `None` if a newer measurement will be reported.
