@@ -412,6 +412,30 @@ fn what_an_edit_broke_elsewhere_holds_the_stop_after_a_restart_of_the_daemon() {
     }
 }
 
+/// The hook after the change finds the importer broken already, and the rename keeps the server from
+/// showing the state before.
+#[test]
+fn what_broke_before_the_hook_of_a_change_holds_the_stop() {
+    for baseline in ["base", "none"] {
+        let sandbox = shop();
+        sandbox.write("tax.py", "def third(number):\n    return number\n");
+        let cart = "from prices import half\nfrom tax import third\ntotal = half(1)\n";
+        sandbox.write("cart.py", cart);
+        sandbox.commit();
+        let start =
+            ["loop", "start", "--session", SESSION, "--baseline", baseline, "--prompt", "go"];
+        assert_eq!(sandbox.run(&start).code, 0);
+        let command = sandbox.payload("PostToolUse-Bash");
+        sandbox.hook("post-tool-use", &command);
+        sandbox.write("prices.py", OTHER_SIGNATURE);
+        assert_eq!(sandbox.run(&["check", "--all"]).code, 1);
+        fs::rename(sandbox.path("tax.py"), sandbox.path("taxes.py")).expect("a file");
+        sandbox.hook("post-tool-use", &command);
+        let reason = stop(&sandbox).expect_err("cart.py is broken");
+        assert!(reason.contains("cart.py:3:9 pyright(args)"), "{baseline}: {reason}");
+    }
+}
+
 #[test]
 fn names_of_one_or_two_letters_are_sought_in_importers() {
     for name in ["f", "at"] {

@@ -401,7 +401,9 @@ impl AttributionRule<'_> {
             edited.concerns_finding(finding, text) || self.touched.concerns_finding(finding, text)
         })
         .findings;
-        for finding in &mut findings {
+        // The session's memory begins with its first hook, which may follow the change; so it decides
+        // only about findings that neither lines nor names attribute to the change.
+        for finding in findings.iter_mut().filter(|it| it.state == FindingState::Unknown) {
             match self.dependents.affected.was_present_before(finding) {
                 Some(true) => finding.state = FindingState::Existing,
                 Some(false) => finding.state = FindingState::Introduced,

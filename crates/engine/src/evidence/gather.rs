@@ -62,15 +62,14 @@ pub(crate) struct UntouchedDependents {
 }
 
 impl UntouchedDependents {
-    /// Whether a finding is older than the edit: it is among the earlier findings; or, where those
-    /// are unknown, neither it nor its line names a touched symbol. Findings of the scan depend on
-    /// their own file only, so they are always older.
+    /// Whether a finding is older than the edit: neither it nor its line names a touched symbol, and
+    /// it is not known to have been absent before. That it was present proves nothing, because the
+    /// session's memory begins with its first hook, which may follow the change. Findings of the scan
+    /// depend on their own file only, so they are always older.
     fn is_older(&self, kind: SensorKind, finding: &Finding, text: &str) -> bool {
         kind == SensorKind::Scan
-            || self
-                .affected
-                .was_present_before(finding)
-                .unwrap_or_else(|| !self.affected.touched.concerns_finding(finding, text))
+            || !self.affected.touched.concerns_finding(finding, text)
+                && self.affected.was_present_before(finding) != Some(false)
     }
 
     /// Removes the older findings, and returns how many of them reach the threshold.
