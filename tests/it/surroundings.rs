@@ -101,9 +101,9 @@ fn a_file_written_by_the_shell_is_measured_as_it_is_now() {
 }
 
 #[test]
-fn a_file_that_changes_or_vanishes_under_the_measurement_is_not_clean() {
+fn a_file_that_changes_during_a_check_is_measured_as_it_is_now_and_a_deleted_one_is_not_clean() {
     let sandbox = project(json!({"delay_ms": 1500}));
-    for change in [Some("word = 'other'\n"), None] {
+    for (change, code) in [(Some(DIRTY), 1), (None, 4)] {
         sandbox.write("app.py", "word = 'good'\n");
         let log = sandbox.base().join("pyright-langserver.jsonl");
         let seen = json_lines(&log).len();
@@ -121,8 +121,9 @@ fn a_file_that_changes_or_vanishes_under_the_measurement_is_not_clean() {
             }
             check.join().expect("the check ends")
         });
-        assert_eq!(output.code, 4, "{output:#?}");
-        assert_eq!(output.json()["verdict"], "unmeasured");
+        assert_eq!(output.code, code, "{output:#?}");
+        let verdict = if code == 1 { "dirty" } else { "unmeasured" };
+        assert_eq!(output.json()["verdict"], verdict);
     }
 }
 

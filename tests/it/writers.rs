@@ -398,6 +398,23 @@ fn what_breaks_while_the_server_works_is_in_the_feedback_of_an_edit() {
 }
 
 #[test]
+fn a_file_that_is_as_before_again_is_measured_again_by_a_check() {
+    let sandbox = slowly_measured_shop();
+    let log = sandbox.base().join("pyright-langserver.jsonl");
+    let text = "from prices import half\n\ntotal = half(1)  #\n";
+    sandbox.write("cart.py", text);
+    let asked = pulls(&log, "cart.py");
+    let output = std::thread::scope(|scope| {
+        let checking = scope.spawn(|| sandbox.run(&["check", "cart.py", "--json"]));
+        eventually(PATIENCE, || (pulls(&log, "cart.py") > asked).then_some(())).expect("asked");
+        sandbox.tool_write("cart.py", "total = 1\n");
+        sandbox.tool_write("cart.py", text);
+        checking.join().expect("no panic")
+    });
+    assert_eq!(output.code, 0, "{output:#?}");
+}
+
+#[test]
 fn what_an_edit_broke_elsewhere_holds_the_stop_after_a_restart_of_the_daemon() {
     for baseline in ["base", "none"] {
         let sandbox = shop();

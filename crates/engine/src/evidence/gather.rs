@@ -112,18 +112,27 @@ pub(crate) async fn gather_evidence(
     let polled = if lsp { Some(sync_disk(engine, project).await) } else { None };
     let (snapshots, unreadable) = read_snapshots(project, files).await;
     skipped.extend(unreadable);
-    let snapshots: Arc<[Snapshot]> = snapshots.into();
+    let first: Arc<[Snapshot]> = snapshots.into();
     let scanning =
-        async { if scan { scan_all(engine, project, &snapshots).await } else { Vec::new() } };
+        async { if scan { scan_all(engine, project, &first).await } else { Vec::new() } };
     let measuring = async {
         match polled {
-            Some(disk) => Some(measure_settled(engine, project, &snapshots, disk, deadline).await),
+            Some(disk) => Some(measure_settled(engine, project, &first, disk, deadline).await),
             None => None,
         }
     };
     let (mut results, settled) = tokio::join!(scanning, measuring);
-    let (measured, disk) = settled.unzip();
-    results.extend(measured.into_iter().flatten());
+    let disk = settled.as_ref().map(|settled| settled.disk);
+    let mut snapshots = Arc::clone(&first);
+    if let Some(settled) = settled {
+        let changed = settled.changed_since_read(&first);
+        if scan && !changed.is_empty() {
+            results.retain(|result| !changed.iter().any(|it| it.path == result.path));
+            results.extend(scan_all(engine, project, &changed).await);
+        }
+        results.extend(settled.results);
+        snapshots = settled.snapshots.into();
+    }
     discard_superseded(project, &mut results).await;
     match disk {
         Some(disk) => record_results(engine, project, &mut results, disk),
@@ -272,56 +281,85 @@ pub(crate) fn scan_result(
     }
 }
 
-/// Measures all files, and those again for which other files changed while the servers worked, since
-/// the poll `asked_at`. Returns the poll that found no further change. Files that changed themselves
-/// are not measured again: their texts are gone.
+/// The results of servers that had been notified of every change.
+struct SettledMeasurement {
+    /// The measured texts: those of a file that changed in the meantime are its last ones.
+    snapshots: Vec<Snapshot>,
+    results: Vec<SensorResult>,
+    /// The poll that found no further change.
+    disk: DiskEpoch,
+}
+
+impl SettledMeasurement {
+    /// The texts that replaced those read first.
+    fn changed_since_read(&self, first: &[Snapshot]) -> Arc<[Snapshot]> {
+        let pairs = first.iter().zip(&self.snapshots);
+        let changed = pairs.filter(|(first, now)| first.hash != now.hash);
+        changed.map(|(_, now)| now.clone()).collect()
+    }
+}
+
+/// Measures all files, and those again that changed while the servers worked, since the poll
+/// `asked_at`, for which other files did, or whose request another one replaced.
 async fn measure_settled(
     engine: &Arc<Engine>,
     project: &Project,
-    snapshots: &[Snapshot],
+    first: &[Snapshot],
     mut asked_at: DiskEpoch,
     deadline: Instant,
-) -> (Vec<SensorResult>, DiskEpoch) {
-    let mut results = measure_all(engine, project, snapshots, deadline).await;
+) -> SettledMeasurement {
+    let mut snapshots = first.to_vec();
+    let mut results = measure_all(engine, project, &snapshots, deadline).await;
     let mut tries = 0;
     loop {
         tries += 1;
         let disk = sync_disk(engine, project).await;
         let (Some(before), Some(_)) = (asked_at.epoch, disk.epoch) else {
-            return (results, DiskEpoch::default());
+            return SettledMeasurement { snapshots, results, disk: DiskEpoch::default() };
         };
-        let mut behind = snapshots.to_vec();
-        behind.retain(|snapshot| {
-            engine.ledger().root(&project.root).disk.others_changed_since(&snapshot.path, before)
-        });
-        let behind = current_snapshots(project, behind).await;
+        let behind = behind_paths(engine, project, &snapshots, &results, before);
         if behind.is_empty() {
-            return (results, disk);
+            return SettledMeasurement { snapshots, results, disk };
         }
-        let paths: BTreeSet<&RelPath> = behind.iter().map(|snapshot| &snapshot.path).collect();
-        let mut again: Vec<SensorResult> =
-            results.extract_if(.., |result| paths.contains(&result.path)).collect();
         if tries > MEASURE_RETRIES_MAX || Instant::now() >= deadline {
-            discard_behind(&mut again);
-            results.extend(again);
-            return (results, disk);
+            discard_behind(results.iter_mut().filter(|result| behind.contains(&result.path)));
+            return SettledMeasurement { snapshots, results, disk };
         }
         asked_at = disk;
-        results.extend(measure_all(engine, project, &behind, deadline).await);
+        // A file that is gone keeps its results, which are for other bytes than the disk's.
+        let (present, _) = read_snapshots(project, behind.into_iter().collect()).await;
+        let paths: BTreeSet<&RelPath> = present.iter().map(|snapshot| &snapshot.path).collect();
+        results.retain(|result| !paths.contains(&result.path));
+        results.extend(measure_all(engine, project, &present, deadline).await);
+        for now in present {
+            if let Some(snapshot) = snapshots.iter_mut().find(|it| it.path == now.path) {
+                *snapshot = now;
+            }
+        }
     }
 }
 
-/// The snapshots whose files still have the same bytes; all of them after a panic.
-async fn current_snapshots(project: &Project, snapshots: Vec<Snapshot>) -> Vec<Snapshot> {
-    let (root, mut current) = (project.root.clone(), snapshots.clone());
-    let read = run_blocking(move || {
-        current.retain(|snapshot| {
-            let now = files::read_snapshot(&root, &snapshot.path.under(&root));
-            now.is_ok_and(|now| now.hash == snapshot.hash)
-        });
-        current
-    });
-    read.await.unwrap_or(snapshots)
+/// The measured files whose results a change since the epoch, or a newer request, made outdated.
+fn behind_paths(
+    engine: &Engine,
+    project: &Project,
+    snapshots: &[Snapshot],
+    results: &[SensorResult],
+    epoch: u64,
+) -> BTreeSet<RelPath> {
+    let mut ledger = engine.ledger();
+    let disk = &ledger.root(&project.root).disk;
+    let mut outdated: BTreeSet<RelPath> = disk.changed_since(epoch).into_iter().collect();
+    for result in results {
+        if result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded) {
+            outdated.insert(result.path.clone());
+        }
+    }
+    let paths = snapshots.iter().map(|snapshot| &snapshot.path);
+    paths
+        .filter(|path| outdated.contains(*path) || disk.others_changed_since(path, epoch))
+        .cloned()
+        .collect()
 }
 
 async fn measure_all(
