@@ -10,11 +10,12 @@ use tokio::time::{timeout, timeout_at};
 use crate::edit::baseline_rule::{BaselineSource, baseline_source};
 use crate::edit::edit_delta::{cache_lines, delta_from_baseline};
 use crate::edit::edit_session::{EditSession, SensorFeedback};
-use crate::edit::post_tool_use;
 use crate::engine::panic_gap;
-use crate::evidence::snapshot_measurement::SensorResult;
+use crate::evidence::poll_gate::DiskEpoch;
+use crate::evidence::settled_measurement::{MeasuredServers, SettledMeasurement, measure_settled};
+use crate::evidence::snapshot_measurement::{SensorResult, unmeasured};
 use crate::evidence::verified_results::partial_sensor_key;
-use crate::evidence::{disk_poll, snapshot_measurement, verified_results};
+use crate::evidence::{snapshot_measurement, verified_results};
 use crate::hooks::hook_call::{edit_text, language};
 use crate::ledger::DeferredReport;
 use crate::ledger::pending_reports::{MeasureTopic, StateBefore};
@@ -22,12 +23,11 @@ use crate::ledger::root::RootLedger;
 use moai_base::delta::Delta;
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
-use moai_base::limits::{EARLIER_INLINE_MS_MAX, MEASURE_RETRIES_MAX};
+use moai_base::limits::EARLIER_INLINE_MS_MAX;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::Snapshot;
 use moai_host::servers::resolve::ResolvedServer;
 use moai_host::servers::{ServerIdentity, ServerSelection};
-use moai_lsp::session::MeasureLane;
 use moai_protocol::hook::TextBeforeEdit;
 use moai_report::agent::{self, EditFeedback, EditText};
 
@@ -333,53 +333,30 @@ async fn measure_current_bytes(
     selection: ServerSelection,
 ) -> MeasuredSnapshot {
     let (engine, project, root) = (&edit.engine, &edit.project, &edit.project.root);
-    let mut snapshot = edit.snapshot.clone();
+    let snapshot = edit.snapshot.clone();
+    if let Err((_, gap)) = &selection {
+        let result = unmeasured(&snapshot, &selection, gap.clone(), Duration::ZERO);
+        return MeasuredSnapshot { snapshot, result };
+    }
     // In a root that was never polled every file counts as changed, so the server would be asked twice.
     if engine.ledger().root(root).disk.epoch == 0 {
         edit.poll_disk().await;
     }
-    let mut tries = 0;
-    let (mut results, disk) = loop {
-        tries += 1;
-        let asked_at = engine.ledger().root(root).disk.announced_epoch;
-        let lane = MeasureLane::Interactive;
-        let result = snapshot_measurement::measure_snapshot(
-            engine,
-            project,
-            &snapshot,
-            selection.clone(),
-            lane,
-        )
-        .await;
-        // A poll after the answer finds what the server had not been notified of when it was asked,
-        // and what changed while it worked.
-        let disk = disk_poll::sync_disk(engine, project).await;
-        let is_behind =
-            engine.ledger().root(root).disk.others_changed_since(&snapshot.path, asked_at);
-        // A hook for older bytes may have asked later, because hooks overtake each other.
-        let is_superseded = result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded);
-        let file = snapshot.path.under(root);
-        let now = post_tool_use::read_edited_file(project, &file).await.and_then(Result::ok);
-        let is_edited = now.as_ref().is_none_or(|now| now.hash != snapshot.hash);
-        let mut results = [result];
-        if !is_edited && !is_behind && !is_superseded {
-            break (results, disk);
-        }
-        let next = now.filter(|_| tries <= MEASURE_RETRIES_MAX);
-        let Some(next) = next else {
-            if is_behind {
-                verified_results::discard_behind(&mut results);
-            }
-            verified_results::discard_superseded(project, &mut results).await;
-            break (results, disk);
-        };
-        // A formatter, or an edit whose own hook is on its way: only the current bytes count, and a
-        // request about other bytes would supersede that hook's.
-        snapshot = next;
-    };
-    record_latency(&edit, &results[0]);
+    let epoch = Some(engine.ledger().root(root).disk.announced_epoch);
+    let asked_at = DiskEpoch { epoch, limit: None };
+    let first = [snapshot];
+    let servers = MeasuredServers::One(Box::new(selection.clone()));
+    // A formatter, or a later edit whose own hook is on its way, may replace the bytes: only the
+    // present ones count.
+    let settled = measure_settled(engine, project, &first, servers, asked_at).await;
+    let SettledMeasurement { mut snapshots, mut results, disk } = settled;
     verified_results::record_results(engine, project, &mut results, disk);
-    let [result] = results;
+    let (Some(snapshot), Some(result)) = (snapshots.pop(), results.pop()) else {
+        let [snapshot] = first;
+        let result = unmeasured(&snapshot, &selection, panic_gap(), Duration::ZERO);
+        return MeasuredSnapshot { snapshot, result };
+    };
+    record_latency(&edit, &result);
     cache_lines(engine, &snapshot, &result.findings);
     MeasuredSnapshot { snapshot, result }
 }

@@ -61,7 +61,7 @@ pub(crate) struct ImpactSearch {
 
 impl ImpactSearch {
     /// Starts the search as soon as the poll of the root is done; `None` if no symbol was touched or
-    /// no server handles the changed files.
+    /// no available server handles the changed files.
     pub(crate) fn begin(
         change: ImpactContext,
         poll: impl Future<Output = ()> + Send + 'static,
@@ -69,8 +69,9 @@ impl ImpactSearch {
         let is_enabled = change.engine.lsp_gap.is_none() && change.project.config.lsp_enabled;
         let has_server = is_enabled
             && change.changed.iter().any(|(path, _)| {
-                !snapshot_measurement::select_servers(&change.engine, &change.project, path)
-                    .is_empty()
+                snapshot_measurement::select_servers(&change.engine, &change.project, path)
+                    .iter()
+                    .any(Result::is_ok)
             });
         if change.touched.is_empty() || !has_server {
             return None;

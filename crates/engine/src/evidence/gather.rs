@@ -5,34 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
-use tokio::time::timeout_at;
-
 use crate::engine::{Engine, panic_gap, run_blocking};
 use crate::evidence::attribution::{AttributionRequest, BaseComparison, attribute_findings};
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::partial_results::{is_work_switched_off, switched_off_files};
-use crate::evidence::poll_gate::DiskEpoch;
-use crate::evidence::snapshot_measurement::{
-    SensorResult, measure_snapshot, select_servers, unmeasured,
-};
-use crate::evidence::verified_results::{
-    discard_behind, discard_superseded, record_results, store_verified,
-};
+use crate::evidence::settled_measurement::{MeasuredServers, measure_settled, read_snapshots};
+use crate::evidence::snapshot_measurement::SensorResult;
+use crate::evidence::verified_results::{discard_superseded, record_results, store_verified};
 use crate::ledger::AffectedFiles;
 use crate::project::Project;
 use crate::project::scan_cache::ScanCacheFile;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
 use moai_base::finding::{Finding, Severity, assign_fingerprints};
-use moai_base::limits::{
-    MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, MEASUREMENTS_AT_ONCE_MAX, SCAN_CACHE_FILES_MIN,
-};
+use moai_base::limits::SCAN_CACHE_FILES_MIN;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
-use moai_host::files::{self, Snapshot};
-use moai_host::servers::ServerSelection;
-use moai_lsp::session::MeasureLane;
+use moai_host::files::Snapshot;
 use moai_scan::{RuleSet, ScanOutcome, scan_text};
 
 /// The files to measure and how.
@@ -117,7 +105,10 @@ pub(crate) async fn gather_evidence(
         async { if scan { scan_all(engine, project, &first).await } else { Vec::new() } };
     let measuring = async {
         match polled {
-            Some(disk) => Some(measure_settled(engine, project, &first, disk, deadline).await),
+            Some(disk) => {
+                let servers = MeasuredServers::All { deadline };
+                Some(Box::pin(measure_settled(engine, project, &first, servers, disk)).await)
+            }
             None => None,
         }
     };
@@ -155,31 +146,6 @@ pub(crate) async fn gather_evidence(
     let is_switched_off = is_work_switched_off(&results, &dependents.files);
     let combined = combine_results(files, skipped, results, threshold);
     Evidence { older, switched_off, is_switched_off, ..combined }
-}
-
-async fn read_snapshots(
-    project: &Project,
-    files: Vec<RelPath>,
-) -> (Vec<Snapshot>, Vec<SkippedFile>) {
-    let root = project.root.clone();
-    let all = files.clone();
-    let read = run_blocking(move || {
-        let mut snapshots = Vec::with_capacity(files.len());
-        let mut skipped = Vec::new();
-        for file in files {
-            match files::read_snapshot(&root, &file.under(&root)) {
-                Ok(snapshot) => snapshots.push(snapshot),
-                Err(file) => skipped.push(file),
-            }
-        }
-        (snapshots, skipped)
-    });
-    read.await.unwrap_or_else(|| {
-        let skipped = all
-            .into_iter()
-            .map(|path| SkippedFile { path: path.to_string(), reason: panic_gap().detail });
-        (Vec::new(), skipped.collect())
-    })
 }
 
 async fn scan_all(
@@ -279,143 +245,6 @@ pub(crate) fn scan_result(
         gap: outcome.gap,
         elapsed: start.elapsed(),
     }
-}
-
-/// The results of servers that had been notified of every change.
-struct SettledMeasurement {
-    /// The measured texts: those of a file that changed in the meantime are its last ones.
-    snapshots: Vec<Snapshot>,
-    results: Vec<SensorResult>,
-    /// The poll that found no further change.
-    disk: DiskEpoch,
-}
-
-impl SettledMeasurement {
-    /// The texts that replaced those read first.
-    fn changed_since_read(&self, first: &[Snapshot]) -> Arc<[Snapshot]> {
-        let pairs = first.iter().zip(&self.snapshots);
-        let changed = pairs.filter(|(first, now)| first.hash != now.hash);
-        changed.map(|(_, now)| now.clone()).collect()
-    }
-}
-
-/// Measures all files, and those again that changed while the servers worked, since the poll
-/// `asked_at`, for which other files did, or whose request another one replaced.
-async fn measure_settled(
-    engine: &Arc<Engine>,
-    project: &Project,
-    first: &[Snapshot],
-    mut asked_at: DiskEpoch,
-    deadline: Instant,
-) -> SettledMeasurement {
-    let mut snapshots = first.to_vec();
-    let mut results = measure_all(engine, project, &snapshots, deadline).await;
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let disk = sync_disk(engine, project).await;
-        let (Some(before), Some(_)) = (asked_at.epoch, disk.epoch) else {
-            return SettledMeasurement { snapshots, results, disk: DiskEpoch::default() };
-        };
-        let behind = behind_paths(engine, project, &snapshots, &results, before);
-        if behind.is_empty() {
-            return SettledMeasurement { snapshots, results, disk };
-        }
-        if tries > MEASURE_RETRIES_MAX || Instant::now() >= deadline {
-            discard_behind(results.iter_mut().filter(|result| behind.contains(&result.path)));
-            return SettledMeasurement { snapshots, results, disk };
-        }
-        asked_at = disk;
-        // A file that is gone keeps its results, which are for other bytes than the disk's.
-        let (present, _) = read_snapshots(project, behind.into_iter().collect()).await;
-        let paths: BTreeSet<&RelPath> = present.iter().map(|snapshot| &snapshot.path).collect();
-        results.retain(|result| !paths.contains(&result.path));
-        results.extend(measure_all(engine, project, &present, deadline).await);
-        for now in present {
-            if let Some(snapshot) = snapshots.iter_mut().find(|it| it.path == now.path) {
-                *snapshot = now;
-            }
-        }
-    }
-}
-
-/// The measured files whose results a change since the epoch, or a newer request, made outdated.
-fn behind_paths(
-    engine: &Engine,
-    project: &Project,
-    snapshots: &[Snapshot],
-    results: &[SensorResult],
-    epoch: u64,
-) -> BTreeSet<RelPath> {
-    let mut ledger = engine.ledger();
-    let disk = &ledger.root(&project.root).disk;
-    let mut outdated: BTreeSet<RelPath> = disk.changed_since(epoch).into_iter().collect();
-    for result in results {
-        if result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded) {
-            outdated.insert(result.path.clone());
-        }
-    }
-    let paths = snapshots.iter().map(|snapshot| &snapshot.path);
-    paths
-        .filter(|path| outdated.contains(*path) || disk.others_changed_since(path, epoch))
-        .cloned()
-        .collect()
-}
-
-async fn measure_all(
-    engine: &Arc<Engine>,
-    project: &Project,
-    snapshots: &[Snapshot],
-    deadline: Instant,
-) -> Vec<SensorResult> {
-    let turns = Arc::new(Semaphore::new(MEASUREMENTS_AT_ONCE_MAX));
-    let mut tasks = JoinSet::new();
-    for snapshot in snapshots {
-        for chosen in select_servers(engine, project, &snapshot.path) {
-            let (engine, project) = (Arc::clone(engine), project.clone());
-            let (snapshot, turns) = (snapshot.clone(), Arc::clone(&turns));
-            tasks.spawn(async move {
-                let _turn = turns.acquire().await;
-                let start = Instant::now();
-                let measuring = measure_with_retries(&engine, &project, &snapshot, &chosen);
-                timeout_at(deadline.into(), measuring)
-                    .await
-                    .unwrap_or_else(|_| timed_out_result(&snapshot, &chosen, start))
-            });
-        }
-    }
-    tasks.join_all().await
-}
-
-/// Measures again, a few times, when a server could not answer for a transient reason: it crashed
-/// and is being started, or all servers were busy.
-async fn measure_with_retries(
-    engine: &Arc<Engine>,
-    project: &Project,
-    snapshot: &Snapshot,
-    chosen: &ServerSelection,
-) -> SensorResult {
-    for _ in 0..MEASURE_RETRIES_MAX {
-        let result =
-            measure_snapshot(engine, project, snapshot, chosen.clone(), MeasureLane::Batch).await;
-        let cause = result.gap.as_ref().map(|gap| gap.cause);
-        let is_transient = matches!(cause, Some(Cause::Crashed | Cause::Loading));
-        if !is_transient || engine.lsp_gap.is_some() {
-            return result;
-        }
-        tokio::time::sleep(Duration::from_millis(MEASURE_RETRY_MS)).await;
-    }
-    measure_snapshot(engine, project, snapshot, chosen.clone(), MeasureLane::Batch).await
-}
-
-fn timed_out_result(snapshot: &Snapshot, chosen: &ServerSelection, start: Instant) -> SensorResult {
-    let elapsed = start.elapsed();
-    let detail = format!("no answer within {} ms", elapsed.as_millis());
-    let gap = match chosen {
-        Ok(_) => Gap::new(Cause::TimedOut, detail),
-        Err((_, gap)) => gap.clone(),
-    };
-    unmeasured(snapshot, chosen, gap, elapsed)
 }
 
 /// Caches the lines of files with findings, to match these findings after an edit.

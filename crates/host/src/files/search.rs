@@ -4,7 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Instant;
 
-use super::snapshot::{Snapshot, read_snapshot};
+use super::canonical;
+use super::snapshot::{RootReader, Snapshot};
 use moai_base::evidence::SkippedFile;
 use moai_base::path::RelPath;
 
@@ -27,6 +28,7 @@ pub fn search_files<T: Send>(
 ) -> FileMatches<T> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let share = files.len().div_ceil(threads).max(1);
+    let reader = &RootReader::open(&canonical(root));
     let search_share = |share: &[RelPath]| {
         let (mut found, mut is_cut) = (Vec::new(), false);
         for path in share {
@@ -34,7 +36,7 @@ pub fn search_files<T: Send>(
                 is_cut = true;
                 break;
             }
-            let text = read_snapshot(root, &path.under(root)).ok().map(|snapshot| snapshot.text);
+            let text = reader.read(path).ok().map(|snapshot| snapshot.text);
             found.extend(text.and_then(|text| visit(&text)).map(|it| (path.clone(), it)));
         }
         (found, is_cut)
@@ -63,17 +65,14 @@ pub fn fold_files<A: Default + Send>(
     visit: &(dyn Fn(&mut A, Result<Snapshot, SkippedFile>) + Sync),
 ) -> Vec<A> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let reader = &RootReader::open(&canonical(root));
     let fold_share = |share: &[RelPath]| {
         let mut value = A::default();
         for path in share {
             let skipped =
                 |reason: &str| SkippedFile { path: path.to_string(), reason: reason.to_owned() };
             let is_late = Instant::now() >= deadline;
-            let file = if is_late {
-                Err(skipped(DEADLINE_PASSED))
-            } else {
-                read_snapshot(root, &path.under(root))
-            };
+            let file = if is_late { Err(skipped(DEADLINE_PASSED)) } else { reader.read(path) };
             // A panic costs only one file.
             let result = catch_unwind(AssertUnwindSafe(|| visit(&mut value, file)));
             if result.is_err() {
