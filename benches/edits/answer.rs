@@ -40,6 +40,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Whether the Stop says that it did not measure the files that a configuration concerns.
+    pub(crate) fn leaves_out_other_sources(&self) -> bool {
+        self.text.contains("other source files (their configuration changed")
+    }
+
     /// A hook's context for the agent, the reason of a blocked Stop, or its message for the user.
     pub(crate) fn of_hook(output: &Output, sensor: &str) -> Self {
         if output.stdout.trim().is_empty() {

@@ -426,7 +426,7 @@ impl Play<'_> {
             self.score.dependents.expected += 1;
             if answer.errors.iter().any(|error| error.path == *path) {
                 self.score.dependents.at_last += 1;
-            } else if answer.is_cut {
+            } else if answer.is_cut || answer.leaves_out_other_sources() {
                 self.score.dependents.expected -= 1;
             } else {
                 let line = format!("step {}: {path}", self.step);
