@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout_at;
 
 use crate::engine::{Engine, run_blocking};
+use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::overlay_gate::OverlayPass;
 use crate::evidence::snapshot_measurement;
 use crate::evidence::snapshot_measurement::SensorResult;
@@ -110,14 +111,13 @@ async fn measure_by_server(
         return results;
     };
     let gate = engine.ledger().root(&project.root).overlay_gate(&server.id);
-    // Not the epoch of the last poll: its announcement may still be on its way, and may close overlays.
-    let epoch = engine.ledger().root(&project.root).disk.announced_epoch;
     let mut remaining = VecDeque::from(subjects);
     for _ in 0..OVERLAY_PASSES_MAX {
         if remaining.is_empty() {
             return results;
         }
         let Ok(pass) = timeout_at(deadline.into(), gate.overlay()).await else { break };
+        let epoch = settled_epoch(engine, project).await;
         let mut overlay = ServerOverlay::new(
             OverlayGuard::new(engine, project, &server, pass),
             state,
@@ -127,7 +127,8 @@ async fn measure_by_server(
         while let Some(next) = remaining.pop_front_if(|_| !overlay.guard.should_yield()) {
             match overlay.measure(&next.subject).await {
                 Ok(result) => results.push((next.index, result)),
-                Err(_) if overlay.guard.should_yield() => {
+                // A change on disk may have closed the overlays: the next pass shows them again.
+                Err(gap) if overlay.guard.should_yield() || gap.cause == Cause::Superseded => {
                     remaining.push_front(next);
                     break;
                 }
@@ -140,6 +141,16 @@ async fn measure_by_server(
         remaining.into_iter().map(|next| (next.index, without_result(next.subject, gap.clone()))),
     );
     results
+}
+
+/// The epoch of the disk once servers have been notified of it: a notification that is still on its
+/// way would close overlays.
+async fn settled_epoch(engine: &Arc<Engine>, project: &Project) -> u64 {
+    let is_announced = engine.ledger().root(&project.root).disk.is_announced();
+    if !is_announced {
+        sync_disk(engine, project).await;
+    }
+    engine.ledger().root(&project.root).disk.announced_epoch
 }
 
 /// The overlays of one server, until a live request ends them.
@@ -186,7 +197,6 @@ impl<'a> ServerOverlay<'a> {
             self.guard.record_overlay(own);
         }
         let result = self.measure_text(own, &subject.choice).await?;
-        // A change on disk may have closed the file and with it its overlay.
         if engine.ledger().root(&project.root).disk.epoch != self.epoch {
             return Err(Gap::new(
                 Cause::Superseded,

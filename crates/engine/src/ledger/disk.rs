@@ -148,6 +148,11 @@ impl DiskHistory {
         self.announced_epoch = self.epoch;
     }
 
+    /// Whether language servers were notified of all changes polled so far.
+    pub(crate) fn is_announced(&self) -> bool {
+        self.announced_epoch == self.epoch
+    }
+
     /// Files that changed after an epoch, including deleted ones.
     pub(crate) fn changed_since(&self, epoch: u64) -> Vec<RelPath> {
         let changed = self.changed_at.iter().filter(|(_, at)| **at > epoch);
