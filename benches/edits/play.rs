@@ -200,6 +200,7 @@ impl Play<'_> {
     /// Writes the change while a check runs. The check's answer may hold for the bytes before or after.
     fn perform_during_check(&mut self, change: &Change) {
         let before = (self.server.truth)(self.stage, self.server);
+        let bytes_before = self.bytes();
         let mut paths: BTreeSet<String> = self.ever_wrong.clone();
         paths.extend(self.server.package.edited.iter().map(|path| (*path).to_owned()));
         paths.retain(|path| self.stage.path(path).exists() && Some(path) != change.from.as_ref());
@@ -213,7 +214,8 @@ impl Play<'_> {
         let after = self.truth();
         for error in &answer.errors {
             let is_true = [&before, &after].iter().any(|truth| error.is_in(truth));
-            if !is_true && !self.is_reported_afresh(error) {
+            let may_be_older = self.may_be_afresh_before(bytes_before, error);
+            if !is_true && !may_be_older && !self.is_reported_afresh(error) {
                 self.complain_stale(error, "during a change");
             }
         }
@@ -274,6 +276,13 @@ impl Play<'_> {
         let result = self.fresh_results.entry((self.bytes(), error.path.clone()));
         let result = result.or_insert_with(|| fresh_result(stage, server, &error.path));
         error.is_in(result)
+    }
+
+    /// Whether a server that never saw an earlier text may have reported the error for these earlier
+    /// bytes; unknown unless it was asked then.
+    fn may_be_afresh_before(&self, bytes: ContentHash, error: &ReportedError) -> bool {
+        let known = self.fresh_results.get(&(bytes, error.path.clone()));
+        self.server.afresh.is_some() && known.is_none_or(|result| error.is_in(result))
     }
 
     /// The line of an inserted error, while it is there.
