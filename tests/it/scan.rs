@@ -131,6 +131,19 @@ fn odd_files_are_skipped_and_files_with_secrets_left_out() {
     assert!(text.contains("excluded: credentials.yaml"), "{text}");
 }
 
+/// The parser alone would take such a text seconds, and longer ones minutes.
+#[test]
+fn a_text_that_takes_too_long_to_parse_is_unmeasured() {
+    let sandbox = project();
+    let text = format!("eval(code)\n{}", "\\\n".repeat(40_000));
+    sandbox.write("slow.py", &text);
+    let report = report(&sandbox, &["slow.py"], 4);
+    let expected = json!([{"path": "slow.py", "reason": "parsing took too long"}]);
+    assert_eq!(report["files_skipped"], expected);
+    let feedback = sandbox.tool_write("slow.py", &text).context();
+    assert!(feedback.contains("parsing took too long"), "{feedback}");
+}
+
 #[test]
 fn changed_files_alone_are_scanned() {
     let sandbox = project();

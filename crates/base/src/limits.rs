@@ -12,8 +12,15 @@ pub const WALK_FILES_MAX: usize = 200_000;
 pub const OUTSIDE_FILES_MAX: usize = 20_000;
 /// Deepest syntax tree that is scanned, because matching recurses along it.
 pub const TREE_DEPTH_MAX: usize = 500;
-/// Deepest nesting of brackets in a text that is parsed: some parsers take minutes beyond it, and
-/// the tree would be too deep to scan.
+/// Processor time for parsing any text; the slowest real sources take 0.3 ms per KiB.
+pub const PARSE_CPU_MS_MIN: u64 = 250;
+/// The same for each KiB, in addition.
+pub const PARSE_CPU_MS_PER_KIB: u64 = 1;
+/// Processor time for matching all rules in one text.
+pub const MATCH_CPU_MS_MAX: u64 = 2_000;
+/// Texts remembered as too slow to parse or to match.
+pub const SLOW_TEXTS_MAX: usize = 1_000;
+/// Deepest nesting of brackets in a text that is parsed; beyond it some parsers take minutes.
 pub const BRACKETS_DEPTH_MAX: usize = 1_000;
 /// Largest hook input accepted on stdin (contract section 3).
 pub const HOOK_INPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;

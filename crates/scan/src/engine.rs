@@ -1,6 +1,7 @@
 //! The matching engine. Only this module uses the ast-grep crates; the rest of the program works
 //! with rules, ranges and gaps.
 
+mod bounded_parse;
 mod compile;
 pub(super) mod fix;
 mod globs;
@@ -22,11 +23,13 @@ use ast_grep_config::{RuleConfig, Severity as EngineSeverity};
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node, NodeMatch};
 
+pub(super) use self::bounded_parse::CpuBound;
+use self::bounded_parse::{ParseFailure, parse_bounded};
 pub(super) use self::compile::{EngineRule, UtilityRules};
 pub(super) use self::globs::NameGlobs;
 use self::grammar::Grammar;
 pub(super) use self::inject::LanguageInjector;
-use self::matching::{ActiveRules, ImportResolver, KindTable, TreeWalk};
+use self::matching::{ActiveRules, ImportResolver, KindTable, MatchInput};
 use self::prefilter::{Prefilter, WordHits};
 pub(super) use self::suppressions::UNUSED as UNUSED_SUPPRESSION;
 use super::edits::ByteEdit;
@@ -77,11 +80,12 @@ impl RuleEngine {
     /// All unsuppressed matches, plus comments that suppress nothing, and the gap if the text was
     /// not measured completely. A text that no rule can match is not parsed, so its syntax errors
     /// leave no gap. `tried` is called with a rule's id after each attempt to match the rule at a
-    /// node.
+    /// node. Matching ends when the bound is exceeded.
     pub(super) fn matches(
         &self,
         path: &RelPath,
         text: &str,
+        bound: &CpuBound,
         tried: &mut impl FnMut(&str),
     ) -> (Vec<RuleMatch>, Option<Gap>) {
         let prefilter = self
@@ -101,9 +105,17 @@ impl RuleEngine {
         let Ok(walk) = table.walk(&tree, &active, has_marker) else {
             return (Vec::new(), Some(too_deep_gap()));
         };
-        let gap = is_unparsed(&tree).then(|| unparsed_gap(self.language));
         let imports = ImportResolver::new(&self.rules, self.language);
-        (collect_matches(&table, &tree, &active, &imports, walk, tried), gap)
+        let input = MatchInput { tree: &tree, active: &active, imports: &imports, bound };
+        let mut matches = Vec::new();
+        let on_match = |rule: &_, place: &_| matches.push(to_match(rule, place));
+        let tried_rules = table.match_rules(&input, walk, on_match, tried);
+        if let Some(id) = tried_rules.slow_rule {
+            let detail = format!("matching took too long, last with rule `{id}`");
+            return (matches, Some(Gap::new(Cause::Skipped, detail)));
+        }
+        matches.extend(tried_rules.suppressions.unused().map(unused_suppression));
+        (matches, is_unparsed(&tree).then(|| unparsed_gap(self.language)))
     }
 
     /// The rules that cover this path and may match in the text. Only these are compiled; a rule
@@ -124,31 +136,14 @@ impl RuleEngine {
 /// Message of the finding for a comment that suppresses nothing.
 const UNUSED_MESSAGE: &str = "this comment suppresses nothing; remove it, or correct its ids";
 
-fn collect_matches<'t>(
-    table: &KindTable,
-    tree: &'t AstGrep<EngineDocument>,
-    active: &ActiveRules<'_>,
-    imports: &ImportResolver<'_>,
-    walk: TreeWalk<'t>,
-    tried: &mut impl FnMut(&str),
-) -> Vec<RuleMatch> {
-    let mut matches = Vec::new();
-    let suppressions = table.match_rules(
-        tree,
-        active,
-        imports,
-        walk,
-        |rule: &_, place: &_| matches.push(to_match(rule, place)),
-        tried,
-    );
-    matches.extend(suppressions.unused().map(|bytes| RuleMatch {
+fn unused_suppression(bytes: Range<usize>) -> RuleMatch {
+    RuleMatch {
         id: UNUSED_SUPPRESSION.to_owned(),
         severity: Severity::Hint,
         message: UNUSED_MESSAGE.to_owned(),
         bytes,
         edit: None,
-    }));
-    matches
+    }
 }
 
 /// Parses a text, unless its brackets show that the tree would be too deep.
@@ -156,8 +151,10 @@ fn parse_tree(language: ScanLanguage, text: &str) -> Result<AstGrep<EngineDocume
     if has_deeper_brackets(text, BRACKETS_DEPTH_MAX) {
         return Err(too_deep_gap());
     }
-    let document = EngineDocument::try_new(text, Grammar::from(language));
-    document.map(AstGrep::doc).map_err(|_| unparsed_gap(language))
+    parse_bounded(language, text).map_err(|failure| match failure {
+        ParseFailure::NoTree => unparsed_gap(language),
+        ParseFailure::TooSlow => Gap::new(Cause::Skipped, "parsing took too long"),
+    })
 }
 
 /// Ranges of the comments of a text and of the contents of its docstrings. `None` if the tree has
@@ -184,16 +181,21 @@ fn is_docstring(node: &Node<'_, EngineDocument>) -> bool {
 }
 
 /// Whether more than `depth_max` brackets are open at once. Brackets in strings and comments count
-/// too; an unrealistic number of them would have to be unbalanced to matter.
+/// too; an unrealistic number of them would have to be unbalanced to matter. Angle brackets count as
+/// long as only names and separators are between them, as in type arguments: elsewhere they compare.
 fn has_deeper_brackets(text: &str, depth_max: usize) -> bool {
-    let mut depth = 0_usize;
+    let (mut depth, mut angles) = (0_usize, 0_usize);
     text.bytes().any(|byte| {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
+            b'<' => angles += 1,
+            b'>' => angles = angles.saturating_sub(1),
+            b'_' | b',' | b'.' | b'?' | b'&' | b':' | b'\'' | b'$' | b'@' => {}
+            _ if byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() => {}
+            _ => angles = 0,
         }
-        depth > depth_max
+        depth > depth_max || angles > depth_max
     })
 }
 

@@ -6,6 +6,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use super::edits::{self, ByteEdit, EditedText};
+use super::engine::CpuBound;
 use super::engine::fix::LineEnding;
 use super::language::ScanLanguage;
 use super::search::{RewriteError, refuse_syntax_errors};
@@ -66,7 +67,8 @@ fn fix_round(
     trust: FixTrust,
 ) -> Result<(Vec<ByteEdit>, usize), RewriteError> {
     let engine = &rules.language_rules(language).engine;
-    let (matches, gap) = engine.matches(path, text, &mut |_| {});
+    let bound = CpuBound::for_matching();
+    let (matches, gap) = engine.matches(path, text, &bound, &mut |_| {});
     if let Some(gap) = gap {
         return Err(gap.into());
     }

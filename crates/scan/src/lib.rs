@@ -25,7 +25,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub use self::cache::ScanCache;
-use self::engine::{RuleMatch, UNUSED_SUPPRESSION};
+use self::engine::{CpuBound, RuleMatch, UNUSED_SUPPRESSION};
 use self::language::ScanLanguage;
 pub use self::rule_facts::RuleFacts;
 pub use self::rule_set::{BrokenRule, RuleSet, RuleSources};
@@ -101,7 +101,8 @@ pub fn scan_text_metered(
             return gap_outcome(Cause::NoTool, why);
         }
     };
-    let file = FileScan { rules, path, text, hash, lines: LineIndex::new(text) };
+    let bound = CpuBound::for_matching();
+    let file = FileScan { rules, path, text, hash, lines: LineIndex::new(text), bound };
     let (mut findings, mut gap) = file.scan_part(language, 0..text.len(), tried);
     gap = gap.or_else(|| rules.rule_gap(language));
     let parts = rules.config.injector.parts(language, text).unwrap_or_else(|injection_gap| {
@@ -109,6 +110,10 @@ pub fn scan_text_metered(
         Vec::new()
     });
     for part in parts {
+        if file.bound.is_exceeded() {
+            gap.get_or_insert_with(|| Gap::new(Cause::Skipped, "scanning its parts took too long"));
+            break;
+        }
         let (more, part_gap) = file.scan_part(part.language, part.bytes, tried);
         findings.extend(more);
         gap = gap.or(part_gap).or_else(|| rules.rule_gap(part.language));
@@ -124,6 +129,8 @@ struct FileScan<'a> {
     text: &'a str,
     hash: ContentHash,
     lines: LineIndex<'a>,
+    /// Of all its parts together.
+    bound: CpuBound,
 }
 
 impl FileScan<'_> {
@@ -141,7 +148,7 @@ impl FileScan<'_> {
             0 => Cow::Borrowed(&self.text[bytes.clone()]),
             _ => Cow::Owned("\n".repeat(above) + &self.text[bytes.clone()]),
         };
-        let (matches, gap) = engine.matches(self.path, &padded, tried);
+        let (matches, gap) = engine.matches(self.path, &padded, &self.bound, tried);
         let to_finding = |matched: RuleMatch| {
             let offset = |at: usize| at.max(above) - above + bytes.start;
             let place = offset(matched.bytes.start)..offset(matched.bytes.end);

@@ -9,6 +9,7 @@ use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_core::{AstGrep, Doc, NodeMatch};
 
 use super::EngineDocument;
+use super::bounded_parse::CpuBound;
 use super::compile::{CompiledRule, EngineRule};
 use super::grammar::Grammar;
 use super::imports::ImportedNames;
@@ -72,6 +73,23 @@ impl<'r> ImportResolver<'r> {
     }
 }
 
+/// One text and the rules to match in it.
+pub(super) struct MatchInput<'t, 'a, 'r> {
+    pub(super) tree: &'t AstGrep<EngineDocument>,
+    pub(super) active: &'a ActiveRules<'r>,
+    pub(super) imports: &'a ImportResolver<'a>,
+    /// On the processor time.
+    pub(super) bound: &'a CpuBound,
+}
+
+/// The outcome of matching all rules in one text.
+pub(super) struct MatchedRules<'t> {
+    /// With their use recorded.
+    pub(super) suppressions: Suppressions<'t>,
+    /// The rule that was tried when the time was up; the other nodes are untried.
+    pub(super) slow_rule: Option<String>,
+}
+
 impl KindTable {
     /// Builds the table of the rules that may match in one text.
     pub(super) fn new(grammar: Grammar, active: &ActiveRules<'_>) -> Self {
@@ -113,20 +131,19 @@ impl KindTable {
         Ok(walk)
     }
 
-    /// Tries the rules on the collected nodes and calls `on_match` for every unsuppressed match.
-    /// Returns the suppressions, with their use recorded.
+    /// Tries the rules on the collected nodes, within a bound on processor time, and calls `on_match`
+    /// for every unsuppressed match.
     pub(super) fn match_rules<'t, 'r>(
         &self,
-        tree: &'t AstGrep<EngineDocument>,
-        active: &ActiveRules<'r>,
-        imports: &ImportResolver<'_>,
+        input: &MatchInput<'t, '_, 'r>,
         walk: TreeWalk<'t>,
         mut on_match: impl FnMut(&'r RuleConfig<Grammar>, &NodeMatch<'t, EngineDocument>),
         tried: &mut impl FnMut(&str),
-    ) -> Suppressions<'t> {
+    ) -> MatchedRules<'t> {
+        let MatchInput { tree, active, imports, bound } = input;
         let mut suppressions = Suppressions::from_comments(walk.comments, tree.source());
         if suppressions.covers_file() {
-            return suppressions;
+            return MatchedRules { suppressions, slow_rule: None };
         }
         for (node, slot) in walk.candidates {
             let (bytes, line) = (node.byte_range(), node.start_position().row);
@@ -137,6 +154,9 @@ impl KindTable {
                 }
                 let place = rule.matcher.match_node(tree.adopt(node));
                 tried(&rule.id);
+                if bound.is_exceeded() {
+                    return MatchedRules { suppressions, slow_rule: Some(rule.id.clone()) };
+                }
                 let place = place.filter(|place| imports.confirms_match(*number, tree, place));
                 let Some(place) = place else { continue };
                 if !suppressions.try_suppress(&rule.id, line) {
@@ -144,7 +164,7 @@ impl KindTable {
                 }
             }
         }
-        suppressions
+        MatchedRules { suppressions, slow_rule: None }
     }
 }
 

@@ -41,7 +41,7 @@ fn path(language: ScanLanguage) -> RelPath {
 type Places = Vec<(String, usize, usize)>;
 
 fn places(engine: &RuleEngine, path: &RelPath, text: &str) -> Places {
-    let (matches, _) = engine.matches(path, text, &mut |_| {});
+    let (matches, _) = engine.matches(path, text, &CpuBound::for_matching(), &mut |_| {});
     let place = |matched: RuleMatch| (matched.id, matched.bytes.start, matched.bytes.end);
     let mut places: Places = matches.into_iter().map(place).collect();
     places.sort();
@@ -220,7 +220,21 @@ fn a_text_without_any_rules_words_is_not_parsed() {
         &[("r.yml", "id: call\nlanguages: [python]\nrule: { pattern: 'bad($$$)' }\n")],
         ScanLanguage::Python,
     );
-    let gap = |text: &str| engine.matches(&path(ScanLanguage::Python), text, &mut |_| {}).1;
+    let gap = |text: &str| {
+        engine.matches(&path(ScanLanguage::Python), text, &CpuBound::for_matching(), &mut |_| {}).1
+    };
     assert_eq!(gap(")"), None);
     assert!(gap("bad )").is_some());
+}
+
+#[test]
+fn rules_that_search_the_whole_text_at_every_node_are_given_up() {
+    // Each node searches all nodes below it, which search theirs.
+    let rule = "id: slow\nlanguages: [python]\nrule:\n  kind: binary_operator\n  has:\n    stopBy: end\n    kind: binary_operator\n    has: { stopBy: end, kind: binary_operator, has: { stopBy: end, kind: dictionary } }\n";
+    let engine = engine(&[("r.yml", rule)], ScanLanguage::Python);
+    let text = format!("total = {}1\n", "1 + ".repeat(300));
+    let bound = CpuBound::for_matching();
+    let gap = engine.matches(&path(ScanLanguage::Python), &text, &bound, &mut |_| {}).1;
+    let detail = gap.expect("a gap").detail;
+    assert_eq!(detail, "matching took too long, last with rule `slow`");
 }
