@@ -1,6 +1,10 @@
 //! The daemon: a single one under concurrent requests, and none after `daemon stop`.
 
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -65,4 +69,73 @@ fn stopping_prints_the_document_of_no_daemon() {
     assert_eq!(sandbox.run(&["check"]).code, 0);
     let ended = stopped();
     assert_eq!((ended.code, &ended.json()["running"]), (0, &Value::Bool(false)), "{ended:#?}");
+}
+
+/// The daemon's process and socket.
+fn address(sandbox: &Sandbox) -> Value {
+    sandbox.tool_write("app.py", "word = 1\n");
+    sandbox.run(&["daemon", "status", "--json"]).json()
+}
+
+fn connect(status: &Value) -> UnixStream {
+    let socket = status["socket"].as_str().expect("a path");
+    UnixStream::connect(socket).expect("the daemon listens")
+}
+
+#[test]
+fn connections_that_send_nothing_or_half_a_line_do_not_stop_hooks() {
+    let sandbox = Sandbox::new();
+    let status = address(&sandbox);
+    let mut silent = Vec::new();
+    for number in 0..300 {
+        let mut stream = connect(&status);
+        if number % 2 == 0 {
+            stream.write_all(b"{\"protocol\":").expect("the daemon reads");
+        }
+        silent.push(stream);
+    }
+    let feedback = sandbox.tool_write("app.py", "import pickle\nword = pickle.loads(b'')\n");
+    assert!(feedback.context().contains("app.py"), "{feedback:#?}");
+    // The daemon closes them.
+    for mut stream in silent {
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time limit");
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).expect("closed in time");
+    }
+}
+
+#[test]
+fn calls_without_an_end_are_bounded_in_memory() {
+    let sandbox = Sandbox::new();
+    let status = address(&sandbox);
+    let before = resident_mib(&status);
+    let part = vec![b'x'; 1024 * 1024];
+    let peak = thread::scope(|scope| {
+        let mut senders = Vec::new();
+        for _ in 0..10 {
+            let mut stream = connect(&status);
+            let part = &part;
+            senders.push(scope.spawn(move || {
+                stream.set_write_timeout(Some(Duration::from_secs(1))).expect("a time limit");
+                while stream.write_all(part).is_ok() {}
+            }));
+        }
+        let mut peak = before;
+        while senders.iter().any(|sender| !sender.is_finished()) {
+            peak = peak.max(resident_mib(&status));
+        }
+        peak
+    });
+    // Two large calls, with the buffers that they grow from, and the first part of each other one.
+    assert!(peak < before + 300, "{before} MiB, then {peak} MiB");
+    assert_eq!(sandbox.run(&["scan", "app.py"]).code, 0);
+}
+
+/// Resident memory of the daemon.
+fn resident_mib(status: &Value) -> u64 {
+    let file = format!("/proc/{}/status", status["pid"]);
+    let text = fs::read_to_string(file).expect("the daemon runs");
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
+    let kib = line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number");
+    kib / 1_024
 }

@@ -1,5 +1,9 @@
-//! Every bound of the program, with its unit in the name. No other file defines a limit; those that
+//! Every bound of the program, with its unit in the name. No other module defines a limit; those that
 //! users may change are options in `config` whose range is defined here.
+
+mod judge;
+
+pub use self::judge::*;
 
 /// Largest source file that is checked; larger ones are reported as skipped.
 pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
@@ -222,8 +226,16 @@ pub const STORE_READ_WAIT_MS_MAX: u64 = 100;
 pub const DAEMON_DRAIN_WAIT_MS_MAX: u64 = 10_000;
 /// Time for running requests to finish when the daemon stops.
 pub const DAEMON_DRAIN_MS_MAX: u64 = 5_000;
-/// Connections served at the same time; more wait in the listen queue.
+/// Calls handled at the same time.
 pub const CONNECTIONS_MAX: usize = 256;
+/// Those of them that are no hooks, so that hooks always have room.
+pub const COMMAND_CALLS_MAX: usize = 192;
+/// Time for a connection to send its call.
+pub const CALL_READ_MS_MAX: u64 = 5_000;
+/// Calls above [`SMALL_CALL_BYTES_MAX`] that are in memory at the same time.
+pub const LARGE_CALLS_MAX: usize = 2;
+/// Bytes of a call that may be in memory for every connection.
+pub const SMALL_CALL_BYTES_MAX: u64 = 1024 * 1024;
 /// Deferred reports kept per session; the next Stop supersedes older ones anyway.
 pub const DELIVERIES_PER_SESSION_MAX: usize = 64;
 /// Gaps remembered as reported to a session; a forgotten one may be reported again.
@@ -611,72 +623,14 @@ pub const FOREIGN_COMMITS_MAX: usize = 20_000;
 pub const REMOVE_TRIES_MAX: usize = 20;
 /// Files listed in the task for a failed merge; the rest are counted.
 pub const MERGE_FILES_NAMED_MAX: usize = 20;
-/// Judge criteria of one rubric.
-pub const RUBRIC_CRITERIA_MAX: usize = 50;
-/// Longest criterion, in characters.
-pub const RUBRIC_LINE_CHARS_MAX: usize = 1_000;
-/// Longest part of an unknown rubric heading repeated in a message, in characters.
-pub const RUBRIC_HEADING_CHARS_MAX: usize = 80;
-/// Unchanged lines shown to a judge on either side of a change.
-pub const JUDGE_CONTEXT_LINES: usize = 8;
-/// Characters after which a line is wrapped in what a judge is shown.
-pub const JUDGE_LINE_CHARS_MAX: usize = 400;
-/// Shortest run of letters and digits that is treated as encoded data, in characters.
-pub const JUDGE_BLOB_CHARS_MIN: usize = 200;
-/// Bytes of a change shown in one call of a judge: some 25,000 tokens, which current models read
-/// completely.
-pub const JUDGE_PART_BYTES_MAX: usize = 80_000;
-/// Calls for one view of a change; the rest is reported as not judged.
-pub const JUDGE_PARTS_MAX: usize = 8;
-/// Omitted files listed in one call, for each reason.
-pub const JUDGE_NAMES_MAX: usize = 200;
-/// Concurrent calls of judges.
-pub const JUDGE_CALLS_AT_ONCE_MAX: usize = 4;
-/// Attempts of one call when the answer is unusable.
-pub const JUDGE_TRIES_MAX: usize = 2;
-/// Longest part of the task given to a judge, in characters.
-pub const JUDGE_GOAL_CHARS_MAX: usize = 4_000;
-/// Longest part of one check's output shown to a judge, in characters.
-pub const JUDGE_CHECK_CHARS_MAX: usize = 3_000;
-/// Longest answer of a judge.
-pub const JUDGE_ANSWER_BYTES_MAX: usize = 256 * 1024;
-/// Longest answer of an HTTP back end, in tokens.
-pub const JUDGE_ANSWER_TOKENS_MAX: u32 = 16_000;
-/// Longest quote of a judge that is verified, in characters; more than the prompt allows, because
-/// models count badly.
-pub const JUDGE_QUOTE_CHARS_MAX: usize = 600;
-/// Shortest quote that counts as proof, in non-blank characters.
-pub const JUDGE_QUOTE_CHARS_MIN: usize = 4;
-/// How many lines a quote may be away from its stated place.
-pub const JUDGE_QUOTE_LINES_APART_MAX: usize = 3;
-/// Lines that the stated place of a quote may span; one as long as the file proves nothing.
-pub const JUDGE_QUOTE_SPAN_LINES_MAX: u32 = 40;
-/// Quotes kept per ruling.
-pub const JUDGE_QUOTES_MAX: usize = 8;
-/// Longest kept reason of a judge, in characters.
-pub const JUDGE_REASON_CHARS_MAX: usize = 300;
-/// Longest kept hint of a judge, in characters.
-pub const JUDGE_HINT_CHARS_MAX: usize = 200;
-/// Confidence below which a judge is called again.
-pub const JUDGE_CONFIDENCE_MIN: f64 = 0.7;
-/// One in this many calls contains a planted wrong function that claims to be approved.
-pub const JUDGE_CANARY_EVERY: u128 = 8;
 /// Judges of one change.
 pub const JUDGES_MAX: usize = 8;
 /// Suspicions kept of one answer or one change.
 pub const SUSPICIONS_MAX: usize = 50;
 /// Words allowed between two words of a phrase that addresses a judge.
 pub const INJECTION_WORDS_APART_MAX: usize = 4;
-/// Entries of `JUDGE_EVOLUTION.md`, and earlier rulings shown to a judge.
-pub const JUDGE_HISTORY_MAX: usize = 40;
 /// Judgements kept per project; the oldest go first.
 pub const JUDGEMENTS_KEPT_MAX: usize = 500;
-/// Largest `JUDGE_FEEDBACK.md`; its oldest entries go first.
-pub const JUDGE_FEEDBACK_BYTES_MAX: usize = 64 * 1024;
-/// Time for a judge's program to describe its options, in milliseconds.
-pub const JUDGE_HELP_MS_MAX: u64 = 10_000;
-/// Longest message of a failed back end that is repeated, in characters.
-pub const JUDGE_FAULT_CHARS_MAX: usize = 160;
 /// Product of removed and added tests up to which their bodies are compared for similarity; above
 /// it only identical bodies match.
 pub const GUARD_SIMILAR_TESTS_MAX: usize = 40_000;

@@ -16,9 +16,13 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::engine::Engine;
 use crate::{log, project};
-use moai_base::limits::{CONNECTIONS_MAX, DAEMON_DRAIN_MS_MAX};
+use moai_base::limits::{
+    CALL_READ_MS_MAX, COMMAND_CALLS_MAX, CONNECTIONS_MAX, DAEMON_DRAIN_MS_MAX, LARGE_CALLS_MAX,
+};
 use moai_host::files;
-use moai_host::ipc::listener::{DaemonListener, read_call, wait_for_disconnect, write_reply};
+use moai_host::ipc::listener::{
+    DaemonListener, ReceivedCall, read_call, wait_for_disconnect, write_reply,
+};
 use moai_host::ipc::{StateDirs, process_environment};
 use moai_lsp::registry::Catalogue;
 use moai_protocol::control::{CommandReply, DaemonReply, DaemonRequest, PROTOCOL_VERSION};
@@ -39,6 +43,9 @@ struct DaemonServer {
     stop: Notify,
     is_draining: AtomicBool,
     connections: Semaphore,
+    /// Calls that are no hooks.
+    commands: Semaphore,
+    large_calls: Arc<Semaphore>,
 }
 
 /// Serves until the daemon is stopped, was idle for long enough, or its program file was replaced.
@@ -72,6 +79,8 @@ pub async fn run_daemon(
         stop: Notify::new(),
         is_draining: AtomicBool::new(false),
         connections: Semaphore::new(CONNECTIONS_MAX),
+        commands: Semaphore::new(COMMAND_CALLS_MAX),
+        large_calls: Arc::new(Semaphore::new(LARGE_CALLS_MAX)),
     });
     tracing::info!(pid = std::process::id(), version = env!("CARGO_PKG_VERSION"), "listening");
     report_start(&DaemonStart::Ready(dirs.socket_path()));
@@ -126,9 +135,15 @@ impl DaemonServer {
     }
 
     async fn connection(self: Arc<Self>, mut stream: UnixStream) {
-        let Ok(_permit) = self.connections.acquire().await else { return };
-        let call = match read_call(&mut stream).await {
-            Ok(call) => call,
+        // Before a permit is taken, because a connection that sends nothing must not hold one.
+        let patience = Duration::from_millis(CALL_READ_MS_MAX);
+        let reading = tokio::time::timeout(patience, read_call(&mut stream, &self.large_calls));
+        let Ok(received) = reading.await else {
+            tracing::warn!("a connection sent no call");
+            return;
+        };
+        let ReceivedCall { call, large_call: _large_call } = match received {
+            Ok(received) => received,
             Err(error) => {
                 tracing::warn!(%error, "a call could not be read");
                 let reply = CommandReply::failure(
@@ -139,6 +154,9 @@ impl DaemonServer {
                 return;
             }
         };
+        let is_hook = matches!(call.request, DaemonRequest::Hook { .. });
+        let _command = if is_hook { None } else { self.commands.acquire().await.ok() };
+        let Ok(_permit) = self.connections.acquire().await else { return };
         if self.is_stale() || call.protocol != PROTOCOL_VERSION {
             let _ = write_reply(&mut stream, &answer(CommandReply::default(), true)).await;
             self.stop.notify_one();

@@ -3,12 +3,14 @@
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{FileLock, StateDirs, try_lock};
-use moai_base::limits::CONTROL_LINE_BYTES_MAX;
+use moai_base::limits::{CONTROL_LINE_BYTES_MAX, SMALL_CALL_BYTES_MAX};
 use moai_protocol::control::{DaemonCall, DaemonReply};
 
 /// The only listener of these folders.
@@ -75,15 +77,37 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     path.symlink_metadata().ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
-/// Reads a connection's only call; the error is for the log.
-pub async fn read_call(stream: &mut UnixStream) -> Result<DaemonCall, String> {
-    let mut line = String::new();
-    let mut reader = BufReader::new(stream.take(CONTROL_LINE_BYTES_MAX));
-    reader.read_line(&mut line).await.map_err(|error| error.to_string())?;
-    if line.is_empty() {
+/// A call, and for a large one the permission to have it in memory.
+#[derive(Debug)]
+pub struct ReceivedCall {
+    /// The call.
+    pub call: DaemonCall,
+    /// Held until the call is handled.
+    pub large_call: Option<OwnedSemaphorePermit>,
+}
+
+/// Reads a connection's only call; the error is for the log. A call above [`SMALL_CALL_BYTES_MAX`]
+/// waits for one of the `large_calls`.
+pub async fn read_call(
+    stream: &mut UnixStream,
+    large_calls: &Arc<Semaphore>,
+) -> Result<ReceivedCall, String> {
+    let mut reader = BufReader::new(stream);
+    let mut line = Vec::new();
+    let mut first = (&mut reader).take(SMALL_CALL_BYTES_MAX);
+    let read = first.read_until(b'\n', &mut line).await.map_err(|error| error.to_string())?;
+    if read == 0 {
         return Err("closed without a call".to_owned());
     }
-    serde_json::from_str(&line).map_err(|error| error.to_string())
+    let mut large_call = None;
+    if line.len() as u64 == SMALL_CALL_BYTES_MAX && line.last() != Some(&b'\n') {
+        let permit = Arc::clone(large_calls).acquire_owned().await;
+        large_call = Some(permit.map_err(|error| error.to_string())?);
+        let mut rest = (&mut reader).take(CONTROL_LINE_BYTES_MAX - SMALL_CALL_BYTES_MAX);
+        rest.read_until(b'\n', &mut line).await.map_err(|error| error.to_string())?;
+    }
+    let call = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
+    Ok(ReceivedCall { call, large_call })
 }
 
 /// Writes the answer; an error means that it was not delivered.
