@@ -11,6 +11,8 @@ pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
 pub const FILE_TIME_TICK_MS_MAX: u64 = 10;
 /// Files per directory walk; the rest of a larger tree is reported as skipped.
 pub const WALK_FILES_MAX: usize = 200_000;
+/// Files up to which one thread walks and stamps a tree; more threads would take longer to start.
+pub const SERIAL_WALK_FILES_MAX: usize = 1_000;
 /// Files outside a root's walk that are polled because its language servers depend on them; results
 /// that may depend on more have a gap.
 pub const OUTSIDE_FILES_MAX: usize = 20_000;

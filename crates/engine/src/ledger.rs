@@ -68,6 +68,22 @@ pub(crate) struct UnseenChanges {
     pub(crate) created: BTreeSet<RelPath>,
     /// Up to where the session had seen the root; `None` if it never polled.
     pub(crate) before: Option<DiskCursor>,
+    /// The files of the last poll, if not all changes are known.
+    pub(crate) stamps: Option<Arc<DiskStamps>>,
+}
+
+impl UnseenChanges {
+    /// Where not all changes are known, adds the files written at this time (nanoseconds since the
+    /// epoch) or later. Not done by the ledger, because it takes milliseconds in a large tree.
+    pub(crate) fn with_written_since(mut self, nanoseconds: Option<i128>) -> Self {
+        if let (Some(stamps), Some(since)) = (self.stamps.take(), nanoseconds) {
+            let written = stamps.iter().filter(|(_, stamp)| stamp.is_modified_since(since));
+            let written = written.map(|(path, _)| path.clone());
+            let files: BTreeSet<RelPath> = self.files.into_iter().chain(written).collect();
+            self.files = files.into_iter().collect();
+        }
+        self
+    }
 }
 
 /// A file, and the servers that measure it for the caller.
@@ -215,27 +231,26 @@ impl EngineLedger {
     }
 
     /// Takes the files that changed since the session's last call, including deleted ones, and the
-    /// commit of HEAD at that time. A session's first call, and one for which the history has gaps,
-    /// gets the files written since `since_ns`, the start of its tool call, if that is known.
+    /// commit of HEAD at that time. At a session's first call, and when the history has gaps, they
+    /// are not all known; see [`UnseenChanges::with_written_since`].
     pub(crate) fn take_unseen(
         &mut self,
         session: &str,
         root: &Path,
         head: Option<String>,
-        since_ns: Option<i128>,
     ) -> UnseenChanges {
         let seen = DiskCursor { epoch: self.root(root).disk.epoch, head };
         let before = self.session(session).replace_disk_cursor(root, seen);
         let disk = &self.root(root).disk;
-        let known = before.as_ref().map(|before| disk.changed_since(before.epoch));
-        let mut files: BTreeSet<RelPath> = known.into_iter().flatten().collect();
+        let files = before.as_ref().map(|before| disk.changed_since(before.epoch));
+        let created = before.as_ref().map(|before| disk.created_since(before.epoch));
         // A root that was forgotten meanwhile does not know everything that changed since.
         let is_complete = before.as_ref().is_some_and(|before| disk.covers(before.epoch));
-        if let Some(since) = since_ns.filter(|_| !is_complete) {
-            files.extend(disk.written_since(since));
+        UnseenChanges {
+            files: files.unwrap_or_default(),
+            created: created.unwrap_or_default(),
+            before,
+            stamps: if is_complete { None } else { disk.stamps() },
         }
-        let created = before.as_ref().map(|before| disk.created_since(before.epoch));
-        let files = files.into_iter().collect();
-        UnseenChanges { files, created: created.unwrap_or_default(), before }
     }
 }

@@ -16,7 +16,7 @@ use crate::project::Project;
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::{CHANGED_INLINE_FILES_MAX, CHANGED_READ_FILES_MAX};
 use moai_base::path::RelPath;
-use moai_host::files::{self, Snapshot};
+use moai_host::files::{self, NameWalk, Snapshot};
 use moai_host::git;
 use moai_host::servers::ServerReach;
 use moai_lsp::session::{DiskChange, PresentText};
@@ -33,8 +33,8 @@ pub(crate) async fn sync_disk(engine: &Arc<Engine>, project: &Project) -> DiskEp
     run_to_completion(Box::pin(poll)).await.unwrap_or_default()
 }
 
-async fn poll_and_announce(engine: Arc<Engine>, project: Project, turn: PollTurn) -> DiskEpoch {
-    let Some(changes) = poll_disk(&engine, &project).await else {
+async fn poll_and_announce(engine: Arc<Engine>, project: Project, mut turn: PollTurn) -> DiskEpoch {
+    let Some(changes) = poll_disk(&engine, &project, &mut turn).await else {
         return turn.finish(DiskEpoch::default());
     };
     announce(&engine, &project, changes).await;
@@ -44,15 +44,32 @@ async fn poll_and_announce(engine: Arc<Engine>, project: Project, turn: PollTurn
 
 /// The changes since the last poll; `None` after a panic. At the first poll everything counts as
 /// changed, because a server may still run from before this root was forgotten.
-async fn poll_disk(engine: &Arc<Engine>, project: &Project) -> Option<Vec<(PathBuf, DiskChange)>> {
+async fn poll_disk(
+    engine: &Arc<Engine>,
+    project: &Project,
+    turn: &mut PollTurn,
+) -> Option<Vec<(PathBuf, DiskChange)>> {
+    let mut walk = walk_root(project).await?;
+    // Callers that ask at nearly the same time share this poll: walking again takes less time than
+    // another poll. Only once, so that a stream of callers does not delay the first.
+    if turn.restart_if_awaited() {
+        walk = walk_root(project).await?;
+    }
     let reaches = engine.servers.reaches(project.root.clone()).await;
     let (engine, project) = (Arc::clone(engine), project.clone());
-    run_blocking(move || poll_files(&engine, &project, &reaches)).await
+    run_blocking(move || poll_files(&engine, &project, &walk, &reaches)).await
+}
+
+async fn walk_root(project: &Project) -> Option<NameWalk> {
+    let project = project.clone();
+    run_blocking(move || files::walk_all_names(&project.root, &|path| project.is_watched(path)))
+        .await
 }
 
 fn poll_files(
     engine: &Engine,
     project: &Project,
+    walk: &NameWalk,
     reaches: &[ServerReach],
 ) -> Vec<(PathBuf, DiskChange)> {
     let root = &project.root;
@@ -60,10 +77,9 @@ fn poll_files(
     let disk = &ledger.root(root).disk;
     let (before, outside_before) = (disk.stamps(), disk.outside());
     drop(ledger);
-    let walk = files::walk_all_names(root, &|path| project.is_watched(path));
     let now = files::stamp_files(root, &walk.names);
-    let changes = match before {
-        Some(before) => disk_changes(&before, &now),
+    let changes = match &before {
+        Some(before) => disk_changes(before, &now),
         None => now.keys().map(|path| (path.clone(), DiskChange::Changed)).collect(),
     };
     let (stamps, is_whole) = stamp_outside(project, reaches);
@@ -77,6 +93,8 @@ fn poll_files(
     let has_changes = !outside_changes.is_empty();
     let outside = OutsidePoll { stamps: Arc::new(stamps), has_changes, limit };
     engine.ledger().update_disk(root, Arc::new(now), &changes, outside);
+    // Freed here, without the lock of the ledger.
+    drop((before, outside_before));
     let changes = changes.into_iter().map(|(path, change)| (path.under(root), change));
     changes.chain(outside_changes).collect()
 }
@@ -146,10 +164,10 @@ async fn take_unseen(
     project: Project,
     session: String,
     since_ns: Option<i128>,
-    turn: Result<PollTurn, DiskEpoch>,
+    mut turn: Result<PollTurn, DiskEpoch>,
 ) -> UnseenFiles {
-    let changes = match &turn {
-        Ok(_) => poll_disk(&engine, &project).await,
+    let changes = match &mut turn {
+        Ok(turn) => poll_disk(&engine, &project, turn).await,
         // The poll of another caller announced them.
         Err(disk) => disk.epoch.map(|_| Vec::new()),
     };
@@ -157,8 +175,8 @@ async fn take_unseen(
     let Some(changes) = changes else { return UnseenFiles::default() };
     let root = project.root.clone();
     let head = run_blocking(move || git::head_commit(&root)).await.flatten();
-    let seen = engine.ledger().take_unseen(&session, &project.root, head.clone(), since_ns);
-    let UnseenChanges { files, created, before } = seen;
+    let seen = engine.ledger().take_unseen(&session, &project.root, head.clone());
+    let UnseenChanges { files, created, before, .. } = seen.with_written_since(since_ns);
     let sorted = match files.as_slice() {
         [] => Some(UnseenFiles::default()),
         _ => sort_unseen(&engine, &project, &session, files, created.clone()).await,

@@ -49,8 +49,15 @@ impl PollLimit {
 #[derive(Debug, Default)]
 pub(crate) struct PollGate {
     last: Arc<Mutex<FinishedPoll>>,
+    numbers: Arc<PollNumbers>,
+}
+
+#[derive(Debug, Default)]
+struct PollNumbers {
     /// The number of polls that began.
     begun: AtomicU64,
+    /// The highest number that a caller needs.
+    needed: AtomicU64,
 }
 
 /// The last finished poll of a root.
@@ -65,23 +72,42 @@ struct FinishedPoll {
 pub(crate) struct PollTurn {
     number: u64,
     last: OwnedMutexGuard<FinishedPoll>,
+    numbers: Arc<PollNumbers>,
 }
 
 impl PollGate {
     /// Waits for a turn to poll. The error is the result of a poll that began after this call and
     /// has finished in the meantime.
     pub(crate) async fn enter(&self) -> Result<PollTurn, DiskEpoch> {
-        let needed = self.begun.load(Ordering::SeqCst) + 1;
+        let needed = self.numbers.begun.load(Ordering::SeqCst) + 1;
+        self.numbers.needed.fetch_max(needed, Ordering::SeqCst);
         let last = Arc::clone(&self.last).lock_owned().await;
         if last.number >= needed {
             return Err(last.disk);
         }
-        let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        Ok(PollTurn { number, last })
+        let number = self.numbers.begin();
+        Ok(PollTurn { number, last, numbers: Arc::clone(&self.numbers) })
+    }
+}
+
+impl PollNumbers {
+    /// The number of a poll that begins now.
+    fn begin(&self) -> u64 {
+        self.begun.fetch_add(1, Ordering::SeqCst) + 1
     }
 }
 
 impl PollTurn {
+    /// Begins again if callers have asked since the turn began, so that it serves them too. True if
+    /// everything polled so far must be polled again.
+    pub(crate) fn restart_if_awaited(&mut self) -> bool {
+        let is_awaited = self.numbers.needed.load(Ordering::SeqCst) > self.number;
+        if is_awaited {
+            self.number = self.numbers.begin();
+        }
+        is_awaited
+    }
+
     /// Ends the turn; callers that waited since before it began get the same result.
     pub(crate) fn finish(mut self, disk: DiskEpoch) -> DiskEpoch {
         *self.last = FinishedPoll { number: self.number, disk };
@@ -123,6 +149,28 @@ mod tests {
         }
         assert_eq!((polled, served), (1, 7));
         assert!(gate.enter().await.is_ok(), "a later caller needs a poll of its own");
+    }
+
+    #[tokio::test]
+    async fn a_poll_that_begins_again_serves_the_callers_that_asked_meanwhile() {
+        let gate = Arc::new(PollGate::default());
+        let mut turn = gate.enter().await.expect("no poll is running");
+        assert!(!turn.restart_if_awaited(), "only its own caller has asked");
+        let ask = || {
+            let gate = Arc::clone(&gate);
+            tokio::spawn(async move { gate.enter().await })
+        };
+        let waiting = [ask(), ask()];
+        tokio::task::yield_now().await;
+        assert!(turn.restart_if_awaited());
+        assert!(!turn.restart_if_awaited(), "it already serves them");
+        let late = ask();
+        tokio::task::yield_now().await;
+        turn.finish(epoch(1));
+        for caller in waiting {
+            assert_eq!(caller.await.expect("no panic").err(), Some(epoch(1)));
+        }
+        assert!(late.await.expect("no panic").is_ok(), "it asked after the second beginning");
     }
 
     #[tokio::test]

@@ -155,20 +155,20 @@ impl DiskHistory {
 
     /// Files that changed after an epoch, including deleted ones.
     pub(crate) fn changed_since(&self, epoch: u64) -> Vec<RelPath> {
+        if epoch >= self.epoch {
+            return Vec::new();
+        }
         let changed = self.changed_at.iter().filter(|(_, at)| **at > epoch);
         changed.map(|(path, _)| path.clone()).collect()
     }
 
     /// Files that appeared after an epoch.
     pub(crate) fn created_since(&self, epoch: u64) -> BTreeSet<RelPath> {
+        if epoch >= self.epoch {
+            return BTreeSet::new();
+        }
         let created = self.created_at.iter().filter(|(_, at)| **at > epoch);
         created.map(|(path, _)| path.clone()).collect()
-    }
-
-    /// Files written at this time (nanoseconds since the epoch) or later.
-    pub(crate) fn written_since(&self, nanoseconds: i128) -> Vec<RelPath> {
-        let written = self.stamps.iter().filter(|(_, stamp)| stamp.is_modified_since(nanoseconds));
-        written.map(|(path, _)| path.clone()).collect()
     }
 
     /// Whether any file but this one changed after an epoch, as of the last poll.

@@ -255,14 +255,14 @@ fn a_session_is_not_told_that_nothing_changed_in_a_root_that_was_forgotten() {
     std::fs::write(root.join("a"), "1").expect("the folder is ours");
     poll_disk(&mut ledger, root, &files);
     ledger.touch_root(root);
-    ledger.take_unseen("s", root, None, None);
+    ledger.take_unseen("s", root, None);
     for count in 0..=PROJECTS_MAX {
         ledger.touch_root(&PathBuf::from(format!("/{count}")));
     }
     std::fs::write(root.join("a"), "22").expect("the folder is ours");
     poll_disk(&mut ledger, root, &files);
     // As at the first poll of a session: the files written since the start of its tool call.
-    let unseen = ledger.take_unseen("s", root, None, Some(0));
+    let unseen = ledger.take_unseen("s", root, None).with_written_since(Some(0));
     assert_eq!(unseen.files, files);
 }
 
@@ -272,12 +272,12 @@ fn a_session_still_knows_the_old_head_of_a_root_that_was_forgotten() {
     let (root, mut ledger) = (folder.path(), EngineLedger::default());
     poll_disk(&mut ledger, root, &[]);
     ledger.touch_root(root);
-    ledger.take_unseen("s", root, Some("1".to_owned()), None);
+    ledger.take_unseen("s", root, Some("1".to_owned()));
     for count in 0..=PROJECTS_MAX {
         ledger.touch_root(&PathBuf::from(format!("/{count}")));
     }
     poll_disk(&mut ledger, root, &[]);
-    let unseen = ledger.take_unseen("s", root, Some("2".to_owned()), None);
+    let unseen = ledger.take_unseen("s", root, Some("2".to_owned()));
     assert_eq!(unseen.before.and_then(|before| before.head).as_deref(), Some("1"));
 }
 
@@ -287,7 +287,7 @@ fn a_history_that_was_cut_does_not_pass_for_a_complete_one() {
     let (root, mut ledger) = (folder.path(), EngineLedger::default());
     let files = ["a"].map(|name| RelPath::below(root, &root.join(name)).expect("relative"));
     poll_disk(&mut ledger, root, &[]);
-    ledger.take_unseen("s", root, None, None);
+    ledger.take_unseen("s", root, None);
     std::fs::write(root.join("a"), "1").expect("the folder is ours");
     poll_disk(&mut ledger, root, &files);
     let seen_later = ledger.root(root).disk.epoch;
@@ -296,7 +296,7 @@ fn a_history_that_was_cut_does_not_pass_for_a_complete_one() {
         (0..WALK_FILES_MAX).map(|at| (path(&at.to_string()), DiskChange::Deleted)).collect();
     ledger.update_disk(root, stamps, &others, OutsidePoll::default());
     assert!(ledger.root(root).disk.covers(seen_later));
-    let unseen = ledger.take_unseen("s", root, None, Some(0));
+    let unseen = ledger.take_unseen("s", root, None).with_written_since(Some(0));
     assert_eq!(unseen.files.len(), WALK_FILES_MAX + 1);
     assert!(unseen.files.contains(&files[0]));
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
+use std::num::NonZero;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::thread::{ScopedJoinHandle, available_parallelism};
 use std::time::{Duration, SystemTime};
 
-use moai_base::limits::FILE_TIME_TICK_MS_MAX;
+use moai_base::limits::{FILE_TIME_TICK_MS_MAX, SERIAL_WALK_FILES_MAX};
 use moai_base::path::RelPath;
 
 /// Modification and change time (nanoseconds since the epoch), size and inode of a file. Every
@@ -50,16 +52,33 @@ impl FileStamp {
     }
 }
 
-/// The stamps of existing files below the root, after [`await_tick`].
+/// The stamps of existing files below the root, after [`await_tick`]. Many are taken on all
+/// processors.
 #[must_use]
 pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStamp> {
+    let threads = available_parallelism().map_or(1, NonZero::get);
+    let share = files.len().div_ceil(threads).max(SERIAL_WALK_FILES_MAX);
+    let stamps: BTreeMap<RelPath, FileStamp> = if files.len() <= share {
+        stamp_share(root, files).into_iter().collect()
+    } else {
+        std::thread::scope(|scope| {
+            let shares = files.chunks(share);
+            let threads: Vec<_> =
+                shares.map(|files| scope.spawn(|| stamp_share(root, files))).collect();
+            let joined = threads.into_iter().map(ScopedJoinHandle::join);
+            joined.flat_map(|stamps| stamps.expect("stamping does not panic")).collect()
+        })
+    };
+    await_tick(stamps.values());
+    stamps
+}
+
+fn stamp_share(root: &Path, files: &[RelPath]) -> Vec<(RelPath, FileStamp)> {
     let stamp = |file: &RelPath| {
         let meta = file.under(root).symlink_metadata().ok()?;
         Some((file.clone(), FileStamp::new(&meta)))
     };
-    let stamps: BTreeMap<RelPath, FileStamp> = files.iter().filter_map(stamp).collect();
-    await_tick(stamps.values());
-    stamps
+    files.iter().filter_map(stamp).collect()
 }
 
 /// Returns when every later write of the stamped files gets a later time: two writes within one tick
@@ -107,6 +126,19 @@ mod tests {
             let age_ns = now_ns() - stamps[&file].changed_ns;
             assert!(age_ns > i128::from(FILE_TIME_TICK_MS_MAX) * 1_000_000, "{age_ns}");
         }
+    }
+
+    #[test]
+    fn many_files_get_the_same_stamps_as_each_alone() {
+        let root = tempfile::tempdir().expect("a folder");
+        let file = |name: usize| RelPath::parse(&name.to_string()).expect("relative");
+        let files: Vec<RelPath> = (0..=2 * SERIAL_WALK_FILES_MAX).map(file).collect();
+        for file in files.iter().skip(1) {
+            std::fs::write(file.under(root.path()), file.as_str()).expect("written");
+        }
+        let stamps = stamp_files(root.path(), &files);
+        assert_eq!(stamps.len(), files.len() - 1, "one does not exist");
+        assert!(stamps.iter().all(|(path, it)| stamp_file(&path.under(root.path())) == Some(*it)));
     }
 
     #[test]

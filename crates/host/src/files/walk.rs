@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 
 use ignore::gitignore::Gitignore;
-use ignore::{DirEntry, Match, WalkBuilder};
+use ignore::{DirEntry, Match, WalkBuilder, WalkState};
 
 use super::{canonical, io_error_reason, resolve_in_root, skipped_file};
 use moai_base::evidence::SkippedFile;
-use moai_base::limits::WALK_FILES_MAX;
+use moai_base::limits::{SERIAL_WALK_FILES_MAX, WALK_FILES_MAX};
 use moai_base::path::{NEVER_WALKED, RelPath};
 
 /// The files of a walk.
@@ -24,7 +27,7 @@ pub struct FileWalk {
 /// The paths of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameWalk {
-    /// Each once.
+    /// Sorted, each once.
     pub names: Vec<RelPath>,
     /// Whether these are all; else there are more than the limit.
     pub is_whole: bool,
@@ -111,22 +114,110 @@ fn walk_names_up_to(
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> NameWalk {
     let root = canonical(root);
-    let mut links = Vec::new();
-    let relative = |name: &Path| RelPath::below(&root, name).filter(|path| wanted(path));
-    let mut own = watched_entries(&root, &root).filter_map(|entry| {
-        if entry.file_type().is_some_and(|kind| kind.is_symlink()) {
-            links.push(entry.into_path());
-            return None;
+    let few = serial_names(SERIAL_WALK_FILES_MAX.min(files_max), &root, wanted);
+    if few.is_whole {
+        return few;
+    }
+    // A parallel walk of more files than the limit would leave out others each time.
+    parallel_names(files_max, &root, wanted)
+        .unwrap_or_else(|| serial_names(files_max, &root, wanted))
+}
+
+/// An entry of the root in a walk of names.
+enum WalkedEntry {
+    File(RelPath),
+    Link(PathBuf),
+}
+
+impl WalkedEntry {
+    fn new(
+        root: &Path,
+        entry: DirEntry,
+        wanted: &(dyn Fn(&RelPath) -> bool + Sync),
+    ) -> Option<Self> {
+        let kind = entry.file_type()?;
+        if kind.is_symlink() {
+            return Some(Self::Link(entry.into_path()));
         }
-        if is_file(&entry) { relative(entry.path()) } else { None }
+        let path = RelPath::below(root, entry.path()).filter(|path| kind.is_file() && wanted(path));
+        path.map(Self::File)
+    }
+}
+
+fn serial_names(
+    files_max: usize,
+    root: &Path,
+    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
+) -> NameWalk {
+    let (mut names, mut links, mut is_whole) = (Vec::new(), Vec::new(), true);
+    for entry in watched_entries(root, root) {
+        match WalkedEntry::new(root, entry, wanted) {
+            Some(WalkedEntry::File(_)) if names.len() >= files_max => {
+                is_whole = false;
+                break;
+            }
+            Some(WalkedEntry::File(path)) => names.push(path),
+            Some(WalkedEntry::Link(link)) => links.push(link),
+            None => {}
+        }
+    }
+    add_linked_names(NameWalk { names, is_whole }, files_max, root, links, wanted)
+}
+
+/// Walks on all processors; `None` if there are more files than the limit.
+fn parallel_names(
+    files_max: usize,
+    root: &Path,
+    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
+) -> Option<NameWalk> {
+    let (sender, receiver) = mpsc::channel();
+    let count = AtomicUsize::new(0);
+    watched_walk(root, root).build_parallel().run(|| {
+        let (sender, count) = (sender.clone(), &count);
+        Box::new(move |entry| {
+            let Ok(entry) = entry else { return WalkState::Continue };
+            // A panic would leave the other threads of the walk waiting for this one.
+            let walked = catch_unwind(AssertUnwindSafe(|| WalkedEntry::new(root, entry, wanted)));
+            let is_file = matches!(walked, Ok(Some(WalkedEntry::File(_))));
+            let is_over = is_file && count.fetch_add(1, Ordering::Relaxed) >= files_max;
+            let is_end = is_over || walked.is_err();
+            let is_sent = walked.transpose().is_none_or(|walked| sender.send(walked).is_ok());
+            if is_sent && !is_end { WalkState::Continue } else { WalkState::Quit }
+        })
     });
-    let mut names: Vec<RelPath> = own.by_ref().take(files_max).collect();
-    let mut is_whole = own.next().is_none();
-    drop(own);
-    let linked = links.into_iter().flat_map(|link| names_through_link(&root, link));
-    let mut linked = linked.filter_map(|name| relative(&name));
+    drop(sender);
+    let (mut names, mut links) = (Vec::new(), Vec::new());
+    for walked in receiver {
+        match walked {
+            Ok(WalkedEntry::File(path)) => names.push(path),
+            Ok(WalkedEntry::Link(link)) => links.push(link),
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+    if names.len() > files_max {
+        return None;
+    }
+    // The same links are left out each time.
+    links.sort_unstable();
+    let own = NameWalk { names, is_whole: true };
+    Some(add_linked_names(own, files_max, root, links, wanted))
+}
+
+/// Adds the names that lead through links, which have a limit of their own.
+fn add_linked_names(
+    own: NameWalk,
+    files_max: usize,
+    root: &Path,
+    links: Vec<PathBuf>,
+    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
+) -> NameWalk {
+    let NameWalk { mut names, mut is_whole } = own;
+    let linked = links.into_iter().flat_map(|link| names_through_link(root, link));
+    let linked = linked.filter_map(|name| RelPath::below(root, &name));
+    let mut linked = linked.filter(|path| wanted(path));
     names.extend(linked.by_ref().take(files_max));
     is_whole &= linked.next().is_none();
+    names.sort_unstable();
     NameWalk { names, is_whole }
 }
 
@@ -198,6 +289,10 @@ fn is_hidden(path: &Path) -> bool {
 
 /// Entries below a folder of the root that a language server may read.
 fn watched_entries(root: &Path, folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
+    watched_walk(root, folder).build().flatten()
+}
+
+fn watched_walk(root: &Path, folder: &Path) -> WalkBuilder {
     let is_built = root.join("Cargo.toml").is_file().then(|| root.join("target"));
     let mut builder = WalkBuilder::new(folder);
     builder.standard_filters(false).follow_links(false).filter_entry(move |entry| {
@@ -206,7 +301,7 @@ fn watched_entries(root: &Path, folder: &Path) -> impl Iterator<Item = DirEntry>
         let is_left_out = is_dir && entry.depth() > 0 && (is_never || is_hidden(entry.path()));
         !is_left_out && is_built.as_deref() != Some(entry.path())
     });
-    builder.build().flatten()
+    builder
 }
 
 fn walk_up_to(
@@ -540,6 +635,43 @@ mod tests {
         fs::remove_file(tree.root().join("a.py")).unwrap();
         symlink("b", tree.root().join("g")).unwrap();
         assert_eq!([walk(4), walk(3)], [true, false]);
+    }
+
+    #[test]
+    fn a_parallel_walk_finds_the_same_names_as_a_serial_one() {
+        let tree = Tree::new(&[(".tool", ""), (".lib/b.py", ""), ("node_modules/c.py", "")]);
+        for folder in ["a", "b/c", "b/c/d", "target/e", "b/.git", "b/__pycache__"] {
+            fs::create_dir_all(tree.root().join(folder)).unwrap();
+            for name in 0..300 {
+                fs::write(tree.root().join(format!("{folder}/{name}.py")), "").unwrap();
+            }
+            fs::write(tree.root().join(folder).join("no.txt"), "").unwrap();
+        }
+        fs::write(tree.root().join("Cargo.toml"), "").unwrap();
+        fs::write(tree.root().join(".gitignore"), "a/\n").unwrap();
+        symlink("b/c", tree.root().join("link")).unwrap();
+        symlink("..", tree.root().join("a/up")).unwrap();
+        symlink("1.py", tree.root().join("a/alias.py")).unwrap();
+        let root = canonical(&tree.root());
+        let wanted = |path: &RelPath| path.extension().as_deref() != Some("txt");
+        let serial = serial_names(10_000, &root, &wanted);
+        // In three folders, two of which a link leads to; three files of the root, and a link to a file.
+        assert_eq!((serial.names.len(), serial.is_whole), (5 * 300 + 4, true));
+        for _ in 0..8 {
+            assert_eq!(parallel_names(10_000, &root, &wanted), Some(serial.clone()));
+        }
+        assert!(parallel_names(903, &root, &wanted).is_some());
+        assert!(parallel_names(902, &root, &wanted).is_none(), "it would leave out any one");
+        let cut = walk_names_up_to(902, &root, &wanted);
+        assert!(!cut.is_whole && cut == serial_names(902, &root, &wanted));
+    }
+
+    #[test]
+    fn a_panic_ends_a_parallel_walk() {
+        let tree = Tree::new(&[("a/b.py", ""), ("c/d.py", ""), ("e/f.py", "")]);
+        let wanted = |path: &RelPath| path.as_str() != "c/d.py" || panic!("as the test wants");
+        let walk = || parallel_names(10, &tree.root(), &wanted);
+        assert!(catch_unwind(AssertUnwindSafe(walk)).is_err());
     }
 
     #[test]
