@@ -6,8 +6,9 @@ pub mod tools;
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+    CustomResult, ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
@@ -109,7 +110,25 @@ impl ServerHandler for McpServer {
             () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
         }
     }
+
+    /// rmcp passes every request here that is none of its types, also one of a known method whose
+    /// parameters do not fit.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        if SERVED_METHODS.contains(&method.as_str()) {
+            let message = format!("the parameters of {method} do not fit its schema");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+    }
 }
+
+/// The methods of this server, by the protocol's names.
+const SERVED_METHODS: [&str; 4] = ["initialize", "ping", "tools/list", "tools/call"];
 
 fn no_such_tool(name: &str) -> ErrorData {
     ErrorData::invalid_params(format!("there is no tool {name}, or it is switched off"), None)

@@ -53,6 +53,19 @@ fn wrong_calls_are_answered_in_words_that_help() {
 }
 
 #[test]
+fn parameters_that_do_not_fit_are_invalid_parameters_of_their_request() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::start(&sandbox);
+    for wrong in [json!({}), json!({"name": 7}), json!({"name": "scan", "arguments": [1]})] {
+        let refused = client.call("tools/call", &wrong);
+        assert_eq!(refused["error"]["code"], -32602, "{wrong}: {refused:#}");
+    }
+    let unknown = client.call("tools/explode", &json!({}));
+    assert_eq!(unknown["error"]["code"], -32601, "{unknown:#}");
+    client.end();
+}
+
+#[test]
 fn lines_that_are_no_messages_are_survived() {
     let sandbox = Sandbox::new();
     let mut client = Client::start(&sandbox);
