@@ -5,25 +5,28 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::process::geteuid;
 
 /// Creates a private directory (0700) with its parents. An existing one of this user loses the
-/// permissions of group and others. Fails if it is not a directory, or if it or a symbolic link in
-/// its place belongs to another user.
+/// permissions of group and others. Fails if it is not a directory, if it belongs to another user, or
+/// if it is a symbolic link: whoever placed the link would choose the directory that is closed and
+/// written to. Links in its parents are followed.
 pub fn private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let denied = |text: &str| {
         let text = format!("{} {text}", path.display());
         Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
     };
-    // In a shared folder another user may have linked to one of our directories.
-    if fs::symlink_metadata(path)?.uid() != geteuid().as_raw() {
-        return denied("belongs to another user");
+    if fs::symlink_metadata(path)?.is_symlink() {
+        return denied("is a symbolic link; a private folder must be a directory");
     }
-    let directory = File::open(path)?;
+    // The link check again and without a race, and for the directory whose mode changes.
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    let directory = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let metadata = directory.metadata()?;
     if metadata.uid() != geteuid().as_raw() {
-        return denied("leads to a directory of another user");
+        return denied("belongs to another user");
     }
     if metadata.mode() & 0o077 != 0 {
         directory.set_permissions(Permissions::from_mode(metadata.mode() & 0o700))?;
@@ -99,6 +102,21 @@ mod tests {
             let refusal = private_dir(&foreign).unwrap_err();
             assert!(refusal.to_string().ends_with("belongs to another user"), "{refusal}");
         }
+    }
+
+    #[test]
+    fn a_symbolic_link_is_refused_and_its_target_keeps_its_permissions() {
+        let temp = tempfile::tempdir().unwrap();
+        let (target, link) = (temp.path().join("target"), temp.path().join("link"));
+        fs::create_dir(&target).unwrap();
+        fs::set_permissions(&target, Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let refusal = private_dir(&link).unwrap_err();
+        assert!(refusal.to_string().contains("is a symbolic link"), "{refusal}");
+        assert_eq!(mode(&target), 0o755);
+        // What is below a linked parent is the user's own choice.
+        private_dir(&link.join("state")).unwrap();
+        assert_eq!(mode(&target.join("state")), 0o700);
     }
 
     #[test]
