@@ -47,6 +47,20 @@ fn rules_of_a_project_stand_beside_the_built_in_ones_and_changes_are_noticed() {
 }
 
 #[test]
+fn rule_folders_outside_the_root_are_named_and_not_read() {
+    let sandbox = project();
+    let outside = sandbox.base().join("outside");
+    std::fs::create_dir_all(&outside).expect("ours");
+    std::fs::write(outside.join("own.yml"), RULE).expect("ours");
+    sandbox.write("sgconfig.yml", "ruleDirs: [../outside, linked]\nutilDirs: [/etc]\n");
+    std::os::unix::fs::symlink(&outside, sandbox.root().join("linked")).expect("ours");
+    let found = report(&sandbox);
+    assert_eq!(codes(&found), ["py-eval"]);
+    let reason = found["sensors"][0]["reason"].to_string();
+    assert!(reason.contains("outside the project"), "{found:#}");
+}
+
+#[test]
 fn what_sgconfig_names_counts() {
     let sandbox = project();
     let config = "ruleDirs: [lint]\nutilDirs: [utils]\nlanguageGlobs: { python: [\"*.star\"] }\n\

@@ -103,11 +103,12 @@ fn is_test(name: &str) -> bool {
     stem.ends_with("-test") || name.split('/').any(|part| part == "__snapshots__")
 }
 
-/// The test folders that the project's `sgconfig.yml` names.
+/// The test folders below the root that the project's `sgconfig.yml` names.
 fn test_dirs(root: &Path, sources: &RuleSources) -> Vec<PathBuf> {
     let config = sources.config.as_ref().map(|(name, text)| ScanConfig::parse(name, text));
     let dirs = config.into_iter().flat_map(|config| config.test_dirs);
-    dirs.map(|dir| root.join(dir.tests)).collect()
+    let folders = dirs.map(|dir| root.join(dir.tests));
+    folders.filter(|folder| project_rules::is_below_root(root, folder)).collect()
 }
 
 /// The test files below some folders. Snapshots are not compared.

@@ -95,15 +95,36 @@ impl RuleInputs {
         }
         let named = state.config.as_ref().map(|(name, text)| ScanConfig::parse(name, text));
         let named = named.unwrap_or_default();
-        let own = root.join(RULES_FOLDER);
-        let is_there = own.is_dir().then_some(own);
-        let folders = config.rule_dirs.iter().chain(&named.rule_dirs).map(|dir| root.join(dir));
-        let own = is_there.into_iter().chain(folders).filter(|_| !extra.is_exclusive);
-        let folders: Vec<PathBuf> = own.chain(extra.folders.iter().cloned()).collect();
+        let mut folders = Vec::new();
+        if !extra.is_exclusive {
+            let own = root.join(RULES_FOLDER);
+            let of_project = own.is_dir().then_some(own);
+            folders.extend(of_project.filter(|folder| state.is_of_project(root, folder)));
+            folders.extend(config.rule_dirs.iter().map(|dir| root.join(dir)));
+            folders.extend(state.project_folders(root, &named.rule_dirs));
+        }
+        folders.extend(extra.folders.iter().cloned());
         state.rules = folders.iter().filter_map(|folder| state.folder(root, folder)).collect();
-        let folders: Vec<PathBuf> = named.util_dirs.iter().map(|dir| root.join(dir)).collect();
+        let folders = state.project_folders(root, &named.util_dirs);
         state.utils = folders.iter().filter_map(|folder| state.folder(root, folder)).collect();
         state
+    }
+
+    /// Folders that a file of the repository names, those outside the root left out.
+    fn project_folders(&mut self, root: &Path, named: &[String]) -> Vec<PathBuf> {
+        let folders = named.iter().map(|name| root.join(name));
+        folders.filter(|folder| self.is_of_project(root, folder)).collect()
+    }
+
+    /// Whether a folder is below the root; one that is not is recorded as unreadable. The content of
+    /// a rule appears in messages, so a repository must not make rules of files elsewhere.
+    fn is_of_project(&mut self, root: &Path, folder: &Path) -> bool {
+        let is_inside = is_below_root(root, folder);
+        if !is_inside {
+            let reason = "outside the project: rules of the project stay below its root";
+            self.unreadable.push((shown(root, folder), reason.to_owned()));
+        }
+        is_inside
     }
 
     /// The rule files below a folder; unreadable ones are recorded.
@@ -164,6 +185,14 @@ impl RuleInputs {
             disabled: self.disabled.iter().cloned().collect(),
             severities: self.severities.clone(),
         }
+    }
+}
+
+/// Whether a folder is below the root after all symbolic links. A missing one counts as below.
+pub(crate) fn is_below_root(root: &Path, folder: &Path) -> bool {
+    match (root.canonicalize(), folder.canonicalize()) {
+        (Ok(root), Ok(folder)) => folder.starts_with(root),
+        _ => true,
     }
 }
 
