@@ -10,13 +10,13 @@ use crate::servers::{project, project_in};
 use crate::support::Sandbox;
 use crate::table::Table;
 
-/// Steps of one play.
+/// Steps of one play, unless `MOAI_RALPH_EDITS_STEPS` says otherwise.
 const STEPS: usize = 20;
 /// The same of a server that takes its time.
 const STEPS_OF_SLOW: usize = 10;
 /// The same of jdtls, whose every answer takes a build.
 const STEPS_OF_JAVA: usize = 6;
-/// The seed, unless the environment names another one.
+/// The seed, unless `MOAI_RALPH_EDITS_SEED` names another one.
 const SEED: u64 = 1;
 
 fn check(name: &str) {
@@ -25,9 +25,10 @@ fn check(name: &str) {
 
 /// In a project where the server is installed.
 fn check_in(mut sandbox: Sandbox, name: &str, steps: usize) {
-    let named = std::env::var("MOAI_RALPH_EDITS_SEED").ok();
-    let seed = named.map_or(SEED, |it| it.parse().expect("MOAI_RALPH_EDITS_SEED is a number"));
-    let _ = writeln!(std::io::stderr(), "MOAI_RALPH_EDITS_SEED={seed}");
+    let seed = number_from("MOAI_RALPH_EDITS_SEED").unwrap_or(SEED);
+    let steps = number_from("MOAI_RALPH_EDITS_STEPS").map_or(steps, |it| it as usize);
+    let _ =
+        writeln!(std::io::stderr(), "MOAI_RALPH_EDITS_SEED={seed} MOAI_RALPH_EDITS_STEPS={steps}");
     environment(&mut sandbox);
     let server = SERVERS.iter().find(|server| server.name == name).expect("it has a row");
     let stage = Stage::with_layout(&sandbox, name, server.layout(seed));
@@ -38,6 +39,11 @@ fn check_in(mut sandbox: Sandbox, name: &str, steps: usize) {
     table.add(server.name, score.clone(), Err("the bench measures it".to_owned()));
     let _ = writeln!(std::io::stderr(), "{table}");
     assert!(complaints.is_empty(), "seed {seed}: {complaints:#?}\n{journal:#?}\n{score:?}");
+}
+
+fn number_from(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
 }
 
 #[test]
