@@ -14,6 +14,7 @@ mod patterns;
 mod queries;
 mod scan;
 mod server;
+mod trust;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
@@ -134,6 +135,7 @@ fn execute(args: &CliArgs) -> CommandReply {
             // Probes run in this process, separate from the servers in use.
             client::send_request(args.root.as_deref(), request, doctor.servers.is_some())
         }
+        CliCommand::Trust(ref arguments) => trust::run(args, arguments),
         CliCommand::Mcp => return mcp::run(args.root.clone()),
         CliCommand::Server(ref command) => server::run(command, args.root.as_deref(), args.json),
         CliCommand::Demo(ref demo) => demo::run(demo),

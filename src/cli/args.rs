@@ -93,10 +93,22 @@ pub(super) enum CliCommand {
     Daemon(DaemonCommand),
     /// Show which server handles each language of the project, and what is missing
     Doctor(DoctorArgs),
+    /// Let the programs run that the project names or contains
+    Trust(TrustArgs),
     /// Serve the engine's tools to an agent over MCP on stdio
     Mcp,
     /// Run a complete loop in a temporary project with a scripted agent
     Demo(DemoArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct TrustArgs {
+    /// Stop trusting the project
+    #[arg(long, conflicts_with = "show")]
+    pub(super) revoke: bool,
+    /// Only show what a trusted project runs
+    #[arg(long)]
+    pub(super) show: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -200,6 +200,8 @@ impl DemoProject {
         let to_text = |error: std::io::Error| error.to_string();
         let mut command = Command::new(&self.program);
         command.args(args).current_dir(&self.project).envs(self.env.iter().cloned());
+        // The project was written by this program.
+        command.env("MOAI_RALPH_TRUST", "1");
         if self.no_lsp {
             command.env("MOAI_RALPH_LSP_ENABLED", "false");
         }

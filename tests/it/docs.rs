@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use moai_config::Config;
+use moai_config::{Config, OptionFile};
 use moai_lsp::registry::Catalogue;
 use serde_json::Value;
 
@@ -316,8 +316,8 @@ fn options_that_are_shown_are_accepted() {
     for name in user_documents() {
         for (_, body) in fences(&read(&name)).into_iter().filter(|(language, _)| language == "yaml")
         {
-            let shown = [(name.clone(), body)];
-            let loaded = Config::load(&shown, &BTreeMap::new(), Catalogue::built_in());
+            let shown = OptionFile { name: name.clone(), text: body, is_trusted: true };
+            let loaded = Config::load(&[shown], &BTreeMap::new(), Catalogue::built_in());
             assert!(loaded.is_ok_and(|options| options != Config::default()), "{name}");
             count += 1;
         }

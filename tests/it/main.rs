@@ -38,4 +38,5 @@ mod switched_off;
 mod synchronization;
 mod terminal;
 mod tidy;
+mod trust;
 mod writers;

@@ -138,6 +138,8 @@ impl Sandbox {
             .env("MOAI_RALPH_BIN", PROGRAM)
             .env("MOAI_RALPH_HOME", base.join("state"))
             .env("MOAI_RALPH_DATA", &self.data)
+            // A project of a test is the tester's own; tests/it/trust.rs unsets this.
+            .env("MOAI_RALPH_TRUST", "1")
             .env("XDG_RUNTIME_DIR", base.join("run"))
             .env("XDG_CONFIG_HOME", base.join("home/.config"))
             .env("XDG_CACHE_HOME", base.join("home/.cache"))

@@ -43,5 +43,6 @@ mod table;
 #[path = "../../benches/edits/timing.rs"]
 #[expect(dead_code, reason = "shared with the bench, which uses the rest")]
 mod timing;
+mod trust;
 mod typescript;
 mod unmentioned;

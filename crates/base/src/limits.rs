@@ -2,8 +2,10 @@
 //! users may change are options in `config` whose range is defined here.
 
 mod judge;
+mod trust;
 
 pub use self::judge::*;
+pub use self::trust::*;
 
 /// Largest source file that is checked; larger ones are reported as skipped.
 pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;

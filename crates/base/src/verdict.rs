@@ -119,6 +119,9 @@ pub enum Cause {
     Nothing,
     /// The user or the project's configuration switched it off.
     SwitchedOff,
+    /// The project names or contains the program, or the program runs the project's code, and the
+    /// user has not trusted the project.
+    NotTrusted,
     /// The tool refused the request.
     Refused,
     /// A project fault that existed before the work began.
@@ -137,7 +140,7 @@ impl Cause {
     /// Whether a server's findings next to such a gap are real, but not all there are.
     #[must_use]
     pub fn leaves_findings(self) -> bool {
-        matches!(self, Self::ProjectFault | Self::SwitchedOff)
+        matches!(self, Self::ProjectFault | Self::SwitchedOff | Self::NotTrusted)
     }
 
     /// Which of two gaps is named: a transient one before others, a chosen one last.

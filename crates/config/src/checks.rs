@@ -96,11 +96,13 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::OptionFile;
     use moai_lsp::registry::Catalogue;
 
     fn load(text: &str) -> Result<Config, String> {
-        let files = [("ralph.yaml".to_owned(), text.to_owned())];
-        Config::load(&files, &BTreeMap::new(), Catalogue::built_in())
+        let (name, text) = ("ralph.yaml".to_owned(), text.to_owned());
+        let file = OptionFile { name, text, is_trusted: true };
+        Config::load(&[file], &BTreeMap::new(), Catalogue::built_in())
             .map_err(|error| error.to_string())
     }
 

@@ -150,3 +150,18 @@ pub(super) struct JudgeLayer {
     max_budget_usd: Option<f64>,
     judges: Option<Vec<JudgeChoice>>,
 }
+
+impl JudgeLayer {
+    /// Takes the options out that name programs and services; returns whether any was set.
+    pub(super) fn withhold_services(&mut self) -> bool {
+        let Self { backend, command, url, api_key_env, judges, .. } = self;
+        let is_any_set = backend.is_some()
+            || command.is_some()
+            || url.is_some()
+            || api_key_env.is_some()
+            || judges.is_some();
+        (*backend, *command, *url) = (None, None, None);
+        (*api_key_env, *judges) = (None, None);
+        is_any_set
+    }
+}

@@ -5,6 +5,7 @@ mod checks;
 pub mod judge;
 mod loops;
 pub mod prices;
+mod withheld;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use self::judge::JudgeOptions;
+pub use self::withheld::WithheldOptions;
 use moai_loops::criteria::{CheckCommand, CheckCriterion};
 use moai_loops::options::{BaselineMode, LoopStartOptions, MAX_ITERATIONS_DEFAULT};
 use moai_lsp::registry::{Catalogue, CatalogueOverrides, ServerOverride};
@@ -76,6 +78,19 @@ pub struct Config {
     pub daemon_idle: Duration,
     /// Tools offered to agents; `None` stands for all.
     pub tools: Option<Vec<String>>,
+    /// What files that are not trusted set without effect.
+    pub withheld: WithheldOptions,
+}
+
+/// An option file.
+#[derive(Clone, Debug)]
+pub struct OptionFile {
+    /// Its name in messages.
+    pub name: String,
+    /// Its YAML text.
+    pub text: String,
+    /// Whether its options may name programs and services.
+    pub is_trusted: bool,
 }
 
 /// An invalid configuration.
@@ -274,21 +289,25 @@ impl Default for Config {
             judge: JudgeOptions::default(),
             daemon_idle: Duration::from_mins(30),
             tools: None,
+            withheld: WithheldOptions::default(),
         }
     }
 }
 
 impl Config {
-    /// Applies the files (name and text, lowest first) and then the environment to the defaults.
-    /// `catalogue` holds the ids that options may name.
+    /// Applies the files (lowest first) and then the environment to the defaults. `catalogue` holds
+    /// the ids that options may name.
     pub fn load(
-        files: &[(String, String)],
+        files: &[OptionFile],
         env: &BTreeMap<String, String>,
         catalogue: &Catalogue,
     ) -> Result<Self, ConfigError> {
         let mut config = Self::default();
-        for (name, text) in files {
-            let layer = parse(name, text)?;
+        for OptionFile { name, text, is_trusted } in files {
+            let mut layer = parse(name, text)?;
+            if !is_trusted {
+                layer.withhold_programs(&mut config.withheld);
+            }
             config.apply_layer(layer, catalogue).map_err(|(key, reason)| ConfigError {
                 source_name: name.clone(),
                 line: line_of(text, &key),
@@ -549,8 +568,10 @@ mod tests {
     use super::*;
 
     fn load(files: &[&str], env: &[(&str, &str)]) -> Result<Config, String> {
-        let files: Vec<_> =
-            files.iter().map(|text| ("ralph.yaml".to_owned(), (*text).to_owned())).collect();
+        let files = files.iter().map(|text| (*text).to_owned());
+        let files: Vec<_> = files
+            .map(|text| OptionFile { name: "ralph.yaml".to_owned(), text, is_trusted: true })
+            .collect();
         let env =
             env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Config::load(&files, &env, Catalogue::built_in()).map_err(|error| error.to_string())

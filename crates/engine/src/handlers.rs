@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::engine::{Engine, HandlerOutcome};
 use crate::replies::with_options_warning;
+use crate::servers;
 use moai_base::hash::ContentHash;
 use moai_loops::stop_table::StopDelivery;
 use moai_protocol::control::{CallerContext, CommandReply, DaemonRequest};
@@ -108,29 +109,30 @@ pub(crate) async fn handle(
         DaemonRequest::Doctor(request) => {
             crate::doctor::handle(engine, &caller, request).await.into()
         }
+        DaemonRequest::Trust(request) => {
+            crate::trust::handle(engine, &caller, request).await.into()
+        }
         DaemonRequest::McpTools => crate::project::mcp_tools::handle(engine, &caller).into(),
         DaemonRequest::ServerList { json } => {
-            crate::servers::server_list::handle(engine, json).await.into()
+            servers::server_list::handle(engine, json).await.into()
         }
         DaemonRequest::ServerStart { what, json } => {
-            crate::servers::server_start::handle(engine, &caller, &what, json).await.into()
+            servers::server_start::handle(engine, &caller, &what, json).await.into()
         }
         DaemonRequest::ServerStop(select) => {
-            crate::servers::server_stop::handle(engine, &caller, select).await.into()
+            servers::server_stop::handle(engine, &caller, select).await.into()
         }
         DaemonRequest::ServerRestart(select) => {
-            crate::servers::server_restart::handle(engine, &caller, select).await.into()
+            servers::server_restart::handle(engine, &caller, select).await.into()
         }
         DaemonRequest::ServerLogs(select) => {
-            crate::servers::server_logs::handle(engine, &caller, select).await.into()
+            servers::server_logs::handle(engine, &caller, select).await.into()
         }
         DaemonRequest::DaemonStatus { json } => {
-            crate::servers::daemon_status::handle(engine, json).await.into()
+            servers::daemon_status::handle(engine, json).await.into()
         }
         // The daemon's lifecycle answers this itself; an engine without a daemon has nothing to stop.
-        DaemonRequest::DaemonStop => {
-            CommandReply::success("no daemon is running\n".to_owned()).into()
-        }
+        DaemonRequest::DaemonStop => CommandReply::success("no daemon is running\n".into()).into(),
     }
 }
 

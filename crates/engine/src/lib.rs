@@ -28,3 +28,4 @@ pub(crate) mod stop;
 pub(crate) mod stop_registry;
 #[cfg(test)]
 mod test_project;
+pub(crate) mod trust;

@@ -5,17 +5,19 @@ pub(crate) mod mcp_tools;
 pub(crate) mod option_files;
 pub(crate) mod project_rules;
 pub(crate) mod scan_cache;
+pub(crate) mod trust;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::Engine;
 use crate::project::option_files::read_option_file;
+use crate::project::trust::ProjectTrust;
 
 use moai_base::path::RelPath;
-use moai_config::Config;
-use moai_host::servers::ServerContext;
+use moai_config::{Config, OptionFile};
+use moai_host::servers::{ProjectPrograms, ServerContext, WithheldPrograms};
 use moai_host::store::ProjectKey;
 use moai_host::{files, git};
 use moai_lsp::registry::{Catalogue, CatalogueError, HostServers};
@@ -38,6 +40,9 @@ pub(crate) struct Project {
     pub(crate) root: PathBuf,
     pub(crate) config: Config,
     pub(crate) workspace: ServerContext,
+    pub(crate) trust: ProjectTrust,
+    /// Ids of the servers that the project's `lsp.json` and `.lsp.json` describe.
+    pub(crate) described_servers: BTreeSet<String>,
     pub(crate) key: ProjectKey,
     /// The rules of the scan: the built-in ones and the project's own.
     pub(crate) rules: Arc<RuleSet>,
@@ -51,9 +56,21 @@ impl Project {
     }
 
     fn load_strict(engine: &Engine, caller: &CallerContext, root: &Path) -> Result<Self, String> {
-        let catalogue = catalogue(root)?;
-        let config = load_options(&engine.dirs.user_config, Some(root), &caller.env, &catalogue)?;
-        Ok(Self::with(engine, caller, root.to_path_buf(), config, catalogue))
+        let trust = ProjectTrust::of_root(&engine.dirs.state, root, &caller.env);
+        Self::load_with_trust(engine, caller, root, trust)
+    }
+
+    /// The project as it is under this trust. The error is one line with file, line and key.
+    pub(crate) fn load_with_trust(
+        engine: &Engine,
+        caller: &CallerContext,
+        root: &Path,
+        trust: ProjectTrust,
+    ) -> Result<Self, String> {
+        let catalogue = ProjectCatalogue::read(root)?;
+        let own = Some(ProjectOptions { root, is_trusted: trust.is_trusted() });
+        let config = load_options(&engine.dirs.user_config, own, &caller.env, &catalogue.entries)?;
+        Ok(Self::with(engine, caller, root.to_path_buf(), trust, config, catalogue))
     }
 
     /// Like [`Self::load`], with default options in place of broken ones, because a hook must go on
@@ -68,8 +85,9 @@ impl Project {
         let root = project_root(caller);
         Self::load_strict(engine, caller, &root).unwrap_or_else(|error| {
             tracing::warn!(%error, "invalid options; using defaults");
-            let catalogue = Catalogue::built_in().clone();
-            Self::with(engine, caller, root, Config::default(), catalogue)
+            let catalogue = ProjectCatalogue::built_in();
+            let trust = ProjectTrust::of_root(&engine.dirs.state, &root, &caller.env);
+            Self::with(engine, caller, root, trust, Config::default(), catalogue)
         })
     }
 
@@ -77,8 +95,9 @@ impl Project {
         engine: &Engine,
         caller: &CallerContext,
         root: PathBuf,
+        trust: ProjectTrust,
         config: Config,
-        catalogue: Catalogue,
+        catalogue: ProjectCatalogue,
     ) -> Self {
         engine.ledger().touch_root(&root);
         let key = engine.ledger().root(&root).key.clone();
@@ -88,10 +107,18 @@ impl Project {
             key
         });
         let env = Arc::new(caller.env.clone());
-        let catalogue = catalogue.with_user_options(&config.overrides());
-        let workspace = ServerContext::new(root.clone(), env, Arc::new(catalogue));
+        let described_servers = catalogue.described_servers;
+        let programs = match trust.gap() {
+            None => ProjectPrograms::Allowed,
+            Some(gap) => {
+                let servers = described_servers.union(&config.withheld.servers).cloned().collect();
+                ProjectPrograms::Withheld(Arc::new(WithheldPrograms { servers, gap }))
+            }
+        };
+        let catalogue = catalogue.entries.with_user_options(&config.overrides());
+        let workspace = ServerContext::new(root.clone(), env, Arc::new(catalogue), programs);
         let rules = project_rules::load_rules(engine, &root, &config);
-        Self { root, config, workspace, key, rules }
+        Self { root, config, workspace, trust, described_servers, key, rules }
     }
 
     /// Removes the optional languages without an installed server, because a missing YAML server must
@@ -168,21 +195,38 @@ pub(crate) fn project_root(caller: &CallerContext) -> PathBuf {
     }
 }
 
-fn catalogue(root: &Path) -> Result<Catalogue, String> {
-    let mut catalogue = Catalogue::built_in().clone();
-    let path = root.join(HOST_FILE);
-    if let Some(text) = read_option_file(&path)? {
-        let file = HostServers::parse(&text).map_err(|error| catalogue_error(&path, &error))?;
-        catalogue = catalogue.with_host_servers(file);
+/// The catalogue with a project's own entries.
+struct ProjectCatalogue {
+    entries: Catalogue,
+    /// Ids of the servers that the project's files describe.
+    described_servers: BTreeSet<String>,
+}
+
+impl ProjectCatalogue {
+    fn built_in() -> Self {
+        Self { entries: Catalogue::built_in().clone(), described_servers: BTreeSet::new() }
     }
-    let path = root.join(CATALOGUE_FILE);
-    if let Some(text) = read_option_file(&path)? {
-        let own = Catalogue::parse(&text).map_err(|error| catalogue_error(&path, &error))?;
-        catalogue = catalogue.with_project_entries(own);
-    }
-    match catalogue.dangling_server() {
-        None => Ok(catalogue),
-        Some(id) => Err(format!("{}: key languages: server {id} is not described", path.display())),
+
+    fn read(root: &Path) -> Result<Self, String> {
+        let Self { mut entries, mut described_servers } = Self::built_in();
+        let path = root.join(HOST_FILE);
+        if let Some(text) = read_option_file(&path)? {
+            let file = HostServers::parse(&text).map_err(|error| catalogue_error(&path, &error))?;
+            described_servers.extend(file.server_ids().map(str::to_owned));
+            entries = entries.with_host_servers(file);
+        }
+        let path = root.join(CATALOGUE_FILE);
+        if let Some(text) = read_option_file(&path)? {
+            let own = Catalogue::parse(&text).map_err(|error| catalogue_error(&path, &error))?;
+            described_servers.extend(own.server_ids().map(str::to_owned));
+            entries = entries.with_project_entries(own);
+        }
+        match entries.dangling_server() {
+            None => Ok(Self { entries, described_servers }),
+            Some(id) => {
+                Err(format!("{}: key languages: server {id} is not described", path.display()))
+            }
+        }
     }
 }
 
@@ -190,17 +234,29 @@ fn catalogue_error(path: &Path, error: &CatalogueError) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// The effective options; without a root, those of the user alone.
+/// Where the options of a project are, and whether they may name programs and services.
+#[derive(Clone, Copy)]
+pub(crate) struct ProjectOptions<'p> {
+    pub(crate) root: &'p Path,
+    pub(crate) is_trusted: bool,
+}
+
+/// The effective options; without a project, those of the user alone.
 pub(crate) fn load_options(
     user_file: &Path,
-    root: Option<&Path>,
+    project: Option<ProjectOptions<'_>>,
     env: &BTreeMap<String, String>,
     catalogue: &Catalogue,
 ) -> Result<Config, String> {
     let mut layers = Vec::new();
-    let project_file = root.map(|root| root.join(CONFIG_FILE));
-    for path in [Some(user_file.to_path_buf()), project_file].into_iter().flatten() {
-        layers.extend(read_option_file(&path)?.map(|text| (path.display().to_string(), text)));
+    layers.extend(option_layer(user_file, true)?);
+    if let Some(ProjectOptions { root, is_trusted }) = project {
+        layers.extend(option_layer(&root.join(CONFIG_FILE), is_trusted)?);
     }
     Config::load(&layers, env, catalogue).map_err(|error| error.to_string())
+}
+
+fn option_layer(path: &Path, is_trusted: bool) -> Result<Option<OptionFile>, String> {
+    let text = read_option_file(path)?;
+    Ok(text.map(|text| OptionFile { name: path.display().to_string(), text, is_trusted }))
 }

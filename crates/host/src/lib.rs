@@ -9,3 +9,4 @@ mod processes;
 pub mod programs;
 pub mod servers;
 pub mod store;
+pub mod trust;

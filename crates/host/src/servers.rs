@@ -52,7 +52,27 @@ pub struct ServerContext {
     pub env: Arc<BTreeMap<String, String>>,
     /// Languages and servers, with the project's own entries.
     pub catalogue: Arc<Catalogue>,
+    /// Whether programs of the project may be started.
+    pub programs: ProjectPrograms,
     facts: Arc<RequestFacts>,
+}
+
+/// Whether programs that a project names or contains, or that run its code, are started for it.
+#[derive(Clone, Debug)]
+pub enum ProjectPrograms {
+    /// The user trusts the project.
+    Allowed,
+    /// The user does not.
+    Withheld(Arc<WithheldPrograms>),
+}
+
+/// What is not used in a project that the user has not trusted.
+#[derive(Debug)]
+pub struct WithheldPrograms {
+    /// Ids of the servers that the project's files describe or change.
+    pub servers: BTreeSet<String>,
+    /// The gap in the place of what they would have measured.
+    pub gap: Gap,
 }
 
 /// What is read from the disk once per request, because every file of the request needs it.
@@ -61,7 +81,7 @@ struct RequestFacts {
     /// The folders of the caller's PATH, without links.
     path_folders: OnceLock<Vec<PathBuf>>,
     /// The project's Python interpreter.
-    python: OnceLock<Option<PathBuf>>,
+    python: OnceLock<resolve::PythonInterpreter>,
     /// When packages were last installed; determining it means reading whole folders.
     package_times: OnceLock<Vec<Option<SystemTime>>>,
     /// The first compilation database that was needed.
@@ -77,10 +97,25 @@ impl ServerContext {
         root: PathBuf,
         env: Arc<BTreeMap<String, String>>,
         catalogue: Arc<Catalogue>,
+        programs: ProjectPrograms,
     ) -> Self {
         let tools = catalogue.server_ids().map(|id| (id.to_owned(), OnceLock::new())).collect();
         let facts = Arc::new(RequestFacts { tools, ..RequestFacts::default() });
-        Self { root, env, catalogue, facts }
+        Self { root, env, catalogue, programs, facts }
+    }
+
+    /// Whether a server is not used because the project, which is not trusted, describes it.
+    #[must_use]
+    pub fn withholds(&self, server: &str) -> bool {
+        self.withheld().is_some_and(|withheld| withheld.servers.contains(server))
+    }
+
+    /// What is withheld; `None` in a trusted project.
+    fn withheld(&self) -> Option<&WithheldPrograms> {
+        match &self.programs {
+            ProjectPrograms::Allowed => None,
+            ProjectPrograms::Withheld(withheld) => Some(withheld),
+        }
     }
 }
 
@@ -256,6 +291,7 @@ impl LanguageServers {
         let (reply, answer) = oneshot::channel();
         let (sensor, ignored) = (choice.id.clone(), choice.spec.ignore_codes.clone());
         let language_id = choice.language_id.clone();
+        let withheld = choice.withheld.clone();
         let checking = CheckingConfig::of_server(&choice);
         let database = DatabaseSearch::of_server(context, &choice);
         let measured = subject.clone();
@@ -273,7 +309,7 @@ impl LanguageServers {
                 findings.retain(|finding| !ignored.contains(&finding.code));
                 let file = MeasuredFile { input: measured, language_id, checking, database };
                 let (findings, fault) = fault_facts::explain_faults(context, file, findings).await;
-                (Ok(findings), fault)
+                (Ok(findings), withheld.or(fault))
             }
             Err(gap) => (Err(gap), None),
         };

@@ -160,6 +160,45 @@ pub struct ServerSpec {
     /// Whether this server was verified with this version of the program.
     #[serde(default = "yes")]
     pub verified: bool,
+    /// How it is used in a project that the user has not trusted.
+    #[serde(default)]
+    pub untrusted: UntrustedUse,
+}
+
+/// How a server is used in a project that the user has not trusted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(untagged, expecting = "expected \"unusable\" or an object")]
+pub enum UntrustedUse {
+    /// Not at all, because it runs programs of the project, such as its build.
+    Unusable(UnusableKeyword),
+    /// With these changes.
+    Restricted(UntrustedRestriction),
+}
+
+impl Default for UntrustedUse {
+    fn default() -> Self {
+        Self::Restricted(UntrustedRestriction::default())
+    }
+}
+
+/// The word for [`UntrustedUse::Unusable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UnusableKeyword {
+    /// Its only value.
+    Unusable,
+}
+
+/// What makes a server leave the programs of a project alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct UntrustedRestriction {
+    /// Only as installed by `server install`, because the placeholder `${server}` occurs below.
+    pub installed_only: bool,
+    /// Merged into the initialization options, object by object.
+    pub initialization_options: Option<Value>,
+    /// Merged into the settings, object by object.
+    pub settings: Option<Value>,
 }
 
 fn yes() -> bool {

@@ -124,6 +124,8 @@ pub enum DaemonRequest {
     LoopRestore(LoopRestoreRequest),
     /// `doctor`.
     Doctor(DoctorRequest),
+    /// `trust`.
+    Trust(TrustRequest),
     /// The tools that the project's options offer to agents.
     McpTools,
     /// `server list`.
@@ -168,6 +170,27 @@ pub enum ReportFormat {
     Sarif,
     /// Workflow commands of GitHub.
     Github,
+}
+
+/// Arguments of `trust`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct TrustRequest {
+    /// What to do.
+    pub action: TrustAction,
+    /// JSON instead of text.
+    pub json: bool,
+}
+
+/// What `trust` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrustAction {
+    /// Records that the user trusts the project.
+    Grant,
+    /// Removes the record.
+    Revoke,
+    /// Only shows what a trusted project runs.
+    Show,
 }
 
 /// Arguments of `check`.

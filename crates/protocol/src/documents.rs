@@ -9,6 +9,7 @@ pub mod reports;
 pub mod rule_tests;
 pub mod servers;
 pub mod tool_answers;
+pub mod trust;
 
 use serde::Serialize;
 use serde_json::Value;

@@ -27,6 +27,7 @@ pub mod search;
 pub mod servers;
 pub mod spending;
 pub mod tools;
+pub mod trust;
 mod wording;
 pub mod workers;
 

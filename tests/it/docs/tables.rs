@@ -14,7 +14,7 @@ use crate::mcp_client::Client;
 use crate::support::{CHECKOUT, Sandbox};
 
 /// The commands that print a JSON document, by its schema without the number.
-const PRINTED_BY: [(&str, &str); 25] = [
+const PRINTED_BY: [(&str, &str); 26] = [
     ("baseline", "file written by `scan` and `check --write-baseline`"),
     ("checks", "`loop checks`"),
     ("daemon", "`daemon status`, `daemon stop`"),
@@ -39,6 +39,7 @@ const PRINTED_BY: [(&str, &str); 25] = [
     ("server-logs", "`server logs`"),
     ("servers", "`server list`"),
     ("symbols", "`symbols`"),
+    ("trust", "`trust`"),
     ("workers", "`loop start --workers`"),
 ];
 

@@ -60,6 +60,9 @@ pub(crate) async fn run_judges(
     if let Some(gap) = rubric_gap(&request.rubric) {
         return unmeasured(ReviewCoverage::default(), gap);
     }
+    if let Some(gap) = project.trust.gap().filter(|_| project.config.withheld.has_judge) {
+        return unmeasured(ReviewCoverage::default(), gap);
+    }
     let (owned_engine, owned_project) = (Arc::clone(engine), project.clone());
     let (base, loop_id) = (request.base.clone(), request.loop_id.clone());
     let collected = run_blocking(move || {

@@ -176,6 +176,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::servers::ProjectPrograms;
     use moai_lsp::registry::Catalogue;
 
     fn write(root: &Path, name: &str, text: &str) {
@@ -192,7 +193,12 @@ mod tests {
     /// The flags in a new request.
     fn flags_with(search: &DatabaseSearch, root: &Path, name: &str) -> CompileFlags {
         let catalogue = Catalogue::built_in().clone().into();
-        let context = ServerContext::new(root.to_path_buf(), BTreeMap::new().into(), catalogue);
+        let context = ServerContext::new(
+            root.to_path_buf(),
+            BTreeMap::new().into(),
+            catalogue,
+            ProjectPrograms::Allowed,
+        );
         search.compile_flags(&context, &root.join(name))
     }
 

@@ -178,6 +178,7 @@ fn missing_base(folders: &[&Path]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::servers::ProjectPrograms;
     use moai_base::hash::ContentHash;
     use moai_base::path::RelPath;
     use moai_lsp::registry::Catalogue;
@@ -193,7 +194,12 @@ mod tests {
             std::fs::write(&file, text).expect("a file");
         }
         let catalogue = Catalogue::built_in().clone().into();
-        let context = ServerContext::new(root.clone(), BTreeMap::new().into(), catalogue);
+        let context = ServerContext::new(
+            root.clone(),
+            BTreeMap::new().into(),
+            catalogue,
+            ProjectPrograms::Allowed,
+        );
         let path = RelPath::below(&root, &root.join("pkg/a.ts")).expect("relative");
         let input = MeasureInput {
             path,

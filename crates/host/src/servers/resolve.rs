@@ -18,6 +18,7 @@ use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::registry::{LanguageSpec, ServerSpec};
 
+pub(super) use self::packages::PythonInterpreter;
 pub use self::program::program_on_path;
 pub(super) use self::program::{is_component_there, program_in_folder};
 pub use self::tools::ServerIdentity;
@@ -40,6 +41,8 @@ pub struct ResolvedServer {
     pub settings: Value,
     /// What its results depend on besides the project's files.
     pub identity: ServerIdentity,
+    /// What it lacks because the project is not trusted.
+    pub withheld: Option<Gap>,
     /// The pinned version if `server install` installed the program, because some servers do not
     /// report their version.
     pub version: Option<String>,
@@ -62,8 +65,7 @@ pub(super) fn select_servers(
         let chosen = chosen.iter().filter(|id| resolver.applies(id));
         return chosen.map(|id| resolver.required_server(id, None)).collect();
     }
-    let companions =
-        language.companions.iter().filter_map(|id| resolver.installed_server(id).map(Ok));
+    let companions = language.companions.iter().filter_map(|id| resolver.installed_server(id));
     resolver.main_server(language).into_iter().chain(companions).collect()
 }
 
@@ -100,7 +102,7 @@ impl ServerResolver<'_> {
         }
         let installed = unconditional.iter().find_map(|id| self.installed_server(id));
         match (installed, unconditional.first()) {
-            (Some(choice), _) => Some(Ok(choice)),
+            (Some(selection), _) => Some(selection),
             (None, _) if language.auxiliary => None,
             (None, Some(id)) => Some(self.required_server(id, None)),
             (None, None) => {
@@ -118,10 +120,28 @@ impl ServerResolver<'_> {
         })
     }
 
-    fn installed_server(&self, id: &str) -> Option<ResolvedServer> {
+    /// `None` for a server that is not installed.
+    fn installed_server(&self, id: &str) -> Option<ServerSelection> {
         let spec = self.context.catalogue.server(id)?;
         let program = program::find_program(id, spec, None, self.context, self.data).ok()?;
-        Some(self.choice(id, spec, program))
+        Some(self.permitted(id, spec, program))
+    }
+
+    /// The server, restricted in a project that is not trusted; the gap of one that would run a
+    /// program of such a project.
+    fn permitted(&self, id: &str, spec: &ServerSpec, program: PathBuf) -> ServerSelection {
+        let Some(withheld) = self.context.withheld() else {
+            return Ok(self.choice(id, spec, program));
+        };
+        let restricted = spec.restricted().filter(|_| {
+            !withheld.servers.contains(id)
+                && !program::is_of_project(&program, &self.context.root)
+                && (program.starts_with(self.data) || !spec.is_installed_only_untrusted())
+        });
+        match restricted {
+            Some(spec) => Ok(self.choice(id, &spec, program)),
+            None => Err((id.to_owned(), withheld.gap.clone())),
+        }
     }
 
     fn required_server(&self, id: &str, project_bin: Option<&Path>) -> ServerSelection {
@@ -130,7 +150,7 @@ impl ServerResolver<'_> {
             return Err((id.to_owned(), gap));
         };
         match program::find_program(id, spec, project_bin, self.context, self.data) {
-            Ok(program) => Ok(self.choice(id, spec, program)),
+            Ok(program) => self.permitted(id, spec, program),
             Err(missing) => {
                 let install_argument =
                     if self.is_first_of_its_language(id) { self.language_id } else { id };
@@ -156,6 +176,8 @@ impl ServerResolver<'_> {
         let filled =
             PlaceholderFiller::new(id, spec, &workspace, self.context, self.data).spec(spec);
         let is_pinned = program.starts_with(self.data);
+        let withheld =
+            self.context.withheld().filter(|_| packages::lacks_interpreter(spec, self.context));
         let read_once = packages::restart_times(spec, self.context, &workspace);
         let basis = IdentityBasis {
             id,
@@ -169,6 +191,7 @@ impl ServerResolver<'_> {
             id: id.to_owned(),
             language_id: language_id.to_owned(),
             settings: filled.settings.clone(),
+            withheld: withheld.map(|withheld| withheld.gap.clone()),
             identity: basis.identity(self.context),
             version: is_pinned.then(|| super::install::server_version(spec)).flatten(),
             spec: filled,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     Catalogue, CatalogueError, DiagnosticsMethod, LanguageSpec, OutsideRestart, OverlaySupport,
-    PublishTraits, ReadySignal, ServerSpec, WorkspaceRule, parse_json,
+    PublishTraits, ReadySignal, ServerSpec, UntrustedUse, WorkspaceRule, parse_json,
 };
 
 /// The file.
@@ -48,6 +48,11 @@ impl HostServers {
     /// Reads the file.
     pub fn parse(text: &str) -> Result<Self, CatalogueError> {
         parse_json(text)
+    }
+
+    /// The ids of the servers that it describes.
+    pub fn server_ids(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 }
 
@@ -169,5 +174,6 @@ fn default_server_spec() -> ServerSpec {
         when: None,
         install: None,
         verified: false,
+        untrusted: UntrustedUse::default(),
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Catalogue, ServerSpec};
+use super::{Catalogue, ServerSpec, UntrustedUse};
 
 /// Options about languages and servers, merged from all option files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +76,25 @@ fn merge_json(below: &mut Value, over: Option<&Value>) {
             }
         }
         (below, Some(over)) => *below = over.clone(),
+    }
+}
+
+impl ServerSpec {
+    /// This server as it is used in a project that the user has not trusted; `None` if it is not
+    /// used. Of an unverified server it is not known what it runs.
+    #[must_use]
+    pub fn restricted(&self) -> Option<Self> {
+        let UntrustedUse::Restricted(restriction) = &self.untrusted else { return None };
+        let mut spec = self.verified.then(|| self.clone())?;
+        merge_json(&mut spec.settings, restriction.settings.as_ref());
+        merge_json(&mut spec.initialization_options, restriction.initialization_options.as_ref());
+        Some(spec)
+    }
+
+    /// Whether only the server that `server install` installed is used in such a project.
+    #[must_use]
+    pub fn is_installed_only_untrusted(&self) -> bool {
+        matches!(&self.untrusted, UntrustedUse::Restricted(it) if it.installed_only)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of requests that the actor has not received yet, and of its end.
 
 use super::*;
+use crate::servers::ProjectPrograms;
 use crate::servers::ServerIdentity;
 use crate::servers::actor::requests::ServerAnswer;
 use moai_base::hash::ContentHash;
@@ -23,7 +24,7 @@ fn actor_with_request()
         identity: ServerIdentity::new(ContentHash::of_bytes(b""), ContentHash::of_bytes(b"")),
         version: None,
     };
-    let context = ServerContext::new(root, Arc::default(), catalogue);
+    let context = ServerContext::new(root, Arc::default(), catalogue, ProjectPrograms::Allowed);
     let (requests, received) = mpsc::channel(1);
     let gauge = Arc::new(ActorGauge::default());
     let (notes, _) = mpsc::unbounded_channel();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::program::is_program;
+use super::program::{is_of_project, is_program};
 use crate::servers::ServerContext;
 use crate::servers::compile_database::DatabaseSearch;
 use moai_lsp::registry::ServerSpec;
@@ -40,17 +40,40 @@ pub(super) fn restart_times(
 /// The interpreter of the caller's active virtual environment, else of the project's `.venv` or
 /// `venv`, else the first on PATH.
 pub(super) fn python_interpreter(context: &ServerContext) -> Option<&Path> {
-    context.facts.python.get_or_init(|| find_python(context)).as_deref()
+    context.facts.python.get_or_init(|| find_python(context)).program.as_deref()
 }
 
-fn find_python(context: &ServerContext) -> Option<PathBuf> {
+/// Whether a server that uses the project's interpreter goes without it, because the project is not
+/// trusted.
+pub(super) fn lacks_interpreter(spec: &ServerSpec, context: &ServerContext) -> bool {
+    spec.tools.iter().any(|tool| tool == "${python}")
+        && context.facts.python.get_or_init(|| find_python(context)).is_withheld
+}
+
+/// The interpreter that a project's packages belong to.
+#[derive(Debug)]
+pub(in crate::servers) struct PythonInterpreter {
+    program: Option<PathBuf>,
+    /// Whether the project's own one is not used, because the project is not trusted.
+    is_withheld: bool,
+}
+
+fn find_python(context: &ServerContext) -> PythonInterpreter {
     let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().filter_map(|name| context.env.get(*name));
     let active = active.map(PathBuf::from);
     let local = [".venv", "venv"].iter().map(|name| context.root.join(name));
-    let found = active.chain(local).map(|folder| folder.join("bin/python")).find(|p| is_program(p));
-    found
+    let environments = active.chain(local).map(|folder| folder.join("bin/python"));
+    let mut is_withheld = false;
+    let mut usable = environments.filter(|program| is_program(program)).filter(|program| {
+        let is_own = context.withheld().is_some() && is_of_project(program, &context.root);
+        is_withheld |= is_own;
+        !is_own
+    });
+    let program = usable
+        .next()
         .or_else(|| context.program_on_path("python3"))
-        .or_else(|| context.program_on_path("python"))
+        .or_else(|| context.program_on_path("python"));
+    PythonInterpreter { program, is_withheld }
 }
 
 /// Modification times of the site-packages folders and of what installers write into them, because

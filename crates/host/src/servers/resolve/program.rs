@@ -122,7 +122,8 @@ impl ServerContext {
     }
 
     /// The folders of the caller's PATH. Links are followed, and a folder that is not there keeps its
-    /// name, as does a relative one, which is another folder for each program.
+    /// name, as does a relative one, which is another folder for each program. Relative folders and
+    /// those of the project are left out of a project that is not trusted.
     fn path_folders(&self) -> &[PathBuf] {
         self.facts.path_folders.get_or_init(|| {
             let mut folders = Vec::new();
@@ -130,13 +131,21 @@ impl ServerContext {
             for folder in std::env::split_paths(path) {
                 let real = folder.is_absolute().then(|| folder.canonicalize().ok()).flatten();
                 let folder = real.unwrap_or(folder);
-                if !folders.contains(&folder) {
+                let is_of_project = folder.is_relative() || folder.starts_with(&self.root);
+                let is_withheld = is_of_project && self.withheld().is_some();
+                if !is_withheld && !folders.contains(&folder) {
                     folders.push(folder);
                 }
             }
             folders
         })
     }
+}
+
+/// Whether a program is below the root, by its name or after all symbolic links.
+pub(super) fn is_of_project(program: &Path, root: &Path) -> bool {
+    let real = program.canonicalize();
+    program.starts_with(root) || real.is_ok_and(|program| program.starts_with(root))
 }
 
 pub(super) fn is_program(path: &Path) -> bool {

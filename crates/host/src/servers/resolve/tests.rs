@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use super::*;
+use crate::servers::ProjectPrograms;
 use moai_lsp::registry::{Catalogue, CatalogueOverrides};
 
 /// A project in a temporary folder, with executables below any `bin` or `.bin`.
@@ -52,7 +53,8 @@ impl Project {
             BTreeMap::from([("PATH".to_owned(), text(folder)), ("HOME".to_owned(), text("home"))]);
         env.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let catalogue = Catalogue::built_in().clone().with_user_options(&self.options).into();
-        let context = ServerContext::new(self.root.clone(), env.into(), catalogue);
+        let context =
+            ServerContext::new(self.root.clone(), env.into(), catalogue, ProjectPrograms::Allowed);
         let path = RelPath::below(&self.root, &self.root.join(path)).expect("relative");
         select_servers(&context, &self.root.join("data"), &path)
     }

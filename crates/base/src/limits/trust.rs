@@ -1,0 +1,9 @@
+//! Bounds of what decides whether a project is trusted.
+
+/// Largest file of a project that names programs, in bytes; a larger one is never trusted.
+pub const PROGRAM_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Largest record about a trusted project, in bytes.
+pub const TRUST_RECORD_BYTES_MAX: usize = 64 << 10;
+/// Largest record of a host about all its projects, in bytes; Claude Code's holds a history and is
+/// some megabytes.
+pub const HOST_RECORD_BYTES_MAX: u64 = 64 << 20;

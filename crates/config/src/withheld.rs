@@ -1,0 +1,53 @@
+//! Options that name programs and services. In the file of a project that the user has not trusted
+//! they have no effect.
+
+use std::collections::BTreeSet;
+
+use super::ConfigLayer;
+
+/// What files that are not trusted set without effect.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WithheldOptions {
+    /// Servers whose program, arguments, environment or settings they set, by id.
+    pub servers: BTreeSet<String>,
+    /// Whether they chose the judge: its back end, program, endpoint or key.
+    pub has_judge: bool,
+}
+
+impl ConfigLayer {
+    /// Takes the options out that name programs and services. The commands of `loop.checks` stay: a
+    /// project that is not trusted runs no check, and each one is named as unmeasured.
+    pub(super) fn withhold_programs(&mut self, withheld: &mut WithheldOptions) {
+        withheld.servers.extend(std::mem::take(&mut self.lsp.servers).into_keys());
+        withheld.has_judge |= self.judge.withhold_services();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use moai_lsp::registry::Catalogue;
+
+    use crate::judge::BackendKind;
+    use crate::{Config, OptionFile};
+
+    #[test]
+    fn a_file_that_is_not_trusted_names_no_program() {
+        let text = "ralph:\n  lsp: { servers: { pyright: { command: ./own } }, idle_secs: 7 }\n  \
+                    judge: { backend: command, command: [./grade], model: large }\n";
+        let load = |is_trusted| {
+            let (name, text) = ("ralph.yaml".to_owned(), text.to_owned());
+            let file = OptionFile { name, text, is_trusted };
+            Config::load(&[file], &BTreeMap::new(), Catalogue::built_in()).expect("valid")
+        };
+        let (trusted, untrusted) = (load(true), load(false));
+        assert_eq!(trusted.withheld, super::WithheldOptions::default());
+        assert!(trusted.servers.contains_key("pyright"));
+        assert_eq!(untrusted.withheld.servers.iter().collect::<Vec<_>>(), ["pyright"]);
+        assert!(untrusted.withheld.has_judge && untrusted.servers.is_empty());
+        let judge = &untrusted.judge.judges()[0];
+        assert_eq!((judge.backend, judge.command.len()), (BackendKind::Claude, 0));
+        assert_eq!((judge.model.as_str(), untrusted.server_idle.as_secs()), ("large", 7));
+    }
+}

@@ -1,0 +1,195 @@
+//! Which projects the user trusts: the host's record, and our own with the hashes of the files that
+//! name programs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::{private_dir, read_private, write_private};
+use moai_base::hash::ContentHash;
+use moai_base::limits::{HOST_RECORD_BYTES_MAX, PROGRAM_FILE_BYTES_MAX, TRUST_RECORD_BYTES_MAX};
+
+/// Files of a project that name programs which this program starts, relative to the root.
+pub const PROGRAM_FILES: [&str; 5] = [
+    ".moai/config/lsp.json",
+    ".lsp.json",
+    ".moai/config/sections/ralph.yaml",
+    ".claude/autochecks.sh",
+    "RUBRIC.md",
+];
+
+/// Hashes of the present files of [`PROGRAM_FILES`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProgramFiles(BTreeMap<String, String>);
+
+impl ProgramFiles {
+    /// Reads the files. One that cannot be read or is too large has no hash that equals another.
+    #[must_use]
+    pub fn read(root: &Path) -> Self {
+        let mut hashes = BTreeMap::new();
+        for name in PROGRAM_FILES {
+            let path = root.join(name);
+            let hash = match path.metadata() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) if error.kind() == io::ErrorKind::NotADirectory => continue,
+                Ok(meta) if meta.is_file() && meta.len() <= PROGRAM_FILE_BYTES_MAX => {
+                    fs::read(&path).ok().map(|bytes| ContentHash::of_bytes(&bytes).to_string())
+                }
+                Ok(_) | Err(_) => None,
+            };
+            hashes.insert(name.to_owned(), hash.unwrap_or_default());
+        }
+        Self(hashes)
+    }
+
+    /// The names of the files, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The first file that is new, changed, unreadable or gone since `earlier`.
+    #[must_use]
+    pub fn first_difference(&self, earlier: &Self) -> Option<&'static str> {
+        PROGRAM_FILES.into_iter().find(|name| {
+            let now = self.0.get(*name);
+            now != earlier.0.get(*name) || now.is_some_and(String::is_empty)
+        })
+    }
+}
+
+/// Our record about one root.
+#[derive(Debug, Serialize, Deserialize)]
+struct TrustRecord {
+    root: PathBuf,
+    files: ProgramFiles,
+}
+
+/// The folder of our records.
+#[derive(Clone, Debug)]
+pub struct TrustRecords {
+    folder: PathBuf,
+}
+
+impl TrustRecords {
+    /// The records below the state folder.
+    #[must_use]
+    pub fn new(state: &Path) -> Self {
+        Self { folder: state.join("trust") }
+    }
+
+    /// The files of a root as the user trusted them; `None` if the user did not, or if the record is
+    /// damaged.
+    #[must_use]
+    pub fn find(&self, root: &Path) -> Option<ProgramFiles> {
+        let bytes = read_private(&self.file(root), TRUST_RECORD_BYTES_MAX)?;
+        let record: TrustRecord = serde_json::from_slice(&bytes).ok()?;
+        (record.root == root).then_some(record.files)
+    }
+
+    /// Records that the user trusts a root with these files.
+    pub fn add(&self, root: &Path, files: ProgramFiles) -> io::Result<()> {
+        private_dir(&self.folder)?;
+        let record = TrustRecord { root: root.to_path_buf(), files };
+        write_private(&self.file(root), &serde_json::to_vec(&record)?)
+    }
+
+    /// Whether there was a record.
+    pub fn remove(&self, root: &Path) -> io::Result<bool> {
+        match fs::remove_file(self.file(root)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn file(&self, root: &Path) -> PathBuf {
+        let hash = ContentHash::of_bytes(root.as_os_str().as_encoded_bytes());
+        self.folder.join(format!("{}.json", hash.short_hex()))
+    }
+}
+
+/// The part of Claude Code's record that is used (observed with version 2.1.330).
+#[derive(Deserialize)]
+struct ClaudeRecord {
+    #[serde(default)]
+    projects: BTreeMap<PathBuf, ClaudeProject>,
+}
+
+#[derive(Deserialize)]
+struct ClaudeProject {
+    #[serde(default, rename = "hasTrustDialogAccepted")]
+    is_trusted: bool,
+}
+
+/// Whether the user accepted Claude Code's trust dialog for a root or a folder above it, which
+/// Claude Code extends to everything below. `env` is the caller's environment.
+#[must_use]
+pub fn is_trusted_by_claude(root: &Path, env: &BTreeMap<String, String>) -> bool {
+    let folder = env.get("CLAUDE_CONFIG_DIR").or_else(|| env.get("HOME"));
+    let Some(file) = folder.map(|folder| Path::new(folder).join(".claude.json")) else {
+        return false;
+    };
+    let Ok(meta) = file.metadata() else { return false };
+    if !meta.is_file() || meta.len() > HOST_RECORD_BYTES_MAX {
+        return false;
+    }
+    let Ok(open) = fs::File::open(file) else { return false };
+    let Ok(record) = serde_json::from_reader::<_, ClaudeRecord>(BufReader::new(open)) else {
+        return false;
+    };
+    let is_accepted = |folder: &Path| record.projects.get(folder).is_some_and(|it| it.is_trusted);
+    root.ancestors().any(is_accepted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_holds_for_one_root_and_for_unchanged_files() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let root = temp.path().join("project");
+        fs::create_dir_all(root.join(".claude")).expect("ours");
+        let records = TrustRecords::new(&temp.path().join("state"));
+        assert_eq!(records.find(&root), None);
+        fs::write(root.join(".lsp.json"), "{}").expect("ours");
+        records.add(&root, ProgramFiles::read(&root)).expect("written");
+        let trusted = records.find(&root).expect("recorded");
+        assert_eq!(records.find(temp.path()), None);
+        assert_eq!(ProgramFiles::read(&root).first_difference(&trusted), None);
+        fs::write(root.join(".claude/autochecks.sh"), "true").expect("ours");
+        let now = ProgramFiles::read(&root);
+        assert_eq!(now.first_difference(&trusted), Some(".claude/autochecks.sh"));
+        fs::remove_file(root.join(".lsp.json")).expect("ours");
+        assert_eq!(ProgramFiles::read(&root).first_difference(&trusted), Some(".lsp.json"));
+        // A folder in the place of a file never equals what was trusted.
+        fs::create_dir(root.join(".lsp.json")).expect("ours");
+        let odd = ProgramFiles::read(&root);
+        assert_eq!(odd.first_difference(&odd), Some(".lsp.json"));
+        assert_eq!(
+            (records.remove(&root).ok(), records.remove(&root).ok()),
+            (Some(true), Some(false))
+        );
+        assert_eq!(records.find(&root), None);
+    }
+
+    #[test]
+    fn the_hosts_record_counts_for_the_folder_and_those_below() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let env = BTreeMap::from([("HOME".to_owned(), temp.path().display().to_string())]);
+        let is_trusted = |root: &str| is_trusted_by_claude(Path::new(root), &env);
+        assert!(!is_trusted("/p/a"));
+        let record = r#"{"numStartups": 3, "projects": {
+            "/p/a": {"allowedTools": [], "hasTrustDialogAccepted": true, "lastCost": 1.5},
+            "/p/b": {"hasTrustDialogAccepted": false}, "/p/c": {}}}"#;
+        fs::write(temp.path().join(".claude.json"), record).expect("ours");
+        let trusted = ["/p/a", "/p/a/deep/er", "/p/ab", "/p/b", "/p/c", "/p"].map(is_trusted);
+        assert_eq!(trusted, [true, true, false, false, false, false]);
+        fs::write(temp.path().join(".claude.json"), "{\"projects\": 7").expect("ours");
+        assert!(!is_trusted("/p/a"));
+    }
+}

@@ -1,0 +1,191 @@
+//! Trust: a cloned repository runs nothing until its user trusts it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::{SESSION, Sandbox};
+
+const GAP: &str = "project not trusted: moai-ralph trust";
+const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
+
+/// A project that nobody has trusted.
+fn clone() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("MOAI_RALPH_TRUST", "");
+    sandbox
+}
+
+/// A program of the project that leaves a trace when it runs.
+fn trap(sandbox: &Sandbox, relative: &str) {
+    let script = format!("#!/bin/sh\necho \"$0\" >>'{}'\n", trace(sandbox).display());
+    sandbox.write(relative, &script);
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(sandbox.path(relative), mode).expect("the file is ours");
+}
+
+fn trace(sandbox: &Sandbox) -> PathBuf {
+    sandbox.base().join("trace")
+}
+
+/// What the traps recorded; empty if none ran.
+fn traces(sandbox: &Sandbox) -> String {
+    fs::read_to_string(trace(sandbox)).unwrap_or_default()
+}
+
+fn check(sandbox: &Sandbox) -> Value {
+    sandbox.run(&["check", "--all", "--json"]).json()
+}
+
+/// The reason of one sensor of a report.
+fn reason(report: &Value, sensor: &str) -> String {
+    let sensors = report["sensors"].as_array().expect("sensors");
+    let found = sensors.iter().find(|it| it["name"] == sensor);
+    found.unwrap_or_else(|| panic!("no {sensor}: {report:#}"))["reason"].to_string()
+}
+
+fn host_file(command: &str) -> String {
+    json!({"evil": {"command": command, "extensionToLanguage": {".py": "python"}}}).to_string()
+}
+
+#[test]
+fn a_server_that_the_clone_names_runs_only_after_trust_and_until_its_file_changes() {
+    let sandbox = clone();
+    trap(&sandbox, "tools/evil");
+    sandbox.write(".lsp.json", &host_file("${CLAUDE_PROJECT_DIR}/tools/evil"));
+    let told = sandbox.tool_write("app.py", "x = 1\n").context();
+    assert!(told.contains(&format!("not measured: evil ({GAP})")), "{told}");
+    assert_eq!(traces(&sandbox), "");
+
+    let granted = sandbox.run(&["trust"]);
+    assert_eq!(granted.code, 0, "{granted:#?}");
+    assert!(granted.stdout.contains("server evil: "), "{}", granted.stdout);
+    assert!(granted.stdout.contains("/tools/evil"), "{}", granted.stdout);
+    check(&sandbox);
+    assert!(traces(&sandbox).contains("tools/evil"), "it runs once it is trusted");
+
+    fs::remove_file(trace(&sandbox)).expect("it was written");
+    sandbox.write(".lsp.json", &(host_file("${CLAUDE_PROJECT_DIR}/tools/evil") + "\n"));
+    let reason = reason(&check(&sandbox), "evil");
+    assert!(reason.contains("project not trusted since .lsp.json changed"), "{reason}");
+    assert_eq!(traces(&sandbox), "");
+}
+
+#[test]
+fn every_way_to_name_a_program_is_withheld() {
+    let sandbox = clone();
+    for program in ["own/ls", ".venv/bin/python", "node_modules/.bin/tsc", "bin/clangd"] {
+        trap(&sandbox, program);
+    }
+    sandbox.write(OPTIONS, "ralph:\n  lsp:\n    servers:\n      gopls: { command: ./own/ls }\n");
+    sandbox.write(
+        ".moai/config/lsp.json",
+        r#"{"languages": {"odd": {"name": "Odd", "extensions": {"odd": "odd"}, "servers": ["odd-ls"]}},
+            "servers": {"odd-ls": {"command": "${root}/own/ls", "diagnostics": "pull"}}}"#,
+    );
+    sandbox.write("package.json", r#"{"devDependencies": {"typescript": "^7.0.0"}}"#);
+    sandbox.write("Cargo.toml", "[package]\nname = \"a\"\nversion = \"0.1.0\"\n");
+    let sources = ["a.go", "a.odd", "a.ts", "a.py", "src/lib.rs", "a.c"];
+    for source in sources {
+        sandbox.write(source, "\n");
+    }
+    sandbox.fake_server("pyright-langserver", json!({}));
+    sandbox.fake_server("rust-analyzer", json!({}));
+    sandbox.fake_server("go", json!({}));
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("./bin:{}:{path}", sandbox.path("bin").display());
+    let mut command = sandbox.program();
+    let own = sandbox.base().join("bin");
+    command.env("PATH", format!("{path}:{}", own.display())).args(["check", "--all", "--json"]);
+    let report = crate::support::finish(&mut command, "").json();
+    for sensor in ["gopls", "odd-ls", "typescript-native", "rust-analyzer"] {
+        assert!(reason(&report, sensor).contains(GAP), "{sensor}: {report:#}");
+    }
+    // pyright is the user's own; it goes without the project's interpreter, and that is named.
+    assert!(reason(&report, "pyright").contains(GAP), "{report:#}");
+    assert_eq!(traces(&sandbox), "", "{report:#}");
+}
+
+#[test]
+fn checks_of_the_clone_do_not_run_at_a_stop() {
+    let sandbox = clone();
+    trap(&sandbox, ".claude/autochecks.sh");
+    trap(&sandbox, "own/check");
+    sandbox.write(OPTIONS, "ralph:\n  loop:\n    checks:\n      - command: ./own/check\n");
+    sandbox.write("app.py", "x = 1\n");
+    sandbox.commit();
+    let started = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "go", "--json"]);
+    assert_eq!(started.code, 0, "{started:#?}");
+    sandbox.tool_write("app.py", "x = 2\n");
+    let checked = sandbox.run(&["loop", "checks", "--json"]);
+    assert!(checked.stdout.contains(GAP), "{checked:#?}");
+    let mut stop = sandbox.payload("Stop");
+    stop["stop_hook_active"] = false.into();
+    let stopped = sandbox.hook("stop", &stop);
+    assert_eq!(traces(&sandbox), "", "{stopped:#?}");
+    let ended = sandbox.run(&["loop", "status", "--json"]).stdout;
+    assert!(!ended.contains("\"completed\""), "{ended}");
+    assert!(stopped.stdout.contains("project not trusted"), "{stopped:#?}");
+}
+
+#[test]
+fn a_judge_that_the_clone_names_is_not_asked() {
+    let sandbox = clone();
+    trap(&sandbox, "own/judge");
+    sandbox.write(OPTIONS, "ralph:\n  judge: { backend: command, command: [./own/judge] }\n");
+    sandbox.write("RUBRIC.md", "# Rubric\n\n## Judge criteria\n- It is right.\n");
+    sandbox.write("app.py", "x = 1\n");
+    let judged = sandbox.run(&["judge", "--json"]);
+    assert!((judged.stdout.clone() + &judged.stderr).contains("not trusted"), "{judged:#?}");
+    assert_eq!(traces(&sandbox), "");
+}
+
+#[test]
+fn the_hosts_record_trusts_and_a_variable_trusts_one_call() {
+    let sandbox = clone();
+    trap(&sandbox, "tools/evil");
+    sandbox.write(".lsp.json", &host_file("${CLAUDE_PROJECT_DIR}/tools/evil"));
+    sandbox.write("app.py", "x = 1\n");
+    let mut command = sandbox.program();
+    command.env("MOAI_RALPH_TRUST", "1").args(["check", "--all", "--json"]);
+    let report = crate::support::finish(&mut command, "").json();
+    assert!(!reason(&report, "evil").contains("not trusted"), "{report:#}");
+    assert!(reason(&check(&sandbox), "evil").contains(GAP));
+
+    let root = sandbox.root().display().to_string();
+    let record = json!({"projects": {root: {"hasTrustDialogAccepted": true}}});
+    fs::write(sandbox.base().join("home/.claude.json"), record.to_string()).expect("ours");
+    assert!(!reason(&check(&sandbox), "evil").contains("not trusted"));
+    let shown = sandbox.run(&["trust", "--show", "--json"]).json();
+    assert_eq!((&shown["trusted"], &shown["by"]), (&json!(true), &json!("host")), "{shown:#}");
+    let revoked = sandbox.run(&["trust", "--revoke"]);
+    assert_eq!(revoked.code, 1, "{revoked:#?}");
+    assert!(revoked.stderr.contains("still trusted by the host"), "{revoked:#?}");
+}
+
+#[test]
+fn trust_is_shown_revoked_and_refused_to_an_agent() {
+    let sandbox = clone();
+    sandbox.write("package.json", r#"{"scripts": {"test": "echo no"}}"#);
+    trap(&sandbox, ".venv/bin/python");
+    let shown = sandbox.run(&["trust", "--show", "--json"]).json();
+    assert_eq!((&shown["trusted"], &shown["by"]), (&json!(false), &Value::Null), "{shown:#}");
+    let programs = shown["programs"].as_array().expect("programs");
+    let kinds: Vec<_> = programs.iter().filter_map(|it| it["kind"].as_str()).collect();
+    assert_eq!(kinds, ["interpreter", "check"], "{shown:#}");
+
+    let mut command = sandbox.program();
+    command.env("CLAUDECODE", "1").arg("trust");
+    let refused = crate::support::finish(&mut command, "");
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(refused.stderr.contains("an agent started this shell"), "{refused:#?}");
+
+    let is_trusted = || sandbox.run(&["trust", "--show", "--json"]).json()["trusted"] == true;
+    assert!(!is_trusted());
+    assert_eq!(sandbox.run(&["trust"]).code, 0);
+    assert!(is_trusted());
+    assert_eq!(sandbox.run(&["trust", "--revoke"]).code, 0);
+    assert!(!is_trusted());
+}
