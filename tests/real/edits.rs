@@ -26,7 +26,7 @@ fn check(name: &str) {
 /// In a project where the server is installed.
 fn check_in(mut sandbox: Sandbox, name: &str, steps: usize) {
     let seed = number_from("MOAI_RALPH_EDITS_SEED").unwrap_or(SEED);
-    let steps = number_from("MOAI_RALPH_EDITS_STEPS").map_or(steps, |it| it as usize);
+    let steps = number_from("MOAI_RALPH_EDITS_STEPS").unwrap_or(steps);
     let _ =
         writeln!(std::io::stderr(), "MOAI_RALPH_EDITS_SEED={seed} MOAI_RALPH_EDITS_STEPS={steps}");
     environment(&mut sandbox);
@@ -41,7 +41,7 @@ fn check_in(mut sandbox: Sandbox, name: &str, steps: usize) {
     assert!(complaints.is_empty(), "seed {seed}: {complaints:#?}\n{journal:#?}\n{score:?}");
 }
 
-fn number_from(variable: &str) -> Option<u64> {
+fn number_from<T: std::str::FromStr>(variable: &str) -> Option<T> {
     let text = std::env::var(variable).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
 }
