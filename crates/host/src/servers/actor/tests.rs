@@ -22,6 +22,7 @@ fn actor_with_request()
         language_id: "python".to_owned(),
         settings: serde_json::Value::Null,
         identity: ServerIdentity::new(ContentHash::of_bytes(b""), ContentHash::of_bytes(b"")),
+        withheld: None,
         version: None,
     };
     let context = ServerContext::new(root, Arc::default(), catalogue, ProjectPrograms::Allowed);
