@@ -81,7 +81,7 @@ pub(super) enum CliCommand {
     Loop(looping::LoopCommand),
     /// Claude Code hook: JSON on stdin, JSON or nothing on stdout, always exits with 0
     Hook {
-        /// session-start, user-prompt-submit, user-prompt-expansion, post-tool-use,
+        /// session-start, user-prompt-submit, user-prompt-expansion, pre-tool-use, post-tool-use,
         /// post-tool-batch, stop or session-end
         event: String,
     },

@@ -3,7 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{client, current_program};
@@ -12,11 +12,13 @@ use moai_base::limits::{
     HOOK_START_MS_MAX, HOOK_STOP_MS_MAX, HOOK_STOP_SILENCE_MS, LOG_BYTES_MAX,
 };
 use moai_base::verdict::{Cause, Gap};
+use moai_engine::protection::{may_be_protected, written_paths};
 use moai_host::ipc::client::{CallError, CallTimeout};
 use moai_host::ipc::{StateDirs, client as ipc_client};
 use moai_host::models::RECURSION_MARK;
+use moai_host::protected_places::ProtectedPlaces;
 use moai_host::store::peek;
-use moai_protocol::control::{DaemonCall, DaemonRequest, PROTOCOL_VERSION};
+use moai_protocol::control::{CallerContext, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
 use moai_protocol::hook::{HookEvent, HookInput, HookOutput};
 use moai_report::notice;
 
@@ -34,6 +36,9 @@ pub(super) fn run(event: &str) -> u8 {
             return 0;
         }
     };
+    if event == "pre-tool-use" && !may_be_denied(&places, &caller, &input) {
+        return 0;
+    }
     if event == "session-start" && !is_resumed_session(&input) {
         // A new session does not wait; the daemon starts in the background.
         let started = client::create_socket_dir(&places).and_then(|()| {
@@ -86,6 +91,16 @@ pub(super) fn run(event: &str) -> u8 {
     };
     let _ = std::io::stdout().write_all(reply.stdout.as_bytes());
     0
+}
+
+/// Whether a tool call may write something protected, determined without the daemon, because this
+/// hook runs before every call.
+fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &str) -> bool {
+    let Ok(input) = HookInput::parse(input) else { return false };
+    let cwd = if input.cwd.is_absolute() { &input.cwd } else { &caller.cwd };
+    let project = caller.env.get("CLAUDE_PROJECT_DIR").map_or(cwd.as_path(), Path::new);
+    let protected = ProtectedPlaces::new(places, &caller.env, project);
+    may_be_protected(&written_paths(&input, &protected, cwd), &protected)
 }
 
 /// Whether the session of a Stop may have a loop, determined without the daemon.

@@ -24,6 +24,7 @@ mod options;
 mod patterns;
 mod payload_files;
 mod plugin;
+mod protection;
 mod queries;
 mod rename;
 mod rules;

@@ -20,6 +20,7 @@ pub(crate) mod log;
 pub(crate) mod loops;
 pub(crate) mod progress;
 pub(crate) mod project;
+pub mod protection;
 pub(crate) mod query;
 pub(crate) mod replies;
 pub(crate) mod restore;

@@ -16,6 +16,7 @@ mod new_occurrences;
 mod relaxed_config;
 mod removed_code;
 mod settings;
+pub mod shell_writes;
 mod stubs;
 mod suite;
 mod suppressions;

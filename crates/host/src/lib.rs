@@ -7,6 +7,7 @@ pub mod ipc;
 pub mod models;
 mod processes;
 pub mod programs;
+pub mod protected_places;
 pub mod servers;
 pub mod store;
 pub mod trust;

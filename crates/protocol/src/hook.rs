@@ -16,6 +16,8 @@ pub enum HookEvent {
     UserPromptSubmit,
     /// A slash command is about to be expanded.
     UserPromptExpansion,
+    /// A tool is about to be called.
+    PreToolUse,
     /// One tool call succeeded.
     PostToolUse,
     /// All tool calls of one assistant message ended.
@@ -27,10 +29,11 @@ pub enum HookEvent {
 }
 
 impl HookEvent {
-    const NAMES: [(Self, &'static str, &'static str); 7] = [
+    const NAMES: [(Self, &'static str, &'static str); 8] = [
         (Self::SessionStart, "session-start", "SessionStart"),
         (Self::UserPromptSubmit, "user-prompt-submit", "UserPromptSubmit"),
         (Self::UserPromptExpansion, "user-prompt-expansion", "UserPromptExpansion"),
+        (Self::PreToolUse, "pre-tool-use", "PreToolUse"),
         (Self::PostToolUse, "post-tool-use", "PostToolUse"),
         (Self::PostToolBatch, "post-tool-batch", "PostToolBatch"),
         (Self::Stop, "stop", "Stop"),
@@ -104,7 +107,7 @@ pub struct HookInput {
     pub command_args: String,
 }
 
-/// Arguments of Write, Edit and `NotebookEdit` that matter here.
+/// Arguments of Write, Edit, `NotebookEdit` and Bash that matter here.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ToolInput {
@@ -114,6 +117,9 @@ pub struct ToolInput {
     /// `NotebookEdit`: the absolute path.
     #[serde(deserialize_with = "lenient")]
     pub notebook_path: Option<PathBuf>,
+    /// Bash: the command.
+    #[serde(deserialize_with = "lenient")]
+    pub command: Option<String>,
 }
 
 /// Treats a field that is null or has an unexpected type as absent, so that one odd field does not
@@ -210,6 +216,10 @@ pub enum HookOutput {
     Silent,
     /// Text for the agent.
     Context(String),
+    /// Refuses the tool call, for this reason.
+    Deny(String),
+    /// A refused tool call and a text for the user.
+    DenyAndNotice(String, String),
     /// Blocks the turn (Stop) or the prompt (expansion), for this reason.
     Block(String),
     /// A block and a text for the user.
@@ -233,6 +243,10 @@ impl HookOutput {
         match (self, notice) {
             (Self::Silent, Some(notice)) => Self::Notice(notice),
             (Self::Context(context), Some(notice)) => Self::ContextAndNotice(context, notice),
+            (Self::Deny(reason), Some(notice)) => Self::DenyAndNotice(reason, notice),
+            (Self::DenyAndNotice(reason, text), Some(notice)) => {
+                Self::DenyAndNotice(reason, format!("{text}\n{notice}"))
+            }
             (Self::Block(reason), Some(notice)) => Self::BlockAndNotice(reason, notice),
             (Self::Notice(text), Some(notice)) => Self::Notice(format!("{text}\n{notice}")),
             (Self::BlockAndNotice(reason, text), Some(notice)) => {
@@ -253,6 +267,10 @@ impl HookOutput {
             Self::Context(text) => json!({"hookSpecificOutput": {
                 "hookEventName": event.host_name(), "additionalContext": text,
             }}),
+            Self::Deny(reason) => json!({"hookSpecificOutput": denial(reason)}),
+            Self::DenyAndNotice(reason, notice) => {
+                json!({"systemMessage": notice, "hookSpecificOutput": denial(reason)})
+            }
             Self::Block(reason) => json!({"decision": "block", "reason": reason}),
             Self::BlockAndNotice(reason, notice) => {
                 json!({"decision": "block", "reason": reason, "systemMessage": notice})
@@ -267,6 +285,14 @@ impl HookOutput {
         };
         format!("{value}\n")
     }
+}
+
+fn denial(reason: &str) -> Value {
+    json!({
+        "hookEventName": HookEvent::PreToolUse.host_name(),
+        "permissionDecision": "deny",
+        "permissionDecisionReason": reason,
+    })
 }
 
 #[cfg(test)]

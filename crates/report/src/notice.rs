@@ -1,5 +1,7 @@
 //! Notices for the user about problems with options and the store.
 
+use super::sanitized_name;
+
 /// Options that cannot be used; the error names file, line and key.
 #[must_use]
 pub fn default_options(error: &str) -> String {
@@ -10,6 +12,27 @@ pub fn default_options(error: &str) -> String {
 #[must_use]
 pub fn recovered(what: &str) -> String {
     format!("[moai-ralph] {what}")
+}
+
+/// A tool call that would write a protected place is denied; `what` names the place.
+#[must_use]
+pub fn write_denied(path: &str, what: &str) -> String {
+    let path = sanitized_name(path);
+    format!(
+        "[moai-ralph] denied: {path} is part of {what}, which agents do not change. Ask the user to \
+         change it, or go on without it."
+    )
+}
+
+/// A tool call that would write a file of the frozen exam is denied; `role` names its role.
+#[must_use]
+pub fn exam_write_denied(path: &str, role: &str, loop_id: &str) -> String {
+    let path = sanitized_name(path);
+    format!(
+        "[moai-ralph] denied: {path} ({role}) is frozen while loop {loop_id} runs, because it decides \
+         whether the loop is done. Do the task without changing it; if it is wrong, say so, and the \
+         user can change it and accept the change."
+    )
 }
 
 /// Without the store it is unknown whether a loop holds this session.

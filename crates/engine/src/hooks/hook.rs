@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crate::edit::{post_tool_batch, post_tool_use};
 use crate::engine::{Engine, HandlerOutcome};
 use crate::hooks::hook_call::HookCall;
-use crate::hooks::{session_end, session_start, user_prompt_expansion, user_prompt_submit};
+use crate::hooks::{
+    pre_tool_use, session_end, session_start, user_prompt_expansion, user_prompt_submit,
+};
 use crate::ledger::SessionState;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::lost_loops;
@@ -48,7 +50,7 @@ pub(crate) async fn handle(
     let mut project = Project::load_unserved(engine, &caller);
     if !project.config.is_enabled {
         let active_loop = match event {
-            HookEvent::Stop | HookEvent::PostToolUse => {
+            HookEvent::Stop | HookEvent::PreToolUse | HookEvent::PostToolUse => {
                 active_loop_anywhere(engine, &caller, &project, &input.session_id).await
             }
             _ => None,
@@ -56,7 +58,7 @@ pub(crate) async fn handle(
         let Some((loop_project, _)) = active_loop else { return HandlerOutcome::default() };
         project = loop_project;
     }
-    if event != HookEvent::Stop {
+    if !matches!(event, HookEvent::Stop | HookEvent::PreToolUse) {
         project = project.without_unserved_languages(engine);
     }
     let notice = notice(engine, &caller, &project, &input, event).await;
@@ -77,6 +79,7 @@ pub(crate) async fn handle(
         HookEvent::UserPromptExpansion => {
             (Box::pin(user_prompt_expansion::handle(call)).await, None)
         }
+        HookEvent::PreToolUse => (Box::pin(pre_tool_use::handle(&call)).await, None),
         HookEvent::PostToolUse => Box::pin(post_tool_use::handle(call)).await,
         HookEvent::PostToolBatch => post_tool_batch::handle(&call).await,
         HookEvent::Stop => (Box::pin(stop::handle(call)).await, None),

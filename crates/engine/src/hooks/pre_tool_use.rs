@@ -1,0 +1,52 @@
+//! Before a tool call: an agent's writes to what decides about its work are denied.
+
+use crate::hooks::hook_call::HookCall;
+use crate::loops::loop_elsewhere::active_loop_anywhere;
+use crate::protection::{WrittenPath, first_protected, written_paths};
+use moai_base::path::RelPath;
+use moai_host::protected_places::ProtectedPlaces;
+use moai_loops::exam::{Exam, ExamRole, role};
+use moai_protocol::hook::HookOutput;
+use moai_report::notice;
+
+/// Roles of files that an agent has no reason to change during a loop. Tests and configuration change
+/// with the work; the guard and the exam examine them at the Stop.
+const DENIED_ROLES: &[ExamRole] =
+    &[ExamRole::Rubric, ExamRole::Checks, ExamRole::Hooks, ExamRole::Engine, ExamRole::Unseen];
+
+pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
+    let HookCall { engine, caller, project, input, .. } = call;
+    let places = ProtectedPlaces::new(&engine.dirs, &caller.env, &project.root);
+    // A relative path of a command is meant from the agent's folder, not from the project's.
+    let cwd = if input.cwd.is_absolute() { &input.cwd } else { &caller.cwd };
+    let written = written_paths(input, &places, cwd);
+    if let Some((one, place)) = first_protected(&written, &places) {
+        return HookOutput::Deny(notice::write_denied(&one.named, place.words()));
+    }
+    let found = active_loop_anywhere(engine, caller, project, &input.session_id).await;
+    let Some((loop_project, state)) = found else { return HookOutput::Silent };
+    let exam = engine.store.find_exam(&loop_project.key, &state.id, DENIED_ROLES).await;
+    let exam = exam.ok().flatten();
+    let denied = written.iter().find_map(|one| {
+        let path = RelPath::below(&loop_project.root, &one.path)?;
+        Some((one, denied_role(&path, one, exam.as_ref())?))
+    });
+    match denied {
+        None => HookOutput::Silent,
+        Some((one, role)) => {
+            HookOutput::Deny(notice::exam_write_denied(&one.named, role.words(), &state.id))
+        }
+    }
+}
+
+/// The role of a frozen file at this path, or below it if the whole folder is written.
+fn denied_role(path: &RelPath, written: &WrittenPath, exam: Option<&Exam>) -> Option<ExamRole> {
+    let own = role(path).filter(|role| DENIED_ROLES.contains(role));
+    let below = || {
+        let folder = format!("{path}/");
+        let files = exam.filter(|_| written.is_whole_folder).map(|exam| &exam.files);
+        let mut frozen = files.into_iter().flatten();
+        frozen.find(|(file, _)| file.as_str().starts_with(&folder)).map(|(_, file)| file.role)
+    };
+    own.or_else(below)
+}

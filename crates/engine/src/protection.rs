@@ -1,0 +1,65 @@
+//! The files that a tool call of an agent would write, and which of them are protected.
+
+use std::path::{Path, PathBuf};
+
+use moai_guard::shell_writes::written_words;
+use moai_host::protected_places::{ProtectedPlace, ProtectedPlaces};
+use moai_protocol::hook::HookInput;
+
+/// Folders whose files may belong to a loop's exam.
+const EXAM_FOLDERS: [&str; 3] = [".moai", ".claude", ".git"];
+/// A file at the root that belongs to a loop's exam.
+const EXAM_FILE: &str = "RUBRIC.md";
+
+/// A file or folder that a tool call may write.
+#[derive(Clone, Debug)]
+pub struct WrittenPath {
+    /// As the agent names it.
+    pub named: String,
+    /// Absolute and without links.
+    pub path: PathBuf,
+    /// Whether everything below it is written too.
+    pub is_whole_folder: bool,
+}
+
+/// What a tool call may write, by its arguments.
+#[must_use]
+pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) -> Vec<WrittenPath> {
+    let tool = &input.tool_input;
+    let mut written = Vec::new();
+    for file in tool.file_path.iter().chain(&tool.notebook_path) {
+        let named = file.to_string_lossy().into_owned();
+        let path = places.resolve(cwd, &named);
+        written.push(WrittenPath { named, path, is_whole_folder: false });
+    }
+    for found in written_words(tool.command.as_deref().unwrap_or_default()) {
+        let named = match found.folder.as_str() {
+            "" => found.word,
+            folder if found.word.starts_with(['/', '~', '$']) || folder.is_empty() => found.word,
+            folder => format!("{folder}/{}", found.word),
+        };
+        let path = places.resolve(cwd, &named);
+        written.push(WrittenPath { named, path, is_whole_folder: found.is_whole_folder });
+    }
+    written
+}
+
+/// The first of these paths in a protected place.
+#[must_use]
+pub fn first_protected<'w>(
+    written: &'w [WrittenPath],
+    places: &ProtectedPlaces,
+) -> Option<(&'w WrittenPath, ProtectedPlace)> {
+    written.iter().find_map(|one| Some((one, places.place_of(&one.path, one.is_whole_folder)?)))
+}
+
+/// Whether a path may be protected, so that the daemon has to decide. Most calls write nothing of the
+/// kind, and then the hook ends without one.
+#[must_use]
+pub fn may_be_protected(written: &[WrittenPath], places: &ProtectedPlaces) -> bool {
+    let is_of_exam = |one: &WrittenPath| {
+        one.path.file_name().is_some_and(|name| name == EXAM_FILE)
+            || one.path.iter().any(|part| EXAM_FOLDERS.iter().any(|folder| part == *folder))
+    };
+    written.iter().any(is_of_exam) || first_protected(written, places).is_some()
+}

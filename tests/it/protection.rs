@@ -1,0 +1,107 @@
+//! Before a tool call: writes to what decides about the agent's work are denied, all others are free.
+
+use serde_json::Value;
+
+use crate::support::{Output, SESSION, Sandbox};
+
+fn edit(sandbox: &Sandbox, path: &str) -> Output {
+    let mut input = sandbox.payload("PreToolUse-Edit");
+    input["tool_input"]["file_path"] = path.into();
+    sandbox.hook("pre-tool-use", &input)
+}
+
+fn bash(sandbox: &Sandbox, command: &str) -> Output {
+    let mut input = sandbox.payload("PreToolUse-Bash");
+    input["tool_input"]["command"] = command.into();
+    sandbox.hook("pre-tool-use", &input)
+}
+
+/// The reason of a denied call.
+fn denied(output: &Output) -> String {
+    assert_eq!(output.code, 0, "{output:#?}");
+    let answer: Value = serde_json::from_str(&output.stdout).unwrap_or_default();
+    let decision = &answer["hookSpecificOutput"];
+    assert_eq!(decision["hookEventName"], "PreToolUse", "not denied: {output:#?}");
+    assert_eq!(decision["permissionDecision"], "deny", "{output:#?}");
+    decision["permissionDecisionReason"].as_str().expect("a reason").to_owned()
+}
+
+fn free(output: &Output) {
+    assert_eq!((output.code, output.stdout.as_str()), (0, ""), "{output:#?}");
+}
+
+#[test]
+fn state_settings_and_plugin_are_never_edited() {
+    let mut sandbox = Sandbox::new();
+    let plugin = sandbox.base().join("home/.claude/plugins/moai");
+    std::fs::create_dir_all(plugin.join("hooks")).expect("ours");
+    sandbox.set("CLAUDE_PLUGIN_ROOT", &plugin);
+    let state = sandbox.base().join("state/projects/x/loops.db").display().to_string();
+    let hooks = plugin.join("hooks/hooks.json").display().to_string();
+    let settings = sandbox.path(".claude/settings.json").display().to_string();
+    let options = sandbox.base().join("home/.config/moai-ralph/ralph.yaml").display().to_string();
+    let record = sandbox.base().join("home/.claude.json").display().to_string();
+    let marks = sandbox.path(".git/moai-ralph/loops/a").display().to_string();
+    for path in [&state, &hooks, &settings, &options, &record, &marks] {
+        let reason = denied(&edit(&sandbox, path));
+        assert!(reason.contains("agents do not change"), "{reason}");
+        denied(&bash(&sandbox, &format!("echo '{{}}' > {path}")));
+        denied(&bash(&sandbox, &format!("python3 -c \"open('{path}', 'w')\"")));
+        free(&bash(&sandbox, &format!("cat {path} | jq .")));
+    }
+    denied(&bash(&sandbox, "rm -rf ~/.claude"));
+    denied(&bash(&sandbox, "cd .claude && rm settings.json"));
+    free(&edit(&sandbox, &sandbox.path("app.py").display().to_string()));
+    free(&edit(&sandbox, &sandbox.path(".claude/agents/a.md").display().to_string()));
+    for command in ["npm test", "rm -rf build", "git commit -am 'settings.json: x'", ""] {
+        free(&bash(&sandbox, command));
+    }
+}
+
+#[test]
+fn the_frozen_exam_is_denied_during_a_loop_and_free_without_one() {
+    let sandbox = Sandbox::new();
+    sandbox.write("RUBRIC.md", "# Rubric\n\n## Judge criteria\n- It is right.\n");
+    sandbox.write(".moai/config/sections/ralph.yaml", "ralph: {}\n");
+    sandbox.write("tests/test_a.py", "def test_a():\n    assert True\n");
+    sandbox.commit();
+    let path = |name: &str| sandbox.path(name).display().to_string();
+    free(&edit(&sandbox, &path("RUBRIC.md")));
+    free(&bash(&sandbox, "rm RUBRIC.md"));
+
+    let started = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "go", "--json"]);
+    let id = started.json()["id"].as_str().expect("an id").to_owned();
+    for name in ["RUBRIC.md", ".claude/autochecks.sh", ".moai/config/sections/ralph.yaml"] {
+        let reason = denied(&edit(&sandbox, &path(name)));
+        assert!(reason.contains(&id) && reason.contains(name), "{reason}");
+        denied(&bash(&sandbox, &format!("sed -i s/a/b/ {name}")));
+        free(&bash(&sandbox, &format!("cat {name}; bash {name}")));
+    }
+    denied(&bash(&sandbox, "rm -rf .moai"));
+    free(&edit(&sandbox, &path("tests/test_a.py")));
+    free(&edit(&sandbox, &path("app.py")));
+    // Another session's loop does not bind this one.
+    let mut other = sandbox.payload("PreToolUse-Edit");
+    other["session_id"] = "11111111-0000-4000-8000-000000000000".into();
+    other["tool_input"]["file_path"] = path("RUBRIC.md").into();
+    free(&sandbox.hook("pre-tool-use", &other));
+
+    assert_eq!(sandbox.run(&["loop", "cancel", &id]).code, 0);
+    free(&edit(&sandbox, &path("RUBRIC.md")));
+}
+
+#[test]
+fn a_link_to_a_protected_place_is_followed() {
+    let sandbox = Sandbox::new();
+    std::os::unix::fs::symlink(sandbox.base().join("state"), sandbox.path("notes")).expect("ours");
+    denied(&edit(&sandbox, &sandbox.path("notes/trust/a.json").display().to_string()));
+    denied(&bash(&sandbox, "echo > notes/trust/a.json"));
+}
+
+#[test]
+fn odd_calls_are_free() {
+    let sandbox = Sandbox::new();
+    for input in ["{", "[]", "{\"tool_input\": 7}", "{\"tool_input\": {\"command\": [\"rm\"]}}"] {
+        free(&sandbox.run_with(&["hook", "pre-tool-use"], input));
+    }
+}
