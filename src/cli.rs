@@ -1,7 +1,6 @@
 //! The command line: arguments in, output and exit code out. Every answer comes from a handler, in
 //! the daemon or in this process.
 
-mod agent_detection;
 mod args;
 mod client;
 mod daemon;

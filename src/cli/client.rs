@@ -11,6 +11,7 @@ use moai_base::limits::{COMMAND_SECS_MAX, PROCESS_START_PRECISION_MS};
 use moai_base::verdict::Gap;
 use moai_config::Config;
 use moai_engine::engine::Engine;
+use moai_host::callers::own_process;
 use moai_host::files;
 use moai_host::ipc::client::{self, CallError, CallTimeout};
 use moai_host::ipc::{StateDirs, process_environment};
@@ -228,5 +229,11 @@ fn caller_in(cwd: PathBuf, root: Option<&Path>) -> Result<CallerContext, String>
         Some(root) if cwd.join(root).is_dir() => Some(cwd.join(root)),
         Some(root) => return Err(format!("--root {}: not a directory", root.display())),
     };
-    Ok(CallerContext { cwd, root, env: process_environment(), tool: None })
+    Ok(CallerContext {
+        cwd,
+        root,
+        env: process_environment(),
+        process: Some(own_process()),
+        tool: None,
+    })
 }

@@ -5,8 +5,10 @@ use std::io::{IsTerminal as _, Write as _};
 
 use super::args::CliArgs;
 use super::args::guard::{AllowArgs, GuardArgs, GuardCommand};
-use super::{agent_detection, client, has_color};
+use super::{client, has_color};
 use moai_engine::engine::Engine;
+use moai_host::callers::{is_agent, own_process};
+use moai_host::ipc::process_environment;
 use moai_protocol::control::{CommandReply, DaemonRequest, GuardAllowRequest, GuardRequest};
 
 /// Exit code of a refusal.
@@ -38,7 +40,10 @@ pub(super) fn run(args: &CliArgs, guard: &GuardArgs) -> CommandReply {
 /// The request, after a person at a terminal has typed the id again.
 fn confirm_waiver(allow: &AllowArgs) -> Result<DaemonRequest, String> {
     let mut stderr = std::io::stderr();
-    if agent_detection::is_agent() || !std::io::stdin().is_terminal() || !stderr.is_terminal() {
+    if is_agent(own_process(), &process_environment())
+        || !std::io::stdin().is_terminal()
+        || !stderr.is_terminal()
+    {
         return Err("only a person at a terminal can allow a finding".to_owned());
     }
     // If the terminal is gone, the input is empty, which counts as no.

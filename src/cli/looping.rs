@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::args::CliArgs;
 use super::args::looping::{
-    AdoptArgs, ForgetArgs, LoopCommand, LoopSelectArgs, LoopStartArgs, RestoreArgs,
+    AdoptArgs, ForgetArgs, LoopCommand, LoopSelectArgs, LoopStartArgs, RefreezeArgs, RestoreArgs,
 };
-use super::{INVALID, REFUSED, agent_detection, client};
+use super::{INVALID, REFUSED, client};
 use moai_base::limits::PROMPT_BYTES_MAX;
 use moai_protocol::control::{
-    CommandReply, DaemonRequest, LoopAdoptRequest, LoopHistoryRequest, LoopRestoreRequest,
-    LoopResumeRequest, LoopSelector, LoopStartRequest,
+    CommandReply, DaemonRequest, LoopAdoptRequest, LoopHistoryRequest, LoopRefreezeRequest,
+    LoopRestoreRequest, LoopResumeRequest, LoopSelector, LoopStartRequest,
 };
 
 pub(super) fn run(args: &CliArgs, command: &LoopCommand) -> CommandReply {
@@ -49,28 +49,37 @@ pub(super) fn run(args: &CliArgs, command: &LoopCommand) -> CommandReply {
         LoopCommand::Adopt(AdoptArgs { id, session }) => {
             let (id, session) = (id.clone(), session.clone());
             let select = LoopSelector { id, session, json: args.json };
-            DaemonRequest::LoopAdopt(LoopAdoptRequest {
-                select,
-                is_agent: agent_detection::is_agent(),
-            })
+            DaemonRequest::LoopAdopt(LoopAdoptRequest { select })
         }
         LoopCommand::Forget(ForgetArgs { id }) => DaemonRequest::LoopForget(LoopSelector {
             id: Some(id.clone()),
             session: None,
             json: args.json,
         }),
-        // The agent must not choose its own exam; an agent's shell has no terminal.
         LoopCommand::Refreeze(_) if !std::io::stdin().is_terminal() => {
             let text = "moai-ralph: loop refreeze is for a person: stdin is not a terminal";
             return CommandReply::failure(REFUSED, text);
         }
-        LoopCommand::Refreeze(_) if agent_detection::is_agent() => {
-            let text = "moai-ralph: loop refreeze is for a person: an agent started this shell";
-            return CommandReply::failure(REFUSED, text);
-        }
-        LoopCommand::Refreeze(which) => DaemonRequest::LoopRefreeze(select(which)),
+        LoopCommand::Refreeze(arguments) => return refreeze(args, arguments),
     };
     client::send_request(args.root.as_deref(), request, false)
+}
+
+/// Asks twice: the daemon shows a code at the terminal, and the second call repeats it.
+fn refreeze(args: &CliArgs, arguments: &RefreezeArgs) -> CommandReply {
+    let LoopSelectArgs { id, session } = arguments.select.clone();
+    let select = LoopSelector { id, session, json: args.json };
+    let mut request = LoopRefreezeRequest { select, now: arguments.now, code: None };
+    let call = DaemonRequest::LoopRefreeze(request.clone());
+    let asked = client::send_request(args.root.as_deref(), call, false);
+    if !asked.needs_code {
+        return asked;
+    }
+    let mut typed = String::new();
+    // If the terminal is gone, the input is empty, which is no code.
+    let _ = std::io::stdin().read_line(&mut typed);
+    request.code = Some(typed.trim().to_owned());
+    client::send_request(args.root.as_deref(), DaemonRequest::LoopRefreeze(request), false)
 }
 
 fn start_request(start: &LoopStartArgs, json: bool) -> Result<LoopStartRequest, String> {

@@ -2,8 +2,10 @@
 //! terminal.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
+use std::os::unix::net::UnixStream;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -50,21 +52,8 @@ fn start(sandbox: &Sandbox) -> String {
     text(&output.json(), "id").to_owned()
 }
 
-/// What a person types: stdin is a terminal.
 fn refreeze(sandbox: &Sandbox) -> Output {
-    let mut command = sandbox.program();
-    at_terminal(command.args(["loop", "refreeze", "--json"]))
-}
-
-fn at_terminal(command: &mut Command) -> Output {
-    let (_person, end) = terminal::open();
-    command.stdin(Stdio::from(end));
-    let output = command.output().expect("the program starts");
-    Output {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    terminal::with_code(sandbox, &["loop", "refreeze", "--now", "--json"])
 }
 
 /// A loop of this project with its present checks as the exam.
@@ -241,12 +230,37 @@ fn only_a_person_takes_a_new_exam() {
     assert_eq!(refused.code, 1, "{refused:#?}");
     assert!(refused.stderr.contains("stdin is not a terminal"), "{refused:#?}");
     // A terminal that an agent opened, where it took its mark out of the environment.
-    let mut shell = Command::new("sh");
+    let mut shell = Command::new("setsid");
     sandbox.prepare(&mut shell);
-    let script = format!("env -u CLAUDECODE {PROGRAM} loop refreeze; exit $?");
-    let refused = at_terminal(shell.args(["-c", &script]).env("CLAUDECODE", "1"));
+    let script = format!("env -u CLAUDECODE {PROGRAM} loop refreeze --now; exit $?");
+    shell.args(["--ctty", "--wait", "sh", "-c", &script]).env("CLAUDECODE", "1");
+    let refused = terminal::at_code_question(&mut shell, str::to_owned);
     assert_eq!(refused.code, 1, "{refused:#?}");
     assert!(refused.stderr.contains("an agent started this shell"), "{refused:#?}");
+    // A terminal as input, but none that belongs to the process; and a wrong answer.
+    let mut program = sandbox.program();
+    program.args(["loop", "refreeze", "--now"]);
+    let refused = terminal::at_code_question(&mut program, str::to_owned);
+    assert!(refused.stderr.contains("this process has no terminal"), "{refused:#?}");
+    let mut program = Command::new("setsid");
+    sandbox.prepare(&mut program);
+    program.args(["--ctty", "--wait", PROGRAM, "loop", "refreeze", "--now"]);
+    let refused = terminal::at_code_question(&mut program, |code| code.chars().rev().collect());
+    assert!(refused.stderr.contains("not the code that was shown"), "{refused:#?}");
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    // A call that no front door made: the daemon asks the kernel who calls.
+    let socket = fs::read_dir(sandbox.base().join("run/moai-ralph")).expect("the daemon runs");
+    let sockets = socket.flatten().map(|entry| entry.path());
+    let socket = sockets.into_iter().find(|it| it.extension().is_some_and(|it| it == "sock"));
+    let mut line = UnixStream::connect(socket.expect("its socket")).expect("it listens");
+    let caller = json!({"cwd": sandbox.root(), "root": sandbox.root(), "env": {}, "process": 1});
+    let select = json!({"json": true});
+    let request = json!({"name": "loop_refreeze", "select": select, "now": true, "code": "AAAAAA"});
+    let call = json!({"protocol": 1, "caller": caller, "request": request});
+    writeln!(line, "{call}").expect("it reads");
+    let mut answer = String::new();
+    BufReader::new(line).read_line(&mut answer).expect("it answers");
+    assert!(answer.contains("is for a person"), "{answer}");
     assert_eq!(checks(&sandbox, &[]).0, 1);
 
     let taken = refreeze(&sandbox).json();

@@ -8,7 +8,7 @@ use std::thread;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::support::{Output, PATIENCE};
+use crate::support::{Output, PATIENCE, PROGRAM, Sandbox};
 
 /// Both ends: the person's and the program's.
 pub(crate) fn open() -> (File, File) {
@@ -46,6 +46,42 @@ pub(crate) fn typed(command: &mut Command, line: &str) -> Output {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: seen,
+    }
+}
+
+/// Runs the program at a terminal of its own and answers the code that is shown there, as a person
+/// does. What was shown comes back as stderr.
+pub(crate) fn with_code(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    let mut command = Command::new("setsid");
+    sandbox.prepare(&mut command);
+    // --ctty makes stdin the controlling terminal of the new session.
+    command.args(["--ctty", "--wait", PROGRAM]).args(arguments);
+    at_code_question(&mut command, str::to_owned)
+}
+
+/// Runs a command whose stdin is a terminal, and types `answer` of the code if one is asked for.
+pub(crate) fn at_code_question(command: &mut Command, answer: impl Fn(&str) -> String) -> Output {
+    let (mut person, program) = open();
+    let shown = reading(person.try_clone().expect("ours"));
+    command.stdin(Stdio::from(program)).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the program starts");
+    // Else our own copy would keep the terminal open behind the program's end.
+    command.stdin(Stdio::null());
+    let mut seen = String::new();
+    // The terminal closes if nothing is asked.
+    while let Ok(text) = shown.recv_timeout(PATIENCE) {
+        seen.push_str(&text);
+        let asked = seen.split_once("Type ").and_then(|(_, rest)| rest.split_once(" to accept: "));
+        if let Some((code, _)) = asked {
+            writeln!(person, "{}", answer(code)).expect("the terminal is there");
+            break;
+        }
+    }
+    let output = child.wait_with_output().expect("ours to wait for");
+    Output {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: seen + &String::from_utf8_lossy(&output.stderr),
     }
 }
 

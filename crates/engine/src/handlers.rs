@@ -103,8 +103,8 @@ pub(crate) async fn handle(
         DaemonRequest::LoopForget(select) => {
             crate::loops::loop_forget::handle(engine, &caller, select).await.into()
         }
-        DaemonRequest::LoopRefreeze(select) => {
-            crate::loops::loop_refreeze::handle(engine, &caller, select).await.into()
+        DaemonRequest::LoopRefreeze(request) => {
+            crate::loops::loop_refreeze::handle(engine, &caller, request).await.into()
         }
         DaemonRequest::Doctor(request) => {
             crate::doctor::handle(engine, &caller, request).await.into()

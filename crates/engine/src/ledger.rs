@@ -1,6 +1,7 @@
 //! The engine's memory while it runs: the last verified findings of each file, the writes and
 //! reports of each session, the changes on disk. Pure bookkeeping over maps.
 
+pub(crate) mod code_questions;
 pub(crate) mod deferred_reports;
 pub(crate) mod disk;
 pub(crate) mod known_rules;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::evidence::base_results::BaseResults;
+use crate::ledger::code_questions::CodeQuestions;
 pub(crate) use crate::ledger::deferred_reports::{DeferredReport, SessionAgent};
 use crate::ledger::disk::{DiskStamps, OutsidePoll};
 pub(crate) use crate::ledger::known_rules::{KnownRules, RuleFolder, RuleInputs};
@@ -117,6 +119,7 @@ pub(crate) struct EngineLedger {
     sessions: HashMap<String, SessionState>,
     /// Sessions that the host ended, the latest last.
     ended_sessions: VecDeque<String>,
+    pub(crate) code_questions: CodeQuestions,
     /// The last texts that hooks saw.
     pub(crate) texts: TextCache,
     use_count: u64,

@@ -18,6 +18,7 @@ pub(crate) mod ledger;
 pub mod lifecycle;
 pub(crate) mod log;
 pub(crate) mod loops;
+pub(crate) mod person;
 pub(crate) mod progress;
 pub(crate) mod project;
 pub mod protection;

@@ -142,7 +142,8 @@ impl DaemonServer {
             tracing::warn!("a connection sent no call");
             return;
         };
-        let ReceivedCall { call, large_call: _large_call } = match received {
+        let process = stream.peer_cred().ok().and_then(|peer| peer.pid());
+        let ReceivedCall { mut call, large_call: _large_call } = match received {
             Ok(received) => received,
             Err(error) => {
                 tracing::warn!(%error, "a call could not be read");
@@ -154,6 +155,7 @@ impl DaemonServer {
                 return;
             }
         };
+        call.caller.process = process;
         let is_hook = matches!(call.request, DaemonRequest::Hook { .. });
         let _command = if is_hook { None } else { self.commands.acquire().await.ok() };
         let Ok(_permit) = self.connections.acquire().await else { return };

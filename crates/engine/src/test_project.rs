@@ -54,7 +54,13 @@ impl TestProject {
 
     pub(crate) fn caller(&self, root: &Path) -> CallerContext {
         let env = env(&self.top());
-        CallerContext { cwd: root.to_owned(), root: Some(root.to_owned()), env, tool: None }
+        CallerContext {
+            cwd: root.to_owned(),
+            root: Some(root.to_owned()),
+            env,
+            process: None,
+            tool: None,
+        }
     }
 
     pub(crate) fn project(&self, root: &Path) -> Project {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::engine::{Engine, run_blocking};
 use crate::exam::criteria::check_plan;
+use crate::person;
 use crate::project::Project;
 use crate::project::project_root;
 use crate::project::trust::ProjectTrust;
@@ -34,6 +35,11 @@ pub(crate) async fn handle(
 }
 
 fn answer(engine: &Engine, caller: &CallerContext, request: TrustRequest) -> CommandReply {
+    // What a repository says to an agent must not decide which of its programs run.
+    if request.action == TrustAction::Grant && person::is_agent(caller) {
+        let text = "moai-ralph: trust is for a person: an agent started this shell";
+        return CommandReply::failure(REFUSED, text);
+    }
     let root = project_root(caller);
     // Read before the programs are listed: a file that changes in between ends the trust.
     let files = ProgramFiles::read(&root);

@@ -1,6 +1,7 @@
 //! Everything that touches the world: files, processes, git, the store, language servers, models
 //! and the socket of the daemon.
 
+pub mod callers;
 pub mod files;
 pub mod git;
 pub mod ipc;

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use loops::{
-    LoopAdoptRequest, LoopHistoryRequest, LoopRestoreRequest, LoopResumeRequest, LoopSelector,
-    LoopStartRequest,
+    LoopAdoptRequest, LoopHistoryRequest, LoopRefreezeRequest, LoopRestoreRequest,
+    LoopResumeRequest, LoopSelector, LoopStartRequest,
 };
 
 /// Protocol version; part of the socket's name. Raised when a field changes its meaning.
@@ -36,6 +36,9 @@ pub struct CallerContext {
     pub root: Option<PathBuf>,
     /// Environment; never logged.
     pub env: BTreeMap<String, String>,
+    /// Process id of the front door. The daemon takes it from the kernel and never from the call.
+    #[serde(skip)]
+    pub process: Option<i32>,
     /// Name of the agent's tool that calls. The daemon refuses a tool that the project's options
     /// switch off, and its replies have a document in addition to the text.
     #[serde(default)]
@@ -119,7 +122,7 @@ pub enum DaemonRequest {
     /// `loop forget`.
     LoopForget(LoopSelector),
     /// `loop refreeze`.
-    LoopRefreeze(LoopSelector),
+    LoopRefreeze(LoopRefreezeRequest),
     /// `loop restore`.
     LoopRestore(LoopRestoreRequest),
     /// `doctor`.
@@ -457,6 +460,10 @@ pub struct CommandReply {
     /// For a tool: the structured answer (`report::tools`); `None` for a refusal or a failure.
     #[serde(default)]
     pub document: Option<Box<serde_json::Value>>,
+    /// Whether the call must be repeated with the code that the daemon has shown at the caller's
+    /// terminal.
+    #[serde(default)]
+    pub needs_code: bool,
     /// Why the call of a tool was not handled at all.
     #[serde(default)]
     pub tool_refusal: Option<ToolRefusal>,

@@ -34,7 +34,16 @@ pub(in crate::cli) enum LoopCommand {
     /// Delete the checkpoints, history and exam of a finished loop
     Forget(ForgetArgs),
     /// Accept changes to the frozen checks (only for a person at a terminal)
-    Refreeze(LoopSelectArgs),
+    Refreeze(RefreezeArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct RefreezeArgs {
+    #[command(flatten)]
+    pub(in crate::cli) select: LoopSelectArgs,
+    /// Accept while the session is at work; the loop pauses at its next Stop
+    #[arg(long)]
+    pub(in crate::cli) now: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -156,7 +165,7 @@ fn start_flag(option: &StartOption) -> Arg {
     }
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(in crate::cli) struct LoopSelectArgs {
     /// Loop id [default: the active one, else the last]
     pub(in crate::cli) id: Option<String>,

@@ -3,11 +3,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Stdio;
 
 use super::crashes::{daemon, kill};
-use super::{FEWER, FIXED, TESTS, looping, notice, project, shell, start, status, stop};
-use crate::support::{Output, Sandbox, write_file};
+use super::{DIRTY, FEWER, FIXED, TESTS, looping, notice, project, shell, start, status, stop};
+use crate::support::{Output, SESSION, Sandbox, finish, write_file};
 use crate::terminal;
 
 const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
@@ -102,15 +101,7 @@ fn with_rubric() -> Sandbox {
 }
 
 fn refreeze(sandbox: &Sandbox) -> Output {
-    let (_person, end) = terminal::open();
-    let mut command = sandbox.program();
-    let output = command.args(["loop", "refreeze"]).stdin(Stdio::from(end)).output();
-    let output = output.expect("the program starts");
-    Output {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    terminal::with_code(sandbox, &["loop", "refreeze", "--now"])
 }
 
 /// Each Stop asks the user about the change, and none counts.
@@ -155,6 +146,39 @@ fn is_asked_about_the_refreeze(sandbox: &Sandbox) {
     assert!(told.contains("completed") && told.contains(REFROZEN), "{told}");
     let report = sandbox.run(&["loop", "report"]);
     assert!(report.stdout.contains(REFROZEN), "{report:#?}");
+}
+
+#[test]
+fn a_refreeze_is_refused_while_the_session_is_at_work() {
+    let sandbox = with_rubric();
+    sandbox.write("RUBRIC.md", STRICTER);
+    sandbox.tool_write("app.py", DIRTY);
+    let refused = terminal::with_code(&sandbox, &["loop", "refreeze"]);
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(refused.stderr.contains("is at work"), "{refused:#?}");
+    assert_eq!(sandbox.run(&["loop", "pause"]).code, 0);
+    let stopped = sandbox.hook("stop", &sandbox.payload("Stop"));
+    assert_eq!(stopped.code, 0, "{stopped:#?}");
+    assert_eq!(terminal::with_code(&sandbox, &["loop", "refreeze"]).code, 0);
+}
+
+#[test]
+fn an_agent_ends_only_the_loop_of_its_own_session() {
+    let sandbox = with_rubric();
+    let id = status(&sandbox)["id"].as_str().expect("an id").to_owned();
+    let as_agent = |session: &str, act: &str| {
+        let mut command = sandbox.program();
+        command.env("CLAUDECODE", "1").env("CLAUDE_CODE_SESSION_ID", session);
+        finish(command.args(["loop", act, &id]), "")
+    };
+    for act in ["pause", "cancel"] {
+        let refused = as_agent("another", act);
+        assert_eq!(refused.code, 1, "{refused:#?}");
+        assert!(refused.stderr.contains("belongs to another session"), "{refused:#?}");
+        assert_eq!(status(&sandbox)["status"], "running");
+    }
+    assert_eq!(as_agent(SESSION, "cancel").code, 0);
+    assert_eq!(status(&sandbox)["status"], "cancelled");
 }
 
 #[test]

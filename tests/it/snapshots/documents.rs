@@ -1,7 +1,6 @@
 //! One JSON document of every schema that a command prints.
 
 use std::fs;
-use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -180,15 +179,7 @@ fn of_loops() {
             ("refreeze", |sandbox| {
                 start(sandbox);
                 sandbox.write(".moai/config/sections/ralph.yaml", &CHECKS.replace("true", "false"));
-                let (_person, end) = terminal::open();
-                let mut command = sandbox.program();
-                let output = command.args(["loop", "refreeze", "--json"]).stdin(Stdio::from(end));
-                let output = output.output().expect("the program starts");
-                Output {
-                    code: output.status.code().unwrap_or(-1),
-                    stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-                    stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-                }
+                terminal::with_code(sandbox, &["loop", "refreeze", "--now", "--json"])
             }),
             ("start_workers", |sandbox| {
                 sandbox.run(&[

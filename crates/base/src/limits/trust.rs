@@ -1,7 +1,11 @@
-//! Bounds of what decides whether a project is trusted.
+//! Bounds of what decides whether a project or an answer is trusted.
 
 /// Largest file of a project that names programs, in bytes; a larger one is never trusted.
 pub const PROGRAM_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Time in which a code that was shown at a terminal is answered, in milliseconds.
+pub const CODE_ANSWER_MS_MAX: u64 = 120_000;
+/// Codes shown at terminals and not answered yet.
+pub const CODE_QUESTIONS_MAX: usize = 8;
 /// Largest record about a trusted project, in bytes.
 pub const TRUST_RECORD_BYTES_MAX: usize = 64 << 10;
 /// Largest record of a host about all its projects, in bytes; Claude Code's holds a history and is

@@ -4,6 +4,7 @@ use crate::engine::{Engine, now_ms};
 use crate::ledger::SessionLife;
 use crate::loops::loop_selection::{change_loop, failure_reply, host_session, loop_reply};
 use crate::loops::session_loop::checks_of_loop;
+use crate::person;
 use crate::project::Project;
 use moai_base::limits::SESSION_ID_CHARS_MAX;
 use moai_host::store::loops::LoopQuery;
@@ -19,12 +20,12 @@ pub(crate) async fn handle(
     adopted: LoopAdoptRequest,
 ) -> CommandReply {
     let project = Project::load_or_default(engine, caller);
-    let LoopAdoptRequest { select, is_agent } = adopted;
+    let LoopAdoptRequest { select } = adopted;
     let session = select.session.clone().or_else(|| host_session(caller));
     if session.as_deref().is_some_and(|session| !is_session_id(session)) {
         return failure_reply(&loops::NO_SESSION_ID);
     }
-    if is_agent
+    if person::is_agent(caller)
         && let Some(id) = loop_of_live_session(engine, &project, &select, session.as_deref()).await
     {
         return failure_reply(&loops::owner_still_active(&id));

@@ -7,19 +7,21 @@ use crate::evidence::authorship;
 use crate::exam;
 use crate::loops::loop_selection::select_loop;
 use crate::loops::override_log;
+use crate::person;
 use crate::project::Project;
 use crate::replies::{REFUSED, load_project};
 use moai_loops::exam::ExamRole;
 use moai_loops::state::LoopState;
-use moai_protocol::control::{CallerContext, CommandReply, LoopSelector};
+use moai_protocol::control::{CallerContext, CommandReply, LoopRefreezeRequest};
 use moai_protocol::documents::json_text;
 use moai_report::checks_report::{RefreezeReport, refreeze_document, refreeze_text};
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
-    select: LoopSelector,
+    request: LoopRefreezeRequest,
 ) -> CommandReply {
+    let LoopRefreezeRequest { select, now, code } = request;
     let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
@@ -32,6 +34,16 @@ pub(crate) async fn handle(
         Ok(_) => return refused("there is no such active loop"),
         Err(error) => return refused(&error.to_string()),
     };
+    if !now && override_log::is_at_work(engine, &state) {
+        return refused(
+            "the session of this loop is at work: wait until its turn ends, pause the loop (moai-ralph \
+             loop pause), or add --now",
+        );
+    }
+    let subject = format!("loop refreeze of {}", state.id);
+    if let Err(reply) = person::confirm(engine, caller, &subject, code.as_deref()) {
+        return reply;
+    }
     match refreeze(engine, &project, &state).await {
         Ok(taken) if select.json => {
             CommandReply::success(json_text(&refreeze_document(&state.id, &taken)))

@@ -4,6 +4,7 @@
 use std::fmt::Display;
 
 use crate::engine::Engine;
+use crate::person;
 use crate::project::Project;
 use crate::replies::REFUSED;
 use moai_host::store::StoreError;
@@ -47,18 +48,41 @@ pub(crate) async fn select_loop_to_change(
 ) -> Result<LoopQuery, CommandReply> {
     let query = select_loop(select, caller);
     if query != LoopQuery::Latest {
-        return Ok(query);
+        return own_loop_of_agent(engine, project, query, caller).await;
     }
     match engine.store.active_loops(&project.key, &project.root).await {
         Ok(active) => match active.as_slice() {
             [] => Ok(query),
-            [(id, _)] => Ok(LoopQuery::Id(id.clone())),
+            [(id, _)] => {
+                let query = LoopQuery::Id(id.clone());
+                own_loop_of_agent(engine, project, query, caller).await
+            }
             several => {
                 let text = format!("moai-ralph: {}", loops::several_active_loops(several));
                 Err(CommandReply::failure(REFUSED, &text))
             }
         },
         Err(error) => Err(failure_reply(&error)),
+    }
+}
+
+/// The query, unless an agent would change the loop of another session.
+async fn own_loop_of_agent(
+    engine: &Engine,
+    project: &Project,
+    query: LoopQuery,
+    caller: &CallerContext,
+) -> Result<LoopQuery, CommandReply> {
+    if !person::is_agent(caller) {
+        return Ok(query);
+    }
+    let found = engine.store.find_loop(&project.key, &project.root, query.clone()).await;
+    match found.ok().flatten() {
+        Some(state) if state.session_id.is_some() && state.session_id != host_session(caller) => {
+            let text = format!("loop {} belongs to another session than this agent's", state.id);
+            Err(failure_reply(&text))
+        }
+        _ => Ok(query),
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) async fn record_override(
 }
 
 /// Whether the agent of a loop may be in its turn. A loop without a session has no agent yet.
-fn is_at_work(engine: &Engine, state: &LoopState) -> bool {
+pub(crate) fn is_at_work(engine: &Engine, state: &LoopState) -> bool {
     let Some(session) = &state.session_id else { return false };
     let known = engine.ledger().known_session(session).and_then(|session| session.is_at_work);
     known.unwrap_or(state.status == Status::Running)

@@ -37,8 +37,17 @@ pub struct LoopSelector {
 pub struct LoopAdoptRequest {
     /// The loop, and the session that adopts it.
     pub select: LoopSelector,
-    /// Whether the request comes from an agent's shell.
-    pub is_agent: bool,
+}
+
+/// Arguments of `loop refreeze`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LoopRefreezeRequest {
+    /// The loop.
+    pub select: LoopSelector,
+    /// Accept although the session is at work.
+    pub now: bool,
+    /// The code that the daemon has shown at the caller's terminal.
+    pub code: Option<String>,
 }
 
 /// Arguments of `loop resume`.

@@ -26,7 +26,8 @@ impl LoopFilesFixture {
         let env = BTreeMap::from([("HOME".to_owned(), text(&home))]);
         let places = StateDirs::from_env(&env).expect("a home");
         let engine = Engine::new(places, &Config::default(), None);
-        let caller = CallerContext { cwd: root.clone(), root: Some(root), env, tool: None };
+        let caller =
+            CallerContext { cwd: root.clone(), root: Some(root), env, process: None, tool: None };
         let project = Project::load(&engine, &caller).expect("no options");
         Self { folder, engine, project }
     }

@@ -1,0 +1,69 @@
+//! Whether a person answers: acceptances that an agent must not give itself are asked for at the
+//! caller's terminal, with a code that the daemon shows there.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Instant;
+
+use crate::engine::Engine;
+use moai_host::callers::{self, CallerTerminal};
+use moai_protocol::control::{CallerContext, CommandReply};
+
+use crate::replies::REFUSED;
+
+/// Characters of codes, without those that look alike.
+const CODE_CHARACTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+/// Characters of one code.
+const CODE_LENGTH: usize = 6;
+
+/// Whether an agent started the caller.
+pub(crate) fn is_agent(caller: &CallerContext) -> bool {
+    callers::is_agent(caller.process.unwrap_or_default(), &caller.env)
+}
+
+/// Refuses agents, and asks a person at a terminal for a code; `Err` is the reply in place of the
+/// command's own. `subject` names the command and what it accepts.
+pub(crate) fn confirm(
+    engine: &Engine,
+    caller: &CallerContext,
+    subject: &str,
+    code: Option<&str>,
+) -> Result<(), CommandReply> {
+    let refused = |text: &str| Err(CommandReply::failure(REFUSED, &format!("moai-ralph: {text}")));
+    if is_agent(caller) {
+        return refused(&format!("{subject} is for a person: an agent started this shell"));
+    }
+    let terminal = match callers::terminal_of(caller.process.unwrap_or_default()) {
+        CallerTerminal::At(terminal) => terminal,
+        // Other systems: the front door has checked that a terminal is its input.
+        CallerTerminal::Unknown => return Ok(()),
+        CallerTerminal::None => {
+            return refused(&format!("{subject} is for a person: this process has no terminal"));
+        }
+    };
+    if let Some(code) = code {
+        if engine.ledger().code_questions.answer(subject, &terminal, code) {
+            return Ok(());
+        }
+        return refused("this is not the code that was shown; nothing is accepted");
+    }
+    let code = new_code();
+    let question = format!("moai-ralph: {subject}\r\nType {code} to accept: ");
+    if !engine.ledger().code_questions.ask(subject, &terminal, code) {
+        return refused("too many questions are open at terminals; try again in a few minutes");
+    }
+    match callers::write_to_terminal(&terminal, &question) {
+        Ok(()) => Err(CommandReply { needs_code: true, code: REFUSED, ..CommandReply::default() }),
+        Err(error) => refused(&format!("{}: {error}", terminal.display())),
+    }
+}
+
+fn new_code() -> String {
+    // Seeded by the system for each map; unpredictable for other processes.
+    let mut random = RandomState::new().hash_one(Instant::now());
+    let mut code = String::new();
+    for _ in 0..CODE_LENGTH {
+        code.push(char::from(CODE_CHARACTERS[(random % 32) as usize]));
+        random /= 32;
+    }
+    code
+}

@@ -1,0 +1,146 @@
+//! Who called: whether an agent started the process, and the terminal it is at. An agent can open its
+//! own terminal and remove its variables from the environment of what it starts there; those of the
+//! shells above remain. A process that it detached from them cannot be told from a terminal
+//! multiplexer, so an acceptance is also reported to the user.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{major, minor};
+use rustix::process::getpid;
+
+use moai_base::limits::ANCESTORS_MAX;
+
+/// Variables that agents set for the commands they run.
+const AGENTS: [&str; 2] = ["CLAUDECODE", "AI_AGENT"];
+/// Major numbers of Linux's pseudo-terminals (`Documentation/admin-guide/devices.txt`), each with 256
+/// minor numbers here.
+const PTS_MAJORS: std::ops::RangeInclusive<u32> = 136..=143;
+/// Major number of Linux's virtual terminals.
+const TTY_MAJOR: u32 = 4;
+
+/// The terminal that a process is at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallerTerminal {
+    /// It has none.
+    None,
+    /// The device.
+    At(PathBuf),
+    /// The system does not report it.
+    Unknown,
+}
+
+/// Whether an agent started a process or an ancestor of it, as far as can be detected.
+#[must_use]
+pub fn is_agent(process: i32, env: &BTreeMap<String, String>) -> bool {
+    AGENTS.iter().any(|name| env.contains_key(*name)) || is_below_agent(process, &read_proc)
+}
+
+/// This process's id.
+#[must_use]
+pub fn own_process() -> i32 {
+    getpid().as_raw_nonzero().get()
+}
+
+/// The controlling terminal of a process, which its standard streams need not be.
+#[must_use]
+pub fn terminal_of(process: i32) -> CallerTerminal {
+    let Some(device) = stat_field(process, 4).and_then(|field| field.parse::<i32>().ok()) else {
+        return CallerTerminal::Unknown;
+    };
+    // proc_pid_stat(5): bits 31 to 20 and 7 to 0 are the minor number, 15 to 8 the major.
+    let device = device.cast_unsigned();
+    let (of_class, in_class) = ((device >> 8) & 0xff, (device & 0xff) | ((device >> 12) & 0xfff00));
+    let path = match of_class {
+        0 => return CallerTerminal::None,
+        TTY_MAJOR => format!("/dev/tty{in_class}"),
+        class if PTS_MAJORS.contains(&class) => {
+            format!("/dev/pts/{}", (class - PTS_MAJORS.start()) * 256 + in_class)
+        }
+        _ => return CallerTerminal::Unknown,
+    };
+    let path = PathBuf::from(path);
+    let is_it = path
+        .metadata()
+        .is_ok_and(|meta| (major(meta.rdev()), minor(meta.rdev())) == (of_class, in_class));
+    if is_it { CallerTerminal::At(path) } else { CallerTerminal::Unknown }
+}
+
+/// Writes a text to a terminal.
+pub fn write_to_terminal(terminal: &Path, text: &str) -> std::io::Result<()> {
+    use rustix::fs::{Mode, OFlags};
+    // A terminal that was stopped with Ctrl-S must not hold the daemon.
+    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut open = std::fs::File::from(rustix::fs::open(terminal, flags, Mode::empty())?);
+    std::io::Write::write_all(&mut open, text.as_bytes())
+}
+
+/// Environment that a process was started with, if readable, and its parent.
+struct ProcessOrigin {
+    environment: Option<Vec<u8>>,
+    parent: i32,
+}
+
+/// Reads Linux's `/proc`; elsewhere nothing is known.
+fn read_proc(process: i32) -> Option<ProcessOrigin> {
+    let parent = stat_field(process, 1)?.parse().ok()?;
+    let environment = std::fs::read(format!("/proc/{process}/environ")).ok();
+    Some(ProcessOrigin { environment, parent })
+}
+
+/// A field of `/proc/PID/stat` after the name, counted from the state. The name is in parentheses and
+/// may contain anything.
+fn stat_field(process: i32, position: usize) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    Some(stat.rsplit_once(')')?.1.split_whitespace().nth(position)?.to_owned())
+}
+
+/// Whether a process or an ancestor was started with an agent's variable.
+fn is_below_agent(process: i32, read_origin: &dyn Fn(i32) -> Option<ProcessOrigin>) -> bool {
+    let mut process = process;
+    for _ in 0..ANCESTORS_MAX {
+        let Some(ProcessOrigin { environment, parent }) =
+            read_origin(process).filter(|_| process > 0)
+        else {
+            return false;
+        };
+        if environment.is_some_and(|it| has_agent_variable(&it)) {
+            return true;
+        }
+        process = parent;
+    }
+    false
+}
+
+fn has_agent_variable(environment: &[u8]) -> bool {
+    environment.split(|byte| *byte == 0).any(|variable| {
+        let name = variable.split(|byte| *byte == b'=').next().unwrap_or_default();
+        AGENTS.iter().any(|agent| agent.as_bytes() == name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_ancestors_variable_counts_and_unreadable_ones_are_skipped() {
+        let tree = |marked: i32| {
+            move |process: i32| {
+                let own: &[u8] =
+                    if process == marked { b"HOME=/\0CLAUDECODE=1\0" } else { b"CLAUDE=1\0" };
+                let environment = (process != 7).then(|| own.to_vec());
+                (process > 0).then_some(ProcessOrigin { environment, parent: process / 2 })
+            }
+        };
+        assert!(is_below_agent(14, &tree(14)));
+        assert!(is_below_agent(14, &tree(3)), "above one that cannot be read");
+        assert!(!is_below_agent(14, &tree(7)), "it cannot be read");
+        assert!(!is_below_agent(14, &tree(8)), "not above");
+        assert!(!is_below_agent(14, &|process| Some(ProcessOrigin {
+            environment: None,
+            parent: process
+        })));
+    }
+}
