@@ -27,6 +27,7 @@ mod plugin;
 mod protection;
 mod queries;
 mod rename;
+mod repositories;
 mod rules;
 mod sandbox;
 mod scan;

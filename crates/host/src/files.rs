@@ -4,6 +4,7 @@
 pub mod copies;
 mod ignores;
 pub mod kinds;
+mod nested;
 mod private;
 mod replace;
 mod search;
@@ -20,6 +21,7 @@ use moai_base::evidence::SkippedFile;
 use moai_base::path::{RelPath, normalize};
 
 pub use ignores::IgnoreRules;
+pub use nested::other_repository;
 pub use private::{private_dir, read_private, write_private, write_private_unsynced};
 pub use replace::replace_file;
 pub use search::{FileMatches, fold_files, search_files};

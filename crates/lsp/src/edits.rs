@@ -82,6 +82,8 @@ pub struct DiskTree {
     pub folders: BTreeSet<RelPath>,
     /// The files, existing or new, that git ignores.
     pub ignored: BTreeSet<RelPath>,
+    /// The files, existing or new, in a repository below the root, and the folder of that repository.
+    pub other_repositories: BTreeMap<RelPath, String>,
     /// The documents that the server has open: version and text.
     pub open: BTreeMap<RelPath, (i32, ContentHash)>,
 }

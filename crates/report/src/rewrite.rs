@@ -1,6 +1,7 @@
 //! The effects of a planned or written rewrite or set of fixes: a unified diff, the files, and the
 //! introduced findings.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::agent::truncate_text;
@@ -11,6 +12,7 @@ use super::rename::{
 };
 use super::search::SearchCoverage;
 use super::{count_noun, sanitized_name};
+use moai_base::evidence::SkippedFile;
 use moai_base::limits::TOOL_DIFF_CHARS_MAX;
 use moai_protocol::documents::queries::{QueryDocument, RewriteResult};
 
@@ -19,6 +21,8 @@ use moai_protocol::documents::queries::{QueryDocument, RewriteResult};
 pub struct RewriteReport {
     /// The searched files.
     pub coverage: SearchCoverage,
+    /// Files that would change if they did not belong to other repositories, with that reason.
+    pub foreign: Vec<SkippedFile>,
     /// Number of replacements.
     pub edits: usize,
     /// Number of matches that contain a replaced match and were therefore not replaced.
@@ -29,6 +33,15 @@ pub struct RewriteReport {
     pub files: Vec<ChangedFile>,
     /// Its effects; `None` for a preview.
     pub outcome: Option<WriteOutcome>,
+}
+
+impl RewriteReport {
+    /// The searched files; those of other repositories count as skipped.
+    pub(super) fn full_coverage(&self) -> SearchCoverage {
+        let mut coverage = self.coverage.clone();
+        coverage.skipped.extend(self.foreign.iter().cloned());
+        coverage
+    }
 }
 
 /// The text: the diff of a preview, or the written files and the introduced findings.
@@ -44,8 +57,12 @@ pub fn rewrite_text(asked: &QueryContext, rewritten: &RewriteReport) -> String {
         let what = format!("{} {fixes} not marked safe", rewritten.withheld_fixes);
         let _ = writeln!(skips, "not changed: {what}: --unsafe-fixes");
     }
+    let reasons: BTreeSet<&str> = rewritten.foreign.iter().map(|it| it.reason.as_str()).collect();
+    for reason in reasons {
+        let _ = writeln!(skips, "not changed: {}", sanitized_name(reason));
+    }
     if rewritten.files.is_empty() {
-        return skips + &rewritten.coverage.nothing("nothing to change") + "\n";
+        return skips + &rewritten.full_coverage().nothing("nothing to change") + "\n";
     }
     let (edits, files) =
         (count_noun(rewritten.edits, "edit"), count_noun(rewritten.files.len(), "file"));
@@ -74,7 +91,7 @@ pub fn rewrite_document(
     rewritten: &RewriteReport,
 ) -> QueryDocument<RewriteResult> {
     let result = RewriteResult {
-        coverage: rewritten.coverage.entry(),
+        coverage: rewritten.full_coverage().entry(),
         edits: rewritten.edits,
         left: rewritten.overlapping,
         held: rewritten.withheld_fixes,
@@ -92,7 +109,6 @@ mod tests {
 
     use super::*;
     use moai_base::delta::Delta;
-    use moai_base::evidence::SkippedFile;
     use moai_base::finding::FindingState;
     use moai_base::samples::finding;
     use moai_protocol::documents::json_value;
@@ -120,6 +136,7 @@ mod tests {
             asked,
             RewriteReport {
                 coverage: looked,
+                foreign: Vec::new(),
                 edits: 1,
                 overlapping: 1,
                 withheld_fixes: 0,

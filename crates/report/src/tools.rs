@@ -121,7 +121,7 @@ pub fn rewrite_answer(rewritten: &RewriteReport) -> ToolAnswer<RewriteAnswer> {
         files: files.map(|file| file.path.clone()).collect(),
         files_omitted: omitted(&rewritten.files),
         files_checked: rewritten.coverage.files,
-        not_measured: unmeasured_files(&rewritten.coverage.skipped).collect(),
+        not_measured: unmeasured_files(&rewritten.full_coverage().skipped).collect(),
         diff: preview_diff(&rewritten.files, rewritten.outcome.as_ref()),
         check: rewritten.outcome.as_ref().map(tool_check),
     })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use moai_base::limits::{CHANGED_BYTES_MAX, CHANGED_FILES_MAX};
 use moai_base::path::{RelPath, normalize};
-use moai_host::git;
+use moai_host::{files, git};
 use moai_lsp::edits::{DiskTree, EditRefusal, WorkspaceEdit};
 
 /// Reads all paths of the edit. `open` are the documents that the server has open.
@@ -37,6 +37,11 @@ pub(crate) fn read_edit_tree(
     }
     let named = tree.resolved_paths.values().flatten().chain(tree.files.keys());
     let named: Vec<RelPath> = named.cloned().collect();
+    for path in &named {
+        if let Some(repository) = files::other_repository(root, path) {
+            tree.other_repositories.insert(path.clone(), repository.to_owned());
+        }
+    }
     let ignored = git::ignored_paths(root, &named).map_err(|error| EditRefusal::Unreadable {
         path: ".git".to_owned(),
         reason: error.to_string(),

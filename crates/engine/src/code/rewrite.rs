@@ -60,7 +60,7 @@ async fn plan_and_rewrite(
             let sweep = FileSweep::find(&project, &caller, &paths, &|path| query.covers_path(path));
             let editor = |path: &_, text: &str| rewrite.rewrite(path, text);
             let plan = plan_rewrite(&project, &sweep, deadline, &editor)?;
-            let is_measured = !sweep.has_named(&plan.skipped);
+            let is_measured = plan.covers_named(&sweep);
             Ok((plan.to_rewritten(query.kinds()), plan, is_measured))
         })
     };

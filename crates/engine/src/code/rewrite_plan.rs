@@ -2,6 +2,7 @@
 //! by their findings.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -18,7 +19,7 @@ use moai_base::limits::{CHANGED_BYTES_MAX, CHANGED_FILES_MAX};
 use moai_base::path::RelPath;
 use moai_base::protected::{foreign_folder, is_generated};
 use moai_base::verdict::{Cause, Gap};
-use moai_host::files::Snapshot;
+use moai_host::files::{Snapshot, other_repository};
 use moai_host::git;
 use moai_report::answers::QueryError;
 use moai_report::rename::{ChangedFile, WriteOutcome};
@@ -39,6 +40,8 @@ pub(crate) struct RewritePlan {
     /// The number of searched files.
     searched_files: usize,
     pub(crate) skipped: Vec<SkippedFile>,
+    /// Files that would change if they did not belong to other repositories.
+    pub(crate) foreign: Vec<SkippedFile>,
     refusal: Option<QueryError>,
 }
 
@@ -52,12 +55,13 @@ pub(crate) fn plan_rewrite(
 ) -> Result<RewritePlan, QueryError> {
     let mut plan = RewritePlan { skipped: sweep.skipped.clone(), ..RewritePlan::default() };
     let shares = sweep.fold(project, deadline, &|plan: &mut RewritePlan, file| {
-        plan.add_file(file, editor);
+        plan.add_file(&project.root, file, editor);
     });
     for share in shares {
         plan.changed.extend(share.changed);
         plan.searched_files += share.searched_files;
         plan.skipped.extend(share.skipped);
+        plan.foreign.extend(share.foreign);
         plan.refusal = plan.refusal.or(share.refusal);
     }
     if let Some(refusal) = plan.refusal {
@@ -68,6 +72,7 @@ pub(crate) fn plan_rewrite(
     }
     plan.leave_ignored(project)?;
     plan.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    plan.foreign.sort_by(|a, b| a.path.cmp(&b.path));
     plan.refuse_too_much()?;
     Ok(plan)
 }
@@ -77,7 +82,12 @@ fn refused(kind: &'static str, reason: String) -> QueryError {
 }
 
 impl RewritePlan {
-    fn add_file(&mut self, file: Result<Snapshot, SkippedFile>, editor: &RewriteFn<'_>) {
+    fn add_file(
+        &mut self,
+        root: &Path,
+        file: Result<Snapshot, SkippedFile>,
+        editor: &RewriteFn<'_>,
+    ) {
         // Beyond the bound the plan is refused anyway.
         if self.refusal.is_some() || self.changed.len() > CHANGED_FILES_MAX {
             return;
@@ -93,6 +103,10 @@ impl RewritePlan {
             }
             edited => edited,
         };
+        if let Some(repository) = other_repository(root, &file.path) {
+            let reason = format!("{repository} is another repository");
+            return self.foreign.push(SkippedFile { path: file.path.to_string(), reason });
+        }
         if let Some(reason) = protection(&file) {
             return self.skip(&file.path, reason);
         }
@@ -145,6 +159,11 @@ impl RewritePlan {
         Ok(())
     }
 
+    /// Whether every file that was named was searched and, where it matched, may be changed.
+    pub(crate) fn covers_named(&self, sweep: &FileSweep) -> bool {
+        !sweep.has_named(&self.skipped) && !sweep.has_named(&self.foreign)
+    }
+
     /// The report for the user, without the findings after the rewrite.
     pub(crate) fn to_rewritten(&self, kinds: Vec<String>) -> RewriteReport {
         let files = self.changed.iter().map(|(file, edited)| ChangedFile {
@@ -159,6 +178,7 @@ impl RewritePlan {
                 skipped: self.skipped.clone(),
                 kinds,
             },
+            foreign: self.foreign.clone(),
             edits: self.changed.iter().map(|(_, edited)| edited.edits).sum(),
             withheld_fixes: 0,
             overlapping: self.changed.iter().map(|(_, edited)| edited.lost).sum(),

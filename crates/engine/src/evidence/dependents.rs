@@ -56,7 +56,7 @@ impl DependentFiles {
         files.retain(|path| {
             !ignored.contains(path)
                 && files::is_real_path(root, path)
-                && !is_of_another_repository(project, path)
+                && files::other_repository(root, path).is_none()
         });
         Self { files, touched, is_cut }
     }
@@ -120,10 +120,6 @@ impl RelatedSources {
 
 fn language_name<'c>(catalogue: &'c Catalogue, path: &RelPath) -> Option<&'c str> {
     catalogue.language_of(path).map(|(name, _, _)| name)
-}
-
-fn is_of_another_repository(project: &Project, path: &RelPath) -> bool {
-    path.folders().any(|folder| project.root.join(folder).join(".git").exists())
 }
 
 fn touched_symbols(

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use self::journal::{Journal, JournalEntry, JournalMark, JournalRecord};
 use self::path_state::{PathContent, PathState};
-use super::private_dir;
+use super::{other_repository, private_dir};
 use moai_base::change::{ChangeSet, PathChange};
 use moai_base::limits::{CHANGES_RETRY_MS, CHANGES_WAIT_MS_MAX};
 use moai_base::path::RelPath;
@@ -41,6 +41,9 @@ pub enum ApplyError {
         /// What it is.
         reason: String,
     },
+    /// A path is in a repository of its own, such as a submodule.
+    #[error("{0} is another repository; nothing was written")]
+    OtherRepository(String),
     /// Reading or writing failed.
     #[error("{path}: {error}; all files were restored")]
     Failed {
@@ -155,10 +158,13 @@ fn lock(folder: &Path, patience: Duration) -> io::Result<Option<File>> {
 }
 
 /// The current state of every path; an error if it differs from the state that the changes were
-/// computed for.
+/// computed for, or if it belongs to another repository.
 fn inspect_paths(root: &Path, set: &ChangeSet) -> Result<Vec<PathState>, ApplyError> {
     let mut states = Vec::with_capacity(set.changes.len());
     for change in &set.changes {
+        if let Some(repository) = other_repository(root, &change.path) {
+            return Err(ApplyError::OtherRepository(repository.to_owned()));
+        }
         let state = PathState::inspect(root, &change.path)?;
         if state.content.hash() != change.before {
             return Err(ApplyError::Changed(change.path.to_string()));

@@ -58,6 +58,14 @@ pub enum EditRefusal {
         /// `generated`, `in vendor/`, `ignored by git`.
         reason: String,
     },
+    /// A file of a submodule or another repository below the root.
+    #[error("{path}: {repository} is another repository")]
+    OtherRepository {
+        /// The file.
+        path: String,
+        /// The folder of its repository.
+        repository: String,
+    },
     /// A file that cannot be read or is not a regular file.
     #[error("{path}: {reason}")]
     Unreadable {
@@ -98,6 +106,7 @@ impl EditRefusal {
             Self::OutOfRange { .. } => "out_of_range",
             Self::OutsideRoot(_) => "outside_root",
             Self::Protected { .. } => "protected",
+            Self::OtherRepository { .. } => "other_repository",
             Self::Unreadable { .. } => "unreadable",
             Self::Exists(_) => "exists",
             Self::NotEmpty(_) => "not_empty",

@@ -96,6 +96,6 @@ fn plan_fixes(
     };
     let plan =
         plan_rewrite(project, &sweep, started_at + Duration::from_secs(FIX_SECS_MAX), &editor)?;
-    let is_measured = !sweep.has_named(&plan.skipped);
+    let is_measured = plan.covers_named(&sweep);
     Ok(PlannedFixes { plan, withheld_fixes: held.into_inner(), is_measured, rules })
 }

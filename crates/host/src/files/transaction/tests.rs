@@ -169,6 +169,17 @@ fn links_are_never_followed() {
 }
 
 #[test]
+fn a_set_that_reaches_into_another_repository_is_refused() {
+    let files = [("a", "a"), ("sub/.git", "gitdir: elsewhere"), ("sub/deep/b", "b")];
+    let project = Project::new(&files);
+    for odd in [change("sub/deep/b", Some("b"), None), change("sub/new/c", None, Some("c"))] {
+        let error = project.apply(vec![change("a", Some("a"), Some("A")), odd]).unwrap_err();
+        assert_eq!(error.to_string(), "sub is another repository; nothing was written");
+        project.check(&files);
+    }
+}
+
+#[test]
 fn a_folder_that_cannot_be_made_leaves_every_file_as_it_was() {
     let project = Project::new(&[("a", "a"), ("b", "b")]);
     // The system refuses names of more than 255 bytes, to the superuser as well.
