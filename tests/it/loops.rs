@@ -19,6 +19,7 @@ mod honest;
 mod judged;
 mod killed_merges;
 mod left_trees;
+mod locked;
 mod lost;
 mod lost_bases;
 mod marks;

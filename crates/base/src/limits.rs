@@ -352,7 +352,7 @@ pub const PROGRAM_REAP_MS_MAX: u64 = 2_000;
 pub const PROGRAM_DRAIN_MS_MAX: u64 = 500;
 /// Bytes of a program's output read at once: the capacity of a pipe.
 pub const PROGRAM_READ_BYTES_MAX: usize = 64 * 1024;
-/// Operations queued for the store thread before callers must wait.
+/// Operations queued for the thread of a database before callers must wait.
 pub const STORE_QUEUE_MAX: usize = 256;
 /// Databases kept open; the least recently used is closed.
 pub const STORE_OPEN_MAX: usize = 16;

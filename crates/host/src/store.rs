@@ -1,4 +1,4 @@
-//! Persistent state: one SQLite database per project, all owned by one thread. The only module that
+//! Persistent state: one SQLite database per project, each owned by a thread. The only module that
 //! uses `rusqlite`. Typed functions per table are in files below `store/`, built on `Store::write`
 //! and `Store::read`, which are private to them.
 
@@ -10,21 +10,19 @@ mod open;
 pub mod peek;
 mod schema;
 mod session_writes;
+mod threads;
 
-use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::{ErrorCode, Transaction};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use moai_base::hash::ContentHash;
-use moai_base::limits::{STORE_OPEN_MAX, STORE_QUEUE_MAX};
-use open::{ProjectDatabase, TransactionMode};
+use open::TransactionMode;
 use schema::PROJECT_SCHEMA;
+use threads::{ProjectThread, StoreJob, StoreThreads};
 
 /// The parent of all projects' folders, below the state folder.
 pub const PROJECTS_FOLDER: &str = "projects";
@@ -113,40 +111,23 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// Handle to the one store thread; cheap to clone. The thread ends with the last handle.
+/// Handle to the databases of a state folder; cheap to clone. Their threads end with the last handle.
 #[derive(Clone, Debug)]
 pub struct Store {
-    jobs: mpsc::Sender<StoreJob>,
-    /// Whether a damaged database was found.
-    has_damage: Arc<AtomicBool>,
+    threads: Arc<StoreThreads>,
 }
 
-type StoreJob = Box<dyn FnOnce(&mut OpenDatabases) + Send>;
-
 impl Store {
-    /// Starts the thread for a state folder, which is created (0700) at its first use. Opens
-    /// nothing yet. If the thread cannot be started, every use is [`StoreError::Unavailable`].
+    /// The store of a state folder, which is created (0700) at its first use. Opens nothing yet.
     #[must_use]
     pub fn start(home: PathBuf) -> Self {
-        let (jobs, mut queue) = mpsc::channel::<StoreJob>(STORE_QUEUE_MAX);
-        let has_damage = Arc::new(AtomicBool::new(false));
-        let mut databases = OpenDatabases::new(home, Arc::clone(&has_damage));
-        let work = move || {
-            while let Some(job) = queue.blocking_recv() {
-                job(&mut databases);
-            }
-        };
-        if let Err(error) = std::thread::Builder::new().name("store".to_owned()).spawn(work) {
-            tracing::error!(%error, "the store thread could not be started");
-        }
-        Self { jobs, has_damage }
+        Self { threads: Arc::new(StoreThreads::new(home)) }
     }
 
-    /// Whether [`Store::take_recovery_notice`] may have a notice; answered without the store
-    /// thread.
+    /// Whether [`Store::take_recovery_notice`] may have a notice; answered without a store thread.
     #[must_use]
     pub fn has_damage(&self) -> bool {
-        self.has_damage.load(Ordering::Acquire)
+        self.threads.has_damage()
     }
 
     /// Where a damaged database of this project was moved to since the last call, as one sentence
@@ -155,13 +136,8 @@ impl Store {
         &self,
         project: &ProjectKey,
     ) -> Result<Option<String>, StoreError> {
-        let project = project.clone();
-        self.run(move |databases| {
-            let database = databases.take(&project)?;
-            databases.put_back(&project, database);
-            Ok(databases.notices.remove(&project))
-        })
-        .await
+        self.run(project, |thread| thread.open().map(drop)).await?;
+        Ok(self.threads.take_notice(project))
     }
 
     /// Runs `work` in one `BEGIN IMMEDIATE` transaction: durably committed when this returns `Ok`,
@@ -172,8 +148,7 @@ impl Store {
         project: &ProjectKey,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let project = project.clone();
-        self.run(move |databases| databases.transact(&project, TransactionMode::Write, work)).await
+        self.run(project, move |thread| thread.transact(TransactionMode::Write, work)).await
     }
 
     /// Like [`Store::write`] for reading; changes inside `work` are refused.
@@ -182,90 +157,21 @@ impl Store {
         project: &ProjectKey,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let project = project.clone();
-        self.run(move |databases| databases.transact(&project, TransactionMode::Read, work)).await
+        self.run(project, move |thread| thread.transact(TransactionMode::Read, work)).await
     }
 
     async fn run<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&mut OpenDatabases) -> Result<T, StoreError> + Send + 'static,
+        project: &ProjectKey,
+        job: impl FnOnce(&mut ProjectThread) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let gone = || StoreError::Unavailable("the store thread is gone".to_owned());
         let (reply, answer) = oneshot::channel();
         // The work counts even if the caller was dropped meanwhile.
-        let job: StoreJob = Box::new(move |databases| drop(reply.send(job(databases))));
-        self.jobs.send(job).await.map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
-    }
-}
-
-/// The open databases; only used on the store thread.
-struct OpenDatabases {
-    home: PathBuf,
-    /// The least recently used first.
-    open: Vec<(ProjectKey, ProjectDatabase)>,
-    /// Projects whose database reported damage: checked thoroughly at the next opening.
-    suspects: HashSet<ProjectKey>,
-    notices: HashMap<ProjectKey, String>,
-    has_damage: Arc<AtomicBool>,
-}
-
-impl OpenDatabases {
-    fn new(home: PathBuf, has_damage: Arc<AtomicBool>) -> Self {
-        let (open, suspects, notices) = (Vec::new(), HashSet::new(), HashMap::new());
-        Self { home, open, suspects, notices, has_damage }
-    }
-
-    fn transact<T>(
-        &mut self,
-        project: &ProjectKey,
-        access: TransactionMode,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let mut database = self.take(project)?;
-        // After a panic the connection is dropped, with everything half done.
-        let result = catch_unwind(AssertUnwindSafe(|| database.transact(access, work)))
-            .unwrap_or_else(|_| {
-                Err(StoreError::Unavailable("a panic inside a store operation".to_owned()))
-            });
-        match &result {
-            Ok(_) | Err(StoreError::Conflict(_) | StoreError::Unreadable { .. }) => {
-                self.put_back(project, database);
-            }
-            Err(StoreError::Corrupt(_)) => {
-                self.suspects.insert(project.clone());
-            }
-            // A new connection is the cheapest recovery from an unknown state.
-            Err(StoreError::Unavailable(_) | StoreError::Newer { .. }) => {}
-        }
-        result
-    }
-
-    /// Takes the database of a project out of the open ones, or opens it.
-    fn take(&mut self, project: &ProjectKey) -> Result<ProjectDatabase, StoreError> {
-        if let Some(at) = self.open.iter().position(|(key, _)| key == project) {
-            let (_, database) = self.open.remove(at);
-            if database.is_in_place() {
-                return Ok(database);
-            }
-        }
-        let folder = project.folder(&self.home);
-        let is_suspect = self.suspects.contains(project);
-        let (database, notice) = open::open_database(&folder, &PROJECT_SCHEMA, is_suspect)?;
-        self.suspects.remove(project);
-        if let Some(notice) = notice {
-            tracing::warn!("{notice}");
-            self.notices.insert(project.clone(), notice);
-            self.has_damage.store(true, Ordering::Release);
-        }
-        Ok(database)
-    }
-
-    fn put_back(&mut self, project: &ProjectKey, database: ProjectDatabase) {
-        if self.open.len() >= STORE_OPEN_MAX {
-            self.open.remove(0);
-        }
-        self.open.push((project.clone(), database));
+        let job: StoreJob = Box::new(move |thread| drop(reply.send(job(thread))));
+        self.threads.queue(project, job).await.map_err(|error| {
+            StoreError::Unavailable(format!("its thread could not be started: {error}"))
+        })?;
+        answer.await.map_err(|_| StoreError::Unavailable("the store thread is gone".to_owned()))?
     }
 }
 

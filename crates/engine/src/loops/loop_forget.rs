@@ -57,7 +57,7 @@ async fn forget_lost(
     id: String,
     json: bool,
 ) -> CommandReply {
-    let store = match engine.store.remove_marker(&project.root, id.clone()).await {
+    let store = match engine.store.remove_marker(&project.key, &project.root, id.clone()).await {
         Ok(Some(store)) => store,
         Ok(None) => return no_such_loop(),
         Err(error) => return failure_reply(&error),

@@ -90,20 +90,11 @@ fn open_sound(
     thorough: bool,
 ) -> Result<ProjectDatabase, StoreError> {
     let failed = |error| unavailable(path, &error);
-    // Created here, because SQLite would follow the umask; -wal and -shm get the mode of this file.
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-        .map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
+    create_private(path).map_err(failed)?;
+    let metadata = fs::metadata(path).map_err(failed)?;
     if metadata.mode() & 0o077 != 0 {
-        file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;
+        fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
     }
-    drop(file);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(Duration::from_millis(STORE_BUSY_MS_MAX))?;
@@ -121,6 +112,16 @@ fn open_sound(
     schema.migrate(&mut connection)?;
     let identity = identity(path).map_err(failed)?;
     Ok(ProjectDatabase { connection, path: path.to_path_buf(), identity })
+}
+
+/// Creates the file, because SQLite would follow the umask; -wal and -shm get the mode of this file.
+/// An existing one is not opened: closing it would release the locks that other connections of
+/// this process hold on it.
+fn create_private(path: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn identity(path: &Path) -> io::Result<(u64, u64)> {

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, Instant};
 
 use super::*;
-use moai_base::limits::{STORE_CHECKED_BYTES_MAX, STORE_CORRUPT_COPIES_MAX};
+use moai_base::limits::{STORE_CHECKED_BYTES_MAX, STORE_CORRUPT_COPIES_MAX, STORE_OPEN_MAX};
 
 struct Home {
     temp: tempfile::TempDir,
@@ -91,6 +91,26 @@ async fn projects_do_not_see_each_other_however_many_there_are() {
         assert_eq!(other.count(&store).await, Ok(0));
     }
     assert_eq!(home.count(&store).await, Ok(1));
+}
+
+#[tokio::test]
+async fn a_locked_database_delays_no_other_project() {
+    let home = Home::new();
+    let other = Home { temp: tempfile::tempdir().unwrap(), ..Home::new() };
+    let other = Home { project: ProjectKey::from_folder(Path::new("/other")), ..other };
+    let store = home.store();
+    home.save(&store, "a", None).await.unwrap();
+    let locking = rusqlite::Connection::open(home.file("")).unwrap();
+    locking.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let mut waiting = Box::pin(home.save(&store, "b", Some("s")));
+    tokio::select! {
+        biased;
+        saved = &mut waiting => panic!("the other project had to wait: {saved:?}"),
+        count = other.count(&store) => assert_eq!(count, Ok(0)),
+    }
+    locking.execute_batch("COMMIT").unwrap();
+    assert_eq!(waiting.await, Ok(()));
+    assert_eq!(home.count(&store).await, Ok(2));
 }
 
 #[tokio::test]

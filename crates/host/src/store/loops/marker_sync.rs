@@ -9,7 +9,8 @@ use rusqlite::{OptionalExtension as _, Transaction, params};
 use super::stored_loop::decode;
 use super::{ACTIVE_CONDITION, text};
 use crate::store::open::TransactionMode;
-use crate::store::{OpenDatabases, ProjectKey, Store, StoreError, markers};
+use crate::store::threads::ProjectThread;
+use crate::store::{ProjectKey, Store, StoreError, markers};
 use moai_base::hash::ContentHash;
 use moai_loops::marker::{
     LoopMarker, LoopSummary, MarkedRow, MarkerDifference, MarkerDifferenceKind, MarkerVerdict,
@@ -26,20 +27,16 @@ impl Store {
         + Send
         + 'static,
     ) -> Result<T, StoreError> {
-        let project = project.clone();
-        self.run(move |databases| {
-            let store = project.database(&databases.home);
-            let (value, change) = databases.transact(
-                &project,
-                TransactionMode::Write,
-                |transaction: &Transaction<'_>| {
+        self.run(project, move |thread| {
+            let store = thread.project.database(&thread.home);
+            let (value, change) =
+                thread.transact(TransactionMode::Write, |transaction: &Transaction<'_>| {
                     let (value, mut change) = work(transaction)?;
                     if let Some(change) = &mut change {
                         change.announce(store);
                     }
                     Ok((value, change))
-                },
-            )?;
+                })?;
             if let Some(change) = change {
                 change.settle();
             }
@@ -57,19 +54,46 @@ impl Store {
         root: &Path,
         session: &str,
     ) -> Result<Vec<MarkerDifference>, StoreError> {
-        let (project, root, session) = (project.clone(), root.to_path_buf(), session.to_owned());
-        self.run(move |databases| compare_all(databases, &project, &root, &session)).await
+        let (at, owner) = (root.to_path_buf(), session.to_owned());
+        let written = move |thread: &mut ProjectThread| {
+            let marks = markers::read_markers(&at);
+            let found = write_missing_markers(thread, &at, &owner, &marks)?;
+            Ok((marks, found))
+        };
+        let (mut marks, mut found) = self.run(project, written).await?;
+        marks.retain(|mark| mark.root == root || mark.session_id.as_deref() == Some(session));
+        for mark in marks {
+            let (id, language) = (mark.id.clone(), mark.language);
+            let kind = self.marker_difference(project, mark).await?;
+            found.extend(kind.map(|kind| MarkerDifference { id, language, kind }));
+        }
+        Ok(found)
+    }
+
+    /// The difference between a marker and the database that it names.
+    async fn marker_difference(
+        &self,
+        project: &ProjectKey,
+        mark: LoopMarker,
+    ) -> Result<Option<MarkerDifferenceKind>, StoreError> {
+        let home = self.threads.home();
+        let Some(key) = ProjectKey::of_database(&mark.store, home) else {
+            let kind = MarkerDifferenceKind::OtherStore(mark.store, project.database(home));
+            return Ok(Some(kind));
+        };
+        self.run(&key, move |thread| compare_with_row(thread, &mark)).await
     }
 
     /// Removes the marker of a loop that is missing in the store. Returns the database that the
     /// marker named; `None` if there was no marker.
     pub async fn remove_marker(
         &self,
+        project: &ProjectKey,
         root: &Path,
         id: String,
     ) -> Result<Option<PathBuf>, StoreError> {
         let root = root.to_path_buf();
-        self.run(move |_| {
+        self.run(project, move |_| {
             let mark = markers::read_markers(&root).into_iter().find(|mark| mark.id == id);
             let removed = mark.filter(|_| markers::remove_marker_file(&root, &id));
             Ok(removed.map(|mark| mark.store))
@@ -213,37 +237,13 @@ fn write(mark: &LoopMarker, is_durable: bool) -> bool {
     written.is_ok()
 }
 
-fn compare_all(
-    databases: &mut OpenDatabases,
-    project: &ProjectKey,
-    root: &Path,
-    session: &str,
-) -> Result<Vec<MarkerDifference>, StoreError> {
-    let mut marks = markers::read_markers(root);
-    let mut found = write_missing_markers(databases, project, root, session, &marks)?;
-    marks.retain(|mark| mark.root == root || mark.session_id.as_deref() == Some(session));
-    for mark in marks {
-        let kind = marker_difference(databases, project, &mark)?;
-        let (id, language) = (mark.id, mark.language);
-        found.extend(kind.map(|kind| MarkerDifference { id, language, kind }));
-    }
-    Ok(found)
-}
-
-/// Differences between a marker and the store.
-fn marker_difference(
-    databases: &mut OpenDatabases,
-    project: &ProjectKey,
+fn compare_with_row(
+    thread: &mut ProjectThread,
     mark: &LoopMarker,
 ) -> Result<Option<MarkerDifferenceKind>, StoreError> {
-    let home = databases.home.clone();
-    let Some(key) = ProjectKey::of_database(&mark.store, &home) else {
-        let kind = MarkerDifferenceKind::OtherStore(mark.store.clone(), project.database(&home));
-        return Ok(Some(kind));
-    };
     // Opening a missing database would create it.
     let row = if mark.store.exists() {
-        databases.transact(&key, TransactionMode::Read, |at| read_loop_row(at, &mark.id))?
+        thread.transact(TransactionMode::Read, |at| read_loop_row(at, &mark.id))?
     } else {
         None
     };
@@ -272,17 +272,16 @@ fn marker_difference(
 
 /// Writes missing markers of a session's active loops.
 fn write_missing_markers(
-    databases: &mut OpenDatabases,
-    project: &ProjectKey,
+    thread: &mut ProjectThread,
     root: &Path,
     session: &str,
     marks: &[LoopMarker],
 ) -> Result<Vec<MarkerDifference>, StoreError> {
-    let store = project.database(&databases.home);
+    let store = thread.project.database(&thread.home);
     if !store.exists() {
         return Ok(Vec::new());
     }
-    let lacking = databases.transact(project, TransactionMode::Read, |at| {
+    let lacking = thread.transact(TransactionMode::Read, |at| {
         let sql = format!(
             "SELECT id FROM loops WHERE root = ?1 AND session_id = ?2 AND {ACTIVE_CONDITION}"
         );

@@ -1,0 +1,181 @@
+//! A thread per open database, so that a locked or slow one delays no other project.
+
+use std::collections::HashMap;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use rusqlite::Transaction;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::open::{ProjectDatabase, TransactionMode, open_database};
+use super::schema::PROJECT_SCHEMA;
+use super::{ProjectKey, StoreError};
+use moai_base::limits::{STORE_OPEN_MAX, STORE_QUEUE_MAX};
+
+/// What is done with a database on its thread.
+pub(super) type StoreJob = Box<dyn FnOnce(&mut ProjectThread) + Send>;
+
+/// The open databases of a state folder.
+#[derive(Debug)]
+pub(super) struct StoreThreads {
+    shared: Arc<SharedStores>,
+    /// Whether a damaged database was found.
+    has_damage: Arc<AtomicBool>,
+    home: PathBuf,
+}
+
+type SharedStores = Mutex<OpenStores>;
+
+#[derive(Debug, Default)]
+struct OpenStores {
+    /// The least recently used first. A thread ends when its queue was dropped here and is empty.
+    queues: Vec<(ProjectKey, JobQueue)>,
+    /// Projects with a damaged database that nobody was told about.
+    notices: HashMap<ProjectKey, String>,
+}
+
+/// The queue of one thread, bounded by its slots.
+#[derive(Clone, Debug)]
+struct JobQueue {
+    jobs: Sender<QueuedJob>,
+    slots: Arc<Semaphore>,
+}
+
+struct QueuedJob {
+    job: StoreJob,
+    slot: OwnedSemaphorePermit,
+}
+
+impl StoreThreads {
+    pub(super) fn new(home: PathBuf) -> Self {
+        let shared = Arc::default();
+        Self { shared, has_damage: Arc::default(), home }
+    }
+
+    /// Queues a job for the thread of a project, which is started if necessary. Waits while the
+    /// queue is full. A job that cannot be queued is dropped.
+    pub(super) async fn queue(&self, project: &ProjectKey, job: StoreJob) -> io::Result<()> {
+        let queue = self.queue_of(project)?;
+        let Ok(slot) = queue.slots.acquire_owned().await else { return Ok(()) };
+        // The receiver is gone only if the thread is.
+        let _ = queue.jobs.send(QueuedJob { job, slot });
+        Ok(())
+    }
+
+    fn queue_of(&self, project: &ProjectKey) -> io::Result<JobQueue> {
+        let mut open = lock(&self.shared);
+        let at = open.queues.iter().position(|(key, _)| key == project);
+        let queue = match at {
+            Some(at) => open.queues.remove(at).1,
+            None => self.start_thread(project)?,
+        };
+        if open.queues.len() >= STORE_OPEN_MAX {
+            open.queues.remove(0);
+        }
+        open.queues.push((project.clone(), queue.clone()));
+        Ok(queue)
+    }
+
+    fn start_thread(&self, project: &ProjectKey) -> io::Result<JobQueue> {
+        let (jobs, queue) = channel();
+        let thread = ProjectThread {
+            home: self.home.clone(),
+            project: project.clone(),
+            database: None,
+            is_suspect: false,
+            shared: Arc::downgrade(&self.shared),
+            has_damage: Arc::clone(&self.has_damage),
+        };
+        let work = move || thread.work(&queue);
+        std::thread::Builder::new().name("store".to_owned()).spawn(work)?;
+        Ok(JobQueue { jobs, slots: Arc::new(Semaphore::new(STORE_QUEUE_MAX)) })
+    }
+
+    pub(super) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    pub(super) fn has_damage(&self) -> bool {
+        self.has_damage.load(Ordering::Acquire)
+    }
+
+    pub(super) fn take_notice(&self, project: &ProjectKey) -> Option<String> {
+        lock(&self.shared).notices.remove(project)
+    }
+}
+
+fn lock(shared: &SharedStores) -> MutexGuard<'_, OpenStores> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The thread that owns one project's database.
+pub(super) struct ProjectThread {
+    pub(super) home: PathBuf,
+    pub(super) project: ProjectKey,
+    database: Option<ProjectDatabase>,
+    /// Whether the database reported damage: it is checked thoroughly at the next opening.
+    is_suspect: bool,
+    /// Weak, because the queues in it keep the threads running.
+    shared: Weak<SharedStores>,
+    has_damage: Arc<AtomicBool>,
+}
+
+impl ProjectThread {
+    fn work(mut self, queue: &Receiver<QueuedJob>) {
+        while let Ok(QueuedJob { job, slot }) = queue.recv() {
+            job(&mut self);
+            drop(slot);
+        }
+    }
+
+    pub(super) fn transact<T>(
+        &mut self,
+        access: TransactionMode,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let database = self.open()?;
+        // After a panic the connection is dropped, with everything half done.
+        let result = catch_unwind(AssertUnwindSafe(|| database.transact(access, work)))
+            .unwrap_or_else(|_| {
+                Err(StoreError::Unavailable("a panic inside a store operation".to_owned()))
+            });
+        match &result {
+            Ok(_) | Err(StoreError::Conflict(_) | StoreError::Unreadable { .. }) => {}
+            Err(StoreError::Corrupt(_)) => {
+                self.is_suspect = true;
+                self.database = None;
+            }
+            // A new connection is the cheapest recovery from an unknown state.
+            Err(StoreError::Unavailable(_) | StoreError::Newer { .. }) => self.database = None,
+        }
+        result
+    }
+
+    /// The database, opened if necessary.
+    pub(super) fn open(&mut self) -> Result<&mut ProjectDatabase, StoreError> {
+        let kept = self.database.take().filter(ProjectDatabase::is_in_place);
+        let database = match kept {
+            Some(database) => database,
+            None => self.open_again()?,
+        };
+        Ok(self.database.insert(database))
+    }
+
+    fn open_again(&mut self) -> Result<ProjectDatabase, StoreError> {
+        let folder = self.project.folder(&self.home);
+        let (database, notice) = open_database(&folder, &PROJECT_SCHEMA, self.is_suspect)?;
+        self.is_suspect = false;
+        if let Some(notice) = notice {
+            tracing::warn!("{notice}");
+            if let Some(shared) = self.shared.upgrade() {
+                lock(&shared).notices.insert(self.project.clone(), notice);
+            }
+            self.has_damage.store(true, Ordering::Release);
+        }
+        Ok(database)
+    }
+}
