@@ -6,6 +6,7 @@ mod branches;
 mod budgets;
 mod commands;
 mod crashes;
+mod damage;
 mod deadlines;
 mod deliveries;
 mod ends;

@@ -2,9 +2,11 @@
 //! users may change are options in `config` whose range is defined here.
 
 mod judge;
+mod store;
 mod trust;
 
 pub use self::judge::*;
+pub use self::store::*;
 pub use self::trust::*;
 
 /// Largest source file that is checked; larger ones are reported as skipped.
@@ -224,8 +226,6 @@ pub const HOOK_STOP_SILENCE_MS: u64 = 600;
 pub const HOOK_EDIT_SILENCE_MS: u64 = 3_000;
 /// Time for a daemon to show that it is alive.
 pub const DAEMON_ALIVE_MS_MAX: u64 = 1_000;
-/// Time for which a read of the store waits for a writer.
-pub const STORE_READ_WAIT_MS_MAX: u64 = 100;
 /// Time a front door waits for an old daemon to drain before it gives up.
 pub const DAEMON_DRAIN_WAIT_MS_MAX: u64 = 10_000;
 /// Time for running requests to finish when the daemon stops.
@@ -352,19 +352,6 @@ pub const PROGRAM_REAP_MS_MAX: u64 = 2_000;
 pub const PROGRAM_DRAIN_MS_MAX: u64 = 500;
 /// Bytes of a program's output read at once: the capacity of a pipe.
 pub const PROGRAM_READ_BYTES_MAX: usize = 64 * 1024;
-/// Operations queued for the thread of a database before callers must wait.
-pub const STORE_QUEUE_MAX: usize = 256;
-/// Databases kept open; the least recently used is closed.
-pub const STORE_OPEN_MAX: usize = 16;
-/// Time to wait for another process that has locked a database.
-pub const STORE_BUSY_MS_MAX: u64 = 5_000;
-/// Interval of attempts to lock a database for opening.
-pub const STORE_LOCK_RETRY_MS: u64 = 10;
-/// Databases up to this size are checked for damage at every opening; larger ones only after an
-/// error.
-pub const STORE_CHECKED_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Damaged databases kept per project.
-pub const STORE_CORRUPT_COPIES_MAX: usize = 5;
 /// Longest first line of a task in an offer to adopt its loop, in characters.
 pub const GOAL_CHARS_MAX: usize = 120;
 /// Orphaned loops offered to one session.

@@ -2,6 +2,7 @@
 //! uses `rusqlite`. Typed functions per table are in files below `store/`, built on `Store::write`
 //! and `Store::read`, which are private to them.
 
+mod backups;
 pub mod exams;
 pub mod judgements;
 pub mod loops;
@@ -20,6 +21,7 @@ use rusqlite::{ErrorCode, Transaction};
 use tokio::sync::oneshot;
 
 use moai_base::hash::ContentHash;
+pub use open::StoreRecovery;
 use open::TransactionMode;
 use schema::PROJECT_SCHEMA;
 use threads::{ProjectThread, StoreJob, StoreThreads};
@@ -84,7 +86,7 @@ pub enum StoreError {
         /// Newest schema known to this program.
         known: usize,
     },
-    /// The database is damaged. The next use moves it aside and starts a fresh one.
+    /// The database is damaged. The next use moves it aside and restores a backup.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
     /// The database is sound, but the state of one loop cannot be read.
@@ -124,20 +126,20 @@ impl Store {
         Self { threads: Arc::new(StoreThreads::new(home)) }
     }
 
-    /// Whether [`Store::take_recovery_notice`] may have a notice; answered without a store thread.
+    /// Whether [`Store::take_recovery`] may find one; answered without a store thread.
     #[must_use]
     pub fn has_damage(&self) -> bool {
         self.threads.has_damage()
     }
 
-    /// Where a damaged database of this project was moved to since the last call, as one sentence
-    /// for people and the log. Opens the database if necessary.
-    pub async fn take_recovery_notice(
+    /// What became of a damaged database of this project since the last call. Opens the database if
+    /// necessary.
+    pub async fn take_recovery(
         &self,
         project: &ProjectKey,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<StoreRecovery>, StoreError> {
         self.run(project, |thread| thread.open().map(drop)).await?;
-        Ok(self.threads.take_notice(project))
+        Ok(self.threads.take_recovery(project))
     }
 
     /// Runs `work` in one `BEGIN IMMEDIATE` transaction: durably committed when this returns `Ok`,

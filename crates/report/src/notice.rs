@@ -1,5 +1,7 @@
 //! Notices for the user about problems with options and the store.
 
+use std::path::Path;
+
 use super::sanitized_name;
 
 /// Options that cannot be used; the error names file, line and key.
@@ -8,10 +10,23 @@ pub fn default_options(error: &str) -> String {
     format!("[moai-ralph] {error}. Default options are used until this is fixed.")
 }
 
-/// A damaged store was moved aside.
+/// A damaged store was moved aside, and replaced by a backup of this time (milliseconds since the
+/// epoch) or by an empty one.
 #[must_use]
-pub fn recovered(what: &str) -> String {
-    format!("[moai-ralph] {what}")
+pub fn recovered(store: &Path, damage: &str, aside: &Path, backup_ms: Option<u64>) -> String {
+    let (store, aside) = (store.display(), aside.display());
+    let what = format!("[moai-ralph] {store} was damaged ({damage}) and was moved to {aside}; ");
+    let made_at = backup_ms
+        .and_then(|ms| i64::try_from(ms).ok())
+        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    what + &match made_at {
+        Some(at) => format!(
+            "it was restored from the backup of {}, and what its loops did after that is lost: \
+             moai-ralph loop status",
+            at.strftime("%F %T UTC")
+        ),
+        None => "there is no sound backup, so its loops are lost".to_owned(),
+    }
 }
 
 /// A tool call that would write a protected place is denied; `what` names the place.

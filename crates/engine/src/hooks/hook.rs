@@ -14,6 +14,7 @@ use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::lost_loops;
 use crate::project::Project;
 use crate::stop;
+use moai_host::store::StoreRecovery;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::stop_table::StopDelivery;
@@ -91,8 +92,8 @@ pub(crate) async fn handle(
     let mut output = output.with_notice(notice).with_notice(lost_loop).with_notice(user_notices);
     if let Some(key) = stop_key.filter(|_| engine.store.has_damage()) {
         // A loop that was lost with its store no longer holds the agent; the user must learn that.
-        let damage = engine.store.take_recovery_notice(&key).await.ok().flatten();
-        output = output.with_notice(damage.map(|damage| moai_report::notice::recovered(&damage)));
+        let recovery = engine.store.take_recovery(&key).await.ok().flatten();
+        output = output.with_notice(recovery.as_ref().map(recovery_notice));
     }
     HandlerOutcome { reply: CommandReply::success(output.to_stdout(event)), deferred_reports }
 }
@@ -136,8 +137,13 @@ async fn notice(
     {
         return Some(moai_report::notice::default_options(&error));
     }
-    let recovered = engine.store.take_recovery_notice(&project.key).await.ok().flatten()?;
-    Some(moai_report::notice::recovered(&recovered))
+    let recovery = engine.store.take_recovery(&project.key).await.ok().flatten()?;
+    Some(recovery_notice(&recovery))
+}
+
+fn recovery_notice(recovery: &StoreRecovery) -> String {
+    let StoreRecovery { database, damage, moved_to, backup_ms } = recovery;
+    moai_report::notice::recovered(database, damage, moved_to, *backup_ms)
 }
 
 /// The project folder that the host names, else the session's working directory.

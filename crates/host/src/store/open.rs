@@ -1,4 +1,5 @@
-//! Opens a database of a project: private, checked, migrated, and moved aside if damaged.
+//! Opens a database of a project: private, checked, migrated, and if damaged moved aside and
+//! restored from a backup.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -7,13 +8,13 @@ use std::os::unix::fs::{
 };
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use rustix::fs::{FlockOperation, flock};
 
-use super::StoreError;
 use super::schema::StoreSchema;
+use super::{StoreError, backups};
 use moai_base::limits::{
     STORE_BUSY_MS_MAX, STORE_CHECKED_BYTES_MAX, STORE_CORRUPT_COPIES_MAX, STORE_LOCK_RETRY_MS,
 };
@@ -58,14 +59,28 @@ impl ProjectDatabase {
     }
 }
 
+/// A damaged database that was moved aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreRecovery {
+    /// The database.
+    pub database: PathBuf,
+    /// What was wrong with it.
+    pub damage: String,
+    /// Where it was moved to.
+    pub moved_to: PathBuf,
+    /// When the backup that replaced it was made, in milliseconds since the epoch; `None` if there
+    /// was no sound one, and an empty database replaced it.
+    pub backup_ms: Option<u64>,
+}
+
 /// Opens the database in a folder, which is created if missing. A damaged database is moved aside
-/// and replaced by a new one; the returned sentence says so. `thorough` checks a large database for
-/// damage too.
+/// and replaced by its newest sound backup, or else by a new one. `thorough` checks a large database
+/// for damage too.
 pub(super) fn open_database(
     folder: &Path,
     schema: &StoreSchema,
     thorough: bool,
-) -> Result<(ProjectDatabase, Option<String>), StoreError> {
+) -> Result<(ProjectDatabase, Option<StoreRecovery>), StoreError> {
     let failed = |error| unavailable(folder, &error);
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     // Two processes that find the same damage must not both move a database aside, because the
@@ -73,12 +88,22 @@ pub(super) fn open_database(
     let _lock = lock(&folder.join("open.lock"))?;
     let path = folder.join(schema.file_name);
     match open_sound(&path, schema, thorough) {
-        Err(StoreError::Corrupt(reason)) => {
-            let aside = move_aside(&path).map_err(failed)?;
+        Err(StoreError::Corrupt(damage)) => {
+            let restored = backups::prepare_restored(&path);
+            let moved_to = move_aside(&path).map_err(failed)?;
+            let backup_ms = restored.as_ref().map(|(_, made_at)| {
+                let since = made_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+                u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+            });
+            // Replaced and not moved before, so that there is a damaged database or a sound one
+            // however the process ends.
+            if let Some((restored, _)) = restored {
+                fs::rename(restored, &path).map_err(failed)?;
+            } else {
+                fs::remove_file(&path).map_err(failed)?;
+            }
             let database = open_sound(&path, schema, false)?;
-            let (from, to) = (path.display(), aside.display());
-            let notice = format!("{from} was damaged ({reason}) and was moved to {to}");
-            Ok((database, Some(notice)))
+            Ok((database, Some(StoreRecovery { database: path, damage, moved_to, backup_ms })))
         }
         opened => Ok((opened?, None)),
     }
@@ -90,23 +115,30 @@ fn open_sound(
     thorough: bool,
 ) -> Result<ProjectDatabase, StoreError> {
     let failed = |error| unavailable(path, &error);
-    create_private(path).map_err(failed)?;
+    let is_new = create_private(path).map_err(failed)?;
     let metadata = fs::metadata(path).map_err(failed)?;
     if metadata.mode() & 0o077 != 0 {
         fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(Duration::from_millis(STORE_BUSY_MS_MAX))?;
+    // SQLite takes an empty file for a new database.
+    let has_log = fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    if !is_new && metadata.len() == 0 && (has_log || backups::has_backup(path)) {
+        return Err(StoreError::Corrupt("the file is empty".to_owned()));
+    }
+    let mut connection = backups::open_existing(path)?;
     // FULL and not NORMAL: with NORMAL a power failure may undo the last commits, and what was
     // saved before a reply must survive it. It costs one fsync per commit, and a Stop commits once.
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
     )?;
     if thorough || metadata.len() <= STORE_CHECKED_BYTES_MAX {
-        let result: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-        if result != "ok" {
-            return Err(StoreError::Corrupt(result));
+        backups::refuse_damage(&connection)?;
+    }
+    if schema.is_outdated(&connection)? {
+        match backups::back_up_before_migration(path) {
+            Err(error @ StoreError::Corrupt(_)) => return Err(error),
+            Err(error) => tracing::warn!(%error, "no backup before a migration"),
+            Ok(()) => {}
         }
     }
     schema.migrate(&mut connection)?;
@@ -116,11 +148,11 @@ fn open_sound(
 
 /// Creates the file, because SQLite would follow the umask; -wal and -shm get the mode of this file.
 /// An existing one is not opened: closing it would release the locks that other connections of
-/// this process hold on it.
-fn create_private(path: &Path) -> io::Result<()> {
+/// this process hold on it. Returns whether it was created.
+fn create_private(path: &Path) -> io::Result<bool> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        created => created.map(|_| true),
     }
 }
 
@@ -145,8 +177,8 @@ fn lock(path: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Moves a damaged database aside together with its log, so that users can still recover data. If
-/// there are too many already, the last one is replaced.
+/// Gives a damaged database a second name and moves its log there, so that users can still recover
+/// data. If there are too many already, the last one is replaced.
 fn move_aside(path: &Path) -> io::Result<PathBuf> {
     let numbered = |n: usize| with_suffix(path, &format!(".corrupt-{n}"));
     let last = STORE_CORRUPT_COPIES_MAX;
@@ -164,7 +196,12 @@ fn move_aside(path: &Path) -> io::Result<PathBuf> {
             _ => {}
         }
     }
-    fs::rename(path, &aside)?;
+    match fs::remove_file(&aside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    // Not every file system has links.
+    fs::hard_link(path, &aside).or_else(|_| fs::copy(path, &aside).map(drop))?;
     Ok(aside)
 }
 
@@ -231,8 +268,15 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         fs::write(&path, "no database; ".repeat(400)).unwrap();
         let (mut database, notice) = open_database(temp.path(), &NOTES, false).unwrap();
-        let aside = last_moved_aside(&path).unwrap();
-        assert!(notice.unwrap().ends_with(&format!("was moved to {}", aside.display())));
+        let recovery = notice.unwrap();
+        assert_eq!(Some(&recovery.moved_to), last_moved_aside(&path).as_ref());
+        assert!(recovery.backup_ms.is_some(), "the backup from before the migration");
+        assert_eq!(sum_of_ranks(&mut database), Some(7), "it is migrated again");
+        drop(database);
+        fs::remove_dir_all(temp.path().join("backups")).unwrap();
+        fs::write(&path, "no database; ".repeat(400)).unwrap();
+        let (mut database, notice) = open_database(temp.path(), &NOTES, false).unwrap();
+        assert_eq!(notice.unwrap().backup_ms, None);
         assert_eq!(sum_of_ranks(&mut database), None);
     }
 }

@@ -88,6 +88,11 @@ const PROJECT_MIGRATIONS: [&str; 5] = [
 ];
 
 impl StoreSchema {
+    /// Whether a database has an older schema; a new one has none.
+    pub(super) fn is_outdated(&self, connection: &Connection) -> Result<bool, StoreError> {
+        Ok((1..self.migrations.len()).contains(&version(connection)?))
+    }
+
     /// Migrates a database to the newest schema, completely or not at all; a newer schema is an
     /// error.
     pub(super) fn migrate(&self, connection: &mut Connection) -> Result<(), StoreError> {

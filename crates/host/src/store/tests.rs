@@ -77,7 +77,7 @@ async fn what_was_written_is_there_for_the_next_process_and_for_nobody_else() {
     home.close(store);
     let store = home.store();
     assert_eq!(home.count(&store).await, Ok(1));
-    assert_eq!(store.take_recovery_notice(&home.project).await, Ok(None));
+    assert_eq!(store.take_recovery(&home.project).await, Ok(None));
 }
 
 #[tokio::test]
@@ -213,11 +213,89 @@ async fn a_damaged_database_is_moved_aside_with_one_notice_and_work_goes_on() {
         assert_eq!(home.count(&store).await, Ok(1));
         let aside = home.file(&format!(".corrupt-{}", n.min(STORE_CORRUPT_COPIES_MAX)));
         assert_eq!(fs::read_to_string(&aside).unwrap(), junk);
-        let notice = store.take_recovery_notice(&home.project).await.unwrap().unwrap();
-        assert!(notice.ends_with(&format!("and was moved to {}", aside.display())), "{notice}");
-        assert_eq!(store.take_recovery_notice(&home.project).await, Ok(None));
+        let recovery = store.take_recovery(&home.project).await.unwrap().unwrap();
+        assert_eq!((recovery.moved_to, recovery.backup_ms), (aside, None));
+        assert_eq!(store.take_recovery(&home.project).await, Ok(None));
         home.close(store);
     }
+}
+
+/// A backup of some day, with a loop of this id.
+fn save_backup(home: &Home, day: u64, id: &str) {
+    let folder = home.folder().join("backups");
+    let path = folder.join(format!("day-{day}.db"));
+    backups::back_up_day(&home.file("")).unwrap();
+    let newest = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
+    let made = newest.filter(|it| it.extension().is_some_and(|kind| kind == "db"));
+    let made = made.max_by_key(|it| fs::metadata(it).unwrap().modified().unwrap()).unwrap();
+    fs::rename(made, &path).unwrap();
+    let copy = rusqlite::Connection::open(&path).unwrap();
+    copy.execute("UPDATE loops SET id = ?1", [id]).unwrap();
+    drop(copy);
+    let made_at = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(day * 86_400);
+    fs::File::open(&path).unwrap().set_modified(made_at).unwrap();
+}
+
+#[tokio::test]
+async fn the_newest_sound_backup_replaces_a_damaged_database() {
+    let home = Home::new();
+    let store = home.store();
+    home.save(&store, "now", None).await.unwrap();
+    home.close(store);
+    for (day, id) in [(100, "older"), (101, "old"), (102, "broken")] {
+        save_backup(&home, day, id);
+    }
+    let newest = home.folder().join("backups/day-102.db");
+    let mut bytes = fs::read(&newest).unwrap();
+    bytes[4096..].fill(0xa5);
+    fs::write(&newest, bytes).unwrap();
+    fs::write(home.file(""), "").unwrap();
+    let store = home.store();
+    let id = store.read(&home.project, |it| {
+        Ok(it.query_row("SELECT id FROM loops", [], |row| row.get::<_, String>(0))?)
+    });
+    assert_eq!(id.await, Ok("old".to_owned()));
+    let recovery = store.take_recovery(&home.project).await.unwrap().unwrap();
+    assert_eq!(recovery.backup_ms, Some(101 * 86_400_000));
+    assert_eq!(recovery.moved_to, home.file(".corrupt-1"));
+    assert_eq!(mode(&home.file("")), 0o600);
+}
+
+#[tokio::test]
+async fn backups_are_few_and_private() {
+    let home = Home::new();
+    let store = home.store();
+    home.save(&store, "a", None).await.unwrap();
+    for day in 100..105 {
+        save_backup(&home, day, "a");
+    }
+    backups::back_up_day(&home.file("")).unwrap();
+    let folder = home.folder().join("backups");
+    assert_eq!(mode(&folder), 0o700);
+    let paths = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
+    let mut days: Vec<String> = paths
+        .inspect(|path| assert_eq!(mode(path), 0o600, "{}", path.display()))
+        .filter(|path| path.extension().is_some_and(|kind| kind == "db"))
+        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    days.sort();
+    assert_eq!(days.len(), moai_base::limits::STORE_BACKUPS_KEPT_MAX, "{days:?}");
+    assert_eq!(days[..2], ["day-103.db", "day-104.db"]);
+}
+
+#[tokio::test]
+async fn a_damaged_database_is_not_copied_over_a_sound_backup() {
+    let home = Home::new();
+    let store = home.store();
+    home.save(&store, "a", None).await.unwrap();
+    home.close(store);
+    backups::back_up_day(&home.file("")).unwrap();
+    let mut bytes = fs::read(home.file("")).unwrap();
+    bytes[4096..].fill(0xa5);
+    fs::write(home.file(""), bytes).unwrap();
+    let refused = backups::back_up_day(&home.file(""));
+    assert!(matches!(refused, Err(StoreError::Corrupt(_))), "{refused:?}");
+    assert_eq!(home.count(&home.store()).await, Ok(1), "restored");
 }
 
 #[tokio::test]
@@ -247,7 +325,7 @@ async fn damage_inside_a_large_database_is_noticed_when_it_is_met() {
     let met = store.read(&home.project, sum).await;
     assert!(matches!(met, Err(StoreError::Corrupt(_))), "{met:?}");
     assert_eq!(store.read(&home.project, sum).await, Ok(0));
-    assert!(store.take_recovery_notice(&home.project).await.unwrap().is_some());
+    assert!(store.take_recovery(&home.project).await.unwrap().is_some());
 }
 
 #[tokio::test]

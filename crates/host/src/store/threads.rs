@@ -5,16 +5,20 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use rusqlite::Transaction;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::open::{ProjectDatabase, TransactionMode, open_database};
+use super::open::{ProjectDatabase, StoreRecovery, TransactionMode, open_database};
 use super::schema::PROJECT_SCHEMA;
-use super::{ProjectKey, StoreError};
-use moai_base::limits::{STORE_OPEN_MAX, STORE_QUEUE_MAX};
+use super::{ProjectKey, StoreError, backups};
+use moai_base::limits::{
+    STORE_BACKUP_QUIET_MS, STORE_BACKUP_REFRESH_SECS, STORE_OPEN_MAX, STORE_QUEUE_MAX,
+};
 
 /// What is done with a database on its thread.
 pub(super) type StoreJob = Box<dyn FnOnce(&mut ProjectThread) + Send>;
@@ -35,7 +39,7 @@ struct OpenStores {
     /// The least recently used first. A thread ends when its queue was dropped here and is empty.
     queues: Vec<(ProjectKey, JobQueue)>,
     /// Projects with a damaged database that nobody was told about.
-    notices: HashMap<ProjectKey, String>,
+    recoveries: HashMap<ProjectKey, StoreRecovery>,
 }
 
 /// The queue of one thread, bounded by its slots.
@@ -87,6 +91,8 @@ impl StoreThreads {
             project: project.clone(),
             database: None,
             is_suspect: false,
+            backup_at: None,
+            backup: None,
             shared: Arc::downgrade(&self.shared),
             has_damage: Arc::clone(&self.has_damage),
         };
@@ -103,8 +109,8 @@ impl StoreThreads {
         self.has_damage.load(Ordering::Acquire)
     }
 
-    pub(super) fn take_notice(&self, project: &ProjectKey) -> Option<String> {
-        lock(&self.shared).notices.remove(project)
+    pub(super) fn take_recovery(&self, project: &ProjectKey) -> Option<StoreRecovery> {
+        lock(&self.shared).recoveries.remove(project)
     }
 }
 
@@ -119,6 +125,9 @@ pub(super) struct ProjectThread {
     database: Option<ProjectDatabase>,
     /// Whether the database reported damage: it is checked thoroughly at the next opening.
     is_suspect: bool,
+    /// When a changed database is to be copied, if nothing is asked of it then.
+    backup_at: Option<Instant>,
+    backup: Option<JoinHandle<Result<(), StoreError>>>,
     /// Weak, because the queues in it keep the threads running.
     shared: Weak<SharedStores>,
     has_damage: Arc<AtomicBool>,
@@ -126,10 +135,67 @@ pub(super) struct ProjectThread {
 
 impl ProjectThread {
     fn work(mut self, queue: &Receiver<QueuedJob>) {
-        while let Ok(QueuedJob { job, slot }) = queue.recv() {
-            job(&mut self);
-            drop(slot);
+        loop {
+            let received = match self.backup_at {
+                Some(at) => {
+                    let quiet = Duration::from_millis(STORE_BACKUP_QUIET_MS);
+                    queue.recv_timeout(at.saturating_duration_since(Instant::now()).max(quiet))
+                }
+                None => queue.recv().map_err(RecvTimeoutError::from),
+            };
+            match received {
+                Ok(QueuedJob { job, slot }) => {
+                    self.end_backup();
+                    job(&mut self);
+                    drop(slot);
+                }
+                Err(RecvTimeoutError::Timeout) => self.start_backup(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
         }
+    }
+
+    fn note_change(&mut self) {
+        if self.backup_at.is_none() {
+            let database = self.project.database(&self.home);
+            self.backup_at = Some(Instant::now() + backups::time_until_due(&database));
+        }
+    }
+
+    /// Copies the database beside the requests. While the last copy is being made, the next one
+    /// stays due.
+    fn start_backup(&mut self) {
+        self.end_backup();
+        if self.backup.is_some() || Instant::now() < self.backup_at.unwrap_or_else(Instant::now) {
+            return;
+        }
+        let database = self.project.database(&self.home);
+        let thread = std::thread::Builder::new().name("store-backup".to_owned());
+        match thread.spawn(move || backups::back_up_day(&database)) {
+            Ok(backup) => {
+                self.backup = Some(backup);
+                self.backup_at = None;
+            }
+            Err(error) => self.delay_backup(&error),
+        }
+    }
+
+    fn end_backup(&mut self) {
+        let Some(backup) = self.backup.take_if(|backup| backup.is_finished()) else { return };
+        match backup.join() {
+            Ok(Ok(())) | Err(_) => {}
+            Ok(Err(StoreError::Corrupt(reason))) => {
+                tracing::warn!(reason, "a copy of the database is damaged");
+                self.is_suspect = true;
+                self.database = None;
+            }
+            Ok(Err(error)) => self.delay_backup(&error),
+        }
+    }
+
+    fn delay_backup(&mut self, error: &dyn std::fmt::Display) {
+        tracing::warn!(%error, "the database could not be copied");
+        self.backup_at = Some(Instant::now() + Duration::from_secs(STORE_BACKUP_REFRESH_SECS));
     }
 
     pub(super) fn transact<T>(
@@ -144,6 +210,7 @@ impl ProjectThread {
                 Err(StoreError::Unavailable("a panic inside a store operation".to_owned()))
             });
         match &result {
+            Ok(_) if access == TransactionMode::Write => self.note_change(),
             Ok(_) | Err(StoreError::Conflict(_) | StoreError::Unreadable { .. }) => {}
             Err(StoreError::Corrupt(_)) => {
                 self.is_suspect = true;
@@ -167,12 +234,12 @@ impl ProjectThread {
 
     fn open_again(&mut self) -> Result<ProjectDatabase, StoreError> {
         let folder = self.project.folder(&self.home);
-        let (database, notice) = open_database(&folder, &PROJECT_SCHEMA, self.is_suspect)?;
+        let (database, recovery) = open_database(&folder, &PROJECT_SCHEMA, self.is_suspect)?;
         self.is_suspect = false;
-        if let Some(notice) = notice {
-            tracing::warn!("{notice}");
+        if let Some(recovery) = recovery {
+            tracing::warn!(?recovery, "a damaged database was moved aside");
             if let Some(shared) = self.shared.upgrade() {
-                lock(&shared).notices.insert(self.project.clone(), notice);
+                lock(&shared).recoveries.insert(self.project.clone(), recovery);
             }
             self.has_damage.store(true, Ordering::Release);
         }

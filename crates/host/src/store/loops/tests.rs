@@ -198,7 +198,7 @@ async fn a_loop_that_cannot_be_read_is_named_and_set_aside() {
     let of_session = || store.find_loop(&key, root, LoopQuery::ActiveOf("s".into()));
     let met = of_session().await;
     assert!(matches!(&met, Err(StoreError::Unreadable { id, .. }) if id == "loop-1"), "{met:?}");
-    assert_eq!(store.take_recovery_notice(&key).await, Ok(None), "the database itself is sound");
+    assert_eq!(store.take_recovery(&key).await, Ok(None), "the database itself is sound");
     store.set_loop_aside(&key, "loop-1".into()).await.expect("set aside");
     assert_eq!(of_session().await, Ok(None));
     assert_eq!(store.list_loops(&key).await, Ok(Vec::new()));

@@ -1,0 +1,197 @@
+//! Backups of a database, and restoring one. The copy is made step by step by a thread of its own,
+//! so that neither a large database nor a slow disk delays a request, and counts only when it was
+//! found sound and has its final name.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+
+use super::StoreError;
+use crate::files::private_dir;
+use moai_base::limits::{
+    STORE_BACKUP_DAY_SECS, STORE_BACKUP_PAUSE_MS, STORE_BACKUP_REFRESH_SECS,
+    STORE_BACKUP_STEP_PAGES, STORE_BACKUP_STEPS_MAX, STORE_BACKUPS_KEPT_MAX, STORE_BUSY_MS_MAX,
+    STORE_CHECKED_BYTES_MAX,
+};
+
+const FOLDER: &str = "backups";
+const EXTENSION: &str = "db";
+/// A copy that is being made; the last one of a process that was killed is overwritten.
+const UNFINISHED: &str = "unfinished";
+/// The copy from before the last change of the schema; it does not count as one of a day.
+const BEFORE_MIGRATION: &str = "before-migration";
+
+fn folder_of(database: &Path) -> PathBuf {
+    database.with_file_name(FOLDER)
+}
+
+fn unavailable(path: &Path, error: &io::Error) -> StoreError {
+    StoreError::Unavailable(format!("{}: {error}", path.display()))
+}
+
+/// How long the last backup may stay the last one once the database has changed; zero if there is
+/// none.
+pub(super) fn time_until_due(database: &Path) -> Duration {
+    let Some((_, made_at)) = newest_first(database).into_iter().next() else {
+        return Duration::ZERO;
+    };
+    let is_large = fs::metadata(database).is_ok_and(|it| it.len() > STORE_CHECKED_BYTES_MAX);
+    let interval = if is_large { STORE_BACKUP_DAY_SECS } else { STORE_BACKUP_REFRESH_SECS };
+    Duration::from_secs(interval).saturating_sub(made_at.elapsed().unwrap_or_default())
+}
+
+/// Replaces the backup of this day, and removes the oldest ones beyond the limit. Does nothing while
+/// another process makes one.
+///
+/// # Errors
+///
+/// [`StoreError::Corrupt`] if the copy is damaged, and so the database is.
+pub(super) fn back_up_day(database: &Path) -> Result<(), StoreError> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    back_up(database, &format!("day-{}", now.as_secs() / STORE_BACKUP_DAY_SECS))?;
+    let days = newest_first(database).into_iter().filter(|(path, _)| !is_before_migration(path));
+    for (path, _) in days.skip(STORE_BACKUPS_KEPT_MAX) {
+        fs::remove_file(&path).map_err(|error| unavailable(&path, &error))?;
+    }
+    Ok(())
+}
+
+/// Keeps the database as it was before a change of its schema.
+pub(super) fn back_up_before_migration(database: &Path) -> Result<(), StoreError> {
+    back_up(database, BEFORE_MIGRATION)
+}
+
+fn back_up(database: &Path, name: &str) -> Result<(), StoreError> {
+    // The folder of a removed database is not made again.
+    if !database.exists() {
+        return Ok(());
+    }
+    let folder = folder_of(database);
+    let failed = |error: io::Error| unavailable(&folder, &error);
+    private_dir(&folder).map_err(failed)?;
+    let lock = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(folder.join("lock"))
+        .map_err(failed)?;
+    if lock.try_lock().is_err() {
+        return Ok(());
+    }
+    let unfinished = folder.join(UNFINISHED);
+    create_empty(&unfinished).map_err(failed)?;
+    copy_database(database, &unfinished)?;
+    File::open(&unfinished).and_then(|file| file.sync_all()).map_err(failed)?;
+    let finished = folder.join(name).with_extension(EXTENSION);
+    fs::rename(&unfinished, finished).map_err(failed)?;
+    File::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed)
+}
+
+/// An empty private file in place of an older one.
+fn create_empty(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
+}
+
+/// Copies a database in steps, starting again whenever another connection changed it, and checks
+/// the copy.
+fn copy_database(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let source = open_existing(from)?;
+    let mut copy = open_existing(to)?;
+    // A copy that is cut short by a power failure has no name yet.
+    copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
+    let backup = Backup::new(&source, &mut copy)?;
+    let mut is_done = false;
+    for _ in 0..STORE_BACKUP_STEPS_MAX {
+        is_done = backup.step(STORE_BACKUP_STEP_PAGES)? == StepResult::Done;
+        if is_done {
+            break;
+        }
+        thread::sleep(Duration::from_millis(STORE_BACKUP_PAUSE_MS));
+    }
+    drop(backup);
+    if !is_done {
+        return Err(StoreError::Unavailable("it changes too often to be copied".to_owned()));
+    }
+    // The copy says that it has a log, as the source has. It is to be one file.
+    copy.execute_batch("PRAGMA journal_mode = DELETE")?;
+    refuse_damage(&copy)
+}
+
+/// Opens a database that exists.
+pub(super) fn open_existing(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::from_millis(STORE_BUSY_MS_MAX))?;
+    Ok(connection)
+}
+
+/// An error if SQLite finds the database damaged. Reads all of it.
+pub(super) fn refuse_damage(connection: &Connection) -> Result<(), StoreError> {
+    let result: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if result == "ok" { Ok(()) } else { Err(StoreError::Corrupt(result)) }
+}
+
+/// Whether there is any backup of a database, sound or not.
+pub(super) fn has_backup(database: &Path) -> bool {
+    !newest_first(database).is_empty()
+}
+
+/// The newest sound backup as a private file next to the database, durable, and when it was made.
+/// `None` if there is none.
+pub(super) fn prepare_restored(database: &Path) -> Option<(PathBuf, SystemTime)> {
+    let restored = database.with_file_name("restored");
+    for (backup, made_at) in newest_first(database) {
+        match copy_sound(&backup, &restored) {
+            Ok(()) => return Some((restored, made_at)),
+            Err(error) => {
+                tracing::warn!(%error, backup = %backup.display(), "a backup cannot be used");
+            }
+        }
+    }
+    let _ = fs::remove_file(&restored);
+    None
+}
+
+fn copy_sound(backup: &Path, restored: &Path) -> Result<(), StoreError> {
+    let failed = |error: io::Error| unavailable(backup, &error);
+    create_empty(restored).map_err(failed)?;
+    fs::copy(backup, restored).map_err(failed)?;
+    let connection = open_existing(restored)?;
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version == 0 {
+        return Err(StoreError::Corrupt("it has no tables".to_owned()));
+    }
+    refuse_damage(&connection)?;
+    drop(connection);
+    File::open(restored).and_then(|file| file.sync_all()).map_err(failed)
+}
+
+fn is_before_migration(path: &Path) -> bool {
+    path.file_stem().is_some_and(|stem| stem == BEFORE_MIGRATION)
+}
+
+/// The finished backups of a database and when they were made.
+fn newest_first(database: &Path) -> Vec<(PathBuf, SystemTime)> {
+    let entries = fs::read_dir(folder_of(database)).into_iter().flatten().flatten();
+    let mut found: Vec<(PathBuf, SystemTime)> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|kind| kind == EXTENSION))
+        .filter_map(|path| {
+            let made_at = fs::metadata(&path).and_then(|it| it.modified()).ok()?;
+            Some((path, made_at))
+        })
+        .collect();
+    found.sort_by_key(|(_, made_at)| std::cmp::Reverse(*made_at));
+    found
+}
