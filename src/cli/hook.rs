@@ -1,5 +1,7 @@
 //! `hook EVENT`: reads stdin, asks the daemon, prints one document. Always exits with 0: a failed
-//! hook prints nothing and logs one line.
+//! hook prints nothing and logs one line; the second in a row says that it is blind.
+
+mod blindness;
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -9,7 +11,7 @@ use std::time::Duration;
 use super::{client, current_program};
 use moai_base::limits::{
     HOOK_EDIT_MS_MAX, HOOK_EDIT_SILENCE_MS, HOOK_END_MS_MAX, HOOK_INPUT_BYTES_MAX, HOOK_MS_MAX,
-    HOOK_START_MS_MAX, HOOK_STOP_MS_MAX, HOOK_STOP_SILENCE_MS, LOG_BYTES_MAX,
+    HOOK_START_MS_MAX, HOOK_STOP_MS_MAX, HOOK_STOP_SILENCE_MS, LINE_CHARS_MAX, LOG_BYTES_MAX,
 };
 use moai_base::verdict::{Cause, Gap};
 use moai_engine::protection::{may_be_protected, written_paths};
@@ -19,7 +21,7 @@ use moai_host::models::RECURSION_MARK;
 use moai_host::protected_places::ProtectedPlaces;
 use moai_host::store::peek;
 use moai_protocol::control::{CallerContext, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
-use moai_protocol::hook::{HookEvent, HookInput, HookOutput};
+use moai_protocol::hook::{HookEvent, HookInput, HookOutput, add_to_stdout};
 use moai_report::notice;
 
 pub(super) fn run(event: &str) -> u8 {
@@ -28,7 +30,13 @@ pub(super) fn run(event: &str) -> u8 {
         return 0;
     }
     let Ok(caller) = client::hook_caller() else { return 0 };
-    let Some(places) = StateDirs::from_env(&caller.env) else { return 0 };
+    let Some(places) = StateDirs::from_env(&caller.env) else {
+        // Nothing can be noted either.
+        if event == "stop" {
+            print(&add_blindness("", HookEvent::Stop, "neither HOME nor MOAI_RALPH_HOME is set"));
+        }
+        return 0;
+    };
     let input = match read_input() {
         Ok(input) => input,
         Err(error) => {
@@ -69,27 +77,25 @@ pub(super) fn run(event: &str) -> u8 {
     let silence_check =
         silence_check.map(|(quiet_ms, check)| (Duration::from_millis(quiet_ms), check));
     let timeout = CallTimeout { limit: hook_timeout(event), silence_check };
-    let reply = match client::through_daemon(&places, &call, timeout) {
-        Ok(reply) => reply,
-        Err(error) => {
-            log(&places, event, &error.to_string());
-            if matches!(error, CallError::Abandoned(_)) {
-                return 0;
-            }
-            if matches!(error, CallError::TimedOut(_) | CallError::DaemonEnded) {
-                // The daemon continues with the request; handling it here would act twice.
-                if event == "stop" {
-                    let output = HookOutput::Notice(notice::undecided(&error.to_string()));
-                    let _ =
-                        std::io::stdout().write_all(output.to_stdout(HookEvent::Stop).as_bytes());
-                }
-                return 0;
-            }
-            let gap = Gap::new(Cause::Crashed, error.to_string());
-            client::in_process(&places, call.caller, call.request, Some(gap), "")
+    let answered = client::through_daemon(&places, &call, timeout);
+    let DaemonRequest::Hook { input, .. } = &call.request else { return 0 };
+    let error = match answered {
+        Ok(reply) => {
+            blindness::note_answer(&places, input);
+            print(&reply.stdout);
+            return 0;
         }
+        Err(error) => error,
     };
-    let _ = std::io::stdout().write_all(reply.stdout.as_bytes());
+    let reason = error.to_string();
+    log(&places, event, &reason);
+    let told =
+        HookEvent::from_name(event).filter(|event| blindness::note_failure(&places, input, *event));
+    let stdout = answer_without_daemon(&places, event, call, &error);
+    print(&match told {
+        Some(event) => add_blindness(&stdout, event, &reason),
+        None => stdout,
+    });
     0
 }
 
@@ -101,6 +107,37 @@ fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &str) -> boo
     let project = caller.env.get("CLAUDE_PROJECT_DIR").map_or(cwd.as_path(), Path::new);
     let protected = ProtectedPlaces::new(places, &caller.env, project);
     may_be_protected(&written_paths(&input, &protected, cwd), &protected)
+}
+
+fn print(stdout: &str) {
+    let _ = std::io::stdout().write_all(stdout.as_bytes());
+}
+
+/// The output of a hook that got no answer.
+fn answer_without_daemon(
+    places: &StateDirs,
+    event: &str,
+    call: DaemonCall,
+    error: &CallError,
+) -> String {
+    let reason = error.to_string();
+    match error {
+        CallError::Abandoned(_) => String::new(),
+        // The daemon continues with the request; handling it here would act twice.
+        CallError::TimedOut(_) | CallError::DaemonEnded if event == "stop" => {
+            HookOutput::Notice(notice::undecided(&reason)).to_stdout(HookEvent::Stop)
+        }
+        CallError::TimedOut(_) | CallError::DaemonEnded => String::new(),
+        CallError::NoDaemon | CallError::Unusable(_) => {
+            let gap = Gap::new(Cause::Crashed, reason);
+            client::in_process(places, call.caller, call.request, Some(gap), "").stdout
+        }
+    }
+}
+
+fn add_blindness(stdout: &str, event: HookEvent, reason: &str) -> String {
+    let reason = moai_base::text::one_line(reason, LINE_CHARS_MAX);
+    add_to_stdout(stdout, event, &notice::blind(&reason))
 }
 
 /// Whether the session of a Stop may have a loop, determined without the daemon.

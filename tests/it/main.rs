@@ -2,6 +2,7 @@
 
 mod align;
 mod baselines;
+mod blind;
 mod catalogue;
 mod changes;
 mod check;

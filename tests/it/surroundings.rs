@@ -63,7 +63,10 @@ fn a_home_that_cannot_be_written_leaves_check_and_hooks_at_work() {
     let output = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "fix it"]);
     assert_eq!(output.code, 1, "{output:#?}");
     assert!(output.stderr.contains("the store is not available"), "{output:#?}");
-    assert_eq!(sandbox.hook("stop", &sandbox.payload("Stop")).stdout, "");
+    let stopped = sandbox.hook("stop", &sandbox.payload("Stop")).json();
+    assert!(stopped["decision"].is_null(), "{stopped:#}");
+    let told = stopped["systemMessage"].as_str().expect("a notice");
+    assert!(told.contains("blind: the daemon cannot be used"), "{told}");
 }
 
 #[test]

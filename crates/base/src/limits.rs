@@ -224,6 +224,10 @@ pub const HOOK_STOP_SILENCE_MS: u64 = 600;
 /// Silence of the daemon after which an edit's hook checks whether it is alive: an edit's default
 /// budget and some overhead.
 pub const HOOK_EDIT_SILENCE_MS: u64 = 3_000;
+/// Hooks of a session in a row without an answer of a daemon after which the session is told.
+pub const BLIND_HOOKS_MIN: u8 = 2;
+/// Sessions whose unanswered hooks are counted; the oldest are forgotten.
+pub const BLIND_SESSIONS_MAX: usize = 64;
 /// Time for a daemon to show that it is alive.
 pub const DAEMON_ALIVE_MS_MAX: u64 = 1_000;
 /// Time a front door waits for an old daemon to drain before it gives up.

@@ -295,6 +295,24 @@ fn denial(reason: &str) -> Value {
     })
 }
 
+/// Adds a text for agent and user to a hook's output for stdout, which may be empty. The agent reads
+/// no context at a Stop.
+#[must_use]
+pub fn add_to_stdout(stdout: &str, event: HookEvent, text: &str) -> String {
+    let mut output: Value = serde_json::from_str(stdout).unwrap_or_else(|_| json!({}));
+    let joined = |older: &Value| match older.as_str() {
+        Some(older) => json!(format!("{text}\n{older}")),
+        None => json!(text),
+    };
+    output["systemMessage"] = joined(&output["systemMessage"]);
+    if event != HookEvent::Stop {
+        let context = joined(&output["hookSpecificOutput"]["additionalContext"]);
+        output["hookSpecificOutput"] =
+            json!({"hookEventName": event.host_name(), "additionalContext": context});
+    }
+    format!("{output}\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

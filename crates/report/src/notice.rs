@@ -10,6 +10,14 @@ pub fn default_options(error: &str) -> String {
     format!("[moai-ralph] {error}. Default options are used until this is fixed.")
 }
 
+/// Hooks of this session got no answer.
+#[must_use]
+pub fn blind(reason: &str) -> String {
+    format!(
+        "[moai-ralph] blind: {reason}; nothing is checked until this is mended: moai-ralph doctor"
+    )
+}
+
 /// A damaged store was moved aside, and replaced by a backup of this time (milliseconds since the
 /// epoch) or by an empty one.
 #[must_use]
