@@ -25,10 +25,6 @@ use moai_protocol::hook::{HookEvent, HookInput, HookOutput, add_to_stdout};
 use moai_report::notice;
 
 pub(super) fn run(event: &str) -> u8 {
-    // The process is a judge that the program started itself; judging it would recurse.
-    if std::env::var_os(RECURSION_MARK).is_some() {
-        return 0;
-    }
     let Ok(caller) = client::hook_caller() else { return 0 };
     let Some(places) = StateDirs::from_env(&caller.env) else {
         // Nothing can be noted either.
@@ -44,6 +40,11 @@ pub(super) fn run(event: &str) -> u8 {
             return 0;
         }
     };
+    // Below a judge that the program started itself; judging it would recurse. Such a session has no
+    // loop, so the mark does not silence one that has.
+    if std::env::var_os(RECURSION_MARK).is_some() && !is_of_loop(&places, &input) {
+        return 0;
+    }
     if event == "pre-tool-use" && !may_be_denied(&places, &caller, &input) {
         return 0;
     }
@@ -138,6 +139,11 @@ fn answer_without_daemon(
 fn add_blindness(stdout: &str, event: HookEvent, reason: &str) -> String {
     let reason = moai_base::text::one_line(reason, LINE_CHARS_MAX);
     add_to_stdout(stdout, event, &notice::blind(&reason))
+}
+
+fn is_of_loop(places: &StateDirs, input: &str) -> bool {
+    let session = HookInput::parse(input).unwrap_or_default().session_id;
+    !session.is_empty() && peek::holds_session(&places.state, &session)
 }
 
 /// Whether the session of a Stop may have a loop, determined without the daemon.

@@ -400,8 +400,7 @@ fn several_judges_must_all_approve_and_one_that_cannot_judge_is_told_apart() {
 #[test]
 fn hooks_of_a_judge_we_asked_say_nothing() {
     let sandbox = project(COMMAND);
-    let begun =
-        sandbox.run(&["loop", "start", "--session", crate::support::SESSION, "--prompt", "x"]);
+    let begun = sandbox.run(&["loop", "start", "--prompt", "x"]);
     assert_eq!(begun.code, 0, "{begun:#?}");
     sandbox.write(
         "src/app.py",
@@ -409,9 +408,12 @@ fn hooks_of_a_judge_we_asked_say_nothing() {
     );
     let mut program = sandbox.program();
     program.args(["hook", "stop"]).env("MOAI_RALPH_JUDGE", "1");
-    let silent = crate::support::finish(&mut program, &sandbox.payload("Stop").to_string());
+    let mut input = sandbox.payload("Stop");
+    // A judge has a session of its own, which would claim a loop that waits for one.
+    input["session_id"] = "of-the-judge".into();
+    let silent = crate::support::finish(&mut program, &input.to_string());
     assert_eq!((silent.code, silent.stdout.as_str()), (0, ""));
-    let blocked = sandbox.hook("stop", &sandbox.payload("Stop"));
+    let blocked = sandbox.hook("stop", &input);
     assert_eq!(blocked.json()["decision"], "block", "without the mark it would have: {blocked:#?}");
 }
 

@@ -10,6 +10,7 @@ mod damage;
 mod deadlines;
 mod deliveries;
 mod ends;
+mod environment;
 mod escapes;
 mod examined;
 mod forgotten;

@@ -28,14 +28,14 @@ use moai_host::store::exams::ExamTexts;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::charter::Charter;
 use moai_loops::control;
-use moai_loops::criteria::{AUTOCHECKS, CheckPlan, CheckScope};
+use moai_loops::criteria::{AUTOCHECKS, CheckPlan, CheckScope, OPTIONS};
 use moai_loops::exam::roles::{FOLDERS, TREES, UNSEEN, is_irrelevant_settings, relevant_bytes};
 use moai_loops::exam::runners;
 use moai_loops::exam::scripts::scripts_of_plan;
 use moai_loops::exam::{
     self, AttributedDifferences, Exam, ExamDifference, ExamRole, FrozenFile, SessionWrites, role,
 };
-use moai_loops::state::LoopState;
+use moai_loops::state::{LoopState, Mode};
 
 /// Freezes the exam of a loop from the current files; it replaces an earlier exam.
 pub(crate) async fn freeze_exam(
@@ -43,7 +43,8 @@ pub(crate) async fn freeze_exam(
     project: &Project,
     charter: &Charter,
 ) -> Result<(), StoreError> {
-    let (exam, texts) = take_exam(engine, project, charter.until.check_scope()).await?;
+    let scope = charter.until.check_scope();
+    let (exam, texts) = take_exam(engine, project, scope, charter.mode).await?;
     engine.store.freeze_exam(&project.key, &charter.id, exam, texts).await
 }
 
@@ -63,13 +64,42 @@ fn hash_of_user_options(engine: &Engine) -> ContentHash {
     }
 }
 
+/// The name of the judges in the exam of a loop that asks them. Files of options are compared
+/// themselves, so what else changes the judges is the environment of a hook.
+const JUDGE_VARIABLES: &str = "MOAI_RALPH_JUDGE_*";
+
+fn judge_variables() -> Option<RelPath> {
+    RelPath::parse(JUDGE_VARIABLES)
+}
+
+/// Which judges answer, without the limits of their time and cost.
+fn hash_of_judges(project: &Project) -> ContentHash {
+    let mut words: Vec<String> = Vec::new();
+    for judge in project.config.judge.judges() {
+        let backend = judge.backend.as_str().to_owned();
+        words.extend([judge.name, backend, judge.model, judge.url, judge.api_key_env]);
+        words.extend(judge.command);
+        words.push("\n".to_owned());
+    }
+    ContentHash::of_bytes(words.join("\0").as_bytes())
+}
+
+/// Leaves out a difference of the judges that a difference of the options explains.
+fn drop_explained_judges(differences: &mut Vec<ExamDifference>) {
+    let is_options = |path: &RelPath| [OPTIONS, USER_OPTIONS].contains(&path.as_str());
+    if differences.iter().any(|difference| is_options(&difference.path)) {
+        differences.retain(|difference| difference.path.as_str() != JUDGE_VARIABLES);
+    }
+}
+
 /// Stores a new loop together with its exam; the loop then names its checks.
 pub(crate) async fn store_new_loop(
     engine: &Engine,
     project: &Project,
     state: &mut LoopState,
 ) -> Result<(), StoreError> {
-    let (exam, texts) = take_exam(engine, project, state.until.check_scope()).await?;
+    let scope = state.until.check_scope();
+    let (exam, texts) = take_exam(engine, project, scope, state.mode).await?;
     state.checks = criteria::names(project, &exam.plan);
     engine.store.begin_loop(&project.key, &project.root, state.clone(), exam, texts).await
 }
@@ -79,6 +109,7 @@ async fn take_exam(
     engine: &Engine,
     project: &Project,
     scope: CheckScope,
+    mode: Mode,
 ) -> Result<(Exam, ExamTexts), StoreError> {
     let taken = {
         let project = project.clone();
@@ -99,6 +130,10 @@ async fn take_exam(
     let (mut exam, texts) = taken.await.ok_or_else(files_unreadable)?;
     if let Some(path) = user_options() {
         let hash = hash_of_user_options(engine);
+        exam.files.insert(path, FrozenFile { role: ExamRole::Engine, hash, stamp: (0, 0) });
+    }
+    if let Some(path) = judge_variables().filter(|_| mode != Mode::Basic) {
+        let hash = hash_of_judges(project);
         exam.files.insert(path, FrozenFile { role: ExamRole::Engine, hash, stamp: (0, 0) });
     }
     Ok((exam, texts))
@@ -126,10 +161,14 @@ pub(crate) async fn exam_differences(
     };
     let root = project.root.clone();
     let options = user_options().map(|path| (path, hash_of_user_options(engine)));
+    let judges = judge_variables().filter(|path| exam.files.contains_key(path));
+    let judges = judges.map(|path| (path, hash_of_judges(project)));
     let compared = run_blocking(move || {
         let mut now = current_hashes(&root, &exam, roles);
         now.extend(options);
+        now.extend(judges);
         let mut differences = exam::exam_differences(&exam, &now);
+        drop_explained_judges(&mut differences);
         mark_ignored_configs(&root, &mut differences)?;
         Ok((exam, differences))
     });

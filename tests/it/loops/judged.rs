@@ -49,11 +49,11 @@ pub(super) fn prompts(sandbox: &Sandbox) -> String {
     fs::read_to_string(sandbox.base().join("prompts")).unwrap_or_default()
 }
 
-fn calls(sandbox: &Sandbox) -> usize {
+pub(super) fn calls(sandbox: &Sandbox) -> usize {
     fs::read_to_string(sandbox.base().join("calls")).unwrap_or_default().lines().count()
 }
 
-fn judged(options: &[&str]) -> Sandbox {
+pub(super) fn judged(options: &[&str]) -> Sandbox {
     let sandbox = project();
     sandbox.write(
         ".moai/config/sections/ralph.yaml",

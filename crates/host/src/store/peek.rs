@@ -10,15 +10,23 @@ use super::PROJECTS_FOLDER;
 use super::schema::PROJECT_SCHEMA;
 use moai_base::limits::STORE_READ_WAIT_MS_MAX;
 
+/// Whether a loop of exactly this session is running. An unreadable database counts as no.
+#[must_use]
+pub fn holds_session(state: &Path, session: &str) -> bool {
+    databases(state).any(|database| database_may_hold(&database, session, &[]).unwrap_or(false))
+}
+
 /// Whether a loop of the session may be running, or one below `folders` that waits for a session.
 /// An unreadable database counts as yes.
 #[must_use]
 pub fn may_hold_session(state: &Path, session: &str, folders: &[PathBuf]) -> bool {
-    let Ok(projects) = state.join(PROJECTS_FOLDER).read_dir() else { return false };
-    let databases = projects.flatten().map(|project| project.path().join(PROJECT_SCHEMA.file_name));
-    databases
-        .filter(|database| database.exists())
-        .any(|database| database_may_hold(&database, session, folders).unwrap_or(true))
+    databases(state).any(|database| database_may_hold(&database, session, folders).unwrap_or(true))
+}
+
+fn databases(state: &Path) -> impl Iterator<Item = PathBuf> {
+    let projects = state.join(PROJECTS_FOLDER).read_dir().into_iter().flatten().flatten();
+    let databases = projects.map(|project| project.path().join(PROJECT_SCHEMA.file_name));
+    databases.filter(|database| database.exists())
 }
 
 fn database_may_hold(
@@ -61,10 +69,12 @@ mod tests {
         let claimed = LoopState { session_id: Some("s".into()), ..state() };
         store.insert_loop(&key, root, claimed.clone()).await.expect("stored");
         assert!(holds("s", "/elsewhere"));
+        assert!(holds_session(home.path(), "s") && !holds_session(home.path(), "t"));
         assert!(!holds("t", "/p/a"));
         let unclaimed = LoopState { id: "loop-2".into(), session_id: None, ..claimed };
         store.insert_loop(&key, root, unclaimed).await.expect("stored");
         assert!(holds("t", "/p/a/below"));
+        assert!(!holds_session(home.path(), "t"), "a loop that waits is nobody's");
         assert!(!holds("t", "/p/ab"));
         let other = ProjectKey::from_folder(Path::new("/p/b"));
         std::fs::create_dir_all(other.folder(home.path())).expect("made");

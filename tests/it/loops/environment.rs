@@ -1,0 +1,86 @@
+//! What a hook finds in its environment does not silence a running loop.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::judged::{calls, judged, says};
+use super::{DIRTY, FIXED, blocked, looping, notice, status};
+use crate::support::{Output, SESSION, Sandbox, finish, write_file};
+
+/// A Stop of this session with a variable in the hook's environment.
+fn stop_with(sandbox: &Sandbox, name: &str, value: &Path) -> Output {
+    let mut command = sandbox.program();
+    command.args(["hook", "stop"]).env(name, value);
+    finish(&mut command, &sandbox.payload("Stop").to_string())
+}
+
+#[test]
+fn a_home_that_is_not_the_loops_is_told() {
+    let cases: [(&str, fn(&Sandbox) -> std::path::PathBuf); 4] = [
+        ("relative", |_| "state".into()),
+        ("missing", |sandbox| sandbox.base().join("no/such/folder")),
+        ("unwritable", |sandbox| {
+            write_file(&sandbox.base().join("file"), "");
+            sandbox.base().join("file/state")
+        }),
+        ("another", |sandbox| {
+            fs::create_dir(sandbox.base().join("another")).expect("ours");
+            sandbox.base().join("another")
+        }),
+    ];
+    for (what, home) in cases {
+        let mut sandbox = looping(&["--max-iterations", "5"]);
+        sandbox.write("app.py", DIRTY);
+        let home = home(&sandbox);
+        let told = notice(&stop_with(&sandbox, "MOAI_RALPH_HOME", &home));
+        assert!(told.contains("MOAI_RALPH_HOME"), "{what}: {told}");
+        let back = sandbox.hook("stop", &sandbox.payload("Stop"));
+        assert!(blocked(&back).is_some(), "{what}: the loop still holds: {back:#?}");
+        // So that its daemon ends with the sandbox.
+        let own = sandbox.base().join("state");
+        sandbox.set("MOAI_RALPH_HOME", home);
+        sandbox.run(&["daemon", "stop"]);
+        sandbox.set("MOAI_RALPH_HOME", own);
+    }
+}
+
+#[test]
+fn the_mark_of_a_judge_does_not_silence_the_session_of_a_loop() {
+    let sandbox = looping(&["--max-iterations", "5"]);
+    sandbox.write("app.py", DIRTY);
+    let output = stop_with(&sandbox, "MOAI_RALPH_JUDGE", Path::new("1"));
+    assert!(blocked(&output).is_some(), "{output:#?}");
+}
+
+#[test]
+fn another_judge_than_the_loops_is_not_used_silently() {
+    let variables = [
+        ("MOAI_RALPH_JUDGE_COMMAND", "[yes-model]"),
+        ("MOAI_RALPH_JUDGE_BACKEND", "none"),
+        ("MOAI_RALPH_JUDGE_MODEL", "lenient"),
+        ("MOAI_RALPH_JUDGE_JUDGES", "[{name: yes, backend: command, command: [yes-model]}]"),
+    ];
+    for (name, value) in variables {
+        let sandbox = judged(&[]);
+        let other = sandbox.base().join("bin/yes-model");
+        let called = sandbox.base().join("other-called");
+        write_file(&other, &format!("#!/bin/sh\necho call >>'{}'\n", called.display()));
+        fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("ours");
+        says(&sandbox, "met");
+        sandbox.write("app.py", FIXED);
+        let output = stop_with(&sandbox, name, Path::new(value));
+        let told = notice(&output);
+        assert!(told.contains("MOAI_RALPH_JUDGE_"), "{name}: {told}");
+        assert_eq!(status(&sandbox)["status"], "paused", "{name}");
+        assert!(!called.exists() && calls(&sandbox) == 0, "{name}: nobody judges");
+        // With its own judge it goes on.
+        assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
+        let output = sandbox.hook("stop", &sandbox.payload("Stop"));
+        assert_eq!(blocked(&output), None, "{name}: {output:#?}");
+        assert_eq!(status(&sandbox)["status"], json!("completed"), "{name}");
+        assert_eq!(status(&sandbox)["session_id"], json!(SESSION));
+    }
+}
