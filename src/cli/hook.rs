@@ -123,12 +123,11 @@ fn answer_without_daemon(
 ) -> String {
     let reason = error.to_string();
     match error {
-        CallError::Abandoned(_) => String::new(),
         // The daemon continues with the request; handling it here would act twice.
         CallError::TimedOut(_) | CallError::DaemonEnded if event == "stop" => {
             HookOutput::Notice(notice::undecided(&reason)).to_stdout(HookEvent::Stop)
         }
-        CallError::TimedOut(_) | CallError::DaemonEnded => String::new(),
+        CallError::Abandoned(_) | CallError::TimedOut(_) | CallError::DaemonEnded => String::new(),
         CallError::NoDaemon | CallError::Unusable(_) => {
             let gap = Gap::new(Cause::Crashed, reason);
             client::in_process(places, call.caller, call.request, Some(gap), "").stdout

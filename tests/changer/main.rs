@@ -14,9 +14,12 @@ fn main() -> ExitCode {
     let (Some(root), Some(records)) = (arguments.next(), arguments.next()) else {
         return ExitCode::FAILURE;
     };
+    let reach = transaction::WriteReach::OwnRepository;
     loop {
         for (from, to) in [("old", "new"), ("new", "old")] {
-            if transaction::apply_change_set(&root, &records, &changes(&root, from, to)).is_err() {
+            if transaction::apply_change_set(&root, &records, &changes(&root, from, to), reach)
+                .is_err()
+            {
                 return ExitCode::FAILURE;
             }
         }

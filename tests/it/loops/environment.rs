@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -17,9 +17,12 @@ fn stop_with(sandbox: &Sandbox, name: &str, value: &Path) -> Output {
     finish(&mut command, &sandbox.payload("Stop").to_string())
 }
 
+/// A folder for the state of the program.
+type Home = fn(&Sandbox) -> PathBuf;
+
 #[test]
 fn a_home_that_is_not_the_loops_is_told() {
-    let cases: [(&str, fn(&Sandbox) -> std::path::PathBuf); 4] = [
+    let cases: [(&str, Home); 4] = [
         ("relative", |_| "state".into()),
         ("missing", |sandbox| sandbox.base().join("no/such/folder")),
         ("unwritable", |sandbox| {

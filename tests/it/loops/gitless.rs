@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::judged::{judge, prompts, says};
-use super::{CLEAN, FIXED, project, start, status, stop};
+use super::{CLEAN, DIRTY, FIXED, project, start, status, stop};
 use crate::support::{PATIENCE, Sandbox, eventually};
 
 /// A loop in a folder without git, judged by a script.
@@ -90,4 +90,21 @@ fn a_file_too_large_to_be_kept_is_missed_when_it_was_touched_and_only_then() {
         let ended = status(&sandbox);
         assert_eq!(ended["status"], expected, "{ended:#}");
     }
+}
+
+#[test]
+fn a_restore_brings_back_the_files_of_a_repository_below() {
+    let sandbox = project();
+    fs::remove_dir_all(sandbox.path(".git")).expect("there");
+    sandbox.write("part/.git/HEAD", "ref: refs/heads/main\n");
+    sandbox.write("part/b.py", CLEAN);
+    assert_eq!(start(&sandbox, &["--max-iterations", "9"]).code, 0);
+    sandbox.write("app.py", DIRTY);
+    sandbox.write("part/b.py", FIXED);
+    assert!(stop(&sandbox, "finished").is_some());
+    sandbox.write("part/b.py", "word = 'other'\n");
+    let id = status(&sandbox)["id"].as_str().expect("an id").to_owned();
+    let output = sandbox.run(&["loop", "restore", &id, "--to", "1", "--apply"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert_eq!(sandbox.read("part/b.py"), FIXED);
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::engine::{Engine, run_blocking};
 use crate::project::Project;
 use moai_base::change::ChangeSet;
-use moai_host::files::transaction::{self, ApplyError, ChangeRecovery};
+use moai_host::files::transaction::{self, ApplyError, ChangeRecovery, WriteReach};
 use moai_host::ipc::StateDirs;
 use moai_host::store::PROJECTS_FOLDER;
 
@@ -19,6 +19,7 @@ pub(crate) async fn apply_changes(
     engine: &Arc<Engine>,
     project: &Project,
     set: ChangeSet,
+    reach: WriteReach,
 ) -> Option<Result<(), ApplyError>> {
     let folder: PathBuf = project.key.folder(&engine.dirs.state).join(JOURNAL_FOLDER);
     let root = project.root.clone();
@@ -26,7 +27,7 @@ pub(crate) async fn apply_changes(
     let job = engine.job();
     run_blocking(move || {
         let _job = job;
-        transaction::apply_change_set(&root, &folder, &set)
+        transaction::apply_change_set(&root, &folder, &set, reach)
     })
     .await
 }

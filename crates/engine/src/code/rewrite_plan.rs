@@ -19,6 +19,7 @@ use moai_base::limits::{CHANGED_BYTES_MAX, CHANGED_FILES_MAX};
 use moai_base::path::RelPath;
 use moai_base::protected::{foreign_folder, is_generated};
 use moai_base::verdict::{Cause, Gap};
+use moai_host::files::transaction::WriteReach;
 use moai_host::files::{Snapshot, other_repository};
 use moai_host::git;
 use moai_report::answers::QueryError;
@@ -206,7 +207,8 @@ impl RewritePlan {
         project: &Project,
         rules: Arc<RuleSet>,
     ) -> Result<WriteOutcome, QueryError> {
-        match change_journal::apply_changes(engine, project, self.set()).await {
+        let reach = WriteReach::OwnRepository;
+        match change_journal::apply_changes(engine, project, self.set(), reach).await {
             Some(Ok(())) => {}
             Some(Err(error)) => return Err(refused("not_written", error.to_string())),
             None => {

@@ -16,7 +16,7 @@ use moai_base::hash::ContentHash;
 use moai_base::limits::{LOOP_FILE_BYTES_MAX, LOOP_FILE_TRIES_MAX, WIKI_LOOPS_MAX};
 use moai_base::path::RelPath;
 use moai_host::files;
-use moai_host::files::transaction::ApplyError;
+use moai_host::files::transaction::{ApplyError, WriteReach};
 use moai_loops::handoff::{self, EndedLoop};
 use moai_loops::research::{ResearchGate, research_gate};
 use moai_loops::{align as alignment, wiki};
@@ -252,7 +252,8 @@ where
             let reason = format!("it would be larger than {} KiB", LOOP_FILE_BYTES_MAX / 1024);
             return Some(words::file_not_saved(large.file.path.as_str(), &reason));
         }
-        match change_journal::apply_changes(engine, project, change_set(writes)).await {
+        let reach = WriteReach::OwnRepository;
+        match change_journal::apply_changes(engine, project, change_set(writes), reach).await {
             Some(Ok(())) => return None,
             Some(Err(error)) => {
                 notice = Some(words::file_not_saved(subject, &error.to_string()));

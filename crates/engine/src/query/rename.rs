@@ -21,6 +21,7 @@ use moai_base::limits::RENAME_TRIES_MAX;
 use moai_base::path::RelPath;
 use moai_base::text::{LineIndex, PositionEncoding, TextRange};
 use moai_base::verdict::{Cause, Gap};
+use moai_host::files::transaction::WriteReach;
 use moai_host::files::{self, FileStamp};
 use moai_lsp::edits::{
     DiskTree, EditPlan, EditRefusal, WorkspaceEdit, invalid_name_reason,
@@ -121,7 +122,8 @@ async fn rename(
     if request.apply {
         let before = RenameBaseline::measure(engine, project, &planned.plan.set, deadline).await;
         let set = planned.plan.set.clone();
-        let reason = match change_journal::apply_changes(engine, project, set).await {
+        let reach = WriteReach::OwnRepository;
+        let reason = match change_journal::apply_changes(engine, project, set, reach).await {
             Some(Ok(())) => None,
             Some(Err(error)) => Some(error.to_string()),
             None => Some("internal error; the next use repairs it".to_owned()),

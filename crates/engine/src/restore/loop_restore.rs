@@ -15,7 +15,7 @@ use crate::restore::checkpoints;
 use crate::restore::checkpoints::CheckpointStore;
 use crate::restore::restore_plan::{CheckpointRestore, RestoreChanges, plan_restore};
 use moai_base::tree::Checkpoint;
-use moai_host::files::transaction::ApplyError;
+use moai_host::files::transaction::{ApplyError, WriteReach};
 use moai_host::store::loops::LoopQuery;
 use moai_protocol::control::{CallerContext, CommandReply, LoopRestoreRequest};
 use moai_protocol::documents::json_text;
@@ -175,7 +175,10 @@ async fn apply_restore_changes(
     changes: RestoreChanges,
 ) -> Result<BTreeMap<String, String>, RestoreError> {
     if !changes.set.changes.is_empty() {
-        let applied = change_journal::apply_changes(engine, project, changes.set.clone()).await;
+        // Without git, repositories below the root are part of a checkpoint.
+        let reach = WriteReach::AllRepositories;
+        let applied =
+            change_journal::apply_changes(engine, project, changes.set.clone(), reach).await;
         applied.ok_or_else(internal_error)?.map_err(|error| {
             // If others wrote in the meantime, only our checkpoint may hold the earlier content.
             let is_as_before = !matches!(error, ApplyError::HalfDone(_) | ApplyError::Mixed(_));

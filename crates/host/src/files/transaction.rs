@@ -63,6 +63,15 @@ pub enum ApplyError {
     HalfDone(String),
 }
 
+/// Where a change set may write below its root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteReach {
+    /// Not in repositories of their own, such as submodules.
+    OwnRepository,
+    /// Everywhere: what was saved there is brought back.
+    AllRepositories,
+}
+
 /// Result of recovering an unfinished change set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeRecovery {
@@ -80,7 +89,15 @@ pub struct ChangeRecovery {
 ///
 /// Files keep owner, group and permissions; new ones get the defaults. Every file is replaced by a
 /// new one of the same name, so other hard links keep the old content.
-pub fn apply_change_set(root: &Path, folder: &Path, set: &ChangeSet) -> Result<(), ApplyError> {
+pub fn apply_change_set(
+    root: &Path,
+    folder: &Path,
+    set: &ChangeSet,
+    reach: WriteReach,
+) -> Result<(), ApplyError> {
+    if reach == WriteReach::OwnRepository {
+        refuse_other_repositories(root, set)?;
+    }
     let failed = |error| ApplyError::Failed { path: folder.display().to_string(), error };
     private_dir(folder).map_err(failed)?;
     let patience = Duration::from_millis(CHANGES_WAIT_MS_MAX);
@@ -157,14 +174,19 @@ fn lock(folder: &Path, patience: Duration) -> io::Result<Option<File>> {
     }
 }
 
+fn refuse_other_repositories(root: &Path, set: &ChangeSet) -> Result<(), ApplyError> {
+    let mut paths = set.changes.iter().map(|change| &change.path);
+    match paths.find_map(|path| other_repository(root, path)) {
+        Some(repository) => Err(ApplyError::OtherRepository(repository.to_owned())),
+        None => Ok(()),
+    }
+}
+
 /// The current state of every path; an error if it differs from the state that the changes were
-/// computed for, or if it belongs to another repository.
+/// computed for.
 fn inspect_paths(root: &Path, set: &ChangeSet) -> Result<Vec<PathState>, ApplyError> {
     let mut states = Vec::with_capacity(set.changes.len());
     for change in &set.changes {
-        if let Some(repository) = other_repository(root, &change.path) {
-            return Err(ApplyError::OtherRepository(repository.to_owned()));
-        }
         let state = PathState::inspect(root, &change.path)?;
         if state.content.hash() != change.before {
             return Err(ApplyError::Changed(change.path.to_string()));

@@ -41,6 +41,7 @@ impl Project {
             &self.root(),
             &self.records(),
             &ChangeSet { changes, emptied_folders: Vec::new() },
+            WriteReach::OwnRepository,
         )
     }
 
@@ -111,7 +112,7 @@ fn files_are_changed_made_moved_and_deleted_and_keep_their_permissions() {
         change("old/c", Some("c"), None),
     ];
     let set = ChangeSet { changes, emptied_folders: vec![rel("old")] };
-    apply_change_set(&project.root(), &project.records(), &set).unwrap();
+    apply_change_set(&project.root(), &project.records(), &set, WriteReach::OwnRepository).unwrap();
     project.check(&[("a", "A\r\n"), ("new/d", ""), ("new/deep/c", "C")]);
     assert!(!project.root().join("old").exists());
     let mode = |path: &str| fs::metadata(project.root().join(path)).unwrap().mode() & 0o7777;
@@ -428,7 +429,7 @@ fn folders_go_with_their_last_file_and_empty_ones_of_others_stay() {
     let lost = ["gone/deep/c", "old/b", "old/deep/a"];
     let changes = lost.map(|path| change(path, Some(&path[path.len() - 1..]), None));
     let set = ChangeSet { changes: changes.into(), emptied_folders: vec![rel("gone"), rel("old")] };
-    apply_change_set(&project.root(), &project.records(), &set).unwrap();
+    apply_change_set(&project.root(), &project.records(), &set, WriteReach::OwnRepository).unwrap();
     let is_there = |path: &str| project.root().join(path).exists();
     assert_eq!((is_there("gone"), is_there("old/deep")), (false, false));
     assert!(is_there("old/theirs/empty"), "it lost nothing");
