@@ -22,8 +22,9 @@ use std::path::PathBuf;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use args::{CliArgs, CliCommand, ColorMode, OutputFormat};
+use args::{CliArgs, CliCommand, ColorMode};
 
+use moai_base::foreign_text::{visible, visible_in_color, without_workflow_commands};
 use moai_host::programs::parent;
 use moai_host::servers::supervisor;
 use moai_protocol::control::{
@@ -66,7 +67,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
         return hook::run(event);
     }
     let reply = execute(&args);
-    print_reply(&reply)
+    print_reply(&args, reply)
 }
 
 fn usage(error: &clap::Error) -> u8 {
@@ -78,11 +79,35 @@ fn usage(error: &clap::Error) -> u8 {
     }
 }
 
-fn print_reply(reply: &CommandReply) -> u8 {
+fn print_reply(args: &CliArgs, mut reply: CommandReply) -> u8 {
+    reply.stderr = visible(&reply.stderr);
+    let format = output_format(args);
+    match format {
+        ReportFormat::Text if has_color(args.color) => {
+            reply.stdout = visible_in_color(&reply.stdout);
+        }
+        ReportFormat::Text => reply.stdout = visible(&reply.stdout),
+        _ => {}
+    }
+    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+        hide_workflow_commands(format, &mut reply);
+    }
     let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(reply.stdout.as_bytes()).and_then(|()| stdout.flush());
     reply.code
+}
+
+/// The runner of GitHub Actions takes lines of any output for commands.
+fn hide_workflow_commands(format: ReportFormat, reply: &mut CommandReply) {
+    reply.stderr = without_workflow_commands(&reply.stderr);
+    match format {
+        ReportFormat::Text => reply.stdout = without_workflow_commands(&reply.stdout),
+        // Its lines are commands; what they quote is escaped.
+        ReportFormat::Github => {}
+        // In a JSON document this can only be part of a string, and means the same there.
+        _ => reply.stdout = reply.stdout.replace("##[", "#\\u0023["),
+    }
 }
 
 fn execute(args: &CliArgs) -> CommandReply {
@@ -143,23 +168,21 @@ fn execute(args: &CliArgs) -> CommandReply {
     if is_quiet {
         // Output that was requested as a document is kept; the exit code tells the rest.
         reply.stderr.clear();
-        if !wants_document(args) {
+        if output_format(args) == ReportFormat::Text {
             reply.stdout.clear();
         }
     }
     reply
 }
 
-fn wants_document(args: &CliArgs) -> bool {
-    args.json
-        || match &args.command {
-            CliCommand::Check(check) => check.format != OutputFormat::Text,
-            CliCommand::Guard(arguments) => arguments.format != OutputFormat::Text,
-            CliCommand::Scan(arguments) => {
-                args.format(arguments.format.format()) != ReportFormat::Text
-            }
-            _ => false,
-        }
+fn output_format(args: &CliArgs) -> ReportFormat {
+    let asked = match &args.command {
+        CliCommand::Check(check) => check.format.format(),
+        CliCommand::Guard(guard) => guard.format.format(),
+        CliCommand::Scan(scan) => scan.format.format(),
+        _ => ReportFormat::Text,
+    };
+    args.format(asked)
 }
 
 fn has_color(mode: ColorMode) -> bool {

@@ -12,7 +12,9 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
+use serde_json::Value;
 
+use moai_base::foreign_text::visible;
 use moai_base::limits::CONTEXT_CHARS_MAX;
 use moai_protocol::control::{CommandReply, DaemonRequest, ToolRefusal};
 
@@ -84,7 +86,7 @@ impl ServerHandler for McpServer {
         let Some(tool) = tools::all().iter().find(|tool| tool.name == call.name) else {
             return Err(no_such_tool(&call.name));
         };
-        let arguments = serde_json::Value::Object(call.arguments.unwrap_or_default());
+        let arguments = Value::Object(call.arguments.unwrap_or_default());
         let request = match (tool.request)(arguments) {
             Ok(request) => request,
             // No request reaches the daemon that could refuse a tool that is switched off.
@@ -142,9 +144,10 @@ fn unusable_options(reply: &CommandReply) -> ErrorData {
 /// A refusal changed nothing, so it is an error that the model can correct; an unmeasured result is
 /// an answer. A reply without a document is a failure described on stderr.
 fn tool_result(reply: CommandReply) -> CallToolResult {
-    let to_content = |text: String| vec![ContentBlock::text(truncate_lines(&text))];
+    let to_content = |text: String| vec![ContentBlock::text(truncate_lines(&visible(&text)))];
     match reply.document {
-        Some(document) => {
+        Some(mut document) => {
+            make_visible(&mut document);
             let content = to_content(reply.stderr + &reply.stdout);
             let mut result = match document["status"].as_str() {
                 Some("refused") => CallToolResult::error(content),
@@ -154,6 +157,16 @@ fn tool_result(reply: CommandReply) -> CallToolResult {
             result
         }
         None => CallToolResult::error(to_content(reply.stdout + &reply.stderr)),
+    }
+}
+
+/// Every text of a structured answer, as [`visible`] text.
+fn make_visible(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = visible(text),
+        Value::Array(values) => values.iter_mut().for_each(make_visible),
+        Value::Object(fields) => fields.values_mut().for_each(make_visible),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -194,7 +194,7 @@ fn log(places: &StateDirs, event: &str, message: &str) {
     }
     let file = std::fs::File::options().create(true).append(true).mode(0o600).open(&path);
     if let Ok(mut file) = file {
-        let message = moai_base::text::one_line(message, 300);
-        let _ = writeln!(file, "hook {}: {message}", moai_base::text::one_line(event, 40));
+        let message = moai_base::foreign_text::one_line(message, 300);
+        let _ = writeln!(file, "hook {}: {message}", moai_base::foreign_text::one_line(event, 40));
     }
 }

@@ -14,6 +14,7 @@ mod doctor;
 mod environments;
 mod fake_server;
 mod faults;
+mod foreign_text;
 mod guard;
 mod hooks;
 mod judge;

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use super::foreign_text::one_line;
 use super::hash::ContentHash;
 use super::limits::MESSAGE_CHARS_MAX;
 use super::path::RelPath;
-use super::text::{TextRange, one_line};
+use super::text::TextRange;
 
 /// Severity in LSP's four degrees, ordered from hint to error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -6,6 +6,7 @@ pub mod change;
 pub mod delta;
 pub mod evidence;
 pub mod finding;
+pub mod foreign_text;
 pub mod hash;
 pub mod jsonc;
 pub mod limits;

@@ -1,10 +1,12 @@
 //! Every bound of the program, with its unit in the name. No other module defines a limit; those that
 //! users may change are options in `config` whose range is defined here.
 
+mod foreign_text;
 mod judge;
 mod store;
 mod trust;
 
+pub use self::foreign_text::*;
 pub use self::judge::*;
 pub use self::store::*;
 pub use self::trust::*;

@@ -218,30 +218,6 @@ fn to_u32(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// The text on one line without control characters, cut to `chars_max` characters with an ellipsis.
-/// All foreign text passes through here before it is shown.
-#[must_use]
-pub fn one_line(text: &str, chars_max: usize) -> String {
-    let mut line = String::with_capacity(text.len().min(chars_max * 4));
-    let mut blank = true;
-    for character in text.chars() {
-        if character.is_whitespace() || character.is_control() {
-            if !blank {
-                line.push(' ');
-            }
-            blank = true;
-        } else {
-            line.push(character);
-            blank = false;
-        }
-    }
-    let line = line.trim_end();
-    match line.char_indices().nth(chars_max) {
-        None => line.to_owned(),
-        Some(_) => line.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -335,12 +311,5 @@ mod tests {
         assert_eq!(identifier_columns("x", ""), [0u32; 0]);
         assert_eq!(replace_identifier("x of $x, x", "x", "y"), "y of $x, y");
         assert_eq!(replace_identifier("x", "", "y"), "x");
-    }
-
-    #[test]
-    fn foreign_text_becomes_one_bounded_line() {
-        assert_eq!(one_line("a\n  b\u{1b}[31m\tc", 20), "a b [31m c");
-        assert_eq!(one_line("가나다라", 3), "가나…");
-        assert_eq!(one_line("가나다", 3), "가나다");
     }
 }

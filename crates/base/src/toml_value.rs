@@ -3,8 +3,8 @@
 use serde_json::Value;
 use toml::{Table, Value as TomlValue};
 
+use super::foreign_text::one_line;
 use super::limits::MESSAGE_CHARS_MAX;
-use super::text::one_line;
 
 /// The value of a text. The error is one line and names the line of the text.
 pub fn parse_toml(text: &str) -> Result<Value, String> {

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use super::limits::GAP_CHARS_MAX;
-use super::text::one_line;
+use super::foreign_text::one_line;
+use super::limits::{GAP_CHARS_MAX, LINE_CHARS_MAX};
 
 /// A sensor's verdict on exactly the bytes it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Gap {
     /// Adds the remedy.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
-        self.remedy = Some(remedy.into());
+        self.remedy = Some(one_line(&remedy.into(), LINE_CHARS_MAX));
         self
     }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use moai_base::foreign_text::one_line;
 use moai_base::jsonc::parse_jsonc;
 use moai_base::limits::MESSAGE_CHARS_MAX;
-use moai_base::text::one_line;
 use moai_base::toml_value::parse_toml;
 
 /// A format of configuration files.

@@ -4,10 +4,10 @@
 use super::control::NewLimits;
 use super::options::{LoopStartOptions, OptionValue, START_OPTIONS};
 use super::start::LoopRequest;
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     OPTION_CHARS_MAX, OPTION_PART_CHARS_MIN, OPTION_TYPOS_MAX, PATH_EXTENSION_CHARS_MAX,
 };
-use moai_base::text::one_line;
 
 /// An option that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,8 +5,8 @@
 use super::fences::FenceTracker;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::Severity;
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{CLAIM_CHARS_MAX, CLAIM_SENTENCES_MAX};
-use moai_base::text::one_line;
 
 /// A sentence of the agent, and the measurement that it contradicts.
 #[derive(Clone, Debug, PartialEq, Eq)]

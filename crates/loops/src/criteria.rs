@@ -6,8 +6,8 @@ pub mod error_lines;
 pub mod propose;
 
 use crate::named_enum::named_variants;
+use moai_base::foreign_text::one_line;
 use moai_base::limits::GAP_CHARS_MAX;
-use moai_base::text::one_line;
 use moai_base::verdict::{Cause, Gap};
 
 /// A criterion that a loop may require in addition to its sensors.

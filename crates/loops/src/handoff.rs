@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::fields::{self, HandoffField};
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     DECISION_CHARS_MAX, DECISIONS_MAX, HANDOFF_CHARS_MAX, PROGRESS_LINES_MAX, REMAINING_LINES_MAX,
 };
-use moai_base::text::one_line;
 
 /// The loop that ended.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Enums with one name per variant, as used in JSON, options and the store.
 
+use moai_base::foreign_text::one_line;
 use moai_base::limits::OPTION_CHARS_MAX;
-use moai_base::text::one_line;
 
 /// The error for a name that no variant has.
 pub(crate) fn unknown_name(name: &str, known: &[&str]) -> String {

@@ -4,12 +4,12 @@ use super::options::{LoopOptions, LoopStartOptions, MAX_ITERATIONS_DEFAULT};
 use super::state::{
     LoopCounters, LoopState, Mode, RemainingWork, Status, StopBasis, UntilCondition,
 };
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     LOOP_ITERATIONS_MAX, LOOP_MINUTES_MAX, LOOP_PATHS_MAX, LOOP_WORKERS_MAX, OPTION_CHARS_MAX,
     PROMISE_CHARS_MAX, PROMPT_BYTES_MAX,
 };
 use moai_base::path::RelPath;
-use moai_base::text::one_line;
 
 /// A requested start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use moai_base::foreign_text::visible;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -259,27 +260,28 @@ impl HookOutput {
         }
     }
 
-    /// JSON for stdout; empty for [`HookOutput::Silent`].
+    /// JSON for stdout; empty for [`HookOutput::Silent`]. Its texts have no instruction tags of the
+    /// host and nothing hidden, whatever they quote.
     #[must_use]
     pub fn to_stdout(&self, event: HookEvent) -> String {
         let value = match self {
             Self::Silent => return String::new(),
             Self::Context(text) => json!({"hookSpecificOutput": {
-                "hookEventName": event.host_name(), "additionalContext": text,
+                "hookEventName": event.host_name(), "additionalContext": visible(text),
             }}),
             Self::Deny(reason) => json!({"hookSpecificOutput": denial(reason)}),
             Self::DenyAndNotice(reason, notice) => {
-                json!({"systemMessage": notice, "hookSpecificOutput": denial(reason)})
+                json!({"systemMessage": visible(notice), "hookSpecificOutput": denial(reason)})
             }
-            Self::Block(reason) => json!({"decision": "block", "reason": reason}),
-            Self::BlockAndNotice(reason, notice) => {
-                json!({"decision": "block", "reason": reason, "systemMessage": notice})
-            }
-            Self::Notice(text) => json!({"systemMessage": text}),
+            Self::Block(reason) => json!({"decision": "block", "reason": visible(reason)}),
+            Self::BlockAndNotice(reason, notice) => json!({
+                "decision": "block", "reason": visible(reason), "systemMessage": visible(notice),
+            }),
+            Self::Notice(text) => json!({"systemMessage": visible(text)}),
             Self::ContextAndNotice(context, notice) => json!({
-                "systemMessage": notice,
+                "systemMessage": visible(notice),
                 "hookSpecificOutput": {
-                    "hookEventName": event.host_name(), "additionalContext": context,
+                    "hookEventName": event.host_name(), "additionalContext": visible(context),
                 },
             }),
         };
@@ -291,7 +293,7 @@ fn denial(reason: &str) -> Value {
     json!({
         "hookEventName": HookEvent::PreToolUse.host_name(),
         "permissionDecision": "deny",
-        "permissionDecisionReason": reason,
+        "permissionDecisionReason": visible(reason),
     })
 }
 

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::agent::truncate_text;
 use super::count_noun;
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{GAP_CHARS_MAX, QUESTIONS_NAMED_MAX, TASK_CHARS_MAX};
-use moai_base::text::one_line;
 use moai_loops::align;
 use moai_loops::framework::{MessageLanguage, language_of};
 

@@ -6,11 +6,12 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::agent::truncate_text;
-use super::{count_noun, sanitized_name, sanitized_text};
+use super::{count_noun, sanitized_line, sanitized_name, sanitized_text};
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     EXCERPT_CHARS_MAX, HOVER_CHARS_MAX, LOCATIONS_NAMED_MAX, TOOL_FINDINGS_MAX,
 };
-use moai_base::text::{Position, TextRange, one_line};
+use moai_base::text::{Position, TextRange};
 use moai_base::verdict::Gap;
 use moai_protocol::documents::queries::{
     HoverResult, LocationEntry, LocationsResult, QueryDocument, QueryPosition, QueryResult,
@@ -93,7 +94,7 @@ pub struct SymbolLocation {
 pub fn query_error_text(no: &QueryError) -> String {
     match no {
         QueryError::Invalid(reason) | QueryError::Refused { reason, .. } => {
-            format!("moai-ralph: {}", sanitized_name(reason))
+            format!("moai-ralph: {}", sanitized_line(reason))
         }
         QueryError::Unmeasured { server, gap } => {
             format!("moai-ralph: not measured: {server} ({gap})")
@@ -215,14 +216,14 @@ pub fn symbols_text(
         let start = symbol.place.range.start;
         let line = format!(
             "{}:{}:{}: {} {}{}",
-            symbol.place.path,
+            sanitized_name(&symbol.place.path),
             start.line + 1,
             start.character + 1,
             symbol.kind,
             symbol.name,
             container.unwrap_or_default(),
         );
-        let _ = writeln!(text, "{}", sanitized_name(&line));
+        let _ = writeln!(text, "{}", sanitized_line(&line));
     }
     push_more(&mut text, asked, symbols.len());
     push_tail(&mut text, asked, &count_noun(symbols.len(), "symbol"), partial);
@@ -314,7 +315,7 @@ mod tests {
             place("/lib/b.pyi", 0, Some("    total: int")),
         ];
         insta::assert_snapshot!(locations_text(&asked(), &places, None), @r"
-        src/a.py:3:5: def total(x): [31m
+        src/a.py:3:5: def total(x):
         src/a.py:10:5
         /lib/b.pyi:1:5: total: int
         3 references in 2 files (pyright, 7 ms)
@@ -373,6 +374,6 @@ mod tests {
 
     #[test]
     fn a_hover_text_keeps_its_lines_and_nothing_that_steers_a_terminal() {
-        assert_eq!(hover_text(&asked(), "(function) f\n\u{1b}[31mred"), "(function) f\n[31mred\n");
+        assert_eq!(hover_text(&asked(), "(function) f\n\u{1b}[31mred"), "(function) f\nred\n");
     }
 }

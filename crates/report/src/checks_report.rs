@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::json::rfc3339;
-use super::{finding_line, sanitized_name};
+use super::{finding_line, push_quoted, sanitized_line, sanitized_name};
 use moai_base::evidence::Evidence;
 use moai_base::finding::Finding;
 use moai_base::verdict::Verdict;
@@ -108,7 +108,7 @@ fn push_plan(text: &mut String, checks: &ChecksReport<'_>) {
             "{}: {} ({})",
             one.criterion.as_str(),
             sanitized_name(&one.name),
-            one.why
+            sanitized_line(&one.why)
         );
     }
     for one in &checks.plan.unanswered {
@@ -122,14 +122,14 @@ fn push_plan(text: &mut String, checks: &ChecksReport<'_>) {
 fn push_runs(text: &mut String, evidence: &Evidence) {
     for reading in &evidence.readings {
         let (name, ms) = (sanitized_name(&reading.sensor), reading.elapsed_ms);
+        let output = reading.output.as_deref().unwrap_or_default();
+        let says = if output.is_empty() { "" } else { "; its output:" };
         let _ = match reading.verdict() {
-            Verdict::Clean => writeln!(text, "clean: {name} {ms} ms"),
-            Verdict::Dirty => writeln!(text, "failed: {name} {ms} ms"),
-            Verdict::Unmeasured(gap) => writeln!(text, "not measured: {name} ({gap})"),
+            Verdict::Clean => writeln!(text, "clean: {name} {ms} ms{says}"),
+            Verdict::Dirty => writeln!(text, "failed: {name} {ms} ms{says}"),
+            Verdict::Unmeasured(gap) => writeln!(text, "not measured: {name} ({gap}){says}"),
         };
-        for line in reading.output.as_deref().unwrap_or_default().lines() {
-            let _ = writeln!(text, "  | {line}");
-        }
+        push_quoted(text, output);
     }
     if evidence.readings.is_empty() {
         text.push_str("not measured: no checks run at a Stop\n");
@@ -241,7 +241,7 @@ mod tests {
         };
         assert_eq!(
             checks_text(&found),
-            "as frozen for loop-1 at 1970-01-01T00:00:00.000Z\nfailed: npm test 5 ms\n  | boom\n  | \
+            "as frozen for loop-1 at 1970-01-01T00:00:00.000Z\nfailed: npm test 5 ms; its output:\n  | boom\n  | \
              (exit status 1)\nedited since it was frozen: RUBRIC.md (the rubric)\nremoved since it \
              was frozen: 2 test files\n"
         );

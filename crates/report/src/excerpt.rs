@@ -7,12 +7,13 @@ use std::fmt::Write as _;
 use unicode_width::UnicodeWidthChar;
 
 use super::human::{AnsiPaint, ReportStyle, after_findings, color_of, is_known, is_listed};
-use super::{count_noun, sanitized_name};
+use super::{count_noun, sanitized_name, sanitized_text};
 use moai_base::evidence::Evidence;
 use moai_base::finding::Finding;
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{EXCERPT_CHARS_MAX, LINE_CHARS_MAX, SCAN_EXCERPTS_MAX};
 use moai_base::path::RelPath;
-use moai_base::text::{LineIndex, Position, PositionEncoding, TextRange, one_line};
+use moai_base::text::{LineIndex, Position, PositionEncoding, TextRange};
 
 /// Number of findings above which rules are counted at the end.
 const COUNTED_FROM: usize = 20;
@@ -83,7 +84,7 @@ impl SourceExcerpt {
     fn write(&self, text: &mut String, line: u32, paint: AnsiPaint, code: &str) {
         let number = (line + 1).to_string();
         let gutter = paint.with("34", &format!("{number:>6} |"));
-        let _ = writeln!(text, "{gutter} {}", self.text.trim_end());
+        let _ = writeln!(text, "{gutter} {}", sanitized_text(self.text.trim_end()));
         let blanks: String = self.text.chars().take(self.highlight.start).map(blanks).collect();
         let marked = self.text.chars().skip(self.highlight.start).take(self.highlight.len());
         let width: usize = marked.map(|character| character.width().unwrap_or(1)).sum();
@@ -143,7 +144,7 @@ fn write_finding(
     };
     let message = one_line(&finding.message, LINE_CHARS_MAX);
     let severity = paint.with(code, finding.severity.as_str());
-    let (place, rule) = (paint.with("1", &place), &finding.code);
+    let (place, rule) = (paint.with("1", &place), sanitized_name(&finding.code));
     let _ = writeln!(text, "{place} {severity} {rule}{cwe}: {message}{known}");
     let Some(excerpt) = excerpt else { return };
     excerpt.write(text, start.line, paint, code);

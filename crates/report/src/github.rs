@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use super::human::{ReportStyle, is_listed, summary};
 use moai_base::evidence::Evidence;
 use moai_base::finding::{Finding, Severity};
+use moai_base::foreign_text::{quoted, without_workflow_commands};
+use moai_base::limits::FOREIGN_TEXT_CHARS_MAX;
 
 /// The findings, the gaps, and a line with the verdict.
 #[must_use]
@@ -36,7 +38,8 @@ pub fn commands(evidence: &Evidence, elapsed_ms: u64) -> String {
     }
     let verdict = evidence.verdict().as_str();
     // As text, because a line that begins with `::` would be a command.
-    let _ = writeln!(text, "{verdict}: {}", summary(evidence, elapsed_ms));
+    let _ =
+        writeln!(text, "{verdict}: {}", without_workflow_commands(&summary(evidence, elapsed_ms)));
     text
 }
 
@@ -65,8 +68,10 @@ fn write_finding(text: &mut String, finding: &Finding) {
     let _ = writeln!(text, "::{command} {place},title={}::{message}", property(title.trim()));
 }
 
-/// Escapes a message for the runner's command parser.
+/// Escapes a message for the runner's command parser. The runner also reads commands that begin with
+/// `##[`, anywhere in a line.
 fn data(text: &str) -> String {
+    let text = quoted(text, FOREIGN_TEXT_CHARS_MAX).replace("##[", "## [");
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
@@ -103,7 +108,7 @@ mod tests {
             ..Evidence::default()
         };
         insta::assert_snapshot!(commands(&evidence, 3), @r"
-        ::error file=a%3Ab%2Cc.py,line=3,endLine=3,col=1,title=pyright x CWE-1 CWE-2::100%25 wrong%0D%0A::error::no
+        ::error file=a%3Ab%2Cc.py,line=3,endLine=3,col=1,title=pyright x CWE-1 CWE-2::100%25 wrong%0A::error::no
         ::warning file=big.py,title=skipped::larger than 1 MiB
         dirty: 1 error, 1 note; 1 of 2 files checked in 3 ms [scan 1 file 0 ms]
         ");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{count_noun, finding_line, sanitized_name, severity_counts};
+use super::{count_noun, finding_line, sanitized_line, sanitized_name, severity_counts};
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::{Finding, FindingState, Severity};
 use moai_base::verdict::Verdict;
@@ -68,18 +68,18 @@ pub(super) fn after_findings(evidence: &Evidence, elapsed_ms: u64, style: Report
     for (word, list) in [("skipped:", &evidence.skipped), ("excluded:", &evidence.excluded)] {
         for one in list {
             let (word, path) = (paint.with("35", word), sanitized_name(&one.path));
-            let _ = writeln!(text, "{word} {path} ({})", one.reason);
+            let _ = writeln!(text, "{word} {path} ({})", sanitized_line(&one.reason));
         }
     }
     for group in evidence.switched_off_groups() {
         let word = paint.with("35", "switched off:");
         let (files, first) = (sanitized_name(&group.file_names()), group.first);
-        let _ = writeln!(text, "{word} {files} ({}: {})", first.sensor, first.gap);
+        let _ = writeln!(text, "{word} {files} ({}: {})", sanitized_name(&first.sensor), first.gap);
     }
     for reading in evidence.readings.iter().filter(|reading| !reading.is_switched_off()) {
         if let Some(gap) = &reading.gap {
             let word = paint.with("35", "not measured:");
-            let _ = writeln!(text, "{word} {} ({gap})", reading.sensor);
+            let _ = writeln!(text, "{word} {} ({gap})", sanitized_name(&reading.sensor));
         }
     }
     let (code, word) = match evidence.verdict() {
@@ -125,7 +125,8 @@ fn sensor(reading: &SensorReading) -> String {
         SensorKind::Check => String::new(),
         _ => format!(" {}", count_noun(reading.files, "file")),
     };
-    format!("{}{version}{files} {} ms", reading.sensor, reading.elapsed_ms)
+    let what = sanitized_line(&format!("{}{version}", reading.sensor));
+    format!("{what}{files} {} ms", reading.elapsed_ms)
 }
 
 #[cfg(test)]

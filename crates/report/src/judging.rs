@@ -4,12 +4,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{count_noun, sanitized_name};
+use super::{count_noun, sanitized_line, sanitized_name};
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::{JUDGE_FEEDBACK_BYTES_MAX, JUDGE_HISTORY_MAX, SKIPPED_NAMED_MAX};
 use moai_base::text::{Position, TextRange};
 use moai_loops::judge::decision::Judgement;
-use moai_loops::judge::escaping::escape_hidden;
 use moai_loops::judge::judge_report::{JudgeReport, JudgeResult};
 use moai_loops::judge::rubric::RubricCriterion;
 use moai_loops::judge::verdict::{CriterionRuling, RulingDoubt, SourceQuote, Suspicion};
@@ -79,19 +78,19 @@ fn push_ruling(
         text,
         "{id} {word} ({}): {}",
         sanitized_name(&judge.name),
-        sanitized_name(&criterion.text)
+        sanitized_line(&criterion.text)
     );
     if let Some(doubt) = ruled.doubt {
         let _ = writeln!(text, "  {}", doubt_words(doubt));
     }
     if !ruled.reason.is_empty() {
-        let _ = writeln!(text, "  reason: {}", escape_hidden(&ruled.reason));
+        let _ = writeln!(text, "  reason: {}", sanitized_line(&ruled.reason));
     }
     for quote in &ruled.quotes {
         let _ = writeln!(text, "  at {}", lines(quote));
     }
     if let Some(hint) = &ruled.fix_hint {
-        let _ = writeln!(text, "  hint: {}", escape_hidden(hint));
+        let _ = writeln!(text, "  hint: {}", sanitized_line(hint));
     }
 }
 
@@ -129,7 +128,7 @@ fn push_skipped(text: &mut String, word: &str, skipped: &[SkippedFile]) {
             text,
             "{word}: {} ({})",
             sanitized_name(&one.path),
-            sanitized_name(&one.reason)
+            sanitized_line(&one.reason)
         );
     }
     if let Some(more) = skipped.len().checked_sub(SKIPPED_NAMED_MAX).filter(|more| *more > 0) {

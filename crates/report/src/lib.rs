@@ -32,8 +32,8 @@ mod wording;
 pub mod workers;
 
 use moai_base::finding::{Finding, Severity};
+use moai_base::foreign_text::{one_line, one_line_name, quoted, quoted_lines};
 use moai_base::limits::LINE_CHARS_MAX;
-use moai_base::text::one_line;
 
 /// `1 error`, `2 errors`.
 fn count_noun(number: usize, word: &str) -> String {
@@ -69,7 +69,7 @@ fn finding_line(finding: &Finding) -> String {
     let line = format!(
         "{} {}:{}:{} {}{tags}: {}{fix}",
         finding.severity.as_str(),
-        finding.path,
+        sanitized_name(finding.path.as_str()),
         start.line + 1,
         start.character + 1,
         finding.sensor,
@@ -78,12 +78,25 @@ fn finding_line(finding: &Finding) -> String {
     one_line(&line, LINE_CHARS_MAX)
 }
 
-/// A text of foreign origin with its lines, without what would steer a terminal.
+/// A text of foreign origin with its lines.
 fn sanitized_text(text: &str) -> String {
-    text.chars().filter(|it| !it.is_control() || matches!(it, '\n' | '\t')).collect()
+    quoted(text, usize::MAX)
+}
+
+/// Foreign words on one line: a reason, a sentence, a line of a log.
+fn sanitized_line(text: &str) -> String {
+    one_line(text, LINE_CHARS_MAX)
 }
 
 /// A name of foreign origin as it may be shown: a file name can hold line breaks and escapes.
 fn sanitized_name(name: &str) -> String {
-    one_line(name, LINE_CHARS_MAX)
+    one_line_name(name, LINE_CHARS_MAX)
+}
+
+/// Foreign text below a line of ours that says whose it is: each line behind a gutter.
+fn push_quoted(text: &mut String, foreign: &str) {
+    for line in quoted_lines(foreign) {
+        text.push_str(&line);
+        text.push('\n');
+    }
 }

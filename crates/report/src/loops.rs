@@ -20,8 +20,8 @@ pub use ending::{
 pub use hold_reason::{IterationNotes, hold_reason};
 use moai_base::evidence::Evidence;
 use moai_base::finding::{Finding, Severity};
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{CHECKS_NAMED_CHARS_MAX, FEEDBACK_FINDINGS_MAX, TASK_CHARS_MAX};
-use moai_base::text::one_line;
 use moai_loops::framework::{IterationFramework, IterationPhase, MessageLanguage};
 use moai_loops::state::{LoopState, Mode, Status, UntilCondition};
 use moai_loops::step::HoldReasons;

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::agent::truncate_text;
-use super::{count_noun, sanitized_name};
+use super::{count_noun, push_quoted, sanitized_line, sanitized_name};
 use moai_base::limits::{MERGE_FILES_NAMED_MAX, MERGE_TASK_CHARS_MAX};
 
 /// Why a loop gets no branch of its own.
@@ -66,7 +66,9 @@ pub fn branch_refusal(reason: &BranchRefusal<'_>) -> String {
              cancel {id}), or use --workers",
             sanitized_name(branch)
         ),
-        BranchRefusal::Git(said) => format!("git could not create the branch: {}", said.trim()),
+        BranchRefusal::Git(said) => {
+            format!("git could not create the branch: {}", sanitized_line(said))
+        }
     }
 }
 
@@ -95,7 +97,7 @@ pub fn merge_task(branch: &str, base: &str, task: &MergeTask<'_>) -> String {
     let mut text = format!("Everything is clean, but {branch} is not merged into {base} yet.\n");
     match task {
         MergeTask::WrongBranch(other) => {
-            let other = other.unwrap_or("no branch");
+            let other = other.map_or_else(|| "no branch".to_owned(), sanitized_name);
             let _ = writeln!(text, "{other} is checked out: git switch {branch}");
         }
         MergeTask::Unfinished(what) => {
@@ -132,7 +134,9 @@ pub fn merge_task(branch: &str, base: &str, task: &MergeTask<'_>) -> String {
             );
         }
         MergeTask::Refused(said) => {
-            let _ = writeln!(text, "Git or a git hook of the project refused the merge:\n{said}");
+            let _ =
+                writeln!(text, "Git or a git hook of the project refused the merge; their output:");
+            push_quoted(&mut text, said);
         }
     }
     truncate_text(text.trim_end(), MERGE_TASK_CHARS_MAX, "see git status")

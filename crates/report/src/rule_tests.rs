@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{count_noun, sanitized_name, sanitized_text};
+use super::{count_noun, sanitized_line, sanitized_name, sanitized_text};
 use moai_protocol::documents::rule_tests::{RuleTestFailure, RuleTestsDocument, UntestedRule};
 
 /// As text; with `verbose`, rules without snippets are named.
@@ -13,7 +13,7 @@ pub fn text(report: &RuleTestsDocument, verbose: bool) -> String {
         let RuleTestFailure { rule, source, language, reason, snippet } = failure;
         let language = if language.is_empty() { String::new() } else { format!(" in {language}") };
         let (source, rule) = (sanitized_name(source), sanitized_name(rule));
-        let _ = writeln!(text, "failed: {source}: {rule}{language}: {}", sanitized_name(reason));
+        let _ = writeln!(text, "failed: {source}: {rule}{language}: {}", sanitized_line(reason));
         for line in sanitized_text(snippet).lines() {
             let _ = writeln!(text, "    | {line}");
         }

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile, SwitchedOffFile};
 use moai_base::finding::{Finding, FindingState, Severity};
+use moai_base::foreign_text::quoted;
+use moai_base::limits::FOREIGN_TEXT_CHARS_MAX;
 use moai_base::path::to_uri;
 use moai_base::verdict::Gap;
 use moai_scan::RuleFacts;
@@ -124,7 +126,7 @@ impl<'f> SarifRules<'f> {
             "ruleId": id,
             "ruleIndex": self.rules.keys().position(|rule| *rule == id),
             "level": level(finding.severity),
-            "message": {"text": finding.message},
+            "message": message(&finding.message),
             "locations": [{"physicalLocation": {
                 "artifactLocation": {"uri": relative(finding.path.as_str()), "uriBaseId": ROOT},
                 "region": {
@@ -155,12 +157,12 @@ fn rule(id: &str, finding: &Finding, facts: Option<&RuleFacts>) -> Value {
     let full = finding.fix.as_ref().map(|fix| format!("{short} ({fix})"));
     let mut rule = json!({
         "id": id,
-        "shortDescription": {"text": short.trim()},
-        "fullDescription": {"text": full.as_deref().unwrap_or(&short).trim()},
+        "shortDescription": message(&short),
+        "fullDescription": message(full.as_deref().unwrap_or(&short)),
         "defaultConfiguration": {"level": level(finding.severity)},
     });
     if let Some(fix) = &finding.fix {
-        rule["help"] = json!({"text": fix});
+        rule["help"] = message(fix);
     }
     if let Some(url) = finding.url.as_ref().filter(|url| url.starts_with("http")) {
         rule["helpUri"] = json!(url);
@@ -243,14 +245,14 @@ fn invocation(reading: &SensorReading, skips: Option<&Evidence>) -> Value {
 }
 
 fn gap(gap: &Gap) -> Value {
-    json!({"level": "error", "message": {"text": format!("not measured: {gap}")}})
+    json!({"level": "error", "message": message(&format!("not measured: {gap}"))})
 }
 
 fn switched_off(file: &SwitchedOffFile) -> Value {
     let location = json!({"uri": relative(file.path.as_str()), "uriBaseId": ROOT});
     json!({
         "level": "note",
-        "message": {"text": format!("switched off: {}: {}: {}", file.path, file.sensor, file.gap)},
+        "message": message(&format!("switched off: {}: {}: {}", file.path, file.sensor, file.gap)),
         "locations": [{"physicalLocation": {"artifactLocation": location}}],
     })
 }
@@ -259,9 +261,14 @@ fn skip(level: &str, one: &SkippedFile) -> Value {
     let location = json!({"uri": relative(&one.path), "uriBaseId": ROOT});
     json!({
         "level": level,
-        "message": {"text": format!("skipped: {}: {}", one.path, one.reason)},
+        "message": message(&format!("skipped: {}: {}", one.path, one.reason)),
         "locations": [{"physicalLocation": {"artifactLocation": location}}],
     })
+}
+
+/// A text that a viewer shows, as SARIF wraps it.
+fn message(text: &str) -> Value {
+    json!({"text": quoted(text.trim(), FOREIGN_TEXT_CHARS_MAX)})
 }
 
 /// A path as a percent-encoded URI relative to the root.

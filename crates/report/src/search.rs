@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 
 use super::answers::{QueryContext, query_document};
-use super::{count_noun, sanitized_name};
+use super::{count_noun, sanitized_line, sanitized_name};
 use moai_base::evidence::SkippedFile;
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{EXCERPT_CHARS_MAX, FEEDBACK_FINDINGS_MAX};
 use moai_base::path::RelPath;
-use moai_base::text::one_line;
 use moai_protocol::documents::json_value;
 use moai_protocol::documents::queries::{
     CapturedEntry, CoverageEntry, MatchEntry, QueryDocument, SearchResult,
@@ -53,7 +53,7 @@ impl SearchCoverage {
         if kinds.is_empty() {
             return format!("{what} in {files}");
         }
-        format!("{what} in {files}; the pattern is read as {}", sanitized_name(&kinds))
+        format!("{what} in {files}; the pattern is read as {}", sanitized_line(&kinds))
     }
 
     /// The skipped files, one per line; those beyond the limit are counted.
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn matches_are_lines_and_what_was_not_looked_at_is_said() {
         insta::assert_snapshot!(search_text(&asked(false), &searched()), @r"
-        src/a.py:5:3: f(1, 2) # [31m
+        src/a.py:5:3: f(1, 2) #
         skipped: big.py (larger than 1 MiB)
         5 matches in 2 files; 2 of 3 files searched in 3 ms; 4 more not shown: --max-results
         ");

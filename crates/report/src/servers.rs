@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::json::rfc3339;
-use super::sanitized_name;
+use super::{sanitized_line, sanitized_name};
 use moai_protocol::documents::servers::{
     LogLineEntry, ServerActEntry, ServerActsDocument, ServerLogEntry, ServerLogsDocument, ServerRow,
 };
@@ -70,7 +70,7 @@ pub fn list(rows: &[ServerRow]) -> String {
 pub fn actions_text(acted: &[ServerAction]) -> String {
     let line = |one: &ServerAction| match &one.reason {
         None => format!("{}: {}, {}\n", one.id, one.action, sanitized_name(&one.root)),
-        Some(reason) => format!("{}: not {}: {reason}\n", one.id, one.action),
+        Some(reason) => format!("{}: not {}: {}\n", one.id, one.action, sanitized_line(reason)),
     };
     if acted.is_empty() { NONE.to_owned() } else { acted.iter().map(line).collect() }
 }
@@ -103,7 +103,13 @@ pub fn logs(logs: &[ServerLogReport]) -> String {
             let _ = writeln!(text, "{} wrote nothing", log.id);
         }
         for said in &log.lines {
-            let _ = writeln!(text, "{} {}: {}", rfc3339(said.at_ms), said.source, said.text);
+            let _ = writeln!(
+                text,
+                "{} {}: {}",
+                rfc3339(said.at_ms),
+                said.source,
+                sanitized_line(&said.text)
+            );
         }
     }
     text

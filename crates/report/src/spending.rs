@@ -2,8 +2,8 @@
 //! measurement.
 
 use super::wording::{self, LINES};
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{CLAIMS_NAMED_MAX, GAP_CHARS_MAX};
-use moai_base::text::one_line;
 use moai_base::verdict::Gap;
 use moai_loops::claims::Contradiction;
 use moai_loops::framework::MessageLanguage;

@@ -10,11 +10,11 @@ use super::sanitized_text;
 use super::search::SearchReport;
 use moai_base::evidence::{Evidence, SkippedFile};
 use moai_base::finding::{Finding, Severity};
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     EXCERPT_CHARS_MAX, HOVER_CHARS_MAX, LINE_CHARS_MAX, TOOL_DIFF_CHARS_MAX, TOOL_FINDINGS_MAX,
 };
 use moai_base::path::RelPath;
-use moai_base::text::one_line;
 use moai_base::verdict::Gap;
 use moai_loops::state::{LoopState, PauseReason};
 use moai_protocol::documents::tool_answers::{

@@ -23,7 +23,8 @@ impl BilingualPhrase {
         }
     }
 
-    /// The text with its placeholders filled in. Placeholders inside a part are left as they are.
+    /// The text with its placeholders filled in. Placeholders inside a part are left as they are; a
+    /// part has no line breaks, because it may hold foreign text.
     pub(super) fn with(&self, language: MessageLanguage, parts: &[&str]) -> String {
         let mut text = String::new();
         let mut rest = self.template(language);
@@ -31,7 +32,8 @@ impl BilingualPhrase {
             text.push_str(before);
             let Some((number, after)) = after.split_once('}') else { break };
             let part = number.parse::<usize>().ok().and_then(|number| parts.get(number));
-            text.push_str(part.copied().unwrap_or_default());
+            let lines = part.copied().unwrap_or_default().lines();
+            text.push_str(&lines.collect::<Vec<_>>().join(" "));
             rest = after;
         }
         text.push_str(rest);
@@ -203,6 +205,7 @@ phrases!(REASONS {
          깨끗한 상태를 유지하세요.";
     CHECK_FAILED: "Check failed: {0}", "실패한 검사: {0}";
     CHECK_FAILED_TESTS: "Check failed: {0} ({1} of {2} failed)", "실패한 검사: {0} (테스트 {2}개 중 {1}개 실패)";
+    ITS_OUTPUT: "{0}. Its output:", "{0}. 출력:";
     NEW_WRONG: "New since the last Stop: {0}", "지난 Stop 이후 새로 생긴 문제: {0}";
     STILL_WRONG: "Still wrong: {0}", "남은 문제: {0}";
     STILL_WRONG_ALL: "Still wrong: {0} (list: moai-ralph check)", "남은 문제: {0} (목록: moai-ralph check)";

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::language::{ScanLanguage, UnsupportedLanguage};
+use moai_base::foreign_text::one_line;
 use moai_base::limits::MESSAGE_CHARS_MAX;
-use moai_base::text::one_line;
 
 /// One rule or utility rule as written, valid for one or several languages.
 #[derive(Clone, Debug)]

@@ -9,9 +9,10 @@ use super::edits::{self, EditedText, FixpointError};
 use super::engine::fix::{ReplacementTemplate, SyntaxErrors, count_syntax_errors};
 use super::engine::pattern::{CodePattern, PatternMatch};
 use super::language::ScanLanguage;
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{EXCERPT_CHARS_MAX, MATCH_CHARS_MAX, OPTION_CHARS_MAX};
 use moai_base::path::RelPath;
-use moai_base::text::{LineIndex, TextRange, one_line};
+use moai_base::text::{LineIndex, TextRange};
 use moai_base::verdict::Gap;
 
 /// Why a pattern query cannot be built.

@@ -11,12 +11,12 @@ use crate::guard::guard_run::{GuardRunOptions, run_guard};
 use crate::guard::waivers::WaiverStore;
 use crate::project::Project;
 use moai_base::finding::{Finding, Severity};
+use moai_base::foreign_text::one_line;
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
     FOREIGN_FILES_NAMED_MAX, GAP_CHARS_MAX, SESSION_WRITES_MAX, SOURCE_BYTES_MAX,
 };
 use moai_base::path::RelPath;
-use moai_base::text::one_line;
 use moai_host::files;
 use moai_host::store::StoreError;
 use moai_loops::charter::Charter;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use moai_base::finding::Finding;
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{WAIVER_REASON_CHARS_MAX, WAIVERS_BYTES_MAX};
-use moai_base::text::one_line;
 use moai_host::files;
 use moai_host::store::ProjectKey;
 

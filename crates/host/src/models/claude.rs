@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::process::{ProgramQuestion, ask_program};
 use super::{CallerEnv, ModelRequest, ModelResponse};
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{JUDGE_FAULT_CHARS_MAX, JUDGE_HELP_MS_MAX};
-use moai_base::text::one_line;
 use moai_base::verdict::{Cause, Gap};
 
 /// Without these options a judge could act, be influenced, or leave traces.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use ureq::{Agent, Proxy};
 
 use super::{ApiStyle, CallerEnv, ModelRequest, ModelResponse};
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{JUDGE_ANSWER_BYTES_MAX, JUDGE_ANSWER_TOKENS_MAX, JUDGE_FAULT_CHARS_MAX};
-use moai_base::text::one_line;
 use moai_base::verdict::{Cause, Gap};
 
 /// The endpoint of a request.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{CallerEnv, RECURSION_MARK};
 use crate::programs::{ProgramCall, ProgramEnd, ProgramStreams, run_program};
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{JUDGE_ANSWER_BYTES_MAX, JUDGE_FAULT_CHARS_MAX};
-use moai_base::text::one_line;
 use moai_base::verdict::{Cause, Gap};
 
 /// Variables that the host sets for its own children; a new host must not take itself for one.

@@ -18,10 +18,10 @@ use serde_json::Value;
 use super::resolve::{ResolvedServer, program_on_path};
 use crate::files::FileStamp;
 use crate::programs::{ProgramCall, ProgramEnd, ProgramStreams, run_program};
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     CARGO_ERROR_CHARS_MAX, CARGO_INPUT_FILES_MAX, CARGO_METADATA_BYTES_MAX, CARGO_METADATA_MS_MAX,
 };
-use moai_base::text::one_line;
 use moai_base::verdict::{Cause, Gap};
 
 /// The folder that rust-analyzer uses below the target folder where `cargo.targetDir` is true.

@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{SERVER_LOG_LINE_BYTES_MAX, SERVER_LOG_LINES_MAX};
-use moai_base::text::one_line;
 
 /// One log line.
 #[derive(Clone, Debug, PartialEq, Eq)]

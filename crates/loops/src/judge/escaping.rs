@@ -3,51 +3,14 @@
 
 use std::fmt::Write as _;
 
+use moai_base::foreign_text::escape_hidden;
 use moai_base::hash::ContentHash;
 use moai_base::limits::{JUDGE_BLOB_CHARS_MIN, JUDGE_LINE_CHARS_MAX};
-
-/// Escapes controls, direction marks and zero-width characters as `\u{202e}`; tabs and line breaks
-/// stay.
-#[must_use]
-pub fn escape_hidden(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_hidden(character) {
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
-        } else {
-            out.push(character);
-        }
-    }
-    out
-}
 
 /// Escapes a name to one line.
 #[must_use]
 pub fn escape_name(text: &str) -> String {
     escape_hidden(text).replace('\n', "\\n").replace('\t', "\\t")
-}
-
-/// Whether a character is invisible or changes how others are displayed.
-#[must_use]
-pub fn is_hidden(character: char) -> bool {
-    match character {
-        '\t' | '\n' => false,
-        // Tags and variation selectors (the last two ranges) can carry whole texts that no editor
-        // shows.
-        '\u{ad}'
-        | '\u{61c}'
-        | '\u{115f}'
-        | '\u{1160}'
-        | '\u{180e}'
-        | '\u{3164}'
-        | '\u{feff}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{fe00}'..='\u{fe0e}'
-        | '\u{e0000}'..='\u{e0fff}' => true,
-        other => other.is_control(),
-    }
 }
 
 /// One line as rows: escaped, encoded data elided, wrapped.
@@ -98,15 +61,6 @@ fn is_blob(run: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn invisible_characters_are_escaped() {
-        assert_eq!(
-            escape_hidden("a\u{202e}b\u{200b}c\u{1b}[2Jd\te"),
-            "a\\u{202e}b\\u{200b}c\\u{1b}[2Jd\te"
-        );
-        assert_eq!(escape_hidden("tag\u{e0041} 한글 é"), "tag\\u{e0041} 한글 é");
-    }
 
     #[test]
     fn encoded_data_is_elided_and_code_is_not() {

@@ -8,6 +8,7 @@ use super::escaping;
 use super::parts::{FileOrder, PromptPart};
 use super::rubric::RubricCriterion;
 use super::verdict::SCHEMA;
+use moai_base::foreign_text::escape_hidden;
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
     JUDGE_CANARY_EVERY, JUDGE_CHECK_CHARS_MAX, JUDGE_GOAL_CHARS_MAX, JUDGE_NAMES_MAX,
@@ -82,8 +83,7 @@ impl JudgePrompt {
         let ids: Vec<String> = criteria.iter().map(|criterion| criterion.id.clone()).collect();
         let mut user = String::from("Criteria, from the user's rubric:\n");
         for criterion in &criteria {
-            let _ =
-                writeln!(user, "{}: {}", criterion.id, escaping::escape_hidden(&criterion.text));
+            let _ = writeln!(user, "{}: {}", criterion.id, escape_hidden(&criterion.text));
         }
         push_goal(&mut user, question);
         let _ = write!(user, "\n<evidence {nonce}>\n{evidence}</evidence {nonce}>\n\n");
@@ -100,8 +100,7 @@ impl JudgePrompt {
 }
 
 fn push_goal(user: &mut String, question: &JudgeQuestion<'_>) {
-    let goal: String =
-        escaping::escape_hidden(question.goal).chars().take(JUDGE_GOAL_CHARS_MAX).collect();
+    let goal: String = escape_hidden(question.goal).chars().take(JUDGE_GOAL_CHARS_MAX).collect();
     if !goal.trim().is_empty() {
         user.push_str("\nWhat the change is for:\n");
         for line in goal.lines() {

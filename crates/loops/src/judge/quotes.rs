@@ -2,9 +2,9 @@
 //! quote it.
 
 use super::change::{ReviewChange, ReviewFile, TextView};
-use super::escaping::escape_hidden;
 use super::hunks::lines_of;
 use super::verdict::{CriterionRuling, JudgeAnswer, Ruling, RulingDoubt, SourceQuote};
+use moai_base::foreign_text::escape_hidden;
 use moai_base::limits::{JUDGE_QUOTE_CHARS_MIN, JUDGE_QUOTE_LINES_APART_MAX};
 
 /// Drops invalid quotes; a criterion ruled met without a valid quote becomes unclear.

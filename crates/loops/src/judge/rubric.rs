@@ -6,8 +6,8 @@ mod heading;
 use self::heading::{RubricSection, heading};
 use super::hunks::lines_of;
 use crate::fences::{FencePart, FenceTracker};
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{RUBRIC_CRITERIA_MAX, RUBRIC_HEADING_CHARS_MAX, RUBRIC_LINE_CHARS_MAX};
-use moai_base::text::one_line;
 use moai_base::verdict::{Cause, Gap};
 
 /// A parsed rubric.

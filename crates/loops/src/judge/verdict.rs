@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use crate::named_enum::named_variants;
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     JUDGE_HINT_CHARS_MAX, JUDGE_QUOTE_CHARS_MAX, JUDGE_QUOTE_SPAN_LINES_MAX, JUDGE_QUOTES_MAX,
     JUDGE_REASON_CHARS_MAX, SUSPICIONS_MAX,
 };
 use moai_base::path::RelPath;
-use moai_base::text::one_line;
 
 /// Version of the answer's schema.
 pub const SCHEMA: u32 = 1;
@@ -385,7 +385,7 @@ pub(crate) mod tests {
         let widest = json!([at("a", 1, JUDGE_QUOTE_SPAN_LINES_MAX, "x")]);
         let widest = parse(&tests::answer(&["C1"], &widest).to_string(), &["C1"]);
         assert_eq!(widest.expect("usable").rulings[0].quotes.len(), 1);
-        assert!(ruled.reason.starts_with("a [31mb"), "{}", ruled.reason);
+        assert!(ruled.reason.starts_with("a b"), "{}", ruled.reason);
         assert_eq!(ruled.reason.chars().count(), JUDGE_REASON_CHARS_MAX);
         assert_eq!(answer.suspicions[0].line, None);
     }

@@ -9,10 +9,10 @@ use crate::state::{
 };
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::Severity;
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     FLIP_ITERATIONS_MAX, GAP_CHARS_MAX, LAST_MESSAGE_CHARS_MAX, SKIPPED_NAMED_MAX,
 };
-use moai_base::text::one_line;
 use moai_base::verdict::Verdict;
 
 /// The state with one more measured Stop, before anything is decided.

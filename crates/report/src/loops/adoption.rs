@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use crate::wording;
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{GOAL_CHARS_MAX, LINE_CHARS_MAX};
-use moai_base::text::one_line;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::marker::{LoopSummary, MarkerDifference, MarkerDifferenceKind};
 use moai_loops::state::LoopState;

@@ -1,7 +1,7 @@
 //! The lines of a failed check's output that are repeated: names of failed tests first.
 
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{FAILED_LINE_CHARS_MAX, FAILED_LINES_MAX};
-use moai_base::text::one_line;
 
 /// Beginnings of lines in which test runners and compilers name a failure.
 const STARTS: [&str; 14] = [
@@ -14,7 +14,8 @@ const ENDS: [&str; 2] = ["... FAILED", "... FAIL"];
 /// The lines that name a failure, then those after the first of them; without any, the first lines.
 /// Each line is bounded.
 pub(super) fn failing_lines(output: &str) -> Vec<String> {
-    let lines: Vec<&str> = output.lines().filter(|line| has_words(line)).collect();
+    let lines = output.split(['\n', '\r']);
+    let lines: Vec<&str> = lines.filter(|line| has_words(line)).collect();
     let first = lines.iter().position(|line| names_failure(line)).unwrap_or_default();
     let named = lines.iter().filter(|line| names_failure(line));
     let others = lines.iter().skip(first).filter(|line| !names_failure(line));

@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use super::failures::failing_lines;
 use super::{claim_words, completion_text, framework_of, is_research, older_errors, task};
 use crate::wording::{self, MORE_FILES, MORE_FINDINGS, WARNINGS, severity_counts_in};
-use crate::{finding_line, framework, sanitized_name};
+use crate::{finding_line, framework, push_quoted, sanitized_name};
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::{Finding, Severity};
+use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     FLIP_ERRORS_MAX, FLIPS_NAMED_MAX, REASON_BYTES_MAX, REASON_FINDINGS_MAX, REASON_LINE_CHARS_MAX,
     SKIPPED_NAMED_MAX, STALL_ITERATIONS_MAX,
 };
-use moai_base::text::one_line;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::state::LoopState;
 use moai_loops::step::HoldReasons;
@@ -107,9 +107,12 @@ pub(super) fn push_failed_checks(
             }
             None => wording::CHECK_FAILED.with(language, &[&check.sensor]),
         };
-        push(text, &head);
-        for line in failing_lines(check.output.as_deref().unwrap_or_default()) {
-            let _ = writeln!(text, "  | {line}");
+        let lines = failing_lines(check.output.as_deref().unwrap_or_default());
+        if lines.is_empty() {
+            push(text, &head);
+        } else {
+            push(text, &wording::ITS_OUTPUT.with(language, &[&head]));
+            push_quoted(text, &lines.join("\n"));
         }
     }
 }
@@ -184,9 +187,8 @@ impl HeldStop<'_> {
     fn push_lost(&self, text: &mut String) {
         for lost in &self.reasons.lost_sensors {
             push(text, &wording::LOST.with(self.language, &[&lost.sensor]));
-            for line in failing_lines(lost.output.as_deref().unwrap_or_default()) {
-                let _ = writeln!(text, "  | {line}");
-            }
+            let lines = failing_lines(lost.output.as_deref().unwrap_or_default());
+            push_quoted(text, &lines.join("\n"));
         }
     }
 

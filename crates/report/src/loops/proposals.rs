@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::sanitized_name;
+use crate::{sanitized_line, sanitized_name};
 use moai_base::limits::QUESTIONS_NAMED_MAX;
 use moai_loops::criteria::CheckCommand;
 
@@ -30,7 +30,7 @@ pub fn no_checks(proposed: &[CheckCommand]) -> String {
             text,
             "\n  {} ({})",
             sanitized_name(&command.name),
-            sanitized_name(&command.why)
+            sanitized_line(&command.why)
         );
     }
     let mut criteria: Vec<&str> =

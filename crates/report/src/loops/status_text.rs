@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::json::{iteration_entry, rfc3339};
-use crate::{count_noun, sanitized_name};
+use crate::{count_noun, sanitized_line, sanitized_name};
 use moai_loops::state::{Iteration, LoopState, PauseReason};
 use moai_protocol::documents::loops::{LoopHistoryDocument, LoopListDocument, LoopListEntry};
 
@@ -28,7 +28,8 @@ pub fn loop_status(state: &LoopState) -> String {
     }
     if let Some(branch) = &state.branch {
         let base = state.options.base_branch.as_deref().unwrap_or("its base");
-        let _ = writeln!(text, "  branch: {branch}, for {base}");
+        let _ =
+            writeln!(text, "  branch: {}, for {}", sanitized_name(branch), sanitized_name(base));
     }
     if let Some(last) = state.history.last() {
         let _ = writeln!(text, "  last stop: {}", found(last));
@@ -42,7 +43,7 @@ pub fn loop_status(state: &LoopState) -> String {
         let _ = writeln!(text, "  forecast: {} more", count_noun(forecast, "iteration"));
     }
     if let Some(note) = &state.note {
-        let _ = writeln!(text, "  note: {note}");
+        let _ = writeln!(text, "  note: {}", sanitized_line(note));
     }
     text
 }

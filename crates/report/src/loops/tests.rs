@@ -30,7 +30,7 @@ fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
     let text = hold_reason(&plain, &plain, &evidence, &reasons, IterationNotes::default());
     insta::assert_snapshot!(text, @r"
     [moai-ralph] loop loop-1: not done yet. Iteration 2 of 3 begins.
-    Check failed: .claude/autochecks.sh
+    Check failed: .claude/autochecks.sh. Its output:
       | FAIL test_a
       | expected 1
       | (exit status 1)
@@ -257,7 +257,7 @@ fn output_that_is_cut_names_the_command_that_shows_it() {
         &HoldReasons::default(),
         IterationNotes::default(),
     );
-    assert!(text.contains("Check failed: npm test\n  | line\n"), "{text}");
+    assert!(text.contains("Check failed: npm test. Its output:\n  | line\n"), "{text}");
     let reasons = HoldReasons { rejected: vec!["why ".repeat(40); 9], ..HoldReasons::default() };
     let text = hold_reason(&state(), &state(), &failed, &reasons, IterationNotes::default());
     assert!(text.contains("moai-ralph loop checks"), "{text}");

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::store::StoreError;
+use moai_base::foreign_text::one_line;
 use moai_base::limits::GAP_CHARS_MAX;
-use moai_base::text::one_line;
 use moai_loops::options::LoopOptions;
 use moai_loops::state::{
     Iteration, LoopCounters, LoopState, ManualOverride, Mode, PauseReason, RemainingWork,

@@ -1,7 +1,7 @@
 //! Normalizes text for the phrase search: lower case, composed Korean syllables, Latin letters for
 //! look-alikes.
 
-use crate::judge::escaping::is_hidden;
+use moai_base::foreign_text::is_hidden;
 
 /// Composition of conjoining Hangul letters, per Unicode 16, section 3.12.
 const SYLLABLES: u32 = 0xac00;
