@@ -13,6 +13,7 @@ use moai_base::limits::{
     HOOK_EDIT_MS_MAX, HOOK_EDIT_SILENCE_MS, HOOK_END_MS_MAX, HOOK_INPUT_BYTES_MAX, HOOK_MS_MAX,
     HOOK_START_MS_MAX, HOOK_STOP_MS_MAX, HOOK_STOP_SILENCE_MS, LINE_CHARS_MAX, LOG_BYTES_MAX,
 };
+use moai_base::redaction::redacted;
 use moai_base::verdict::{Cause, Gap};
 use moai_engine::protection::{may_be_protected, written_paths};
 use moai_host::ipc::client::{CallError, CallTimeout};
@@ -194,7 +195,8 @@ fn log(places: &StateDirs, event: &str, message: &str) {
     }
     let file = std::fs::File::options().create(true).append(true).mode(0o600).open(&path);
     if let Ok(mut file) = file {
-        let message = moai_base::foreign_text::one_line(message, 300);
-        let _ = writeln!(file, "hook {}: {message}", moai_base::foreign_text::one_line(event, 40));
+        let (event, message) = (redacted(event), redacted(message));
+        let message = moai_base::foreign_text::one_line(&message, 300);
+        let _ = writeln!(file, "hook {}: {message}", moai_base::foreign_text::one_line(&event, 40));
     }
 }

@@ -28,6 +28,7 @@ mod payload_files;
 mod plugin;
 mod protection;
 mod queries;
+mod redaction;
 mod rename;
 mod repositories;
 mod rules;

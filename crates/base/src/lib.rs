@@ -13,6 +13,7 @@ pub mod limits;
 pub mod lines;
 pub mod path;
 pub mod protected;
+pub mod redaction;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
 pub mod sensitive;

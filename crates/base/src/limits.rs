@@ -3,11 +3,13 @@
 
 mod foreign_text;
 mod judge;
+mod redaction;
 mod store;
 mod trust;
 
 pub use self::foreign_text::*;
 pub use self::judge::*;
+pub use self::redaction::*;
 pub use self::store::*;
 pub use self::trust::*;
 

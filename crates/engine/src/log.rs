@@ -1,5 +1,5 @@
 //! The log file: one line per event, bounded, one old file kept. Never holds environments, prompts
-//! or source text.
+//! or source text, and no secrets that an error repeats.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use moai_base::limits::LOG_BYTES_MAX;
+use moai_base::redaction::redacted;
 
 /// Writes the program's traces to `folder/name`. An unwritable log is ignored, because the daemon
 /// must work without one.
@@ -42,9 +43,11 @@ impl Write for BoundedLog {
             std::fs::rename(&self.path, self.path.with_extension("log.1"))?;
             *self = Self::open(self.path.clone())?;
         }
-        let count = self.file.write(line)?;
-        self.bytes += count as u64;
-        Ok(count)
+        let text = String::from_utf8_lossy(line);
+        let clean = redacted(&text);
+        self.file.write_all(clean.as_bytes())?;
+        self.bytes += clean.len() as u64;
+        Ok(line.len())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

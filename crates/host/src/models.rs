@@ -9,6 +9,7 @@ mod process;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use moai_base::redaction::redact;
 use moai_base::verdict::{Cause, Gap};
 
 /// Set in the environment of every program started here; our own hooks exit at once when they see
@@ -106,8 +107,14 @@ impl ModelBackend {
 }
 
 impl PreparedBackend {
-    /// Sends one request. Every failure is a gap whose text contains neither key nor answer.
+    /// Sends one request, without the secrets in its texts. Every failure is a gap whose text
+    /// contains neither key nor answer.
     pub async fn ask(&self, question: ModelRequest, env: &CallerEnv) -> Result<ModelResponse, Gap> {
+        let question = ModelRequest {
+            system: redact(question.system),
+            user: redact(question.user),
+            timeout: question.timeout,
+        };
         match &self.backend {
             ModelBackend::Claude { program, model, budget_cents } => {
                 let options =

@@ -7,6 +7,7 @@ use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::Severity;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{CLAIM_CHARS_MAX, CLAIM_SENTENCES_MAX};
+use moai_base::redaction::redacted;
 
 /// A sentence of the agent, and the measurement that it contradicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub fn contradictions(message: &str, evidence: &Evidence) -> Vec<Contradiction> 
         .take(CLAIM_SENTENCES_MAX)
         .filter_map(|sentence| {
             let measured = contradicting_measurement(sentence, &runs, errors)?;
-            Some(Contradiction { claim: one_line(sentence, CLAIM_CHARS_MAX), measured })
+            Some(Contradiction { claim: one_line(&redacted(sentence), CLAIM_CHARS_MAX), measured })
         })
         .collect()
 }

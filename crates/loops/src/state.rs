@@ -5,6 +5,7 @@ use super::framework::{MessageLanguage, language_of};
 use super::options::LoopOptions;
 use super::progress;
 use crate::named_enum::{named_variants, serialize_by_name};
+use moai_base::redaction::redact;
 
 /// Status of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -327,6 +328,22 @@ pub struct Iteration {
 }
 
 impl LoopState {
+    /// The state as it is stored: without the secrets in texts of the user, the agent and tools.
+    #[must_use]
+    pub fn without_secrets(mut self) -> Self {
+        self.prompt = redact(self.prompt);
+        self.note = self.note.map(redact);
+        self.basis.last_words = redact(self.basis.last_words);
+        let basis = &mut self.basis;
+        for lines in [&mut basis.gaps, &mut basis.contradictions, &mut basis.observations] {
+            *lines = std::mem::take(lines).into_iter().map(redact).collect();
+        }
+        if let Some(answer) = &mut self.answer {
+            answer.text = redact(std::mem::take(&mut answer.text));
+        }
+        self
+    }
+
     /// First line of the task.
     #[must_use]
     pub fn goal(&self) -> &str {

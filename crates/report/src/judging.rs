@@ -7,6 +7,7 @@ use std::path::Path;
 use super::{count_noun, sanitized_line, sanitized_name};
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::{JUDGE_FEEDBACK_BYTES_MAX, JUDGE_HISTORY_MAX, SKIPPED_NAMED_MAX};
+use moai_base::redaction::redact;
 use moai_base::text::{Position, TextRange};
 use moai_loops::judge::decision::Judgement;
 use moai_loops::judge::judge_report::{JudgeReport, JudgeResult};
@@ -250,6 +251,7 @@ pub fn feedback_file(
     for suspicion in judged.suspicions() {
         let _ = writeln!(entry, "suspicion: {} at {}", suspicion.kind.as_str(), place(suspicion));
     }
+    let entry = redact(entry);
     let (own, mut entries) = entries(before);
     let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
     let mut bytes = entries.iter().map(|one| one.len()).sum::<usize>() + entry.len();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
+use moai_base::redaction::redacted;
 
 use super::text::{code_only, functions, line_of, word_positions};
 use crate::support::CHECKOUT;
@@ -181,4 +182,18 @@ fn locks_stay_few() {
         }
     }
     assert!(found.len() <= LOCKS_MAX, "{} locks, at most {LOCKS_MAX}: {found:#?}", found.len());
+}
+
+#[test]
+fn nothing_in_the_sources_is_taken_for_a_secret() {
+    let mut found = Vec::new();
+    // Those rules find secrets, and show some as examples.
+    let has_examples =
+        |path: &str| path.ends_with("-secret.yml") || path.ends_with("-private-key.yml");
+    for file in files("", None).into_iter().filter(|file| !has_examples(&file.path)) {
+        let clean = redacted(&file.text);
+        let changed = file.text.lines().zip(clean.lines()).find(|(line, clean)| line != clean);
+        found.extend(changed.map(|(line, _)| format!("{}: {line}", file.path)));
+    }
+    assert_none("what redaction would replace", &found);
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use moai_base::finding::Finding;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{WAIVER_REASON_CHARS_MAX, WAIVERS_BYTES_MAX};
+use moai_base::redaction::redacted;
 use moai_host::files;
 use moai_host::store::ProjectKey;
 
@@ -42,7 +43,7 @@ impl WaiverStore {
 
     /// Allows a finding and saves the waiver.
     pub(crate) fn allow(mut self, finding: &Finding, reason: &str) -> io::Result<()> {
-        let reason = one_line(reason, WAIVER_REASON_CHARS_MAX);
+        let reason = one_line(&redacted(reason), WAIVER_REASON_CHARS_MAX);
         self.lines.push(json!({
             "id": finding.id,
             "code": finding.code,

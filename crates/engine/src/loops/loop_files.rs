@@ -15,6 +15,7 @@ use moai_base::change::{ChangeSet, NewContent, PathChange};
 use moai_base::hash::ContentHash;
 use moai_base::limits::{LOOP_FILE_BYTES_MAX, LOOP_FILE_TRIES_MAX, WIKI_LOOPS_MAX};
 use moai_base::path::RelPath;
+use moai_base::redaction::redacted;
 use moai_host::files;
 use moai_host::files::transaction::{ApplyError, WriteReach};
 use moai_loops::handoff::{self, EndedLoop};
@@ -155,14 +156,14 @@ impl IterationSummary {
 fn plan_decisions(root: &Path, iteration: u32) -> Result<Vec<LoopFileWrite>, String> {
     let progress = read_loop_file(root, PROGRESS_FILE)?;
     let file = read_loop_file(root, DECISIONS_FILE)?;
-    let text = handoff::with_decisions(&file.text, &progress.text, iteration);
+    let text = handoff::with_decisions(&file.text, &redacted(&progress.text), iteration);
     Ok(text.map(|text| LoopFileWrite { file, text }).into_iter().collect())
 }
 
 fn plan_hand_off(root: &Path, ended: EndedLoop<'_>) -> Result<Vec<LoopFileWrite>, String> {
     let progress = read_loop_file(root, PROGRESS_FILE)?;
     let file = read_loop_file(root, ALIGN_FILE)?;
-    let text = handoff::with_completed(&file.text, &progress.text, ended);
+    let text = handoff::with_completed(&file.text, &redacted(&progress.text), ended);
     Ok(text.map(|text| LoopFileWrite { file, text }).into_iter().collect())
 }
 
@@ -176,7 +177,7 @@ fn plan_archive(root: &Path, ended: EndedLoop<'_>) -> Result<Vec<LoopFileWrite>,
     };
     let names: Vec<String> =
         names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    let Some(done) = wiki::archive(&current.text, &index.text, &names, ended) else {
+    let Some(done) = wiki::archive(&redacted(&current.text), &index.text, &names, ended) else {
         return Ok(Vec::new());
     };
     Ok(vec![

@@ -10,6 +10,7 @@ use super::{ProjectKey, Store, StoreError};
 use moai_base::hash::ContentHash;
 use moai_base::limits::JUDGEMENTS_KEPT_MAX;
 use moai_base::path::RelPath;
+use moai_base::redaction::redact;
 use moai_loops::judge::decision::JudgeOpinion;
 use moai_loops::judge::verdict::{
     CriterionRuling, Ruling, RulingDoubt, SourceQuote, Suspicion, SuspicionKind,
@@ -126,12 +127,12 @@ fn encode(opinion: &JudgeOpinion) -> Result<String, StoreError> {
         id: item.id.clone(),
         ruling: item.ruling.as_str().to_owned(),
         doubt: item.doubt.map(|doubt| doubt.as_str().to_owned()),
-        reason: item.reason.clone(),
-        fix_hint: item.fix_hint.clone(),
+        reason: redact(item.reason.clone()),
+        fix_hint: item.fix_hint.clone().map(redact),
         evidence: item
             .quotes
             .iter()
-            .map(|it| (it.path.to_string(), it.line_start, it.line_end, it.text.clone()))
+            .map(|it| (it.path.to_string(), it.line_start, it.line_end, redact(it.text.clone())))
             .collect(),
     };
     let stored = StoredOpinion {

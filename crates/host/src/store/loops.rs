@@ -95,9 +95,10 @@ impl Store {
         before: &LoopState,
         next: LoopState,
     ) -> Result<SaveOutcome, StoreError> {
-        let before = before.clone();
+        let (before, next) = (before.clone().without_secrets(), next.without_secrets());
         self.write_with_marker(project, move |transaction| {
-            if find(transaction, "id = ?1", &next.id)? != Some(before) {
+            let stored = find(transaction, "id = ?1", &next.id)?;
+            if stored.map(LoopState::without_secrets) != Some(before) {
                 return Ok((SaveOutcome::Overtaken, None));
             }
             let row = read_loop_row(transaction, &next.id)?;
@@ -217,7 +218,7 @@ fn insert(at: &Transaction<'_>, root: &str, state: &LoopState) -> Result<(), Sto
             root,
             state.session_id,
             state.status.as_str(),
-            encode(state)?,
+            encode(&state.clone().without_secrets())?,
             whole(state.created_ms),
             whole(state.updated_ms)
         ],

@@ -6,6 +6,7 @@ use super::hunks::lines_of;
 use super::verdict::{CriterionRuling, JudgeAnswer, Ruling, RulingDoubt, SourceQuote};
 use moai_base::foreign_text::escape_hidden;
 use moai_base::limits::{JUDGE_QUOTE_CHARS_MIN, JUDGE_QUOTE_LINES_APART_MAX};
+use moai_base::redaction::redacted;
 
 /// Drops invalid quotes; a criterion ruled met without a valid quote becomes unclear.
 pub fn verify_quotes(answer: &mut JudgeAnswer, change: &ReviewChange) {
@@ -42,7 +43,10 @@ fn occurs_near(quoted_text: &str, quote: &SourceQuote, text: &str) -> bool {
     let from = start.saturating_sub(1 + JUDGE_QUOTE_LINES_APART_MAX);
     let to = end.saturating_add(JUDGE_QUOTE_LINES_APART_MAX).min(lines.len());
     lines.get(from..to).is_some_and(|near| {
-        normalize_whitespace(&escape_hidden(&near.join("\n"))).contains(quoted_text)
+        let near = escape_hidden(&near.join("\n"));
+        // The model was shown the text without its secrets.
+        normalize_whitespace(&near).contains(quoted_text)
+            || normalize_whitespace(&redacted(&near)).contains(quoted_text)
     })
 }
 

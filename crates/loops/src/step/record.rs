@@ -13,6 +13,7 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     FLIP_ITERATIONS_MAX, GAP_CHARS_MAX, LAST_MESSAGE_CHARS_MAX, SKIPPED_NAMED_MAX,
 };
+use moai_base::redaction::redacted;
 use moai_base::verdict::Verdict;
 
 /// The state with one more measured Stop, before anything is decided.
@@ -118,7 +119,7 @@ fn remaining(evidence: &Evidence) -> RemainingWork {
 
 /// The end of a message, because claims are made there.
 fn last_words(message: &str) -> String {
-    let message = message.trim();
+    let message = redacted(message.trim());
     let start = message.char_indices().rev().nth(LAST_MESSAGE_CHARS_MAX).map_or(0, |(at, _)| at);
     one_line(&message[start..], LAST_MESSAGE_CHARS_MAX)
 }
