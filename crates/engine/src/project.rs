@@ -15,6 +15,8 @@ use crate::engine::Engine;
 use crate::project::option_files::read_option_file;
 use crate::project::trust::ProjectTrust;
 
+use moai_base::foreign_text::one_line;
+use moai_base::limits::LINE_CHARS_MAX;
 use moai_base::path::RelPath;
 use moai_config::{Config, OptionFile};
 use moai_host::servers::{ProjectPrograms, ServerContext, WithheldPrograms};
@@ -67,9 +69,12 @@ impl Project {
         root: &Path,
         trust: ProjectTrust,
     ) -> Result<Self, String> {
-        let catalogue = ProjectCatalogue::read(root)?;
+        // A key in an options file may hold line breaks.
+        let to_line = |error: String| one_line(&error, LINE_CHARS_MAX);
+        let catalogue = ProjectCatalogue::read(root).map_err(to_line)?;
         let own = Some(ProjectOptions { root, is_trusted: trust.is_trusted() });
-        let config = load_options(&engine.dirs.user_config, own, &caller.env, &catalogue.entries)?;
+        let config = load_options(&engine.dirs.user_config, own, &caller.env, &catalogue.entries)
+            .map_err(to_line)?;
         Ok(Self::with(engine, caller, root.to_path_buf(), trust, config, catalogue))
     }
 
