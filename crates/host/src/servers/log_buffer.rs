@@ -96,9 +96,9 @@ mod tests {
         diary.push_message("window/logMessage", &json!({"type": 2, "message": "careful"}));
         diary.push_message("$/progress", &json!({"type": 1, "message": "no log"}));
         let seen: Vec<_> = diary.lines().into_iter().map(|line| (line.source, line.text)).collect();
-        let expected = [("stderr", "first"), ("stderr", "second [31mred"), ("warning", "careful")];
+        let expected = [("stderr", "first"), ("stderr", "second red"), ("warning", "careful")];
         assert_eq!(seen, expected.map(|(source, text)| (source, text.to_owned())));
-        assert_eq!(diary.last_stderr_error(), Some("second [31mred"));
+        assert_eq!(diary.last_stderr_error(), Some("second red"));
         for number in 0..SERVER_LOG_LINES_MAX {
             diary.push_line("stderr", &number.to_string());
         }
