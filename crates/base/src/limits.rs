@@ -57,6 +57,8 @@ pub const TOOL_DIFF_CHARS_MAX: usize = 6_000;
 pub const LSP_FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Longest header block of an LSP frame; anything longer is skipped as junk.
 pub const LSP_HEADER_BYTES_MAX: usize = 4 * 1024;
+/// Largest line and character of a position, 0-based: that of `uinteger` in LSP.
+pub const LSP_COORDINATE_MAX: u32 = (1 << 31) - 1;
 /// Longest text of a gap, in characters; language servers put stack traces into their errors.
 pub const GAP_CHARS_MAX: usize = 300;
 /// Longest line about one finding, in characters.

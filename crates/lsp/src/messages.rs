@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use moai_base::finding::{Finding, FindingPlace, Severity};
 use moai_base::hash::ContentHash;
+use moai_base::limits::LSP_COORDINATE_MAX;
 use moai_base::path::RelPath;
 use moai_base::text::{Position, TextRange};
 
@@ -88,9 +89,10 @@ fn parse_tsserver_diagnostic(context: DiagnosticContext<'_>, item: &Value) -> Fi
 }
 
 fn tsserver_position(position: &Value) -> Option<Position> {
-    let line = position["line"].as_u64()?.checked_sub(1)?;
-    let character = position["offset"].as_u64()?.checked_sub(1)?;
-    Some(Position { line: line.try_into().ok()?, character: character.try_into().ok()? })
+    Some(Position {
+        line: to_coordinate(position["line"].as_u64()?.checked_sub(1)?),
+        character: to_coordinate(position["offset"].as_u64()?.checked_sub(1)?),
+    })
 }
 
 fn code(code: &Value) -> String {
@@ -114,9 +116,14 @@ pub fn range(range: &Value) -> Option<TextRange> {
 
 fn position(position: &Value) -> Option<Position> {
     Some(Position {
-        line: u32::try_from(position["line"].as_u64()?).unwrap_or(u32::MAX),
-        character: u32::try_from(position["character"].as_u64()?).unwrap_or(u32::MAX),
+        line: to_coordinate(position["line"].as_u64()?),
+        character: to_coordinate(position["character"].as_u64()?),
     })
+}
+
+/// Texts count from 1, which must not overflow.
+fn to_coordinate(number: u64) -> u32 {
+    u32::try_from(number).map_or(LSP_COORDINATE_MAX, |number| number.min(LSP_COORDINATE_MAX))
 }
 
 #[cfg(test)]

@@ -135,6 +135,8 @@ fn edits_outside_the_text_are_refused() {
     refused(&files, &edit_a(&lines), "a.py:6:1: no such position in the text");
     let columns = [text_edit((0, 0), (0, 40), "x")];
     refused(&files, &edit_a(&columns), "a.py:1:41: no such position in the text");
+    let far = edit_a(&[text_edit((0, 0), (u32::MAX, u32::MAX), "x")]);
+    refused(&files, &far, "a.py:2147483648:2147483648: no such position in the text");
     let half = [text_edit((0, 1), (0, 2), "x")];
     refused(&files, &edit_a(&half), "a.py:1:2: no such position in the text");
     let backwards = edit_a(&[text_edit((0, 2), (0, 0), "x")]);
