@@ -66,15 +66,18 @@ impl FrameDecoder {
         if self.starts_with(LENGTH_HEADER) || self.starts_with(TYPE_HEADER) {
             return true;
         }
-        let lower: Vec<u8> = self.buffer.iter().map(u8::to_ascii_lowercase).collect();
-        let header = find(&lower, LENGTH_HEADER).map(|at| match find(&lower[..at], TYPE_HEADER) {
-            // `Content-Type` may stand before the length in the same block.
-            Some(kind) if find(&lower[kind..at], b"\r\n\r\n").is_none() => kind,
-            _ => at,
+        let bytes = self.buffer.as_slice();
+        // The search ends at the first header: a chunk may hold thousands of frames.
+        let header = find_header(bytes, LENGTH_HEADER).map(|at| {
+            match find_header(&bytes[..at], TYPE_HEADER) {
+                // `Content-Type` may stand before the length in the same block.
+                Some(kind) if find(&bytes[kind..at], b"\r\n\r\n").is_none() => kind,
+                _ => at,
+            }
         });
         // A header may have begun in the tail, which is therefore kept.
-        let keep = LSP_HEADER_BYTES_MAX.min(lower.len());
-        self.drop_junk(header.unwrap_or(lower.len() - keep));
+        let keep = LSP_HEADER_BYTES_MAX.min(bytes.len());
+        self.drop_junk(header.unwrap_or(bytes.len() - keep));
         header.is_some()
     }
 
@@ -102,6 +105,11 @@ fn content_length(header: &[u8]) -> Option<usize> {
         let (name, value) = line.split_once(':')?;
         name.trim().eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
     })
+}
+
+/// Names of headers have no case.
+fn find_header(haystack: &[u8], name: &[u8]) -> Option<usize> {
+    haystack.windows(name.len()).position(|window| window.eq_ignore_ascii_case(name))
 }
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
