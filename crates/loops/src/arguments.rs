@@ -153,9 +153,12 @@ fn nearest(name: &str) -> Option<&'static str> {
     let letters = name.trim_start_matches('-');
     let is_part = |known: &str| letters.len() >= OPTION_PART_CHARS_MIN && known.contains(letters);
     let known = START_OPTIONS.map(|option| option.flag);
-    let distances = known.into_iter().map(|known| (edit_distance(name, known), known));
-    let (distance, best) = distances.min_by_key(|(distance, _)| *distance)?;
-    if distance <= OPTION_TYPOS_MAX {
+    let similar =
+        known.into_iter().filter(|known| known.len().abs_diff(name.len()) <= OPTION_TYPOS_MAX);
+    let distances = similar.map(|known| (edit_distance(name, known), known));
+    if let Some((distance, best)) = distances.min_by_key(|(distance, _)| *distance)
+        && distance <= OPTION_TYPOS_MAX
+    {
         return Some(best);
     }
     known.into_iter().find(|known| is_part(known))
@@ -198,23 +201,34 @@ fn split_trailing_options(text: &str) -> (&str, &str) {
         let stands_alone = *at == 0 || text[..*at].ends_with(char::is_whitespace);
         stands_alone && is_known(*at)
     });
+    let last_quote = text.rfind(['"', '\'']).unwrap_or(0);
+    // Options that were tried are not tried again, or a long text full of them takes minutes.
+    let mut tried_to = 0;
     for at in starts {
+        if at < tried_to {
+            continue;
+        }
         let mut probe = &text[at..];
         loop {
             match take_option(probe, &mut LoopStartOptions::default()) {
                 Ok(rest) if rest.trim_start().is_empty() => return text.split_at(at),
                 // At the end, an invalid value is an error; before more text it is part of the
                 // task.
-                Err(LoopOptionError::InvalidValue(..)) if probe.split_whitespace().count() <= 2 => {
+                Err(LoopOptionError::InvalidValue(..))
+                    if probe.split_whitespace().nth(2).is_none() =>
+                {
                     return text.split_at(at);
                 }
-                Err(LoopOptionError::InvalidValue(..)) if probe.contains(['"', '\'']) => {
+                Err(LoopOptionError::InvalidValue(..))
+                    if text.len() - probe.len() <= last_quote && last_quote > 0 =>
+                {
                     return text.split_at(at);
                 }
                 Ok(rest) if rest.trim_start().starts_with("--") => probe = rest.trim_start(),
                 Ok(_) | Err(_) => break,
             }
         }
+        tried_to = text.len() - probe.len() + 1;
     }
     (text, "")
 }
