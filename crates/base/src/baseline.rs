@@ -57,7 +57,8 @@ impl Baseline {
 
     /// Adds occurrences of a finding.
     pub fn add(&mut self, known: BaselineKey, count: usize) {
-        *self.0.entry(known).or_default() += count;
+        let total = self.0.entry(known).or_default();
+        *total = total.saturating_add(count);
     }
 
     /// Entries with their counts, sorted.

@@ -64,6 +64,15 @@ mod tests {
     use moai_base::samples::finding;
 
     #[test]
+    fn counts_of_an_entry_that_is_there_twice_are_bounded() {
+        let entry =
+            format!(r#"{{"path":"a","sensor":"s","code":"c","anchor":"","count":{}}}"#, usize::MAX);
+        let text = format!(r#"{{"schema":"{SCHEMA}","entries":[{entry},{entry}]}}"#);
+        let baseline = parse_baseline(&text).expect("a baseline");
+        assert_eq!(baseline.entries().map(|(_, count)| count).collect::<Vec<_>>(), [usize::MAX]);
+    }
+
+    #[test]
     fn a_baseline_survives_its_file_and_has_an_entry_a_line() {
         let findings =
             [finding("b.py", 3, "x"), finding("한글.py", 9, "x"), finding("b.py", 5, "x")];
