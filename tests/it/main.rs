@@ -12,6 +12,7 @@ mod deltas;
 mod docs;
 mod doctor;
 mod environments;
+mod failed_writes;
 mod fake_server;
 mod faults;
 mod foreign_text;
