@@ -47,7 +47,11 @@ fn run_and_kill(root: &Path, records: &Path, after: Duration) {
         .stdin(Stdio::null())
         .spawn()
         .expect("run `cargo build --examples` first");
-    let has_begun = || records.join("lock").exists().then_some(());
+    // A journal is there while a set is written; the lock file stays.
+    let has_begun = || {
+        let names = fs::read_dir(records).ok()?.flatten().map(|entry| entry.file_name());
+        names.into_iter().any(|name| name.to_string_lossy().starts_with("change-")).then_some(())
+    };
     eventually(PATIENCE, has_begun).expect("it begins");
     // The moment of the kill is what this test varies, so the wait is fixed.
     let begun = Instant::now();
