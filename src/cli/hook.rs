@@ -137,7 +137,7 @@ fn answer_without_daemon(
 }
 
 fn add_blindness(stdout: &str, event: HookEvent, reason: &str) -> String {
-    let reason = moai_base::text::one_line(reason, LINE_CHARS_MAX);
+    let reason = moai_base::foreign_text::one_line(reason, LINE_CHARS_MAX);
     add_to_stdout(stdout, event, &notice::blind(&reason))
 }
 
