@@ -7,7 +7,7 @@ use super::args::CliArgs;
 use super::args::looping::{
     AdoptArgs, ForgetArgs, LoopCommand, LoopSelectArgs, LoopStartArgs, RefreezeArgs, RestoreArgs,
 };
-use super::{INVALID, REFUSED, client};
+use super::{INVALID, REFUSED, client, trust};
 use moai_base::limits::PROMPT_BYTES_MAX;
 use moai_protocol::control::{
     CommandReply, DaemonRequest, LoopAdoptRequest, LoopHistoryRequest, LoopRefreezeRequest,
@@ -22,7 +22,10 @@ pub(super) fn run(args: &CliArgs, command: &LoopCommand) -> CommandReply {
     };
     let request = match command {
         LoopCommand::Start(start) => match start_request(start, args.json) {
-            Ok(start) => DaemonRequest::LoopStart(start),
+            Ok(start) => {
+                trust::ask_at_terminal(args);
+                DaemonRequest::LoopStart(start)
+            }
             Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
         },
         LoopCommand::Status(which) => DaemonRequest::LoopStatus(select(which)),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use moai_base::jsonc::parse_jsonc;
 use moai_base::path::RelPath;
 use moai_base::toml_value::parse_toml;
-use moai_config::Config;
 use moai_config::prices::PriceList;
+use moai_config::{Config, OptionFile};
 use moai_loops::criteria::propose::{ProposalFolder, READ, propose_checks};
 use moai_lsp::faults::{declared_packages, extended_configs, go_replacements, go_work_modules};
 use moai_lsp::registry::{Catalogue, HostServers};
@@ -52,8 +52,9 @@ const OTHERS: [&str; 2] = [
 #[test]
 fn option_files() {
     fuzz("option-files", &texts(&OPTIONS), |input| {
-        let files = [("ralph.yaml".to_owned(), text(input))];
-        match Config::load(&files, &BTreeMap::new(), Catalogue::built_in()) {
+        let is_trusted = input.len() % 2 == 0;
+        let file = OptionFile { name: "ralph.yaml".to_owned(), text: text(input), is_trusted };
+        match Config::load(&[file], &BTreeMap::new(), Catalogue::built_in()) {
             Ok(config) => shown(&config),
             Err(error) => {
                 let shown = error.to_string();

@@ -1,5 +1,6 @@
 //! Texts of people, agents, models and test runners that a loop reads.
 
+use moai_base::foreign_text::is_hidden;
 use moai_base::path::RelPath;
 use moai_loops::align::{blocking_questions, parse_alignment, render};
 use moai_loops::arguments::{parse_fix, parse_raise, parse_start};
@@ -10,7 +11,7 @@ use moai_loops::criteria::error_lines::is_error_line;
 use moai_loops::exam::roles::{is_irrelevant_settings, relevant_bytes};
 use moai_loops::exam::scripts::scripts_of_plan;
 use moai_loops::handoff;
-use moai_loops::judge::escaping::{display_lines, escape_name, is_hidden};
+use moai_loops::judge::escaping::{display_lines, escape_name};
 use moai_loops::judge::hunks::hunks;
 use moai_loops::judge::rubric::Rubric;
 use moai_loops::judge::verdict::{ExpectedAnswer, JudgeAnswer};

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use moai_base::foreign_text::one_line;
 use moai_base::path::{RelPath, from_uri, normalize, to_uri};
 use moai_base::text::{
-    LineIndex, Position, PositionEncoding, identifier_columns, one_line, replace_identifier,
+    LineIndex, Position, PositionEncoding, identifier_columns, replace_identifier,
     without_byte_order_mark,
 };
 

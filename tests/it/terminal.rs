@@ -21,9 +21,9 @@ pub(crate) fn open() -> (File, File) {
     (File::from(person), program)
 }
 
-/// Runs a command whose stdin and stderr are a terminal, and types this line when it asks for the
-/// id. What was shown comes back as stderr, with the line that was typed.
-pub(crate) fn typed(command: &mut Command, line: &str) -> Output {
+/// Runs a command whose stdin and stderr are a terminal, and types this line when `question` is shown.
+/// What was shown comes back as stderr, with the line that was typed.
+pub(crate) fn typed(command: &mut Command, question: &str, line: &str) -> Output {
     let (mut person, program) = open();
     let again = || Stdio::from(program.try_clone().expect("a terminal"));
     command.stdin(again()).stderr(again()).stdout(Stdio::piped());
@@ -33,13 +33,14 @@ pub(crate) fn typed(command: &mut Command, line: &str) -> Output {
     drop(program);
     let shown = reading(person.try_clone().expect("ours"));
     let mut seen = String::new();
-    while !seen.contains("again") {
+    while !seen.contains(question) {
         match shown.recv_timeout(PATIENCE) {
             Ok(text) => seen.push_str(&text),
             Err(_) => break,
         }
     }
-    writeln!(person, "{line}").expect("the terminal is there");
+    // A program that asked nothing has closed its end.
+    let _ = writeln!(person, "{line}");
     let output = child.wait_with_output().expect("ours to wait for");
     seen.extend(shown.iter());
     Output {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::support::{SESSION, Sandbox};
+use crate::terminal::typed;
 
 const GAP: &str = "project not trusted: moai-ralph trust";
 const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
@@ -188,4 +189,27 @@ fn trust_is_shown_revoked_and_refused_to_an_agent() {
     assert!(is_trusted());
     assert_eq!(sandbox.run(&["trust", "--revoke"]).code, 0);
     assert!(!is_trusted());
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked_once() {
+    let sandbox = clone();
+    trap(&sandbox, "tools/evil");
+    sandbox.write(".lsp.json", &host_file("${CLAUDE_PROJECT_DIR}/tools/evil"));
+    sandbox.write("app.py", "x = 1\n");
+    let check_and_type = |line: &str| {
+        let mut command = sandbox.program();
+        typed(command.args(["check", "--all"]), "[y/n]", line)
+    };
+    let declined = check_and_type("n");
+    assert!(declined.stderr.contains("server evil: "), "{declined:#?}");
+    assert_eq!(traces(&sandbox), "");
+    let again = check_and_type("y");
+    assert!(!again.stderr.contains("[y/n]"), "the decision stands: {again:#?}");
+    assert_eq!(traces(&sandbox), "");
+
+    sandbox.write(".lsp.json", &(host_file("${CLAUDE_PROJECT_DIR}/tools/evil") + "\n"));
+    let accepted = check_and_type("y");
+    assert!(accepted.stderr.contains("[y/n]"), "{accepted:#?}");
+    assert!(traces(&sandbox).contains("tools/evil"), "{accepted:#?}");
 }

@@ -11,7 +11,7 @@ use crate::project::Project;
 use crate::project::project_root;
 use crate::project::trust::ProjectTrust;
 use crate::replies::{INVALID, REFUSED};
-use moai_host::trust::{ProgramFiles, TrustRecords};
+use moai_host::trust::{ProgramFiles, TrustRecord, TrustRecords};
 use moai_loops::criteria::{AUTOCHECKS, CheckScope};
 use moai_lsp::registry::ServerSpec;
 use moai_protocol::control::{CallerContext, CommandReply, TrustAction, TrustRequest};
@@ -36,7 +36,7 @@ pub(crate) async fn handle(
 
 fn answer(engine: &Engine, caller: &CallerContext, request: TrustRequest) -> CommandReply {
     // What a repository says to an agent must not decide which of its programs run.
-    if request.action == TrustAction::Grant && person::is_agent(caller) {
+    if request.action != TrustAction::Show && person::is_agent(caller) {
         let text = "moai-ralph: trust is for a person: an agent started this shell";
         return CommandReply::failure(REFUSED, text);
     }
@@ -48,11 +48,16 @@ fn answer(engine: &Engine, caller: &CallerContext, request: TrustRequest) -> Com
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
     let records = TrustRecords::new(&engine.dirs.state);
+    let is_trusted = request.action == TrustAction::Grant;
+    let decision = TrustRecord { root: root.clone(), files: files.clone(), is_trusted };
     let written = match request.action {
-        TrustAction::Grant => records.add(&root, files.clone()),
+        TrustAction::Grant | TrustAction::Decline => records.add(&decision),
         TrustAction::Revoke => records.remove(&root).map(drop),
         TrustAction::Show => Ok(()),
     };
+    let has_declined = records.find(&root).is_some_and(|record| {
+        !record.is_trusted && files.first_difference(&record.files).is_none()
+    });
     if let Err(error) = written {
         let message = format!("moai-ralph: the record of trusted projects: {error}");
         return CommandReply::failure(REFUSED, &message);
@@ -66,6 +71,7 @@ fn answer(engine: &Engine, caller: &CallerContext, request: TrustRequest) -> Com
             ProjectTrust::Changed(file) => Some(file),
             _ => None,
         },
+        declined: has_declined,
         programs: &programs,
         files: files.names().collect(),
     };

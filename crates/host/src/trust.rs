@@ -61,11 +61,15 @@ impl ProgramFiles {
     }
 }
 
-/// Our record about one root.
-#[derive(Debug, Serialize, Deserialize)]
-struct TrustRecord {
-    root: PathBuf,
-    files: ProgramFiles,
+/// The user's decision about one root, with the files as they were.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustRecord {
+    /// The absolute root.
+    pub root: PathBuf,
+    /// The files that name programs.
+    pub files: ProgramFiles,
+    /// Whether the user trusts it; otherwise the user was asked and declined.
+    pub is_trusted: bool,
 }
 
 /// The folder of our records.
@@ -81,20 +85,18 @@ impl TrustRecords {
         Self { folder: state.join("trust") }
     }
 
-    /// The files of a root as the user trusted them; `None` if the user did not, or if the record is
-    /// damaged.
+    /// The decision about a root; `None` without one, or if the record is damaged.
     #[must_use]
-    pub fn find(&self, root: &Path) -> Option<ProgramFiles> {
+    pub fn find(&self, root: &Path) -> Option<TrustRecord> {
         let bytes = read_private(&self.file(root), TRUST_RECORD_BYTES_MAX)?;
         let record: TrustRecord = serde_json::from_slice(&bytes).ok()?;
-        (record.root == root).then_some(record.files)
+        (record.root == root).then_some(record)
     }
 
-    /// Records that the user trusts a root with these files.
-    pub fn add(&self, root: &Path, files: ProgramFiles) -> io::Result<()> {
+    /// Records a decision.
+    pub fn add(&self, record: &TrustRecord) -> io::Result<()> {
         private_dir(&self.folder)?;
-        let record = TrustRecord { root: root.to_path_buf(), files };
-        write_private(&self.file(root), &serde_json::to_vec(&record)?)
+        write_private(&self.file(&record.root), &serde_json::to_vec(record)?)
     }
 
     /// Whether there was a record.
@@ -157,8 +159,11 @@ mod tests {
         let records = TrustRecords::new(&temp.path().join("state"));
         assert_eq!(records.find(&root), None);
         fs::write(root.join(".lsp.json"), "{}").expect("ours");
-        records.add(&root, ProgramFiles::read(&root)).expect("written");
-        let trusted = records.find(&root).expect("recorded");
+        let files = ProgramFiles::read(&root);
+        let record = TrustRecord { root: root.clone(), files, is_trusted: true };
+        records.add(&record).expect("written");
+        assert_eq!(records.find(&root), Some(record.clone()));
+        let trusted = record.files;
         assert_eq!(records.find(temp.path()), None);
         assert_eq!(ProgramFiles::read(&root).first_difference(&trusted), None);
         fs::write(root.join(".claude/autochecks.sh"), "true").expect("ours");

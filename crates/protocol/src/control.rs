@@ -190,6 +190,8 @@ pub struct TrustRequest {
 pub enum TrustAction {
     /// Records that the user trusts the project.
     Grant,
+    /// Records that the user was asked and does not.
+    Decline,
     /// Removes the record.
     Revoke,
     /// Only shows what a trusted project runs.

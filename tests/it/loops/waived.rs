@@ -24,7 +24,7 @@ fn allow(sandbox: &Sandbox, id: &str, line: &str, agent: Option<&str>) -> Output
         command.env_remove(name);
     }
     command.envs(agent.map(|name| (name, "1")));
-    typed(&mut command, line)
+    typed(&mut command, "again", line)
 }
 
 #[test]

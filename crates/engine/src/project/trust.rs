@@ -32,9 +32,9 @@ impl ProjectTrust {
         if env.get(VARIABLE).is_some_and(|value| value == "1") {
             return Self::ByVariable;
         }
-        let recorded = TrustRecords::new(state).find(root);
+        let recorded = TrustRecords::new(state).find(root).filter(|record| record.is_trusted);
         let difference =
-            recorded.as_ref().map(|files| ProgramFiles::read(root).first_difference(files));
+            recorded.map(|record| ProgramFiles::read(root).first_difference(&record.files));
         match difference {
             Some(None) => Self::ByCommand,
             _ if is_trusted_by_claude(root, env) => Self::ByHost,

@@ -16,6 +16,8 @@ pub struct TrustDocument<'d> {
     pub by: Option<&'static str>,
     /// The file that changed since `moai-ralph trust`, which ended the trust.
     pub changed: Option<&'static str>,
+    /// Whether the user declined when these programs were shown at a terminal.
+    pub declined: bool,
     /// What runs in a trusted project.
     pub programs: &'d [ProjectProgram],
     /// The files that the trust is bound to.
