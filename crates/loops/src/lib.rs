@@ -20,6 +20,7 @@ mod named_enum;
 pub mod options;
 pub mod progress;
 mod promise;
+pub mod records;
 pub mod research;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;

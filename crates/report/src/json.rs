@@ -83,7 +83,7 @@ pub fn loop_document(state: &LoopState) -> LoopDocument<'_> {
             status: state.status.as_str(),
             at: rfc3339(state.updated_ms),
             not_measured: state.note.as_deref().filter(|_| is_about_gaps(state.status)),
-            report: loops::loop_report_document(state),
+            report: loops::loop_report_document(state, None),
         }),
         workers: None,
     }

@@ -241,3 +241,47 @@ fn the_words_are_in_the_language_of_the_task() {
     let told = assert_lets_go(&raw_stop(&sandbox));
     assert!(told.contains("루프 loop-") && told.contains("moai-ralph loop forget"), "{told}");
 }
+
+/// The text of `loop report`.
+fn report(sandbox: &Sandbox) -> String {
+    let output = sandbox.run(&["loop", "report", &loop_id(sandbox)]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    output.stdout
+}
+
+#[test]
+fn a_change_of_the_stored_loop_stays_visible_in_its_report() {
+    let sandbox = looping(&["--max-iterations", "5"]);
+    sandbox.write("app.py", DIRTY);
+    assert!(stop(&sandbox, "working").is_some());
+    let untouched = report(&sandbox);
+    assert!(untouched.contains("records of the loop, the last one "), "{untouched}");
+    assert!(!untouched.contains("outside moai-ralph"), "{untouched}");
+
+    sql(&sandbox, "UPDATE loops SET updated_ms = updated_ms + 1");
+    let changed = report(&sandbox);
+    assert!(changed.contains("the stored loop was changed outside moai-ralph after"), "{changed}");
+    // The next save does not cover it up.
+    sandbox.write("app.py", FIXED);
+    raw_stop(&sandbox);
+    let later = report(&sandbox);
+    assert!(later.contains("the stored loop was changed outside moai-ralph before"), "{later}");
+    let document = sandbox.run(&["loop", "report", &loop_id(&sandbox), "--json"]).json();
+    assert!(document["residual_risk"].to_string().contains("outside moai-ralph"), "{document:#}");
+}
+
+#[test]
+fn a_removed_or_changed_record_is_named() {
+    for act in [
+        "DELETE FROM loop_records WHERE number = 1",
+        "UPDATE loop_records SET is_after_breach = 1 WHERE number = 1",
+        "UPDATE loop_records SET row = zeroblob(32) WHERE number = 2",
+    ] {
+        let sandbox = looping(&["--max-iterations", "5"]);
+        sandbox.write("app.py", DIRTY);
+        assert!(stop(&sandbox, "working").is_some());
+        sql(&sandbox, act);
+        let named = report(&sandbox);
+        assert!(named.contains("changed or removed outside moai-ralph"), "{act}: {named}");
+    }
+}

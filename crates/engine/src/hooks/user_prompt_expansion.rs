@@ -133,7 +133,7 @@ async fn status(call: &HookCall<'_>) -> HookOutput {
     let which = LoopQuery::LatestOf(session);
     let text = match call.engine.store.find_loop(&project.key, &project.root, which).await {
         Ok(Some(state)) if state.status.is_active() => loops::loop_status(&state),
-        Ok(Some(state)) => loops::loop_report(&state),
+        Ok(Some(state)) => loops::loop_report(&state, None),
         Ok(None) => "this session had no loop".to_owned(),
         Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
     };

@@ -13,12 +13,19 @@ pub(crate) async fn handle(
     select: LoopSelector,
 ) -> CommandReply {
     let project = Project::load_or_default(engine, caller);
-    match engine.store.find_loop(&project.key, &project.root, select_loop(&select, caller)).await {
-        Ok(Some(state)) if select.json => {
-            CommandReply::success(json_text(&loops::loop_report_document(&state)))
-        }
-        Ok(Some(state)) => CommandReply::success(loops::loop_report(&state)),
-        Ok(None) => no_such_loop(),
-        Err(error) => failure_reply(&error),
-    }
+    let which = select_loop(&select, caller);
+    let state = match engine.store.find_loop(&project.key, &project.root, which).await {
+        Ok(Some(state)) => state,
+        Ok(None) => return no_such_loop(),
+        Err(error) => return failure_reply(&error),
+    };
+    let records = match engine.store.check_loop_records(&project.key, state.id.clone()).await {
+        Ok(records) => records,
+        Err(error) => return failure_reply(&error),
+    };
+    CommandReply::success(if select.json {
+        json_text(&loops::loop_report_document(&state, records.as_ref()))
+    } else {
+        loops::loop_report(&state, records.as_ref())
+    })
 }

@@ -2,6 +2,7 @@
 //! cancelled loop is never revived.
 
 mod marker_sync;
+mod records;
 mod stored_loop;
 
 use std::path::Path;
@@ -14,6 +15,7 @@ use marker_sync::{MarkerChange, read_loop_row};
 use moai_base::limits::LOOPS_LISTED_MAX;
 use moai_loops::exam::Exam;
 use moai_loops::state::LoopState;
+use records::{add_record, row_hash};
 use stored_loop::{decode, encode};
 
 /// Selects one loop of a root.
@@ -102,6 +104,7 @@ impl Store {
                 return Ok((SaveOutcome::Overtaken, None));
             }
             let row = read_loop_row(transaction, &next.id)?;
+            let before = row_hash(transaction, &next.id)?;
             transaction.execute(
                 "UPDATE loops SET session_id = ?2, status = ?3, state = ?4, updated_ms = ?5
                  WHERE id = ?1",
@@ -113,6 +116,7 @@ impl Store {
                     whole(next.updated_ms)
                 ],
             )?;
+            add_record(transaction, &next.id, before)?;
             Ok((SaveOutcome::Saved, MarkerChange::between(transaction, row.as_ref(), &next)?))
         })
         .await
@@ -223,7 +227,7 @@ fn insert(at: &Transaction<'_>, root: &str, state: &LoopState) -> Result<(), Sto
             whole(state.updated_ms)
         ],
     )?;
-    Ok(())
+    add_record(at, &state.id, None)
 }
 
 const ACTIVE_CONDITION: &str = "status IN ('running', 'paused')";

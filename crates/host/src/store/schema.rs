@@ -19,7 +19,7 @@ pub(super) struct StoreSchema {
 pub(super) const PROJECT_SCHEMA: StoreSchema =
     StoreSchema { file_name: "store.db", migrations: &PROJECT_MIGRATIONS };
 
-const PROJECT_MIGRATIONS: [&str; 5] = [
+const PROJECT_MIGRATIONS: [&str; 6] = [
     // Schema 1, loops. `state` is JSON with a version of its own (`host::store::loops::stored_loop`); the
     // other columns repeat searchable fields. Times are milliseconds since the epoch.
     "CREATE TABLE loops (
@@ -84,6 +84,15 @@ const PROJECT_MIGRATIONS: [&str; 5] = [
         path TEXT NOT NULL,
         hash BLOB,
         PRIMARY KEY (loop_id, path)
+    ) STRICT, WITHOUT ROWID;",
+    // The hash chain of `host::store::loops::records`. A loop of an older database has no records.
+    "CREATE TABLE loop_records (
+        loop_id TEXT NOT NULL REFERENCES loops (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        row BLOB NOT NULL,
+        is_after_breach INTEGER NOT NULL,
+        link BLOB NOT NULL,
+        PRIMARY KEY (loop_id, number)
     ) STRICT, WITHOUT ROWID;",
 ];
 

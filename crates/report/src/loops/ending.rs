@@ -12,6 +12,7 @@ use moai_base::limits::{BACKGROUND_STOPS_MAX, STALL_ITERATIONS_MAX};
 use moai_loops::criteria::CheckCriterion;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::progress;
+use moai_loops::records::{LoopRecords, RecordBreach};
 use moai_loops::state::{Iteration, LoopState, ManualOverride, PauseReason, Status};
 use moai_loops::step::NOTHING_CHANGED;
 use moai_protocol::documents::loops::LoopReportDocument;
@@ -297,14 +298,14 @@ struct ReportSections {
     risk: Vec<String>,
 }
 
-fn parts(state: &LoopState) -> ReportSections {
-    ReportSections {
-        claim: claim(state),
-        evidence: evidence(state),
-        older: before(state),
-        gaps: gaps(state),
-        risk: risk(state),
+fn parts(state: &LoopState, records: Option<&LoopRecords>) -> ReportSections {
+    let (mut evidence, mut risk) = (evidence(state), risk(state));
+    if let Some(records) = records {
+        let count = count_noun(usize::try_from(records.count).unwrap_or(usize::MAX), "record");
+        evidence.push(format!("{count} of the loop, the last one {}", records.head));
+        risk.extend(records.breach.map(RecordBreach::words));
     }
+    ReportSections { claim: claim(state), evidence, older: before(state), gaps: gaps(state), risk }
 }
 
 fn claim(state: &LoopState) -> Vec<String> {
@@ -390,10 +391,11 @@ fn risk(state: &LoopState) -> Vec<String> {
     lines
 }
 
-/// The report of a loop: claim, evidence, older findings, gaps, residual risk.
+/// The report of a loop: claim, evidence, older findings, gaps, residual risk. `records` is the check
+/// of what the store recorded, if it was made.
 #[must_use]
-pub fn loop_report(state: &LoopState) -> String {
-    let parts = parts(state);
+pub fn loop_report(state: &LoopState, records: Option<&LoopRecords>) -> String {
+    let parts = parts(state, records);
     let mut text = format!("{}\n", end_notice(state));
     for (head, lines) in [
         ("Claim", parts.claim),
@@ -412,8 +414,11 @@ pub fn loop_report(state: &LoopState) -> String {
 
 /// The same as one document.
 #[must_use]
-pub fn loop_report_document(state: &LoopState) -> LoopReportDocument<'_> {
-    let parts = parts(state);
+pub fn loop_report_document<'s>(
+    state: &'s LoopState,
+    records: Option<&LoopRecords>,
+) -> LoopReportDocument<'s> {
+    let parts = parts(state, records);
     LoopReportDocument {
         id: &state.id,
         status: state.status.as_str(),

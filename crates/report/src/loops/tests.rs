@@ -110,7 +110,7 @@ fn a_report_has_five_parts_and_hides_no_gap() {
         basis,
         ..state()
     };
-    insta::assert_snapshot!(loop_report(&unverified), @r"
+    insta::assert_snapshot!(loop_report(&unverified, None), @r"
     [moai-ralph] loop loop-1 ended unverified after 2 iterations: no errors found, but not measured: pyright (no answer); judge (not asked)
     Claim:
       - the agent claimed completion with its promise
@@ -216,10 +216,10 @@ fn a_branch_is_named_with_the_branch_it_belongs_to() {
         |status| LoopState { status, options: options.clone(), branch: branch.clone(), ..state() };
     let done = of(Status::Completed);
     assert!(end_notice(&done).ends_with("; merged into main"), "{}", end_notice(&done));
-    assert!(loop_report(&done).contains("gulf/auto-1 is merged into main"));
+    assert!(loop_report(&done, None).contains("gulf/auto-1 is merged into main"));
     let over = of(Status::MaxIterations);
     assert!(end_notice(&over).contains("; gulf/auto-1 is not merged"), "{}", end_notice(&over));
-    assert!(loop_report(&over).contains("gulf/auto-1 is not merged into main"));
+    assert!(loop_report(&over, None).contains("gulf/auto-1 is not merged into main"));
     assert!(loop_status(&of(Status::Running)).contains("branch: gulf/auto-1, for main\n"));
 }
 
@@ -229,7 +229,7 @@ fn what_the_judge_noticed_is_told_with_success_and_in_the_report() {
     let basis = StopBasis { observations: noticed, ..StopBasis::default() };
     let done = LoopState { status: Status::Completed, basis, ..state() };
     assert!(end_notice(&done).contains("please review: instruction_in_data at app.py:3"));
-    assert!(loop_report(&done).contains("noticed by the judge: instruction_in_data"));
+    assert!(loop_report(&done, None).contains("noticed by the judge: instruction_in_data"));
 }
 
 #[test]
