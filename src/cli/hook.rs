@@ -15,7 +15,7 @@ use moai_base::limits::{
 };
 use moai_base::redaction::redacted;
 use moai_base::verdict::{Cause, Gap};
-use moai_engine::protection::{may_be_protected, written_paths};
+use moai_engine::protection::{may_be_protected, person_only_call, written_paths};
 use moai_host::ipc::client::{CallError, CallTimeout};
 use moai_host::ipc::{StateDirs, client as ipc_client};
 use moai_host::models::RECURSION_MARK;
@@ -108,7 +108,8 @@ fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &str) -> boo
     let cwd = if input.cwd.is_absolute() { &input.cwd } else { &caller.cwd };
     let project = caller.env.get("CLAUDE_PROJECT_DIR").map_or(cwd.as_path(), Path::new);
     let protected = ProtectedPlaces::new(places, &caller.env, project);
-    may_be_protected(&written_paths(&input, &protected, cwd), &protected)
+    let written = written_paths(&input, &protected, cwd);
+    person_only_call(&input).is_some() || may_be_protected(&written, &protected)
 }
 
 fn print(stdout: &str) {

@@ -99,6 +99,21 @@ fn a_link_to_a_protected_place_is_followed() {
 }
 
 #[test]
+fn commands_for_a_person_are_denied() {
+    let sandbox = Sandbox::new();
+    for command in [
+        "moai-ralph trust",
+        "env -u CLAUDECODE setsid -f moai-ralph trust",
+        "cd x && /usr/bin/moai-ralph loop refreeze --now",
+        "echo y | moai-ralph guard allow abc --reason x",
+    ] {
+        let reason = denied(&bash(&sandbox, command));
+        assert!(reason.contains("is for a person"), "{reason}");
+    }
+    free(&bash(&sandbox, "moai-ralph check; moai-ralph loop status; echo moai-ralph trust"));
+}
+
+#[test]
 fn odd_calls_are_free() {
     let sandbox = Sandbox::new();
     for input in ["{", "[]", "{\"tool_input\": 7}", "{\"tool_input\": {\"command\": [\"rm\"]}}"] {

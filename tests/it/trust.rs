@@ -213,3 +213,43 @@ fn a_person_at_a_terminal_is_asked_once() {
     assert!(accepted.stderr.contains("[y/n]"), "{accepted:#?}");
     assert!(traces(&sandbox).contains("tools/evil"), "{accepted:#?}");
 }
+
+#[test]
+fn git_runs_nothing_of_a_clone() {
+    let sandbox = clone();
+    trap(&sandbox, "hk/post-checkout");
+    trap(&sandbox, "hk/reference-transaction");
+    let mut command = std::process::Command::new("git");
+    sandbox.prepare(&mut command);
+    crate::support::finish(command.args(["config", "core.hooksPath", "hk"]), "");
+    let begun = sandbox.run(&["loop", "start", "--mode", "autonomous", "--prompt", "go"]);
+    assert_eq!(begun.code, 1, "{begun:#?}");
+    assert!(begun.stderr.contains(GAP), "{begun:#?}");
+    let begun = sandbox.run(&["loop", "start", "--workers", "2", "--prompt", "go"]);
+    assert_ne!(begun.code, 0, "{begun:#?}");
+    assert_eq!(traces(&sandbox), "");
+}
+
+#[test]
+fn a_root_inside_a_clone_does_not_free_the_rest_of_it() {
+    let sandbox = clone();
+    trap(&sandbox, ".venv/bin/python");
+    trap(&sandbox, "node_modules/.bin/gopls");
+    sandbox.write("sub/.moai/rules/a.txt", "");
+    sandbox.write("sub/a.py", "x = 1\n");
+    sandbox.write("sub/a.go", "package a\n");
+    sandbox.fake_server("pyright-langserver", json!({}));
+    sandbox.fake_server("go", json!({}));
+    let mut path = sandbox.path("node_modules/.bin").into_os_string();
+    path.push(":");
+    path.push(sandbox.base().join("bin"));
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    for arguments in [&["check", "--all"][..], &["doctor", "--servers"][..]] {
+        let mut command = sandbox.program();
+        command.env("PATH", &path).env("VIRTUAL_ENV", sandbox.path(".venv"));
+        let output =
+            crate::support::finish(command.current_dir(sandbox.path("sub")).args(arguments), "");
+        assert_eq!(traces(&sandbox), "", "{output:#?}");
+    }
+}

@@ -15,9 +15,7 @@ use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files;
 use moai_host::servers::resolve::ResolvedServer;
-use moai_host::servers::{
-    MeasureInput, PoolFilter, ProjectPrograms, ServerContext, ServerMeasurement,
-};
+use moai_host::servers::{MeasureInput, PoolFilter, ServerContext, ServerMeasurement};
 use moai_lsp::probe::{self, ProbeAct, ProbeOutcome, ServerProbe};
 use moai_lsp::registry::CatalogueOverrides;
 use moai_lsp::session::{DiskChange, MeasureLane};
@@ -140,12 +138,8 @@ async fn probe_one(
     let options = CatalogueOverrides { choose, ..CatalogueOverrides::default() };
     let catalogue = project.workspace.catalogue.as_ref().clone().with_user_options(&options);
     let env = Arc::clone(&project.workspace.env);
-    // The folder is ours; a server that an untrusted project describes is not probed.
-    if project.workspace.withholds(server) {
-        return Ok(None);
-    }
-    let allowed = ProjectPrograms::Allowed;
-    let workspace = ServerContext::new(root.clone(), env, Arc::new(catalogue), allowed);
+    let programs = project.workspace.programs.clone();
+    let workspace = ServerContext::new(root.clone(), env, Arc::new(catalogue), programs);
     let Some(path) = RelPath::below(&root, &root.join(&probe.file)) else { return Ok(None) };
     let Some(Ok(choice)) = engine.servers.select(&workspace, &path).pop() else { return Ok(None) };
     let stage = ProbeSession { engine, workspace, choice, path };

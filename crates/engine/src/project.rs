@@ -117,7 +117,8 @@ impl Project {
             None => ProjectPrograms::Allowed,
             Some(gap) => {
                 let servers = described_servers.union(&config.withheld.servers).cloned().collect();
-                ProjectPrograms::Withheld(Arc::new(WithheldPrograms { servers, gap }))
+                let folder = work_tree_above(&root);
+                ProjectPrograms::Withheld(Arc::new(WithheldPrograms { folder, servers, gap }))
             }
         };
         let catalogue = catalogue.entries.with_user_options(&config.overrides());
@@ -177,6 +178,13 @@ impl Project {
             // Configuration of TypeScript and pyright, and modules that are data.
             || path.extension().as_deref() == Some("json")
     }
+}
+
+/// The nearest folder from a root upwards with a `.git`; the root itself without one.
+fn work_tree_above(root: &Path) -> PathBuf {
+    let mut folders = root.ancestors();
+    let found = folders.find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    found.unwrap_or(root).to_path_buf()
 }
 
 /// The store key of a root. An existing database stays in use when a repository is created, also for

@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use moai_guard::shell_writes::written_words;
+use moai_guard::shell_writes::{calls_of, written_words};
 use moai_host::protected_places::{ProtectedPlace, ProtectedPlaces};
 use moai_protocol::hook::HookInput;
 
 /// Folders whose files may belong to a loop's exam.
 const EXAM_FOLDERS: [&str; 3] = [".moai", ".claude", ".git"];
+/// Commands of this program that only a person gives.
+const PERSON_ONLY: [&[&str]; 3] = [&["trust"], &["loop", "refreeze"], &["guard", "allow"]];
+/// The name of this program.
+const PROGRAM: &str = "moai-ralph";
 /// A file at the root that belongs to a loop's exam.
 const EXAM_FILE: &str = "RUBRIC.md";
 
@@ -42,6 +46,20 @@ pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) ->
         written.push(WrittenPath { named, path, is_whole_folder: found.is_whole_folder });
     }
     written
+}
+
+/// The first call in a shell command of a command that only a person gives.
+#[must_use]
+pub fn person_only_call(input: &HookInput) -> Option<String> {
+    let command = input.tool_input.command.as_deref().filter(|it| it.contains(PROGRAM))?;
+    let calls = calls_of(PROGRAM, command);
+    let is_for_person = |words: &[&str]| {
+        calls.iter().any(|call| {
+            call.len() >= words.len() && call.iter().zip(words).all(|(one, other)| one == other)
+        })
+    };
+    let found = PERSON_ONLY.iter().find(|words| is_for_person(words))?;
+    Some(format!("{PROGRAM} {}", found.join(" ")))
 }
 
 /// The first of these paths in a protected place.

@@ -3,122 +3,63 @@
 //! compares the files afterwards. Of two errors it prefers the missed write, because reading a
 //! protected file is allowed.
 
-/// Programs that write no file that they are given.
-const READERS: [&str; 62] = [
-    ".",
-    ":",
-    "[",
-    "[[",
-    "ack",
-    "ag",
-    "alias",
-    "awk",
-    "basename",
-    "bat",
-    "cat",
-    "cd",
-    "cksum",
-    "cmp",
-    "comm",
-    "cut",
-    "date",
-    "df",
-    "diff",
-    "dirname",
-    "du",
-    "echo",
-    "egrep",
-    "export",
-    "false",
-    "fd",
-    "fgrep",
-    "file",
-    "find",
-    "grep",
-    "head",
-    "hexdump",
-    "jq",
-    "less",
-    "ls",
-    "md5sum",
-    "more",
-    "moai-ralph",
-    "nl",
-    "od",
-    "printf",
-    "pwd",
-    "read",
-    "readlink",
-    "realpath",
-    "rg",
-    "sed",
-    "sha256sum",
-    "sort",
-    "source",
-    "stat",
-    "tail",
-    "test",
-    "tr",
-    "tree",
-    "true",
-    "type",
-    "uniq",
-    "wc",
-    "which",
-    "xxd",
-    "yq",
+use std::collections::{HashMap, HashSet};
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// Programs that write the files that they are given.
+const WRITERS: [&str; 17] = [
+    "chmod", "chown", "dd", "ed", "ex", "ln", "patch", "rm", "rmdir", "shred", "sponge", "tee",
+    "touch", "truncate", "unlink", "mkfifo", "mv",
 ];
 
-/// Arguments by which some of them write after all.
-const WRITING_ARGUMENTS: [(&str, &[&str]); 6] = [
-    ("awk", &["inplace"]),
+/// Programs that write their last argument, or into it.
+const COPIERS: [&str; 4] = ["cp", "install", "rsync", "scp"];
+
+/// Arguments by which programs that usually read write after all.
+const WRITING_ARGUMENTS: [(&str, &[&str]); 7] = [
     ("find", &["-delete", "-exec", "-execdir", "-ok", "-fprint", "-fprintf", "-fls"]),
-    ("sed", &["-i", "--in-place", "-n -i", "-Ei", "-ni", "-i.bak"]),
-    ("sort", &["-o", "--output"]),
+    ("perl", &["-i", "-pi"]),
+    ("sed", &["-i", "--in-place", "-Ei", "-ei", "-ni", "-ri", "-si", "-zi"]),
+    ("sort", &["-o", "--output", "-uo"]),
     ("xxd", &["-r"]),
-    ("yq", &["-i", "--inplace"]),
+    ("yq", &["-i", "-yi", "--inplace"]),
+    ("git", &["--output"]),
 ];
 
-/// Commands of git that write files of the work tree or of its own folder by name.
-const GIT_WRITERS: [&str; 17] = [
-    "am",
-    "apply",
-    "checkout",
-    "cherry-pick",
-    "clean",
-    "config",
-    "merge",
-    "mv",
-    "pull",
-    "rebase",
-    "reset",
-    "restore",
-    "revert",
-    "rm",
-    "stash",
-    "switch",
-    "update-ref",
-];
+/// Commands of git that write files of the work tree that they are given.
+const GIT_WRITERS: [&str; 5] = ["checkout", "checkout-index", "mv", "restore", "rm"];
+/// Options with which these change only the index.
+const GIT_INDEX_ONLY: [&str; 3] = ["--cached", "--staged", "-S"];
+/// Options of git before its command that take a value.
+const GIT_VALUE_OPTIONS: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
 
-/// Shells, which read a script that they are given.
-const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
+/// Programs that run a text: of an argument such as `-c`, or of their input.
+const INTERPRETERS: [&str; 11] =
+    ["bash", "dash", "deno", "ksh", "node", "perl", "php", "python", "python3", "ruby", "sh"];
+/// What a text of such a program contains when it writes files.
+const WRITE_HINTS: [&str; 16] = [
+    ">", "write", "'w", "\"w", "'a'", "\"a\"", "unlink", "remove", "rename", "truncate", "dump(",
+    "copy", "move", "rmtree", "rm ", "sed -i",
+];
 
 /// Programs that run the rest of their arguments as a command.
-const WRAPPERS: [&str; 9] =
-    ["builtin", "command", "env", "exec", "nice", "nohup", "sudo", "time", "timeout"];
+const WRAPPERS: [&str; 11] = [
+    "builtin", "command", "env", "exec", "nice", "nohup", "setsid", "sudo", "time", "timeout",
+    "xargs",
+];
 
 /// Words before a command that are no command themselves.
 const KEYWORDS: [&str; 10] = ["!", "do", "elif", "else", "if", "then", "until", "while", "{", "}"];
 
-/// Programs that take the names of files from their input.
-const NAME_READERS: [&str; 2] = ["parallel", "xargs"];
-
 /// Programs that remove or replace whole folders, or their permissions.
-const FOLDER_WRITERS: [&str; 8] =
-    ["chmod", "chown", "mv", "rm", "rmdir", "rsync", "shred", "unlink"];
+const FOLDER_WRITERS: [&str; 6] = ["chmod", "chown", "mv", "rm", "rmdir", "shred"];
+
+/// Most words that are returned for a command; those after them are not examined.
+const WRITTEN_WORDS_MAX: usize = 1_000;
 
 /// A word that may name a written file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WrittenWord {
     /// The folder that earlier `cd` commands lead to, as typed; empty for the command's own.
     pub folder: String,
@@ -131,54 +72,197 @@ pub struct WrittenWord {
 /// The words that may name a written file, in order, without duplicates.
 #[must_use]
 pub fn written_words(command: &str) -> Vec<WrittenWord> {
-    let mut found = Vec::new();
-    let mut folder = String::new();
-    let mut assigned = Vec::new();
+    let mut search = WriteSearch::default();
     for pipeline in pipelines(command) {
-        let names_are_piped = pipeline.iter().any(|one| {
-            one.program().is_some_and(|at| NAME_READERS.contains(&base_name(&one.words[at])))
+        let is_piped_to_writer = pipeline.iter().any(|one| {
+            let words = &one.words;
+            let xargs =
+                words.iter().position(|word| matches!(base_name(word), "parallel" | "xargs"));
+            xargs.is_some_and(|at| {
+                words[at + 1..].iter().any(|word| writes_files(base_name(word), words))
+            })
         });
         for simple in &pipeline {
-            for target in &simple.targets {
-                push(&mut found, &folder, target, false);
+            search.simple_command(simple, is_piped_to_writer);
+        }
+    }
+    search.found
+}
+
+/// What a program of this name is called with in a command: its arguments without options, for each
+/// call.
+#[must_use]
+pub fn calls_of(program: &str, command: &str) -> Vec<Vec<String>> {
+    let mut calls = Vec::new();
+    for simple in pipelines(command).into_iter().flatten() {
+        let Some(at) = simple.program() else { continue };
+        // Options of a wrapper may have values, which look like a program.
+        let is_wrapped = simple.words[..at].iter().any(|word| WRAPPERS.contains(&base_name(word)));
+        let named = simple.words.iter().position(|word| base_name(word) == program);
+        if let Some(named) = named.filter(|named| *named == at || is_wrapped) {
+            let arguments = simple.words[named + 1..].iter();
+            calls.push(arguments.filter(|word| !word.starts_with('-')).cloned().collect());
+        }
+    }
+    calls
+}
+
+/// What was found so far, and what later commands depend on.
+#[derive(Default)]
+struct WriteSearch {
+    found: Vec<WrittenWord>,
+    seen: HashSet<WrittenWord>,
+    folder: String,
+    /// Values of variables and of `for` loops, by name.
+    variables: HashMap<String, Vec<String>>,
+}
+
+impl WriteSearch {
+    fn simple_command(&mut self, simple: &SimpleCommand, is_piped_to_writer: bool) {
+        for target in &simple.targets {
+            self.push(target, false);
+        }
+        let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
+        for word in &words {
+            if let Some((name, value)) = word.split_once('=').filter(|(name, _)| is_name(name)) {
+                self.variables.entry(name.to_owned()).or_default().push(value.to_owned());
             }
-            let Some(at) = simple.program() else {
-                let values = simple.words.iter().filter_map(|word| word.split_once('='));
-                assigned.extend(values.map(|(_, value)| value.to_owned()));
-                continue;
-            };
-            let (program, arguments) = (base_name(&simple.words[at]), &simple.words[at + 1..]);
-            if program == "cd" {
-                folder = joined(&folder, arguments.first().map_or("", String::as_str));
-                continue;
+        }
+        if let ["for", name, "in", values @ ..] = words.as_slice() {
+            let values = values.iter().map(|value| (*value).to_owned());
+            self.variables.entry((*name).to_owned()).or_default().extend(values);
+            return;
+        }
+        let Some(at) = simple.program() else { return };
+        let (program, arguments) = (base_name(words[at]), &words[at + 1..]);
+        if matches!(program, "cd" | "pushd") {
+            self.folder = joined(&self.folder, arguments.first().copied().unwrap_or_default());
+            return;
+        }
+        if INTERPRETERS.contains(&program) {
+            self.program_texts(arguments, &simple.input);
+            return;
+        }
+        let is_whole_folder = FOLDER_WRITERS.contains(&program) || program == "git";
+        if COPIERS.contains(&program) || program == "mv" {
+            self.copy(program, arguments);
+        } else if writes_files(program, &simple.words) || is_piped_to_writer {
+            for word in arguments.iter().filter(|word| !word.starts_with('-')) {
+                self.push(word, is_whole_folder);
             }
-            let runs_text = arguments.iter().any(|it| it.starts_with('-') && it.contains('c'));
-            let is_script = SHELLS.contains(&program) && !runs_text;
-            // The script is read; what `-c` runs is searched like any text.
-            let arguments = if is_script { arguments.get(1..).unwrap_or(&[]) } else { arguments };
-            if is_reader(program, arguments) && !names_are_piped {
-                continue;
+            for named in arguments.iter().filter_map(|word| word.strip_prefix("of=")) {
+                self.push(named, false);
             }
-            let is_whole_folder = FOLDER_WRITERS.contains(&program);
-            for word in arguments {
-                push(&mut found, &folder, word, is_whole_folder);
-                for part in path_like_parts(word) {
-                    push(&mut found, &folder, part, is_whole_folder);
-                }
-            }
-            for value in std::mem::take(&mut assigned) {
-                push(&mut found, &folder, &value, is_whole_folder);
+        }
+        if let Some(output) = arguments.iter().find_map(|word| word.strip_prefix("--output=")) {
+            self.push(output, false);
+        }
+    }
+
+    /// The last argument of a copy is the file, or the folder that gets files of the same names.
+    fn copy(&mut self, program: &str, arguments: &[&str]) {
+        let named: Vec<&str> =
+            arguments.iter().copied().filter(|word| !word.starts_with('-')).collect();
+        let Some((target, sources)) = named.split_last() else { return };
+        self.push(target, false);
+        for source in sources {
+            self.push(&format!("{}/{}", target.trim_end_matches('/'), base_name(source)), false);
+            if program == "mv" {
+                self.push(source, true);
             }
         }
     }
-    found
+
+    /// Texts that an interpreter runs: what looks like a path in them counts if they write at all.
+    fn program_texts(&mut self, arguments: &[&str], input: &str) {
+        let flag = arguments.iter().position(|word| {
+            word.starts_with('-') && word.ends_with(['c', 'e', 'r']) && word.len() <= 4
+        });
+        let text = flag.and_then(|at| arguments.get(at + 1)).copied().unwrap_or_default();
+        for text in [text, input] {
+            for found in written_in_text(text) {
+                self.push(&found, false);
+            }
+        }
+    }
+
+    /// Adds a word with the values of its variable; a pattern stands for everything in its folder.
+    fn push(&mut self, word: &str, is_whole_folder: bool) {
+        let name = word.split_once('$').map(|(_, rest)| rest.trim_start_matches('{'));
+        let name = name.map(|rest| rest.split(|it: char| !is_name_character(it)).next());
+        let values =
+            name.flatten().and_then(|name| Some((name, self.variables.get(name)?.clone())));
+        if let Some((name, values)) = values {
+            for value in values {
+                let filled = word.replace(&format!("${{{name}}}"), &value);
+                self.add(&filled.replace(&format!("${name}"), &value), is_whole_folder);
+            }
+            return;
+        }
+        self.add(word, is_whole_folder);
+    }
+
+    fn add(&mut self, word: &str, is_whole_folder: bool) {
+        let is_pattern = word.contains(['*', '?', '{', '[']);
+        let (word, is_whole_folder) = match word.split(['*', '?', '{', '[']).next() {
+            Some(start) if is_pattern => {
+                (start.rsplit_once('/').map_or("", |(folder, _)| folder), true)
+            }
+            _ => (word, is_whole_folder),
+        };
+        // A substitution before a path usually prints the present folder.
+        let (folder, word) = (self.folder.clone(), word.trim_start_matches("$()/").to_owned());
+        let new = WrittenWord { folder, word, is_whole_folder };
+        let has_room = self.found.len() < WRITTEN_WORDS_MAX;
+        if has_room && !new.word.is_empty() && self.seen.insert(new.clone()) {
+            self.found.push(new);
+        }
+    }
 }
 
-fn push(found: &mut Vec<WrittenWord>, folder: &str, word: &str, is_whole_folder: bool) {
-    let new = WrittenWord { folder: folder.to_owned(), word: word.to_owned(), is_whole_folder };
-    if !word.is_empty() && !found.contains(&new) {
-        found.push(new);
+fn is_name_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(is_name_character)
+}
+
+/// Whether a program writes the files that it is given with these words.
+fn writes_files(program: &str, words: &[String]) -> bool {
+    if program == "git" {
+        return writes_by_git(words);
     }
+    let flags = WRITING_ARGUMENTS.iter().find(|(name, _)| *name == program).map(|(_, flags)| flags);
+    let has_flag = flags.is_some_and(|flags| {
+        words.iter().any(|word| flags.iter().any(|flag| word.starts_with(flag)))
+    });
+    WRITERS.contains(&program) || COPIERS.contains(&program) || has_flag
+}
+
+fn writes_by_git(words: &[String]) -> bool {
+    let mut rest = words.iter().skip_while(|word| base_name(word) != "git").skip(1);
+    let mut command = None;
+    while let Some(word) = rest.next() {
+        if GIT_VALUE_OPTIONS.contains(&word.as_str()) {
+            rest.next();
+        } else if !word.starts_with('-') {
+            command = Some(word.as_str());
+            break;
+        }
+    }
+    let is_index_only = words.iter().any(|word| GIT_INDEX_ONLY.contains(&word.as_str()));
+    command.is_some_and(|command| GIT_WRITERS.contains(&command)) && !is_index_only
+}
+
+/// The path-like parts of a program text that writes files, and what a shell would write by it.
+fn written_in_text(text: &str) -> Vec<String> {
+    if !WRITE_HINTS.iter().any(|hint| text.contains(hint)) {
+        return Vec::new();
+    }
+    let is_of_path = |it: char| it.is_alphanumeric() || "._-/~$".contains(it);
+    let parts = text.split(|it: char| !is_of_path(it)).filter(|part| part.contains(['.', '/']));
+    parts.take(WRITTEN_WORDS_MAX).map(str::to_owned).collect()
 }
 
 fn joined(folder: &str, next: &str) -> String {
@@ -193,31 +277,14 @@ fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-fn is_reader(program: &str, arguments: &[String]) -> bool {
-    if program == "git" {
-        // An option's value, as of `-C FOLDER`, is no command.
-        return !arguments.iter().any(|word| GIT_WRITERS.contains(&word.as_str()));
-    }
-    let writing = WRITING_ARGUMENTS.iter().find(|(name, _)| *name == program);
-    let is_writing = writing.is_some_and(|(_, flags)| {
-        arguments.iter().any(|word| flags.iter().any(|flag| word.starts_with(flag)))
-    });
-    READERS.contains(&program) && !is_writing
-}
-
-/// The parts of a quoted program text, such as that of `python -c`, that look like paths.
-fn path_like_parts(word: &str) -> impl Iterator<Item = &str> {
-    let is_text = word.contains(|it: char| it.is_whitespace() || "()'\"=,;".contains(it));
-    let is_of_path = |it: char| it.is_alphanumeric() || "._-/~$".contains(it);
-    word.split(move |it: char| !is_of_path(it)).filter(move |_| is_text)
-}
-
 /// One program with its arguments.
 #[derive(Debug, Default)]
 struct SimpleCommand {
     words: Vec<String>,
     /// Files that its output is redirected to.
     targets: Vec<String>,
+    /// The texts of its here-documents.
+    input: String,
 }
 
 impl SimpleCommand {
@@ -241,7 +308,7 @@ impl SimpleCommand {
 /// The commands of a text, those connected by pipes together.
 fn pipelines(text: &str) -> Vec<Vec<SimpleCommand>> {
     let mut reader =
-        ShellReader { pipelines: vec![vec![SimpleCommand::default()]], ..Default::default() };
+        ShellReader { pipelines: vec![vec![SimpleCommand::default()]], ..ShellReader::default() };
     let mut rest = text.chars().peekable();
     while let Some(next) = rest.next() {
         match (reader.quote, next) {
@@ -251,12 +318,12 @@ fn pipelines(text: &str) -> Vec<Vec<SimpleCommand>> {
                 Some('\n') | None => {}
                 Some(escaped) => reader.push(escaped),
             },
-            // A substitution in quotes runs a command of its own.
+            // A substitution runs a command of its own; the word around it goes on after it.
             (_, '$') if rest.peek() == Some(&'(') => {
                 rest.next();
-                reader.quote = None;
-                reader.end_pipeline();
+                reader.begin_substitution();
             }
+            (None, ')') if !reader.outer.is_empty() => reader.end_substitution(),
             (None, quote @ ('\'' | '"')) => {
                 reader.quote = Some(quote);
                 reader.is_in_word = true;
@@ -273,19 +340,55 @@ fn pipelines(text: &str) -> Vec<Vec<SimpleCommand>> {
                 reader.is_target = rest.next_if_eq(&'&').is_none()
                     || !rest.peek().is_some_and(|it| it.is_ascii_digit() || *it == '-');
             }
-            (None, '<') => reader.end_word(),
+            (None, '<') => {
+                reader.end_word();
+                let is_document = rest.next_if_eq(&'<').is_some() && rest.peek() != Some(&'<');
+                if is_document {
+                    rest.next_if_eq(&'-');
+                    reader.is_delimiter = true;
+                } else {
+                    while rest.next_if_eq(&'<').is_some() {}
+                    reader.is_input = true;
+                }
+            }
             (None, '|') if rest.peek() != Some(&'|') => {
                 rest.next_if_eq(&'&');
                 reader.end_command();
             }
             (None, '&') if rest.peek() == Some(&'>') => reader.end_word(),
-            (None, ';' | '|' | '&' | '\n' | '(' | ')') | (_, '`') => reader.end_pipeline(),
+            (None, '\n') => {
+                reader.end_word();
+                for delimiter in std::mem::take(&mut reader.delimiters) {
+                    let text = here_document(&mut rest, &delimiter);
+                    reader.add_input(&text);
+                }
+                reader.end_pipeline();
+            }
+            (None, ';' | '|' | '&' | '(' | ')') | (_, '`') => reader.end_pipeline(),
             (None, space) if space.is_whitespace() => reader.end_word(),
             (_, other) => reader.push(other),
         }
     }
     reader.end_word();
+    while !reader.outer.is_empty() {
+        reader.end_substitution();
+        reader.end_word();
+    }
     reader.pipelines
+}
+
+/// Takes the lines of a here-document up to its delimiter.
+fn here_document(rest: &mut Peekable<Chars<'_>>, delimiter: &str) -> String {
+    let mut text = String::new();
+    while rest.peek().is_some() {
+        let line: String = rest.by_ref().take_while(|it| *it != '\n').collect();
+        if line.trim() == delimiter {
+            break;
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
 }
 
 #[derive(Debug, Default)]
@@ -295,7 +398,24 @@ struct ShellReader {
     is_in_word: bool,
     /// The next word is the target of a redirection.
     is_target: bool,
+    /// The next word is a file that is read.
+    is_input: bool,
+    /// The next word ends a here-document.
+    is_delimiter: bool,
+    /// Delimiters of the here-documents that begin on the next line.
+    delimiters: Vec<String>,
     quote: Option<char>,
+    /// What surrounds the present substitutions: quote and command.
+    outer: Vec<OuterCommand>,
+}
+
+/// A command that a substitution interrupts.
+#[derive(Debug)]
+struct OuterCommand {
+    quote: Option<char>,
+    word: String,
+    is_target: bool,
+    pipeline: Vec<SimpleCommand>,
 }
 
 impl ShellReader {
@@ -306,11 +426,28 @@ impl ShellReader {
 
     fn end_word(&mut self) {
         let word = std::mem::take(&mut self.word);
-        let is_target = std::mem::take(&mut self.is_in_word) && std::mem::take(&mut self.is_target);
+        if !std::mem::take(&mut self.is_in_word) || word.is_empty() {
+            return;
+        }
+        if std::mem::take(&mut self.is_delimiter) {
+            self.delimiters.push(word);
+            return;
+        }
+        let is_input = std::mem::take(&mut self.is_input);
+        let is_target = std::mem::take(&mut self.is_target);
         let command = self.pipelines.last_mut().and_then(|pipeline| pipeline.last_mut());
-        if let Some(command) = command.filter(|_| !word.is_empty()) {
+        if let Some(command) = command.filter(|_| !is_input) {
             let list = if is_target { &mut command.targets } else { &mut command.words };
             list.push(word);
+        }
+    }
+
+    /// Gives the text of a here-document to the last command that has words.
+    fn add_input(&mut self, text: &str) {
+        let commands =
+            self.pipelines.iter_mut().rev().flat_map(|pipeline| pipeline.iter_mut().rev());
+        if let Some(command) = commands.into_iter().find(|command| !command.words.is_empty()) {
+            command.input.push_str(text);
         }
     }
 
@@ -324,6 +461,27 @@ impl ShellReader {
     fn end_pipeline(&mut self) {
         self.end_word();
         self.pipelines.push(vec![SimpleCommand::default()]);
+    }
+
+    fn begin_substitution(&mut self) {
+        let pipeline = self.pipelines.pop().unwrap_or_default();
+        self.outer.push(OuterCommand {
+            quote: self.quote.take(),
+            word: std::mem::take(&mut self.word),
+            is_target: std::mem::take(&mut self.is_target),
+            pipeline,
+        });
+        self.is_in_word = false;
+        self.pipelines.push(vec![SimpleCommand::default()]);
+    }
+
+    fn end_substitution(&mut self) {
+        self.end_word();
+        let Some(outer) = self.outer.pop() else { return };
+        self.pipelines.push(outer.pipeline);
+        // What the command printed is unknown.
+        self.word = outer.word + "$()";
+        (self.quote, self.is_target, self.is_in_word) = (outer.quote, outer.is_target, true);
     }
 }
 
@@ -353,6 +511,21 @@ mod tests {
             "cat < RUBRIC.md",
             "if grep -q x RUBRIC.md; then npm test; fi",
             "diff RUBRIC.md other.md >/tmp/d",
+            "git commit -m \"$(cat <<'EOF'\nMove rules out of RUBRIC.md\n\nrm RUBRIC.md by hand\nEOF\n)\"",
+            "gh pr create --body \"$(cat <<'EOF'\n- Update RUBRIC.md > more\nEOF\n)\"",
+            "cat > docs/setup.md <<'EOF'\nrm -rf RUBRIC.md\nEOF",
+            "cp RUBRIC.md /tmp/x && strings RUBRIC.md",
+            "python3 -m json.tool RUBRIC.md",
+            "python3 -c \"import json; print(json.load(open('RUBRIC.md')))\"",
+            "for f in RUBRIC.md README.md; do wc -l $f; done",
+            "f=RUBRIC.md; [ -f \"$f\" ] && head \"$f\"; rm -f /tmp/x",
+            "git restore --staged RUBRIC.md; git rm --cached RUBRIC.md; git reset HEAD RUBRIC.md",
+            "git log -S checkout -- RUBRIC.md; git stash show -p -- RUBRIC.md",
+            "npx prettier --check RUBRIC.md; shellcheck RUBRIC.md; bash -n RUBRIC.md",
+            "while read f; do echo $f; done < RUBRIC.md",
+            "echo RUBRIC.md | xargs cat",
+            "tar czf /tmp/x.tgz RUBRIC.md; curl https://host/RUBRIC.md -o /tmp/y",
+            "mv dist/out.zip ..",
         ] {
             assert!(!writes(command, "RUBRIC.md"), "{command}");
         }
@@ -386,6 +559,17 @@ mod tests {
             "env A=1 timeout 5 rm RUBRIC.md",
             "R\\UBRIC=1 rm RUBR''IC.md",
             "dd if=/dev/null of=RUBRIC.md",
+            "python3 - <<'EOF'\nfrom pathlib import Path\nPath('RUBRIC.md').write_text('')\nEOF",
+            "node <<'EOF'\nfs.writeFileSync('RUBRIC.md', '')\nEOF",
+            "F=RUBRIC.md\necho x > \"$F\"",
+            "export D=.; echo x > $D/RUBRIC.md",
+            "cp other/RUBRIC.md .",
+            "cp -r other/RUBRIC.md ./",
+            "for f in RUBRIC.md other; do sed -ri s/a/b/ $f; done",
+            "sed -zi s/a/b/ RUBRIC.md",
+            "echo \"$(date)\" > RUBRIC.md",
+            "echo > $(pwd)/RUBRIC.md",
+            "pushd . ; rm RUBRIC.md",
         ] {
             let is_found = ["RUBRIC.md", "./RUBRIC.md"].iter().any(|name| writes(command, name));
             assert!(is_found, "{command}: {:?}", written_words(command));
@@ -398,6 +582,24 @@ mod tests {
         assert!(!writes("prettier --write .moai", ".moai/config/lsp.json"));
         assert!(writes("cd .claude && rm autochecks.sh", ".claude/autochecks.sh"));
         assert!(writes("cd a; cd b; touch c", "a/b/c"));
+        assert!(writes("rm -rf .claude/*", ".claude/settings.json"));
+        assert!(writes("git checkout HEAD~1 -- .claude", ".claude/settings.json"));
+        assert!(!writes("rm *.md", "docs/a.md"));
+    }
+
+    #[test]
+    fn a_long_text_is_read_once() {
+        let calls: Vec<String> = (0..100_000).map(|at| format!("x{at}.a(y{at}.b); ")).collect();
+        let found = written_words(&format!("node -e 'write {}'; rm last", calls.concat()));
+        assert_eq!(found.len(), WRITTEN_WORDS_MAX);
+    }
+
+    #[test]
+    fn calls_are_found_behind_wrappers() {
+        let calls = |command| calls_of("moai-ralph", command).concat().join(" ");
+        assert_eq!(calls("env -u A setsid -f ./bin/moai-ralph -q trust"), "trust");
+        assert_eq!(calls("x=$(moai-ralph loop refreeze)"), "loop refreeze");
+        assert_eq!(calls("echo moai-ralph trust"), "");
     }
 
     #[test]

@@ -20,6 +20,9 @@ const PTS_MAJORS: std::ops::RangeInclusive<u32> = 136..=143;
 /// Major number of Linux's virtual terminals.
 const TTY_MAJOR: u32 = 4;
 
+/// Whether the system describes processes in `/proc`.
+const HAS_PROC: bool = cfg!(target_os = "linux");
+
 /// The terminal that a process is at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallerTerminal {
@@ -34,7 +37,11 @@ pub enum CallerTerminal {
 /// Whether an agent started a process or an ancestor of it, as far as can be detected.
 #[must_use]
 pub fn is_agent(process: i32, env: &BTreeMap<String, String>) -> bool {
-    AGENTS.iter().any(|name| env.contains_key(*name)) || is_below_agent(process, &read_proc)
+    // A caller that has ended hides its ancestors; the socket of a front door is that of a living one.
+    let is_gone = HAS_PROC && read_proc(process).is_none();
+    is_gone
+        || AGENTS.iter().any(|name| env.contains_key(*name))
+        || is_below_agent(process, &read_proc)
 }
 
 /// This process's id.
@@ -47,7 +54,7 @@ pub fn own_process() -> i32 {
 #[must_use]
 pub fn terminal_of(process: i32) -> CallerTerminal {
     let Some(device) = stat_field(process, 4).and_then(|field| field.parse::<i32>().ok()) else {
-        return CallerTerminal::Unknown;
+        return if HAS_PROC { CallerTerminal::None } else { CallerTerminal::Unknown };
     };
     // proc_pid_stat(5): bits 31 to 20 and 7 to 0 are the minor number, 15 to 8 the major.
     let device = device.cast_unsigned();
@@ -58,13 +65,13 @@ pub fn terminal_of(process: i32) -> CallerTerminal {
         class if PTS_MAJORS.contains(&class) => {
             format!("/dev/pts/{}", (class - PTS_MAJORS.start()) * 256 + in_class)
         }
-        _ => return CallerTerminal::Unknown,
+        _ => return CallerTerminal::None,
     };
     let path = PathBuf::from(path);
     let is_it = path
         .metadata()
         .is_ok_and(|meta| (major(meta.rdev()), minor(meta.rdev())) == (of_class, in_class));
-    if is_it { CallerTerminal::At(path) } else { CallerTerminal::Unknown }
+    if is_it { CallerTerminal::At(path) } else { CallerTerminal::None }
 }
 
 /// Writes a text to a terminal.
@@ -96,7 +103,7 @@ fn stat_field(process: i32, position: usize) -> Option<String> {
     Some(stat.rsplit_once(')')?.1.split_whitespace().nth(position)?.to_owned())
 }
 
-/// Whether a process or an ancestor was started with an agent's variable.
+/// Whether a process or an ancestor was started with an agent's variable, or has too many ancestors.
 fn is_below_agent(process: i32, read_origin: &dyn Fn(i32) -> Option<ProcessOrigin>) -> bool {
     let mut process = process;
     for _ in 0..ANCESTORS_MAX {
@@ -110,7 +117,8 @@ fn is_below_agent(process: i32, read_origin: &dyn Fn(i32) -> Option<ProcessOrigi
         }
         process = parent;
     }
-    false
+    // A person is not that many shells deep.
+    true
 }
 
 fn has_agent_variable(environment: &[u8]) -> bool {
@@ -138,9 +146,7 @@ mod tests {
         assert!(is_below_agent(14, &tree(3)), "above one that cannot be read");
         assert!(!is_below_agent(14, &tree(7)), "it cannot be read");
         assert!(!is_below_agent(14, &tree(8)), "not above");
-        assert!(!is_below_agent(14, &|process| Some(ProcessOrigin {
-            environment: None,
-            parent: process
-        })));
+        let endless = |process| Some(ProcessOrigin { environment: None, parent: process });
+        assert!(is_below_agent(14, &endless), "too many ancestors hide the rest");
     }
 }

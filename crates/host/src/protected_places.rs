@@ -93,8 +93,10 @@ impl ProtectedPlaces {
         if folder.is_some_and(|folder| folder == ".claude") && SETTINGS.contains(&name) {
             return Some(ProtectedPlace::HostSettings);
         }
-        if is_whole_folder && name == ".claude" {
-            return Some(ProtectedPlace::HostSettings);
+        match name {
+            ".claude" if is_whole_folder => return Some(ProtectedPlace::HostSettings),
+            ".git" if is_whole_folder => return Some(ProtectedPlace::LoopMarks),
+            _ => {}
         }
         let mut parts = path.components().map(Component::as_os_str);
         if parts.by_ref().any(|part| part == ".git")

@@ -69,6 +69,8 @@ pub enum ProjectPrograms {
 /// What is not used in a project that the user has not trusted.
 #[derive(Debug)]
 pub struct WithheldPrograms {
+    /// The folder whose programs are not used: the work tree, of which the root may be a part.
+    pub folder: PathBuf,
     /// Ids of the servers that the project's files describe or change.
     pub servers: BTreeSet<String>,
     /// The gap in the place of what they would have measured.
@@ -102,12 +104,6 @@ impl ServerContext {
         let tools = catalogue.server_ids().map(|id| (id.to_owned(), OnceLock::new())).collect();
         let facts = Arc::new(RequestFacts { tools, ..RequestFacts::default() });
         Self { root, env, catalogue, programs, facts }
-    }
-
-    /// Whether a server is not used because the project, which is not trusted, describes it.
-    #[must_use]
-    pub fn withholds(&self, server: &str) -> bool {
-        self.withheld().is_some_and(|withheld| withheld.servers.contains(server))
     }
 
     /// What is withheld; `None` in a trusted project.

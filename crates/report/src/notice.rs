@@ -47,6 +47,15 @@ pub fn write_denied(path: &str, what: &str) -> String {
     )
 }
 
+/// A command of this program that only a person gives is denied to an agent.
+#[must_use]
+pub fn command_denied(command: &str) -> String {
+    let command = sanitized_name(command);
+    format!(
+        "[moai-ralph] denied: `{command}` is for a person. Ask the user to run it, or go on without it."
+    )
+}
+
 /// A tool call that would write a file of the frozen exam is denied; `role` names its role.
 #[must_use]
 pub fn exam_write_denied(path: &str, role: &str, loop_id: &str) -> String {

@@ -1,4 +1,4 @@
-//! `guard allow`: the user waives a finding. The client has checked that a user runs it.
+//! `guard allow`: the user waives a finding. The front door, which runs it itself, has asked a person.
 
 use std::sync::Arc;
 
@@ -6,9 +6,11 @@ use crate::engine::{Engine, run_blocking};
 use crate::guard::guard_run::{GuardRunOptions, run_guard};
 use crate::guard::waivers::WaiverStore;
 use crate::loops::override_log;
+use crate::person;
 use crate::project::Project;
 use crate::replies::{INVALID, REFUSED, load_project};
 use moai_base::finding::Severity;
+use moai_host::callers::own_process;
 use moai_protocol::control::{CallerContext, CommandReply, GuardAllowRequest};
 
 pub(crate) async fn handle(
@@ -16,6 +18,13 @@ pub(crate) async fn handle(
     caller: &CallerContext,
     request: GuardAllowRequest,
 ) -> CommandReply {
+    // The front door asks a person and calls its own engine; a call from outside has asked nobody.
+    if caller.process != Some(own_process()) || person::is_agent(caller) {
+        return CommandReply::failure(
+            REFUSED,
+            "moai-ralph: only a person at a terminal can allow a finding",
+        );
+    }
     let project = match load_project(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,

@@ -2,7 +2,7 @@
 
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
-use crate::protection::{WrittenPath, first_protected, written_paths};
+use crate::protection::{WrittenPath, first_protected, person_only_call, written_paths};
 use moai_base::path::RelPath;
 use moai_host::protected_places::ProtectedPlaces;
 use moai_loops::exam::{Exam, ExamRole, role};
@@ -16,6 +16,9 @@ const DENIED_ROLES: &[ExamRole] =
 
 pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
     let HookCall { engine, caller, project, input, .. } = call;
+    if let Some(command) = person_only_call(input) {
+        return HookOutput::Deny(notice::command_denied(&command));
+    }
     let places = ProtectedPlaces::new(&engine.dirs, &caller.env, &project.root);
     // A relative path of a command is meant from the agent's folder, not from the project's.
     let cwd = if input.cwd.is_absolute() { &input.cwd } else { &caller.cwd };

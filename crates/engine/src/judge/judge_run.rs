@@ -334,14 +334,13 @@ impl<'a> JudgeRun<'a> {
         key: &JudgementKey,
         tally: &mut JudgeTally,
     ) -> Result<JudgeOpinion, Gap> {
-        let env: Arc<Vec<(String, String)>> = Arc::new(
-            self.project
-                .workspace
-                .env
-                .iter()
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect(),
-        );
+        let workspace = &self.project.workspace;
+        // A project that is not trusted may have a program `claude` on PATH.
+        let env = match self.project.trust.gap() {
+            None => (*workspace.env).clone(),
+            Some(_) => workspace.server_env(),
+        };
+        let env: Arc<Vec<(String, String)>> = Arc::new(env.into_iter().collect());
         let backend = self.backend(choice)?;
         let ready = Arc::new(backend.prepare(&env).await?);
         let earlier = self.earlier_rulings(key).await;

@@ -117,6 +117,11 @@ pub(crate) async fn start_loop(
     if let Some(refusal) = loop_files::open_questions(project).await {
         return Err(refusal);
     }
+    let runs_git = state.mode == Mode::Autonomous || state.options.workers > 0;
+    if let Some(gap) = project.trust.gap().filter(|_| runs_git) {
+        // git runs hooks, filters and helpers that a repository's configuration names.
+        return Err(format!("branches and worktrees need a trusted project: {gap}"));
+    }
     if state.mode == Mode::Autonomous {
         let named = state.options.base_branch.take();
         state.options.base_branch = next_base(engine, project, named).await?;

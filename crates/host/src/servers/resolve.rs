@@ -135,7 +135,7 @@ impl ServerResolver<'_> {
         };
         let restricted = spec.restricted().filter(|_| {
             !withheld.servers.contains(id)
-                && !program::is_of_project(&program, &self.context.root)
+                && !program::is_of_project(&program, &withheld.folder)
                 && (program.starts_with(self.data) || !spec.is_installed_only_untrusted())
         });
         match restricted {

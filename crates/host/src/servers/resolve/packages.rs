@@ -65,7 +65,8 @@ fn find_python(context: &ServerContext) -> PythonInterpreter {
     let environments = active.chain(local).map(|folder| folder.join("bin/python"));
     let mut is_withheld = false;
     let mut usable = environments.filter(|program| is_program(program)).filter(|program| {
-        let is_own = context.withheld().is_some() && is_of_project(program, &context.root);
+        let withheld = context.withheld();
+        let is_own = withheld.is_some_and(|withheld| is_of_project(program, &withheld.folder));
         is_withheld |= is_own;
         !is_own
     });

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::project::read_regular_file;
-use crate::servers::{ServerContext, install};
+use crate::servers::{ServerContext, WithheldPrograms, install};
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::registry::ServerSpec;
 
@@ -105,12 +105,17 @@ impl ServerContext {
     /// The path of a program on the caller's PATH, in a folder without links.
     pub(in crate::servers) fn program_on_path(&self, name: &str) -> Option<PathBuf> {
         let mut programs = self.path_folders().iter().map(|folder| folder.join(name));
-        programs.find(|program| is_program(program))
+        programs.find(|program| {
+            let is_withheld =
+                |withheld: &WithheldPrograms| is_of_project(program, &withheld.folder);
+            is_program(program) && !self.withheld().is_some_and(is_withheld)
+        })
     }
 
     /// The caller's environment as servers get it: links in PATH are followed, because a shell's own
     /// links (fnm makes some) end with the shell, and the server may outlive it.
-    pub(in crate::servers) fn server_env(&self) -> BTreeMap<String, String> {
+    #[must_use]
+    pub fn server_env(&self) -> BTreeMap<String, String> {
         let mut env = (*self.env).clone();
         let path = std::env::join_paths(self.path_folders()).ok();
         if let (Some(present), Some(Ok(path))) =
@@ -131,8 +136,9 @@ impl ServerContext {
             for folder in std::env::split_paths(path) {
                 let real = folder.is_absolute().then(|| folder.canonicalize().ok()).flatten();
                 let folder = real.unwrap_or(folder);
-                let is_of_project = folder.is_relative() || folder.starts_with(&self.root);
-                let is_withheld = is_of_project && self.withheld().is_some();
+                let is_withheld = self.withheld().is_some_and(|withheld| {
+                    folder.is_relative() || folder.starts_with(&withheld.folder)
+                });
                 if !is_withheld && !folders.contains(&folder) {
                     folders.push(folder);
                 }
@@ -142,10 +148,10 @@ impl ServerContext {
     }
 }
 
-/// Whether a program is below the root, by its name or after all symbolic links.
-pub(super) fn is_of_project(program: &Path, root: &Path) -> bool {
+/// Whether a program is below a folder, by its name or after all symbolic links.
+pub(super) fn is_of_project(program: &Path, folder: &Path) -> bool {
     let real = program.canonicalize();
-    program.starts_with(root) || real.is_ok_and(|program| program.starts_with(root))
+    program.starts_with(folder) || real.is_ok_and(|program| program.starts_with(folder))
 }
 
 pub(super) fn is_program(path: &Path) -> bool {

@@ -103,7 +103,8 @@ fn check_records(at: &Transaction<'_>, id: &str) -> Result<Option<LoopRecords>, 
     if breach.is_none() && now.is_none_or(|now| now.as_bytes().as_slice() != last.row) {
         breach = Some(RecordBreach::ChangedSince(last.number));
     }
-    let head = last.link.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let link = <[u8; 32]>::try_from(last.link.as_slice()).unwrap_or_default();
+    let head = ContentHash::from_bytes(link).short_hex();
     Ok(Some(LoopRecords { count: last.number, head, breach }))
 }
 
