@@ -88,6 +88,7 @@ fn every_hook_of_the_plugin_reaches_the_program() {
         "session-start",
         "user-prompt-expansion",
         "user-prompt-submit",
+        "pre-tool-use",
         "post-tool-use",
         "post-tool-batch",
         "stop",
