@@ -114,7 +114,7 @@ fn execute(args: &CliArgs) -> CommandReply {
     let is_quiet = args.quiet;
     let mut reply = match args.command {
         CliCommand::Check(ref check) => {
-            trust::ask_at_terminal(args);
+            trust::ask_at_terminal(args, check.no_daemon);
             let request = DaemonRequest::Check(CheckRequest {
                 paths: check.paths.clone(),
                 all: check.all,

@@ -23,7 +23,7 @@ pub(super) fn run(args: &CliArgs, command: &LoopCommand) -> CommandReply {
     let request = match command {
         LoopCommand::Start(start) => match start_request(start, args.json) {
             Ok(start) => {
-                trust::ask_at_terminal(args);
+                trust::ask_at_terminal(args, false);
                 DaemonRequest::LoopStart(start)
             }
             Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),

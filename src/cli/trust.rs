@@ -21,8 +21,8 @@ pub(super) fn run(args: &CliArgs, arguments: &TrustArgs) -> CommandReply {
 }
 
 /// Asks a person at a terminal whether the project is trusted, if it names or contains programs and
-/// the user has not decided about them.
-pub(super) fn ask_at_terminal(args: &CliArgs) {
+/// the user has not decided about them. `in_process` is for commands that start no daemon.
+pub(super) fn ask_at_terminal(args: &CliArgs, in_process: bool) {
     let mut stderr = std::io::stderr();
     let is_asked = std::io::stdin().is_terminal() && stderr.is_terminal() && !args.quiet;
     if !is_asked || callers::is_agent(callers::own_process(), &process_environment()) {
@@ -30,7 +30,7 @@ pub(super) fn ask_at_terminal(args: &CliArgs) {
     }
     let send = |action, json| {
         let request = DaemonRequest::Trust(TrustRequest { action, json });
-        client::send_request(args.root.as_deref(), request, false)
+        client::send_request(args.root.as_deref(), request, in_process)
     };
     let shown: Value =
         serde_json::from_str(&send(TrustAction::Show, true).stdout).unwrap_or_default();

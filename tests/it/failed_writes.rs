@@ -1,5 +1,5 @@
-//! State that cannot be written, because the disk is full or the daemon is killed: hooks answer, the
-//! project is untouched, and the next daemon works with what is there.
+//! State that cannot be written, because the disk is full or the daemon is killed: hooks answer, no
+//! project file changes, and the next daemon can use the state.
 
 use std::fs;
 use std::path::Path;

@@ -12,7 +12,7 @@ use crate::terminal::typed;
 const GAP: &str = "project not trusted: moai-ralph trust";
 const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
 
-/// A project that nobody has trusted.
+/// A project that is not trusted.
 fn clone() -> Sandbox {
     let mut sandbox = Sandbox::new();
     sandbox.set("MOAI_RALPH_TRUST", "");
@@ -189,6 +189,14 @@ fn trust_is_shown_revoked_and_refused_to_an_agent() {
     assert!(is_trusted());
     assert_eq!(sandbox.run(&["trust", "--revoke"]).code, 0);
     assert!(!is_trusted());
+
+    // A file that cannot be read any more does not prevent the end of the trust.
+    assert_eq!(sandbox.run(&["trust"]).code, 0);
+    sandbox.write(".lsp.json", "{");
+    let broken = sandbox.run(&["trust", "--revoke"]);
+    assert!(broken.stderr.contains(".lsp.json"), "{broken:#?}");
+    std::fs::remove_file(sandbox.path(".lsp.json")).expect("ours");
+    assert!(!is_trusted());
 }
 
 #[test]
@@ -243,13 +251,15 @@ fn a_root_inside_a_clone_does_not_free_the_rest_of_it() {
     let mut path = sandbox.path("node_modules/.bin").into_os_string();
     path.push(":");
     path.push(sandbox.base().join("bin"));
-    path.push(":");
-    path.push(std::env::var_os("PATH").unwrap_or_default());
-    for arguments in [&["check", "--all"][..], &["doctor", "--servers"][..]] {
+    for (arguments, told) in [
+        (&["check", "--all"][..], ""),
+        (&["doctor", "--servers"][..], "are not probed here: project not trusted"),
+    ] {
         let mut command = sandbox.program();
         command.env("PATH", &path).env("VIRTUAL_ENV", sandbox.path(".venv"));
         let output =
             crate::support::finish(command.current_dir(sandbox.path("sub")).args(arguments), "");
         assert_eq!(traces(&sandbox), "", "{output:#?}");
+        assert!(output.stderr.contains(told), "{output:#?}");
     }
 }

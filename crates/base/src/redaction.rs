@@ -11,7 +11,7 @@ use regex::{Captures, Regex, RegexSet};
 use crate::limits::{SECRET_ENTROPY_BITS_MIN, SECRET_WORD_CHARS_MAX};
 use shapes::{PLAIN_VALUE, QUOTED_VALUE, SHAPES, SecretShape, URL_PASSWORD};
 
-/// What stands for nobody's secret, as a part of a value in lower case.
+/// Parts of values that are placeholders and not secrets, in lower case.
 const PLACEHOLDERS: [&str; 12] = [
     "changeme",
     "dummy",

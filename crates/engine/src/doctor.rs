@@ -59,7 +59,12 @@ pub(crate) async fn handle(
     } else {
         u8::from(served.iter().any(|row| row.program.is_err()))
     };
-    CommandReply { stdout, code, ..CommandReply::default() }
+    // Their rows are missing, as those of servers that are not installed.
+    let left_out = project.trust.gap().filter(|_| asked.probe).map(|gap| {
+        format!("moai-ralph: servers that run programs of a project are not probed here: {gap}\n")
+    });
+    let stderr = left_out.unwrap_or_default();
+    CommandReply { stdout, stderr, code, ..CommandReply::default() }
 }
 
 /// The servers of one file of each language that the project has.

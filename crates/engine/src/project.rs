@@ -7,7 +7,7 @@ pub(crate) mod project_rules;
 pub(crate) mod scan_cache;
 pub(crate) mod trust;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,8 +43,8 @@ pub(crate) struct Project {
     pub(crate) config: Config,
     pub(crate) workspace: ServerContext,
     pub(crate) trust: ProjectTrust,
-    /// Ids of the servers that the project's `lsp.json` and `.lsp.json` describe.
-    pub(crate) described_servers: BTreeSet<String>,
+    /// The servers that the project's files describe: the last file by server id.
+    pub(crate) described_servers: BTreeMap<String, &'static str>,
     pub(crate) key: ProjectKey,
     /// The rules of the scan: the built-in ones and the project's own.
     pub(crate) rules: Arc<RuleSet>,
@@ -116,7 +116,8 @@ impl Project {
         let programs = match trust.gap() {
             None => ProjectPrograms::Allowed,
             Some(gap) => {
-                let servers = described_servers.union(&config.withheld.servers).cloned().collect();
+                let described = described_servers.keys().chain(&config.withheld.servers);
+                let servers = described.cloned().collect();
                 let folder = work_tree_above(&root);
                 ProjectPrograms::Withheld(Arc::new(WithheldPrograms { folder, servers, gap }))
             }
@@ -211,13 +212,13 @@ pub(crate) fn project_root(caller: &CallerContext) -> PathBuf {
 /// The catalogue with a project's own entries.
 struct ProjectCatalogue {
     entries: Catalogue,
-    /// Ids of the servers that the project's files describe.
-    described_servers: BTreeSet<String>,
+    /// The last file that describes a server, by its id.
+    described_servers: BTreeMap<String, &'static str>,
 }
 
 impl ProjectCatalogue {
     fn built_in() -> Self {
-        Self { entries: Catalogue::built_in().clone(), described_servers: BTreeSet::new() }
+        Self { entries: Catalogue::built_in().clone(), described_servers: BTreeMap::new() }
     }
 
     fn read(root: &Path) -> Result<Self, String> {
@@ -225,13 +226,13 @@ impl ProjectCatalogue {
         let path = root.join(HOST_FILE);
         if let Some(text) = read_option_file(&path)? {
             let file = HostServers::parse(&text).map_err(|error| catalogue_error(&path, &error))?;
-            described_servers.extend(file.server_ids().map(str::to_owned));
+            described_servers.extend(file.server_ids().map(|id| (id.to_owned(), HOST_FILE)));
             entries = entries.with_host_servers(file);
         }
         let path = root.join(CATALOGUE_FILE);
         if let Some(text) = read_option_file(&path)? {
             let own = Catalogue::parse(&text).map_err(|error| catalogue_error(&path, &error))?;
-            described_servers.extend(own.server_ids().map(str::to_owned));
+            described_servers.extend(own.server_ids().map(|id| (id.to_owned(), CATALOGUE_FILE)));
             entries = entries.with_project_entries(own);
         }
         match entries.dangling_server() {

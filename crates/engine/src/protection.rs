@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use moai_guard::shell_writes::{calls_of, written_words};
+use moai_guard::shell_writes::{calls_of, shell_writes};
 use moai_host::protected_places::{ProtectedPlace, ProtectedPlaces};
 use moai_protocol::hook::HookInput;
 
 /// Folders whose files may belong to a loop's exam.
 const EXAM_FOLDERS: [&str; 3] = [".moai", ".claude", ".git"];
-/// Commands of this program that only a person gives.
-const PERSON_ONLY: [&[&str]; 3] = [&["trust"], &["loop", "refreeze"], &["guard", "allow"]];
-/// The name of this program.
-const PROGRAM: &str = "moai-ralph";
 /// A file at the root that belongs to a loop's exam.
 const EXAM_FILE: &str = "RUBRIC.md";
+/// The name of this program.
+const PROGRAM: &str = "moai-ralph";
+/// Its commands that are reserved for people.
+const PERSON_ONLY: [&[&str]; 3] = [&["trust"], &["loop", "refreeze"], &["guard", "allow"]];
 
 /// A file or folder that a tool call may write.
 #[derive(Clone, Debug)]
@@ -36,19 +36,15 @@ pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) ->
         let path = places.resolve(cwd, &named);
         written.push(WrittenPath { named, path, is_whole_folder: false });
     }
-    for found in written_words(tool.command.as_deref().unwrap_or_default()) {
-        let named = match found.folder.as_str() {
-            "" => found.word,
-            folder if found.word.starts_with(['/', '~', '$']) || folder.is_empty() => found.word,
-            folder => format!("{folder}/{}", found.word),
-        };
-        let path = places.resolve(cwd, &named);
-        written.push(WrittenPath { named, path, is_whole_folder: found.is_whole_folder });
+    for found in shell_writes(tool.command.as_deref().unwrap_or_default()) {
+        let path = places.resolve(cwd, &found.path);
+        let is_whole_folder = found.is_whole_folder;
+        written.push(WrittenPath { named: found.path, path, is_whole_folder });
     }
     written
 }
 
-/// The first call in a shell command of a command that only a person gives.
+/// The first command of this program in a shell command that is reserved for people.
 #[must_use]
 pub fn person_only_call(input: &HookInput) -> Option<String> {
     let command = input.tool_input.command.as_deref().filter(|it| it.contains(PROGRAM))?;

@@ -41,27 +41,33 @@ fn answer(engine: &Engine, caller: &CallerContext, request: TrustRequest) -> Com
         return CommandReply::failure(REFUSED, text);
     }
     let root = project_root(caller);
+    let records = TrustRecords::new(&engine.dirs.state);
+    let unwritten = |error: std::io::Error| {
+        let message = format!("moai-ralph: the record of trusted projects: {error}");
+        CommandReply::failure(REFUSED, &message)
+    };
+    // Before the files are read, because broken ones must not prevent it.
+    if request.action == TrustAction::Revoke
+        && let Err(error) = records.remove(&root)
+    {
+        return unwritten(error);
+    }
     // Read before the programs are listed: a file that changes in between ends the trust.
     let files = ProgramFiles::read(&root);
     let programs = match project_programs(engine, caller, &root) {
         Ok(programs) => programs,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
-    let records = TrustRecords::new(&engine.dirs.state);
     let is_trusted = request.action == TrustAction::Grant;
     let decision = TrustRecord { root: root.clone(), files: files.clone(), is_trusted };
-    let written = match request.action {
-        TrustAction::Grant | TrustAction::Decline => records.add(&decision),
-        TrustAction::Revoke => records.remove(&root).map(drop),
-        TrustAction::Show => Ok(()),
-    };
+    if matches!(request.action, TrustAction::Grant | TrustAction::Decline)
+        && let Err(error) = records.add(&decision)
+    {
+        return unwritten(error);
+    }
     let has_declined = records.find(&root).is_some_and(|record| {
         !record.is_trusted && files.first_difference(&record.files).is_none()
     });
-    if let Err(error) = written {
-        let message = format!("moai-ralph: the record of trusted projects: {error}");
-        return CommandReply::failure(REFUSED, &message);
-    }
     let trust = ProjectTrust::of_root(&engine.dirs.state, &root, &caller.env);
     let document = TrustDocument {
         root: &root,
@@ -94,8 +100,8 @@ fn project_programs(
     let (trusted, untrusted) = (load(ProjectTrust::ByCommand)?, load(ProjectTrust::Unknown)?);
     let mut programs = Vec::new();
     for (id, spec) in trusted.workspace.catalogue.servers() {
-        if trusted.described_servers.contains(id) {
-            programs.push(server_program(id, spec, "lsp.json or .lsp.json"));
+        if let Some(file) = trusted.described_servers.get(id) {
+            programs.push(server_program(id, spec, file));
         } else if untrusted.config.withheld.servers.contains(id) {
             programs.push(server_program(id, spec, "ralph.yaml"));
         } else if spec.restricted().is_none() {

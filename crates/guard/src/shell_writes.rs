@@ -1,11 +1,12 @@
-//! The words of a shell command that may name a file which the command writes. An approximation by
-//! the command's text: variables, functions and scripts are not followed, so a caller that must know
-//! compares the files afterwards. Of two errors it prefers the missed write, because reading a
-//! protected file is allowed.
+//! The paths that a shell command may write, judged by its text alone. Programs are known by name, and
+//! scripts, functions and archives are not followed, so a caller that must be sure compares the files
+//! afterwards. In doubt a path does not count, because reading a protected file is allowed.
 
 use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
 use std::str::Chars;
+
+use moai_base::limits::WRITTEN_PATHS_MAX;
 
 /// Programs that write the files that they are given.
 const WRITERS: [&str; 17] = [
@@ -17,14 +18,13 @@ const WRITERS: [&str; 17] = [
 const COPIERS: [&str; 4] = ["cp", "install", "rsync", "scp"];
 
 /// Arguments by which programs that usually read write after all.
-const WRITING_ARGUMENTS: [(&str, &[&str]); 7] = [
+const WRITING_ARGUMENTS: [(&str, &[&str]); 6] = [
     ("find", &["-delete", "-exec", "-execdir", "-ok", "-fprint", "-fprintf", "-fls"]),
     ("perl", &["-i", "-pi"]),
     ("sed", &["-i", "--in-place", "-Ei", "-ei", "-ni", "-ri", "-si", "-zi"]),
     ("sort", &["-o", "--output", "-uo"]),
     ("xxd", &["-r"]),
     ("yq", &["-i", "-yi", "--inplace"]),
-    ("git", &["--output"]),
 ];
 
 /// Commands of git that write files of the work tree that they are given.
@@ -36,7 +36,7 @@ const GIT_VALUE_OPTIONS: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
 
 /// Programs that run a text: of an argument such as `-c`, or of their input.
 const INTERPRETERS: [&str; 11] =
-    ["bash", "dash", "deno", "ksh", "node", "perl", "php", "python", "python3", "ruby", "sh"];
+    ["bash", "dash", "deno", "ksh", "node", "perl", "php", "python", "ruby", "sh", "zsh"];
 /// What a text of such a program contains when it writes files.
 const WRITE_HINTS: [&str; 16] = [
     ">", "write", "'w", "\"w", "'a'", "\"a\"", "unlink", "remove", "rename", "truncate", "dump(",
@@ -55,23 +55,18 @@ const KEYWORDS: [&str; 10] = ["!", "do", "elif", "else", "if", "then", "until", 
 /// Programs that remove or replace whole folders, or their permissions.
 const FOLDER_WRITERS: [&str; 6] = ["chmod", "chown", "mv", "rm", "rmdir", "shred"];
 
-/// Most words that are returned for a command; those after them are not examined.
-const WRITTEN_WORDS_MAX: usize = 1_000;
-
-/// A word that may name a written file.
+/// A path that a command may write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct WrittenWord {
-    /// The folder that earlier `cd` commands lead to, as typed; empty for the command's own.
-    pub folder: String,
-    /// The word without its quotes.
-    pub word: String,
+pub struct ShellWrite {
+    /// As typed, without quotes; relative to the folder in which the command starts.
+    pub path: String,
     /// Whether everything below a folder of this name is written too.
     pub is_whole_folder: bool,
 }
 
-/// The words that may name a written file, in order, without duplicates.
+/// The paths that a command may write, in order, without duplicates; at most [`WRITTEN_PATHS_MAX`].
 #[must_use]
-pub fn written_words(command: &str) -> Vec<WrittenWord> {
+pub fn shell_writes(command: &str) -> Vec<ShellWrite> {
     let mut search = WriteSearch::default();
     for pipeline in pipelines(command) {
         let is_piped_to_writer = pipeline.iter().any(|one| {
@@ -110,8 +105,9 @@ pub fn calls_of(program: &str, command: &str) -> Vec<Vec<String>> {
 /// What was found so far, and what later commands depend on.
 #[derive(Default)]
 struct WriteSearch {
-    found: Vec<WrittenWord>,
-    seen: HashSet<WrittenWord>,
+    found: Vec<ShellWrite>,
+    seen: HashSet<ShellWrite>,
+    /// Where earlier `cd` commands lead; empty for the folder in which the command starts.
     folder: String,
     /// Values of variables and of `for` loops, by name.
     variables: HashMap<String, Vec<String>>,
@@ -139,7 +135,9 @@ impl WriteSearch {
             self.folder = joined(&self.folder, arguments.first().copied().unwrap_or_default());
             return;
         }
-        if INTERPRETERS.contains(&program) {
+        // `python3.12` is `python`.
+        let unversioned = program.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
+        if INTERPRETERS.contains(&unversioned) {
             self.program_texts(arguments, &simple.input);
             return;
         }
@@ -211,10 +209,10 @@ impl WriteSearch {
             _ => (word, is_whole_folder),
         };
         // A substitution before a path usually prints the present folder.
-        let (folder, word) = (self.folder.clone(), word.trim_start_matches("$()/").to_owned());
-        let new = WrittenWord { folder, word, is_whole_folder };
-        let has_room = self.found.len() < WRITTEN_WORDS_MAX;
-        if has_room && !new.word.is_empty() && self.seen.insert(new.clone()) {
+        let word = word.trim_start_matches("$()/");
+        let new = ShellWrite { path: joined(&self.folder, word), is_whole_folder };
+        let has_room = self.found.len() < WRITTEN_PATHS_MAX;
+        if has_room && !word.is_empty() && self.seen.insert(new.clone()) {
             self.found.push(new);
         }
     }
@@ -255,14 +253,14 @@ fn writes_by_git(words: &[String]) -> bool {
     command.is_some_and(|command| GIT_WRITERS.contains(&command)) && !is_index_only
 }
 
-/// The path-like parts of a program text that writes files, and what a shell would write by it.
+/// The parts of a program text that look like paths; none if nothing in it writes.
 fn written_in_text(text: &str) -> Vec<String> {
     if !WRITE_HINTS.iter().any(|hint| text.contains(hint)) {
         return Vec::new();
     }
     let is_of_path = |it: char| it.is_alphanumeric() || "._-/~$".contains(it);
     let parts = text.split(|it: char| !is_of_path(it)).filter(|part| part.contains(['.', '/']));
-    parts.take(WRITTEN_WORDS_MAX).map(str::to_owned).collect()
+    parts.take(WRITTEN_PATHS_MAX).map(str::to_owned).collect()
 }
 
 fn joined(folder: &str, next: &str) -> String {
@@ -292,9 +290,7 @@ impl SimpleCommand {
     fn program(&self) -> Option<usize> {
         let mut is_after_wrapper = false;
         self.words.iter().position(|word| {
-            let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
-                !name.is_empty() && name.chars().all(|it| it.is_alphanumeric() || it == '_')
-            });
+            let is_assignment = word.split_once('=').is_some_and(|(name, _)| is_name(name));
             let is_skipped = is_assignment
                 || KEYWORDS.contains(&word.as_str())
                 || is_after_wrapper && (word.starts_with('-') || word.parse::<f64>().is_ok());
@@ -460,6 +456,8 @@ impl ShellReader {
 
     fn end_pipeline(&mut self) {
         self.end_word();
+        // As in `<(command)`.
+        (self.is_input, self.is_target, self.is_delimiter) = (false, false, false);
         self.pipelines.push(vec![SimpleCommand::default()]);
     }
 
@@ -490,9 +488,9 @@ mod tests {
     use super::*;
 
     fn writes(command: &str, name: &str) -> bool {
-        written_words(command).iter().any(|found| {
-            let path = joined(&found.folder, &found.word);
-            path == name || found.is_whole_folder && name.starts_with(&format!("{path}/"))
+        shell_writes(command).iter().any(|found| {
+            let below = format!("{}/", found.path);
+            found.path == name || found.is_whole_folder && name.starts_with(&below)
         })
     }
 
@@ -570,9 +568,11 @@ mod tests {
             "echo \"$(date)\" > RUBRIC.md",
             "echo > $(pwd)/RUBRIC.md",
             "pushd . ; rm RUBRIC.md",
+            "diff <(cat a) <(rm RUBRIC.md)",
+            "python3.12 -c \"open('RUBRIC.md', 'w')\"",
         ] {
             let is_found = ["RUBRIC.md", "./RUBRIC.md"].iter().any(|name| writes(command, name));
-            assert!(is_found, "{command}: {:?}", written_words(command));
+            assert!(is_found, "{command}: {:?}", shell_writes(command));
         }
     }
 
@@ -590,8 +590,8 @@ mod tests {
     #[test]
     fn a_long_text_is_read_once() {
         let calls: Vec<String> = (0..100_000).map(|at| format!("x{at}.a(y{at}.b); ")).collect();
-        let found = written_words(&format!("node -e 'write {}'; rm last", calls.concat()));
-        assert_eq!(found.len(), WRITTEN_WORDS_MAX);
+        let found = shell_writes(&format!("node -e 'write {}'; rm last", calls.concat()));
+        assert_eq!(found.len(), WRITTEN_PATHS_MAX);
     }
 
     #[test]
@@ -606,7 +606,7 @@ mod tests {
     fn odd_texts_end() {
         for command in ["", "'", "\"$(", "`", "\\", "a | | b", ">", "$((", "<<EOF\nrm x\nEOF", "\0"]
         {
-            let _ = written_words(command);
+            let _ = shell_writes(command);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Who called: whether an agent started the process, and the terminal it is at. An agent can open its
-//! own terminal and remove its variables from the environment of what it starts there; those of the
-//! shells above remain. A process that it detached from them cannot be told from a terminal
-//! multiplexer, so an acceptance is also reported to the user.
+//! The process behind a call: whether an agent started it, and its terminal. An agent can open its own
+//! terminal and remove its variables from the environment of what it starts there; those of the
+//! shells above remain. A detached process looks like one of a terminal multiplexer, so acceptances
+//! are also reported to the user.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -37,7 +37,7 @@ pub enum CallerTerminal {
 /// Whether an agent started a process or an ancestor of it, as far as can be detected.
 #[must_use]
 pub fn is_agent(process: i32, env: &BTreeMap<String, String>) -> bool {
-    // A caller that has ended hides its ancestors; the socket of a front door is that of a living one.
+    // A front door waits for its answer. A caller that has ended hides its ancestors.
     let is_gone = HAS_PROC && read_proc(process).is_none();
     is_gone
         || AGENTS.iter().any(|name| env.contains_key(*name))

@@ -47,7 +47,7 @@ pub fn write_denied(path: &str, what: &str) -> String {
     )
 }
 
-/// A command of this program that only a person gives is denied to an agent.
+/// A command of this program that is reserved for people is denied to an agent.
 #[must_use]
 pub fn command_denied(command: &str) -> String {
     let command = sanitized_name(command);

@@ -220,6 +220,10 @@ fn of_servers() {
                 let id = list["servers"][0]["id"].as_str().expect("a server has an id").to_owned();
                 sandbox.run(&["server", "logs", &id, "--json"])
             }),
+            ("trust", |sandbox| {
+                sandbox.write("package.json", r#"{"scripts": {"test": "node test.js"}}"#);
+                sandbox.run(&["trust", "--show", "--json"])
+            }),
             ("doctor", |sandbox| sandbox.run(&["doctor", "--json"])),
             ("doctor_probes", |sandbox| {
                 let errors = json!([{"needle": "count = ", "message": "no value"}]);

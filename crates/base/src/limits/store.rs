@@ -22,7 +22,7 @@ pub const STORE_BACKUP_REFRESH_SECS: u64 = 60;
 /// The time that one backup stands for; that of a database above [`STORE_CHECKED_BYTES_MAX`] is not
 /// replaced before.
 pub const STORE_BACKUP_DAY_SECS: u64 = 24 * 60 * 60;
-/// Backups kept per project, one of each day; that from before a migration is kept beside them.
+/// Daily backups kept per project. The backup from before a migration is kept in addition.
 pub const STORE_BACKUPS_KEPT_MAX: usize = 3;
 /// Pages copied at once.
 pub const STORE_BACKUP_STEP_PAGES: i32 = 64;

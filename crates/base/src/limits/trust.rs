@@ -6,6 +6,8 @@ pub const PROGRAM_FILE_BYTES_MAX: u64 = 1 << 20;
 pub const CODE_ANSWER_MS_MAX: u64 = 120_000;
 /// Codes shown at terminals and not answered yet.
 pub const CODE_QUESTIONS_MAX: usize = 8;
+/// Paths examined of those that one shell command may write; later ones are not.
+pub const WRITTEN_PATHS_MAX: usize = 1_000;
 /// Largest record about a trusted project, in bytes.
 pub const TRUST_RECORD_BYTES_MAX: usize = 64 << 10;
 /// Largest record of a host about all its projects, in bytes; Claude Code's holds a history and is

@@ -18,7 +18,8 @@ pub(crate) async fn handle(
     caller: &CallerContext,
     request: GuardAllowRequest,
 ) -> CommandReply {
-    // The front door asks a person and calls its own engine; a call from outside has asked nobody.
+    // The front door confirms with a person and then runs its own engine. A call through the socket was
+    // not confirmed.
     if caller.process != Some(own_process()) || person::is_agent(caller) {
         return CommandReply::failure(
             REFUSED,

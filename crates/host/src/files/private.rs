@@ -10,8 +10,8 @@ use rustix::process::geteuid;
 
 /// Creates a private directory (0700) with its parents. An existing one of this user loses the
 /// permissions of group and others. Fails if it is not a directory, if it belongs to another user, or
-/// if it is a symbolic link: whoever placed the link would choose the directory that is closed and
-/// written to. Links in its parents are followed.
+/// if it is a symbolic link, because its author would choose the directory whose permissions change.
+/// Links in its parents are followed.
 pub fn private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let denied = |text: &str| {

@@ -38,7 +38,7 @@ type SharedStores = Mutex<OpenStores>;
 struct OpenStores {
     /// The least recently used first. A thread ends when its queue was dropped here and is empty.
     queues: Vec<(ProjectKey, JobQueue)>,
-    /// Projects with a damaged database that nobody was told about.
+    /// Recoveries of damaged databases that have not been reported yet.
     recoveries: HashMap<ProjectKey, StoreRecovery>,
 }
 
@@ -162,7 +162,7 @@ impl ProjectThread {
         }
     }
 
-    /// Copies the database beside the requests. While the last copy is being made, the next one
+    /// Copies the database while requests continue. If the previous copy is still running, this one
     /// stays due.
     fn start_backup(&mut self) {
         self.end_backup();
