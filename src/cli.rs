@@ -25,6 +25,7 @@ use clap::error::ErrorKind;
 use args::{CliArgs, CliCommand, ColorMode};
 
 use moai_base::foreign_text::{visible, visible_in_color, without_workflow_commands};
+use moai_engine::scan_workers;
 use moai_host::programs::parent;
 use moai_host::servers::supervisor;
 use moai_protocol::control::{
@@ -50,6 +51,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
     match args.get(1).and_then(|name| name.to_str()) {
         Some(supervisor::SUPERVISE) => return supervisor::supervise(&args[2..]),
         Some(parent::RUN_CHECK) => return parent::run_check(&args[2..]),
+        Some(scan_workers::SCAN_WORKER) => return scan_workers::run_worker(),
         Some(supervisor::BECOME) => return supervisor::become_server(&args[2..]),
         _ => {}
     }

@@ -144,6 +144,58 @@ fn a_text_that_takes_too_long_to_parse_is_unmeasured() {
     assert!(feedback.contains("parsing took too long"), "{feedback}");
 }
 
+/// The parser cannot be cancelled at the end of such a text: C takes minutes and gigabytes.
+#[test]
+fn a_text_whose_parsing_cannot_be_cancelled_costs_no_more_than_a_worker() {
+    let sandbox = project();
+    let (in_c, in_bash) = ("x => ".repeat(12_000), "a|".repeat(30_000));
+    sandbox.write("hostile.c", &in_c);
+    sandbox.write("hostile.sh", &in_bash);
+    let report = report(&sandbox, &[], 1);
+    let skipped = report["files_skipped"].as_array().expect("a list");
+    let paths: Vec<&str> = skipped.iter().filter_map(|one| one["path"].as_str()).collect();
+    assert_eq!(paths, ["hostile.c", "hostile.sh"]);
+    assert!(found(&report).iter().any(|(path, _)| path == "app.py"), "{report:#}");
+    let feedback = sandbox.tool_write("hostile.c", &in_c).context();
+    assert!(feedback.contains("not measured: scan"), "{feedback}");
+    // The same daemon serves on, for the guard too.
+    sandbox.commit();
+    sandbox.write("slow.py", &"\\\n".repeat(40_000));
+    sandbox.write("app.py", "def run(code):\n    return eval(code)  # type: ignore\n");
+    let guarded = sandbox.run(&["guard", "--json"]);
+    assert!(guarded.stdout.contains("slow.py"), "{guarded:#?}");
+    assert!(guarded.stdout.contains("\"app.py\""), "{guarded:#?}");
+}
+
+/// One attempt of the rule compares each number with each pair of numbers before it.
+#[test]
+fn a_rule_whose_attempt_takes_minutes_is_unmeasured() {
+    let sandbox = project();
+    let rule = "id: slow\nlanguage: python\nmessage: m\nrule:\n  kind: module\n  has:\n    stopBy: end\n    \
+                kind: integer\n    follows:\n      stopBy: end\n      kind: integer\n      follows: { stopBy: \
+                end, regex: never }\n";
+    sandbox.write(".moai/rules/slow.yml", rule);
+    sandbox.write("numbers.py", &format!("x = [{}]  # never\n", "1, ".repeat(5_000)));
+    let report = report(&sandbox, &[], 1);
+    let expected = json!([{"path": "numbers.py", "reason": "scanning took too long"}]);
+    assert_eq!(report["files_skipped"], expected);
+    assert!(found(&report).iter().any(|(path, _)| path == "app.py"), "{report:#}");
+}
+
+#[test]
+fn a_pattern_that_is_too_long_to_be_parsed_is_a_fault_of_its_rule() {
+    let sandbox = project();
+    let rule = |pattern: &str| {
+        format!("id: own\nlanguage: c\nmessage: m\nrule: {{ any: [{{ pattern: '{pattern}' }}] }}\n")
+    };
+    sandbox.write(".moai/rules/own.yml", &rule(&"x => ".repeat(12_000)));
+    sandbox.write("a.c", "int x;\n");
+    let report = report(&sandbox, &["a.c"], 4);
+    assert!(report.to_string().contains("a pattern is longer than 2048 bytes"), "{report:#}");
+    let searched = sandbox.run(&["search", &"x => ".repeat(12_000), "--lang", "c"]);
+    assert!(searched.stderr.contains("longer than 2048 bytes"), "{searched:#?}");
+}
+
 #[test]
 fn changed_files_alone_are_scanned() {
     let sandbox = project();

@@ -195,7 +195,7 @@ fn trust_is_shown_revoked_and_refused_to_an_agent() {
     sandbox.write(".lsp.json", "{");
     let broken = sandbox.run(&["trust", "--revoke"]);
     assert!(broken.stderr.contains(".lsp.json"), "{broken:#?}");
-    std::fs::remove_file(sandbox.path(".lsp.json")).expect("ours");
+    fs::remove_file(sandbox.path(".lsp.json")).expect("ours");
     assert!(!is_trusted());
 }
 

@@ -4,12 +4,14 @@
 mod foreign_text;
 mod judge;
 mod redaction;
+mod scan_workers;
 mod store;
 mod trust;
 
 pub use self::foreign_text::*;
 pub use self::judge::*;
 pub use self::redaction::*;
+pub use self::scan_workers::*;
 pub use self::store::*;
 pub use self::trust::*;
 
@@ -500,8 +502,8 @@ pub const SCAN_CACHE_FILES_MIN: usize = 50;
 pub const SCAN_CACHE_RULE_SETS_MAX: usize = 4;
 /// Rule files read per project; more are reported as unread.
 pub const RULE_FILES_MAX: usize = 2_000;
-/// Longest pattern or replacement of a search or rewrite.
-pub const PATTERN_BYTES_MAX: usize = 64 * 1024;
+/// Longest replacement of a rewrite.
+pub const REPLACEMENT_BYTES_MAX: usize = 64 * 1024;
 /// Nesting depth of matches in one rewrite; each level parses the text again.
 pub const REWRITE_NESTING_MAX: usize = 100;
 /// Rounds of fixes for one text; each round finds what the last one left.

@@ -25,6 +25,7 @@ pub mod protection;
 pub(crate) mod query;
 pub(crate) mod replies;
 pub(crate) mod restore;
+pub mod scan_workers;
 pub(crate) mod servers;
 pub(crate) mod stop;
 pub(crate) mod stop_registry;

@@ -12,3 +12,4 @@ pub mod protected_places;
 pub mod servers;
 pub mod store;
 pub mod trust;
+pub mod worker_process;

@@ -6,14 +6,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::{Deserialize, Serialize};
-
-use super::{SENSOR, ScanOutcome};
-use moai_base::finding::{Finding, FindingPlace, Severity, assign_fingerprints};
+use super::ScanOutcome;
+use super::serialized::{outcome_from_bytes, outcome_to_bytes};
 use moai_base::hash::ContentHash;
 use moai_base::path::RelPath;
-use moai_base::text::{Position, TextRange};
-use moai_base::verdict::{Cause, Gap};
 
 /// First bytes of the format; the digit is its version.
 const MAGIC: &[u8; 16] = b"moai-ralph-scan1";
@@ -55,39 +51,14 @@ impl ScanCache {
             place.is_used.store(true, Ordering::Relaxed);
             self.bytes.get(place.range.clone())?
         };
-        if bytes.is_empty() {
-            return Some(ScanOutcome::default());
-        }
-        let cached: CachedOutcome = serde_json::from_slice(bytes).ok()?;
-        let mut findings = cached
-            .findings
-            .into_iter()
-            .map(|finding| finding.into_finding(path, hash))
-            .collect::<Option<Vec<Finding>>>()?;
-        assign_fingerprints(&mut findings);
-        let gap = match cached.gap {
-            Some(gap) => Some(gap.into_gap()?),
-            None => None,
-        };
-        Some(ScanOutcome { findings, gap })
+        outcome_from_bytes(bytes, path, hash)
     }
 
     /// Adds an outcome, unless another scan might not reproduce it.
     pub fn add(&mut self, key: ContentHash, outcome: &ScanOutcome) {
-        let Some(gap) =
-            outcome.gap.as_ref().map(CachedGap::from_gap).map_or(Some(None), |it| it.map(Some))
-        else {
-            return;
-        };
-        let bytes = if gap.is_none() && outcome.findings.is_empty() {
-            Vec::new()
-        } else {
-            let findings = outcome.findings.iter().map(CachedFinding::from_finding).collect();
-            // An outcome that cannot be serialized is not cached.
-            let Ok(bytes) = serde_json::to_vec(&CachedOutcome { findings, gap }) else { return };
-            bytes
-        };
-        self.added.insert(key, bytes);
+        if let Some(bytes) = outcome_to_bytes(outcome) {
+            self.added.insert(key, bytes);
+        }
     }
 
     /// Whether outcomes were added since the bytes were read.
@@ -145,87 +116,6 @@ fn index(bytes: &[u8], set: ContentHash) -> Option<HashMap<ContentHash, OutcomeL
         known.insert(key, OutcomeLocation { range: start..at, is_used: AtomicBool::new(false) });
     }
     Some(known)
-}
-
-#[derive(Serialize, Deserialize)]
-struct CachedOutcome {
-    findings: Vec<CachedFinding>,
-    gap: Option<CachedGap>,
-}
-
-/// A finding without path and hash.
-#[derive(Serialize, Deserialize)]
-struct CachedFinding {
-    code: String,
-    severity: String,
-    /// Line and column of start and end, as in [`TextRange`].
-    place: [u32; 4],
-    message: String,
-    cwe: Vec<String>,
-    url: Option<String>,
-    fix: Option<String>,
-    anchor: String,
-}
-
-impl CachedFinding {
-    fn from_finding(finding: &Finding) -> Self {
-        let (start, end) = (finding.range.start, finding.range.end);
-        Self {
-            code: finding.code.clone(),
-            severity: finding.severity.as_str().to_owned(),
-            place: [start.line, start.character, end.line, end.character],
-            message: finding.message.clone(),
-            cwe: finding.cwe.clone(),
-            url: finding.url.clone(),
-            fix: finding.fix.clone(),
-            anchor: finding.anchor.clone(),
-        }
-    }
-
-    fn into_finding(self, path: &RelPath, hash: ContentHash) -> Option<Finding> {
-        let severity = Severity::ALL.into_iter().find(|it| it.as_str() == self.severity)?;
-        let [line, character, end_line, end_character] = self.place;
-        let start = Position { line, character };
-        let end = Position { line: end_line, character: end_character };
-        let range = TextRange { start, end };
-        let place = FindingPlace { path: path.clone(), range, content_hash: hash };
-        Some(Finding {
-            cwe: self.cwe,
-            url: self.url,
-            fix: self.fix,
-            anchor: self.anchor,
-            ..Finding::new(SENSOR, &self.code, severity, place, &self.message)
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct CachedGap {
-    cause: String,
-    detail: String,
-    remedy: Option<String>,
-}
-
-/// Causes that depend on nothing but text and rules.
-const CACHEABLE_CAUSES: [(Cause, &str); 3] =
-    [(Cause::Skipped, "skipped"), (Cause::BrokenRule, "broken rule"), (Cause::NoTool, "no tool")];
-
-impl CachedGap {
-    /// `None` for a gap that another scan might not reproduce.
-    fn from_gap(gap: &Gap) -> Option<Self> {
-        let (_, cause) = CACHEABLE_CAUSES.iter().find(|(cause, _)| *cause == gap.cause)?;
-        let cause = (*cause).to_owned();
-        Some(Self { cause, detail: gap.detail.clone(), remedy: gap.remedy.clone() })
-    }
-
-    fn into_gap(self) -> Option<Gap> {
-        let (cause, _) = CACHEABLE_CAUSES.iter().find(|(_, word)| *word == self.cause)?;
-        let gap = Gap::new(*cause, self.detail);
-        Some(match self.remedy {
-            Some(remedy) => gap.with_remedy(remedy),
-            None => gap,
-        })
-    }
 }
 
 #[cfg(test)]

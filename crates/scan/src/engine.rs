@@ -33,6 +33,7 @@ use self::matching::{ActiveRules, ImportResolver, KindTable, MatchInput};
 use self::prefilter::{Prefilter, WordHits};
 pub(super) use self::suppressions::UNUSED as UNUSED_SUPPRESSION;
 use super::edits::ByteEdit;
+use super::isolation::parse_in_worker;
 use super::language::ScanLanguage;
 use super::rules::RuleInfo;
 use moai_base::finding::Severity;
@@ -146,8 +147,19 @@ fn unused_suppression(bytes: Range<usize>) -> RuleMatch {
     }
 }
 
-/// Parses a text, unless its brackets show that the tree would be too deep.
+/// Why a text cannot be parsed; parses it in this process.
+pub(super) fn parse_gap(language: ScanLanguage, text: &str) -> Option<Gap> {
+    parse_here(language, text).err()
+}
+
+/// Parses a text in this process, after a worker has shown that it can be parsed.
 fn parse_tree(language: ScanLanguage, text: &str) -> Result<AstGrep<EngineDocument>, Gap> {
+    parse_in_worker(language, text)?;
+    parse_here(language, text)
+}
+
+/// Parses a text in this process, unless its brackets show that the tree would be too deep.
+fn parse_here(language: ScanLanguage, text: &str) -> Result<AstGrep<EngineDocument>, Gap> {
     if has_deeper_brackets(text, BRACKETS_DEPTH_MAX) {
         return Err(too_deep_gap());
     }

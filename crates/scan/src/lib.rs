@@ -10,11 +10,13 @@ pub mod comments;
 pub mod edits;
 mod engine;
 pub mod fixes;
+pub mod isolation;
 mod language;
 mod rule_facts;
 mod rule_set;
 mod rules;
 pub mod search;
+mod serialized;
 mod sgconfig;
 pub mod syntax;
 #[cfg(test)]
@@ -78,13 +80,14 @@ pub fn is_in_language(rules: &RuleSet, path: &RelPath, language: &str) -> bool {
 /// recovers after it.
 #[must_use]
 pub fn scan_text(rules: &RuleSet, path: &RelPath, text: &str, hash: ContentHash) -> ScanOutcome {
-    scan_text_metered(rules, path, text, hash, &mut |_| {})
+    isolation::scan_in_worker(rules, path, text, hash)
+        .unwrap_or_else(|| scan_here(rules, path, text, hash, &mut |_| {}))
 }
 
-/// Like [`scan_text`], but calls `tried` with a rule's id after each attempt to match the rule at a
-/// node, so that the caller can measure what each rule costs.
+/// Like [`scan_text`], but always in this process, and calls `tried` with a rule's id after each
+/// attempt to match the rule at a node, so that the caller can measure what each rule costs.
 #[must_use]
-pub fn scan_text_metered(
+pub fn scan_here(
     rules: &RuleSet,
     path: &RelPath,
     text: &str,

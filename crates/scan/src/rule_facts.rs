@@ -43,8 +43,8 @@ impl RuleSet {
     /// rules.
     #[must_use]
     pub fn rules(&self) -> Vec<RuleFacts> {
-        let built_in = self.has_built_in.then(builtin::rule_specs).into_iter().flatten();
-        let built_in = built_in.filter(|spec| !self.disabled.contains(&spec.id));
+        let built_in = self.sources().built_in.then(builtin::rule_specs).into_iter().flatten();
+        let built_in = built_in.filter(|spec| !self.sources().disabled.contains(&spec.id));
         let built_in = built_in.map(|spec| rule_facts(&self.with_severity(spec), true));
         let own = self.project_rules.iter().map(|spec| rule_facts(spec, false));
         let mut rules: Vec<RuleFacts> = built_in.chain(own).flatten().collect();

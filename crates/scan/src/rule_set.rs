@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::builtin::{self, BuiltInFile};
@@ -21,7 +22,7 @@ static BUILT_IN: LazyLock<Arc<RuleSet>> = LazyLock::new(|| {
 });
 
 /// Inputs of a [`RuleSet`].
-#[derive(Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RuleSources {
     /// Whether to include the built-in rules.
     pub built_in: bool,
@@ -44,12 +45,10 @@ pub struct RuleSources {
 /// scanned.
 pub struct RuleSet {
     identity: ContentHash,
-    pub(super) has_built_in: bool,
+    sources: RuleSources,
     pub(super) project_rules: Vec<Arc<RuleSpec>>,
     utils: Vec<Arc<RuleSpec>>,
     faults: Vec<RuleFault>,
-    pub(super) disabled: BTreeSet<String>,
-    severities: BTreeMap<String, String>,
     pub(super) config: ScanConfig,
     /// Extensions of files that have rules but no parser, with the reason.
     unsupported: Vec<(String, String)>,
@@ -154,12 +153,10 @@ impl RuleSet {
         let (own, utils) = (parse_files(&sources.rules), parse_files(&sources.utils));
         let mut set = Self {
             identity,
-            has_built_in: sources.built_in,
+            sources,
             project_rules: Vec::new(),
             utils,
             faults,
-            disabled: sources.disabled,
-            severities: sources.severities,
             config,
             unsupported,
             language_rules: Default::default(),
@@ -174,10 +171,11 @@ impl RuleSet {
 
     /// Adds the rules that are enabled and whose ids are free.
     fn add_rules(&mut self, specs: Vec<Arc<RuleSpec>>) {
-        let built_in = if self.has_built_in { builtin::rule_ids() } else { HashSet::new() };
+        let built_in = if self.sources.built_in { builtin::rule_ids() } else { HashSet::new() };
         let mut taken: HashSet<(String, ScanLanguage)> = HashSet::new();
         for spec in specs {
-            let is_new = !built_in.contains(spec.id.as_str()) || self.disabled.contains(&spec.id);
+            let is_new =
+                !built_in.contains(spec.id.as_str()) || self.sources.disabled.contains(&spec.id);
             let keys = spec.languages.iter().map(|language| (spec.id.clone(), *language));
             if !is_new || !keys.clone().all(|key| taken.insert(key)) {
                 let reason = "the id is already taken by another rule";
@@ -186,7 +184,7 @@ impl RuleSet {
             }
             // A project may disable a built-in rule and define its own under the same id.
             let is_disabled =
-                self.disabled.contains(&spec.id) && !built_in.contains(spec.id.as_str());
+                self.sources.disabled.contains(&spec.id) && !built_in.contains(spec.id.as_str());
             let spec = self.with_severity(&spec);
             if !spec.is_off() && !is_disabled {
                 self.project_rules.push(spec);
@@ -198,12 +196,12 @@ impl RuleSet {
     /// it leaves no gap.
     fn report_unknown_ids(&mut self, own: &HashSet<String>) {
         let built_in = builtin::rule_ids();
-        let disabled = self.disabled.iter().map(|id| ("scan.disable", id));
-        let named = disabled.chain(self.severities.keys().map(|id| ("scan.severity", id)));
+        let disabled = self.sources.disabled.iter().map(|id| ("scan.disable", id));
+        let named = disabled.chain(self.sources.severities.keys().map(|id| ("scan.severity", id)));
         let mut faults = Vec::new();
         for (option, id) in named {
             let is_rule = built_in.contains(id.as_str()) || own.contains(id);
-            if self.has_built_in && !is_rule && id != UNUSED_SUPPRESSION {
+            if self.sources.built_in && !is_rule && id != UNUSED_SUPPRESSION {
                 let reason = format!("no rule has the id `{id}`");
                 let fault = RuleFault::for_file(option, &reason);
                 faults.push(RuleFault { languages: Vec::new(), ..fault });
@@ -214,16 +212,21 @@ impl RuleSet {
 
     /// Whether the options ask for findings about comments that suppress nothing.
     pub(super) fn reports_unused_suppressions(&self) -> bool {
-        let is_off = self.severities.get(UNUSED_SUPPRESSION).is_some_and(|it| it == "off");
-        !is_off && !self.disabled.contains(UNUSED_SUPPRESSION)
+        let is_off = self.sources.severities.get(UNUSED_SUPPRESSION).is_some_and(|it| it == "off");
+        !is_off && !self.sources.disabled.contains(UNUSED_SUPPRESSION)
     }
 
     /// The rule with the severity set in the options.
     pub(super) fn with_severity(&self, spec: &Arc<RuleSpec>) -> Arc<RuleSpec> {
-        let Some(severity) = self.severities.get(&spec.id) else { return Arc::clone(spec) };
+        let Some(severity) = self.sources.severities.get(&spec.id) else { return Arc::clone(spec) };
         let mut spec = RuleSpec::clone(spec);
         spec.body.insert("severity".to_owned(), Value::String(severity.clone()));
         Arc::new(spec)
+    }
+
+    /// What the set was built from.
+    pub(super) fn sources(&self) -> &RuleSources {
+        &self.sources
     }
 
     /// Hash of everything that decides which findings a text has: rules, options and the engine's
@@ -273,10 +276,12 @@ impl RuleSet {
 
     fn outline(&self, language: ScanLanguage) -> &LanguageOutline {
         self.language_outlines[language.index()].get_or_init(|| {
-            let is_on = |id: &str| !self.disabled.contains(id) && !self.severities.contains_key(id);
+            let is_on = |id: &str| {
+                !self.sources.disabled.contains(id) && !self.sources.severities.contains_key(id)
+            };
             let own = || self.project_rules.iter().filter(|it| it.languages.contains(&language));
             let built_in = || {
-                let all = builtin::FILES.iter().filter(|_| self.has_built_in);
+                let all = builtin::FILES.iter().filter(|_| self.sources.built_in);
                 all.filter(|it| it.covers_language(language))
             };
             let is_for_all =
@@ -341,7 +346,7 @@ impl RuleSet {
         self.language_rules[language.index()].get_or_init(|| {
             let (utils, mut faults) = UtilityRules::compile(language, &self.utils);
             let mut rules = Vec::new();
-            if self.has_built_in {
+            if self.sources.built_in {
                 faults.extend(builtin::faults_of_language(language).cloned());
                 rules.extend(self.built_in_rules(language));
             }
@@ -360,7 +365,7 @@ impl RuleSet {
     fn built_in_rules(&self, language: ScanLanguage) -> impl Iterator<Item = Arc<EngineRule>> {
         let on = builtin::rules_of_language(language)
             .iter()
-            .filter(|it| !self.disabled.contains(&it.spec.id));
+            .filter(|it| !self.sources.disabled.contains(&it.spec.id));
         on.filter_map(move |rule| {
             let spec = self.with_severity(&rule.spec);
             if spec.is_off() {

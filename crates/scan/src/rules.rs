@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::language::{ScanLanguage, UnsupportedLanguage};
 use moai_base::foreign_text::one_line;
-use moai_base::limits::MESSAGE_CHARS_MAX;
+use moai_base::limits::{MESSAGE_CHARS_MAX, PATTERN_BYTES_MAX};
 
 /// One rule or utility rule as written, valid for one or several languages.
 #[derive(Clone, Debug)]
@@ -219,6 +219,10 @@ fn parse_document(source: &str, name: &str, text: &str) -> Result<RuleDocument, 
         Err(reason) => return Err(RuleFault { reason, ..fault }),
     };
     fault.id = Some(id.clone());
+    if has_long_pattern(&body) {
+        let reason = format!("a pattern is longer than {PATTERN_BYTES_MAX} bytes");
+        return Err(RuleFault { reason, ..fault });
+    }
     let languages = match take_languages(&mut body) {
         Ok(RuleLanguages::Known(languages)) => languages,
         Ok(RuleLanguages::Unsupported(language)) => {
@@ -235,6 +239,18 @@ fn parse_document(source: &str, name: &str, text: &str) -> Result<RuleDocument, 
     let (source, info) = (source.to_owned(), rule_info(&body));
     let spec = RuleSpec { source, lines, id, languages, info, resolves, body };
     Ok(RuleDocument::Rule(Arc::new(spec)))
+}
+
+/// Whether a rule, a constraint or a utility contains a pattern that is too long to be parsed.
+pub(super) fn has_long_pattern(body: &Map<String, Value>) -> bool {
+    body.iter().any(|(key, value)| match value {
+        Value::String(text) => {
+            ["context", "pattern"].contains(&key.as_str()) && text.len() > PATTERN_BYTES_MAX
+        }
+        Value::Object(inner) => has_long_pattern(inner),
+        Value::Array(items) => items.iter().filter_map(Value::as_object).any(has_long_pattern),
+        _ => false,
+    })
 }
 
 /// Parses YAML 1.2 (`on`, `off`, `yes` and `no` are strings) into a value.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::engine::{LanguageInjector, NameGlobs};
 use super::language::ScanLanguage;
-use super::rules::{RuleFault, read_yaml, string_list};
+use super::rules::{RuleFault, has_long_pattern, read_yaml, string_list};
 
 /// Content of one `sgconfig.yml`. An invalid entry becomes a fault and does not affect the rest.
 #[derive(Default)]
@@ -102,6 +102,11 @@ impl ScanConfig {
         }
         let mut core = entry.as_object().cloned().unwrap_or_default();
         core.retain(|key, _| ["rule", "constraints", "utils", "transform"].contains(&key.as_str()));
+        if has_long_pattern(&core) {
+            let reason = "`languageInjections`: a pattern is too long";
+            self.fault(reason, vec![host]);
+            return;
+        }
         let is_static = entry.get("injected").is_some_and(Value::is_string);
         if let Err(reason) = self.injector.add(host, &core, injected, is_static) {
             self.fault(&format!("`languageInjections`: {reason}"), vec![host]);

@@ -187,11 +187,16 @@ async fn base_findings(
 ) -> Vec<KnownFindings> {
     let mut known = Vec::with_capacity(results.len());
     let touched = touched_servers(engine, project, comparison, files);
+    let mut scans = base_scans(project, files, results).await;
     let (mut subjects, mut indices) = (Vec::new(), Vec::new());
     for result in results {
         let gap = Gap::new(Cause::NoBaseline, "not measured before the change");
         let mut base_findings = KnownFindings::Unmeasured(gap);
-        if let Some(file) = files.get(&result.path)
+        if result.kind == SensorKind::Scan
+            && let Some(findings) = scans.remove(&result.path)
+        {
+            base_findings = KnownFindings::Measured(BaseResult { findings, has_fault: false });
+        } else if let Some(file) = files.get(&result.path)
             && result.kind == SensorKind::Lsp
             && needs_base(result)
             && let BaseText::Text(text) = file.base
@@ -237,6 +242,28 @@ async fn base_findings(
         };
     }
     known
+}
+
+/// The scan's findings in the base texts of changed files that have findings now.
+async fn base_scans(
+    project: &Project,
+    files: &BTreeMap<RelPath, ComparedFile<'_>>,
+    results: &[SensorResult],
+) -> BTreeMap<RelPath, Vec<Finding>> {
+    let mut texts = Vec::new();
+    for result in results.iter().filter(|it| it.kind == SensorKind::Scan && needs_base(it)) {
+        if let Some(ComparedFile { base: BaseText::Text(text), is_changed: true, .. }) =
+            files.get(&result.path)
+        {
+            texts.push(snapshot_of(&result.path, text));
+        }
+    }
+    let rules = Arc::clone(&project.rules);
+    let scan = move |base: Snapshot| {
+        let outcome = scan_text(&rules, &base.path, &base.text, base.hash);
+        (base.path, outcome.findings)
+    };
+    run_blocking(move || texts.into_iter().map(scan).collect()).await.unwrap_or_default()
 }
 
 /// The servers that handle a file that differs from the base state, or read their configuration from
@@ -342,13 +369,6 @@ impl AttributionRule<'_> {
             BaseText::Absent | BaseText::Unknown(_) => with_state(now, FindingState::Introduced),
             BaseText::Text(_) if !file.is_changed && !self.is_checker(result) => {
                 with_state(now, FindingState::Existing)
-            }
-            BaseText::Text(before) if result.kind == SensorKind::Scan => {
-                let hash = ContentHash::of_bytes(before.as_bytes());
-                let earlier = scan_text(&self.project.rules, &result.path, before, hash);
-                let old = LineHashes::from_text(before);
-                let new = LineHashes::from_text(&file.snapshot.text);
-                Delta::by_line_map(&old, &earlier.findings, &new, now).findings
             }
             BaseText::Text(before) => {
                 let old = LineHashes::from_text(before);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{RuleSet, scan_text};
+use moai_base::verdict::{Cause, Gap};
 
 fn path(name: &str) -> RelPath {
     RelPath::parse(name).expect("a relative path")

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use ast_grep_core::AstGrep;
@@ -29,10 +28,9 @@ pub(super) enum ParseFailure {
 thread_local! {
     /// One parser for each language and thread, because a new one rebuilds its tables.
     static PARSERS: RefCell<HashMap<ScanLanguage, Parser>> = RefCell::new(HashMap::new());
+    /// Texts that were too slow, the oldest first, so that each costs its bound only once.
+    static SLOW_TEXTS: RefCell<VecDeque<SlowText>> = const { RefCell::new(VecDeque::new()) };
 }
-
-/// Texts that were too slow, the oldest first, so that each costs its bound only once.
-static SLOW_TEXTS: Mutex<VecDeque<SlowText>> = Mutex::new(VecDeque::new());
 
 /// A text that was too slow for a language's parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,19 +120,19 @@ fn clock_time(clock: ClockId) -> Duration {
 }
 
 fn is_known_slow(language: ScanLanguage, text: &str) -> bool {
-    let slow = SLOW_TEXTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if slow.is_empty() {
-        return false;
-    }
-    slow.contains(&SlowText { language, hash: ContentHash::of_bytes(text.as_bytes()) })
+    SLOW_TEXTS.with_borrow(|slow| {
+        let hash = || ContentHash::of_bytes(text.as_bytes());
+        !slow.is_empty() && slow.contains(&SlowText { language, hash: hash() })
+    })
 }
 
 fn remember_slow(text: SlowText) {
-    let mut slow = SLOW_TEXTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if slow.len() >= SLOW_TEXTS_MAX {
-        slow.pop_front();
-    }
-    slow.push_back(text);
+    SLOW_TEXTS.with_borrow_mut(|slow| {
+        if slow.len() >= SLOW_TEXTS_MAX {
+            slow.pop_front();
+        }
+        slow.push_back(text);
+    });
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::grammar::Grammar;
 use super::pattern::{CodePattern, parse_searchable};
 use crate::edits::{ByteEdit, RewriteSite};
 use crate::language::ScanLanguage;
-use moai_base::limits::PATTERN_BYTES_MAX;
+use moai_base::limits::REPLACEMENT_BYTES_MAX;
 use moai_base::text::LineIndex;
 use moai_base::verdict::Gap;
 
@@ -26,8 +26,8 @@ pub(crate) struct ReplacementTemplate {
 impl ReplacementTemplate {
     /// The error is a lower-case fragment: what is wrong and how to fix it.
     pub(crate) fn compile(text: &str, pattern: &CodePattern) -> Result<Self, String> {
-        if text.len() > PATTERN_BYTES_MAX {
-            return Err(format!("it is longer than {PATTERN_BYTES_MAX} bytes"));
+        if text.len() > REPLACEMENT_BYTES_MAX {
+            return Err(format!("it is longer than {REPLACEMENT_BYTES_MAX} bytes"));
         }
         let grammar = Grammar::from(pattern.language);
         let known = pattern.variables();

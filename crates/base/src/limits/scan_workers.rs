@@ -1,0 +1,24 @@
+//! Bounds on the processes that parse and scan.
+
+/// Largest text that is parsed in our own process. The worst texts take a grammar time and memory
+/// with the square of their size: at this one, 0.3 seconds and 50 MB.
+pub const UNISOLATED_TEXT_BYTES_MAX: usize = 2 * 1024;
+/// Longest pattern of a rule or a search: it is parsed like a text, in our own process.
+pub const PATTERN_BYTES_MAX: usize = UNISOLATED_TEXT_BYTES_MAX;
+/// Processor time for one scan or parse, in seconds: parsing, matching, and the last attempt of a
+/// rule, which cannot be cancelled.
+pub const SCAN_JOB_CPU_SECS_MAX: u64 = 6;
+/// Wall time for the same, in seconds, on a machine that has other work.
+pub const SCAN_JOB_SECS_MAX: u64 = 60;
+/// Address space of a worker: several times what a text of the largest size takes.
+pub const SCAN_WORKER_BYTES_MAX: u64 = 1 << 30;
+/// Workers beyond the number of cores, for hooks while a large scan is running.
+pub const SPARE_SCAN_WORKERS: usize = 1;
+/// Workers that wait for the next job; others end after their job.
+pub const IDLE_SCAN_WORKERS_MAX: usize = 2;
+/// Sets of rules that a worker keeps compiled.
+pub const WORKER_RULE_SETS_MAX: usize = 4;
+/// Longest request or reply: the largest text and its findings, or the rules of a project.
+pub const SCAN_JOB_BYTES_MAX: usize = 64 << 20;
+/// Jobs whose outcome is remembered in each of two generations (40 bytes each).
+pub const SCAN_JOBS_REMEMBERED_MAX: usize = 10_000;

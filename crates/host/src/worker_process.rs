@@ -1,0 +1,182 @@
+//! A process of this program that does one job after another for its parent, within bounds on time
+//! and memory that end the process and nothing else.
+//!
+//! Requests and replies are frames: a length (four bytes, little-endian) and as many bytes.
+
+use std::io::{self, Read, Write};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Resource, Rlimit, Signal, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::programs::{PROCESS_NAME, this_program};
+
+/// The bounds of a worker.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkerBounds {
+    /// Processor time of one job, in seconds.
+    pub job_cpu_secs: u64,
+    /// Address space of the process, in bytes.
+    pub memory_bytes: u64,
+    /// Largest request or reply, in bytes.
+    pub frame_bytes: usize,
+}
+
+/// A running worker. Dropping it ends the process.
+#[derive(Debug)]
+pub struct WorkerProcess {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    frame_bytes_max: usize,
+}
+
+/// Why a worker gave no reply; it is of no use any more.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerEnd {
+    /// The job took more processor time than a job may.
+    #[error("the job took too long")]
+    CpuTime,
+    /// The process ended, for example because it could not get more memory.
+    #[error("the process ended")]
+    Crashed,
+    /// No reply within the time limit.
+    #[error("no reply in {} s", .0.as_secs())]
+    TimedOut(Duration),
+    /// The pipes failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl WorkerProcess {
+    /// Starts this program with `mode` as its only argument and an empty environment.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the process cannot be started.
+    pub fn start(mode: &str, frame_bytes_max: usize) -> io::Result<Self> {
+        let mut child = Command::new(this_program()?)
+            .arg0(PROCESS_NAME)
+            .arg(mode)
+            .current_dir("/")
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(stdin), Some(stdout)) => Ok(Self { child, stdin, stdout, frame_bytes_max }),
+            _ => Err(io::Error::other("a pipe of the worker is missing")),
+        }
+    }
+
+    /// Sends a request and waits for its reply.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is none; the worker must then be dropped.
+    pub fn exchange(&mut self, request: &[u8], time_max: Duration) -> Result<Vec<u8>, WorkerEnd> {
+        let deadline = Instant::now() + time_max;
+        if let Err(error) = write_frame(&mut self.stdin, request) {
+            return Err(self.reason_of_end(error));
+        }
+        let mut reply = DeadlineReader { stdout: &mut self.stdout, deadline };
+        match read_frame(&mut reply, self.frame_bytes_max) {
+            Ok(Some(reply)) => Ok(reply),
+            Ok(None) => Err(self.reason_of_end(io::ErrorKind::UnexpectedEof.into())),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                Err(WorkerEnd::TimedOut(time_max))
+            }
+            Err(error) => Err(self.reason_of_end(error)),
+        }
+    }
+
+    fn reason_of_end(&mut self, error: io::Error) -> WorkerEnd {
+        let has_closed_its_pipes =
+            matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe);
+        if !has_closed_its_pipes {
+            return WorkerEnd::Io(error);
+        }
+        match self.child.wait() {
+            Ok(status) if status.signal() == Some(Signal::XCPU.as_raw()) => WorkerEnd::CpuTime,
+            Ok(_) => WorkerEnd::Crashed,
+            Err(error) => WorkerEnd::Io(error),
+        }
+    }
+}
+
+impl Drop for WorkerProcess {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads until a deadline.
+struct DeadlineReader<'a> {
+    stdout: &'a mut ChildStdout,
+    deadline: Instant,
+}
+
+impl Read for DeadlineReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
+            let mut fds = [PollFd::new(self.stdout, PollFlags::IN)];
+            match poll(&mut fds, Some(&timeout)) {
+                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(_) => return self.stdout.read(buffer),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// The life of a worker: answers requests on stdin until it closes. Returns the exit code.
+#[must_use]
+pub fn serve(bounds: WorkerBounds, mut answer: impl FnMut(&[u8]) -> Vec<u8>) -> u8 {
+    let memory = Rlimit { current: Some(bounds.memory_bytes), maximum: Some(bounds.memory_bytes) };
+    // A system without one of these bounds still has the others.
+    let _ = setrlimit(Resource::As, memory);
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let (mut stdin, mut stdout) = (io::stdin().lock(), io::stdout().lock());
+    while let Ok(Some(request)) = read_frame(&mut stdin, bounds.frame_bytes) {
+        let used = u64::try_from(clock_gettime(ClockId::ProcessCPUTime).tv_sec).unwrap_or(0);
+        // The kernel compares whole seconds.
+        let cpu = Rlimit { current: Some(used + 1 + bounds.job_cpu_secs), maximum: None };
+        let _ = setrlimit(Resource::Cpu, cpu);
+        if write_frame(&mut stdout, &answer(&request)).is_err() {
+            break;
+        }
+    }
+    0
+}
+
+fn write_frame(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+    to.write_all(&length.to_le_bytes())?;
+    to.write_all(bytes)?;
+    to.flush()
+}
+
+/// `None` at the end of the input.
+fn read_frame(from: &mut impl Read, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut length = [0; 4];
+    match from.read_exact(&mut length) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    let length = usize::try_from(u32::from_le_bytes(length)).map_err(io::Error::other)?;
+    if length > bytes_max {
+        return Err(io::Error::other(format!("a frame of {length} bytes")));
+    }
+    let mut bytes = vec![0; length];
+    from.read_exact(&mut bytes)?;
+    Ok(Some(bytes))
+}
