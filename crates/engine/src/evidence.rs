@@ -19,6 +19,7 @@ pub(crate) mod partial_results;
 pub(crate) mod poll_gate;
 pub(crate) mod renamed_files;
 pub(crate) mod settled_measurement;
+pub(crate) mod slow_files;
 pub(crate) mod snapshot_measurement;
 pub(crate) mod verified_results;
 pub(crate) mod work_base;

@@ -22,3 +22,7 @@ pub const WORKER_RULE_SETS_MAX: usize = 4;
 pub const SCAN_JOB_BYTES_MAX: usize = 64 << 20;
 /// Jobs whose outcome is remembered in each of two generations (40 bytes each).
 pub const SCAN_JOBS_REMEMBERED_MAX: usize = 10_000;
+/// A file whose scan takes this long is slow. Real files take milliseconds.
+pub const SLOW_FILE_MS_MIN: u64 = 1_000;
+/// Time for the slow files of one scan together, on all its threads; the rest is unmeasured.
+pub const SLOW_FILES_MS_MAX: u64 = 120_000;

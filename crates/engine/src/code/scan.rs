@@ -12,6 +12,7 @@ use crate::engine::{Engine, run_blocking};
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
 use crate::evidence::gather::{combine_results, split_unchecked};
 use crate::evidence::parallel_scan::{ScanResults, ScanTask, scan_files};
+use crate::evidence::slow_files::SlowFileTime;
 use crate::project::Project;
 use crate::project::project_rules;
 use crate::project::project_rules::NamedRuleFolders;
@@ -251,7 +252,7 @@ fn scan_given_text(task: ScanTask<'_>, text: &StdinText) -> Result<ScanResults, 
     let path = given_path(task, text)?;
     let mut scanned = ScanResults::default();
     match files::snapshot_of_bytes(path, text.bytes.clone()) {
-        Ok(snapshot) => scanned.add(task, &snapshot),
+        Ok(snapshot) => scanned.add(task, &snapshot, &SlowFileTime::default()),
         Err(skipped) => scanned.skipped.push(skipped),
     }
     Ok(scanned)

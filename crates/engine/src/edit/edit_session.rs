@@ -15,6 +15,7 @@ use crate::evidence::disk_poll;
 use crate::evidence::earlier_texts::EarlierState;
 use crate::evidence::gather;
 use crate::evidence::poll_gate::DiskEpoch;
+use crate::evidence::slow_files::SlowFileTime;
 use crate::evidence::snapshot_measurement;
 use crate::evidence::verified_results;
 use crate::hooks::hook_call::HookCall;
@@ -194,7 +195,8 @@ impl EditSession {
             return None;
         }
         let (edited, rules) = (snapshot.clone(), Arc::clone(&project.rules));
-        let scan = run_blocking(move || gather::scan_snapshot(&rules, &edited));
+        let scan =
+            run_blocking(move || gather::scan_snapshot(&rules, &edited, &SlowFileTime::default()));
         let (before, scanned) = tokio::join!(self.scan_before(), scan);
         let result = scanned.flatten().unwrap_or_else(|| gather::failed_scan_result(snapshot));
         verified_results::store_verified(engine, project, std::slice::from_ref(&result), None);

@@ -10,6 +10,7 @@ use crate::evidence::attribution::{AttributionRequest, BaseComparison, attribute
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::partial_results::{is_work_switched_off, switched_off_files};
 use crate::evidence::settled_measurement::{MeasuredServers, measure_settled, read_snapshots};
+use crate::evidence::slow_files::SlowFileTime;
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::evidence::verified_results::{discard_superseded, record_results, store_verified};
 use crate::ledger::AffectedFiles;
@@ -160,12 +161,13 @@ async fn scan_all(
         // Scanning a few files is faster than reading the cache of the whole project.
         let is_worth_it = snapshots.len() >= SCAN_CACHE_FILES_MIN;
         let kept = is_worth_it.then(|| ScanCacheFile::load(&state, &key, &rules));
+        let slow = SlowFileTime::default();
         let results = scan_in_parallel(&snapshots, &|snapshot| match &kept {
             Some(kept) => kept.get(&rules, &snapshot.path, snapshot.hash).map_or_else(
-                || Some((scan_snapshot(&rules, snapshot)?, true)),
+                || Some((scan_snapshot(&rules, snapshot, &slow)?, true)),
                 |outcome| Some((scan_result(snapshot, outcome, Instant::now()), false)),
             ),
-            None => Some((scan_snapshot(&rules, snapshot)?, false)),
+            None => Some((scan_snapshot(&rules, snapshot, &slow)?, false)),
         });
         if let Some(kept) = kept {
             let new = results.iter().filter(|(_, is_new)| *is_new).map(|(result, _)| {
@@ -216,16 +218,21 @@ pub(crate) fn failed_scan_result(snapshot: &Snapshot) -> SensorResult {
 }
 
 /// The scan's result for one file; `None` when no rule applies to it.
-pub(crate) fn scan_snapshot(rules: &RuleSet, snapshot: &Snapshot) -> Option<SensorResult> {
+pub(crate) fn scan_snapshot(
+    rules: &RuleSet,
+    snapshot: &Snapshot,
+    slow: &SlowFileTime,
+) -> Option<SensorResult> {
     let start = Instant::now();
     if !rules.handles(&snapshot.path) {
         return None;
     }
-    Some(scan_result(
-        snapshot,
-        scan_text(rules, &snapshot.path, &snapshot.text, snapshot.hash),
-        start,
-    ))
+    let outcome = match slow.gap() {
+        None => scan_text(rules, &snapshot.path, &snapshot.text, snapshot.hash),
+        gap => ScanOutcome { findings: Vec::new(), gap },
+    };
+    slow.add(start.elapsed());
+    Some(scan_result(snapshot, outcome, start))
 }
 
 /// The scan's result for one file, from its outcome.

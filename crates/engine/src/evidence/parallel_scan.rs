@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::evidence::gather::{failed_scan_result, scan_result, scan_snapshot};
+use crate::evidence::slow_files::SlowFileTime;
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::progress::WorkProgress;
 use crate::project::scan_cache::ScanCacheFile;
@@ -50,13 +51,14 @@ pub(crate) fn scan_files(task: ScanTask<'_>, files: &[RelPath]) -> ScanResults {
     task.progress.expect(files.len());
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (next, root) = (AtomicUsize::new(0), files::RootReader::open(task.root));
+    let slow = SlowFileTime::default();
     // Every thread takes the next file, so that a few large files do not leave the others idle. The
     // order is kept, so that the first findings of each thread include the first of all.
     let share = || {
         let mut share = ScanResults::default();
         while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
             match root.read(file) {
-                Ok(snapshot) => share.add(task, &snapshot),
+                Ok(snapshot) => share.add(task, &snapshot, &slow),
                 Err(skipped) => share.skipped.push(skipped),
             }
             task.progress.step();
@@ -77,7 +79,7 @@ pub(crate) fn scan_files(task: ScanTask<'_>, files: &[RelPath]) -> ScanResults {
 
 impl ScanResults {
     /// Scans one text, unless its outcome is cached.
-    pub(crate) fn add(&mut self, task: ScanTask<'_>, snapshot: &Snapshot) {
+    pub(crate) fn add(&mut self, task: ScanTask<'_>, snapshot: &Snapshot, slow: &SlowFileTime) {
         let started = Instant::now();
         let cached =
             task.cache.and_then(|cache| cache.get(task.rules, &snapshot.path, snapshot.hash));
@@ -86,7 +88,7 @@ impl ScanResults {
         } else {
             self.new_files.insert(snapshot.path.clone());
             // The parsers are foreign code, so a panic must not affect other files.
-            catch_unwind(AssertUnwindSafe(|| scan_snapshot(task.rules, snapshot)))
+            catch_unwind(AssertUnwindSafe(|| scan_snapshot(task.rules, snapshot, slow)))
                 .unwrap_or_else(|_| Some(failed_scan_result(snapshot)))
         };
         let Some(result) = result else {
