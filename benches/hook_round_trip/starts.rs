@@ -21,7 +21,7 @@ const AT_ONCE: usize = 8;
 const STARTS_AT_ONCE: usize = 60;
 /// Starts of each kind before the first that counts.
 const WARM_UP: usize = 20;
-/// A hook with no work, warm daemon, alone: p50 by p50.
+/// A hook with no work, warm daemon, alone, and the hook before a tool call: p50 by p50.
 const ALONE_BUDGET: Figure = Figure::Times(4.0);
 /// The same with others at once: p99.
 const AT_ONCE_BUDGET: Figure = Figure::Times(12.0);
@@ -62,19 +62,23 @@ pub(crate) fn measure(sandbox: &Sandbox, table: &mut Table) -> Duration {
         file
     };
     let (stop, bash) = (input("Stop"), input("PostToolUse-Bash"));
+    let before_bash = input("PreToolUse-Bash");
     let launcher = Path::new(CHECKOUT).join("bin/moai-ralph");
     let smallest = Start::new(TRUE, &[], &stop);
     let on_stop = Start::new(PROGRAM, &["hook", "stop"], &stop);
     let on_tool = Start::new(PROGRAM, &["hook", "post-tool-use"], &bash);
+    let before_tool = Start::new(PROGRAM, &["hook", "pre-tool-use"], &before_bash);
     let by_shell = Start::new(launcher, &["hook", "post-tool-use"], &bash);
 
-    let alone = [smallest.clone(), on_stop.clone(), on_tool, by_shell];
+    let alone = [smallest.clone(), on_stop.clone(), before_tool, on_tool, by_shell];
     alternate(sandbox, &alone, WARM_UP);
     let samples = alternate(sandbox, &alone, STARTS).map(Samples::new);
-    let [bare, hook, no_work, through_launcher] = &samples;
+    let [bare, hook, before, no_work, through_launcher] = &samples;
     let ratio = |samples: &Samples| times(samples.p50(), bare.p50());
     table.base(TRUE, bare);
     table.budgeted("hook stop, no loop: p50 by p50", Some(hook), ratio(hook), ALONE_BUDGET);
+    let name = "hook pre-tool-use, allowed: p50 by p50";
+    table.budgeted(name, Some(before), ratio(before), ALONE_BUDGET);
     table.informational("hook post-tool-use, no work", no_work, ratio(no_work));
     let name = "hook post-tool-use, no work, launcher";
     table.informational(name, through_launcher, ratio(through_launcher));
