@@ -2,7 +2,7 @@
 //! project file changes, and the next daemon can use the state.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::{Output, PATIENCE, PROGRAM, Sandbox, eventually, finish};
+use crate::support::{Output, PATIENCE, PROGRAM, SESSION, Sandbox, eventually, finish};
+use crate::terminal::typed;
 
 /// Largest size of any file, in blocks of 512 bytes: nothing, less than an empty database, less
 /// than one with a loop.
@@ -72,7 +73,7 @@ fn assert_works(sandbox: &Sandbox) {
 }
 
 /// Temporary files and journals.
-fn left_over(folder: &Path) -> Vec<String> {
+pub(crate) fn left_over(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
@@ -99,22 +100,33 @@ fn on_a_full_disk_hooks_answer_and_once_there_is_room_all_works() {
     for limit in LIMITS {
         let sandbox = project();
         for (event, input) in session(&sandbox, "00000000-0000-4000-8000-00000000000e") {
-            let mut limited = Command::new("sh");
-            sandbox.prepare(&mut limited);
-            // Without the signal, a write beyond the limit fails like one on a full disk.
-            let script = format!("trap '' 25; ulimit -f {limit}; exec \"$0\" \"$@\"");
-            limited.args(["-c", &script, PROGRAM, "hook", event]);
-            assert_valid(event, &finish(&mut limited, &input.to_string()));
+            let mut hook = limited(&sandbox, limit, &["hook", event]);
+            assert_valid(event, &finish(&mut hook, &input.to_string()));
         }
         assert_eq!(sandbox.read("a.py"), SOURCE);
         assert_eq!(left_over(&sandbox.base()), Vec::<String>::new(), "limit {limit}");
         let largest = largest_file(&sandbox.base().join("state"));
         assert!(largest <= u64::from(limit) * 512, "not limited: {largest} bytes");
-        sandbox.run(&["daemon", "stop"]);
-        let gone = eventually(PATIENCE, || sandbox.survivors().is_empty().then_some(()));
-        assert!(gone.is_some(), "{:#?}", sandbox.survivors());
+        stop_daemon(&sandbox);
         assert_works(&sandbox);
     }
+}
+
+/// The program without a file larger than this many blocks of 512 bytes; a daemon that it starts
+/// has the same limit.
+fn limited(sandbox: &Sandbox, blocks: u32, arguments: &[&str]) -> Command {
+    let mut limited = Command::new("sh");
+    sandbox.prepare(&mut limited);
+    // Without the signal, a write beyond the limit fails like one on a full disk.
+    let script = format!("trap '' 25; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    limited.args(["-c", &script, PROGRAM]).args(arguments);
+    limited
+}
+
+fn stop_daemon(sandbox: &Sandbox) {
+    sandbox.run(&["daemon", "stop"]);
+    let gone = eventually(PATIENCE, || sandbox.survivors().is_empty().then_some(()));
+    assert!(gone.is_some(), "{:#?}", sandbox.survivors());
 }
 
 /// The sandbox's daemon, started if there is none.
@@ -154,6 +166,123 @@ fn a_daemon_killed_at_any_moment_leaves_a_state_that_opens() {
     assert_works(&sandbox);
 }
 
+/// The file of this name in the project's private folder.
+fn private_file(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let projects = fs::read_dir(sandbox.base().join("state/projects")).into_iter().flatten();
+    let mut files = projects.flatten().map(|project| project.path().join(name));
+    files.find(|file| file.exists()).expect("written")
+}
+
+/// A person at a terminal allows a finding.
+fn allow(mut command: Command, id: &str) -> Output {
+    for name in ["CLAUDECODE", "AI_AGENT"] {
+        command.env_remove(name);
+    }
+    typed(command.args(["guard", "allow", id, "--reason", "covered elsewhere"]), "again", id)
+}
+
+#[test]
+fn a_waiver_that_cannot_be_written_allows_nothing_and_the_others_stay() {
+    let sandbox = Sandbox::new();
+    for number in [1, 2] {
+        let text = format!(
+            "def test_sum():\n    assert {number} + 2 == sum_of({number}, 2)\n\n\n\
+             def test_half():\n    assert half(6) == 3 * {number}\n"
+        );
+        sandbox.write(&format!("tests/test_{number}.py"), &text);
+    }
+    sandbox.commit();
+    for number in [1, 2] {
+        let text = format!("def test_sum():\n    assert {number} + 2 == sum_of({number}, 2)\n");
+        sandbox.write(&format!("tests/test_{number}.py"), &text);
+    }
+    let report = sandbox.run(&["guard", "--json"]).json();
+    assert_eq!(report["findings"].as_array().map(Vec::len), Some(2), "{report:#}");
+    let id = |at: usize| report["findings"][at]["id"].as_str().expect("an id").to_owned();
+    let allowed = allow(sandbox.program(), &id(0));
+    assert_eq!(allowed.code, 0, "{allowed:#?}");
+    stop_daemon(&sandbox);
+    let file = private_file(&sandbox, "waivers.jsonl");
+    let mut before = fs::read_to_string(&file).expect("ours");
+    for number in 0..500 {
+        let other =
+            json!({"id": format!("{number:016}"), "code": "G01", "reason": "x".repeat(200)});
+        before.push_str(&format!("{other}\n"));
+    }
+    fs::write(&file, &before).expect("ours");
+    // The database cannot be written, or only the waivers.
+    for (blocks, reason) in [(0, "store is not available"), (100, "File too large")] {
+        let refused = allow(limited(&sandbox, blocks, &[]), &id(1));
+        assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:#?}");
+        let told = refused.stderr.split_once("not written: ").map_or("", |(_, told)| told);
+        assert!(told.contains(reason), "{refused:#?}");
+        assert_eq!(fs::read_to_string(&file).expect("ours"), before);
+        assert_eq!(left_over(&sandbox.base()), Vec::<String>::new());
+    }
+    assert_eq!(sandbox.run(&["guard"]).code, 1, "the other finding counts");
+    assert_eq!(allow(sandbox.program(), &id(1)).code, 0);
+    assert_eq!(sandbox.run(&["guard"]).code, 0);
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_copied_is_missing_and_the_next_one_is_whole() {
+    let sandbox = Sandbox::new();
+    fs::remove_dir_all(sandbox.path(".git")).expect("there");
+    let large = "x = 1\n".repeat(200_000);
+    sandbox.write("a.py", SOURCE);
+    sandbox.write("large.txt", &large);
+    let prompt = ["--session", SESSION, "--prompt", "tidy up", "--max-iterations", "5"];
+    let start = [&["loop", "start"], &prompt[..]].concat();
+    let begun = finish(&mut limited(&sandbox, 1_500, &start), "");
+    assert_eq!(begun.code, 0, "{begun:#?}");
+    let log = fs::read_to_string(sandbox.base().join("state/log/daemon.log")).unwrap_or_default();
+    assert!(log.contains("the first checkpoint of a loop was not saved"), "{log}");
+    assert!(log.contains("File too large"), "{log}");
+    assert_eq!(left_over(&sandbox.base()), Vec::<String>::new());
+    let status = sandbox.run(&["loop", "status", "--json"]).json();
+    let id = status["id"].as_str().expect("an id").to_owned();
+    let restore = |name: &str| sandbox.run(&["loop", "restore", &id, "--to", name, "--apply"]);
+    let refused = restore("0");
+    assert!(refused.code == 1 && refused.stderr.contains("no checkpoint"), "{refused:#?}");
+    stop_daemon(&sandbox);
+    sandbox.write("a.py", "def half(n):\n    return n // 2\n");
+    sandbox.hook("stop", &sandbox.payload("Stop"));
+    sandbox.write("a.py", SOURCE);
+    sandbox.write("large.txt", "");
+    let restored = restore("1");
+    assert_eq!(restored.code, 0, "{restored:#?}");
+    assert_eq!(sandbox.read("large.txt"), large);
+    assert!(sandbox.read("a.py").contains("n // 2"));
+    assert_eq!(left_over(&sandbox.base()), Vec::<String>::new());
+}
+
+#[test]
+fn scan_results_that_cannot_be_cached_are_told_in_the_log_and_cached_later() {
+    /// More than are scanned without a cache.
+    const FILES: usize = 120;
+    let sandbox = Sandbox::new();
+    for number in 0..FILES {
+        sandbox.write(&format!("f{number}.py"), "eval(x)\neval(y)\neval(z)\n");
+    }
+    let check = ["check", "--all", "--no-lsp", "--json"];
+    let cached = || {
+        let projects = fs::read_dir(sandbox.base().join("state/projects")).into_iter().flatten();
+        let folders = projects.flatten().flat_map(|project| fs::read_dir(project.path()));
+        let mut names = folders.flatten().flatten().map(|entry| entry.file_name());
+        names.any(|name| name.to_string_lossy().starts_with("scans-"))
+    };
+    let limited = finish(&mut limited(&sandbox, 16, &check), "").json();
+    let log = fs::read_to_string(sandbox.base().join("state/log/daemon.log")).unwrap_or_default();
+    assert!(log.contains("scan results are not cached error=File too large"), "{log}");
+    assert!(!cached());
+    assert_eq!(left_over(&sandbox.base()), Vec::<String>::new());
+    stop_daemon(&sandbox);
+    let again = sandbox.run(&check).json();
+    assert!(cached());
+    assert_eq!(limited["findings"], again["findings"]);
+    assert_eq!(again["findings"].as_array().map(Vec::len), Some(3 * FILES));
+}
+
 #[test]
 fn a_baseline_that_cannot_be_written_stays_as_it_was() {
     let sandbox = Sandbox::new();
@@ -163,10 +292,7 @@ fn a_baseline_that_cannot_be_written_stays_as_it_was() {
     let before = sandbox.read("known.json");
     assert!(before.contains("a.py"), "{before}");
     sandbox.write("b.py", &"eval(x)\n".repeat(50));
-    let mut limited = Command::new("sh");
-    sandbox.prepare(&mut limited);
-    limited.args(["-c", "trap '' 25; ulimit -f 0; exec \"$0\" \"$@\"", PROGRAM]).args(check);
-    let output = finish(limited.arg("--no-daemon"), "");
+    let output = finish(limited(&sandbox, 0, &check).arg("--no-daemon"), "");
     assert_ne!(output.code, 0, "{output:#?}");
     assert!(output.stderr.contains("known.json"), "{output:#?}");
     assert_eq!(sandbox.read("known.json"), before);

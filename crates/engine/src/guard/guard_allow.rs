@@ -47,12 +47,13 @@ pub(crate) async fn handle(
     let done = format!("allowed: {}: {}\n", finding.path, finding.message);
     let subject = format!("guard({}) in {}", finding.code, finding.path);
     let (folder, key) = (engine.dirs.state.clone(), project.key.clone());
+    // First, because a waiver that no loop knows of would be silent.
+    if let Err(error) = record(engine, &project, &subject).await {
+        return CommandReply::failure(REFUSED, &format!("moai-ralph: not written: {error}"));
+    }
     let saved = run_blocking(move || WaiverStore::load(&folder, &key).allow(&finding, &reason));
     match saved.await {
-        Some(Ok(())) => match record(engine, &project, &subject).await {
-            Ok(()) => CommandReply::success(done),
-            Err(error) => CommandReply::failure(REFUSED, &format!("moai-ralph: {done}{error}")),
-        },
+        Some(Ok(())) => CommandReply::success(done),
         Some(Err(error)) => {
             CommandReply::failure(REFUSED, &format!("moai-ralph: not written: {error}"))
         }
