@@ -19,6 +19,7 @@ mod foreign_text;
 mod guard;
 mod hooks;
 mod judge;
+mod killed_writes;
 mod loops;
 mod mcp;
 mod mcp_client;

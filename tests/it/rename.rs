@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::{Output, PATIENCE, Sandbox, eventually};
+use crate::support::{Output, Sandbox};
 
 const FILES: [(&str, &str); 3] = [
     ("a.py", "from lib import total\r\nprint('🦀', total(1))\r\n"),
@@ -290,53 +290,4 @@ fn a_write_that_fails_leaves_every_byte_as_it_was() {
     assert!(reason.ends_with("all files were restored"), "{document:#}");
     assert_untouched(&sandbox);
     assert_eq!(fs::read_to_string(&file).expect("the file is there"), "total\n");
-}
-
-#[test]
-fn a_daemon_that_is_killed_while_it_writes_leaves_all_files_old_or_new() {
-    const COUNT: usize = 60;
-    let sandbox = Sandbox::new();
-    let mut files = serde_json::Map::new();
-    for number in 0..COUNT {
-        sandbox.write(&format!("f{number}.py"), "total = 1\n");
-        files.insert(format!("file://{{{{ROOT}}}}/f{number}.py"), json!([edit(0, 0, 5)]));
-    }
-    serve(&sandbox, &json!({"answers": {"textDocument/rename": {"changes": files}}}));
-    let mut words = Vec::new();
-    for _ in 0..3 {
-        let texts = kill_while_writing(&sandbox, COUNT);
-        assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
-        words.push(texts[0].clone());
-        for number in 0..COUNT {
-            sandbox.write(&format!("f{number}.py"), "total = 1\n");
-        }
-    }
-    assert!(words.iter().all(|text| ["total = 1\n", "summed = 1\n"].contains(&text.as_str())));
-}
-
-/// Kills the daemon as soon as the record of a change is there; returns the files' texts after
-/// the next daemon has started.
-fn kill_while_writing(sandbox: &Sandbox, count: usize) -> Vec<String> {
-    let status = sandbox.run(&["rename", "f0.py:1:1", "summed", "--timeout", "60"]);
-    assert_eq!(status.code, 0, "{status:#?}");
-    let pid = sandbox.run(&["daemon", "status", "--json"]).json()["pid"].as_i64().expect("a pid");
-    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("a pid");
-    std::thread::scope(|scope| {
-        scope.spawn(|| sandbox.run(&["rename", "f0.py:1:1", "summed", "--apply"]));
-        let projects = sandbox.base().join("state/projects");
-        let record = || {
-            let projects = fs::read_dir(&projects).ok()?;
-            let changes =
-                projects.flatten().find_map(|it| fs::read_dir(it.path().join("changes")).ok())?;
-            let mut names = changes.flatten().map(|it| it.file_name());
-            names.any(|name| name.to_string_lossy().starts_with("change-")).then_some(())
-        };
-        eventually(PATIENCE, record).expect("the change begins");
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it runs");
-    });
-    let status = sandbox.run(&["daemon", "status"]);
-    assert!(status.code == 0 || status.code == 1, "{status:#?}");
-    let check = sandbox.run(&["check", "f0.py"]);
-    assert_eq!(check.code, 0, "{check:#?}");
-    (0..count).map(|number| sandbox.read(&format!("f{number}.py"))).collect()
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::code::change_journal;
 use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::evidence::attribution::BaseComparison;
 use crate::evidence::dependents::DependentFiles;
@@ -29,11 +30,15 @@ pub(crate) async fn handle(
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let baselines =
-        match load_baselines(caller, check.baseline.as_deref(), check.write_baseline.as_deref()) {
-            Ok(baselines) => baselines,
-            Err(reply) => return reply,
-        };
+    let baselines = match load_baselines(
+        caller,
+        check.baseline.as_deref(),
+        check.write_baseline.as_deref(),
+        change_journal::journal_folder(engine, &project),
+    ) {
+        Ok(baselines) => baselines,
+        Err(reply) => return reply,
+    };
     let found = {
         let (project, caller, check) = (project.clone(), caller.clone(), check.clone());
         run_blocking(move || find_check_files(&project, &caller, &check)).await

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::Engine;
-use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
+use crate::evidence::baselines::BaselineFiles;
+use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply};
 use crate::guard::guard_run::{GuardRunOptions, run_guard};
 use crate::replies::{INVALID, load_project};
 use moai_protocol::control::{CallerContext, CommandReply, GuardRequest};
@@ -25,16 +26,12 @@ pub(crate) async fn handle(
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let baselines = match load_baselines(caller, None, None) {
-        Ok(baselines) => baselines,
-        Err(reply) => return reply,
-    };
     let options = ReportOptions {
         format: request.format,
         style: ReportStyle { has_color: request.color, shows_hints: request.verbose },
         fail_on: request.fail_on,
         allow_unmeasured: request.allow_unmeasured,
-        baselines,
+        baselines: BaselineFiles::default(),
         is_tool: caller.is_tool(),
     };
     let (base, goal, threshold) = (request.base, request.goal, options.threshold());

@@ -49,7 +49,7 @@ pub(crate) async fn handle(
     let mut stderr = String::new();
     if request.record {
         let moment = JudgementContext { at_ms: now_ms(), ..JudgementContext::default() };
-        for notice in judge_run::record_judgement(&project, &judged, moment).await {
+        for notice in judge_run::record_judgement(engine, &project, &judged, moment).await {
             stderr.push_str(&notice);
             stderr.push('\n');
         }

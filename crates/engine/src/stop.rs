@@ -313,7 +313,7 @@ impl DecidedStop {
         if let Some(judged) = &judged {
             let (iteration, at_ms) = (Some(next.iteration), next.updated_ms);
             let moment = JudgementContext { iteration, rejections, at_ms };
-            notices = judge_run::record_judgement(&project, judged, moment).await;
+            notices = judge_run::record_judgement(&engine, &project, judged, moment).await;
         }
         notices.extend(
             loop_files::write_loop_notes(&engine, &project, &iteration_summary(&next)).await,

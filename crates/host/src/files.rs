@@ -6,7 +6,6 @@ mod ignores;
 pub mod kinds;
 mod nested;
 mod private;
-mod replace;
 mod search;
 mod snapshot;
 mod stamps;
@@ -22,8 +21,10 @@ use moai_base::path::{RelPath, normalize};
 
 pub use ignores::IgnoreRules;
 pub use nested::other_repository;
-pub use private::{private_dir, read_private, write_private, write_private_unsynced};
-pub use replace::replace_file;
+pub use private::{
+    private_dir, private_temporary, read_private, remove_abandoned, write_private,
+    write_private_unsynced,
+};
 pub use search::{FileMatches, fold_files, search_files};
 pub use snapshot::{RootReader, Snapshot, read_snapshot, snapshot_of_bytes};
 pub use stamps::{FileStamp, await_tick, stamp_file, stamp_files};

@@ -11,14 +11,11 @@ use std::thread::{self, JoinHandle};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{DIRTY, FIXED, blocked, iteration, looping, project, start, status, stop};
+use super::killed_merges::{release, wait_for_run, waiting};
+use super::{DIRTY, FIXED, autochecks, blocked, iteration, looping, project, start, status, stop};
+use crate::failed_writes::left_over;
+pub(super) use crate::killed_writes::daemon;
 use crate::support::{Output, PATIENCE, Sandbox, eventually, finish};
-
-pub(super) fn daemon(sandbox: &Sandbox) -> Pid {
-    let daemon = sandbox.run(&["daemon", "status", "--json"]).json();
-    let pid = daemon["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-    pid.expect("a daemon runs")
-}
 
 pub(super) fn kill(daemon: Pid) {
     kill_process(daemon, Signal::KILL).expect("it is ours");
@@ -61,6 +58,26 @@ fn killed_while_a_check_runs_the_stop_is_decided_once_by_the_next_daemon() {
     assert_eq!((&after["status"], iteration(&after)), (&json!("running"), 1));
     assert!(stop(&sandbox, "finished").is_some());
     assert_eq!(iteration(&status(&sandbox)), 2);
+}
+
+#[test]
+fn killed_while_the_frozen_copy_of_a_check_runs_the_copy_goes_with_the_next_one() {
+    let sandbox = project();
+    autochecks(&sandbox, &waiting(&sandbox, 1));
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--until", "checks", "--max-iterations", "5"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    // What was edited is not run, but a copy of what the loop began with.
+    autochecks(&sandbox, "exit 0");
+    let killed = daemon(&sandbox);
+    let stopping = stop_beside(&sandbox);
+    wait_for_run(&sandbox, 1);
+    assert_eq!(left_over(&sandbox.base()).len(), 1, "the copy");
+    kill(killed);
+    fs::write(release(&sandbox), "").expect("the sandbox is writable");
+    stopping.join().expect("the next daemon decides");
+    wait_for_run(&sandbox, 2);
+    assert_eq!(left_over(&sandbox.base()), Vec::<String>::new());
 }
 
 /// Stands before the daemon: the next call goes through, but its answer is lost, because by then
@@ -175,7 +192,7 @@ fn a_start_whose_answer_is_lost_begins_one_loop_and_says_so() {
 fn a_stop_that_no_daemon_lived_to_decide_is_told_and_not_held() {
     let sandbox = project();
     let runs = sandbox.base().join("runs");
-    super::autochecks(&sandbox, &format!("echo run >>'{}'; sleep 60", runs.display()));
+    autochecks(&sandbox, &format!("echo run >>'{}'; sleep 60", runs.display()));
     assert_eq!(start(&sandbox, &["--max-iterations", "5"]).code, 0);
     let stopping = stop_beside(&sandbox);
     for times in 1..=2 {

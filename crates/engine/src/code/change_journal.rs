@@ -12,7 +12,7 @@ use moai_host::ipc::StateDirs;
 use moai_host::store::PROJECTS_FOLDER;
 
 /// The journal in a project's private folder.
-const JOURNAL_FOLDER: &str = "changes";
+pub(crate) const JOURNAL_FOLDER: &str = "changes";
 
 /// Applies all changes in the project, or none. `None` after a panic; the next use rolls back.
 pub(crate) async fn apply_changes(
@@ -21,7 +21,7 @@ pub(crate) async fn apply_changes(
     set: ChangeSet,
     reach: WriteReach,
 ) -> Option<Result<(), ApplyError>> {
-    let folder: PathBuf = project.key.folder(&engine.dirs.state).join(JOURNAL_FOLDER);
+    let folder = journal_folder(engine, project);
     let root = project.root.clone();
     // The daemon must not end before the changes are applied, even if the caller is gone.
     let job = engine.job();
@@ -30,6 +30,11 @@ pub(crate) async fn apply_changes(
         transaction::apply_change_set(&root, &folder, &set, reach)
     })
     .await
+}
+
+/// Where the changes of a project are recorded.
+pub(crate) fn journal_folder(engine: &Engine, project: &Project) -> PathBuf {
+    project.key.folder(&engine.dirs.state).join(JOURNAL_FOLDER)
 }
 
 /// Settles unfinished change sets in all projects. A project that another process is changing is

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::code::change_journal;
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
 use crate::evidence::gather::{combine_results, split_unchecked};
@@ -51,6 +52,7 @@ pub(crate) async fn handle(
         caller,
         request.baseline.as_deref(),
         request.write_baseline.as_deref(),
+        change_journal::journal_folder(engine, &project),
     ) {
         Ok(baselines) => baselines,
         Err(reply) => return reply,

@@ -8,7 +8,7 @@ use moai_base::baseline::Baseline;
 use moai_base::evidence::Evidence;
 use moai_base::finding::Severity;
 use moai_base::limits::BASELINE_BYTES_MAX;
-use moai_host::files;
+use moai_host::files::transaction;
 use moai_protocol::baseline;
 
 /// The baselines of one run.
@@ -17,17 +17,27 @@ pub(crate) struct BaselineFiles {
     /// The baseline that findings are compared with.
     reference: Option<Baseline>,
     /// The file to write, with its present baseline.
-    output: Option<(PathBuf, Baseline)>,
+    output: Option<BaselineOutput>,
+}
+
+/// A baseline to write.
+#[derive(Clone, Debug)]
+struct BaselineOutput {
+    path: PathBuf,
+    present: Baseline,
+    /// Where its change is recorded.
+    journal: PathBuf,
 }
 
 impl BaselineFiles {
     /// Reads the baseline to compare with and the one to overwrite, both relative to `folder`. The
     /// error is one line: a file is missing or not a baseline. The file to write is read so that no
-    /// other file is overwritten by mistake.
+    /// other file is overwritten by mistake. Its change is recorded in `journal`.
     pub(crate) fn read(
         folder: &Path,
         known: Option<&Path>,
         write: Option<&Path>,
+        journal: PathBuf,
     ) -> Result<Self, String> {
         let mut baselines = Self::default();
         if let Some(path) = known.map(|path| folder.join(path)) {
@@ -39,7 +49,7 @@ impl BaselineFiles {
         }
         if let Some(path) = write.map(|path| folder.join(path)) {
             let present = load(&path)?.unwrap_or_default();
-            baselines.output = Some((path, present));
+            baselines.output = Some(BaselineOutput { path, present, journal });
         }
         Ok(baselines)
     }
@@ -53,16 +63,16 @@ impl BaselineFiles {
         threshold: Severity,
     ) -> Result<String, String> {
         let is_there = |path: &str| root.join(path).symlink_metadata().is_ok();
-        let Some((path, old)) = &self.output else {
+        let Some(BaselineOutput { path, present, journal }) = &self.output else {
             if let Some(known) = &self.reference {
                 known.apply(evidence, threshold, &is_there);
             }
             return Ok(String::new());
         };
         let mut new = Baseline::from_findings(&evidence.findings);
-        new.retain_unmeasured(old, evidence, &is_there);
+        new.retain_unmeasured(present, evidence, &is_there);
         let count: usize = new.entries().map(|(_, count)| count).sum();
-        files::replace_file(path, baseline::format_baseline(&new).as_bytes())
+        transaction::replace_file(path, journal, baseline::format_baseline(&new).as_bytes())
             .map_err(|error| format!("{}: not written: {error}", path.display()))?;
         let fixed = self.reference.as_ref().map(|known| {
             known.apply(evidence, threshold, &is_there);

@@ -1,7 +1,7 @@
 //! The reply of `check`, `scan` and `guard`: format and exit code of a report.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::evidence::baselines::BaselineFiles;
@@ -61,8 +61,9 @@ pub(crate) fn load_baselines(
     caller: &CallerContext,
     known: Option<&Path>,
     write: Option<&Path>,
+    journal: PathBuf,
 ) -> Result<BaselineFiles, CommandReply> {
-    BaselineFiles::read(&caller.cwd, known, write)
+    BaselineFiles::read(&caller.cwd, known, write, journal)
         .map_err(|error| CommandReply::failure(INVALID, &format!("moai-ralph: {error}")))
 }
 

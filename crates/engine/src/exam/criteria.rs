@@ -349,10 +349,7 @@ impl CheckRunner<'_> {
     /// file that was written a moment ago can fail.
     async fn frozen_script(&mut self, engine: &Engine, text: &[u8]) {
         let folder = self.project.key.folder(&engine.dirs.state);
-        let copy = files::private_dir(&folder)
-            .and_then(|()| tempfile::Builder::new().prefix("autochecks-").tempfile_in(&folder))
-            .and_then(|mut file| std::io::Write::write_all(&mut file, text).map(|()| file));
-        let copy = match copy {
+        let copy = match files::private_temporary(&folder, text) {
             Ok(copy) => copy,
             Err(error) => {
                 return self.unmeasured(&format!("its frozen copy was not written: {error}"));

@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::branches::loop_branch::read_git;
+use crate::code::change_journal;
 use crate::engine::{Engine, now_ms, panic_gap, run_blocking};
 use crate::judge::judged_change;
 use crate::judge::judged_change::CollectedChange;
@@ -20,9 +21,10 @@ use moai_base::limits::{
 };
 use moai_base::verdict::{Cause, Gap};
 use moai_config::judge::{BackendKind, JudgeChoice};
+use moai_host::files::transaction;
+use moai_host::git;
 use moai_host::models::{ApiStyle, ModelBackend, ModelResponse, PreparedBackend};
 use moai_host::store::judgements::JudgementKey;
-use moai_host::{files, git};
 use moai_loops::judge::change::{ReviewChange, TextView};
 use moai_loops::judge::decision::{CanaryApproved, JudgeOpinion, Judgement, ORDERS, check_answer};
 use moai_loops::judge::injection;
@@ -109,6 +111,7 @@ pub(crate) async fn run_judges(
 /// Writes a loop's files in the tree: the feedback after a rejection, and the list of decisions.
 /// Returns a notice for each file that could not be written.
 pub(crate) async fn record_judgement(
+    engine: &Engine,
     project: &Project,
     judged: &JudgeReport,
     moment: JudgementContext,
@@ -121,9 +124,11 @@ pub(crate) async fn record_judgement(
     let mut notices = Vec::new();
     for (name, record_text) in texts {
         let (path, judged) = (project.root.join(name), judged.clone());
-        let written =
-            run_blocking(move || rewrite_file(&path, |old| record_text(old, &judged, moment)))
-                .await;
+        let journal = change_journal::journal_folder(engine, project);
+        let written = run_blocking(move || {
+            rewrite_file(&path, &journal, |old| record_text(old, &judged, moment))
+        })
+        .await;
         if let Err(reason) = written.unwrap_or_else(|| Err("internal error".to_owned())) {
             tracing::warn!(reason, name, "the judgement could not be written");
             notices.push(report::feedback_not_written(name, &reason));
@@ -135,7 +140,11 @@ pub(crate) async fn record_judgement(
 /// Rewrites a file with `new_text`, which gets the old text; `None` leaves the file alone, unread if
 /// there is nothing to add to an empty one. An unreadable file stays as it is, because it is the
 /// user's.
-fn rewrite_file(path: &Path, new_text: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+fn rewrite_file(
+    path: &Path,
+    journal: &Path,
+    new_text: impl Fn(&str) -> Option<String>,
+) -> Result<(), String> {
     if new_text("").is_none() {
         return Ok(());
     }
@@ -153,7 +162,7 @@ fn rewrite_file(path: &Path, new_text: impl Fn(&str) -> Option<String>) -> Resul
         Err(error) => return Err(error.to_string()),
     };
     let Some(text) = new_text(&before) else { return Ok(()) };
-    files::replace_file(path, text.as_bytes()).map_err(|error| error.to_string())
+    transaction::replace_file(path, journal, text.as_bytes()).map_err(|error| error.to_string())
 }
 
 fn rubric_gap(rubric: &Rubric) -> Option<Gap> {

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::{read_private, walk_hidden, write_private, write_private_unsynced};
+use super::{read_private, remove_abandoned, walk_hidden, write_private, write_private_unsynced};
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
     CHECKPOINT_BYTES_MAX, CHECKPOINT_COPY_SECS_MIN, CHECKPOINT_FILE_BYTES_MAX,
@@ -268,8 +268,9 @@ pub fn delete_copies(folder: &Path, copies: &[Checkpoint]) -> io::Result<()> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
+        let of_owner = path.parent().unwrap_or(folder);
         // A folder with other lists stays.
-        let _ = fs::remove_dir(path.parent().unwrap_or(folder));
+        let _ = remove_abandoned(of_owner).and_then(|()| fs::remove_dir(of_owner));
     }
     if copies.is_empty() {
         return Ok(());

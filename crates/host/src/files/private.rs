@@ -7,6 +7,10 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::geteuid;
+use tempfile::NamedTempFile;
+
+/// Prefix of the names of temporary files in private folders.
+const TEMPORARY_PREFIX: &str = ".new-";
 
 /// Creates a private directory (0700) with its parents. An existing one of this user loses the
 /// permissions of group and others. Fails if it is not a directory, if it belongs to another user, or
@@ -50,7 +54,7 @@ pub fn read_private(path: &Path, bytes_max: usize) -> Option<Vec<u8>> {
 /// Writes a private file (0600) atomically and durably: readers see the old bytes or all new ones,
 /// even after a power failure.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let file = create_temp_sibling(path, bytes)?;
+    let file = private_temporary(folder_of(path), bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }
@@ -58,15 +62,61 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Like [`write_private`] without waiting for the disk. After a power failure the file may be empty
 /// or truncated, which its readers must detect.
 pub fn write_private_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    create_temp_sibling(path, bytes)?.persist(path).map(drop).map_err(|error| error.error)
+    let file = private_temporary(folder_of(path), bytes)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-fn create_temp_sibling(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
+}
+
+/// A private file (0600) with these bytes in a private folder, removed on drop. It is locked while
+/// its process lives; those of processes that were killed are removed first.
+pub fn private_temporary(folder: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     private_dir(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    remove_abandoned(folder)?;
+    let mut file = create_locked(folder)?;
     file.write_all(bytes)?;
     Ok(file)
+}
+
+fn create_locked(folder: &Path) -> io::Result<NamedTempFile> {
+    loop {
+        let file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(folder)?;
+        file.as_file().lock()?;
+        // Another process may have removed it as abandoned before it was locked.
+        if file.as_file().metadata()?.nlink() > 0 {
+            return Ok(file);
+        }
+    }
+}
+
+/// Removes the temporary files of processes that were killed: those that nobody has locked.
+pub fn remove_abandoned(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_temporary =
+            entry.file_name().as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes());
+        if !is_temporary {
+            continue;
+        }
+        let removed = match open_for_lock(&entry.path()) {
+            Ok(file) if file.try_lock().is_ok() => fs::remove_file(entry.path()),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        match removed {
+            // Its writer has finished.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed?,
+        }
+    }
+    Ok(())
+}
+
+fn open_for_lock(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::RDONLY | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
 #[cfg(test)]
@@ -131,5 +181,54 @@ mod tests {
         assert_eq!((mode(&path), read_private(&path, 6)), (0o600, None));
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
         assert_eq!(read_private(temp.path(), 100), None);
+    }
+    #[test]
+    fn what_a_killed_writer_left_goes_with_the_next_write_and_what_is_being_written_stays() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("state");
+        let names = || {
+            let mut names: Vec<String> = fs::read_dir(&folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+                .collect();
+            names.sort();
+            names
+        };
+        // A killed process neither removes its file nor keeps it locked.
+        let (_, left) = private_temporary(&folder, b"half").unwrap().keep().unwrap();
+        let being_written = private_temporary(&folder, b"slow").unwrap();
+        assert!(!left.exists(), "the next temporary file removes it");
+        let (_, left) = tempfile::Builder::new()
+            .prefix(TEMPORARY_PREFIX)
+            .tempfile_in(&folder)
+            .unwrap()
+            .keep()
+            .unwrap();
+        write_private(&folder.join("kept"), b"all").unwrap();
+        assert!(!left.exists());
+        let slow = being_written.path().file_name().unwrap().to_string_lossy().into_owned();
+        assert_eq!(names(), [slow, "kept".to_owned()]);
+        being_written.persist(folder.join("slow")).unwrap();
+        write_private_unsynced(&folder.join("kept"), b"more").unwrap();
+        assert_eq!(names(), ["kept", "slow"]);
+    }
+
+    #[test]
+    fn writers_of_one_folder_do_not_disturb_each_other() {
+        const WRITES: usize = 200;
+        let temp = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let path = temp.path().join(format!("state/{writer}"));
+                scope.spawn(move || {
+                    for number in 0..WRITES {
+                        let text = number.to_string();
+                        write_private_unsynced(&path, text.as_bytes()).unwrap();
+                        assert_eq!(read_private(&path, 10).unwrap(), text.as_bytes());
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(temp.path().join("state")).unwrap().count(), 4);
     }
 }

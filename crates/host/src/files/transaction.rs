@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use self::journal::{Journal, JournalEntry, JournalMark, JournalRecord};
 use self::path_state::{PathContent, PathState};
 use super::{other_repository, private_dir};
-use moai_base::change::{ChangeSet, PathChange};
+use moai_base::change::{ChangeSet, NewContent, PathChange};
 use moai_base::limits::{CHANGES_RETRY_MS, CHANGES_WAIT_MS_MAX};
 use moai_base::path::RelPath;
 
@@ -120,6 +120,27 @@ pub fn apply_change_set(
             [one, ..] => Err(ApplyError::Mixed(one.to_string())),
         },
     }
+}
+
+/// Replaces one file, or creates it in an existing folder, as a change set; a symbolic link is
+/// followed. `folder` is that of [`apply_change_set`]; the path's root may be any folder. Blocks.
+pub fn replace_file(path: &Path, folder: &Path, bytes: &[u8]) -> Result<(), ApplyError> {
+    let failed = |error| ApplyError::Failed { path: path.display().to_string(), error };
+    let path = match path.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_path_buf(),
+        found => found.map_err(failed)?,
+    };
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let root = parent.unwrap_or(Path::new(".")).canonicalize().map_err(failed)?;
+    let name = path.file_name().and_then(|name| RelPath::parse(name.to_str()?));
+    let name = name.ok_or_else(|| failed(io::ErrorKind::InvalidFilename.into()))?;
+    let change = PathChange {
+        before: PathState::inspect(&root, &name)?.content.hash(),
+        path: name,
+        after: Some(NewContent { bytes: bytes.into(), permissions_from: None }),
+    };
+    let set = ChangeSet { changes: vec![change], emptied_folders: Vec::new() };
+    apply_change_set(&root, folder, &set, WriteReach::AllRepositories)
 }
 
 /// Rolls back or cleans up what earlier processes left unfinished. Does nothing while another

@@ -5,7 +5,6 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
-use moai_base::change::{NewContent, PathChange};
 use moai_base::hash::ContentHash;
 
 struct Project {
@@ -433,4 +432,27 @@ fn folders_go_with_their_last_file_and_empty_ones_of_others_stay() {
     let is_there = |path: &str| project.root().join(path).exists();
     assert_eq!((is_there("gone"), is_there("old/deep")), (false, false));
     assert!(is_there("old/theirs/empty"), "it lost nothing");
+}
+
+#[test]
+fn one_file_is_replaced_through_a_link_with_its_rights_and_nothing_else_is_left() {
+    let project = Project::new(&[("deep/kept.json", "one")]);
+    let (path, link) = (project.root().join("deep/kept.json"), project.root().join("link.json"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("deep/kept.json", &link).unwrap();
+    replace_file(&link, &project.records(), b"two").unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(link.is_symlink());
+    fs::remove_file(&link).unwrap();
+    replace_file(&project.root().join("new.json"), &project.records(), b"new").unwrap();
+    project.check(&[("deep/kept.json", "two"), ("new.json", "new")]);
+    let nowhere = project.root().join("no/such/folder");
+    assert!(matches!(
+        replace_file(&nowhere, &project.records(), b""),
+        Err(ApplyError::Failed { .. })
+    ));
+    assert!(matches!(
+        replace_file(Path::new("/dev/null"), &project.records(), b""),
+        Err(ApplyError::Obstructed { .. })
+    ));
 }
