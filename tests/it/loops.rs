@@ -20,6 +20,7 @@ mod hidden;
 mod honest;
 mod judged;
 mod killed_merges;
+mod killed_restores;
 mod left_trees;
 mod locked;
 mod lost;

@@ -9,6 +9,7 @@ use crate::code::change_journal;
 use crate::engine::{Engine, HandlerOutcome};
 use crate::handlers;
 use crate::project::mcp_tools;
+use crate::restore::interrupted_restore;
 use crate::scan_workers;
 use moai_base::verdict::Gap;
 use moai_config::Config;
@@ -20,6 +21,7 @@ impl Engine {
     #[must_use]
     pub fn start(dirs: StateDirs, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
         change_journal::recover_all(&dirs);
+        interrupted_restore::recover_all(&dirs);
         merge_work_tree::remove_all_stale_work_trees(&dirs);
         scan_workers::start();
         Self::new(dirs, options, lsp_gap)

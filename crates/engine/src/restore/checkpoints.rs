@@ -37,7 +37,7 @@ pub(crate) const LOOP_FILES: [&str; 7] = [
 pub(crate) const START_CHECKPOINT: &str = "0";
 
 /// The private folder of copies.
-const COPIES: &str = "checkpoints";
+pub(crate) const COPIES: &str = "checkpoints";
 
 /// The files of a root at one time; their contents are already stored.
 #[derive(Clone, Debug)]

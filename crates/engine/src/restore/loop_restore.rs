@@ -5,6 +5,7 @@
 mod tests;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::code::change_journal;
@@ -13,6 +14,7 @@ use crate::project::Project;
 use crate::replies::{REFUSED, load_project};
 use crate::restore::checkpoints;
 use crate::restore::checkpoints::CheckpointStore;
+use crate::restore::interrupted_restore::RestoreRecord;
 use crate::restore::restore_plan::{CheckpointRestore, RestoreChanges, plan_restore};
 use moai_base::tree::Checkpoint;
 use moai_host::files::transaction::{ApplyError, WriteReach};
@@ -78,6 +80,28 @@ struct PreparedRestore {
     plan: CheckpointRestore,
 }
 
+/// A restore that is recorded, so that the next process settles it if this one ends.
+struct BegunRestore {
+    restore: Arc<PreparedRestore>,
+    /// The checkpoint of the present files.
+    saved: String,
+    record: RestoreRecord,
+}
+
+impl PreparedRestore {
+    fn begin(self, project_folder: &Path, checkpoint: &Checkpoint) -> Result<BegunRestore, String> {
+        let saved = self.plan.keep_present(&self.keeper, &self.all, &checkpoint.owner)?;
+        match RestoreRecord::begin(project_folder, checkpoint, &saved, &self.plan) {
+            Ok(record) => Ok(BegunRestore { restore: Arc::new(self), saved, record }),
+            Err(error) => {
+                let unused = Checkpoint { name: saved, ..checkpoint.clone() };
+                self.keeper.forget(&[unused])?;
+                Err(format!("the restore could not be recorded: {error}; nothing was written"))
+            }
+        }
+    }
+}
+
 /// The changes of a restore, in their order.
 struct OrderedChanges {
     /// Those that make room for the rest; undone if the rest fails.
@@ -85,7 +109,8 @@ struct OrderedChanges {
     rest: RestoreChanges,
 }
 
-/// Saves the present state, then changes the files, all or none; executable bits and links come last.
+/// Saves the present state and records the restore, then changes the files, all or none; executable
+/// bits and links come last.
 async fn write_restore(
     engine: &Arc<Engine>,
     project: &Project,
@@ -93,13 +118,14 @@ async fn write_restore(
     changes: OrderedChanges,
     restored: &mut RestoreReport,
 ) -> Result<(), String> {
-    let owner = restored.checkpoint.owner.clone();
-    let kept = run_blocking(move || {
-        let saved = restore.plan.keep_present(&restore.keeper, &restore.all, &owner)?;
-        Ok::<_, String>((Arc::new(restore), saved))
-    });
-    let (restore, saved) = kept.await.unwrap_or_else(|| Err("internal error".to_owned()))?;
-    let failed = match apply_in_order(engine, project, &restore, changes).await {
+    let (checkpoint, folder) =
+        (restored.checkpoint.clone(), project.key.folder(&engine.dirs.state));
+    let kept = run_blocking(move || restore.begin(&folder, &checkpoint));
+    let begun = kept.await.unwrap_or_else(|| Err("internal error".to_owned()))?;
+    let BegunRestore { restore, saved, record } = begun;
+    let applied = apply_in_order(engine, project, &restore, changes).await;
+    run_blocking(move || record.remove()).await;
+    let failed = match applied {
         Ok(failed) => failed,
         Err(RestoreError { reason, is_unchanged: false }) => {
             let owner = &restored.checkpoint.owner;

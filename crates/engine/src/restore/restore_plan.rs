@@ -27,7 +27,7 @@ pub(crate) struct CheckpointRestore {
     present: TreeSnapshot,
     pub(crate) actions: RestoreSteps,
     /// Files to remove first: those in place of folders, and those in folders in place of files.
-    clear_first: BTreeSet<RelPath>,
+    pub(crate) clear_first: BTreeSet<RelPath>,
 }
 
 /// Changes of files during a restore.
@@ -120,6 +120,25 @@ fn not_made_by_loop<'p>(
 }
 
 impl CheckpointRestore {
+    /// The restore of these paths alone, of which none is in the way of another.
+    pub(crate) fn of_paths(
+        target: FileTree,
+        present: TreeSnapshot,
+        paths: BTreeSet<RelPath>,
+    ) -> Self {
+        let mut actions = RestoreSteps::default();
+        for path in paths {
+            let step = match (present.tree.nodes.get(&path), target.nodes.get(&path)) {
+                (now, then) if now == then => continue,
+                (None, _) => RestoreStep::Added,
+                (_, None) => RestoreStep::Removed,
+                (Some(_), Some(_)) => RestoreStep::Changed,
+            };
+            actions.steps.insert(path, step);
+        }
+        Self { target, present, actions, clear_first: BTreeSet::new() }
+    }
+
     /// The texts before and after of text files, up to a bound that a user can read.
     pub(crate) fn texts(&self, keeper: &CheckpointStore) -> Vec<ChangedFile> {
         let mut room = RESTORE_DIFF_BYTES_MAX;

@@ -9,7 +9,11 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 use super::is_real_path;
+use moai_base::hash::ContentHash;
 use moai_base::path::RelPath;
+
+/// Prefix of the name of a new link until it replaces the old one.
+const NEW_LINK_PREFIX: &str = ".moai-ralph-link-";
 
 /// Makes a regular file executable for all who may read it, or for none.
 pub fn set_executable(root: &Path, path: &RelPath, is_program: bool) -> io::Result<()> {
@@ -49,10 +53,14 @@ pub fn set_link(
         (Some(_), None) => fs::remove_file(&link),
         (Some(_), Some(after)) => {
             // Rename a new link over the old one, so that there is always one.
-            let folder = tempfile::Builder::new().prefix(".moai-ralph-link-").tempdir_in(parent)?;
-            let new = folder.path().join("new");
+            let name = ContentHash::of_bytes(path.as_str().as_bytes()).short_hex();
+            let new = parent.join(format!("{NEW_LINK_PREFIX}{name}"));
+            // Left by a killed process.
+            if new.is_symlink() {
+                fs::remove_file(&new)?;
+            }
             symlink(after, &new)?;
-            fs::rename(&new, &link)
+            fs::rename(&new, &link).or_else(|error| fs::remove_file(&new).and(Err(error)))
         }
         (None, None) => Ok(()),
     }
@@ -98,6 +106,14 @@ mod tests {
         assert!(set_link(&root, &link, None, Some(two)).is_err());
         set_link(&root, &link, Some(one), Some(two)).unwrap();
         assert_eq!(leads().as_deref(), Some(two));
+        let names = || fs::read_dir(root.join("deep")).unwrap().map(|it| it.unwrap().file_name());
+        assert_eq!(names().collect::<Vec<_>>(), ["link"]);
+        // A killed process leaves its new link.
+        let name = ContentHash::of_bytes(b"deep/link").short_hex();
+        symlink("three", root.join("deep").join(format!("{NEW_LINK_PREFIX}{name}"))).unwrap();
+        set_link(&root, &link, Some(two), Some(one)).unwrap();
+        assert_eq!(names().collect::<Vec<_>>(), ["link"]);
+        set_link(&root, &link, Some(one), Some(two)).unwrap();
         set_link(&root, &link, Some(two), None).unwrap();
         assert_eq!(leads(), None);
         symlink(root.join("deep"), root.join("alias")).unwrap();

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
+use crate::restore::interrupted_restore;
 use crate::restore::loop_restore::*;
 use crate::test_project::TestProject;
 
@@ -376,4 +377,129 @@ async fn a_failed_restore_puts_back_removed_files_and_leaves_no_checkpoint() {
     assert_eq!(fs::read_link(root.join("conf")).unwrap().to_str(), Some("shared"));
     assert_eq!(place.read("a.py").as_deref(), Some("meanwhile\n"));
     assert_eq!(keeper.list().unwrap(), all, "nothing was replaced, so nothing is kept");
+}
+
+/// A repository whose checkpoint 0 differs from the present files in a text, a folder that became a
+/// file, a folder that became a link, a link and an executable bit.
+async fn changed_in_all_ways() -> TestProject {
+    let files = [("a.py", "1\n"), ("conf/f", "1\n"), ("d/x", "1\n"), ("run", "x\n")];
+    let place = TestProject::repository(&files);
+    let root = place.root();
+    symlink("a.py", root.join("link")).unwrap();
+    fs::set_permissions(root.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
+    keep(&place, "0").await;
+    fs::remove_dir_all(root.join("d")).unwrap();
+    place.write("d", "now\n");
+    fs::rename(root.join("conf"), root.join("shared")).unwrap();
+    symlink("shared", root.join("conf")).unwrap();
+    fs::remove_file(root.join("link")).unwrap();
+    symlink("run", root.join("link")).unwrap();
+    fs::set_permissions(root.join("run"), fs::Permissions::from_mode(0o644)).unwrap();
+    place.write("a.py", "2\n");
+    keep(&place, "1").await;
+    place
+}
+
+/// Every path below the root with its kind and content.
+fn standing(place: &TestProject) -> Vec<String> {
+    let mut standing = Vec::new();
+    let mut folders = vec![place.root()];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let metadata = path.symlink_metadata().unwrap();
+            if metadata.is_symlink() {
+                standing.push(format!("{path:?} -> {:?}", fs::read_link(&path).unwrap()));
+            } else if metadata.is_dir() && !path.ends_with(".git") {
+                standing.push(format!("{path:?}"));
+                folders.push(path);
+            } else if metadata.is_file() {
+                let mode = metadata.permissions().mode() & 0o111;
+                standing.push(format!("{path:?} {mode:o} {:?}", fs::read(&path).unwrap()));
+            }
+        }
+    }
+    standing.sort();
+    standing
+}
+
+/// Restores checkpoint 0 like a process that is killed after so many steps.
+async fn restore_interrupted(place: &TestProject, steps: usize) {
+    let project = place.project(&place.root());
+    let folder = project.key.folder(&place.engine.dirs.state);
+    let keeper = CheckpointStore::find(place.root(), folder.join("checkpoints")).unwrap();
+    let all = keeper.list().unwrap();
+    let checkpoint = all.iter().find(|it| it.name == "0").unwrap().clone();
+    let plan = plan_restore(&keeper, &all, &checkpoint).unwrap();
+    let first = plan.clearing_changes(&keeper).unwrap();
+    let rest = plan.remaining_changes(&keeper).unwrap();
+    let begun = PreparedRestore { keeper, all, plan }.begin(&folder, &checkpoint).unwrap();
+    if steps > 0 {
+        let made = apply_restore_changes(&place.engine, &project, &begun.restore, first).await;
+        assert!(made.is_ok_and(|failed| failed.is_empty()));
+    }
+    if steps > 1 {
+        let set = rest.set.clone();
+        let reach = WriteReach::AllRepositories;
+        let applied = change_journal::apply_changes(&place.engine, &project, set, reach).await;
+        applied.unwrap().unwrap();
+    }
+    if steps > 2 {
+        assert!(rest.finish(&begun.restore.keeper).is_empty());
+    }
+}
+
+fn records(place: &TestProject) -> usize {
+    let project = place.project(&place.root());
+    let folder = project.key.folder(&place.engine.dirs.state).join("restores");
+    fs::read_dir(folder).unwrap().count()
+}
+
+#[tokio::test]
+async fn an_interrupted_restore_is_undone_or_finished() {
+    let place = changed_in_all_ways().await;
+    let now = standing(&place);
+    actions(&restore(&place, "0", true).await);
+    let then = standing(&place);
+    actions(&restore(&place, "1", true).await);
+    assert_eq!(standing(&place), now);
+    for (steps, expected) in [(0, &now), (1, &now), (2, &then), (3, &then)] {
+        restore_interrupted(&place, steps).await;
+        assert_eq!(records(&place), 1, "{steps}");
+        interrupted_restore::recover_all(&place.engine.dirs);
+        assert_eq!(&standing(&place), expected, "{steps}");
+        assert_eq!(records(&place), 0, "{steps}");
+        actions(&restore(&place, "1", true).await);
+    }
+}
+
+#[tokio::test]
+async fn what_others_wrote_since_an_interrupted_restore_stays() {
+    let place = changed_in_all_ways().await;
+    restore_interrupted(&place, 1).await;
+    place.write("d/mine", "1\n");
+    place.write("a.py", "mine\n");
+    interrupted_restore::recover_all(&place.engine.dirs);
+    assert_eq!(place.read("d/mine").as_deref(), Some("1\n"));
+    assert_eq!(place.read("a.py").as_deref(), Some("mine\n"));
+    assert_eq!(records(&place), 1, "it is tried again");
+    fs::remove_dir_all(place.root().join("d")).unwrap();
+    interrupted_restore::recover_all(&place.engine.dirs);
+    assert_eq!(place.read("d").as_deref(), Some("now\n"));
+    assert_eq!((place.read("a.py").as_deref(), records(&place)), (Some("mine\n"), 0));
+}
+
+#[tokio::test]
+async fn a_restore_in_progress_is_left_to_its_process() {
+    let place = changed_in_all_ways().await;
+    let project = place.project(&place.root());
+    let folder = project.key.folder(&place.engine.dirs.state);
+    let keeper = CheckpointStore::find(place.root(), folder.join("checkpoints")).unwrap();
+    let all = keeper.list().unwrap();
+    let checkpoint = all.iter().find(|it| it.name == "0").unwrap().clone();
+    let plan = plan_restore(&keeper, &all, &checkpoint).unwrap();
+    let begun = PreparedRestore { keeper, all, plan }.begin(&folder, &checkpoint).unwrap();
+    interrupted_restore::recover_all(&place.engine.dirs);
+    assert_eq!(records(&place), 1);
+    begun.record.remove();
+    assert_eq!(records(&place), 0);
 }
