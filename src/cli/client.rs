@@ -22,6 +22,12 @@ use moai_protocol::control::{
 /// Without HOME there is no folder for state and socket.
 const NO_HOME: &str = "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME";
 
+/// Milliseconds since the epoch.
+pub(super) fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// A unique id; a call that is repeated because its answer was lost keeps it.
 pub(super) fn new_call_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -21,6 +21,7 @@ use moai_host::ipc::{StateDirs, client as ipc_client};
 use moai_host::models::RECURSION_MARK;
 use moai_host::protected_places::ProtectedPlaces;
 use moai_host::store::peek;
+use moai_host::store::peek::SessionQuery;
 use moai_protocol::control::{CallerContext, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
 use moai_protocol::hook::{HookEvent, HookInput, HookOutput, add_to_stdout};
 use moai_report::notice;
@@ -69,7 +70,8 @@ pub(super) fn run(event: &str) -> u8 {
         let _ = ipc_client::call_daemon(&places, &call, CallTimeout::new(hook_timeout(event)));
         return 0;
     }
-    let may_have_loop = || may_have_loop(&places, &call);
+    let asked_ms = client::now_ms();
+    let may_have_loop = || may_have_loop(&places, &call, asked_ms);
     let is_alive = || ipc_client::is_daemon_alive(&places);
     let silence_check: Option<(u64, &dyn Fn() -> bool)> = match event {
         "stop" => Some((HOOK_STOP_SILENCE_MS, &may_have_loop)),
@@ -147,15 +149,17 @@ fn is_of_loop(places: &StateDirs, input: &str) -> bool {
     !session.is_empty() && peek::holds_session(&places.state, &session)
 }
 
-/// Whether the session of a Stop may have a loop, determined without the daemon.
-fn may_have_loop(places: &StateDirs, call: &DaemonCall) -> bool {
+/// Whether the session of a Stop may have a loop, or had one when the daemon was asked, determined
+/// without the daemon.
+fn may_have_loop(places: &StateDirs, call: &DaemonCall, asked_ms: u64) -> bool {
     let DaemonRequest::Hook { input, .. } = &call.request else { return false };
     let input = HookInput::parse(input).unwrap_or_default();
     let named = call.caller.env.get("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let folders = [named, Some(input.cwd), Some(call.caller.cwd.clone())].into_iter().flatten();
     let folders: Vec<PathBuf> =
         folders.map(|folder| folder.canonicalize().unwrap_or(folder)).collect();
-    peek::may_hold_session(&places.state, &input.session_id, &folders)
+    let (session, since_ms) = (input.session_id.as_str(), asked_ms);
+    peek::may_hold_session(&places.state, &SessionQuery { session, folders: &folders, since_ms })
 }
 
 fn hook_timeout(event: &str) -> Duration {

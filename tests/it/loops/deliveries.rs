@@ -216,3 +216,34 @@ fn cancelling_or_pausing_ends_a_running_stop_and_its_checks_at_once() {
         assert_eq!(iteration(&status(&sandbox)), 0, "{act}");
     }
 }
+
+/// Holds back every change of the project's files.
+fn lock_changes(sandbox: &Sandbox) -> fs::File {
+    let projects = fs::read_dir(sandbox.base().join("state/projects")).expect("a loop has one");
+    let project = projects.flatten().next().expect("a loop has one").path();
+    fs::create_dir_all(project.join("changes")).expect("the sandbox is writable");
+    let lock = fs::File::create(project.join("changes/lock")).expect("the sandbox is writable");
+    lock.lock().expect("free");
+    lock
+}
+
+#[test]
+fn an_end_that_is_told_long_after_it_was_saved_is_told() {
+    /// Longer than a hook waits before it looks for a running loop.
+    const SILENCE: Duration = Duration::from_secs(2);
+    let sandbox = super::looping(&["--max-iterations", "5"]);
+    sandbox.write("app.py", super::FIXED);
+    sandbox.write("progress.txt", "COMPLETED:\n- the word is better\n");
+    // The notes of a loop are written between the save and the answer.
+    let lock = lock_changes(&sandbox);
+    let asked_at = Instant::now();
+    let stopping = stop_beside(&sandbox);
+    let is_saved = || (status(&sandbox)["status"] == "completed").then_some(());
+    eventually(PATIENCE, is_saved).expect("the loop ends");
+    let is_silent = || (asked_at.elapsed() > SILENCE).then_some(());
+    eventually(PATIENCE, is_silent).expect("time goes by");
+    drop(lock);
+    let told = notice(&stopping.join().expect("the hook ends"));
+    assert!(told.contains("completed"), "{told}");
+    assert!(sandbox.read(".claude/gulf-align.md").contains("the word is better"));
+}

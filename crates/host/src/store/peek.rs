@@ -13,14 +13,27 @@ use moai_base::limits::STORE_READ_WAIT_MS_MAX;
 /// Whether a loop of exactly this session is running. An unreadable database counts as no.
 #[must_use]
 pub fn holds_session(state: &Path, session: &str) -> bool {
-    databases(state).any(|database| database_may_hold(&database, session, &[]).unwrap_or(false))
+    let query = SessionQuery { session, folders: &[], since_ms: u64::MAX };
+    databases(state).any(|database| database_may_hold(&database, &query).unwrap_or(false))
 }
 
-/// Whether a loop of the session may be running, or one below `folders` that waits for a session.
-/// An unreadable database counts as yes.
+/// A question about the loops of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionQuery<'q> {
+    /// The session.
+    pub session: &'q str,
+    /// Folders in which the session would claim a loop that waits for a session.
+    pub folders: &'q [PathBuf],
+    /// A loop that changed since this time, in milliseconds since the epoch, counts as well: it may
+    /// have ended, and nobody was told.
+    pub since_ms: u64,
+}
+
+/// Whether a loop of the session may be running, or one that it would claim. An unreadable database
+/// counts as yes.
 #[must_use]
-pub fn may_hold_session(state: &Path, session: &str, folders: &[PathBuf]) -> bool {
-    databases(state).any(|database| database_may_hold(&database, session, folders).unwrap_or(true))
+pub fn may_hold_session(state: &Path, query: &SessionQuery<'_>) -> bool {
+    databases(state).any(|database| database_may_hold(&database, query).unwrap_or(true))
 }
 
 fn databases(state: &Path) -> impl Iterator<Item = PathBuf> {
@@ -29,21 +42,19 @@ fn databases(state: &Path) -> impl Iterator<Item = PathBuf> {
     databases.filter(|database| database.exists())
 }
 
-fn database_may_hold(
-    database: &Path,
-    session: &str,
-    folders: &[PathBuf],
-) -> rusqlite::Result<bool> {
+fn database_may_hold(database: &Path, query: &SessionQuery<'_>) -> rusqlite::Result<bool> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database, flags)?;
     connection.busy_timeout(Duration::from_millis(STORE_READ_WAIT_MS_MAX))?;
     let sql = "SELECT root, session_id IS NULL FROM loops
-               WHERE status = 'running' AND (session_id = ?1 OR session_id IS NULL)";
+               WHERE (status = 'running' OR updated_ms >= ?2)
+               AND (session_id = ?1 OR session_id IS NULL)";
     let mut statement = connection.prepare(sql)?;
-    let mut rows = statement.query(params![session])?;
+    let since_ms = i64::try_from(query.since_ms).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![query.session, since_ms])?;
     while let Some(row) = rows.next()? {
         let (root, is_unclaimed): (String, bool) = (row.get(0)?, row.get(1)?);
-        if !is_unclaimed || folders.iter().any(|folder| folder.starts_with(&root)) {
+        if !is_unclaimed || query.folders.iter().any(|folder| folder.starts_with(&root)) {
             return Ok(true);
         }
     }
@@ -55,14 +66,16 @@ mod tests {
     use super::*;
     use crate::store::{ProjectKey, Store};
     use moai_loops::samples::state;
-    use moai_loops::state::LoopState;
+    use moai_loops::state::{LoopState, Status};
 
     #[tokio::test]
     async fn only_a_running_loop_that_the_session_has_or_may_claim_counts() {
         let home = tempfile::tempdir().expect("a folder");
         let (root, key) = (Path::new("/p/a"), ProjectKey::from_folder(Path::new("/p/a")));
         let holds = |session: &str, folder: &str| {
-            may_hold_session(home.path(), session, &[PathBuf::from(folder)])
+            let folders = [PathBuf::from(folder)];
+            let query = SessionQuery { session, folders: &folders, since_ms: 8 };
+            may_hold_session(home.path(), &query)
         };
         assert!(!holds("s", "/p/a"), "there is no store");
         let store = Store::start(home.path().to_path_buf());
@@ -71,6 +84,19 @@ mod tests {
         assert!(holds("s", "/elsewhere"));
         assert!(holds_session(home.path(), "s") && !holds_session(home.path(), "t"));
         assert!(!holds("t", "/p/a"));
+        let ended = LoopState {
+            id: "loop-3".into(),
+            session_id: Some("u".into()),
+            status: Status::Completed,
+            updated_ms: 7,
+            ..claimed.clone()
+        };
+        store.insert_loop(&key, root, ended.clone()).await.expect("stored");
+        assert!(!holds("u", "/p/a"));
+        let just_now = LoopState { id: "loop-4".into(), updated_ms: 8, ..ended };
+        store.insert_loop(&key, root, just_now).await.expect("stored");
+        assert!(holds("u", "/p/a"), "its end is still to be told");
+        assert!(!holds_session(home.path(), "u"));
         let unclaimed = LoopState { id: "loop-2".into(), session_id: None, ..claimed };
         store.insert_loop(&key, root, unclaimed).await.expect("stored");
         assert!(holds("t", "/p/a/below"));
