@@ -204,11 +204,11 @@ fn a_waiver_that_cannot_be_written_allows_nothing_and_the_others_stay() {
     stop_daemon(&sandbox);
     let file = private_file(&sandbox, "waivers.jsonl");
     let mut before = fs::read_to_string(&file).expect("ours");
-    for number in 0..500 {
-        let other =
-            json!({"id": format!("{number:016}"), "code": "G01", "reason": "x".repeat(200)});
-        before.push_str(&format!("{other}\n"));
-    }
+    let others = (0..500).map(|number| {
+        let id = format!("{number:016}");
+        format!("{}\n", json!({"id": id, "code": "G01", "reason": "x".repeat(200)}))
+    });
+    before.extend(others);
     fs::write(&file, &before).expect("ours");
     // The database cannot be written, or only the waivers.
     for (blocks, reason) in [(0, "store is not available"), (100, "File too large")] {
