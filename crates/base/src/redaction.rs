@@ -1,6 +1,7 @@
 //! Removes secrets from a text before it is sent to a model, logged or stored. What a secret looks
 //! like is data (`shapes`); values behind a name such as `password` are removed if they look random.
 
+mod resident_number;
 mod shapes;
 
 use std::borrow::Cow;
@@ -9,7 +10,8 @@ use std::sync::{LazyLock, OnceLock};
 use regex::{Captures, Regex, RegexSet};
 
 use crate::limits::{SECRET_ENTROPY_BITS_MIN, SECRET_WORD_CHARS_MAX};
-use shapes::{PLAIN_VALUE, QUOTED_VALUE, SHAPES, SecretShape, URL_PASSWORD};
+use resident_number::is_resident_number;
+use shapes::{PLAIN_VALUE, QUOTED_VALUE, RESIDENT_NUMBER, SHAPES, SecretShape, URL_PASSWORD};
 
 /// Parts of values that are placeholders and not secrets, in lower case.
 const PLACEHOLDERS: [&str; 12] = [
@@ -47,6 +49,7 @@ static PATTERNS: LazyLock<SecretPatterns> = LazyLock::new(|| {
         pattern(URL_PASSWORD, |password| !is_placeholder(password)),
         pattern(QUOTED_VALUE, looks_random),
         pattern(PLAIN_VALUE, looks_random),
+        pattern(RESIDENT_NUMBER, is_resident_number),
     ];
     let patterns: Vec<SecretPattern> = known.chain(judged).collect();
     let sources = patterns.iter().map(|pattern| &pattern.source);

@@ -133,3 +133,7 @@ pub(super) const PLAIN_VALUE: SecretShape = (
     "secret value",
     r"\b[A-Z0-9_]{0,40}(?:PASSWORD|PASSWD|TOKEN|SECRET|API_KEY|ACCESS_KEY)[A-Z0-9_]{0,20}=([^ \t\r\n\x22']{12,200})",
 );
+
+/// A Korean resident registration number. Redacted if its date and check digit are right.
+pub(super) const RESIDENT_NUMBER: SecretShape =
+    ("resident registration number", r"\b[0-9]{6}[ \t]?-[ \t]?[0-9]{7}\b");

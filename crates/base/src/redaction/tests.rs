@@ -167,6 +167,10 @@ const CORPUS: &[(&str, &str, &str)] = &[
     ("secret value", "token := \"{a20}\"", "token_limit: \"12345678901234\""),
     ("secret value", "\nDB_PASSWORD={a20}\n", "DB_PASSWORD=parse_password(input2)"),
     ("secret value", "export NPM_TOKEN={w30}", "MAX_TOKENS=4096 TOKENS_SEEN=aaaaaaaaaaa1"),
+    ("resident registration number", "주민번호900101-{d0}1234568입니다", "900101-{d0}1234567"),
+    ("resident registration number", "880229 - {d0}5123455", "901301-{d0}1234568"),
+    ("resident registration number", "210405-{d0}3000001", "1900101-{d0}1234568"),
+    ("resident registration number", "010203-{d0}3234560", "200905-{d0}3000001"),
 ];
 
 #[test]
