@@ -3,6 +3,7 @@
 
 mod foreign_text;
 mod judge;
+mod memory;
 mod redaction;
 mod scan_workers;
 mod store;
@@ -10,6 +11,7 @@ mod trust;
 
 pub use self::foreign_text::*;
 pub use self::judge::*;
+pub use self::memory::*;
 pub use self::redaction::*;
 pub use self::scan_workers::*;
 pub use self::store::*;

@@ -10,7 +10,7 @@ use crate::support::CHECKOUT;
 
 /// Crates in which nothing touches the world: values in, values out.
 const PURE_CRATES: &[&str] =
-    &["base", "protocol", "scan", "lsp", "guard", "loops", "report", "config"];
+    &["base", "protocol", "scan", "lsp", "guard", "loops", "memory", "report", "config"];
 
 /// Dependencies that a pure crate does not have.
 const WORLD_CRATES: &[&str] = &["git2", "ignore", "rusqlite", "rustix", "tokio", "ureq"];
@@ -31,6 +31,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("tree_sitter", "crates/scan/src/engine"),
     ("tree_sitter_r", "crates/scan/src/engine"),
     ("blake3", "crates/base/src/hash"),
+    ("unicode_normalization", "crates/memory/src"),
     ("unicode_width", "crates/report/src/excerpt"),
     ("jsonc_parser", "crates/base/src/jsonc"),
     ("toml", "crates/base/src/toml_value"),

@@ -1,7 +1,7 @@
 //! Resident registration numbers of Korea: six digits of the birth date, a hyphen, and seven digits.
 
 /// First month of birth, as `YYYYMM`, whose numbers end in random digits instead of a check digit.
-const FIRST_MONTH_WITHOUT_CHECK: u32 = 2020_10;
+const FIRST_MONTH_WITHOUT_CHECK: u32 = 202_010;
 
 /// Weights of the first twelve digits in the sum that the last digit checks.
 const WEIGHTS: [u32; 12] = [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5];

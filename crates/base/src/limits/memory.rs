@@ -1,0 +1,62 @@
+//! Bounds of the memory of earlier sessions.
+
+/// Beginning of a text that is indexed, in bytes; texts are cut before they are stored.
+pub const INDEX_TEXT_BYTES_MAX: usize = 64 * 1024;
+/// Tokens that one text has in the index.
+pub const INDEX_TOKENS_MAX: usize = 8_000;
+/// Longest token, in characters; longer runs are data rather than names.
+pub const INDEX_TOKEN_CHARS_MAX: usize = 64;
+/// Parts of one name or path that are indexed.
+pub const NAME_PARTS_MAX: usize = 24;
+/// Beginning of a query that is read, in characters.
+pub const QUERY_CHARS_MAX: usize = 1_000;
+/// Words, names and codes of one query; later ones are ignored.
+pub const QUERY_UNITS_MAX: usize = 16;
+/// Entries of a glossary, with the user's own.
+pub const GLOSSARY_ENTRIES_MAX: usize = 10_000;
+/// Hits after which an interactive search asks no looser question.
+pub const HITS_ENOUGH_MIN: usize = 3;
+/// The same for a search that the user asked for.
+pub const HITS_ASKED_FOR_MIN: usize = 10;
+/// Best rows of the index, by its own order, that are ranked.
+pub const RANKED_ROWS_MAX: usize = 60;
+/// Beginning of a text that is compared with a query when it is ranked, in bytes.
+pub const RANKED_TEXT_BYTES_MAX: usize = 16 * 1024;
+/// Results among which sessions are varied.
+pub const VARIED_RESULTS_MAX: usize = 8;
+/// Of these, results of one session.
+pub const RESULTS_PER_SESSION_MAX: usize = 2;
+/// Places among the first ten that results in the other language get.
+pub const TRANSLATED_RESULTS_MIN: usize = 3;
+/// Results that count as one page.
+pub const RESULTS_PAGE: usize = 10;
+/// Bits in which the similarity hashes of near duplicates differ.
+pub const NEAR_DUPLICATE_BITS_MAX: u32 = 3;
+/// Shingles below which a text is too short to be called a near duplicate.
+pub const SHINGLES_MIN: usize = 12;
+/// Longest text that is stored, in characters.
+pub const STORED_CHARS_MAX: usize = 16_000;
+/// Beginning of a text that is searched for secrets before it is stored, in bytes.
+pub const CLEANED_BYTES_MAX: usize = 256 * 1024;
+/// End of that beginning that is dropped, because a secret may be cut there, in bytes.
+pub const CLEANED_MARGIN_BYTES: usize = 16 * 1024;
+/// Longest quoted name in the message of a finding, in characters.
+pub const QUOTED_NAME_CHARS_MAX: usize = 300;
+/// Tokens injected when a session starts.
+pub const START_TOKENS_MAX: usize = 600;
+/// Tokens injected after the host has compacted a session.
+pub const COMPACTED_TOKENS_MAX: usize = 900;
+/// Tokens injected with a prompt.
+pub const PROMPT_TOKENS_MAX: usize = 350;
+/// Lines injected with a prompt.
+pub const PROMPT_LINES_MAX: usize = 5;
+/// Lines of an index injected when a session starts.
+pub const START_LINES_MAX: usize = 8;
+/// Tokens injected in an iteration of a loop.
+pub const ITERATION_TOKENS_MAX: usize = 700;
+/// Tokens of one line of search results.
+pub const INDEX_LINE_TOKENS_MAX: usize = 40;
+/// Share of a context window for one injection, in percent.
+pub const INJECTION_PERCENT_MAX: usize = 2;
+/// Share of a context window for all injections of a session, in percent.
+pub const INJECTIONS_PERCENT_MAX: usize = 15;

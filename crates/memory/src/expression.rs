@@ -1,0 +1,181 @@
+//! A question to the index: tokens in columns, joined by and and or. It is built from tokens alone,
+//! so nothing that a user typed is ever read as syntax.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::tokens::IndexTokens;
+
+/// A column of the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IndexColumn {
+    /// [`IndexTokens::words`].
+    Words,
+    /// [`IndexTokens::pairs`].
+    Pairs,
+}
+
+impl IndexColumn {
+    /// Its name in the index: `words` or `pairs`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Pairs => "pairs",
+        }
+    }
+}
+
+/// A condition on the tokens of one text. Displayed, it is an expression for `MATCH` of SQLite's
+/// FTS5 with every token quoted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expression {
+    /// Tokens side by side, at least one; of the last one only the beginning if `is_prefix`.
+    Phrase {
+        /// The column.
+        column: IndexColumn,
+        /// Letters, digits and `_` only.
+        tokens: Vec<String>,
+        /// Whether the last token may go on.
+        is_prefix: bool,
+    },
+    /// Every one of them; at least one.
+    All(Vec<Expression>),
+    /// One of them or more; at least one.
+    Any(Vec<Expression>),
+}
+
+impl Expression {
+    pub(crate) fn word(token: impl Into<String>) -> Self {
+        Self::words(vec![token.into()])
+    }
+
+    pub(crate) fn words(tokens: Vec<String>) -> Self {
+        Self::Phrase { column: IndexColumn::Words, tokens, is_prefix: false }
+    }
+
+    pub(crate) fn words_beginning(tokens: Vec<String>) -> Self {
+        Self::Phrase { column: IndexColumn::Words, tokens, is_prefix: true }
+    }
+
+    pub(crate) fn pairs(tokens: Vec<String>) -> Self {
+        Self::Phrase { column: IndexColumn::Pairs, tokens, is_prefix: false }
+    }
+
+    /// One of `alternatives`, without repetitions; `None` if there is none.
+    pub(crate) fn any(alternatives: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let mut distinct: Vec<Self> = Vec::new();
+        for alternative in alternatives {
+            if !distinct.contains(&alternative) {
+                distinct.push(alternative);
+            }
+        }
+        if distinct.len() > 1 { Some(Self::Any(distinct)) } else { distinct.pop() }
+    }
+
+    /// All of `conditions`; `None` if there is none.
+    pub(crate) fn all(conditions: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let mut conditions: Vec<Self> = conditions.into_iter().collect();
+        if conditions.len() > 1 { Some(Self::All(conditions)) } else { conditions.pop() }
+    }
+
+    /// Whether the tokens of a text fulfil it.
+    #[must_use]
+    pub fn matches(&self, tokens: &TokenPlaces<'_>) -> bool {
+        match self {
+            Self::Phrase { column, tokens: phrase, is_prefix } => {
+                tokens.has_phrase(*column, phrase, *is_prefix)
+            }
+            Self::All(conditions) => conditions.iter().all(|it| it.matches(tokens)),
+            Self::Any(alternatives) => alternatives.iter().any(|it| it.matches(tokens)),
+        }
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (items, word) = match self {
+            Self::Phrase { column, tokens, is_prefix } => {
+                let star = if *is_prefix { " *" } else { "" };
+                return write!(out, "{} : \"{}\"{star}", column.name(), tokens.join(" "));
+            }
+            Self::All(conditions) => (conditions, " AND "),
+            Self::Any(alternatives) => (alternatives, " OR "),
+        };
+        for (at, item) in items.iter().enumerate() {
+            out.write_str(if at == 0 { "(" } else { word })?;
+            item.fmt(out)?;
+        }
+        out.write_str(")")
+    }
+}
+
+/// Where each token of a text stands.
+#[derive(Clone, Debug)]
+pub struct TokenPlaces<'t> {
+    tokens: &'t IndexTokens,
+    words: HashMap<&'t str, Vec<usize>>,
+    pairs: HashMap<&'t str, Vec<usize>>,
+}
+
+impl<'t> TokenPlaces<'t> {
+    /// The places of these tokens.
+    #[must_use]
+    pub fn new(tokens: &'t IndexTokens) -> Self {
+        Self { tokens, words: places(&tokens.words), pairs: places(&tokens.pairs) }
+    }
+
+    fn has_phrase(&self, column: IndexColumn, phrase: &[String], is_prefix: bool) -> bool {
+        let (known, list) = match column {
+            IndexColumn::Words => (&self.words, &self.tokens.words),
+            IndexColumn::Pairs => (&self.pairs, &self.tokens.pairs),
+        };
+        let Some((last, others)) = phrase.split_last() else { return false };
+        let ends = |token: &String| token == last || is_prefix && token.starts_with(last.as_str());
+        match others.first() {
+            None if is_prefix => list.iter().any(ends),
+            None => known.contains_key(last.as_str()),
+            Some(first) => known.get(first.as_str()).is_some_and(|firsts| {
+                firsts.iter().any(|start| {
+                    list[*start..].starts_with(others)
+                        && list.get(start + others.len()).is_some_and(ends)
+                })
+            }),
+        }
+    }
+}
+
+fn places(tokens: &[String]) -> HashMap<&str, Vec<usize>> {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, token) in tokens.iter().enumerate() {
+        places.entry(token).or_default().push(at);
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_written_for_fts5_with_every_token_quoted() {
+        let both = Expression::all([
+            Expression::any([Expression::word("인증"), Expression::pairs(vec!["인증".to_owned()])])
+                .expect("two alternatives"),
+            Expression::words_beginning(vec!["valid".to_owned(), "tok".to_owned()]),
+        ]);
+        let text = both.expect("two conditions").to_string();
+        assert_eq!(text, r#"((words : "인증" OR pairs : "인증") AND words : "valid tok" *)"#);
+    }
+
+    #[test]
+    fn phrases_stand_side_by_side() {
+        let tokens = IndexTokens::of_text("validate_token of the session store");
+        let places = TokenPlaces::new(&tokens);
+        let phrase = |words: &[&str]| words.iter().map(|it| (*it).to_owned()).collect();
+        assert!(Expression::words(phrase(&["validat", "token"])).matches(&places));
+        assert!(!Expression::words(phrase(&["token", "validat"])).matches(&places));
+        assert!(Expression::words_beginning(phrase(&["session", "sto"])).matches(&places));
+        assert!(!Expression::words(phrase(&["session", "sto"])).matches(&places));
+    }
+}

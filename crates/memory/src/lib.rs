@@ -1,0 +1,11 @@
+//! The memory of earlier sessions, as far as it needs no file and no clock: a text becomes tokens of
+//! an index, a query becomes questions to that index, and what was found becomes a ranked list.
+
+mod english;
+pub mod expression;
+pub mod glossary;
+mod hangul;
+pub mod query;
+mod runs;
+mod stop_words;
+pub mod tokens;

@@ -1,0 +1,163 @@
+//! A question in a person's words as questions to the index, from strict to loose.
+
+mod units;
+
+use moai_base::limits::{HITS_ASKED_FOR_MIN, QUERY_CHARS_MAX, QUERY_UNITS_MAX};
+
+pub use self::units::{QueryUnit, UnitKind};
+use crate::expression::Expression;
+use crate::glossary::Glossary;
+use crate::runs::runs;
+
+/// Units between which one may be missing in [`StageKind::AllButOne`]; the expression grows with
+/// their square.
+const ALL_BUT_ONE_UNITS: std::ops::RangeInclusive<usize> = 3..=6;
+
+/// How strict a question is; the strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StageKind {
+    /// Every unit, as a word of its own or as a whole name.
+    Exact,
+    /// Every unit, perhaps inside a longer word, or as the beginning of a name.
+    Loose,
+    /// Every unit, in the other language where the glossary has it.
+    Translated,
+    /// All units but one.
+    AllButOne,
+    /// One unit or more.
+    Any,
+}
+
+impl StageKind {
+    /// Its name in explanations: `exact`, `loose`, `translated`, `all-but-one`, `any`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Loose => "loose",
+            Self::Translated => "translated",
+            Self::AllButOne => "all-but-one",
+            Self::Any => "any",
+        }
+    }
+}
+
+/// One question to the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryStage {
+    /// How strict it is.
+    pub kind: StageKind,
+    /// The condition.
+    pub expression: Expression,
+}
+
+/// A parsed query.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    /// What is looked for; empty if the text only asks and fills.
+    pub units: Vec<QueryUnit>,
+    /// The questions, the strictest first; empty exactly if there are no units.
+    pub stages: Vec<QueryStage>,
+}
+
+impl Query {
+    /// Parses the beginning of a text, up to [`QUERY_CHARS_MAX`] characters and
+    /// [`QUERY_UNITS_MAX`] units.
+    #[must_use]
+    pub fn parse(text: &str, glossary: &Glossary) -> Self {
+        let beginning: String = text.chars().take(QUERY_CHARS_MAX).collect();
+        let mut units = units::units(&runs(&beginning), glossary);
+        units.truncate(QUERY_UNITS_MAX);
+        let stages = stages(&units);
+        Self { units, stages }
+    }
+
+    /// Whether all units are words of one language, so that the other language is asked too.
+    #[must_use]
+    pub fn is_in_one_language(&self) -> bool {
+        let is_all = |kind| self.units.iter().all(|unit| unit.kind == kind);
+        !self.units.is_empty() && (is_all(UnitKind::Hangul) || is_all(UnitKind::Word))
+    }
+}
+
+fn stages(units: &[QueryUnit]) -> Vec<QueryStage> {
+    let all = |of: fn(&QueryUnit) -> Expression| Expression::all(units.iter().map(of));
+    let mut stages = Vec::new();
+    let mut push = |kind, expression: Option<Expression>| {
+        let stage = expression.map(|expression| QueryStage { kind, expression });
+        stages.extend(stage);
+    };
+    push(StageKind::Exact, all(|unit| unit.exact.clone()));
+    push(StageKind::Loose, all(QueryUnit::exact_or_loose));
+    if units.iter().any(|unit| unit.translated.is_some()) {
+        push(StageKind::Translated, all(QueryUnit::in_other_language));
+    }
+    if ALL_BUT_ONE_UNITS.contains(&units.len()) {
+        let without = |left_out| {
+            let rest = units.iter().enumerate().filter(move |(at, _)| *at != left_out);
+            Expression::all(rest.map(|(_, unit)| unit.in_any_form()))
+        };
+        push(StageKind::AllButOne, Expression::any((0..units.len()).filter_map(without)));
+    }
+    push(StageKind::Any, Expression::any(units.iter().map(QueryUnit::in_any_form)));
+    stages
+}
+
+/// Row of the index that a stage found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageHit {
+    /// The row.
+    pub id: i64,
+    /// The strictest stage that found it.
+    pub stage: StageKind,
+    /// How many rows the index put before it in that stage.
+    pub order: usize,
+}
+
+/// Asks one stage after the other until enough is found. The caller asks the index.
+#[derive(Clone, Debug)]
+pub struct StagedSearch<'q> {
+    query: &'q Query,
+    enough: usize,
+    next: usize,
+    hits: Vec<StageHit>,
+}
+
+impl<'q> StagedSearch<'q> {
+    /// Looser stages are asked while there are fewer than `enough` hits. For words of one language
+    /// the other language is always asked, because its texts never fulfil a stricter stage.
+    #[must_use]
+    pub fn new(query: &'q Query, enough: usize) -> Self {
+        Self { query, enough: enough.min(HITS_ASKED_FOR_MIN), next: 0, hits: Vec::new() }
+    }
+
+    /// The next question, until there is none or enough is found.
+    pub fn next_stage(&mut self) -> Option<&'q QueryStage> {
+        let rest = self.query.stages.get(self.next..)?;
+        let is_thin = self.hits.len() < self.enough;
+        let wanted = |stage: &QueryStage| {
+            is_thin || stage.kind == StageKind::Translated && self.query.is_in_one_language()
+        };
+        let skipped = rest.iter().position(wanted)?;
+        self.next += skipped + 1;
+        Some(&rest[skipped])
+    }
+
+    /// Adds the rows that a stage found, in the order of the index; known ones keep their stage.
+    pub fn add(&mut self, stage: StageKind, rows: impl IntoIterator<Item = i64>) {
+        for (order, id) in rows.into_iter().enumerate() {
+            if self.hits.iter().all(|hit| hit.id != id) {
+                self.hits.push(StageHit { id, stage, order });
+            }
+        }
+    }
+
+    /// All rows that were found, those of stricter stages first.
+    #[must_use]
+    pub fn into_hits(self) -> Vec<StageHit> {
+        self.hits
+    }
+}
+
+#[cfg(test)]
+mod tests;

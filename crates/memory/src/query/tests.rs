@@ -1,0 +1,177 @@
+//! Which questions a query asks.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::expression::TokenPlaces;
+use crate::tokens::IndexTokens;
+
+fn query(text: &str) -> Query {
+    Query::parse(text, Glossary::built_in())
+}
+
+/// The strictest stage of the query that the text fulfils.
+fn stage(query_text: &str, text: &str) -> Option<StageKind> {
+    let tokens = IndexTokens::of_text(text);
+    let places = TokenPlaces::new(&tokens);
+    let query = query(query_text);
+    query.stages.into_iter().find(|it| it.expression.matches(&places)).map(|it| it.kind)
+}
+
+fn unit_texts(text: &str) -> Vec<String> {
+    query(text).units.into_iter().map(|unit| unit.text).collect()
+}
+
+#[test]
+fn words_that_ask_or_fill_are_left_out() {
+    assert_eq!(unit_texts("지난번에 인증 오류 어떻게 고쳤지?"), ["인증", "오류"]);
+    assert_eq!(unit_texts("how did we fix the token refresh?"), ["token", "refresh"]);
+    assert_eq!(unit_texts("API를 호출하는 부분"), ["API", "호출하는", "부분"]);
+    assert!(query("어떻게 했더라").stages.is_empty());
+    assert!(query("what was that").units.is_empty());
+    assert!(query("  🙂 !! ").units.is_empty());
+}
+
+#[test]
+fn korean_words_match_with_any_particle() {
+    assert_eq!(stage("인증을", "인증이 실패했다"), Some(StageKind::Exact));
+    assert_eq!(stage("결제에서 배포까지", "배포는 결제와 함께"), Some(StageKind::Exact));
+    assert_eq!(stage("API를", "API가 죽었다"), Some(StageKind::Exact));
+}
+
+#[test]
+fn compounds_match_with_and_without_spaces() {
+    assert_eq!(stage("인증 토큰", "인증토큰을 갱신"), Some(StageKind::Exact));
+    assert_eq!(stage("인증토큰이", "인증 토큰을 갱신"), Some(StageKind::Exact));
+    assert_eq!(stage("사용자 인증 토큰", "사용자인증토큰"), Some(StageKind::Exact));
+    assert_eq!(stage("토큰", "인증토큰을 갱신"), Some(StageKind::Loose));
+}
+
+#[test]
+fn identifiers_match_in_every_style() {
+    for text in ["validateToken", "validate_token", "VALIDATE_TOKEN", "validate-token"] {
+        for asked in ["validateToken", "validate_token", "ValidateToken", "validate token"] {
+            assert_eq!(stage(asked, text), Some(StageKind::Exact), "{asked} in {text}");
+        }
+    }
+    assert_eq!(stage("validateTok", "validate_token"), Some(StageKind::Loose));
+    assert_eq!(stage("valida", "validate_token"), Some(StageKind::Loose));
+}
+
+#[test]
+fn paths_match_by_suffix_and_by_name() {
+    let text = "changed src/auth/token_store.rs:12:5 today";
+    for asked in ["src/auth/token_store.rs", "auth/token_store.rs", "token_store.rs"] {
+        assert_eq!(stage(asked, text), Some(StageKind::Exact), "{asked}");
+    }
+    assert_eq!(stage("scr/auth/token_store.rs", text), Some(StageKind::Exact));
+    assert_eq!(stage("src/auth/token_st", text), Some(StageKind::Loose));
+}
+
+#[test]
+fn codes_are_one_unit() {
+    let kinds = |text: &str| query(text).units.iter().map(|unit| unit.kind).collect::<Vec<_>>();
+    assert_eq!(kinds("TS2345"), [UnitKind::Code]);
+    assert_eq!(kinds("ECONNRESET src/a.ts 42"), [UnitKind::Code, UnitKind::Path, UnitKind::Number]);
+    assert_eq!(stage("TS2345", "error TS2345: no"), Some(StageKind::Exact));
+    assert_eq!(stage("ORA00942", "ORA-00942"), Some(StageKind::Exact));
+}
+
+#[test]
+fn the_glossary_answers_in_the_other_language() {
+    assert_eq!(stage("인증 토큰 갱신", "refresh the auth token"), Some(StageKind::Translated));
+    assert_eq!(stage("메모리 누수", "a memory leak in the pool"), Some(StageKind::Translated));
+    assert_eq!(stage("deployment rollback", "배포를 롤백했다"), Some(StageKind::Translated));
+    assert_eq!(stage("인증토큰을", "auth token"), Some(StageKind::Translated));
+}
+
+#[test]
+fn chinese_and_japanese_match_inside_sentences() {
+    assert_eq!(stage("认证令牌", "更新认证令牌的时候"), Some(StageKind::Exact));
+    assert_eq!(stage("认证令牌过期了怎么办", "认证令牌已过期"), Some(StageKind::Loose));
+    assert_eq!(stage("トークンの更新", "認証トークンを更新した"), Some(StageKind::Exact));
+}
+
+#[test]
+fn looser_stages_find_texts_with_some_of_the_units() {
+    assert_eq!(stage("결제 웹훅 재시도", "결제 재시도를 늘렸다"), Some(StageKind::AllButOne));
+    assert_eq!(stage("결제 웹훅 재시도", "웹훅을 껐다"), Some(StageKind::Any));
+    assert_eq!(stage("결제 웹훅 재시도", "README"), None);
+}
+
+#[test]
+fn stages_end_when_enough_is_found() {
+    let query = query("validateToken TS2345 결제");
+    let mut search = StagedSearch::new(&query, 3);
+    assert_eq!(search.next_stage().map(|it| it.kind), Some(StageKind::Exact));
+    search.add(StageKind::Exact, [7, 8]);
+    assert_eq!(search.next_stage().map(|it| it.kind), Some(StageKind::Loose));
+    search.add(StageKind::Loose, [8, 9]);
+    assert_eq!(search.next_stage(), None);
+    let hits = search.into_hits();
+    assert_eq!(hits.len(), 3);
+    assert_eq!(hits[1], StageHit { id: 8, stage: StageKind::Exact, order: 1 });
+}
+
+#[test]
+fn the_other_language_is_asked_even_if_enough_is_found() {
+    let query = query("인증 토큰");
+    let mut search = StagedSearch::new(&query, 3);
+    search.next_stage();
+    search.add(StageKind::Exact, 0..10);
+    assert_eq!(search.next_stage().map(|it| it.kind), Some(StageKind::Translated));
+    assert_eq!(search.next_stage(), None);
+}
+
+/// Whether an expression consists of quoted tokens and our own words only.
+fn is_safe(expression: &str) -> bool {
+    expression.split('"').enumerate().all(|(at, part)| {
+        if at % 2 == 1 {
+            return part
+                .chars()
+                .all(|it| it.is_alphanumeric() || it == '_' || it == ' ' || !it.is_ascii());
+        }
+        part.split([' ', '(', ')', '*'])
+            .all(|word| ["", ":", "words", "pairs", "AND", "OR"].contains(&word))
+    })
+}
+
+#[test]
+fn syntax_of_the_index_is_text() {
+    for text in [
+        "\"a\" OR words:b*",
+        "NEAR(token session, 5)",
+        "^인증 - 토큰",
+        "a\" AND 1=1 --",
+        "{words}:x",
+        "token) OR (1",
+        "'; DROP TABLE obs; --",
+    ] {
+        let query = query(text);
+        for stage in &query.stages {
+            assert!(is_safe(&stage.expression.to_string()), "{text}: {}", stage.expression);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_gives_safe_and_bounded_questions(text in "\\PC{0,200}|[가-힣 a-zA-Z0-9_./:\"*()-]{0,200}") {
+        let query = query(&text);
+        prop_assert!(query.units.len() <= QUERY_UNITS_MAX);
+        prop_assert_eq!(query.units.is_empty(), query.stages.is_empty());
+        for stage in &query.stages {
+            prop_assert!(is_safe(&stage.expression.to_string()), "{}", stage.expression);
+        }
+    }
+
+    #[test]
+    fn a_text_is_found_by_itself(text in "[가-힣a-z_]{3,8} [가-힣A-Za-z]{3,8}") {
+        let tokens = IndexTokens::of_text(&text);
+        let places = TokenPlaces::new(&tokens);
+        for stage in query(&text).stages {
+            let is_own_language = stage.kind != StageKind::Translated;
+            prop_assert!(!is_own_language || stage.expression.matches(&places), "{stage:?}");
+        }
+    }
+}
