@@ -1,11 +1,15 @@
 //! The memory of earlier sessions, as far as it needs no file and no clock: a text becomes tokens of
 //! an index, a query becomes questions to that index, and what was found becomes a ranked list.
 
+pub mod dedupe;
+pub mod diversity;
 mod english;
+mod exactness;
 pub mod expression;
 pub mod glossary;
 mod hangul;
 pub mod query;
+pub mod ranking;
 mod runs;
 mod stop_words;
 pub mod tokens;

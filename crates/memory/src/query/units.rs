@@ -59,7 +59,9 @@ pub struct QueryUnit {
     pub kind: UnitKind,
     /// As written, in composed form (NFC).
     pub text: String,
-    /// Whole words and names.
+    /// A name as a whole, in any style; `None` for words.
+    pub whole: Option<Expression>,
+    /// Whole words, and names even inside longer names.
     pub exact: Expression,
     /// Parts and beginnings of words and names.
     pub loose: Option<Expression>,
@@ -193,6 +195,7 @@ fn hangul_unit(runs: &[Run], at: usize, word: &str, glossary: &Glossary) -> Quer
     QueryUnit {
         kind: UnitKind::Hangul,
         text: word.to_owned(),
+        whole: None,
         exact: exact.unwrap_or_else(|| Expression::word(word)),
         loose,
         translated: Expression::any(translated.chain(translated_apart)),
@@ -266,6 +269,7 @@ fn word_unit(runs: &[Run], at: usize, name: &Name, word: &str, glossary: &Glossa
     QueryUnit {
         kind,
         text: name.raw.clone(),
+        whole: None,
         exact: Expression::any(exact).unwrap_or_else(|| Expression::word(word)),
         loose: Expression::any(loose.map(|word| Expression::words_beginning(vec![word]))),
         translated: Expression::any(korean),
@@ -277,17 +281,13 @@ fn name_unit(name: &Name) -> QueryUnit {
     let identifiers: Vec<String> =
         name.segments.iter().filter(|it| it.parts.len() > 1).map(Segment::joined).collect();
     let base = name.base_name().map(|base| Expression::word(format!("{BASE_NAME_MARK}{base}")));
-    let whole = match &identifiers[..] {
-        [joined] if name.segments.len() == 1 => {
-            vec![
-                Expression::word(format!("{IDENTIFIER_MARK}{joined}")),
-                Expression::word(joined.as_str()),
-            ]
-        }
-        _ => Vec::new(),
-    };
+    let identifier = identifiers.first().filter(|_| name.segments.len() == 1).map(|joined| {
+        let whole = format!("{IDENTIFIER_MARK}{joined}");
+        [Expression::word(whole), Expression::word(joined.as_str())]
+    });
+    let whole = Expression::any(identifier.into_iter().flatten().chain(base));
     let phrase = Expression::words(stems.clone());
-    let exact = Expression::any(whole.into_iter().chain(base).chain([phrase.clone()]));
+    let exact = Expression::any(whole.clone().into_iter().chain([phrase.clone()]));
     let mut beginning: Vec<String> = stems.clone();
     if let (Some(last), Some(part)) = (beginning.last_mut(), name.parts().last()) {
         part.clone_into(last);
@@ -307,6 +307,7 @@ fn name_unit(name: &Name) -> QueryUnit {
     QueryUnit {
         kind,
         text: name.raw.clone(),
+        whole,
         exact: exact.unwrap_or(phrase),
         loose: Expression::any(loose),
         translated: None,
@@ -340,5 +341,12 @@ fn ideograph_unit(word: &str) -> QueryUnit {
     };
     let apart = pairs.into_iter().step_by(2).map(|pair| Expression::pairs(vec![pair]));
     let loose = Expression::all(apart).filter(|_| word.chars().nth(3).is_some());
-    QueryUnit { kind: UnitKind::Ideographs, text: word.to_owned(), exact, loose, translated: None }
+    QueryUnit {
+        kind: UnitKind::Ideographs,
+        text: word.to_owned(),
+        whole: None,
+        exact,
+        loose,
+        translated: None,
+    }
 }

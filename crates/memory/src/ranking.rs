@@ -1,0 +1,345 @@
+//! The order of what was found: how exactly it says what was asked for, how old it is for its kind,
+//! how near to where the work is, and how much it mattered.
+
+use moai_base::limits::RANKED_ROWS_MAX;
+
+use crate::exactness::exactness;
+use crate::query::{Query, StageHit, StageKind};
+
+const EXACTNESS_WEIGHT: f64 = 0.55;
+const RECENCY_WEIGHT: f64 = 0.20;
+const PROXIMITY_WEIGHT: f64 = 0.15;
+const IMPORTANCE_WEIGHT: f64 = 0.10;
+/// What the last row of a stage has less in exactness than the first one.
+const ORDER_SPREAD: f64 = 0.2;
+/// What a row counts whose content a later one has replaced.
+const SUPERSEDED_SHARE: f64 = 0.5;
+const MS_PER_DAY: f64 = 86_400_000.0;
+
+/// What an observation is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ObservationKind {
+    /// A change of a file.
+    Edit,
+    /// A command and its end.
+    Command,
+    /// A problem that a sensor found.
+    Diagnostic,
+    /// A run of tests.
+    Test,
+    /// A change that made a problem go away.
+    Fix,
+    /// What was decided, and why.
+    Decision,
+    /// A call that was refused.
+    Blocked,
+    /// The end of a loop or a ruling of a judge.
+    Verdict,
+    /// What a person wanted remembered.
+    Note,
+    /// What a person asked for.
+    Prompt,
+    /// What a session was about.
+    Digest,
+}
+
+impl ObservationKind {
+    /// All kinds.
+    pub const ALL: [Self; 11] = [
+        Self::Edit,
+        Self::Command,
+        Self::Diagnostic,
+        Self::Test,
+        Self::Fix,
+        Self::Decision,
+        Self::Blocked,
+        Self::Verdict,
+        Self::Note,
+        Self::Prompt,
+        Self::Digest,
+    ];
+
+    /// Its name in the store and in documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Edit => "edit",
+            Self::Command => "command",
+            Self::Diagnostic => "diagnostic",
+            Self::Test => "test",
+            Self::Fix => "fix",
+            Self::Decision => "decision",
+            Self::Blocked => "blocked",
+            Self::Verdict => "verdict",
+            Self::Note => "note",
+            Self::Prompt => "prompt",
+            Self::Digest => "digest",
+        }
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Days after which its recency has halved.
+    #[must_use]
+    pub fn half_life_days(self) -> f64 {
+        match self {
+            Self::Decision | Self::Note => 180.0,
+            Self::Fix | Self::Verdict | Self::Digest => 60.0,
+            Self::Diagnostic | Self::Test | Self::Blocked | Self::Prompt => 21.0,
+            Self::Edit | Self::Command => 7.0,
+        }
+    }
+}
+
+/// How near an observation is to where the work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Proximity {
+    /// Nothing in common.
+    Elsewhere,
+    /// The same branch.
+    SameBranch,
+    /// The same code of a finding.
+    SameCode,
+    /// A file in the same folder.
+    SameFolder,
+    /// The same file.
+    SameFile,
+}
+
+impl Proximity {
+    /// Two paths relative to one root, with `/`.
+    #[must_use]
+    pub fn of_paths(one: &str, other: &str) -> Self {
+        let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+        if one == other {
+            Self::SameFile
+        } else if folder(one).is_some() && folder(one) == folder(other) {
+            Self::SameFolder
+        } else {
+            Self::Elsewhere
+        }
+    }
+
+    fn score(self) -> f64 {
+        match self {
+            Self::SameFile => 1.0,
+            Self::SameFolder => 0.7,
+            Self::SameCode => 0.5,
+            Self::SameBranch => 0.4,
+            Self::Elsewhere => 0.0,
+        }
+    }
+}
+
+/// A row of the index with what its rank depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct RankingCandidate<'t> {
+    /// Row, stage, and its order in it.
+    pub hit: StageHit,
+    /// Title and body.
+    pub text: &'t str,
+    /// What it is about.
+    pub kind: ObservationKind,
+    /// When it was written, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// The nearest that it is.
+    pub proximity: Proximity,
+    /// From 0 to 1: what fixed a failing check has 1, what was undone 0.2.
+    pub importance: f64,
+    /// How often it was seen again.
+    pub repeats: u32,
+    /// Whether a later one replaces it.
+    pub is_superseded: bool,
+    /// Its session.
+    pub session: i64,
+    /// [`crate::dedupe::simhash`] of its text.
+    pub simhash: Option<u64>,
+}
+
+/// The parts of a score, each before it is weighted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScoreParts {
+    /// From 0 to 1.2.
+    pub exactness: f64,
+    /// From 0 to 1.
+    pub recency: f64,
+    /// From 0 to 1.
+    pub proximity: f64,
+    /// From 0 to 1.
+    pub importance: f64,
+}
+
+/// A row with its score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RankedHit {
+    /// The row.
+    pub id: i64,
+    /// The strictest stage that found it.
+    pub stage: StageKind,
+    /// Its session.
+    pub session: i64,
+    /// Of its text.
+    pub simhash: Option<u64>,
+    /// The weighted sum.
+    pub score: f64,
+    /// What it is made of.
+    pub parts: ScoreParts,
+}
+
+/// The candidates with their scores, the best first. No age excludes anything; an observation from
+/// the future counts as written now.
+#[must_use]
+pub fn rank(query: &Query, candidates: &[RankingCandidate<'_>], now_ms: i64) -> Vec<RankedHit> {
+    let mut ranked: Vec<RankedHit> =
+        candidates.iter().map(|candidate| ranked_hit(query, candidate, now_ms)).collect();
+    ranked.sort_by(|one, other| {
+        other
+            .score
+            .total_cmp(&one.score)
+            .then(one.stage.cmp(&other.stage))
+            .then(one.id.cmp(&other.id))
+    });
+    ranked
+}
+
+fn ranked_hit(query: &Query, candidate: &RankingCandidate<'_>, now_ms: i64) -> RankedHit {
+    let parts = ScoreParts {
+        exactness: exactness_in_order(query, candidate),
+        recency: recency(candidate.kind, candidate.at_ms, now_ms),
+        proximity: candidate.proximity.score(),
+        importance: importance(candidate),
+    };
+    RankedHit {
+        id: candidate.hit.id,
+        stage: candidate.hit.stage,
+        session: candidate.session,
+        simhash: candidate.simhash,
+        score: EXACTNESS_WEIGHT * parts.exactness
+            + RECENCY_WEIGHT * parts.recency
+            + PROXIMITY_WEIGHT * parts.proximity
+            + IMPORTANCE_WEIGHT * parts.importance,
+        parts,
+    }
+}
+
+/// Rarer words and shorter texts come first in the order of the index, which exactness knows
+/// nothing about.
+#[expect(clippy::cast_precision_loss, reason = "at most some dozen rows")]
+fn exactness_in_order(query: &Query, candidate: &RankingCandidate<'_>) -> f64 {
+    let place = candidate.hit.order.min(RANKED_ROWS_MAX) as f64 / RANKED_ROWS_MAX as f64;
+    (exactness(query, candidate.text) - ORDER_SPREAD * place).max(0.0)
+}
+
+/// 1 for what was written now, halved with every half-life of its kind.
+#[expect(clippy::cast_precision_loss, reason = "an age in milliseconds is far below 2^53")]
+fn recency(kind: ObservationKind, at_ms: i64, now_ms: i64) -> f64 {
+    let age_days = now_ms.saturating_sub(at_ms).max(0) as f64 / MS_PER_DAY;
+    (-age_days / kind.half_life_days()).exp2()
+}
+
+fn importance(candidate: &RankingCandidate<'_>) -> f64 {
+    let repeated = 1.0 + (1.0 + f64::from(candidate.repeats)).log2() / 4.0;
+    let share = if candidate.is_superseded { SUPERSEDED_SHARE } else { 1.0 };
+    (candidate.importance.clamp(0.0, 1.0) * repeated).min(1.0) * share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::glossary::Glossary;
+
+    const DAY_MS: i64 = 86_400_000;
+    const NOW_MS: i64 = 1_800_000_000_000;
+
+    fn candidate(id: i64, text: &str) -> RankingCandidate<'_> {
+        RankingCandidate {
+            hit: StageHit { id, stage: StageKind::Exact, order: 0 },
+            text,
+            kind: ObservationKind::Fix,
+            at_ms: NOW_MS,
+            proximity: Proximity::Elsewhere,
+            importance: 0.5,
+            repeats: 0,
+            is_superseded: false,
+            session: id,
+            simhash: None,
+        }
+    }
+
+    fn order(query: &str, candidates: &[RankingCandidate<'_>]) -> Vec<i64> {
+        let query = Query::parse(query, Glossary::built_in());
+        rank(&query, candidates, NOW_MS).into_iter().map(|hit| hit.id).collect()
+    }
+
+    #[test]
+    fn the_same_style_comes_before_another_and_before_a_part() {
+        let texts = [
+            candidate(1, "validate_token_expiry was slow"),
+            candidate(2, "validate_token was slow"),
+            candidate(3, "validateToken was slow"),
+        ];
+        assert_eq!(order("validateToken", &texts), [3, 2, 1]);
+    }
+
+    #[test]
+    fn a_word_of_its_own_comes_before_a_part() {
+        let texts = [
+            candidate(1, "인증토큰저장소를 고쳤다"),
+            candidate(2, "refreshTokenStore"),
+            candidate(3, "토큰을 고쳤다, token"),
+        ];
+        assert_eq!(order("토큰", &texts)[0], 3);
+        assert_eq!(order("token", &texts)[0], 3);
+    }
+
+    #[test]
+    fn decisions_age_slowly_and_nothing_is_too_old() {
+        let at_ms = NOW_MS - 90 * DAY_MS;
+        let edit =
+            RankingCandidate {
+                kind: ObservationKind::Edit, at_ms, ..candidate(1, "캐시 정책")
+            };
+        let decision = RankingCandidate {
+            kind: ObservationKind::Decision,
+            at_ms,
+            ..candidate(2, "캐시 정책")
+        };
+        let ancient = RankingCandidate { at_ms: 0, ..candidate(3, "캐시 정책") };
+        assert_eq!(order("캐시", &[edit, decision, ancient]), [2, 1, 3]);
+    }
+
+    #[test]
+    fn the_future_counts_as_now() {
+        let later = RankingCandidate { at_ms: i64::MAX, ..candidate(1, "cache") };
+        let query = Query::parse("cache", Glossary::built_in());
+        for now_ms in [i64::MIN, 0, NOW_MS, i64::MAX] {
+            let ranked = rank(&query, &[later], now_ms);
+            assert!((ranked[0].parts.recency - 1.0).abs() < f64::EPSILON);
+            assert!(ranked[0].score.is_finite());
+        }
+    }
+
+    #[test]
+    fn what_is_near_or_mattered_comes_first() {
+        let here = RankingCandidate { proximity: Proximity::SameFile, ..candidate(1, "cache") };
+        let important = RankingCandidate { importance: 1.0, ..candidate(2, "cache") };
+        let replaced =
+            RankingCandidate { importance: 1.0, is_superseded: true, ..candidate(3, "cache") };
+        let undone = RankingCandidate { importance: 0.2, ..candidate(4, "cache") };
+        assert_eq!(order("cache", &[undone, replaced, important, here]), [1, 2, 3, 4]);
+        assert_eq!(Proximity::of_paths("src/a.rs", "src/b.rs"), Proximity::SameFolder);
+        assert_eq!(Proximity::of_paths("a.rs", "b.rs"), Proximity::Elsewhere);
+    }
+
+    #[test]
+    fn kinds_have_names() {
+        for kind in ObservationKind::ALL {
+            assert_eq!(ObservationKind::from_name(kind.name()), Some(kind));
+        }
+        assert_eq!(ObservationKind::from_name("edits"), None);
+    }
+}
