@@ -125,12 +125,8 @@ impl<'t> TokenPlaces<'t> {
         Self { tokens, words: places(&tokens.words), pairs: places(&tokens.pairs) }
     }
 
-    pub(crate) fn has_word(&self, word: &str) -> bool {
-        self.words.contains_key(word)
-    }
-
     fn has_phrase(&self, column: IndexColumn, phrase: &[String], is_prefix: bool) -> bool {
-        let (known, all) = match column {
+        let (starts, all) = match column {
             IndexColumn::Words => (&self.words, &self.tokens.words),
             IndexColumn::Pairs => (&self.pairs, &self.tokens.pairs),
         };
@@ -138,8 +134,8 @@ impl<'t> TokenPlaces<'t> {
         let ends = |token: &String| token == last || is_prefix && token.starts_with(last.as_str());
         match others.first() {
             None if is_prefix => all.iter().any(ends),
-            None => known.contains_key(last.as_str()),
-            Some(first) => known.get(first.as_str()).is_some_and(|firsts| {
+            None => starts.contains_key(last.as_str()),
+            Some(first) => starts.get(first.as_str()).is_some_and(|firsts| {
                 firsts.iter().any(|start| {
                     all[*start..].starts_with(others)
                         && all.get(start + others.len()).is_some_and(ends)

@@ -225,6 +225,17 @@ pub(crate) fn forms(word: &str) -> Vec<&str> {
     forms
 }
 
+/// The noun of one syllable in a word of two: 락 of 락의, but also 회 of 회의, which [`forms`] leaves
+/// alone.
+pub(crate) fn short_noun(word: &str) -> Option<&str> {
+    SUFFIXES.iter().find_map(|(suffix, follows)| {
+        let noun = word.strip_suffix(suffix)?;
+        let syllable = noun.chars().next()?;
+        let is_single = noun.chars().count() == 1 && suffix.chars().count() == 1;
+        (is_single && can_follow(syllable, *follows)).then_some(noun)
+    })
+}
+
 /// Whether a whole word is a particle: what is left of `API를` when the name is taken off.
 pub(crate) fn is_particle(word: &str) -> bool {
     SUFFIXES.iter().any(|(suffix, _)| *suffix == word)
@@ -309,6 +320,14 @@ mod tests {
     fn every_form_on_the_way_is_kept() {
         assert_eq!(forms("테스트결과를"), ["테스트결과를", "테스트결과", "테스트결"]);
         assert_eq!(forms("접근권한"), ["접근권한", "접근권"]);
+    }
+
+    #[test]
+    fn a_noun_of_one_syllable_is_known() {
+        assert_eq!(short_noun("락의"), Some("락"));
+        assert_eq!(short_noun("키가"), Some("키"));
+        assert_eq!(short_noun("락가"), None);
+        assert_eq!(short_noun("토큰이"), None);
     }
 
     #[test]

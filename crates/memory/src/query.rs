@@ -13,6 +13,11 @@ use crate::runs::runs;
 /// their square.
 const ALL_BUT_ONE_UNITS: std::ops::RangeInclusive<usize> = 3..=6;
 
+/// Share of all texts above which a unit is too frequent to be asked for alone, in percent.
+const FREQUENT_PERCENT_MIN: u64 = 10;
+/// What the most frequent unit keeps of its weight.
+const FREQUENT_WEIGHT_SHARE: f64 = 0.2;
+
 /// How strict a question is; the strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StageKind {
@@ -22,6 +27,8 @@ pub enum StageKind {
     Loose,
     /// Every unit, in the other language where the glossary has it.
     Translated,
+    /// Every name, path and code; words may be missing.
+    Named,
     /// All units but one.
     AllButOne,
     /// One unit or more.
@@ -29,13 +36,15 @@ pub enum StageKind {
 }
 
 impl StageKind {
-    /// Its name in explanations: `exact`, `loose`, `translated`, `all-but-one`, `any`.
+    /// Its name in explanations: `exact`, `loose`, `translated`, `named`,
+    /// `all-but-one`, `any`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
             Self::Loose => "loose",
             Self::Translated => "translated",
+            Self::Named => "named",
             Self::AllButOne => "all-but-one",
             Self::Any => "any",
         }
@@ -52,7 +61,7 @@ pub struct QueryStage {
 }
 
 /// A parsed query.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
     /// What is looked for; empty if the text only asks and fills.
     pub units: Vec<QueryUnit>,
@@ -72,12 +81,36 @@ impl Query {
         Self { units, stages }
     }
 
+    /// Takes into account how many of all texts of the index have each unit in any form
+    /// ([`QueryUnit::in_any_form`]), in the order of the units: rare units count more, frequent ones
+    /// are not asked for alone, and those that no text has do not count.
+    pub fn weigh(&mut self, texts: u64, texts_with_unit: &[u64]) {
+        let most = rarity(texts, 1);
+        for (unit, with_unit) in self.units.iter_mut().zip(texts_with_unit) {
+            let share = if most > 0.0 { rarity(texts, *with_unit) / most } else { 1.0 };
+            let share = FREQUENT_WEIGHT_SHARE + (1.0 - FREQUENT_WEIGHT_SHARE) * share;
+            unit.weight = if *with_unit > 0 { unit.kind.weight() * share } else { 0.0 };
+        }
+        let is_rare = |with_unit: u64| with_unit * 100 <= texts * FREQUENT_PERCENT_MIN;
+        let rare = self.units.iter().zip(texts_with_unit).filter(|(_, count)| is_rare(**count));
+        let any = Expression::any(rare.map(|(unit, _)| unit.in_any_form()));
+        if let (Some(any), Some(stage)) = (any, self.stages.last_mut()) {
+            stage.expression = any;
+        }
+    }
+
     /// Whether all units are words of one language, so that the other language is asked too.
     #[must_use]
     pub fn is_in_one_language(&self) -> bool {
         let is_all = |kind| self.units.iter().all(|unit| unit.kind == kind);
         !self.units.is_empty() && (is_all(UnitKind::Hangul) || is_all(UnitKind::Word))
     }
+}
+
+/// The logarithm of how rare it is that a text has a unit.
+#[expect(clippy::cast_precision_loss, reason = "an index has far fewer than 2^53 texts")]
+fn rarity(texts: u64, with_unit: u64) -> f64 {
+    (1.0 + texts as f64 / with_unit.max(1) as f64).ln()
 }
 
 fn stages(units: &[QueryUnit]) -> Vec<QueryStage> {
@@ -91,6 +124,10 @@ fn stages(units: &[QueryUnit]) -> Vec<QueryStage> {
     push(StageKind::Loose, all(QueryUnit::exact_or_loose));
     if units.iter().any(|unit| unit.translated.is_some()) {
         push(StageKind::Translated, all(QueryUnit::in_other_language));
+    }
+    let named: Vec<&QueryUnit> = units.iter().filter(|unit| unit.kind.is_literal()).collect();
+    if named.len() < units.len() {
+        push(StageKind::Named, Expression::all(named.iter().map(|unit| unit.exact.clone())));
     }
     if ALL_BUT_ONE_UNITS.contains(&units.len()) {
         let without = |left_out| {

@@ -184,7 +184,7 @@ pub struct RankedHit {
     pub session: i64,
     /// Of its text.
     pub simhash: Option<u64>,
-    /// The weighted sum.
+    /// The weighted sum; comparable within one list only.
     pub score: f64,
     /// What it is made of.
     pub parts: ScoreParts,
@@ -196,34 +196,41 @@ pub struct RankedHit {
 pub fn rank(query: &Query, candidates: &[RankingCandidate<'_>], now_ms: i64) -> Vec<RankedHit> {
     let mut ranked: Vec<RankedHit> =
         candidates.iter().map(|candidate| ranked_hit(query, candidate, now_ms)).collect();
+    let most = ranked.iter().map(|hit| hit.parts.exactness).fold(0.0, f64::max);
+    for hit in &mut ranked {
+        hit.score = score(&hit.parts, most);
+    }
     ranked.sort_by(|one, other| {
-        other
-            .score
-            .total_cmp(&one.score)
-            .then(one.stage.cmp(&other.stage))
-            .then(one.id.cmp(&other.id))
+        let by_score = other.score.total_cmp(&one.score);
+        by_score.then(one.stage.cmp(&other.stage)).then(one.id.cmp(&other.id))
     });
     ranked
 }
 
 fn ranked_hit(query: &Query, candidate: &RankingCandidate<'_>, now_ms: i64) -> RankedHit {
-    let parts = ScoreParts {
-        exactness: exactness_in_order(query, candidate),
-        recency: recency(candidate.kind, candidate.at_ms, now_ms),
-        proximity: candidate.proximity.score(),
-        importance: importance(candidate),
-    };
     RankedHit {
         id: candidate.hit.id,
         stage: candidate.hit.stage,
         session: candidate.session,
         simhash: candidate.simhash,
-        score: EXACTNESS_WEIGHT * parts.exactness
-            + RECENCY_WEIGHT * parts.recency
-            + PROXIMITY_WEIGHT * parts.proximity
-            + IMPORTANCE_WEIGHT * parts.importance,
-        parts,
+        score: 0.0,
+        parts: ScoreParts {
+            exactness: exactness_in_order(query, candidate),
+            recency: recency(candidate.kind, candidate.at_ms, now_ms),
+            proximity: candidate.proximity.score(),
+            importance: importance(candidate),
+        },
     }
+}
+
+/// The weighted sum. Where nothing says exactly what was asked for, the best text counts as if it
+/// did; otherwise its age would decide.
+fn score(parts: &ScoreParts, most_exact: f64) -> f64 {
+    let scale = if most_exact > 0.0 { most_exact.min(1.0) } else { 1.0 };
+    EXACTNESS_WEIGHT * parts.exactness / scale
+        + RECENCY_WEIGHT * parts.recency
+        + PROXIMITY_WEIGHT * parts.proximity
+        + IMPORTANCE_WEIGHT * parts.importance
 }
 
 /// Rarer words and shorter texts come first in the order of the index, which exactness knows

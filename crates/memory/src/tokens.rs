@@ -4,7 +4,7 @@
 use moai_base::limits::{INDEX_TEXT_BYTES_MAX, INDEX_TOKENS_MAX};
 
 use crate::english::stem;
-use crate::hangul::forms;
+use crate::hangul::{forms, short_noun};
 use crate::runs::{Name, Run, bounded, runs};
 
 /// Changes whenever the same text gets other tokens; an index of another version is rebuilt.
@@ -30,12 +30,16 @@ impl IndexTokens {
     /// [`INDEX_TEXT_BYTES_MAX`].
     #[must_use]
     pub fn of_text(text: &str) -> Self {
+        Self::of_runs(&runs(beginning(text, INDEX_TEXT_BYTES_MAX)))
+    }
+
+    pub(crate) fn of_runs(runs: &[Run]) -> Self {
         let mut tokens = Self::default();
-        for run in runs(beginning(text, INDEX_TEXT_BYTES_MAX)) {
+        for run in runs {
             match run {
-                Run::Hangul { word, .. } => tokens.push_hangul(&word),
-                Run::Ideographs(run) => tokens.pairs.extend(pairs(&run)),
-                Run::Name(name) => tokens.words.extend(name_tokens(&name)),
+                Run::Hangul { word, .. } => tokens.push_hangul(word),
+                Run::Ideographs(run) => tokens.pairs.extend(pairs(run)),
+                Run::Name(name) => tokens.words.extend(name_tokens(name)),
             }
             if tokens.words.len() + tokens.pairs.len() > INDEX_TOKENS_MAX {
                 break;
@@ -65,6 +69,7 @@ impl IndexTokens {
             self.pairs.extend(pairs(written));
         }
         self.words.extend(forms.into_iter().map(bounded));
+        self.words.extend(short_noun(word).map(str::to_owned));
     }
 }
 

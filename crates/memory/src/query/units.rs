@@ -3,7 +3,7 @@
 use crate::english::stem;
 use crate::expression::Expression;
 use crate::glossary::Glossary;
-use crate::hangul::{forms, is_light_verb, is_particle};
+use crate::hangul::{forms, is_light_verb, is_particle, short_noun};
 use crate::runs::{Name, Run, Segment, is_han, is_hiragana};
 use crate::stop_words::is_stop_word;
 use crate::tokens::{BASE_NAME_MARK, IDENTIFIER_MARK, pairs};
@@ -12,8 +12,11 @@ use crate::tokens::{BASE_NAME_MARK, IDENTIFIER_MARK, pairs};
 const JOINED_WORDS_MAX: usize = 3;
 /// Pieces that a Korean compound is taken apart into.
 const COMPOUND_PIECES_MAX: usize = 3;
-/// Syllables of a compound that is taken apart, and of its pieces.
-const COMPOUND_SYLLABLES: std::ops::RangeInclusive<usize> = 4..=8;
+/// Syllables of a compound that is taken apart.
+const COMPOUND_SYLLABLES: std::ops::RangeInclusive<usize> = 4..=12;
+/// Syllables above which it has two pieces only, to bound the expression.
+const THREE_PIECES_SYLLABLES_MAX: usize = 8;
+/// Syllables of a piece.
 const PIECE_SYLLABLES_MIN: usize = 2;
 /// Letters from which on the beginning of a word finds it.
 const PREFIX_LETTERS_MIN: usize = 3;
@@ -41,11 +44,17 @@ pub enum UnitKind {
 }
 
 impl UnitKind {
+    /// Whether it is a name, a path or a code: meant as it is written.
+    #[must_use]
+    pub fn is_literal(self) -> bool {
+        matches!(self, Self::Identifier | Self::Path | Self::Code)
+    }
+
     /// How much a unit counts in a query: names and codes are meant literally, numbers often not.
     #[must_use]
     pub fn weight(self) -> f64 {
         match self {
-            Self::Identifier | Self::Path | Self::Code => 1.5,
+            Self::Identifier | Self::Path | Self::Code => 3.0,
             Self::Word | Self::Hangul | Self::Ideographs => 1.0,
             Self::Number => 0.5,
         }
@@ -53,13 +62,15 @@ impl UnitKind {
 }
 
 /// One thing that is looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct QueryUnit {
     /// What it is.
     pub kind: UnitKind,
     /// As written, in composed form (NFC).
     pub text: String,
-    /// A name as a whole, in any style; `None` for words.
+    /// How much it counts in the query.
+    pub weight: f64,
+    /// A name as a whole, in any style; words together with their neighbours in the query.
     pub whole: Option<Expression>,
     /// Whole words, and names even inside longer names.
     pub exact: Expression,
@@ -81,7 +92,9 @@ impl QueryUnit {
         }
     }
 
-    pub(super) fn in_any_form(&self) -> Expression {
+    /// Whether a text has it at all, in either language.
+    #[must_use]
+    pub fn in_any_form(&self) -> Expression {
         self.either([Some(&self.exact), self.loose.as_ref(), self.translated.as_ref()])
     }
 
@@ -173,11 +186,12 @@ fn hangul_unit(runs: &[Run], at: usize, word: &str, glossary: &Glossary) -> Quer
     let forms = forms(word);
     let joined = joined_with_neighbours(runs, at, korean_stem);
     let compounds: Vec<Vec<String>> = forms.iter().flat_map(|form| pieces(form)).collect();
-    let whole = forms.iter().map(|form| (*form).to_owned()).chain(joined.clone());
+    let whole = Expression::any(joined.iter().map(|word| Expression::word(word.as_str())));
+    let written = forms.iter().copied().chain(short_noun(word)).map(Expression::word);
     let apart = compounds.iter().filter_map(|pieces| {
         Expression::all(pieces.iter().map(|piece| Expression::word(piece.as_str())))
     });
-    let exact = Expression::any(whole.map(Expression::word).chain(apart));
+    let exact = Expression::any(written.chain(whole.clone()).chain(apart));
     let inside = forms.iter().skip(usize::from(forms.len() > 1)).filter_map(|form| inside(form));
     let inside_apart = compounds.iter().filter_map(|pieces| {
         Expression::all(pieces.iter().filter_map(|piece| {
@@ -195,7 +209,8 @@ fn hangul_unit(runs: &[Run], at: usize, word: &str, glossary: &Glossary) -> Quer
     QueryUnit {
         kind: UnitKind::Hangul,
         text: word.to_owned(),
-        whole: None,
+        weight: UnitKind::Hangul.weight(),
+        whole,
         exact: exact.unwrap_or_else(|| Expression::word(word)),
         loose,
         translated: Expression::any(translated.chain(translated_apart)),
@@ -217,6 +232,8 @@ fn pieces(compound: &str) -> Vec<Vec<String>> {
     if !COMPOUND_SYLLABLES.contains(&syllables.len()) {
         return Vec::new();
     }
+    let is_short = syllables.len() <= THREE_PIECES_SYLLABLES_MAX;
+    let pieces_max = if is_short { COMPOUND_PIECES_MAX } else { 2 };
     let mut found = Vec::new();
     let mut open: Vec<(Vec<String>, usize)> = vec![(Vec::new(), 0)];
     while let Some((pieces, start)) = open.pop() {
@@ -226,7 +243,7 @@ fn pieces(compound: &str) -> Vec<Vec<String>> {
             whole.push(syllables[start..].iter().collect());
             found.push(whole);
         }
-        if pieces.len() + 1 < COMPOUND_PIECES_MAX {
+        if pieces.len() + 1 < pieces_max {
             for length in PIECE_SYLLABLES_MIN..=rest.saturating_sub(PIECE_SYLLABLES_MIN) {
                 let mut longer = pieces.clone();
                 longer.push(syllables[start..start + length].iter().collect());
@@ -251,10 +268,11 @@ fn in_english(pieces: &[String], glossary: &Glossary) -> Option<Expression> {
 fn word_unit(runs: &[Run], at: usize, name: &Name, word: &str, glossary: &Glossary) -> QueryUnit {
     let is_number = word.bytes().all(|it| it.is_ascii_digit());
     let joined = joined_with_neighbours(runs, at, english_word);
-    let whole = [word.to_owned()].into_iter().chain(joined);
-    let exact = whole.flat_map(|word| {
+    let in_any_style = |word: String| {
         [Expression::word(stem(&word)), Expression::word(format!("{IDENTIFIER_MARK}{word}"))]
-    });
+    };
+    let whole = Expression::any(joined.into_iter().flat_map(in_any_style));
+    let exact = in_any_style(word.to_owned()).into_iter().chain(whole.clone());
     let is_long = word.chars().count() >= PREFIX_LETTERS_MIN && !is_number;
     let beginnings = [word.to_owned(), format!("{IDENTIFIER_MARK}{word}")];
     let loose = beginnings.into_iter().filter(|_| is_long);
@@ -269,7 +287,8 @@ fn word_unit(runs: &[Run], at: usize, name: &Name, word: &str, glossary: &Glossa
     QueryUnit {
         kind,
         text: name.raw.clone(),
-        whole: None,
+        weight: kind.weight(),
+        whole,
         exact: Expression::any(exact).unwrap_or_else(|| Expression::word(word)),
         loose: Expression::any(loose.map(|word| Expression::words_beginning(vec![word]))),
         translated: Expression::any(korean),
@@ -307,6 +326,7 @@ fn name_unit(name: &Name) -> QueryUnit {
     QueryUnit {
         kind,
         text: name.raw.clone(),
+        weight: kind.weight(),
         whole,
         exact: exact.unwrap_or(phrase),
         loose: Expression::any(loose),
@@ -344,6 +364,7 @@ fn ideograph_unit(word: &str) -> QueryUnit {
     QueryUnit {
         kind: UnitKind::Ideographs,
         text: word.to_owned(),
+        weight: UnitKind::Ideographs.weight(),
         whole: None,
         exact,
         loose,

@@ -1,0 +1,109 @@
+//! How well the memory finds again: a corpus of synthetic observations in a real index, and
+//! questions of many kinds whose answers are known from what the observations are about.
+
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "some thousand observations"
+)]
+#![expect(clippy::unnecessary_wraps, reason = "all kinds of questions have one signature")]
+
+mod corpus;
+mod index;
+mod questions;
+mod vocabulary;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use corpus::Corpus;
+use index::MemoryIndex;
+use questions::{Question, questions};
+
+const SEED: u64 = 20_261_124;
+const OBSERVATIONS: usize = 3_000;
+const QUESTIONS_PER_KIND: usize = 20;
+
+/// Sums over the questions of one kind.
+#[derive(Default)]
+struct Tally {
+    questions: f64,
+    recall: f64,
+    reciprocal_rank: f64,
+    first: f64,
+}
+
+impl Tally {
+    fn add(&mut self, question: &Question, found: &[i64]) {
+        let found = &found[..found.len().min(10)];
+        let hits = found.iter().filter(|id| question.answers.contains(id)).count();
+        let rank = found.iter().position(|id| question.answers.contains(id));
+        self.questions += 1.0;
+        self.recall += hits as f64 / question.answers.len() as f64;
+        self.reciprocal_rank += rank.map_or(0.0, |rank| 1.0 / (rank + 1) as f64);
+        self.first += if rank == Some(0) { 1.0 } else { 0.0 };
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.questions += other.questions;
+        self.recall += other.recall;
+        self.reciprocal_rank += other.reciprocal_rank;
+        self.first += other.first;
+    }
+
+    fn recall(&self) -> f64 {
+        self.recall / self.questions
+    }
+
+    fn mean_reciprocal_rank(&self) -> f64 {
+        self.reciprocal_rank / self.questions
+    }
+
+    fn row(&self, name: &str) -> String {
+        format!(
+            "{name:45} {:4} {:.3} {:.3} {:.3}\n",
+            self.questions,
+            self.recall(),
+            self.mean_reciprocal_rank(),
+            self.first / self.questions
+        )
+    }
+}
+
+#[test]
+fn what_was_stored_is_found_again() {
+    let corpus = Corpus::generate(SEED, OBSERVATIONS);
+    let index = MemoryIndex::of(&corpus);
+    let mut by_kind: BTreeMap<&str, Tally> = BTreeMap::new();
+    let mut misses = String::new();
+    for question in questions(&corpus, SEED, QUESTIONS_PER_KIND) {
+        let found = index.search(&question.text);
+        by_kind.entry(question.kind).or_default().add(&question, &found);
+        if !question.answers.iter().all(|id| found.iter().take(10).any(|it| it == id)) {
+            let lost = question.answers.iter().find(|id| !found.contains(id));
+            let lost = lost.map(|id| corpus.observations[*id as usize].text.as_str());
+            writeln!(misses, "{}: {} <- {lost:?}", question.kind, question.text).expect("text");
+        }
+    }
+    let mut all = Tally::default();
+    let mut table = format!("{:45} {:>4} {:5} {:5} {:5}\n", "kind", "n", "rec10", "MRR", "first");
+    for (kind, of_kind) in &by_kind {
+        table += &of_kind.row(kind);
+        all.merge(of_kind);
+    }
+    table += &all.row("all");
+    std::io::stdout().write_all(format!("{table}\n{misses}").as_bytes()).expect("stdout");
+    assert!(by_kind.len() >= 20, "{} kinds", by_kind.len());
+    assert!(all.recall() >= 0.95, "recall:\n{table}");
+    assert!(all.mean_reciprocal_rank() >= 0.88, "mean reciprocal rank:\n{table}");
+    for (kind, least) in [
+        (questions::KOREAN_WITH_PARTICLES, 0.98),
+        (questions::KOREAN_WITH_OTHER_PARTICLES, 0.98),
+        (questions::OTHER_STYLE, 0.98),
+    ] {
+        assert!(by_kind[kind].recall() >= least, "{kind}:\n{table}");
+    }
+}
