@@ -1,6 +1,8 @@
 //! The memory of earlier sessions, as far as it needs no file and no clock: a text becomes tokens of
 //! an index, a query becomes questions to that index, and what was found becomes a ranked list.
 
+pub mod budget;
+pub mod clean;
 pub mod dedupe;
 pub mod diversity;
 mod english;
@@ -11,5 +13,6 @@ mod hangul;
 pub mod query;
 pub mod ranking;
 mod runs;
+pub mod shape;
 mod stop_words;
 pub mod tokens;
