@@ -3,6 +3,7 @@
 
 mod private;
 
+use moai_base::foreign_text::is_hidden;
 use moai_base::hash::ContentHash;
 use moai_base::limits::{CLEANED_BYTES_MAX, CLEANED_MARGIN_BYTES, STORED_CHARS_MAX};
 use moai_base::redaction::redacted;
@@ -32,27 +33,29 @@ impl CleanText {
     /// and end in another. One result for each field.
     #[must_use]
     pub fn of_fields(fields: &[&str]) -> Vec<Option<Self>> {
-        let public = private::without_private(fields);
-        fields.iter().zip(public).map(|(field, public)| Self::of_public(field, &public)).collect()
+        // First, because a tag or a secret may have invisible characters inside.
+        let visible: Vec<String> =
+            fields.iter().map(|field| field.replace(is_hidden, "")).collect();
+        let public = private::without_private(&visible);
+        visible.iter().zip(public).map(|(field, public)| Self::of_public(field, &public)).collect()
     }
 
     fn of_public(field: &str, public: &str) -> Option<Self> {
-        let start = beginning(public, CLEANED_BYTES_MAX);
-        let clean = redacted(start);
+        let start: String = beginning(public, CLEANED_BYTES_MAX).nfc().collect();
+        let clean = redacted(&start);
+        let is_long = public.len() > CLEANED_BYTES_MAX;
         // What looks harmless at the cut may be half a secret.
-        let is_long = start.len() < public.len();
         let margin = if is_long { CLEANED_MARGIN_BYTES } else { 0 };
-        let kept = beginning(&clean, clean.len().saturating_sub(margin));
-        let composed: String = kept.nfc().filter(|it| !is_unstorable(*it)).collect();
-        let composed = composed.trim();
-        let cut: String = composed.chars().take(STORED_CHARS_MAX).collect();
-        let is_cut = is_long || cut.len() < composed.len();
+        let kept = beginning(&clean, clean.len().saturating_sub(margin)).trim();
+        let text: String = kept.chars().take(STORED_CHARS_MAX).collect();
+        let is_cut = is_long || text.len() < kept.len();
         let has_removed = public.len() < field.len() || clean != start;
-        let hash = normalized_hash(&cut);
-        (!cut.is_empty()).then_some(Self { text: cut, hash, is_cut, has_removed })
+        let hash = normalized_hash(&text);
+        (!text.is_empty()).then_some(Self { text, hash, is_cut, has_removed })
     }
 
-    /// The text, in composed form (NFC), without white space at its ends; never empty.
+    /// The text, in composed form (NFC), without invisible characters and without white space at its
+    /// ends; never empty.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -75,11 +78,6 @@ impl CleanText {
     pub fn has_removed(&self) -> bool {
         self.has_removed
     }
-}
-
-/// Control characters, which no reader of the memory expects; tabs and line breaks stay.
-fn is_unstorable(character: char) -> bool {
-    character.is_control() && !matches!(character, '\n' | '\t')
 }
 
 #[cfg(test)]

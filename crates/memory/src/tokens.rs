@@ -137,6 +137,15 @@ mod tests {
     }
 
     #[test]
+    fn odd_characters_are_left_out_or_kept_as_words() {
+        assert_eq!(words("\u{fffd}token\u{fffd} 🙂👩‍💻 ㅋㅋ"), "token");
+        assert_eq!(words("to\u{200b}ken \u{202e}nekot"), "token nekot");
+        assert_eq!(words("שלום עולם"), "שלום עולם");
+        assert_eq!(words("токены Größe"), "токены größe");
+        assert_eq!(IndexTokens::of_text("\0 \r\n --- ::: ///"), IndexTokens::default());
+    }
+
+    #[test]
     fn a_huge_text_has_a_bounded_number_of_tokens() {
         let text = "validateToken 인증토큰을 ".repeat(300_000);
         let tokens = IndexTokens::of_text(&text);

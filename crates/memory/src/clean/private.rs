@@ -17,7 +17,7 @@ struct PrivateTag {
 
 /// The fields without their private passages. Passages may nest, and reach over several fields; one
 /// without an end reaches to the end of the last field.
-pub(super) fn without_private(fields: &[&str]) -> Vec<String> {
+pub(super) fn without_private(fields: &[String]) -> Vec<String> {
     let whole = fields.concat();
     let hidden = private_places(&whole);
     let mut start = 0;

@@ -84,13 +84,26 @@ fn secrets_are_taken_out_before_the_text_is_cut() {
 #[test]
 fn a_secret_at_the_end_of_what_is_searched_is_not_kept() {
     let key = format!("AKIA{}", "Q7ZK3XW4RT2LM5VB");
-    // Blocks that redaction shortens, so that the end of what is searched comes near the beginning.
-    let block = format!("AGE-SECRET-KEY-1{} ", "Q7ZK3XW4RT2LM5VB6NC".repeat(4)[..58].to_owned());
-    let blocks = block.repeat(CLEANED_BYTES_MAX / block.len() + 1);
+    // A block that redaction shortens to a line, so that the end of what is searched would be kept.
+    let line = format!("{}\n", "Q7Zk3Xw9Rt2Lm8Vb5Nc1Yp6Hs4Jd0GfA".repeat(2));
+    let name = "PRIVATE KEY-----\n";
+    let lines = line.repeat(CLEANED_BYTES_MAX / line.len() - 1);
+    let block = format!("-----BEGIN {name}{lines}-----END {name}");
     for cut in [1, 8, key.len() - 1] {
-        let text = format!("{}{key} end", &blocks[blocks.len() - (CLEANED_BYTES_MAX - cut)..]);
+        let space = " ".repeat(CLEANED_BYTES_MAX - cut - block.len());
+        let clean = CleanText::of(&format!("{block}{space}{key} end"));
+        let text = clean.as_ref().map_or("", CleanText::as_str);
+        assert!(!text.contains(&key[..cut]), "{cut}: {text}");
+    }
+}
+
+#[test]
+fn invisible_characters_hide_nothing() {
+    let key = format!("AKIA{}", "Q7ZK3XW4RT2LM5VB");
+    for hidden in ['\0', '\u{200b}', '\u{202e}', '\r'] {
+        let text = format!("<pri{hidden}vate>a</private>b {}{hidden}{}", &key[..9], &key[9..]);
         let clean = CleanText::of(&text).expect("text is left");
-        assert!(!clean.as_str().contains("AKIA"), "{cut}");
+        assert!(clean.as_str().starts_with("b ") && !clean.as_str().contains(&key), "{clean:?}");
     }
 }
 
