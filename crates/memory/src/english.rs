@@ -19,7 +19,7 @@ pub(crate) fn stem(word: &str) -> &str {
         .strip_suffix("ion")
         .filter(|base| base.ends_with('t') && base.len() >= STEM_LETTERS_BEFORE_ION_MIN)
         .unwrap_or(base);
-    let base = if is_cut { with_single_consonant(base) } else { base };
+    let base = if is_cut || is_long_with_ll(base) { with_single_consonant(base) } else { base };
     let plain = base.strip_suffix('e').or_else(|| base.strip_suffix('y'));
     let plain = plain.or_else(|| base.strip_suffix('i').filter(|_| is_cut || singular != word));
     plain.filter(|plain| plain.len() >= STEM_LETTERS_MIN).unwrap_or(base)
@@ -51,12 +51,17 @@ fn is_vowel(letter: char) -> bool {
     matches!(letter, 'a' | 'e' | 'i' | 'o' | 'u' | 'y')
 }
 
+/// `install` and `cancell` (from `cancelled`) lose a letter in every form; `call` keeps both.
+fn is_long_with_ll(base: &str) -> bool {
+    base.ends_with("ll") && base.len() > STEM_LETTERS_MIN + 1
+}
+
 /// `stopp` from `stopped` becomes `stop`; `pass` and `call` keep both letters.
 fn with_single_consonant(base: &str) -> &str {
     let bytes = base.as_bytes();
     let [.., one, two] = bytes else { return base };
-    let is_doubled =
-        one == two && !matches!(two, b'l' | b's' | b'z') && !is_vowel(char::from(*two));
+    let is_kept = matches!(two, b's' | b'z') || *two == b'l' && !is_long_with_ll(base);
+    let is_doubled = one == two && !is_kept && !is_vowel(char::from(*two));
     if is_doubled { &base[..base.len() - 1] } else { base }
 }
 
@@ -73,6 +78,9 @@ mod tests {
             &["connect", "connects", "connected", "connection", "connections"],
             &["retry", "retries", "retried", "retrying"],
             &["stop", "stops", "stopped", "stopping"],
+            &["cancel", "cancels", "cancelled", "canceling", "cancelling"],
+            &["install", "installs", "installed", "installing"],
+            &["call", "calls", "called", "calling"],
             &["token", "tokens"],
             &["class", "classes"],
             &["index", "indexes", "indexed", "indexing"],

@@ -8,7 +8,7 @@ use crate::english::stem;
 use crate::expression::{Expression, TokenPlaces};
 use crate::hangul::{forms, short_noun};
 use crate::query::{Query, QueryUnit, UnitKind};
-use crate::runs::{Name, Run, runs};
+use crate::runs::{Run, runs};
 use crate::tokens::{IndexTokens, beginning};
 
 /// A name, path or code as it was written; words that were asked for side by side as one name.
@@ -22,18 +22,23 @@ const RESPACED: f64 = 0.9;
 /// A part of a longer name, for a name.
 const PART_OF_NAME: f64 = 0.6;
 /// The other language.
-const TRANSLATED: f64 = 0.7;
+const TRANSLATED: f64 = 0.8;
 /// Inside a longer word, or the beginning of a name.
 const INSIDE: f64 = 0.5;
 /// A word that is only a part of an identifier.
 const PART_OF_IDENTIFIER: f64 = 0.3;
 
-/// Mean over the units of the query, each with its weight, times the share of the units that the
-/// text has at all: half of the words exactly are worth less than all of them loosely.
+/// Mean over the units of the query, each with its weight, times the square of the share of the
+/// units that the text has at all: half of the words exactly are worth less than all of them loosely.
 pub(crate) fn exactness(query: &Query, text: &str) -> f64 {
     let runs = runs(beginning(text, RANKED_TEXT_BYTES_MAX));
-    let tokens = IndexTokens::of_runs(&runs);
-    let facts = TextFacts::new(&runs, &tokens);
+    let plain: Vec<Run> = runs.iter().filter(|run| !is_compound_name(run)).cloned().collect();
+    let (tokens, plain) = (IndexTokens::of_runs(&runs), IndexTokens::of_runs(&plain));
+    let facts = TextFacts {
+        places: TokenPlaces::new(&tokens),
+        plain: TokenPlaces::new(&plain),
+        names: written_names(&runs),
+    };
     let (mut sum, mut covered, mut weights) = (0.0, 0.0, 0.0);
     for unit in &query.units {
         let exactness = unit_exactness(unit, &facts);
@@ -41,46 +46,32 @@ pub(crate) fn exactness(query: &Query, text: &str) -> f64 {
         covered += if exactness > 0.0 { unit.weight } else { 0.0 };
         weights += unit.weight;
     }
-    if weights > 0.0 { sum / weights * (covered / weights) } else { 0.0 }
+    let share = covered / weights;
+    if weights > 0.0 { sum / weights * share * share } else { 0.0 }
 }
 
 /// What a text says, in the forms that units are compared with.
 struct TextFacts<'t> {
     places: TokenPlaces<'t>,
-    /// Words of their own: stems of letters, all forms of Korean words.
-    standalone: HashSet<&'t str>,
+    /// Without names of several parts: words of their own.
+    plain: TokenPlaces<'t>,
     /// Names and their segments as written.
     names: HashSet<&'t str>,
 }
 
-impl<'t> TextFacts<'t> {
-    fn new(runs: &'t [Run], tokens: &'t IndexTokens) -> Self {
-        let mut facts = Self {
-            places: TokenPlaces::new(tokens),
-            standalone: HashSet::new(),
-            names: HashSet::new(),
-        };
-        for run in runs {
-            match run {
-                Run::Hangul { word, .. } => {
-                    facts.standalone.extend(forms(word).into_iter().chain(short_noun(word)));
-                }
-                Run::Name(name) => facts.add_name(name),
-                Run::Ideographs(_) => {}
-            }
-        }
-        facts
-    }
+fn is_compound_name(run: &Run) -> bool {
+    matches!(run, Run::Name(name) if name.parts().nth(1).is_some())
+}
 
-    fn add_name(&mut self, name: &'t Name) {
-        if let [segment] = &name.segments[..]
-            && let [part] = &segment.parts[..]
-        {
-            self.standalone.insert(stem(part));
+fn written_names(runs: &[Run]) -> HashSet<&str> {
+    let mut names = HashSet::new();
+    for run in runs {
+        if let Run::Name(name) = run {
+            names.insert(name.raw.as_str());
+            names.extend(name.segments.iter().map(|segment| segment.raw.as_str()));
         }
-        self.names.insert(&name.raw);
-        self.names.extend(name.segments.iter().map(|segment| segment.raw.as_str()));
     }
+    names
 }
 
 fn unit_exactness(unit: &QueryUnit, facts: &TextFacts<'_>) -> f64 {
@@ -98,24 +89,26 @@ fn unit_exactness(unit: &QueryUnit, facts: &TextFacts<'_>) -> f64 {
             }
         };
     }
-    if matches(&unit.translated) {
+    if unit.translated.as_ref().is_some_and(|it| it.matches(&facts.plain)) {
         TRANSLATED
     } else if matches(&unit.loose) {
         INSIDE
+    } else if matches(&unit.translated) {
+        PART_OF_IDENTIFIER
     } else {
         0.0
     }
 }
 
 fn has_korean_word(word: &str, facts: &TextFacts<'_>) -> bool {
-    forms(word).into_iter().chain(short_noun(word)).any(|form| facts.standalone.contains(form))
+    forms(word).into_iter().chain(short_noun(word)).any(|form| facts.plain.has_word(form))
 }
 
 fn word_exactness(word: &str, is_whole: bool, facts: &TextFacts<'_>) -> f64 {
     let lower = word.to_lowercase();
     if is_whole || facts.names.contains(word) && lower != word {
         SAME_STYLE
-    } else if facts.standalone.contains(stem(&lower)) {
+    } else if facts.plain.has_word(stem(&lower)) {
         STANDALONE
     } else {
         PART_OF_IDENTIFIER

@@ -46,8 +46,8 @@ pub enum Expression {
 }
 
 impl Expression {
-    pub(crate) fn word(token: impl Into<String>) -> Self {
-        Self::words(vec![token.into()])
+    pub(crate) fn word<T: ToString + ?Sized>(token: &T) -> Self {
+        Self::words(vec![token.to_string()])
     }
 
     pub(crate) fn words(tokens: Vec<String>) -> Self {
@@ -123,6 +123,10 @@ impl<'t> TokenPlaces<'t> {
     #[must_use]
     pub fn new(tokens: &'t IndexTokens) -> Self {
         Self { tokens, words: places(&tokens.words), pairs: places(&tokens.pairs) }
+    }
+
+    pub(crate) fn has_word(&self, word: &str) -> bool {
+        self.words.contains_key(word)
     }
 
     fn has_phrase(&self, column: IndexColumn, phrase: &[String], is_prefix: bool) -> bool {

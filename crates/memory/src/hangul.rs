@@ -13,6 +13,9 @@ const SUFFIXES_MAX: usize = 3;
 /// Syllables that a stem keeps, unless the suffix is unmistakable.
 const STEM_SYLLABLES_MIN: usize = 2;
 
+/// Syllables up to which a form of 하다 may be a noun by chance.
+const AMBIGUOUS_VERB_SYLLABLES_MAX: usize = 2;
+
 /// The sound that a suffix follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Follows {
@@ -161,11 +164,15 @@ const VERB_TAILS: &[&str] = &[
     "어서",
     "어야",
     "었고",
+    "었나",
+    "었나요",
     "었는데",
+    "었더라",
     "었다",
     "었던",
     "었어",
     "었을",
+    "었지",
     "였고",
     "였는데",
     "였다",
@@ -223,6 +230,21 @@ pub(crate) fn forms(word: &str) -> Vec<&str> {
         }
     }
     forms
+}
+
+/// The part of a word that may be a compound: without its first particle or a long verb ending. Two
+/// syllables such as those of 사용한도 may be a noun although they look like a verb.
+pub(crate) fn compound(word: &str) -> &str {
+    match noun_of_verb(word) {
+        Some(noun) if word[noun.len()..].chars().count() > AMBIGUOUS_VERB_SYLLABLES_MAX => noun,
+        Some(_) => word,
+        None => without_suffix(word).unwrap_or(word),
+    }
+}
+
+/// Whether a whole word is a form of 하다, 되다 or 시키다, and surely no noun like 한도 or 해지.
+pub(crate) fn is_mere_verb(word: &str) -> bool {
+    word.chars().count() > AMBIGUOUS_VERB_SYLLABLES_MAX && is_light_verb(word)
 }
 
 /// The noun of one syllable in a word of two: 락 of 락의, but also 회 of 회의, which [`forms`] leaves
@@ -320,6 +342,14 @@ mod tests {
     fn every_form_on_the_way_is_kept() {
         assert_eq!(forms("테스트결과를"), ["테스트결과를", "테스트결과", "테스트결"]);
         assert_eq!(forms("접근권한"), ["접근권한", "접근권"]);
+    }
+
+    #[test]
+    fn a_noun_that_looks_like_a_verb_stays_in_its_compound() {
+        assert_eq!(compound("사용한도"), "사용한도");
+        assert_eq!(compound("배포했는데"), "배포");
+        assert_eq!(compound("결제모듈에서"), "결제모듈");
+        assert!(is_mere_verb("했었나요") && !is_mere_verb("한도") && !is_mere_verb("해지"));
     }
 
     #[test]

@@ -161,7 +161,8 @@ pub struct StagedSearch<'q> {
 }
 
 impl<'q> StagedSearch<'q> {
-    /// Looser stages are asked while there are fewer than `enough` hits. For words of one language
+    /// Looser stages are asked while there are fewer than `enough` hits: [`moai_base::limits::HITS_ENOUGH_MIN`] for a
+    /// prompt, [`HITS_ASKED_FOR_MIN`], which is also the most, for a person's search. For words of one language
     /// the other language is always asked, because its texts never fulfil a stricter stage.
     #[must_use]
     pub fn new(query: &'q Query, enough: usize) -> Self {

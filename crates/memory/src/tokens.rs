@@ -4,7 +4,7 @@
 use moai_base::limits::{INDEX_TEXT_BYTES_MAX, INDEX_TOKENS_MAX};
 
 use crate::english::stem;
-use crate::hangul::{forms, short_noun};
+use crate::hangul::{compound, forms, short_noun};
 use crate::runs::{Name, Run, bounded, runs};
 
 /// Changes whenever the same text gets other tokens; an index of another version is rebuilt.
@@ -63,12 +63,11 @@ impl IndexTokens {
     }
 
     fn push_hangul(&mut self, word: &str) {
-        let forms = forms(word);
-        let written = forms.get(1).unwrap_or(&forms[0]);
-        if written.chars().nth(2).is_some() {
-            self.pairs.extend(pairs(written));
+        let compound = compound(word);
+        if compound.chars().nth(2).is_some() {
+            self.pairs.extend(pairs(compound));
         }
-        self.words.extend(forms.into_iter().map(bounded));
+        self.words.extend(forms(word).into_iter().map(bounded));
         self.words.extend(short_noun(word).map(str::to_owned));
     }
 }

@@ -54,8 +54,6 @@ pub const PROMPT_LINES_MAX: usize = 5;
 pub const START_LINES_MAX: usize = 8;
 /// Tokens injected in an iteration of a loop.
 pub const ITERATION_TOKENS_MAX: usize = 700;
-/// Tokens of one line of search results.
-pub const INDEX_LINE_TOKENS_MAX: usize = 40;
 /// Share of a context window for one injection, in percent.
 pub const INJECTION_PERCENT_MAX: usize = 2;
 /// Share of a context window for all injections of a session, in percent.

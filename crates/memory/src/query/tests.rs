@@ -26,7 +26,8 @@ fn unit_texts(text: &str) -> Vec<String> {
 fn words_that_ask_or_fill_are_left_out() {
     assert_eq!(unit_texts("지난번에 인증 오류 어떻게 고쳤지?"), ["인증", "오류"]);
     assert_eq!(unit_texts("how did we fix the token refresh?"), ["token", "refresh"]);
-    assert_eq!(unit_texts("API를 호출하는 부분"), ["API", "호출하는", "부분"]);
+    assert_eq!(unit_texts("API를 호출하는 함수 부분"), ["API", "호출하는", "함수"]);
+    assert_eq!(unit_texts("구독 해지 한도를 했었나요"), ["구독", "해지", "한도를"]);
     assert!(query("어떻게 했더라").stages.is_empty());
     assert!(query("what was that").units.is_empty());
     assert!(query("  🙂 !! ").units.is_empty());

@@ -258,6 +258,7 @@ pub(crate) fn after(text: &str, particle: &str) -> String {
         "이" => "가",
         "은" => "는",
         "과" => "와",
+        "이랑" => "랑",
         "으로" if final_consonant == 8 => return "로".to_owned(),
         "으로" => "로",
         other => other,

@@ -2,7 +2,7 @@
 //! and styles than the text has, or another language.
 
 use crate::corpus::{Corpus, Dice, Facts, Language, Observation, STYLES, Style, after, decomposed};
-use crate::vocabulary::{ACTIONS, KOREAN_FILES, NOUNS};
+use crate::vocabulary::{ACTIONS, KOREAN_FILES, NOUNS, NOUNS_IN_GLOSSARY};
 
 pub(crate) const KOREAN_WITH_PARTICLES: &str = "Korean words, text with particles";
 pub(crate) const KOREAN_WITH_OTHER_PARTICLES: &str = "Korean words with particles of their own";
@@ -38,6 +38,7 @@ const KINDS: &[(&str, Ask)] = &[
     ("Korean word and identifier", korean_and_identifier),
     ("Korean query, English text", korean_to_english),
     ("English query, Korean text", english_to_korean),
+    ("the same, a word missing in the glossary", unknown_word),
     ("Korean file name, composed or not", korean_file),
     ("English words", english_words),
     ("English words, inflected", english_inflected),
@@ -146,11 +147,11 @@ fn joined_query<'o>(_: &'o Corpus, target: &'o Observation, dice: &mut Dice) -> 
 fn korean_question<'o>(_: &'o Corpus, target: &'o Observation, dice: &mut Dice) -> Asked<'o> {
     suits(target, Language::Korean)?;
     let [one, other] = target.facts.nouns.map(korean);
-    let subject = after(other, "이");
+    let (subject, with) = (after(other, "이"), after(other, "이랑"));
     let text = match dice.below(6) {
         0 => format!("지난번에 {one} {other} 문제 어떻게 고쳤지?"),
         1 => format!("{one}에서 {other}{subject} 왜 그랬더라"),
-        2 => format!("{other}랑 {one} 관련해서 결정한 거 뭐였지"),
+        2 => format!("{other}{with} {one} 관련해서 결정한 거 뭐였지"),
         3 => format!("예전에 {one} 때문에 {other} 안 됐을 때 해결 방법 알려줘"),
         4 => format!("우리 {one}에 {other} 쓰기로 했었나요?"),
         _ => format!("{one} 쪽 {other} 이슈 기억나?"),
@@ -175,9 +176,8 @@ fn korean_and_identifier<'o>(
     Some((text, Box::new(is_answer)))
 }
 
-fn no_text_in(corpus: &Corpus, language: Language, nouns: [usize; 2]) -> Option<()> {
-    let mut others = corpus.observations.iter().filter(|it| it.language == language);
-    (!others.any(|it| has_nouns(&it.facts, nouns))).then_some(())
+fn are_in_glossary(nouns: [usize; 2]) -> bool {
+    nouns.iter().all(|noun| *noun < NOUNS_IN_GLOSSARY)
 }
 
 fn korean_to_english<'o>(
@@ -185,17 +185,44 @@ fn korean_to_english<'o>(
     target: &'o Observation,
     dice: &mut Dice,
 ) -> Asked<'o> {
-    suits(target, Language::English)?;
-    no_text_in(corpus, Language::Korean, target.facts.nouns)?;
-    let words = target.facts.nouns.map(|noun| with_particle(korean(noun), dice));
-    Some((words.join(" "), answers_in(Language::English, target.facts.nouns)))
+    are_in_glossary(target.facts.nouns).then_some(())?;
+    across_languages(corpus, target, dice, Language::English)
 }
 
-fn english_to_korean<'o>(corpus: &'o Corpus, target: &'o Observation, _: &mut Dice) -> Asked<'o> {
-    suits(target, Language::Korean)?;
-    no_text_in(corpus, Language::English, target.facts.nouns)?;
-    let text = target.facts.nouns.map(|noun| NOUNS[noun].english).join(" ");
-    Some((text, answers_in(Language::Korean, target.facts.nouns)))
+fn english_to_korean<'o>(
+    corpus: &'o Corpus,
+    target: &'o Observation,
+    dice: &mut Dice,
+) -> Asked<'o> {
+    are_in_glossary(target.facts.nouns).then_some(())?;
+    across_languages(corpus, target, dice, Language::Korean)
+}
+
+fn unknown_word<'o>(corpus: &'o Corpus, target: &'o Observation, dice: &mut Dice) -> Asked<'o> {
+    let nouns = target.facts.nouns;
+    let is_one_known = nouns.iter().any(|noun| *noun < NOUNS_IN_GLOSSARY);
+    (is_one_known && !are_in_glossary(nouns)).then_some(())?;
+    let language = *dice.pick(&[Language::Korean, Language::English]);
+    across_languages(corpus, target, dice, language)
+}
+
+/// Asks in the other language about something that only one language writes about.
+fn across_languages<'o>(
+    corpus: &'o Corpus,
+    target: &'o Observation,
+    dice: &mut Dice,
+    language: Language,
+) -> Asked<'o> {
+    suits(target, language)?;
+    let nouns = target.facts.nouns;
+    let (other, words) = if language == Language::English {
+        (Language::Korean, nouns.map(|noun| with_particle(korean(noun), dice)))
+    } else {
+        (Language::English, nouns.map(|noun| NOUNS[noun].english.to_owned()))
+    };
+    let mut others = corpus.observations.iter().filter(|it| it.language == other);
+    (!others.any(|it| has_nouns(&it.facts, nouns))).then_some(())?;
+    Some((words.join(" "), answers_in(language, nouns)))
 }
 
 fn korean_file<'o>(_: &'o Corpus, target: &'o Observation, dice: &mut Dice) -> Asked<'o> {

@@ -17,6 +17,9 @@ const fn noun(
     Noun { korean, english, japanese, chinese }
 }
 
+/// How many of [`NOUNS`], from the first one, the glossary has.
+pub(crate) const NOUNS_IN_GLOSSARY: usize = 51;
+
 pub(crate) const NOUNS: &[Noun] = &[
     noun("인증", "authentication", "認証", "认证"),
     noun("토큰", "token", "トークン", "令牌"),
@@ -68,9 +71,9 @@ pub(crate) const NOUNS: &[Noun] = &[
     noun("번역", "translation", "翻訳", "翻译"),
     noun("소켓", "socket", "ソケット", "套接字"),
     noun("버퍼", "buffer", "バッファ", "缓冲区"),
-    noun("난수", "random seed", "乱数", "随机数"),
     noun("회원", "member", "会員", "会员"),
-    // Not in the glossary.
+    // Not in the glossary, or there with another meaning.
+    noun("난수", "random seed", "乱数", "随机数"),
     noun("환율", "exchange rate", "為替", "汇率"),
     noun("택배", "parcel", "宅配", "快递"),
     noun("좌석", "seat", "座席", "座位"),
