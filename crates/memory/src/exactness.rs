@@ -23,8 +23,10 @@ const RESPACED: f64 = 0.9;
 const PART_OF_NAME: f64 = 0.6;
 /// The other language.
 const TRANSLATED: f64 = 0.8;
-/// Inside a longer word, or the beginning of a name.
-const INSIDE: f64 = 0.5;
+/// A part of a longer Korean, Chinese or Japanese word, which is often a compound.
+const PART_OF_COMPOUND: f64 = 0.8;
+/// The beginning of a name.
+const BEGINNING: f64 = 0.5;
 /// A word that is only a part of an identifier.
 const PART_OF_IDENTIFIER: f64 = 0.3;
 
@@ -92,7 +94,10 @@ fn unit_exactness(unit: &QueryUnit, facts: &TextFacts<'_>) -> f64 {
     if unit.translated.as_ref().is_some_and(|it| it.matches(&facts.plain)) {
         TRANSLATED
     } else if matches(&unit.loose) {
-        INSIDE
+        match unit.kind {
+            UnitKind::Hangul | UnitKind::Ideographs => PART_OF_COMPOUND,
+            _ => BEGINNING,
+        }
     } else if matches(&unit.translated) {
         PART_OF_IDENTIFIER
     } else {

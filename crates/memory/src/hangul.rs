@@ -247,13 +247,13 @@ pub(crate) fn is_mere_verb(word: &str) -> bool {
     word.chars().count() > AMBIGUOUS_VERB_SYLLABLES_MAX && is_light_verb(word)
 }
 
-/// The noun of one syllable in a word of two: 락 of 락의, but also 회 of 회의, which [`forms`] leaves
-/// alone.
+/// The noun of one syllable before a particle: 락 of 락의 and 락보다, but also 회 of 회의, which
+/// [`forms`] leaves alone.
 pub(crate) fn short_noun(word: &str) -> Option<&str> {
     SUFFIXES.iter().find_map(|(suffix, follows)| {
         let noun = word.strip_suffix(suffix)?;
         let syllable = noun.chars().next()?;
-        let is_single = noun.chars().count() == 1 && suffix.chars().count() == 1;
+        let is_single = noun.len() == syllable.len_utf8();
         (is_single && can_follow(syllable, *follows)).then_some(noun)
     })
 }
@@ -356,6 +356,7 @@ mod tests {
     fn a_noun_of_one_syllable_is_known() {
         assert_eq!(short_noun("락의"), Some("락"));
         assert_eq!(short_noun("키가"), Some("키"));
+        assert_eq!(short_noun("락보다"), Some("락"));
         assert_eq!(short_noun("락가"), None);
         assert_eq!(short_noun("토큰이"), None);
     }

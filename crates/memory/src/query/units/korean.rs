@@ -11,8 +11,8 @@ use crate::stop_words::is_stop_word;
 use crate::tokens::pairs;
 
 /// Syllables of a compound that is taken apart.
-const COMPOUND_SYLLABLES: RangeInclusive<usize> = 4..=12;
-/// Syllables of a piece.
+const COMPOUND_SYLLABLES: RangeInclusive<usize> = 3..=12;
+/// Syllables of a piece; of a compound of three syllables, one piece has one.
 const PIECE_SYLLABLES_MIN: usize = 2;
 /// Syllables up to which a compound may have three pieces; a longer one has two, to bound the
 /// expression.
@@ -28,7 +28,8 @@ pub(super) fn is_filler(word: &str, is_after_name: bool) -> bool {
 /// The unit of a word at its place in the query.
 pub(super) fn unit(runs: &[Run], at: usize, word: &str, glossary: &Glossary) -> QueryUnit {
     let forms = forms(word);
-    let joined = joined_with_neighbours(runs, at, stem_of_run);
+    let mut joined = joined_with_neighbours(runs, at, stem_of_run);
+    joined.extend(joined_with_neighbours(runs, at, short_stem_of_run));
     let whole = Expression::any(joined.iter().map(Expression::word));
     let mut exact: Vec<Expression> = forms.iter().map(Expression::word).collect();
     exact.extend(short_noun(word).map(Expression::word));
@@ -57,6 +58,14 @@ pub(super) fn unit(runs: &[Run], at: usize, word: &str, glossary: &Glossary) -> 
 fn stem_of_run(run: &Run) -> Option<&str> {
     match run {
         Run::Hangul { word, is_after_name: false } => forms(word).pop(),
+        _ => None,
+    }
+}
+
+/// The noun of one syllable, where a word may be one with its particle.
+fn short_stem_of_run(run: &Run) -> Option<&str> {
+    match run {
+        Run::Hangul { word, is_after_name: false } => short_noun(word).or_else(|| stem_of_run(run)),
         _ => None,
     }
 }
@@ -90,20 +99,36 @@ fn pieces(compound: &str) -> Vec<Vec<&str>> {
     if !COMPOUND_SYLLABLES.contains(&syllables) {
         return Vec::new();
     }
+    let least = PIECE_SYLLABLES_MIN.min(syllables / 2);
     let mut found = Vec::new();
-    for (first, rest) in in_two(compound) {
+    for (first, rest) in in_two(compound, least) {
         found.push(vec![first, rest]);
         if syllables <= THREE_PIECES_SYLLABLES_MAX {
-            found
-                .extend(in_two(rest).into_iter().map(|(second, third)| vec![first, second, third]));
+            let rest = in_two(rest, PIECE_SYLLABLES_MIN).into_iter();
+            found.extend(rest.map(|(second, third)| vec![first, second, third]));
         }
     }
     found
 }
 
-fn in_two(word: &str) -> Vec<(&str, &str)> {
+/// The ways to cut a word in two parts of so many syllables or more.
+fn in_two(word: &str, least: usize) -> Vec<(&str, &str)> {
     let places: Vec<usize> = word.char_indices().map(|(at, _)| at).collect();
-    let last = (places.len() + 1).saturating_sub(PIECE_SYLLABLES_MIN);
-    let cuts = places.iter().take(last).skip(PIECE_SYLLABLES_MIN);
+    let cuts = places.iter().take((places.len() + 1).saturating_sub(least)).skip(least);
     cuts.map(|at| word.split_at(*at)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compounds_are_taken_apart() {
+        assert_eq!(pieces("락세션"), [["락", "세션"], ["락세", "션"]]);
+        assert_eq!(pieces("인증토큰"), [["인증", "토큰"]]);
+        let found = pieces("사용자인증토큰");
+        assert!(found.contains(&vec!["사용자", "인증", "토큰"]), "{found:?}");
+        assert!(found.iter().flatten().all(|piece| piece.chars().count() >= 2), "{found:?}");
+        assert!(pieces("토큰").is_empty() && pieces(&"가".repeat(13)).is_empty());
+    }
 }
