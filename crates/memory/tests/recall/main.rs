@@ -107,3 +107,22 @@ fn what_was_stored_is_found_again() {
         assert!(by_kind[kind].recall() >= least, "{kind}:\n{table}");
     }
 }
+
+/// Expressions grow with units, forms and pieces; the index has limits of its own.
+#[test]
+fn the_longest_questions_are_answered() {
+    let corpus = Corpus::generate(SEED, 50);
+    let index = MemoryIndex::of(&corpus);
+    let compounds: Vec<String> = vocabulary::NOUNS
+        .windows(3)
+        .map(|nouns| nouns.iter().map(|noun| noun.korean).collect::<String>() + "에서까지는")
+        .collect();
+    for count in [3, 6, 7, 50] {
+        let text = compounds[..count.min(compounds.len())].join(" ");
+        assert!(!index.search(&text).is_empty(), "{count}");
+    }
+    let names = "src/auth/tokenStore/validate_token_expiry_guard.rs TS2345 ".repeat(100);
+    index.search(&names);
+    index.search(&"认证令牌过期支付会话缓存".repeat(80));
+    index.search(&"\u{1f642}\u{202e}\u{fffd}\"*()^:-{}".repeat(100));
+}
