@@ -48,8 +48,11 @@ pub(crate) fn exactness(query: &Query, text: &str) -> f64 {
         covered += if exactness > 0.0 { unit.weight } else { 0.0 };
         weights += unit.weight;
     }
+    if weights <= 0.0 {
+        return 0.0;
+    }
     let share = covered / weights;
-    if weights > 0.0 { sum / weights * share * share } else { 0.0 }
+    sum / weights * share * share
 }
 
 /// What a text says, in the forms that units are compared with.

@@ -53,10 +53,12 @@ pub(super) fn word_unit(
     let beginnings = [word.to_owned(), format!("{IDENTIFIER_MARK}{word}")];
     let loose = beginnings.into_iter().filter(|_| is_long);
     let korean = glossary.korean(word).iter().map(|korean| korean::anywhere(korean));
-    let kind = match raw {
-        _ if is_code(raw) => UnitKind::Code,
-        _ if is_number => UnitKind::Number,
-        _ => UnitKind::Word,
+    let kind = if is_code(raw) {
+        UnitKind::Code
+    } else if is_number {
+        UnitKind::Number
+    } else {
+        UnitKind::Word
     };
     QueryUnit {
         kind,
@@ -92,10 +94,12 @@ pub(super) fn name_unit(name: &Name) -> QueryUnit {
     let scattered = Expression::all(stems.iter().map(Expression::word));
     let loose =
         [Expression::words_beginning(beginning)].into_iter().chain(identifiers).chain(scattered);
-    let kind = match &name.segments[..] {
-        [segment] if is_code(&segment.raw) => UnitKind::Code,
-        _ if name.base_name().is_some() => UnitKind::Path,
-        _ => UnitKind::Identifier,
+    let kind = if is_code(&name.raw) {
+        UnitKind::Code
+    } else if name.base_name().is_some() {
+        UnitKind::Path
+    } else {
+        UnitKind::Identifier
     };
     QueryUnit {
         kind,
