@@ -66,8 +66,14 @@ impl Expression {
     pub(crate) fn any(alternatives: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut distinct: Vec<Self> = Vec::new();
         for alternative in alternatives {
-            if !distinct.contains(&alternative) {
-                distinct.push(alternative);
+            let parts = match alternative {
+                Self::Any(parts) => parts,
+                other => vec![other],
+            };
+            for part in parts {
+                if !distinct.contains(&part) {
+                    distinct.push(part);
+                }
             }
         }
         if distinct.len() > 1 { Some(Self::Any(distinct)) } else { distinct.pop() }

@@ -2,7 +2,7 @@
 
 mod units;
 
-use moai_base::limits::{HITS_ASKED_FOR_MIN, QUERY_CHARS_MAX, QUERY_UNITS_MAX};
+use moai_base::limits::{HITS_ASKED_FOR_MIN, QUERY_CHARS_MAX};
 
 pub use self::units::{QueryUnit, UnitKind};
 use crate::expression::Expression;
@@ -71,12 +71,11 @@ pub struct Query {
 
 impl Query {
     /// Parses the beginning of a text, up to [`QUERY_CHARS_MAX`] characters and
-    /// [`QUERY_UNITS_MAX`] units.
+    /// [`moai_base::limits::QUERY_UNITS_MAX`] units.
     #[must_use]
     pub fn parse(text: &str, glossary: &Glossary) -> Self {
         let beginning: String = text.chars().take(QUERY_CHARS_MAX).collect();
-        let mut units = units::units(&runs(&beginning), glossary);
-        units.truncate(QUERY_UNITS_MAX);
+        let units = units::units(&runs(&beginning), glossary);
         let stages = stages(&units);
         Self { units, stages }
     }

@@ -190,7 +190,7 @@ pub struct RankedHit {
     pub parts: ScoreParts,
 }
 
-/// The candidates with their scores, the best first. No age excludes anything; an observation from
+/// The candidates with their scores, the best first; of equal ones the last that was stored. No age excludes anything; an observation from
 /// the future counts as written now.
 #[must_use]
 pub fn rank(query: &Query, candidates: &[RankingCandidate<'_>], now_ms: i64) -> Vec<RankedHit> {
@@ -202,7 +202,7 @@ pub fn rank(query: &Query, candidates: &[RankingCandidate<'_>], now_ms: i64) -> 
     }
     ranked.sort_by(|one, other| {
         let by_score = other.score.total_cmp(&one.score);
-        by_score.then(one.stage.cmp(&other.stage)).then(one.id.cmp(&other.id))
+        by_score.then(one.stage.cmp(&other.stage)).then(other.id.cmp(&one.id))
     });
     ranked
 }
@@ -251,7 +251,9 @@ fn recency(kind: ObservationKind, at_ms: i64, now_ms: i64) -> f64 {
 fn importance(candidate: &RankingCandidate<'_>) -> f64 {
     let repeated = 1.0 + (1.0 + f64::from(candidate.repeats)).log2() / 4.0;
     let share = if candidate.is_superseded { SUPERSEDED_SHARE } else { 1.0 };
-    (candidate.importance.clamp(0.0, 1.0) * repeated).min(1.0) * share
+    // A number from a damaged row must not come first.
+    let own = if candidate.importance.is_nan() { 0.0 } else { candidate.importance };
+    (own.clamp(0.0, 1.0) * repeated).min(1.0) * share
 }
 
 #[cfg(test)]
@@ -340,6 +342,19 @@ mod tests {
         assert_eq!(order("cache", &[undone, replaced, important, here]), [1, 2, 3, 4]);
         assert_eq!(Proximity::of_paths("src/a.rs", "src/b.rs"), Proximity::SameFolder);
         assert_eq!(Proximity::of_paths("a.rs", "b.rs"), Proximity::Elsewhere);
+    }
+
+    #[test]
+    fn odd_importance_does_not_come_first() {
+        let odd = RankingCandidate { importance: f64::NAN, ..candidate(1, "cache") };
+        let endless = RankingCandidate { importance: f64::INFINITY, ..candidate(2, "cache") };
+        assert_eq!(order("cache", &[odd, endless, candidate(3, "cache")]), [2, 3, 1]);
+    }
+
+    #[test]
+    fn texts_without_any_unit_are_ranked_by_the_rest() {
+        assert_eq!(order("어떻게 했더라", &[candidate(1, "cache"), candidate(2, "cache")]), [2, 1]);
+        assert!(order("cache", &[]).is_empty());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Which questions a query asks.
 
+use moai_base::limits::QUERY_UNITS_MAX;
 use proptest::prelude::*;
 
 use super::*;
@@ -135,6 +136,27 @@ fn is_safe(expression: &str) -> bool {
         part.split([' ', '(', ')', '*'])
             .all(|word| ["", ":", "words", "pairs", "AND", "OR"].contains(&word))
     })
+}
+
+#[test]
+fn a_long_query_has_a_bounded_number_of_units() {
+    let words: Vec<String> = (0..200).map(|number| format!("word{number}tail")).collect();
+    assert_eq!(query(&words.join(" ")).units.len(), QUERY_UNITS_MAX);
+    assert_eq!(query(&words[..QUERY_UNITS_MAX - 1].join(" ")).units.len(), QUERY_UNITS_MAX - 1);
+    let late = |spaces: usize| " ".repeat(spaces) + "later";
+    assert_eq!(unit_texts(&late(QUERY_CHARS_MAX - 5)), ["later"]);
+    assert!(query(&late(QUERY_CHARS_MAX)).units.is_empty());
+}
+
+#[test]
+fn rare_units_count_more_and_unknown_ones_nothing() {
+    let mut query = query("결제 웹훅 톱니바퀴");
+    query.weigh(1_000, &[500, 2, 0]);
+    let weights: Vec<f64> = query.units.iter().map(|unit| unit.weight).collect();
+    assert!(weights[1] > 2.0 * weights[0] && weights[0] > 0.0, "{weights:?}");
+    assert!(weights[2].abs() < f64::EPSILON);
+    let any = query.stages.last().expect("a stage").expression.to_string();
+    assert!(any.contains("\"웹훅\"") && !any.contains("\"결제\""), "{any}");
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod ideographs;
 mod korean;
 mod names;
 
+use moai_base::limits::QUERY_UNITS_MAX;
+
 use crate::expression::Expression;
 use crate::glossary::Glossary;
 use crate::runs::Run;
@@ -86,20 +88,21 @@ impl QueryUnit {
     }
 
     fn either<const N: usize>(&self, forms: [Option<&Expression>; N]) -> Expression {
-        let forms = forms.into_iter().flatten().flat_map(|form| match form {
-            Expression::Any(alternatives) => alternatives.clone(),
-            other => vec![other.clone()],
-        });
+        let forms = forms.into_iter().flatten().cloned();
         Expression::any(forms).unwrap_or_else(|| self.exact.clone())
     }
 }
 
-/// The distinct units of a query, without words that only ask or fill.
+/// The distinct units of a query, without words that only ask or fill; at most [`QUERY_UNITS_MAX`].
 pub(super) fn units(runs: &[Run], glossary: &Glossary) -> Vec<QueryUnit> {
     let mut units: Vec<QueryUnit> = Vec::new();
     for at in 0..runs.len() {
+        if units.len() == QUERY_UNITS_MAX {
+            break;
+        }
         for unit in units_of_run(runs, at, glossary) {
-            if units.iter().all(|known| known.exact != unit.exact) {
+            let is_new = units.iter().all(|known| known.exact != unit.exact);
+            if is_new && units.len() < QUERY_UNITS_MAX {
                 units.push(unit);
             }
         }
