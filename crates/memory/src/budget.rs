@@ -123,17 +123,22 @@ pub fn fitting_lines<'t>(lines: &[&'t str], lines_max: usize, tokens_max: usize)
     taken
 }
 
-/// The hits that are worth being added to a prompt: nothing is better than noise. A prompt without
-/// anything to look for, such as `ok` or a slash command, has none.
+/// The hits that are worth being added to a prompt: nothing is better than noise. A hit has all that
+/// the prompt speaks of, or at least every name, path and code. A prompt without anything to look
+/// for, such as `ok`, has none; the caller leaves out slash commands.
 #[must_use]
 pub fn worth_injecting<'h>(query: &Query, ranked: &'h [RankedHit]) -> Vec<&'h RankedHit> {
-    let is_content = !query.units.is_empty();
-    let hits = ranked.iter().filter(|hit| {
-        is_content
-            && hit.stage <= StageKind::Translated
-            && hit.parts.exactness >= PROMPT_EXACTNESS_MIN
-    });
-    hits.collect()
+    if query.units.is_empty() {
+        return Vec::new();
+    }
+    let is_worth = |hit: &&RankedHit| match hit.stage {
+        StageKind::Exact | StageKind::Loose | StageKind::Translated => {
+            hit.parts.exactness >= PROMPT_EXACTNESS_MIN
+        }
+        StageKind::Named => hit.parts.found_exactness >= PROMPT_EXACTNESS_MIN,
+        StageKind::AllButOne | StageKind::Any => false,
+    };
+    ranked.iter().filter(is_worth).collect()
 }
 
 #[cfg(test)]
@@ -182,19 +187,26 @@ mod tests {
     #[test]
     fn only_good_hits_are_worth_a_prompt() {
         let hit = |stage, exactness| {
-            let parts = ScoreParts { exactness, recency: 1.0, proximity: 0.0, importance: 1.0 };
+            let parts = ScoreParts {
+                exactness,
+                found_exactness: 1.0,
+                recency: 1.0,
+                proximity: 0.0,
+                importance: 1.0,
+            };
             RankedHit { id: 1, stage, session: 1, simhash: None, score: 1.0, parts }
         };
         let hits = [
             hit(StageKind::Exact, 1.0),
             hit(StageKind::Exact, 0.3),
             hit(StageKind::Any, 1.0),
+            hit(StageKind::Named, 0.1),
             hit(StageKind::Translated, 0.8),
         ];
         let asked = Query::parse("캐시 무효화", Glossary::built_in());
         let worth: Vec<StageKind> =
             worth_injecting(&asked, &hits).into_iter().map(|hit| hit.stage).collect();
-        assert_eq!(worth, [StageKind::Exact, StageKind::Translated]);
+        assert_eq!(worth, [StageKind::Exact, StageKind::Named, StageKind::Translated]);
         let filler = Query::parse("응 그렇게 해줘", Glossary::built_in());
         assert!(worth_injecting(&filler, &hits).is_empty(), "{filler:?}");
     }

@@ -75,7 +75,13 @@ mod tests {
     use crate::ranking::ScoreParts;
 
     fn row(id: i64, session: i64, stage: StageKind) -> RankedHit {
-        let parts = ScoreParts { exactness: 1.0, recency: 1.0, proximity: 0.0, importance: 0.5 };
+        let parts = ScoreParts {
+            exactness: 1.0,
+            found_exactness: 1.0,
+            recency: 1.0,
+            proximity: 0.0,
+            importance: 0.5,
+        };
         RankedHit { id, stage, session, simhash: None, score: 1.0, parts }
     }
 

@@ -30,9 +30,19 @@ const BEGINNING: f64 = 0.5;
 /// A word that is only a part of an identifier.
 const PART_OF_IDENTIFIER: f64 = 0.3;
 
-/// Mean over the units of the query, each with its weight, times the square of the share of the
-/// units that the text has at all: half of the words exactly are worth less than all of them loosely.
-pub(crate) fn exactness(query: &Query, text: &str) -> f64 {
+/// How exactly a text answers a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Exactness {
+    /// Mean over the units of the query, each with its weight, times the square of the share of the
+    /// units that the text has at all: half of the words exactly are worth less than all of them
+    /// loosely.
+    pub(crate) of_query: f64,
+    /// Mean over the units that the text has.
+    pub(crate) of_found: f64,
+}
+
+/// How exactly a text answers a query.
+pub(crate) fn exactness(query: &Query, text: &str) -> Exactness {
     let runs = runs(beginning(text, RANKED_TEXT_BYTES_MAX));
     let plain: Vec<Run> = runs.iter().filter(|run| !is_compound_name(run)).cloned().collect();
     let (tokens, plain) = (IndexTokens::of_runs(&runs), IndexTokens::of_runs(&plain));
@@ -41,18 +51,18 @@ pub(crate) fn exactness(query: &Query, text: &str) -> f64 {
         plain: TokenPlaces::new(&plain),
         names: written_names(&runs),
     };
-    let (mut sum, mut covered, mut weights) = (0.0, 0.0, 0.0);
+    let (mut sum, mut found, mut weights) = (0.0, 0.0, 0.0);
     for unit in &query.units {
         let exactness = unit_exactness(unit, &facts);
         sum += unit.weight * exactness;
-        covered += if exactness > 0.0 { unit.weight } else { 0.0 };
+        found += if exactness > 0.0 { unit.weight } else { 0.0 };
         weights += unit.weight;
     }
-    if weights <= 0.0 {
-        return 0.0;
+    if found <= 0.0 {
+        return Exactness::default();
     }
-    let share = covered / weights;
-    sum / weights * share * share
+    let share = found / weights;
+    Exactness { of_query: sum / weights * share * share, of_found: sum / found }
 }
 
 /// What a text says, in the forms that units are compared with.

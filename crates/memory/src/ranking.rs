@@ -163,8 +163,10 @@ pub struct RankingCandidate<'t> {
 /// The parts of a score, each before it is weighted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoreParts {
-    /// From 0 to 1.2.
+    /// How exactly the text says all that was asked for: from 0 to 1.2.
     pub exactness: f64,
+    /// How exactly it says the units that it has, from 0 to 1.2; not part of the score.
+    pub found_exactness: f64,
     /// From 0 to 1.
     pub recency: f64,
     /// From 0 to 1.
@@ -208,6 +210,7 @@ pub fn rank(query: &Query, candidates: &[RankingCandidate<'_>], now_ms: i64) -> 
 }
 
 fn ranked_hit(query: &Query, candidate: &RankingCandidate<'_>, now_ms: i64) -> RankedHit {
+    let exactness = exactness(query, candidate.text);
     RankedHit {
         id: candidate.hit.id,
         stage: candidate.hit.stage,
@@ -215,7 +218,8 @@ fn ranked_hit(query: &Query, candidate: &RankingCandidate<'_>, now_ms: i64) -> R
         simhash: candidate.simhash,
         score: 0.0,
         parts: ScoreParts {
-            exactness: exactness_in_order(query, candidate),
+            exactness: (exactness.of_query - order_loss(candidate)).max(0.0),
+            found_exactness: exactness.of_found,
             recency: recency(candidate.kind, candidate.at_ms, now_ms),
             proximity: candidate.proximity.score(),
             importance: importance(candidate),
@@ -233,12 +237,11 @@ fn score(parts: &ScoreParts, most_exact: f64) -> f64 {
         + IMPORTANCE_WEIGHT * parts.importance
 }
 
-/// Rarer words and shorter texts come first in the order of the index, which exactness knows
-/// nothing about.
+/// What a text loses for its place in the order of the index. Rarer words and shorter texts come
+/// first there, which exactness knows nothing about.
 #[expect(clippy::cast_precision_loss, reason = "at most some dozen rows")]
-fn exactness_in_order(query: &Query, candidate: &RankingCandidate<'_>) -> f64 {
-    let place = candidate.hit.order.min(RANKED_ROWS_MAX) as f64 / RANKED_ROWS_MAX as f64;
-    (exactness(query, candidate.text) - ORDER_SPREAD * place).max(0.0)
+fn order_loss(candidate: &RankingCandidate<'_>) -> f64 {
+    ORDER_SPREAD * candidate.hit.order.min(RANKED_ROWS_MAX) as f64 / RANKED_ROWS_MAX as f64
 }
 
 /// 1 for what was written now, halved with every half-life of its kind.

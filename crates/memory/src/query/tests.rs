@@ -102,6 +102,14 @@ fn looser_stages_find_texts_with_some_of_the_units() {
 }
 
 #[test]
+fn a_long_prompt_finds_texts_with_its_names() {
+    let prompt = "src/auth/token_store.rs에서 TS2345가 나는데 원인을 찾아서 테스트까지 추가해줘";
+    let text = "src/auth/token_store.rs: TS2345 is gone after the cast";
+    assert_eq!(stage(prompt, text), Some(StageKind::Named));
+    assert_ne!(stage(prompt, "src/auth/token_store.rs: formatted"), Some(StageKind::Named));
+}
+
+#[test]
 fn stages_end_when_enough_is_found() {
     let query = query("validateToken TS2345 결제");
     let mut search = StagedSearch::new(&query, 3);
