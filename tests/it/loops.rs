@@ -29,6 +29,7 @@ mod marks;
 mod measured_merges;
 mod next_branches;
 mod notes;
+mod own_sessions;
 mod owners;
 mod refused;
 mod said;

@@ -4,6 +4,7 @@
 pub(crate) mod code_questions;
 pub(crate) mod deferred_reports;
 pub(crate) mod disk;
+pub(crate) mod host_sessions;
 pub(crate) mod known_rules;
 pub(crate) mod line_cache;
 pub(crate) mod outside;
@@ -23,6 +24,7 @@ use crate::evidence::base_results::BaseResults;
 use crate::ledger::code_questions::CodeQuestions;
 pub(crate) use crate::ledger::deferred_reports::{DeferredReport, SessionAgent};
 use crate::ledger::disk::{DiskStamps, OutsidePoll};
+use crate::ledger::host_sessions::HostSessions;
 pub(crate) use crate::ledger::known_rules::{KnownRules, RuleFolder, RuleInputs};
 use crate::ledger::line_cache::LineCache;
 use crate::ledger::root::RootLedger;
@@ -120,6 +122,7 @@ pub(crate) struct EngineLedger {
     /// Sessions that the host ended, the latest last.
     ended_sessions: VecDeque<String>,
     pub(crate) code_questions: CodeQuestions,
+    pub(crate) hosts: HostSessions,
     /// The last texts that hooks saw.
     pub(crate) texts: TextCache,
     use_count: u64,

@@ -1,6 +1,7 @@
 //! The engine for all projects of the user, its life cycle as a daemon, and one handler per request.
 //! It connects the I/O modules with the pure ones.
 
+pub(crate) mod agent_session;
 pub(crate) mod branches;
 pub(crate) mod check;
 pub(crate) mod code;

@@ -4,6 +4,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Instant;
 
+use crate::agent_session;
 use crate::engine::Engine;
 use moai_host::callers::{self, CallerTerminal};
 use moai_protocol::control::{CallerContext, CommandReply};
@@ -16,8 +17,9 @@ const CODE_CHARACTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const CODE_LENGTH: usize = 6;
 
 /// Whether an agent started the caller.
-pub(crate) fn is_agent(caller: &CallerContext) -> bool {
+pub(crate) fn is_agent(engine: &Engine, caller: &CallerContext) -> bool {
     callers::is_agent(caller.process.unwrap_or_default(), &caller.env)
+        || agent_session::is_below_host(engine, caller)
 }
 
 /// Refuses agents, and asks a person at a terminal for a code; `Err` is the reply in place of the
@@ -29,7 +31,7 @@ pub(crate) fn confirm(
     code: Option<&str>,
 ) -> Result<(), CommandReply> {
     let refused = |text: &str| Err(CommandReply::failure(REFUSED, &format!("moai-ralph: {text}")));
-    if is_agent(caller) {
+    if is_agent(engine, caller) {
         return refused(&format!("{subject} is for a person: an agent started this shell"));
     }
     let terminal = match callers::terminal_of(caller.process.unwrap_or_default()) {

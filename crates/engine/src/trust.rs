@@ -36,7 +36,7 @@ pub(crate) async fn handle(
 
 fn answer(engine: &Engine, caller: &CallerContext, request: TrustRequest) -> CommandReply {
     // What a repository says to an agent must not decide which of its programs run.
-    if request.action != TrustAction::Show && person::is_agent(caller) {
+    if request.action != TrustAction::Show && person::is_agent(engine, caller) {
         let text = "moai-ralph: trust is for a person: an agent started this shell";
         return CommandReply::failure(REFUSED, text);
     }

@@ -14,11 +14,19 @@ use moai_base::limits::ANCESTORS_MAX;
 
 /// Variables that agents set for the commands they run.
 const AGENTS: [&str; 2] = ["CLAUDECODE", "AI_AGENT"];
+/// The host's variable with its process id, for hooks and shells.
+const HOST_PROCESS: &str = "CLAUDE_PID";
 /// Major numbers of Linux's pseudo-terminals (`Documentation/admin-guide/devices.txt`), each with 256
 /// minor numbers here.
 const PTS_MAJORS: std::ops::RangeInclusive<u32> = 136..=143;
 /// Major number of Linux's virtual terminals.
 const TTY_MAJOR: u32 = 4;
+
+/// Positions of the parent, the terminal and the time of the start in `/proc/PID/stat`, as
+/// [`stat_field`] counts them.
+const PARENT: usize = 1;
+const TERMINAL: usize = 4;
+const STARTED: usize = 19;
 
 /// Whether the system describes processes in `/proc`.
 const HAS_PROC: bool = cfg!(target_os = "linux");
@@ -32,6 +40,46 @@ pub enum CallerTerminal {
     At(PathBuf),
     /// The system does not report it.
     Unknown,
+}
+
+/// A process, which no later one with the same id is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ProcessIdentity {
+    /// Process id.
+    pub id: i32,
+    /// Its start, in clock ticks after the start of the system.
+    pub started: u64,
+}
+
+/// The ancestors of a process, its parent first, at most [`ANCESTORS_MAX`]; none where the system does
+/// not name them.
+#[must_use]
+pub fn ancestors(process: i32) -> Vec<ProcessIdentity> {
+    let mut found = Vec::new();
+    let mut process = process;
+    while found.len() < ANCESTORS_MAX {
+        let parent = stat_number(process, PARENT).and_then(|id| i32::try_from(id).ok());
+        let Some(id) = parent.filter(|id| *id > 0) else { break };
+        let Some(started) = stat_number(id, STARTED) else { break };
+        found.push(ProcessIdentity { id, started });
+        process = id;
+    }
+    found
+}
+
+/// The host process that started a hook, followed by its ancestors. `None` if the hook's parent
+/// cannot be the host: what an agent starts itself is no host, and a hook that outlived its host has
+/// another parent than the host that it names.
+#[must_use]
+pub fn host_of_hook(process: i32, env: &BTreeMap<String, String>) -> Option<Vec<ProcessIdentity>> {
+    if !AGENTS.iter().any(|name| env.contains_key(*name)) {
+        // Someone calls the hook by hand.
+        return None;
+    }
+    let ancestors = ancestors(process);
+    let host = ancestors.first()?;
+    let is_named = env.get(HOST_PROCESS).is_none_or(|named| *named == host.id.to_string());
+    (is_named && !is_agent(host.id, &BTreeMap::new())).then_some(ancestors)
 }
 
 /// Whether an agent started a process or an ancestor of it, as far as can be detected.
@@ -53,7 +101,8 @@ pub fn own_process() -> i32 {
 /// The controlling terminal of a process, which its standard streams need not be.
 #[must_use]
 pub fn terminal_of(process: i32) -> CallerTerminal {
-    let Some(device) = stat_field(process, 4).and_then(|field| field.parse::<i32>().ok()) else {
+    let Some(device) = stat_field(process, TERMINAL).and_then(|field| field.parse::<i32>().ok())
+    else {
         return if HAS_PROC { CallerTerminal::None } else { CallerTerminal::Unknown };
     };
     // proc_pid_stat(5): bits 31 to 20 and 7 to 0 are the minor number, 15 to 8 the major.
@@ -91,9 +140,13 @@ struct ProcessOrigin {
 
 /// Reads Linux's `/proc`; elsewhere nothing is known.
 fn read_proc(process: i32) -> Option<ProcessOrigin> {
-    let parent = stat_field(process, 1)?.parse().ok()?;
+    let parent = stat_field(process, PARENT)?.parse().ok()?;
     let environment = std::fs::read(format!("/proc/{process}/environ")).ok();
     Some(ProcessOrigin { environment, parent })
+}
+
+fn stat_number(process: i32, position: usize) -> Option<u64> {
+    stat_field(process, position)?.parse().ok()
 }
 
 /// A field of `/proc/PID/stat` after the name, counted from the state. The name is in parentheses and

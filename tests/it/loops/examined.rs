@@ -174,7 +174,7 @@ fn an_agent_ends_only_the_loop_of_its_own_session() {
     for act in ["pause", "cancel"] {
         let refused = as_agent("another", act);
         assert_eq!(refused.code, 1, "{refused:#?}");
-        assert!(refused.stderr.contains("belongs to another session"), "{refused:#?}");
+        assert!(refused.stderr.contains("no hook of session another has called"), "{refused:#?}");
         assert_eq!(status(&sandbox)["status"], "running");
     }
     assert_eq!(as_agent(SESSION, "cancel").code, 0);

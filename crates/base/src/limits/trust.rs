@@ -13,3 +13,5 @@ pub const TRUST_RECORD_BYTES_MAX: usize = 64 << 10;
 /// Largest record of a host about all its projects, in bytes; Claude Code's holds a history and is
 /// some megabytes.
 pub const HOST_RECORD_BYTES_MAX: u64 = 64 << 20;
+/// Host processes whose sessions are kept in memory; the least recently used are forgotten.
+pub const HOST_PROCESSES_MAX: usize = 256;

@@ -20,7 +20,7 @@ pub(crate) async fn handle(
 ) -> CommandReply {
     // The front door confirms with a person and then runs its own engine. A call through the socket was
     // not confirmed.
-    if caller.process != Some(own_process()) || person::is_agent(caller) {
+    if caller.process != Some(own_process()) || person::is_agent(engine, caller) {
         return CommandReply::failure(
             REFUSED,
             "moai-ralph: only a person at a terminal can allow a finding",

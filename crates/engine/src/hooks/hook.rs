@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::agent_session;
 use crate::edit::{post_tool_batch, post_tool_use};
 use crate::engine::{Engine, HandlerOutcome};
 use crate::hooks::hook_call::HookCall;
@@ -44,6 +45,7 @@ pub(crate) async fn handle(
     if let Some(folder) = project_folder(&caller, &input) {
         caller.cwd = folder;
     }
+    agent_session::note_host(engine, &caller, &input.session_id);
     // Tool calls of subagents do not count, because a Stop holds only the main agent.
     let is_main_agent = input.agent_id.is_none() && !input.session_id.is_empty();
     let session = input.session_id.clone();

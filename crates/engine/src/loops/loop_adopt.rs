@@ -1,8 +1,9 @@
 //! `loop adopt`: moves an active loop to another session.
 
+use crate::agent_session::named_session;
 use crate::engine::{Engine, now_ms};
 use crate::ledger::SessionLife;
-use crate::loops::loop_selection::{change_loop, failure_reply, host_session, loop_reply};
+use crate::loops::loop_selection::{change_loop, failure_reply, loop_reply};
 use crate::loops::session_loop::checks_of_loop;
 use crate::person;
 use crate::project::Project;
@@ -21,11 +22,11 @@ pub(crate) async fn handle(
 ) -> CommandReply {
     let project = Project::load_or_default(engine, caller);
     let LoopAdoptRequest { select } = adopted;
-    let session = select.session.clone().or_else(|| host_session(caller));
+    let session = select.session.clone().or_else(|| named_session(engine, caller));
     if session.as_deref().is_some_and(|session| !is_session_id(session)) {
         return failure_reply(&loops::NO_SESSION_ID);
     }
-    if person::is_agent(caller)
+    if person::is_agent(engine, caller)
         && let Some(id) = loop_of_live_session(engine, &project, &select, session.as_deref()).await
     {
         return failure_reply(&loops::owner_still_active(&id));

@@ -30,8 +30,10 @@ pub(crate) async fn handle(
         Err(reply) => return reply,
     };
     let refused = |error: &str| CommandReply::failure(REFUSED, &format!("moai-ralph: {error}"));
-    let found =
-        engine.store.find_loop(&project.key, &project.root, select_loop(&select, caller)).await;
+    let found = engine
+        .store
+        .find_loop(&project.key, &project.root, select_loop(engine, &select, caller))
+        .await;
     let is_named = select.id.is_some() || select.session.is_some();
     let state = match found {
         Ok(None) if is_named => return refused("there is no such loop"),

@@ -23,7 +23,7 @@ pub(crate) async fn handle(
     }
     match engine
         .store
-        .find_loop(&project.key, &project.root, select_loop(&request.select, caller))
+        .find_loop(&project.key, &project.root, select_loop(engine, &request.select, caller))
         .await
     {
         Ok(Some(state)) if json => {

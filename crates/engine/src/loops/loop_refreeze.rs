@@ -27,8 +27,10 @@ pub(crate) async fn handle(
         Err(reply) => return reply,
     };
     let refused = |error: &str| CommandReply::failure(REFUSED, &format!("moai-ralph: {error}"));
-    let found =
-        engine.store.find_loop(&project.key, &project.root, select_loop(&select, caller)).await;
+    let found = engine
+        .store
+        .find_loop(&project.key, &project.root, select_loop(engine, &select, caller))
+        .await;
     let state = match found {
         Ok(Some(state)) if state.status.is_active() => state,
         Ok(_) => return refused("there is no such active loop"),

@@ -13,7 +13,7 @@ pub(crate) async fn handle(
     select: LoopSelector,
 ) -> CommandReply {
     let project = Project::load_or_default(engine, caller);
-    let which = select_loop(&select, caller);
+    let which = select_loop(engine, &select, caller);
     let state = match engine.store.find_loop(&project.key, &project.root, which).await {
         Ok(Some(state)) => state,
         Ok(None) => return no_such_loop(),

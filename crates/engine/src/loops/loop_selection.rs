@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 
+use crate::agent_session::{proven_session, session_of_tool};
 use crate::engine::Engine;
 use crate::person;
 use crate::project::Project;
@@ -15,22 +16,13 @@ use moai_protocol::documents::json_text;
 use moai_protocol::documents::json_value;
 use moai_report::{json, loops, tools};
 
-/// The host's variable with the session id, set for processes it starts.
-const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
-
-/// The session of an agent that calls a tool; users name theirs.
-pub(crate) fn own_session(caller: &CallerContext) -> Option<String> {
-    host_session(caller).filter(|_| caller.is_tool())
-}
-
-/// The session that the host started the caller in.
-pub(crate) fn host_session(caller: &CallerContext) -> Option<String> {
-    caller.env.get(SESSION).filter(|session| !session.is_empty()).cloned()
-}
-
 /// The loop that a command selects.
-pub(crate) fn select_loop(select: &LoopSelector, caller: &CallerContext) -> LoopQuery {
-    let session = select.session.clone().or_else(|| own_session(caller));
+pub(crate) fn select_loop(
+    engine: &Engine,
+    select: &LoopSelector,
+    caller: &CallerContext,
+) -> LoopQuery {
+    let session = select.session.clone().or_else(|| session_of_tool(engine, caller));
     match (&select.id, session) {
         (Some(id), _) => LoopQuery::Id(id.clone()),
         (None, Some(session)) => LoopQuery::LatestOf(session),
@@ -46,7 +38,7 @@ pub(crate) async fn select_loop_to_change(
     select: &LoopSelector,
     caller: &CallerContext,
 ) -> Result<LoopQuery, CommandReply> {
-    let query = select_loop(select, caller);
+    let query = select_loop(engine, select, caller);
     if query != LoopQuery::Latest {
         return own_loop_of_agent(engine, project, query, caller).await;
     }
@@ -73,16 +65,17 @@ async fn own_loop_of_agent(
     query: LoopQuery,
     caller: &CallerContext,
 ) -> Result<LoopQuery, CommandReply> {
-    if !person::is_agent(caller) {
+    if !person::is_agent(engine, caller) {
         return Ok(query);
     }
     let found = engine.store.find_loop(&project.key, &project.root, query.clone()).await;
-    match found.ok().flatten() {
-        Some(state) if state.session_id.is_some() && state.session_id != host_session(caller) => {
-            let text = format!("loop {} belongs to another session than this agent's", state.id);
-            Err(failure_reply(&text))
-        }
-        _ => Ok(query),
+    let Some(state) = found.ok().flatten().filter(|state| state.session_id.is_some()) else {
+        return Ok(query);
+    };
+    match proven_session(engine, caller) {
+        Ok(own) if own == state.session_id => Ok(query),
+        Ok(_) => Err(failure_reply(&loops::loop_of_other_session(&state.id))),
+        Err(reason) => Err(failure_reply(&reason)),
     }
 }
 

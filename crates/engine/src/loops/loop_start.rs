@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::agent_session::session_of_tool;
 use crate::branches::loop_branch::{
     LoopBranch, branch_name, branch_start, create_branch, ensure_no_other_branch, next_base,
     read_git, undo_branch,
@@ -12,7 +13,7 @@ use crate::evidence::base_preparation::prepare_base;
 use crate::exam;
 use crate::exam::{criteria, rubrics};
 use crate::loops::loop_files;
-use crate::loops::loop_selection::{loop_reply, own_session};
+use crate::loops::loop_selection::loop_reply;
 use crate::loops::session_loop::{checks_of_loop, loop_id};
 use crate::loops::workers::start_workers;
 use crate::project::Project;
@@ -43,7 +44,7 @@ pub(crate) async fn handle(
         Err(reply) => return reply,
     };
     let (json, call) = (request.json, request.call.clone());
-    let session = request.session.clone().or_else(|| own_session(caller));
+    let session = request.session.clone().or_else(|| session_of_tool(engine, caller));
     let request =
         LoopRequest { prompt: request.prompt, options: request.options, paths: Vec::new() };
     match start_loop(engine, &project, request, session.as_deref(), &call).await {

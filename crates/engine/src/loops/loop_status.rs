@@ -22,8 +22,10 @@ pub(crate) async fn handle(
     let project = Project::load_or_default(engine, caller);
     merge_work_tree::remove_stale_work_trees(engine, &project).await;
     let is_named = select.id.is_some() || select.session.is_some();
-    let found =
-        engine.store.find_loop(&project.key, &project.root, select_loop(&select, caller)).await;
+    let found = engine
+        .store
+        .find_loop(&project.key, &project.root, select_loop(engine, &select, caller))
+        .await;
     let workers = if is_named { Ok(Vec::new()) } else { list_workers(engine, &project).await };
     let workers = match workers {
         Ok(workers) => workers,

@@ -135,6 +135,35 @@ pub fn owner_still_active(id: &str) -> String {
     )
 }
 
+/// Why an agent may not change a loop.
+#[must_use]
+pub fn loop_of_other_session(id: &str) -> String {
+    format!(
+        "loop {id} belongs to another session than this agent's; a person can change it in a \
+         terminal of their own"
+    )
+}
+
+/// Why an agent may not change a loop: a variable and the hooks name different sessions.
+#[must_use]
+pub fn session_contradicted(named: &str, known: &str) -> String {
+    let named = sanitized_line(named);
+    format!(
+        "CLAUDE_CODE_SESSION_ID is {named}, but this agent works in session {known}; run the \
+         command again without setting the variable"
+    )
+}
+
+/// Why an agent may not change a loop: the daemon has seen no hook of its session.
+#[must_use]
+pub fn session_unknown(named: &str) -> String {
+    let named = sanitized_line(named);
+    format!(
+        "no hook of session {named} has called since the daemon started; run the command again \
+         with the next tool call, or let a person run it in a terminal"
+    )
+}
+
 /// Why a loop was not adopted: it belongs to another root.
 #[must_use]
 pub fn loop_of_other_root(id: &str) -> String {

@@ -1,0 +1,97 @@
+//! A process in the place of the host: hooks, agents' shells and servers are its children, with the
+//! variables that the host gives them.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{Output, PATIENCE, PROGRAM, Sandbox, eventually, write_file};
+
+/// A running host, which goes on from session to session.
+pub(crate) struct FakeHost<'s> {
+    sandbox: &'s Sandbox,
+    shell: Child,
+    orders: Option<ChildStdin>,
+    session: String,
+    count: usize,
+}
+
+impl<'s> FakeHost<'s> {
+    pub(crate) fn start(sandbox: &'s Sandbox, session: &str) -> Self {
+        let mut command = Command::new("sh");
+        sandbox.prepare(&mut command);
+        let mut shell = command.stdin(Stdio::piped()).spawn().expect("a shell starts");
+        let orders = shell.stdin.take();
+        Self { sandbox, shell, orders, session: session.to_owned(), count: 0 }
+    }
+
+    /// The user goes on to another session in the same process.
+    pub(crate) fn go_on_to(&mut self, session: &str) {
+        session.clone_into(&mut self.session);
+    }
+
+    /// A hook of the present session.
+    pub(crate) fn hook(&mut self, event: &str, mut input: Value) -> Output {
+        input["session_id"] = self.session.as_str().into();
+        self.child(&format!("'{PROGRAM}' hook {event}"), &input.to_string())
+    }
+
+    /// A command of the agent, in a shell of its own.
+    pub(crate) fn agent(&mut self, script: &str) -> Output {
+        let file = self.sandbox.base().join(format!("agent-{}.sh", self.count));
+        write_file(&file, script);
+        self.child(&format!("sh '{}'", file.display()), "")
+    }
+
+    /// Starts a server; both ends of its streams. It keeps the variables of the present session.
+    pub(crate) fn server(&mut self, command: &str) -> (File, PathBuf) {
+        let base = self.sandbox.base();
+        let (input, output) = (base.join("server-in"), base.join("server-out"));
+        let made = Command::new("mkfifo").arg(&input).status().expect("it runs");
+        assert!(made.success(), "{made}");
+        let line = format!("{command} <'{}' >'{}' &", input.display(), output.display());
+        self.order(&line);
+        (File::options().write(true).open(&input).expect("the server reads"), output)
+    }
+
+    fn child(&mut self, command: &str, input: &str) -> Output {
+        self.count += 1;
+        let file = |name: &str| self.sandbox.base().join(format!("host-{}-{name}", self.count));
+        let (stdin, stdout, stderr) = (file("in"), file("out"), file("err"));
+        let (unfinished, finished) = (file("code-"), file("code"));
+        write_file(&stdin, input);
+        self.order(&format!(
+            "{command} <'{}' >'{}' 2>'{}'; echo $? >'{}'; mv '{}' '{}'",
+            stdin.display(),
+            stdout.display(),
+            stderr.display(),
+            unfinished.display(),
+            unfinished.display(),
+            finished.display(),
+        ));
+        let code = eventually(PATIENCE, || fs::read_to_string(&finished).ok());
+        let read = |path| fs::read_to_string(path).expect("the child has ended");
+        Output {
+            code: code.expect("the child ends").trim().parse().expect("a number"),
+            stdout: read(&stdout),
+            stderr: read(&stderr),
+        }
+    }
+
+    fn order(&mut self, command: &str) {
+        let session = &self.session;
+        let variables = format!("CLAUDECODE=1 CLAUDE_PID=$$ CLAUDE_CODE_SESSION_ID={session}");
+        let orders = self.orders.as_mut().expect("the host runs");
+        writeln!(orders, "{variables} {command}").expect("the host reads");
+    }
+}
+
+impl Drop for FakeHost<'_> {
+    fn drop(&mut self) {
+        drop(self.orders.take());
+        let _ = self.shell.wait();
+    }
+}

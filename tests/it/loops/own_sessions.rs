@@ -1,0 +1,144 @@
+//! An agent changes only the loops of its own session, whatever it sets in its environment.
+
+use std::fs;
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use super::looping;
+use crate::fake_host::FakeHost;
+use crate::support::{Output, PATIENCE, PROGRAM, SESSION, Sandbox, eventually};
+
+/// The session of another agent.
+const OTHER: &str = "22222222-0000-4000-8000-000000000000";
+
+/// A loop of each session, both of which have called a hook; the id of the other session's.
+fn two_loops() -> (Sandbox, String) {
+    let sandbox = looping(&["--max-iterations", "5"]);
+    let arguments = ["loop", "start", "--session", OTHER, "--prompt", "other work", "--json"];
+    let id = sandbox.run(&arguments).json()["id"].as_str().expect("an id").to_owned();
+    let mut prompt = sandbox.payload("UserPromptSubmit");
+    prompt["session_id"] = OTHER.into();
+    assert_eq!(sandbox.hook("user-prompt-submit", &prompt).code, 0);
+    (sandbox, id)
+}
+
+/// A host whose user has just asked something.
+fn host_of<'s>(sandbox: &'s Sandbox, session: &str) -> FakeHost<'s> {
+    let mut host = FakeHost::start(sandbox, session);
+    ask(sandbox, &mut host);
+    host
+}
+
+fn ask(sandbox: &Sandbox, host: &mut FakeHost<'_>) {
+    let asked = host.hook("user-prompt-submit", sandbox.payload("UserPromptSubmit"));
+    assert_eq!(asked.code, 0, "{asked:#?}");
+}
+
+fn status_of(sandbox: &Sandbox, id: &str) -> Value {
+    sandbox.run(&["loop", "status", id, "--json"]).json()["status"].clone()
+}
+
+fn is_refused(sandbox: &Sandbox, output: &Output, id: &str, why: &str) {
+    assert_eq!(output.code, 1, "{output:#?}");
+    assert!(output.stderr.contains(why), "{why}: {output:#?}");
+    assert_eq!(status_of(sandbox, id), "running");
+}
+
+#[test]
+fn a_variable_does_not_give_an_agent_the_loop_of_another_session() {
+    let (sandbox, id) = two_loops();
+    let mut host = host_of(&sandbox, SESSION);
+    for act in ["pause", "cancel"] {
+        let script = format!("CLAUDE_CODE_SESSION_ID={OTHER} '{PROGRAM}' loop {act} {id}; exit $?");
+        let why = "run the command again without setting the variable";
+        is_refused(&sandbox, &host.agent(&script), &id, why);
+        let script = format!("'{PROGRAM}' loop {act} --session {OTHER}; exit $?");
+        is_refused(&sandbox, &host.agent(&script), &id, "belongs to another session");
+    }
+    let paused = host.agent(&format!("'{PROGRAM}' loop pause --session {SESSION}; exit $?"));
+    assert_eq!(paused.code, 0, "{paused:#?}");
+    let by_person = sandbox.run(&["loop", "pause", &id]);
+    assert_eq!(by_person.code, 0, "a person is free: {by_person:#?}");
+}
+
+#[test]
+fn an_agent_that_drops_its_variables_is_no_person() {
+    let (sandbox, id) = two_loops();
+    let mut host = host_of(&sandbox, SESSION);
+    let clean = format!("exec env -u CLAUDECODE -u CLAUDE_CODE_SESSION_ID '{PROGRAM}'");
+    let paused = host.agent(&format!("{clean} loop pause {id}"));
+    is_refused(&sandbox, &paused, &id, "belongs to another session");
+    let trusted = host.agent(&format!("{clean} trust"));
+    assert_eq!(trusted.code, 1, "{trusted:#?}");
+    assert!(trusted.stderr.contains("is for a person"), "{trusted:#?}");
+}
+
+#[test]
+fn hooks_that_an_agent_calls_name_no_session() {
+    let (sandbox, id) = two_loops();
+    let mut host = host_of(&sandbox, SESSION);
+    let mut input = sandbox.payload("UserPromptSubmit");
+    input["session_id"] = OTHER.into();
+    let script = format!(
+        "export CLAUDE_CODE_SESSION_ID={OTHER} CLAUDE_PID=$$\n\
+         '{PROGRAM}' hook user-prompt-submit <<'END'\n{input}\nEND\n\
+         '{PROGRAM}' loop pause {id}\n"
+    );
+    is_refused(&sandbox, &host.agent(&script), &id, "but this agent works in session");
+    // Also not from a shell that shows no agent.
+    let script = format!(
+        "cat >$$.sh <<'SCRIPT'\nexport CLAUDECODE=1\n{script}SCRIPT\nexec env -u CLAUDECODE sh $$.sh\n"
+    );
+    is_refused(&sandbox, &host.agent(&script), &id, "but this agent works in session");
+}
+
+#[test]
+fn a_new_daemon_waits_for_a_hook_of_the_session() {
+    let (sandbox, id) = two_loops();
+    let mut host = host_of(&sandbox, SESSION);
+    let script = format!(
+        "'{PROGRAM}' daemon stop; CLAUDE_CODE_SESSION_ID={OTHER} '{PROGRAM}' loop pause {id}"
+    );
+    is_refused(
+        &sandbox,
+        &host.agent(&script),
+        &id,
+        "run the command again with the next tool call",
+    );
+    let script = format!("CLAUDE_CODE_SESSION_ID={OTHER} '{PROGRAM}' loop pause {id} --no-daemon");
+    let refused = host.agent(&script);
+    assert_ne!(refused.code, 0, "{refused:#?}");
+    assert_eq!(status_of(&sandbox, &id), "running");
+    ask(&sandbox, &mut host);
+    let paused = host.agent(&format!("'{PROGRAM}' loop pause --session {SESSION}"));
+    assert_eq!(paused.code, 0, "{paused:#?}");
+}
+
+#[test]
+fn a_host_that_goes_on_to_another_session_has_the_loop_of_that_one() {
+    let (sandbox, id) = two_loops();
+    let mut host = host_of(&sandbox, SESSION);
+    let (mut server, answers) = host.server(&format!("'{PROGRAM}' mcp"));
+    host.go_on_to(OTHER);
+    ask(&sandbox, &mut host);
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}});
+    for request in [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": {"name": "loop_cancel", "arguments": {}}}),
+    ] {
+        writeln!(server, "{request}").expect("the server reads");
+    }
+    let answered = eventually(PATIENCE, || {
+        let said = fs::read_to_string(&answers).unwrap_or_default();
+        said.contains("\"id\":2").then_some(said)
+    });
+    let answered = answered.expect("the server answers");
+    assert!(answered.contains("cancelled") && answered.contains(&id), "{answered}");
+    drop(server);
+    let refused = host.agent(&format!("'{PROGRAM}' loop pause --session {SESSION}; exit $?"));
+    assert!(refused.stderr.contains("belongs to another session"), "{refused:#?}");
+}
