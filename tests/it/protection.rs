@@ -114,6 +114,51 @@ fn commands_for_a_person_are_denied() {
 }
 
 #[test]
+fn a_pattern_stands_for_the_files_that_it_matches() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write(".claude/settings.json", "{}");
+    sandbox.write(".claude/agents/a.md", "");
+    for command in [
+        "rm -rf .claude/*",
+        "sed -i s/a/b/ .claude/settings*.json",
+        "rm .cl*/settings.json",
+        "find .claude -name '*.json' -delete",
+        "find .claude -type f | xargs rm",
+    ] {
+        denied(&bash(&sandbox, command));
+    }
+    for command in [
+        "rm -rf ../other-* /tmp/no-such-file-*",
+        "rm -rf *",
+        "rm .claude/agents/*",
+        "find .claude -name '*.md' -delete",
+        "ls | xargs -I{} mv {} ..",
+    ] {
+        free(&bash(&sandbox, command));
+    }
+    for command in [
+        "cp x.json .claude/settings{,.local}.json",
+        "mv .claude/settings.json{,.bak}",
+        "find . -name x.json -exec cp {} .claude/settings.json \\;",
+    ] {
+        denied(&bash(&sandbox, command));
+    }
+    free(&bash(&sandbox, "chmod 700 ~"));
+    assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+    let state = sandbox.base().join("home/.local/state/moai-ralph");
+    sandbox.set("MOAI_RALPH_HOME", &state);
+    denied(&bash(&sandbox, "rm -rf ${XDG_STATE_HOME:-$HOME/.local/state}/moai-ralph"));
+    denied(&bash(&sandbox, "rm -rf $XDG_STATE_HOME/moai-ralph"));
+    sandbox.write("RUBRIC.md", "# Rubric\n\n## Judge criteria\n- It is right.\n");
+    sandbox.commit();
+    free(&bash(&sandbox, "sed -i s/a/b/ *.md"));
+    let started = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "go"]);
+    assert_eq!(started.code, 0, "{started:#?}");
+    denied(&bash(&sandbox, "sed -i s/a/b/ *.md"));
+    free(&bash(&sandbox, "sed -i s/a/b/ docs/*.md"));
+}
+
+#[test]
 fn odd_calls_are_free() {
     let sandbox = Sandbox::new();
     for input in ["{", "[]", "{\"tool_input\": 7}", "{\"tool_input\": {\"command\": [\"rm\"]}}"] {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use moai_guard::shell_writes::{calls_of, shell_writes};
+use moai_guard::shell_writes::{ShellWrite, calls_of, shell_writes};
 use moai_host::protected_places::{ProtectedPlace, ProtectedPlaces};
 use moai_protocol::hook::HookInput;
 
@@ -37,9 +37,14 @@ pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) ->
         written.push(WrittenPath { named, path, is_whole_folder: false });
     }
     for found in shell_writes(tool.command.as_deref().unwrap_or_default()) {
-        let path = places.resolve(cwd, &found.path);
-        let is_whole_folder = found.is_whole_folder;
-        written.push(WrittenPath { named: found.path, path, is_whole_folder });
+        let ShellWrite { path: named, is_whole_folder, is_pattern } = found;
+        let paths = match is_pattern {
+            true => places.resolve_pattern(cwd, &named),
+            false => vec![places.resolve(cwd, &named)],
+        };
+        for path in paths {
+            written.push(WrittenPath { named: named.clone(), path, is_whole_folder });
+        }
     }
     written
 }

@@ -4,6 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
+use globset::GlobBuilder;
+use moai_base::limits::PATTERN_ENTRIES_MAX;
+
 use crate::ipc::StateDirs;
 
 /// What a protected path belongs to.
@@ -45,6 +48,7 @@ const PLUGIN_PARTS: [&str; 3] = [".claude-plugin", "bin", "hooks"];
 pub struct ProtectedPlaces {
     folders: Vec<(PathBuf, ProtectedPlace)>,
     home: Option<PathBuf>,
+    env: BTreeMap<String, String>,
 }
 
 impl ProtectedPlaces {
@@ -70,18 +74,42 @@ impl ProtectedPlaces {
         if let Some(folder) = record {
             folders.push((resolved(&folder.join(".claude.json")), ProtectedPlace::HostRecord));
         }
-        Self { folders, home }
+        Self { folders, home, env: env.clone() }
     }
 
     /// An absolute path without links for a path as an agent names it: relative to `cwd`, or to the
-    /// home after `~` or `$HOME`.
+    /// folder of `~` or of a variable at its beginning.
     #[must_use]
     pub fn resolve(&self, cwd: &Path, named: &str) -> PathBuf {
-        let below_home = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|it| named.strip_prefix(it));
-        match (below_home, &self.home) {
-            (Some(rest), Some(home)) => resolved(&home.join(rest)),
-            _ => resolved(&cwd.join(named)),
+        let (start, rest) = named.split_once('/').unwrap_or((named, ""));
+        let folder = match start.strip_prefix('$') {
+            Some(name) => self.env.get(name).map(PathBuf::from),
+            None => self.home.clone().filter(|_| start == "~"),
+        };
+        match folder.filter(|folder| folder.is_absolute()) {
+            Some(folder) => resolved(&folder.join(rest)),
+            None => resolved(&cwd.join(named)),
         }
+    }
+
+    /// The existing files and folders that a pattern of the shell matches, like [`Self::resolve`].
+    #[must_use]
+    pub fn resolve_pattern(&self, cwd: &Path, named: &str) -> Vec<PathBuf> {
+        let is_pattern = |part: &&str| part.contains(['*', '?', '[', '{']);
+        let parts: Vec<&str> = named.split('/').collect();
+        let first = parts.iter().position(|part| is_pattern(&part)).unwrap_or(parts.len());
+        let folder = match first {
+            0 => cwd.to_path_buf(),
+            _ => self.resolve(cwd, &format!("{}/", parts[..first].join("/"))),
+        };
+        let (mut matched, mut entries_left) = (vec![folder], PATTERN_ENTRIES_MAX);
+        for part in &parts[first..] {
+            matched = match is_pattern(&part) {
+                true => matching_entries(&matched, part, &mut entries_left),
+                false => matched.into_iter().map(|path| path.join(part)).collect(),
+            };
+        }
+        matched.iter().map(|path| resolved(path)).collect()
     }
 
     /// What a path from [`Self::resolve`] belongs to. With `is_whole_folder` a folder above such a
@@ -109,6 +137,29 @@ impl ProtectedPlaces {
         });
         found.map(|(_, place)| *place)
     }
+}
+
+/// The entries of these folders whose names match. A pattern leaves out hidden names unless it begins
+/// with a dot.
+fn matching_entries(folders: &[PathBuf], pattern: &str, entries_left: &mut usize) -> Vec<PathBuf> {
+    let Ok(glob) = GlobBuilder::new(pattern).empty_alternates(true).build() else {
+        return Vec::new();
+    };
+    let matcher = glob.compile_matcher();
+    let mut found = Vec::new();
+    for entry in folders.iter().flat_map(|folder| folder.read_dir().into_iter().flatten()) {
+        if *entries_left == 0 {
+            break;
+        }
+        *entries_left -= 1;
+        let Ok(entry) = entry else { continue };
+        let name = entry.file_name();
+        let is_hidden = name.to_string_lossy().starts_with('.') && !pattern.starts_with('.');
+        if !is_hidden && matcher.is_match(&name) {
+            found.push(entry.path());
+        }
+    }
+    found
 }
 
 /// The path with the links of its existing part followed, and without `.` and `..`.
@@ -152,7 +203,9 @@ mod tests {
         for folder in [&home.join(".claude"), &project.join(".git"), &plugin] {
             std::fs::create_dir_all(folder).expect("ours");
         }
-        let env = env(&[("HOME", &home), ("CLAUDE_PLUGIN_ROOT", &plugin)]);
+        let state = home.join(".local/state");
+        let env =
+            env(&[("HOME", &home), ("CLAUDE_PLUGIN_ROOT", &plugin), ("XDG_STATE_HOME", &state)]);
         let dirs = StateDirs::from_env(&env).expect("a home");
         let places = ProtectedPlaces::new(&dirs, &env, &project);
         std::os::unix::fs::symlink(home.join(".local"), project.join("link")).expect("ours");
@@ -168,6 +221,8 @@ mod tests {
             ("~/.claude.json", Some(ProtectedPlace::HostRecord)),
             (".git/moai-ralph/loops/1", Some(ProtectedPlace::LoopMarks)),
             ("~/.claude/plugins/moai/hooks/hooks.json", Some(ProtectedPlace::Plugin)),
+            ("$XDG_STATE_HOME/moai-ralph/x", Some(ProtectedPlace::Engine)),
+            ("$UNKNOWN/moai-ralph/x", None),
             (".git/config", None),
             ("src/settings.json", None),
             (".claude/agents/a.md", None),
@@ -178,6 +233,12 @@ mod tests {
         let whole = |named: &str| places.place_of(&places.resolve(&project, named), true);
         assert_eq!(whole("~/.local"), Some(ProtectedPlace::Engine));
         assert_eq!(whole("src"), None);
+        let matched = |named: &str| places.resolve_pattern(&project, named);
+        assert_eq!(matched("~/.loc*/st*"), [home.join(".local/state")]);
+        assert_eq!(matched("../home/*"), [""; 0].map(PathBuf::from), "they are hidden");
+        assert_eq!(matched("../{home,other}/.claude/*/moai"), [plugin.clone()]);
+        assert_eq!(matched("../h*/new.txt"), [home.join("new.txt")]);
+        assert_eq!(matched("~/.claude/plugins/moai{,.bak}"), [plugin.clone()]);
         // The project is the plugin: only the parts that decide what hooks do.
         let places = ProtectedPlaces::new(&dirs, &env, &home);
         let place = |named: &str| places.place_of(&places.resolve(&plugin, named), false);

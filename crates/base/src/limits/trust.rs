@@ -8,6 +8,10 @@ pub const CODE_ANSWER_MS_MAX: u64 = 120_000;
 pub const CODE_QUESTIONS_MAX: usize = 8;
 /// Paths examined of those that one shell command may write; later ones are not.
 pub const WRITTEN_PATHS_MAX: usize = 1_000;
+/// Texts in a shell command that are followed, one inside the other, such as that of `bash -c`.
+pub const SHELL_TEXT_DEPTH_MAX: usize = 4;
+/// Entries of folders that the patterns of one path in a shell command are compared with.
+pub const PATTERN_ENTRIES_MAX: usize = 10_000;
 /// Largest record about a trusted project, in bytes.
 pub const TRUST_RECORD_BYTES_MAX: usize = 64 << 10;
 /// Largest record of a host about all its projects, in bytes; Claude Code's holds a history and is
