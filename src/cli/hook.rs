@@ -24,14 +24,15 @@ use moai_host::store::peek;
 use moai_host::store::peek::SessionQuery;
 use moai_protocol::control::{CallerContext, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
 use moai_protocol::hook::{HookEvent, HookInput, HookOutput, add_to_stdout};
-use moai_report::notice;
+use moai_report::notice::{self, Blindness};
 
 pub(super) fn run(event: &str) -> u8 {
     let Ok(caller) = client::hook_caller() else { return 0 };
     let Some(places) = StateDirs::from_env(&caller.env) else {
         // Nothing can be noted either.
         if event == "stop" {
-            print(&add_blindness("", HookEvent::Stop, "neither HOME nor MOAI_RALPH_HOME is set"));
+            let reason = "neither HOME nor MOAI_RALPH_HOME is set";
+            print(&add_blindness("", HookEvent::Stop, reason, Blindness::Nothing));
         }
         return 0;
     };
@@ -43,8 +44,8 @@ pub(super) fn run(event: &str) -> u8 {
         }
     };
     // Below a judge that the program started itself; judging it would recurse. Such a session has no
-    // loop, so the mark does not silence one that has.
-    if std::env::var_os(RECURSION_MARK).is_some() && !is_of_loop(&places, &input) {
+    // loop and none to claim, so the mark does not silence one that has.
+    if std::env::var_os(RECURSION_MARK).is_some() && !is_of_loop(&places, &caller, &input) {
         return 0;
     }
     if event == "pre-tool-use" && !may_be_denied(&places, &caller, &input) {
@@ -95,9 +96,15 @@ pub(super) fn run(event: &str) -> u8 {
     log(&places, event, &reason);
     let told =
         HookEvent::from_name(event).filter(|event| blindness::note_failure(&places, input, *event));
+    let blindness = match error {
+        CallError::NoDaemon | CallError::Unusable(_) => Blindness::WithoutServers,
+        CallError::TimedOut(_) | CallError::Abandoned(_) | CallError::DaemonEnded => {
+            Blindness::Unanswered
+        }
+    };
     let stdout = answer_without_daemon(&places, event, call, &error);
     print(&match told {
-        Some(event) => add_blindness(&stdout, event, &reason),
+        Some(event) => add_blindness(&stdout, event, &reason, blindness),
         None => stdout,
     });
     0
@@ -139,14 +146,17 @@ fn answer_without_daemon(
     }
 }
 
-fn add_blindness(stdout: &str, event: HookEvent, reason: &str) -> String {
+fn add_blindness(stdout: &str, event: HookEvent, reason: &str, blindness: Blindness) -> String {
     let reason = moai_base::foreign_text::one_line(reason, LINE_CHARS_MAX);
-    add_to_stdout(stdout, event, &notice::blind(&reason))
+    add_to_stdout(stdout, event, &notice::blind(&reason, blindness))
 }
 
-fn is_of_loop(places: &StateDirs, input: &str) -> bool {
-    let session = HookInput::parse(input).unwrap_or_default().session_id;
-    !session.is_empty() && peek::holds_session(&places.state, &session)
+/// Whether a session has a loop or is to claim one. A judge works in a folder of its own, where no
+/// loop waits for a session.
+fn is_of_loop(places: &StateDirs, caller: &CallerContext, input: &str) -> bool {
+    let input = HookInput::parse(input).unwrap_or_default();
+    let folders = session_folders(caller, &input);
+    !input.session_id.is_empty() && peek::holds_session(&places.state, &input.session_id, &folders)
 }
 
 /// Whether the session of a Stop may have a loop, or had one when the daemon was asked, determined
@@ -154,12 +164,16 @@ fn is_of_loop(places: &StateDirs, input: &str) -> bool {
 fn may_have_loop(places: &StateDirs, call: &DaemonCall, asked_ms: u64) -> bool {
     let DaemonRequest::Hook { input, .. } = &call.request else { return false };
     let input = HookInput::parse(input).unwrap_or_default();
-    let named = call.caller.env.get("CLAUDE_PROJECT_DIR").map(PathBuf::from);
-    let folders = [named, Some(input.cwd), Some(call.caller.cwd.clone())].into_iter().flatten();
-    let folders: Vec<PathBuf> =
-        folders.map(|folder| folder.canonicalize().unwrap_or(folder)).collect();
+    let folders = session_folders(&call.caller, &input);
     let (session, since_ms) = (input.session_id.as_str(), asked_ms);
     peek::may_hold_session(&places.state, &SessionQuery { session, folders: &folders, since_ms })
+}
+
+/// The folders that a session works in, without links.
+fn session_folders(caller: &CallerContext, input: &HookInput) -> Vec<PathBuf> {
+    let named = caller.env.get("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+    let folders = [named, Some(input.cwd.clone()), Some(caller.cwd.clone())].into_iter().flatten();
+    folders.map(|folder| folder.canonicalize().unwrap_or(folder)).collect()
 }
 
 fn hook_timeout(event: &str) -> Duration {

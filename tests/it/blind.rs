@@ -10,7 +10,12 @@ use serde_json::json;
 use crate::support::{Output, Sandbox};
 
 const BLIND: &str = "[moai-ralph] blind: ";
-const ADVICE: &str = "; nothing is checked until this is mended: moai-ralph doctor";
+const ADVICE: &str = "; until this is mended, ";
+/// Without a daemon the hook does what it can by itself.
+const PARTLY: &str = "only what needs no language server is checked: moai-ralph doctor";
+/// The daemon has the request and may still be at work.
+const UNANSWERED: &str = "a hook without an answer reports nothing: moai-ralph doctor";
+const NOTHING: &str = "nothing is checked: moai-ralph doctor";
 const HARMFUL: &str = "import pickle\nword = pickle.loads(b'')\n";
 
 fn edit(sandbox: &Sandbox) -> Output {
@@ -68,6 +73,7 @@ fn the_second_hook_without_an_answer_says_once_that_it_is_blind() {
         assert!(is_told(&second), "{second:#?}");
         let told = second.context();
         assert!(told.starts_with(BLIND) && told.contains("run/moai-ralph"), "{told}");
+        assert!(told.contains(PARTLY), "{told}");
         let message = second.json()["systemMessage"].as_str().unwrap_or_default().to_owned();
         assert!(message.starts_with(BLIND), "{second:#?}");
         assert!(!is_told(&edit(&sandbox)) && !is_told(&stop(&sandbox)), "it is said once");
@@ -114,4 +120,21 @@ fn where_nothing_can_be_noted_every_stop_says_it_and_nothing_else() {
     assert!(!is_told(&edit(&sandbox)));
     let told = stop(&sandbox);
     assert!(is_told(&told) && told.stdout.contains("MOAI_RALPH_HOME"), "{told:#?}");
+    assert!(told.stdout.contains(NOTHING), "{told:#?}");
+}
+
+#[test]
+fn a_daemon_that_does_not_answer_leaves_hooks_without_a_report() {
+    let sandbox = Sandbox::new();
+    edit(&sandbox);
+    let status = sandbox.run(&["daemon", "status", "--json"]).json();
+    let daemon = status["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
+    let daemon = daemon.and_then(Pid::from_raw).expect("a daemon");
+    kill_process(daemon, Signal::STOP).expect("ours");
+    let prompt = || sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit"));
+    let outputs = [prompt(), prompt()];
+    kill_process(daemon, Signal::CONT).expect("ours");
+    assert!(!is_told(&outputs[0]), "{outputs:#?}");
+    let told = outputs[1].context();
+    assert!(is_told(&outputs[1]) && told.contains(UNANSWERED), "{outputs:#?}");
 }

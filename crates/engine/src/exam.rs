@@ -3,6 +3,7 @@
 
 pub(crate) mod criteria;
 pub(crate) mod rubrics;
+mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
@@ -28,7 +29,7 @@ use moai_host::store::exams::ExamTexts;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::charter::Charter;
 use moai_loops::control;
-use moai_loops::criteria::{AUTOCHECKS, CheckPlan, CheckScope, OPTIONS};
+use moai_loops::criteria::{AUTOCHECKS, CheckPlan, CheckScope};
 use moai_loops::exam::roles::{FOLDERS, TREES, UNSEEN, is_irrelevant_settings, relevant_bytes};
 use moai_loops::exam::runners;
 use moai_loops::exam::scripts::scripts_of_plan;
@@ -61,34 +62,6 @@ fn hash_of_user_options(engine: &Engine) -> ContentHash {
     match read_option_file(&engine.dirs.user_config) {
         Ok(text) => ContentHash::of_bytes(text.unwrap_or_default().as_bytes()),
         Err(error) => ContentHash::of_bytes(error.as_bytes()),
-    }
-}
-
-/// The name of the judges in the exam of a loop that asks them. Files of options are compared
-/// themselves, so what else changes the judges is the environment of a hook.
-const JUDGE_VARIABLES: &str = "MOAI_RALPH_JUDGE_*";
-
-fn judge_variables() -> Option<RelPath> {
-    RelPath::parse(JUDGE_VARIABLES)
-}
-
-/// Which judges answer, without the limits of their time and cost.
-fn hash_of_judges(project: &Project) -> ContentHash {
-    let mut words: Vec<String> = Vec::new();
-    for judge in project.config.judge.judges() {
-        let backend = judge.backend.as_str().to_owned();
-        words.extend([judge.name, backend, judge.model, judge.url, judge.api_key_env]);
-        words.extend(judge.command);
-        words.push("\n".to_owned());
-    }
-    ContentHash::of_bytes(words.join("\0").as_bytes())
-}
-
-/// Leaves out a difference of the judges that a difference of the options explains.
-fn drop_explained_judges(differences: &mut Vec<ExamDifference>) {
-    let is_options = |path: &RelPath| [OPTIONS, USER_OPTIONS].contains(&path.as_str());
-    if differences.iter().any(|difference| is_options(&difference.path)) {
-        differences.retain(|difference| difference.path.as_str() != JUDGE_VARIABLES);
     }
 }
 
@@ -132,8 +105,7 @@ async fn take_exam(
         let hash = hash_of_user_options(engine);
         exam.files.insert(path, FrozenFile { role: ExamRole::Engine, hash, stamp: (0, 0) });
     }
-    if let Some(path) = judge_variables().filter(|_| mode != Mode::Basic) {
-        let hash = hash_of_judges(project);
+    for (path, hash) in variables::hashes(project, mode != Mode::Basic) {
         exam.files.insert(path, FrozenFile { role: ExamRole::Engine, hash, stamp: (0, 0) });
     }
     Ok((exam, texts))
@@ -161,14 +133,15 @@ pub(crate) async fn exam_differences(
     };
     let root = project.root.clone();
     let options = user_options().map(|path| (path, hash_of_user_options(engine)));
-    let judges = judge_variables().filter(|path| exam.files.contains_key(path));
-    let judges = judges.map(|path| (path, hash_of_judges(project)));
+    let variables = variables::hashes(project, true).into_iter();
+    let frozen = variables.filter(|(path, _)| exam.files.contains_key(path));
+    let variables: Vec<(RelPath, ContentHash)> = frozen.collect();
     let compared = run_blocking(move || {
         let mut now = current_hashes(&root, &exam, roles);
         now.extend(options);
-        now.extend(judges);
+        now.extend(variables);
         let mut differences = exam::exam_differences(&exam, &now);
-        drop_explained_judges(&mut differences);
+        variables::drop_explained_judges(&mut differences);
         mark_ignored_configs(&root, &mut differences)?;
         Ok((exam, differences))
     });
@@ -200,9 +173,13 @@ pub(crate) async fn stop_exam_report(
     match attributed_differences(engine, project, charter).await {
         Ok((exam, AttributedDifferences { own, foreign })) => {
             let (mut reading, findings) = exam::exam_reading(&exam, &own);
+            let (changed, foreign): (Vec<_>, Vec<_>) =
+                foreign.into_iter().partition(variables::is_of_sensors);
             reading.dirty |= !foreign.is_empty();
+            let mut readings = vec![reading];
+            readings.extend(changed.iter().map(variables::unmeasured));
             let foreign = foreign.iter().map(ExamDifference::line).collect();
-            ExamReport { readings: vec![reading], findings, foreign_changes: foreign }
+            ExamReport { readings, findings, foreign_changes: foreign }
         }
         Err(gap) => ExamReport::unmeasured(gap),
     }

@@ -10,12 +10,26 @@ pub fn default_options(error: &str) -> String {
     format!("[moai-ralph] {error}. Default options are used until this is fixed.")
 }
 
+/// What hooks do that get no answer of a daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blindness {
+    /// Nothing.
+    Nothing,
+    /// They report nothing, because the daemon has their request and may still be at work.
+    Unanswered,
+    /// They do without language servers what they can.
+    WithoutServers,
+}
+
 /// Hooks of this session got no answer.
 #[must_use]
-pub fn blind(reason: &str) -> String {
-    format!(
-        "[moai-ralph] blind: {reason}; nothing is checked until this is mended: moai-ralph doctor"
-    )
+pub fn blind(reason: &str, blindness: Blindness) -> String {
+    let what = match blindness {
+        Blindness::Nothing => "nothing is checked",
+        Blindness::Unanswered => "a hook without an answer reports nothing",
+        Blindness::WithoutServers => "only what needs no language server is checked",
+    };
+    format!("[moai-ralph] blind: {reason}; until this is mended, {what}: moai-ralph doctor")
 }
 
 /// A damaged store was moved aside, and replaced by a backup of this time (milliseconds since the

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::judged::{calls, judged, says};
-use super::{DIRTY, FIXED, blocked, looping, notice, status};
+use super::{DIRTY, FIXED, blocked, looping, notice, project, start, status};
 use crate::support::{Output, SESSION, Sandbox, finish, write_file};
 
 /// A Stop of this session with a variable in the hook's environment.
@@ -56,6 +56,43 @@ fn the_mark_of_a_judge_does_not_silence_the_session_of_a_loop() {
     sandbox.write("app.py", DIRTY);
     let output = stop_with(&sandbox, "MOAI_RALPH_JUDGE", Path::new("1"));
     assert!(blocked(&output).is_some(), "{output:#?}");
+}
+
+#[test]
+fn nor_a_session_that_is_to_claim_one() {
+    let sandbox = project();
+    let started = sandbox.run(&["loop", "start", "--prompt", "fix it", "--max-iterations", "5"]);
+    assert_eq!(started.code, 0, "{started:#?}");
+    sandbox.write("app.py", DIRTY);
+    let output = stop_with(&sandbox, "MOAI_RALPH_JUDGE", Path::new("1"));
+    assert!(blocked(&output).is_some(), "{output:#?}");
+    assert_eq!(status(&sandbox)["session_id"], json!(SESSION));
+}
+
+#[test]
+fn a_sensor_that_a_hooks_environment_changes_is_unmeasured() {
+    for (name, value) in [
+        ("MOAI_RALPH_LSP_ENABLED", "false"),
+        ("MOAI_RALPH_LSP_LANGUAGES", "[go]"),
+        ("MOAI_RALPH_LSP_SERVERS", "{pyright: {settings: {python: {analysis: {x: y}}}}}"),
+        ("MOAI_RALPH_SCAN_ENABLED", "false"),
+        ("MOAI_RALPH_SCAN_DISABLE", "[py-eval]"),
+        ("MOAI_RALPH_SCAN_SEVERITY", "{py-eval: off}"),
+    ] {
+        let sandbox = looping(&["--max-iterations", "5"]);
+        sandbox.write("app.py", FIXED);
+        let told = notice(&stop_with(&sandbox, name, Path::new(value)));
+        let group = &name[.."MOAI_RALPH_LSP".len()];
+        assert!(told.contains(group), "{name}: {told}");
+        assert_eq!(status(&sandbox)["status"], "completed_unverified", "{name}");
+    }
+    // The same variables all the time are the user's.
+    let mut sandbox = project();
+    sandbox.set("MOAI_RALPH_SCAN_DISABLE", "[py-eval]");
+    assert_eq!(start(&sandbox, &["--max-iterations", "5"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    assert_eq!(blocked(&sandbox.hook("stop", &sandbox.payload("Stop"))), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
 }
 
 #[test]
