@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{SESSION, Sandbox};
+use crate::support::{PATIENCE, PROGRAM, SESSION, Sandbox, eventually};
 use crate::terminal::typed;
 
 const GAP: &str = "project not trusted: moai-ralph trust";
@@ -227,7 +228,7 @@ fn git_runs_nothing_of_a_clone() {
     let sandbox = clone();
     trap(&sandbox, "hk/post-checkout");
     trap(&sandbox, "hk/reference-transaction");
-    let mut command = std::process::Command::new("git");
+    let mut command = Command::new("git");
     sandbox.prepare(&mut command);
     crate::support::finish(command.args(["config", "core.hooksPath", "hk"]), "");
     let begun = sandbox.run(&["loop", "start", "--mode", "autonomous", "--prompt", "go"]);
@@ -262,4 +263,35 @@ fn a_root_inside_a_clone_does_not_free_the_rest_of_it() {
         assert_eq!(traces(&sandbox), "", "{output:#?}");
         assert!(output.stderr.contains(told), "{output:#?}");
     }
+}
+
+#[test]
+fn a_caller_that_has_ended_is_no_person() {
+    let sandbox = clone();
+    check(&sandbox);
+    let status = sandbox.run(&["daemon", "status", "--json"]).json();
+    let socket = status["socket"].as_str().expect("a daemon").to_owned();
+    let file = |name: &str| sandbox.base().join(name).display().to_string();
+    let (go, call, unfinished, answer) =
+        (file("go"), file("call"), file("answer-"), file("answer"));
+    let caller = json!({"cwd": sandbox.root(), "root": sandbox.root(), "env": {}});
+    let request = json!({"name": "trust", "action": "grant", "json": false});
+    let line = json!({"protocol": 1, "caller": caller, "request": request});
+    fs::write(&call, format!("{line}\n")).expect("ours");
+    assert!(Command::new("mkfifo").arg(&go).status().expect("it runs").success());
+    let script = format!(
+        "read line <'{go}'; cat '{call}'; head -n 1 >'{unfinished}'; mv '{unfinished}' '{answer}'"
+    );
+    let program = Path::new(PROGRAM).with_file_name("examples").join("gone-caller");
+    assert!(program.is_file(), "run `cargo build --examples` first: {}", program.display());
+    let mut command = Command::new(program);
+    sandbox.prepare(&mut command);
+    let ended = command.args([&socket, &script]).status().expect("it runs");
+    assert!(ended.success(), "{ended}");
+    // The process that connected is gone now, and its terminal and ancestors with it.
+    fs::write(&go, "\n").expect("the script reads");
+    let answered = eventually(PATIENCE, || fs::read_to_string(&answer).ok());
+    let answered = answered.expect("the daemon answers");
+    assert!(answered.contains("is for a person"), "{answered}");
+    assert_eq!(sandbox.run(&["trust", "--show", "--json"]).json()["trusted"], false);
 }
