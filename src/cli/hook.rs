@@ -16,6 +16,7 @@ use moai_base::limits::{
 use moai_base::redaction::redacted;
 use moai_base::verdict::{Cause, Gap};
 use moai_engine::protection::{may_be_protected, person_only_call, written_paths};
+use moai_host::callers::parent_was_started_with;
 use moai_host::ipc::client::{CallError, CallTimeout};
 use moai_host::ipc::{StateDirs, client as ipc_client};
 use moai_host::models::RECURSION_MARK;
@@ -44,8 +45,12 @@ pub(super) fn run(event: &str) -> u8 {
         }
     };
     // Below a judge that the program started itself; judging it would recurse. Such a session has no
-    // loop and none to claim, so the mark does not silence one that has.
-    if std::env::var_os(RECURSION_MARK).is_some() && !is_of_loop(&places, &caller, &input) {
+    // loop, so the mark does not silence one that has. Settings can give the mark to hooks, but not
+    // to the process that starts them.
+    if std::env::var_os(RECURSION_MARK).is_some()
+        && parent_was_started_with(RECURSION_MARK).unwrap_or(true)
+        && !is_of_loop(&places, &input)
+    {
         return 0;
     }
     if event == "pre-tool-use" && !may_be_denied(&places, &caller, &input) {
@@ -151,12 +156,9 @@ fn add_blindness(stdout: &str, event: HookEvent, reason: &str, blindness: Blindn
     add_to_stdout(stdout, event, &notice::blind(&reason, blindness))
 }
 
-/// Whether a session has a loop or is to claim one. A judge works in a folder of its own, where no
-/// loop waits for a session.
-fn is_of_loop(places: &StateDirs, caller: &CallerContext, input: &str) -> bool {
-    let input = HookInput::parse(input).unwrap_or_default();
-    let folders = session_folders(caller, &input);
-    !input.session_id.is_empty() && peek::holds_session(&places.state, &input.session_id, &folders)
+fn is_of_loop(places: &StateDirs, input: &str) -> bool {
+    let session = HookInput::parse(input).unwrap_or_default().session_id;
+    !session.is_empty() && peek::holds_session(&places.state, &session)
 }
 
 /// Whether the session of a Stop may have a loop, or had one when the daemon was asked, determined

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{Output, Sandbox, eventually, write_file};
+use crate::support::{Output, PROGRAM, Sandbox, eventually, write_file};
 
 const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
 const RUBRIC: &str = "## Judge criteria\n- Names are greeted.\n- Nothing fails silently.\n";
@@ -406,8 +406,11 @@ fn hooks_of_a_judge_we_asked_say_nothing() {
         "src/app.py",
         "def find(db, name):\n    db.execute(f\"SELECT {name}\")\n    eval(name)\n",
     );
-    let mut program = sandbox.program();
-    program.args(["hook", "stop"]).env("MOAI_RALPH_JUDGE", "1");
+    // The process that starts the hooks has the mark, too.
+    let mut program = Command::new("sh");
+    sandbox.prepare(&mut program);
+    let script = format!("'{PROGRAM}' hook stop; exit $?");
+    program.args(["-c", &script]).env("MOAI_RALPH_JUDGE", "1");
     let mut input = sandbox.payload("Stop");
     // A judge has a session of its own, which would claim a loop that waits for one.
     input["session_id"] = "of-the-judge".into();

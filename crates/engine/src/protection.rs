@@ -38,9 +38,10 @@ pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) ->
     }
     for found in shell_writes(tool.command.as_deref().unwrap_or_default()) {
         let ShellWrite { path: named, is_whole_folder, is_pattern } = found;
-        let paths = match is_pattern {
-            true => places.resolve_pattern(cwd, &named),
-            false => vec![places.resolve(cwd, &named)],
+        let paths = if is_pattern {
+            places.resolve_pattern(cwd, &named)
+        } else {
+            vec![places.resolve(cwd, &named)]
         };
         for path in paths {
             written.push(WrittenPath { named: named.clone(), path, is_whole_folder });

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{major, minor};
-use rustix::process::getpid;
+use rustix::process::{getpid, getppid};
 
 use moai_base::limits::ANCESTORS_MAX;
 
@@ -98,6 +98,14 @@ pub fn own_process() -> i32 {
     getpid().as_raw_nonzero().get()
 }
 
+/// Whether the process that started this one was started with a variable; `None` if the system does
+/// not tell.
+#[must_use]
+pub fn parent_was_started_with(variable: &str) -> Option<bool> {
+    let origin = read_proc(getppid()?.as_raw_nonzero().get())?;
+    Some(has_variable(&origin.environment?, &[variable]))
+}
+
 /// The controlling terminal of a process, which its standard streams need not be.
 #[must_use]
 pub fn terminal_of(process: i32) -> CallerTerminal {
@@ -165,7 +173,7 @@ fn is_below_agent(process: i32, read_origin: &dyn Fn(i32) -> Option<ProcessOrigi
         else {
             return false;
         };
-        if environment.is_some_and(|it| has_agent_variable(&it)) {
+        if environment.is_some_and(|it| has_variable(&it, &AGENTS)) {
             return true;
         }
         process = parent;
@@ -174,10 +182,10 @@ fn is_below_agent(process: i32, read_origin: &dyn Fn(i32) -> Option<ProcessOrigi
     true
 }
 
-fn has_agent_variable(environment: &[u8]) -> bool {
+fn has_variable(environment: &[u8], names: &[&str]) -> bool {
     environment.split(|byte| *byte == 0).any(|variable| {
         let name = variable.split(|byte| *byte == b'=').next().unwrap_or_default();
-        AGENTS.iter().any(|agent| agent.as_bytes() == name)
+        names.iter().any(|wanted| wanted.as_bytes() == name)
     })
 }
 

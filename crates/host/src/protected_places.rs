@@ -95,18 +95,19 @@ impl ProtectedPlaces {
     /// The existing files and folders that a pattern of the shell matches, like [`Self::resolve`].
     #[must_use]
     pub fn resolve_pattern(&self, cwd: &Path, named: &str) -> Vec<PathBuf> {
-        let is_pattern = |part: &&str| part.contains(['*', '?', '[', '{']);
+        let is_pattern = |part: &str| part.contains(['*', '?', '[', '{']);
         let parts: Vec<&str> = named.split('/').collect();
-        let first = parts.iter().position(|part| is_pattern(&part)).unwrap_or(parts.len());
+        let first = parts.iter().position(|part| is_pattern(part)).unwrap_or(parts.len());
         let folder = match first {
             0 => cwd.to_path_buf(),
             _ => self.resolve(cwd, &format!("{}/", parts[..first].join("/"))),
         };
         let (mut matched, mut entries_left) = (vec![folder], PATTERN_ENTRIES_MAX);
         for part in &parts[first..] {
-            matched = match is_pattern(&part) {
-                true => matching_entries(&matched, part, &mut entries_left),
-                false => matched.into_iter().map(|path| path.join(part)).collect(),
+            matched = if is_pattern(part) {
+                matching_entries(&matched, part, &mut entries_left)
+            } else {
+                matched.into_iter().map(|path| path.join(part)).collect()
             };
         }
         matched.iter().map(|path| resolved(path)).collect()

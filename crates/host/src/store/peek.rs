@@ -10,11 +10,10 @@ use super::PROJECTS_FOLDER;
 use super::schema::PROJECT_SCHEMA;
 use moai_base::limits::STORE_READ_WAIT_MS_MAX;
 
-/// Whether a loop of the session is running, or one below `folders` that waits for a session. An
-/// unreadable database counts as no.
+/// Whether a loop of exactly this session is running. An unreadable database counts as no.
 #[must_use]
-pub fn holds_session(state: &Path, session: &str, folders: &[PathBuf]) -> bool {
-    let query = SessionQuery { session, folders, since_ms: u64::MAX };
+pub fn holds_session(state: &Path, session: &str) -> bool {
+    let query = SessionQuery { session, folders: &[], since_ms: u64::MAX };
     databases(state).any(|database| database_may_hold(&database, &query).unwrap_or(false))
 }
 
@@ -83,10 +82,7 @@ mod tests {
         let claimed = LoopState { session_id: Some("s".into()), ..state() };
         store.insert_loop(&key, root, claimed.clone()).await.expect("stored");
         assert!(holds("s", "/elsewhere"));
-        let certainly = |session: &str, folder: &str| {
-            holds_session(home.path(), session, &[PathBuf::from(folder)])
-        };
-        assert!(certainly("s", "/elsewhere") && !certainly("t", "/p/a"));
+        assert!(holds_session(home.path(), "s") && !holds_session(home.path(), "t"));
         assert!(!holds("t", "/p/a"));
         let ended = LoopState {
             id: "loop-3".into(),
@@ -100,16 +96,15 @@ mod tests {
         let just_now = LoopState { id: "loop-4".into(), updated_ms: 8, ..ended };
         store.insert_loop(&key, root, just_now).await.expect("stored");
         assert!(holds("u", "/p/a"), "its end is still to be told");
-        assert!(!certainly("u", "/p/a"));
+        assert!(!holds_session(home.path(), "u"));
         let unclaimed = LoopState { id: "loop-2".into(), session_id: None, ..claimed };
         store.insert_loop(&key, root, unclaimed).await.expect("stored");
         assert!(holds("t", "/p/a/below"));
-        assert!(certainly("t", "/p/a/below") && !certainly("t", "/elsewhere"));
+        assert!(!holds_session(home.path(), "t"), "a loop that waits is nobody's");
         assert!(!holds("t", "/p/ab"));
         let other = ProjectKey::from_folder(Path::new("/p/b"));
         std::fs::create_dir_all(other.folder(home.path())).expect("made");
         std::fs::write(other.database(home.path()), "broken").expect("written");
         assert!(holds("t", "/elsewhere"), "what cannot be read may hold it");
-        assert!(!certainly("t", "/elsewhere"), "but not certainly");
     }
 }
