@@ -320,13 +320,13 @@ impl WriteSearch {
         let folders = arguments.iter().take_while(|word| !word.starts_with(['-', '(', '!']));
         let folders: Vec<&str> = folders.copied().collect();
         let named = arguments.windows(2).filter(|pair| FIND_NAMES.contains(&pair[0]));
-        let mut names: Vec<&str> = named.map(|pair| pair[1]).collect();
-        if names.is_empty() {
-            names.push("*");
+        let mut patterns: Vec<&str> = named.map(|pair| pair[1]).collect();
+        if patterns.is_empty() {
+            patterns.push("*");
         }
         for folder in folders {
-            for name in &names {
-                self.push(&format!("{}/{name}", folder.trim_end_matches('/')), false);
+            for pattern in &patterns {
+                self.push(&format!("{}/{pattern}", folder.trim_end_matches('/')), false);
             }
         }
     }
