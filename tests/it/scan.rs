@@ -1,10 +1,12 @@
 //! `scan` and the formats and baselines that `check` shares with it: options, exit codes, output.
 
 use std::fs;
+use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{CHECKOUT, Output, Sandbox};
+use crate::support::{CHECKOUT, Output, PATIENCE, Sandbox, eventually};
 
 /// A project with one error, one warning and a clean file.
 fn project() -> Sandbox {
@@ -167,19 +169,56 @@ fn a_text_whose_parsing_cannot_be_cancelled_costs_no_more_than_a_worker() {
     assert!(guarded.stdout.contains("\"app.py\""), "{guarded:#?}");
 }
 
-/// One attempt of the rule compares each number with each pair of numbers before it.
-#[test]
-fn a_rule_whose_attempt_takes_minutes_is_unmeasured() {
+/// A project with a rule whose one attempt compares each number with each pair of numbers before it,
+/// and a file in which that takes minutes.
+fn with_slow_rule() -> Sandbox {
     let sandbox = project();
     let rule = "id: slow\nlanguage: python\nmessage: m\nrule:\n  kind: module\n  has:\n    stopBy: end\n    \
                 kind: integer\n    follows:\n      stopBy: end\n      kind: integer\n      follows: { stopBy: \
                 end, regex: never }\n";
     sandbox.write(".moai/rules/slow.yml", rule);
     sandbox.write("numbers.py", &format!("x = [{}]  # never\n", "1, ".repeat(5_000)));
+    sandbox
+}
+
+#[test]
+fn a_rule_whose_attempt_takes_minutes_is_unmeasured() {
+    let sandbox = with_slow_rule();
     let report = report(&sandbox, &[], 1);
     let expected = json!([{"path": "numbers.py", "reason": "scanning took too long"}]);
     assert_eq!(report["files_skipped"], expected);
     assert!(found(&report).iter().any(|(path, _)| path == "app.py"), "{report:#}");
+}
+
+#[test]
+fn a_worker_that_somebody_kills_is_no_fault_of_the_text() {
+    let sandbox = with_slow_rule();
+    let mut command = sandbox.program();
+    command.args(["scan", "numbers.py", "--format", "json"]).stdout(Stdio::piped());
+    let scanning = command.spawn().expect("the program starts");
+    let worker = eventually(PATIENCE, || worker_of(scanning.id())).expect("it has a worker");
+    kill_process(worker, Signal::KILL).expect("it is ours");
+    let output = scanning.wait_with_output().expect("it ends");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains("no worker process: the process was killed"), "{told}");
+    let again = report(&sandbox, &["numbers.py"], 4);
+    assert_eq!(again["files_skipped"][0]["reason"], "scanning took too long", "{again:#}");
+}
+
+/// The scan worker that a process has started.
+fn worker_of(process: u32) -> Option<Pid> {
+    let entries = fs::read_dir("/proc").expect("it is mounted").flatten();
+    let mut ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let is_worker = |id: &i32| {
+        let read =
+            |name: &str| fs::read_to_string(format!("/proc/{id}/{name}")).unwrap_or_default();
+        let parent = format!(" {process} ");
+        let stat = read("stat");
+        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        after_name.get(2..).is_some_and(|rest| rest.starts_with(&parent))
+            && read("cmdline").contains("scan-worker")
+    };
+    ids.find(is_worker).and_then(Pid::from_raw)
 }
 
 #[test]

@@ -106,7 +106,7 @@ impl WorkerPool {
         reply.map_err(|end| match end {
             WorkerEnd::CpuTime => WorkerFailure::TooSlow,
             WorkerEnd::Crashed => WorkerFailure::Crashed,
-            WorkerEnd::TimedOut(_) | WorkerEnd::Io(_) => {
+            WorkerEnd::Killed | WorkerEnd::TimedOut(_) | WorkerEnd::Io(_) => {
                 WorkerFailure::Unavailable(end.to_string())
             }
         })

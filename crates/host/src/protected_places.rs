@@ -237,9 +237,9 @@ mod tests {
         let matched = |named: &str| places.resolve_pattern(&project, named);
         assert_eq!(matched("~/.loc*/st*"), [home.join(".local/state")]);
         assert_eq!(matched("../home/*"), [""; 0].map(PathBuf::from), "they are hidden");
-        assert_eq!(matched("../{home,other}/.claude/*/moai"), [plugin.clone()]);
+        assert_eq!(matched("../{home,other}/.claude/*/moai"), vec![plugin.clone()]);
         assert_eq!(matched("../h*/new.txt"), [home.join("new.txt")]);
-        assert_eq!(matched("~/.claude/plugins/moai{,.bak}"), [plugin.clone()]);
+        assert_eq!(matched("~/.claude/plugins/moai{,.bak}"), vec![plugin.clone()]);
         // The project is the plugin: only the parts that decide what hooks do.
         let places = ProtectedPlaces::new(&dirs, &env, &home);
         let place = |named: &str| places.place_of(&places.resolve(&plugin, named), false);

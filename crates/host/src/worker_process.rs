@@ -43,6 +43,9 @@ pub enum WorkerEnd {
     /// The process ended, for example because it could not get more memory.
     #[error("the process ended")]
     Crashed,
+    /// Somebody else killed the process, as the kernel does when the machine has no memory left.
+    #[error("the process was killed")]
+    Killed,
     /// No reply within the time limit.
     #[error("no reply in {} s", .0.as_secs())]
     TimedOut(Duration),
@@ -100,10 +103,14 @@ impl WorkerProcess {
         if !has_closed_its_pipes {
             return WorkerEnd::Io(error);
         }
-        match self.child.wait() {
-            Ok(status) if status.signal() == Some(Signal::XCPU.as_raw()) => WorkerEnd::CpuTime,
-            Ok(_) => WorkerEnd::Crashed,
-            Err(error) => WorkerEnd::Io(error),
+        let signal = match self.child.wait() {
+            Ok(status) => status.signal().and_then(Signal::from_named_raw),
+            Err(error) => return WorkerEnd::Io(error),
+        };
+        match signal {
+            Some(Signal::XCPU) => WorkerEnd::CpuTime,
+            Some(Signal::KILL | Signal::TERM | Signal::INT) => WorkerEnd::Killed,
+            _ => WorkerEnd::Crashed,
         }
     }
 }

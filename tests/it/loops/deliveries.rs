@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::crashes::{daemon, kill, stop_beside};
 use super::{autochecks, blocked, iteration, notice, project, start, status, stop};
 use crate::support::{Output, PATIENCE, Sandbox, eventually};
@@ -191,6 +193,8 @@ fn what_a_check_started_outside_its_group_ends_with_the_daemon() {
     tell(&sandbox, &mut hook);
     let begun = || fs::read_to_string(&noted).ok().filter(|text| text.ends_with('\n'));
     let left = eventually(PATIENCE, begun).expect("it is started");
+    // Otherwise it may start another daemon before it is killed.
+    kill_process(Pid::from_child(&hook), Signal::STOP).expect("it is ours");
     kill(daemon(&sandbox));
     hook.kill().expect("it is ours");
     hook.wait().expect("it is ours");
