@@ -3,6 +3,7 @@
 
 pub mod budget;
 pub mod clean;
+pub mod database;
 pub mod dedupe;
 pub mod diversity;
 mod english;
@@ -10,6 +11,7 @@ mod exactness;
 pub mod expression;
 pub mod glossary;
 mod hangul;
+pub mod observation;
 pub mod query;
 pub mod ranking;
 mod runs;

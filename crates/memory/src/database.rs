@@ -1,0 +1,205 @@
+//! What a store of the memory can do. There are two: SQLite, and PostgreSQL for a team. Searching,
+//! ranking and wording are the same for both, because they are built on this.
+
+use crate::budget::InjectionEvent;
+use crate::clean::CleanText;
+use crate::expression::Expression;
+use crate::observation::{
+    FixOutcome, MemoryProject, NewObservation, StoredObservation, StoredSession,
+};
+use crate::ranking::ObservationKind;
+
+/// The observations that a question is about. Empty lists and `None` exclude nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObservationFilter {
+    /// Keys of projects.
+    pub projects: Vec<String>,
+    /// Kinds.
+    pub kinds: Vec<ObservationKind>,
+    /// Id of a session.
+    pub session: Option<String>,
+    /// The earliest time, in milliseconds since 1970.
+    pub since_ms: Option<i64>,
+    /// The latest time, in milliseconds since 1970.
+    pub until_ms: Option<i64>,
+    /// A file or a folder, relative to the root.
+    pub path: Option<String>,
+    /// The code of a finding.
+    pub code: Option<String>,
+}
+
+/// The observations to be forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ForgetSelection {
+    /// These rows.
+    Rows(Vec<i64>),
+    /// All that fulfil a filter; one that excludes nothing forgets everything.
+    Filter(ObservationFilter),
+}
+
+/// What became of an observation that was to be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredAs {
+    /// A new row.
+    New(i64),
+    /// The row that has the same text already, and was seen again.
+    Repeated(i64),
+}
+
+/// An observation that was shown to an agent without being asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Injection {
+    /// Id of the host's session.
+    pub session: String,
+    /// The observation.
+    pub row: i64,
+    /// When, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// On which occasion.
+    pub event: InjectionEvent,
+    /// Estimated tokens of its text.
+    pub tokens: usize,
+}
+
+/// An injection whose use is not known yet, with what would prove it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenInjection {
+    /// Identifies the injection.
+    pub id: i64,
+    /// The observation.
+    pub observation: i64,
+    /// Title and body of the observation.
+    pub text: String,
+    /// Its files.
+    pub files: Vec<String>,
+    /// Its codes.
+    pub codes: Vec<String>,
+}
+
+/// Sizes and counts for `memory status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryCounts {
+    /// Bytes that the store takes on disk.
+    pub bytes: u64,
+    /// Observations of each kind, those of the filter.
+    pub by_kind: Vec<(ObservationKind, u64)>,
+    /// Sessions.
+    pub sessions: u64,
+    /// Projects.
+    pub projects: u64,
+    /// Injections.
+    pub injections: u64,
+    /// Injections that were used later.
+    pub injections_used: u64,
+    /// Sum of the tokens of all injections.
+    pub injected_tokens: u64,
+    /// Searches that were asked for.
+    pub searches: u64,
+    /// Of these, searches that found something.
+    pub searches_with_hits: u64,
+}
+
+/// A store of the memory. All methods of one call run in one transaction of the implementation's
+/// handle; an error rolls it back.
+pub trait MemoryDatabase {
+    /// Why something failed.
+    type Error;
+
+    /// Stores observations. One with the same kind, project and normalised text as a stored one
+    /// counts as its repetition. Answers in the same order.
+    fn add(&mut self, observations: &[NewObservation]) -> Result<Vec<StoredAs>, Self::Error>;
+
+    /// The number of observations.
+    fn count(&mut self, filter: &ObservationFilter) -> Result<u64, Self::Error>;
+
+    /// Upper estimate of the observations of the projects of a filter that fulfil an expression;
+    /// other conditions of the filter need not be considered. It weighs the units of a query.
+    fn count_matching(
+        &mut self,
+        filter: &ObservationFilter,
+        expression: &Expression,
+    ) -> Result<u64, Self::Error>;
+
+    /// Rows that fulfil an expression and a filter, the best of the index first.
+    fn matching(
+        &mut self,
+        filter: &ObservationFilter,
+        expression: &Expression,
+        rows_max: usize,
+    ) -> Result<Vec<i64>, Self::Error>;
+
+    /// Observations by row, in the order of the rows; unknown ones are left out.
+    fn load(&mut self, rows: &[i64]) -> Result<Vec<StoredObservation>, Self::Error>;
+
+    /// Rows of these ids ([`StoredObservation::id`]), `None` for an unknown one.
+    fn rows_of_ids(&mut self, ids: &[String]) -> Result<Vec<Option<i64>>, Self::Error>;
+
+    /// The newest observations, the newest first.
+    fn newest(
+        &mut self,
+        filter: &ObservationFilter,
+        rows_max: usize,
+    ) -> Result<Vec<StoredObservation>, Self::Error>;
+
+    /// Calls `visit` for every observation of a filter, the oldest first.
+    fn export(
+        &mut self,
+        filter: &ObservationFilter,
+        visit: &mut dyn FnMut(StoredObservation) -> Result<(), Self::Error>,
+    ) -> Result<(), Self::Error>;
+
+    /// Fixes of a shape in all projects, the newest first.
+    fn fixes_of_shape(
+        &mut self,
+        shape: &str,
+        rows_max: usize,
+    ) -> Result<Vec<StoredObservation>, Self::Error>;
+
+    /// Records what became of a fix.
+    fn set_outcome(&mut self, row: i64, outcome: FixOutcome) -> Result<(), Self::Error>;
+
+    /// Marks observations as replaced by a later one.
+    fn supersede(&mut self, rows: &[i64], by: i64) -> Result<(), Self::Error>;
+
+    /// Forgets observations, their index entries, and what was recorded about them. Answers how many.
+    fn forget(&mut self, selection: &ForgetSelection) -> Result<u64, Self::Error>;
+
+    /// Records a sign of life of a session, which is created if it is new. Goal and branch are kept
+    /// once they are known.
+    fn touch_session(
+        &mut self,
+        project: &MemoryProject,
+        session: &str,
+        at_ms: i64,
+        goal: Option<&CleanText>,
+        branch: Option<&CleanText>,
+    ) -> Result<(), Self::Error>;
+
+    /// Records that the host ended a session.
+    fn end_session(&mut self, session: &str, at_ms: i64) -> Result<(), Self::Error>;
+
+    /// The latest sessions of a project that have observations, the newest first.
+    fn sessions(
+        &mut self,
+        project: &str,
+        sessions_max: usize,
+    ) -> Result<Vec<StoredSession>, Self::Error>;
+
+    /// Projects whose key or name this is.
+    fn projects_named(&mut self, name: &str) -> Result<Vec<MemoryProject>, Self::Error>;
+
+    /// Records what was shown to an agent.
+    fn record_injections(&mut self, injections: &[Injection]) -> Result<(), Self::Error>;
+
+    /// Injections of a session that were not used yet.
+    fn open_injections(&mut self, session: &str) -> Result<Vec<OpenInjection>, Self::Error>;
+
+    /// Marks injections as used.
+    fn mark_used(&mut self, injections: &[i64]) -> Result<(), Self::Error>;
+
+    /// Records a search that was asked for, and whether it found something.
+    fn record_search(&mut self, has_hits: bool) -> Result<(), Self::Error>;
+
+    /// Sizes and counts.
+    fn counts(&mut self, filter: &ObservationFilter) -> Result<MemoryCounts, Self::Error>;
+}

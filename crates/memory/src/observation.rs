@@ -1,0 +1,208 @@
+//! What the memory keeps: observations of sessions, each with where it comes from and how much it
+//! mattered.
+
+use crate::clean::CleanText;
+use crate::ranking::ObservationKind;
+
+/// Who vouches for a text. Texts of [`Provenance::Tool`] never reach an agent by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Provenance {
+    /// Output of a tool, or text of the web.
+    Tool,
+    /// Written by an agent.
+    Agent,
+    /// Written by the user.
+    User,
+    /// Measured by this program.
+    Measured,
+}
+
+impl Provenance {
+    /// All values.
+    pub const ALL: [Self; 4] = [Self::Tool, Self::Agent, Self::User, Self::Measured];
+
+    /// Its name in the store and in documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Agent => "agent",
+            Self::User => "user",
+            Self::Measured => "measured",
+        }
+    }
+
+    /// The value of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|value| value.name() == name)
+    }
+}
+
+/// What became of a fix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FixOutcome {
+    /// The finding did not come back until the session ended.
+    Held,
+    /// The finding came back, or the edit was taken back.
+    Undone,
+}
+
+impl FixOutcome {
+    /// Its name in the store and in documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Undone => "undone",
+        }
+    }
+
+    /// The value of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Held, Self::Undone].into_iter().find(|value| value.name() == name)
+    }
+}
+
+/// Who may read an observation in a store that a team shares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Visibility {
+    /// Its author alone.
+    #[default]
+    Private,
+    /// Everyone who uses the store.
+    Team,
+}
+
+impl Visibility {
+    /// Its name in the store and in documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Private => "private",
+            Self::Team => "team",
+        }
+    }
+
+    /// The value of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Private, Self::Team].into_iter().find(|value| value.name() == name)
+    }
+}
+
+/// A project as the memory knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MemoryProject {
+    /// Letters and digits; the same for all worktrees of a repository. Part of a token of the index.
+    pub key: String,
+    /// For people: the name of the root's folder, or the name in an import.
+    pub name: String,
+}
+
+/// An observation to be stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewObservation {
+    /// Id in the system that it was imported from; it is the id in all output.
+    pub external_id: Option<String>,
+    /// The project.
+    pub project: MemoryProject,
+    /// Id of the host's session; empty if there was none.
+    pub session: String,
+    /// What it is about.
+    pub kind: ObservationKind,
+    /// When it happened, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// One line.
+    pub title: CleanText,
+    /// Everything else.
+    pub body: Option<CleanText>,
+    /// Files it is about, relative to the root, with `/`.
+    pub files: Vec<CleanText>,
+    /// Codes of findings: `TS2345`, `E0308`.
+    pub codes: Vec<CleanText>,
+    /// Ids of the shapes of findings ([`crate::shape::FindingShape::id`]).
+    pub shapes: Vec<String>,
+    /// Who vouches for it.
+    pub provenance: Provenance,
+    /// From 0 to 1; see [`crate::ranking::RankingCandidate::importance`].
+    pub importance: f64,
+    /// For a fix: what is known of its end.
+    pub outcome: Option<FixOutcome>,
+    /// Who may read it.
+    pub visibility: Visibility,
+}
+
+/// A stored observation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredObservation {
+    /// Number of the row.
+    pub row: i64,
+    /// Id in all output: `obs-17`, or the id of an import.
+    pub id: String,
+    /// The project.
+    pub project: MemoryProject,
+    /// Id of the host's session; may be empty.
+    pub session: String,
+    /// What it is about.
+    pub kind: ObservationKind,
+    /// When it happened last, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// One line.
+    pub title: String,
+    /// Everything else; may be empty.
+    pub body: String,
+    /// Files it is about, relative to the root.
+    pub files: Vec<String>,
+    /// Codes of findings.
+    pub codes: Vec<String>,
+    /// Ids of the shapes of findings.
+    pub shapes: Vec<String>,
+    /// Who vouches for it.
+    pub provenance: Provenance,
+    /// From 0 to 1.
+    pub importance: f64,
+    /// How often it was seen again.
+    pub repeats: u32,
+    /// Whether a later one replaces it.
+    pub is_superseded: bool,
+    /// For a fix: what became of it, once known.
+    pub outcome: Option<FixOutcome>,
+    /// Who may read it.
+    pub visibility: Visibility,
+    /// Estimated tokens of title and body.
+    pub tokens: usize,
+    /// [`crate::dedupe::simhash`] of title and body.
+    pub simhash: Option<u64>,
+}
+
+impl StoredObservation {
+    /// Title and body: the text that a query is compared with.
+    #[must_use]
+    pub fn text(&self) -> String {
+        if self.body.is_empty() {
+            return self.title.clone();
+        }
+        format!("{}\n{}", self.title, self.body)
+    }
+}
+
+/// A session of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredSession {
+    /// Id of the host.
+    pub id: String,
+    /// The project.
+    pub project: MemoryProject,
+    /// When its first hook came, in milliseconds since 1970.
+    pub started_ms: i64,
+    /// When its last hook came, in milliseconds since 1970.
+    pub last_ms: i64,
+    /// Whether the host said that it has ended. A killed host does not say so.
+    pub has_ended: bool,
+    /// What the user asked for first; empty if unknown.
+    pub goal: String,
+    /// The branch it worked on; empty if unknown.
+    pub branch: String,
+}
