@@ -83,6 +83,11 @@ fn vtsls_follows_files_that_no_poll_of_the_sources_covers() {
     check_follows_unpolled_files("vtsls");
 }
 
+#[test]
+fn typescript_7_follows_files_that_no_poll_of_the_sources_covers() {
+    check_follows_unpolled_files("typescript-native");
+}
+
 /// Findings, hover texts and edits on the first line of a file with a byte order mark.
 fn check_byte_order_mark(sandbox: &Sandbox) {
     sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n");

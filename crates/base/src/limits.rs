@@ -153,6 +153,8 @@ pub const REFRESHES_MAX: u32 = 8;
 pub const RUST_RELOAD_MS: u64 = 500;
 /// Time for rust-analyzer to begin a requested `cargo check`.
 pub const FLYCHECK_START_MS_MAX: u64 = 10_000;
+/// Time for a server to list the files of a project over its own socket.
+pub const PROJECT_LIST_MS_MAX: u64 = 10_000;
 /// Time for `cargo metadata` to tell where cargo's records are.
 pub const CARGO_METADATA_MS_MAX: u64 = 8_000;
 /// Output of `cargo metadata`.

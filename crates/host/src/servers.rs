@@ -15,6 +15,7 @@ mod log_buffer;
 mod memory;
 mod pool;
 mod process;
+mod project_files;
 pub mod resolve;
 mod slots;
 pub mod supervisor;

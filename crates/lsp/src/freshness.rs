@@ -10,7 +10,7 @@ pub(crate) mod push;
 pub(crate) mod rust_analyzer;
 pub(crate) mod tsserver;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -20,6 +20,7 @@ use self::rust_analyzer::flycheck::Flycheck;
 use super::registry::{DiagnosticsMethod, ServerSpec};
 use crate::jsonrpc::RpcError;
 use crate::messages::DiagnosticContext;
+use crate::session::ProjectListing;
 use crate::session::outside::{ListedProject, ProjectLists};
 use moai_base::finding::Finding;
 use moai_base::verdict::Gap;
@@ -79,6 +80,9 @@ pub(crate) enum ProtocolStep {
     WakeAt(Instant),
     /// Wait for a message.
     Wait,
+    /// List the files of the covering project; the answer comes back through
+    /// [`CompletionProtocol::on_project_listed`].
+    ListProjectFiles(ProjectListing),
     /// Wait for a compiler run that begins from now on; one is started unless one is running, and
     /// all waiting requests share it.
     AwaitFlycheck,
@@ -139,7 +143,16 @@ impl CompletionProtocol {
     pub(crate) fn take_listed_project(&mut self) -> Option<ListedProject> {
         match self {
             Self::Tsserver(state) => state.take_listed_project(),
+            Self::Pull(state) => state.take_listed_project(),
             _ => None,
+        }
+    }
+
+    /// Handles the answer to [`ProtocolStep::ListProjectFiles`].
+    pub(crate) fn on_project_listed(&mut self, files: Result<Vec<PathBuf>, Gap>) -> ProtocolStep {
+        match self {
+            Self::Pull(state) => state.on_project_listed(files),
+            _ => ProtocolStep::Wait,
         }
     }
 
@@ -265,6 +278,7 @@ pub(crate) mod tests {
             ProtocolStep::WakeAt(_) => "wake".into(),
             ProtocolStep::Wait => "wait".into(),
             ProtocolStep::AwaitFlycheck => "check".into(),
+            ProtocolStep::ListProjectFiles(_) => "list".into(),
             ProtocolStep::Resend => "resend".into(),
             ProtocolStep::Reopen => "reopen".into(),
             ProtocolStep::FallBack => "fall back".into(),

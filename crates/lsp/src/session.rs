@@ -28,8 +28,8 @@ use serde_json::{Value, json};
 
 use self::documents::{OpenDocuments, ResendPolicy};
 use self::loading::{LoadingState, ProgressKind};
-pub use self::outside::OutsidePlaces;
 use self::outside::ProjectLists;
+pub use self::outside::{OutsidePlaces, ProjectListing};
 pub use self::queries::{QueryReply, ServerQuery};
 use self::queue::QueuedMeasure;
 use self::registrations::Registrations;
@@ -111,6 +111,8 @@ pub enum SessionEffect {
     OutsidePlacesChanged(OutsidePlaces),
     /// The server would answer from outdated files; end its process, and start another on demand.
     Outdated,
+    /// List the files of a project for this job, then call [`LspSession::project_files_listed`].
+    ListProjectFiles(u64, ProjectListing),
     /// `cargo check` is due: make cargo forget what it compiled from files whose time hides a
     /// change, then call [`LspSession::start_flycheck`].
     PrepareFlycheck,
@@ -537,6 +539,9 @@ impl LspSession {
                 }
             }
             ProtocolStep::WakeAt(at) => job.wake_at = Some(at),
+            ProtocolStep::ListProjectFiles(listing) => {
+                self.effects.push(SessionEffect::ListProjectFiles(id, listing));
+            }
             ProtocolStep::AwaitFlycheck => self.await_flycheck(id, now),
             ProtocolStep::Wait => {}
             ProtocolStep::Resend => self.restart(id, ResendPolicy::Known, now),

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 pub(super) use self::description::ActorDescription;
 pub(super) use self::requests::{ActorControl, ActorGauge, ActorRequest, StartReply};
@@ -56,9 +56,19 @@ pub(super) struct ServerActor {
     log: LogBuffer,
     /// The preparation of the compiler run that the session waits for.
     preparation: Option<JoinHandle<Result<(), Gap>>>,
+    /// The lists of project files that jobs wait for.
+    listings: JoinSet<JobListing>,
     requests: mpsc::Receiver<ActorRequest>,
     answered: u64,
     starts: u64,
+}
+
+/// The files of the project that covers a job's document.
+struct JobListing {
+    /// Number of the server's start, because job numbers repeat in every process.
+    start: u64,
+    job: u64,
+    files: Result<Vec<PathBuf>, Gap>,
 }
 
 /// Where an actor reports its state.
@@ -111,6 +121,7 @@ impl ServerActor {
             trial_ticket: None,
             log: LogBuffer::default(),
             preparation: None,
+            listings: JoinSet::new(),
             requests,
             answered: 0,
             starts: 0,
@@ -137,6 +148,7 @@ impl ServerActor {
                     ProcessEvent::End => self.on_process_end().await,
                 },
                 prepared = next_preparation(self.preparation.as_mut()) => self.on_prepared(prepared),
+                listing = next_listing(&mut self.listings) => self.on_project_listed(listing),
                 () = sleep_until(wake) => self.tick(),
             }
             self.settle();
@@ -366,6 +378,13 @@ impl ServerActor {
         }
     }
 
+    /// Passes a list on; one for an earlier process is dropped.
+    fn on_project_listed(&mut self, listing: JobListing) {
+        if let Some(running) = self.running.as_mut().filter(|_| listing.start == self.starts) {
+            running.session.project_files_listed(listing.job, listing.files, Instant::now());
+        }
+    }
+
     fn tick(&mut self) {
         let now = Instant::now();
         if let Some(running) = &mut self.running {
@@ -536,6 +555,17 @@ async fn next_preparation(
             .await
             .unwrap_or_else(|_| Err(Gap::new(Cause::Crashed, "cargo's records were not compared"))),
         None => std::future::pending().await,
+    }
+}
+
+async fn next_listing(listings: &mut JoinSet<JobListing>) -> JobListing {
+    loop {
+        match listings.join_next().await {
+            Some(Ok(listing)) => return listing,
+            // Its job ends at its deadline.
+            Some(Err(error)) => tracing::warn!(%error, "a project's files were not listed"),
+            None => std::future::pending().await,
+        }
     }
 }
 

@@ -2,7 +2,11 @@
 //! newer change of ours ends this measurement, so an answer that arrives is for these bytes. An
 //! empty answer during loading proves nothing and is requested again; one after a logged error
 //! proves nothing where the server is known to fail like that.
+//!
+//! TypeScript 7 registers for no file below `node_modules` and for few outside the workspace, so
+//! the files of the covering project are listed over the socket of its API. Observed with 7.0.2.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -14,7 +18,9 @@ use super::{
 use crate::jsonrpc::RpcError;
 use crate::messages::parse_diagnostics;
 use crate::registry::CheckingRules;
-use crate::switched_off::project_marker;
+use crate::session::ProjectListing;
+use crate::session::outside::ListedProject;
+use crate::switched_off::{is_project_marker, project_marker};
 use moai_base::finding::Finding;
 use moai_base::limits::{PULL_RETRY_MS_MAX, PULL_RETRY_MS_MIN};
 use moai_base::verdict::{Cause, Gap};
@@ -29,12 +35,23 @@ pub(crate) struct PullProtocol {
     asks_again: bool,
     /// The first line of an error logged since the request.
     failure: Option<String>,
-    /// The findings, while the server is asked which project covers the file.
-    measured: Option<Vec<Finding>>,
+    /// The findings, while the server is asked about the covering project.
+    measured: Option<MeasuredFindings>,
+    listed: Option<ListedProject>,
+}
+
+/// Findings that do not count before the covering project is known.
+#[derive(Debug)]
+struct MeasuredFindings {
+    findings: Vec<Finding>,
+    /// The configuration of the covering project, once the server has named it: empty for none.
+    project: Option<String>,
 }
 
 /// TypeScript 7's request for the configuration that covers a file.
 const PROJECT_INFO: &str = "custom/projectInfo";
+/// TypeScript 7's request for a socket of its API.
+const API_SESSION: &str = "custom/initializeAPISession";
 
 /// The request for a document's diagnostics, without `previousResultId` so that the answer is
 /// complete.
@@ -51,10 +68,8 @@ impl PullProtocol {
         subject: &MeasurementContext<'_>,
         answer: Result<&Value, &RpcError>,
     ) -> ProtocolStep {
-        if let Some(mut findings) = self.measured.take() {
-            let project = answer.ok().and_then(|info| info["configFilePath"].as_str());
-            findings.extend(project.map(|config| project_marker(subject.about, config)));
-            return ProtocolStep::Done(Ok(findings));
+        if let Some(measured) = self.measured.take() {
+            return self.on_project_response(subject, measured, answer);
         }
         match answer {
             Ok(report) => {
@@ -119,8 +134,54 @@ impl PullProtocol {
         if subject.spec.checking != Some(CheckingRules::Typescript) {
             return ProtocolStep::Done(Ok(findings));
         }
-        self.measured = Some(findings);
+        self.measured = Some(MeasuredFindings { findings, project: None });
         ProtocolStep::SendRequest(PROJECT_INFO, json!({"textDocument": {"uri": subject.uri}}))
+    }
+
+    /// The answer to [`PROJECT_INFO`], then the answer to [`API_SESSION`].
+    fn on_project_response(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        mut measured: MeasuredFindings,
+        answer: Result<&Value, &RpcError>,
+    ) -> ProtocolStep {
+        if measured.project.is_some() {
+            let Some(socket) = answer.ok().and_then(|session| session["pipe"].as_str()) else {
+                return unlisted_step(measured.findings, no_list_gap());
+            };
+            let listing = ProjectListing { socket: socket.into(), uri: subject.uri.to_owned() };
+            self.measured = Some(measured);
+            return ProtocolStep::ListProjectFiles(listing);
+        }
+        let Some(config) = answer.ok().and_then(|info| info["configFilePath"].as_str()) else {
+            return unlisted_step(measured.findings, no_list_gap());
+        };
+        measured.findings.push(project_marker(subject.about, config));
+        // The files of an inferred project, which has no configuration, change with every document.
+        if !config.is_empty() && subject.project_lists.is_current(config) {
+            return ProtocolStep::Done(Ok(measured.findings));
+        }
+        measured.project = Some(config.to_owned());
+        self.measured = Some(measured);
+        ProtocolStep::SendRequest(API_SESSION, json!({}))
+    }
+
+    /// The files of the covering project, as the server listed them.
+    pub(super) fn on_project_listed(&mut self, files: Result<Vec<PathBuf>, Gap>) -> ProtocolStep {
+        let Some(MeasuredFindings { findings, project: Some(name) }) = self.measured.take() else {
+            return ProtocolStep::Wait;
+        };
+        match files {
+            Ok(files) => {
+                self.listed = Some(ListedProject { name, files });
+                ProtocolStep::Done(Ok(findings))
+            }
+            Err(gap) => unlisted_step(findings, gap),
+        }
+    }
+
+    pub(super) fn take_listed_project(&mut self) -> Option<ListedProject> {
+        self.listed.take()
     }
 
     fn retry(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
@@ -131,13 +192,28 @@ impl PullProtocol {
     }
 }
 
+/// Without the list, later changes of files that no poll covers would be missed: findings count, and
+/// their absence does not.
+fn unlisted_step(findings: Vec<Finding>, gap: Gap) -> ProtocolStep {
+    let is_clean = findings.iter().all(is_project_marker);
+    ProtocolStep::Done(if is_clean { Err(gap) } else { Ok(findings) })
+}
+
+fn no_list_gap() -> Gap {
+    let detail =
+        "the server does not list the files of the project, so changed packages would be missed";
+    Gap::new(Cause::Silent, detail)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::time::Instant;
 
     use super::super::tests::{spec, with_subject, word};
     use super::*;
     use crate::registry::ServerSpec;
+    use crate::session::outside::ProjectLists;
     use crate::switched_off::reported_project;
 
     fn full(count: usize) -> Value {
@@ -203,7 +279,9 @@ mod tests {
                     word(&pull.on_response(subject, Ok(&full(0)))),
                     format!("ask {PROJECT_INFO}")
                 );
-                match pull.on_response(subject, answer) {
+                pull.on_response(subject, answer);
+                pull.on_response(subject, Ok(&json!({"pipe": "/s"})));
+                match pull.on_project_listed(Ok(Vec::new())) {
                     ProtocolStep::Done(Ok(found)) => reported_project(&found).map(str::to_owned),
                     other => panic!("{other:?}"),
                 }
@@ -212,7 +290,71 @@ mod tests {
         let named = json!({"configFilePath": "/r/tsconfig.json"});
         assert_eq!(covering(Ok(&named)).as_deref(), Some("/r/tsconfig.json"));
         assert_eq!(covering(Ok(&json!({"configFilePath": ""}))).as_deref(), Some(""));
-        assert_eq!(covering(Err(&error(METHOD_NOT_FOUND))), None);
+    }
+
+    /// The last step of a measurement with this number of findings, and the listed project.
+    fn listing_step(
+        count: usize,
+        project: Result<&Value, &RpcError>,
+        session: Result<&Value, &RpcError>,
+        files: Result<Vec<PathBuf>, Gap>,
+    ) -> (String, Option<ListedProject>) {
+        let typescript = spec(r#", "checking": "typescript""#);
+        let mut pull = PullProtocol::default();
+        let step = with_subject(Instant::now(), 0, false, |subject| {
+            let subject = &MeasurementContext { spec: &typescript, ..*subject };
+            pull.on_response(subject, Ok(&full(count)));
+            let mut step = pull.on_response(subject, project);
+            if matches!(step, ProtocolStep::SendRequest(API_SESSION, _)) {
+                step = pull.on_response(subject, session);
+            }
+            if let ProtocolStep::ListProjectFiles(listing) = &step {
+                assert_eq!(listing.socket, PathBuf::from("/s"));
+                assert_eq!(listing.uri, subject.uri);
+                step = pull.on_project_listed(files);
+            }
+            step
+        });
+        (word(&step), pull.take_listed_project())
+    }
+
+    #[test]
+    fn without_the_list_of_the_projects_files_nothing_is_clean() {
+        let (project, session) = (json!({"configFilePath": "/r/t.json"}), json!({"pipe": "/s"}));
+        let unknown = error(METHOD_NOT_FOUND);
+        let files = || vec![PathBuf::from("/r/node_modules/p/i.d.ts")];
+        let listed = ListedProject { name: "/r/t.json".into(), files: files() };
+        let whole = listing_step(0, Ok(&project), Ok(&session), Ok(files()));
+        assert_eq!(whole, ("1 found".into(), Some(listed)), "the marker of the project");
+        for (count, expected) in [(0, "Silent"), (2, "3 found")] {
+            let step = listing_step(count, Ok(&project), Err(&unknown), Ok(files()));
+            assert_eq!(step, (expected.into(), None));
+        }
+        assert_eq!(listing_step(0, Err(&unknown), Ok(&session), Ok(files())).0, "Silent");
+        let timed_out = Err(Gap::new(Cause::TimedOut, "late"));
+        assert_eq!(listing_step(0, Ok(&project), Ok(&session), timed_out).0, "TimedOut");
+    }
+
+    #[test]
+    fn a_projects_files_are_listed_once_per_change_on_disk() {
+        let typescript = spec(r#", "checking": "typescript""#);
+        let mut lists = ProjectLists::default();
+        let project = ListedProject { name: "/r/t.json".into(), files: Vec::new() };
+        lists.store(Path::new("/r"), project);
+        for (config, expected) in [
+            ("/r/t.json", "1 found".to_owned()),
+            ("/r/other.json", format!("ask {API_SESSION}")),
+            ("", format!("ask {API_SESSION}")),
+        ] {
+            let step = with_subject(Instant::now(), 0, false, |subject| {
+                let subject =
+                    &MeasurementContext { spec: &typescript, project_lists: &lists, ..*subject };
+                let mut pull = PullProtocol::default();
+                pull.on_response(subject, Ok(&full(0)));
+                pull.on_response(subject, Ok(&json!({"configFilePath": config})))
+            });
+            assert_eq!(word(&step), expected, "{config}");
+        }
     }
 
     #[test]

@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::{DiskChange, LspSession, SessionEffect};
 use crate::registry::{DiagnosticsMethod, OutsideRestart};
 use moai_base::path::is_unpolled;
+use moai_base::verdict::Gap;
 
 /// Files and folders outside the polled files of the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +23,16 @@ impl OutsidePlaces {
     fn contains(&self, file: &Path) -> bool {
         self.files.contains(file) || file.ancestors().any(|place| self.watched.contains(place))
     }
+}
+
+/// A question for the files of the project that covers a document, over the socket of the
+/// TypeScript 7 server's API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectListing {
+    /// The socket that the server listens on.
+    pub socket: PathBuf,
+    /// The document's URI.
+    pub uri: String,
 }
 
 /// A project of the server, and its files where the server was asked for them.
@@ -67,6 +79,16 @@ impl LspSession {
     pub(super) fn store_project_list(&mut self, project: ListedProject) {
         self.project_lists.store(&self.root, project);
         self.update_outside_places();
+    }
+
+    /// The answer to [`SessionEffect::ListProjectFiles`] of this job.
+    pub fn project_files_listed(
+        &mut self,
+        job: u64,
+        files: Result<Vec<PathBuf>, Gap>,
+        now: Instant,
+    ) {
+        self.advance_job(job, now, |protocol, _| protocol.on_project_listed(files));
     }
 
     /// Takes the folders outside the root whose files the server reads, but does not register for.

@@ -144,6 +144,7 @@ impl Play {
                 format!("depends on {} and {} places", places.files.len(), places.watched.len())
             }
             SessionEffect::Outdated => "outdated".into(),
+            SessionEffect::ListProjectFiles(job, listing) => format!("list {}#{job}", listing.uri),
             SessionEffect::PrepareFlycheck => "prepare cargo check".into(),
             SessionEffect::GiveUp(gap) => format!("give up: {:?}", gap.cause),
         };

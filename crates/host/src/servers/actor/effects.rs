@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::{PendingReply, RunningServer, ServerActor};
+use super::{JobListing, PendingReply, RunningServer, ServerActor};
 use crate::servers::ServerReach;
 use crate::servers::cargo_records::forget_changed_units;
+use crate::servers::project_files::list_project_files;
 use moai_base::limits::SERVER_START_MS_MAX;
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::session::SessionEffect;
@@ -70,6 +71,12 @@ impl ServerActor {
                 }
                 SessionEffect::Outdated => {
                     self.gauge.is_outdated.store(true, Ordering::Relaxed);
+                }
+                SessionEffect::ListProjectFiles(job, listing) => {
+                    let start = self.starts;
+                    let files = list_project_files(listing);
+                    self.listings
+                        .spawn(async move { JobListing { start, job, files: files.await } });
                 }
                 SessionEffect::PrepareFlycheck => {
                     let preparation = forget_changed_units(self.choice.clone(), self.process_env());
