@@ -3,6 +3,7 @@
 
 mod args;
 mod client;
+mod config;
 mod daemon;
 mod demo;
 mod guard;
@@ -162,6 +163,7 @@ fn execute(args: &CliArgs) -> CommandReply {
             // Probes run in this process, separate from the servers in use.
             client::send_request(args.root.as_deref(), request, doctor.servers.is_some())
         }
+        CliCommand::Config(ref command) => config::run(args, command),
         CliCommand::Trust(ref arguments) => trust::run(args, arguments),
         CliCommand::Mcp => return mcp::run(args.root.clone()),
         CliCommand::Server(ref command) => server::run(command, args.root.as_deref(), args.json),

@@ -93,12 +93,31 @@ pub(super) enum CliCommand {
     Daemon(DaemonCommand),
     /// Show which server handles each language of the project, and what is missing
     Doctor(DoctorArgs),
+    /// Show or set options
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Let the programs run that the project names or contains
     Trust(TrustArgs),
     /// Serve the engine's tools to an agent over MCP on stdio
     Mcp,
     /// Run a complete loop in a temporary project with a scripted agent
     Demo(DemoArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigCommand {
+    /// Show options with their values and where these are set
+    Show {
+        /// An option, such as `loop.max_iterations`, or a section, such as loop [default: all]
+        key: Option<String>,
+    },
+    /// Set an option in the project's file; only for a person
+    Set {
+        /// The option, such as `loop.max_iterations`
+        key: String,
+        /// A YAML value on one line
+        value: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]

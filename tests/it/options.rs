@@ -201,3 +201,57 @@ fn a_projects_own_server_is_used_and_a_broken_entry_is_named() {
     assert_eq!(output.code, 3, "{output:#?}");
     assert!(output.stderr.contains("server none is not described"), "{output:#?}");
 }
+
+#[test]
+fn options_are_shown_with_their_origins() {
+    let mut sandbox = project(json!({}));
+    set(&sandbox, "{loop: {max_iterations: 4}}");
+    sandbox.set("MOAI_RALPH_LOOP_BASELINE", "none");
+    let shown = sandbox.run(&["config", "show", "loop"]).stdout;
+    for line in [
+        &format!("loop.max_iterations: 4 ({})", sandbox.path(FILE).display()),
+        "loop.baseline: none (environment variable MOAI_RALPH_LOOP_BASELINE)",
+        "loop.cooldown_ms: 0 (default)",
+    ] {
+        assert!(shown.lines().any(|it| it == line), "{line} is not in {shown}");
+    }
+    assert!(!shown.contains("scan.enabled"), "{shown}");
+    let document = sandbox.run(&["config", "show", "scan.enabled", "--json"]).json();
+    let option = json!({"key": "scan.enabled", "value": "true", "origin": "default"});
+    assert_eq!(document["options"], json!([option]));
+    let unknown = sandbox.run(&["config", "show", "loop.iterations"]);
+    assert_eq!(unknown.code, 3, "{unknown:#?}");
+    assert!(unknown.stderr.contains("config show"), "{unknown:#?}");
+}
+
+#[test]
+fn an_option_is_set_in_the_file_of_the_project() {
+    let sandbox = project(json!({}));
+    let is_set = |key: &str, value: &str| sandbox.run(&["config", "set", key, value]);
+    assert_eq!(is_set("loop.max_iterations", "4").code, 0);
+    sandbox.write(FILE, &(sandbox.read(FILE) + "  # mine\n"));
+    assert_eq!(is_set("loop.max_iterations", "5").code, 0);
+    assert_eq!(sandbox.read(FILE), "ralph:\n  loop:\n    max_iterations: 5\n  # mine\n");
+    assert_eq!(start(&sandbox)["max_iterations"], 5);
+    let before = sandbox.read(FILE);
+    for (key, value, named) in [
+        ("loop.max_iterations", "0", "max_iterations"),
+        ("loop.max_iterations", "many", "max_iterations"),
+        ("loop.iterations", "3", "unknown option"),
+        ("loop.baseline", "none # or not", "one line"),
+    ] {
+        let refused = is_set(key, value);
+        assert_eq!(refused.code, 3, "{refused:#?}");
+        assert!(refused.stderr.contains(named), "{refused:#?}");
+    }
+    assert_eq!(sandbox.read(FILE), before);
+}
+
+#[test]
+fn an_agent_sets_no_option() {
+    let mut sandbox = project(json!({}));
+    sandbox.set("CLAUDECODE", "1");
+    let refused = sandbox.run(&["config", "set", "loop.max_iterations", "900"]);
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(!sandbox.path(FILE).exists());
+}

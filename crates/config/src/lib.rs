@@ -4,7 +4,9 @@
 mod checks;
 pub mod judge;
 mod loops;
+pub mod origins;
 pub mod prices;
+pub mod set_option;
 mod withheld;
 
 use std::collections::BTreeMap;
@@ -316,7 +318,7 @@ impl Config {
             })?;
         }
         for key in KEYS {
-            let variable = format!("MOAI_RALPH_{}", key.replace('.', "_").to_uppercase());
+            let variable = variable_of(key);
             let Some(value) = env.get(&variable) else { continue };
             config.apply_variable(&variable, key, value, catalogue)?;
         }
@@ -524,6 +526,11 @@ fn bounded<T>(
     }
     *place = convert(value);
     Ok(())
+}
+
+/// The environment variable of a key.
+fn variable_of(key: &str) -> String {
+    format!("MOAI_RALPH_{}", key.replace('.', "_").to_uppercase())
 }
 
 fn parse(name: &str, text: &str) -> Result<ConfigLayer, ConfigError> {

@@ -10,6 +10,7 @@ use moai_loops::stop_table::StopDelivery;
 use moai_protocol::control::{CallerContext, CommandReply, DaemonRequest};
 
 /// Answers one request.
+#[expect(clippy::too_many_lines, reason = "a table with a row for each request")]
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
     caller: CallerContext,
@@ -111,6 +112,9 @@ pub(crate) async fn handle(
         }
         DaemonRequest::Trust(request) => {
             crate::trust::handle(engine, &caller, request).await.into()
+        }
+        DaemonRequest::Config(request) => {
+            crate::options::handle(engine, &caller, request).await.into()
         }
         DaemonRequest::McpTools => crate::project::mcp_tools::handle(engine, &caller).into(),
         DaemonRequest::ServerList { json } => {

@@ -262,12 +262,27 @@ pub(crate) fn load_options(
     env: &BTreeMap<String, String>,
     catalogue: &Catalogue,
 ) -> Result<Config, String> {
-    let mut layers = Vec::new();
-    layers.extend(option_layer(user_file, true)?);
-    if let Some(ProjectOptions { root, is_trusted }) = project {
-        layers.extend(option_layer(&root.join(CONFIG_FILE), is_trusted)?);
-    }
+    let layers = match project {
+        Some(ProjectOptions { root, is_trusted }) => option_files_of(user_file, root, is_trusted)?,
+        None => option_layer(user_file, true)?.into_iter().collect(),
+    };
     Config::load(&layers, env, catalogue).map_err(|error| error.to_string())
+}
+
+/// The option files of the user and of a project, the lowest first; missing ones are left out.
+pub(crate) fn option_files_of(
+    user_file: &Path,
+    root: &Path,
+    is_trusted: bool,
+) -> Result<Vec<OptionFile>, String> {
+    let user = option_layer(user_file, true)?;
+    let own = option_layer(&option_file(root), is_trusted)?;
+    Ok(user.into_iter().chain(own).collect())
+}
+
+/// The option file of a project.
+pub(crate) fn option_file(root: &Path) -> PathBuf {
+    root.join(CONFIG_FILE)
 }
 
 fn option_layer(path: &Path, is_trusted: bool) -> Result<Option<OptionFile>, String> {

@@ -129,6 +129,8 @@ pub enum DaemonRequest {
     Doctor(DoctorRequest),
     /// `trust`.
     Trust(TrustRequest),
+    /// `config`.
+    Config(ConfigRequest),
     /// The tools that the project's options offer to agents.
     McpTools,
     /// `server list`.
@@ -173,6 +175,33 @@ pub enum ReportFormat {
     Sarif,
     /// Workflow commands of GitHub.
     Github,
+}
+
+/// Arguments of `config`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ConfigRequest {
+    /// What to do.
+    pub action: ConfigAction,
+    /// JSON instead of text.
+    pub json: bool,
+}
+
+/// What `config` does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfigAction {
+    /// Shows options with their origins.
+    Show {
+        /// An option, or a section of options; empty for all.
+        key: String,
+    },
+    /// Sets an option in the project's file.
+    Set {
+        /// The option.
+        key: String,
+        /// A YAML value on one line.
+        value: String,
+    },
 }
 
 /// Arguments of `trust`.

@@ -18,6 +18,7 @@ pub mod judging;
 pub mod loops;
 pub mod merging;
 pub mod notice;
+pub mod options;
 pub mod rename;
 pub mod restore;
 pub mod rewrite;

@@ -14,9 +14,10 @@ use crate::mcp_client::Client;
 use crate::support::{CHECKOUT, Sandbox};
 
 /// The commands that print a JSON document, by its schema without the number.
-const PRINTED_BY: [(&str, &str); 26] = [
+const PRINTED_BY: [(&str, &str); 27] = [
     ("baseline", "file written by `scan` and `check --write-baseline`"),
     ("checks", "`loop checks`"),
+    ("config", "`config show`"),
     ("daemon", "`daemon status`, `daemon stop`"),
     ("doctor", "`doctor`"),
     ("forgotten", "`loop forget`"),

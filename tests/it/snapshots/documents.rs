@@ -220,6 +220,7 @@ fn of_servers() {
                 let id = list["servers"][0]["id"].as_str().expect("a server has an id").to_owned();
                 sandbox.run(&["server", "logs", &id, "--json"])
             }),
+            ("config", |sandbox| sandbox.run(&["config", "show", "scan", "--json"])),
             ("trust", |sandbox| {
                 sandbox.write("package.json", r#"{"scripts": {"test": "node test.js"}}"#);
                 sandbox.run(&["trust", "--show", "--json"])

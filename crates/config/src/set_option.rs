@@ -1,0 +1,189 @@
+//! Sets one option in the text of an option file, and changes nothing else in it.
+
+use serde_json::Value;
+
+use super::origins::document;
+use super::{KEYS, OptionFile};
+
+/// Why an option was not set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetOptionError {
+    /// No option has this name.
+    #[error("unknown option {key}; known: {known}")]
+    UnknownKey {
+        /// The name.
+        key: String,
+        /// Names of options.
+        known: String,
+    },
+    /// The value is no YAML on one line.
+    #[error("{value} is not a YAML value on one line")]
+    InvalidValue {
+        /// The value.
+        value: String,
+    },
+    /// The layout of the file does not allow it.
+    #[error("{file} is written in a way that this command does not edit; set {key} there yourself")]
+    UnusualLayout {
+        /// The file.
+        file: String,
+        /// The option.
+        key: String,
+    },
+}
+
+/// The text of the file with this value for this key, which is a dotted path below `ralph`. The
+/// range of the value is not checked.
+pub fn with_option(file: &OptionFile, key: &str, value: &str) -> Result<String, SetOptionError> {
+    if !KEYS.contains(&key) {
+        let section = key.rsplit_once('.').map_or("", |(section, _)| section);
+        let known: Vec<&str> = KEYS.into_iter().filter(|it| it.starts_with(section)).collect();
+        return Err(SetOptionError::UnknownKey { key: key.to_owned(), known: known.join(", ") });
+    }
+    let value = value.trim();
+    let is_valid = !value.is_empty() && !value.contains(['\n', '\r', '#']);
+    let parsed: Value = Some(value)
+        .filter(|_| is_valid)
+        .and_then(|value| serde_saphyr::from_str(value).ok())
+        .ok_or_else(|| SetOptionError::InvalidValue { value: value.to_owned() })?;
+    let path: Vec<&str> = std::iter::once("ralph").chain(key.split('.')).collect();
+    let text = edited(&file.text, &path, value);
+    let mut expected = document(&file.text);
+    let is_replaced = replace(&mut expected, &path, parsed);
+    if is_replaced && document(&text) == expected {
+        return Ok(text);
+    }
+    Err(SetOptionError::UnusualLayout { file: file.name.clone(), key: key.to_owned() })
+}
+
+/// Whether the value could be set in the tree.
+fn replace(document: &mut Value, path: &[&str], value: Value) -> bool {
+    let mut node = document;
+    for part in path {
+        if node.is_null() {
+            *node = Value::Object(serde_json::Map::new());
+        }
+        let Some(object) = node.as_object_mut() else { return false };
+        node = object.entry((*part).to_owned()).or_insert(Value::Null);
+    }
+    *node = value;
+    true
+}
+
+/// Replaces the value in block style, or inserts it below its nearest parent.
+fn edited(text: &str, path: &[&str], value: &str) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let mut parent: Option<usize> = None;
+    for (depth, part) in path.iter().enumerate() {
+        let Some(found) = child(&lines, parent, part) else {
+            let indent = match first_child_indent(&lines, parent) {
+                Some(indent) => indent,
+                None => parent.map_or(0, |at| indent_of(&lines[at]) + 2),
+            };
+            let at = parent.map_or(lines.len(), |parent| parent + 1);
+            lines.splice(at..at, nested(&path[depth..], indent, value));
+            return lines.join("\n") + "\n";
+        };
+        parent = Some(found);
+    }
+    if let (Some(at), Some(name)) = (parent, path.last()) {
+        let line = &lines[at];
+        let comment = line.find(" #").map_or("", |hash| &line[line[..hash].trim_end().len()..]);
+        let indent = " ".repeat(indent_of(line));
+        lines[at] = format!("{indent}{name}: {value}{comment}");
+    }
+    lines.join("\n") + "\n"
+}
+
+fn nested(path: &[&str], indent: usize, value: &str) -> Vec<String> {
+    let last = path.len() - 1;
+    let line = |(depth, part): (usize, &&str)| {
+        let value = if depth == last { format!(" {value}") } else { String::new() };
+        format!("{}{part}:{value}", " ".repeat(indent + 2 * depth))
+    };
+    path.iter().enumerate().map(line).collect()
+}
+
+/// The line of a key directly below its parent, or at the top of the file.
+fn child(lines: &[String], parent: Option<usize>, name: &str) -> Option<usize> {
+    let indent = first_child_indent(lines, parent)?;
+    let prefix = format!("{name}:");
+    below(lines, parent).find(|at| {
+        let line = &lines[*at];
+        indent_of(line) == indent && line.trim_start().starts_with(&prefix)
+    })
+}
+
+fn first_child_indent(lines: &[String], parent: Option<usize>) -> Option<usize> {
+    below(lines, parent).next().map(|at| indent_of(&lines[at]))
+}
+
+/// The lines with content that are indented more than their parent, up to the next one that is not.
+fn below(lines: &[String], parent: Option<usize>) -> impl Iterator<Item = usize> {
+    let start = parent.map_or(0, |at| at + 1);
+    let indent = parent.map(|at| indent_of(&lines[at]));
+    (start..lines.len())
+        .filter(|at| {
+            let line = lines[*at].trim_start();
+            !line.is_empty() && !line.starts_with('#')
+        })
+        .take_while(move |at| indent.is_none_or(|indent| indent_of(&lines[*at]) > indent))
+}
+
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(text: &str, key: &str, value: &str) -> Result<String, String> {
+        let file =
+            OptionFile { name: "ralph.yaml".to_owned(), text: text.to_owned(), is_trusted: true };
+        with_option(&file, key, value).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_value_is_replaced_and_everything_else_is_kept() {
+        let text = "# mine\nralph:\n  loop:\n    # often enough\n    max_iterations: 3   # for now\n\n  scan: {enabled: false}\n";
+        let expected = text.replace("max_iterations: 3", "max_iterations: 20");
+        assert_eq!(set(text, "loop.max_iterations", "20"), Ok(expected));
+    }
+
+    #[test]
+    fn a_missing_option_is_inserted_below_its_section() {
+        assert_eq!(
+            set("", "loop.max_iterations", "5"),
+            Ok("ralph:\n  loop:\n    max_iterations: 5\n".to_owned())
+        );
+        assert_eq!(
+            set("ralph:\n    loop:\n        push: true\n", "loop.baseline", "none"),
+            Ok("ralph:\n    loop:\n        baseline: none\n        push: true\n".to_owned())
+        );
+        assert_eq!(
+            set("ralph:\n  scan:\n    enabled: false\n", "loop.push", "true"),
+            Ok("ralph:\n  loop:\n    push: true\n  scan:\n    enabled: false\n".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_layout_that_would_change_more_is_refused() {
+        let inline = set("ralph: {loop: {max_iterations: 3}}\n", "loop.max_iterations", "4");
+        assert!(
+            inline.is_err_and(|error| error.contains("set loop.max_iterations there yourself"))
+        );
+        let list = "ralph:\n  loop:\n    success_criteria:\n      - test_pass\n";
+        assert!(set(list, "loop.success_criteria", "[marker]").is_err());
+        assert!(set("ralph: 3\n", "loop.push", "true").is_err());
+    }
+
+    #[test]
+    fn unknown_keys_and_values_on_several_lines_are_refused() {
+        let unknown = set("", "loop.iterations", "4").expect_err("no such key");
+        assert!(unknown.contains("loop.max_iterations") && !unknown.contains("scan."), "{unknown}");
+        for value in ["", "3\nenabled: false", "3 # none", "[1, 2"] {
+            assert!(set("", "loop.max_iterations", value).is_err(), "{value}");
+        }
+    }
+}
