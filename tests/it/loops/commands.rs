@@ -200,6 +200,25 @@ fn slash_commands_tell_the_status_and_refuse_what_they_do_not_know() {
 }
 
 #[test]
+fn ralph_is_another_name_for_the_commands_of_a_loop() {
+    let sandbox = project();
+    let begun = expand(&sandbox, "ralph", "start fix it --max-iterations 3").context();
+    assert!(begun.starts_with("[moai-ralph]") && begun.contains("fix it"), "{begun}");
+    assert_eq!(status(&sandbox)["max_iterations"], 3);
+    assert!(expand(&sandbox, "ralph", "status").context().contains("iteration"));
+    let options = expand(&sandbox, "ralph", "config").context();
+    assert!(options.contains("loop.max_iterations: 10 (default)"), "{options}");
+    let shown = expand(&sandbox, "ralph", "config max_iterations 900").context();
+    assert!(shown.contains("Not changed") && shown.contains("config set loop.max_iterations"));
+    let unchanged = sandbox.run(&["config", "show", "loop.max_iterations"]).stdout;
+    assert_eq!(unchanged, "loop.max_iterations: 10 (default)\n");
+    assert!(blocked(&expand(&sandbox, "ralph", "config nonsense")).is_some());
+    let unknown = blocked(&expand(&sandbox, "ralph", "begin it")).expect("no such subcommand");
+    assert!(unknown.contains("start GOAL"), "{unknown}");
+    assert!(expand(&sandbox, "ralph", "stop").context().contains("was cancelled"));
+}
+
+#[test]
 fn an_agent_starts_looks_at_and_cancels_the_loop_of_its_own_session() {
     let mut sandbox = project();
     sandbox.set("CLAUDE_CODE_SESSION_ID", SESSION);

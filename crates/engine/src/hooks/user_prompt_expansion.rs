@@ -2,13 +2,16 @@
 //! refusal stops the command and shows its reason to the user.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::engine::run_blocking;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
 use crate::loops::loop_start::LoopStartOutcome;
 use crate::loops::session_loop::checks_of_loop;
 use crate::loops::{loop_adopt, loop_cancel, loop_resume, loop_start};
+use crate::options;
 use crate::stop;
 use moai_base::limits::FIX_LIST_MS_MAX;
 use moai_base::path::RelPath;
@@ -24,13 +27,17 @@ use moai_report::{agent, loops, workers};
 const FIX_ALL: &str = "Fix everything that the language servers, the structural scan and the \
                        project's checks report, at its cause.";
 
+/// Answer to an unknown subcommand of `/ralph`.
+const RALPH_USAGE: &str = "[moai-ralph] /ralph takes start GOAL, stop, status or config [OPTION]; options of start are those of /moai-loop";
+
 /// Refusal to start or resume a loop.
 const NO_SESSION: &str = "[moai-ralph] the host named no session, so no loop can own it";
 
 pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
     match call.input.own_command() {
-        Some("moai-loop") => begin(&call, LoopCommandKind::Loop).await,
-        Some("moai-fix") => begin(&call, LoopCommandKind::Fix).await,
+        Some("moai-loop") => begin(&call, LoopCommandKind::Loop, &call.input.command_args).await,
+        Some("moai-fix") => begin(&call, LoopCommandKind::Fix, &call.input.command_args).await,
+        Some("ralph") => ralph(&call).await,
         Some("moai-status") => status(&call).await,
         Some("moai-resume") => resume(&call).await,
         Some("moai-adopt") => adopt(&call).await,
@@ -82,12 +89,53 @@ fn path_named(call: &HookCall<'_>, word: &str) -> Option<String> {
     Some(below.to_string())
 }
 
-async fn begin(call: &HookCall<'_>, kind: LoopCommandKind) -> HookOutput {
+/// Another name for the commands of a loop: `start GOAL`, `stop`, `status`, `config [KEY]`.
+async fn ralph(call: &HookCall<'_>) -> HookOutput {
+    let typed = call.input.command_args.trim();
+    let (word, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    match word {
+        "start" => begin(call, LoopCommandKind::Loop, rest).await,
+        "stop" => cancel(call).await,
+        "status" | "" => status(call).await,
+        "config" => loop_options(call, rest.trim()).await,
+        _ => HookOutput::Block(RALPH_USAGE.to_owned()),
+    }
+}
+
+/// Shows the options of loops. A value is set at a terminal, because a hook cannot tell a person from
+/// an agent.
+async fn loop_options(call: &HookCall<'_>, typed: &str) -> HookOutput {
+    let mut words = typed.split_whitespace();
+    let named = words.next().unwrap_or_default();
+    let key = match named {
+        "" | "loop" => "loop".to_owned(),
+        name if name.starts_with("loop.") => name.to_owned(),
+        name => format!("loop.{name}"),
+    };
+    let (engine, caller) = (Arc::clone(call.engine), call.caller.clone());
+    let shown_key = key.clone();
+    let shown = run_blocking(move || options::shown_options(&engine, &caller, &shown_key)).await;
+    let list = match shown {
+        Some(Ok(list)) => list,
+        Some(Err(error)) => return HookOutput::Block(format!("[moai-ralph] {error}")),
+        None => return HookOutput::Silent,
+    };
+    let remedy = match words.next() {
+        Some(_) => "Not changed: this command only shows options. ",
+        None => "",
+    };
+    HookOutput::Context(agent::join_contexts(&[format!(
+        "[moai-ralph] options of loops:\n{list}{remedy}To change one, the user runs at a terminal: \
+         moai-ralph config set {} VALUE",
+        if key == "loop" { "loop.NAME" } else { &key }
+    )]))
+}
+
+async fn begin(call: &HookCall<'_>, kind: LoopCommandKind, typed: &str) -> HookOutput {
     let session = &call.input.session_id;
     if session.is_empty() {
         return HookOutput::Block(NO_SESSION.to_owned());
     }
-    let typed = &call.input.command_args;
     let request = match kind {
         LoopCommandKind::Loop => arguments::parse_start(typed),
         LoopCommandKind::Fix => arguments::parse_fix(typed, &|word| path_named(call, word))
