@@ -11,6 +11,7 @@ use crate::stop_registry::StopRegistry;
 use moai_base::verdict::{Cause, Gap};
 use moai_config::Config;
 use moai_host::ipc::StateDirs;
+use moai_host::memory::MemoryStore;
 use moai_host::servers::{LanguageServers, MemoryLimits};
 use moai_host::store::Store;
 use moai_protocol::control::CommandReply;
@@ -21,6 +22,9 @@ pub struct Engine {
     pub(crate) dirs: StateDirs,
     pub(crate) servers: LanguageServers,
     pub(crate) store: Store,
+    /// What earlier sessions learned.
+    #[expect(dead_code, reason = "the handlers come next")]
+    pub(crate) memory: MemoryStore,
     /// Why language servers are not used at all; `None` if they are.
     pub(crate) lsp_gap: Option<Gap>,
     pub(crate) started: Instant,
@@ -60,6 +64,7 @@ impl Engine {
         Arc::new(Self {
             servers: LanguageServers::start(dirs.data.clone(), options.server_idle, memory),
             store: Store::start(dirs.state.clone()),
+            memory: MemoryStore::start(dirs.state.clone()),
             dirs,
             lsp_gap,
             started: Instant::now(),

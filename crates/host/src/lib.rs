@@ -5,6 +5,7 @@ pub mod callers;
 pub mod files;
 pub mod git;
 pub mod ipc;
+pub mod memory;
 pub mod models;
 mod processes;
 pub mod programs;

@@ -1,12 +1,13 @@
-//! Persistent state: one SQLite database per project, each owned by a thread. The only module that
-//! uses `rusqlite`. Typed functions per table are in files below `store/`, built on `Store::write`
-//! and `Store::read`, which are private to them.
+//! Persistent state: one SQLite database per project and one for the memory, each owned by a thread.
+//! The only module that uses `rusqlite`. Typed functions per table are in files below `store/`, built
+//! on `Store::write` and `Store::read`, which are private to them.
 
 mod backups;
 pub mod exams;
 pub mod judgements;
 pub mod loops;
 pub mod markers;
+mod memory;
 mod open;
 pub mod peek;
 mod schema;
@@ -18,16 +19,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::{ErrorCode, Transaction};
-use tokio::sync::oneshot;
 
 use moai_base::hash::ContentHash;
 pub use open::StoreRecovery;
 use open::TransactionMode;
-use schema::PROJECT_SCHEMA;
-use threads::{ProjectThread, StoreJob, StoreThreads};
+use schema::{PROJECT_SCHEMA, StoreSchema};
+use threads::{StoreThread, StoreThreads};
+
+pub(crate) use memory::SqliteMemory;
 
 /// The parent of all projects' folders, below the state folder.
 pub const PROJECTS_FOLDER: &str = "projects";
+/// The folder of the memory, below the state folder.
+pub const MEMORY_FOLDER: &str = "memory";
 
 /// Identifies a project's database. Worktrees of one repository share theirs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +69,35 @@ impl ProjectKey {
     #[must_use]
     pub fn damaged_copy(&self, home: &Path) -> Option<PathBuf> {
         open::last_moved_aside(&self.database(home))
+    }
+}
+
+/// Identifies a database below the state folder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum StoreKey {
+    /// Loops and what belongs to them.
+    Project(ProjectKey),
+    /// The memory of all projects.
+    Memory,
+}
+
+impl StoreKey {
+    fn schema(&self) -> &'static StoreSchema {
+        match self {
+            Self::Project(_) => &PROJECT_SCHEMA,
+            Self::Memory => &memory::MEMORY_SCHEMA,
+        }
+    }
+
+    fn folder(&self, home: &Path) -> PathBuf {
+        match self {
+            Self::Project(project) => project.folder(home),
+            Self::Memory => home.join(MEMORY_FOLDER),
+        }
+    }
+
+    fn database(&self, home: &Path) -> PathBuf {
+        self.folder(home).join(self.schema().file_name)
     }
 }
 
@@ -139,7 +172,7 @@ impl Store {
         project: &ProjectKey,
     ) -> Result<Option<StoreRecovery>, StoreError> {
         self.run(project, |thread| thread.open().map(drop)).await?;
-        Ok(self.threads.take_recovery(project))
+        Ok(self.threads.take_recovery(&StoreKey::Project(project.clone())))
     }
 
     /// Runs `work` in one `BEGIN IMMEDIATE` transaction: durably committed when this returns `Ok`,
@@ -165,16 +198,17 @@ impl Store {
     async fn run<T: Send + 'static>(
         &self,
         project: &ProjectKey,
-        job: impl FnOnce(&mut ProjectThread) -> Result<T, StoreError> + Send + 'static,
+        job: impl FnOnce(&mut StoreThread) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (reply, answer) = oneshot::channel();
-        // The work counts even if the caller was dropped meanwhile.
-        let job: StoreJob = Box::new(move |thread| drop(reply.send(job(thread))));
-        self.threads.queue(project, job).await.map_err(|error| {
-            StoreError::Unavailable(format!("its thread could not be started: {error}"))
-        })?;
-        answer.await.map_err(|_| StoreError::Unavailable("the store thread is gone".to_owned()))?
+        self.threads.run(&StoreKey::Project(project.clone()), job).await
     }
+}
+
+/// Marks a closed database as one of a newer program.
+#[cfg(test)]
+pub(crate) fn set_schema_version(database: &Path, version: usize) {
+    let connection = backups::open_existing(database).expect("it exists");
+    connection.pragma_update(None, "user_version", version).expect("it can be written");
 }
 
 #[cfg(test)]

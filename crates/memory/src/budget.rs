@@ -82,6 +82,17 @@ pub enum InjectionEvent {
 }
 
 impl InjectionEvent {
+    /// Its name in the store.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Compacted => "compacted",
+            Self::Prompt => "prompt",
+            Self::Iteration => "iteration",
+        }
+    }
+
     /// Tokens for this event, given the context window of the model and what was injected in the
     /// session before, all in tokens.
     #[must_use]

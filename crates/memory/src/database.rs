@@ -37,6 +37,30 @@ pub enum ForgetSelection {
     Filter(ObservationFilter),
 }
 
+/// A row that fulfils a question, with what decides whether it is worth being loaded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MatchedRow {
+    /// Number of the row.
+    pub row: i64,
+    /// What it is about.
+    pub kind: ObservationKind,
+    /// When it happened last, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// From 0 to 1.
+    pub importance: f64,
+    /// Estimated tokens of title and body.
+    pub tokens: usize,
+}
+
+/// About how many rows fulfil a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EstimatedRows {
+    /// The estimate; 0 exactly if there is no such row.
+    pub rows: u64,
+    /// Whether it was counted.
+    pub is_exact: bool,
+}
+
 /// What became of an observation that was to be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredAs {
@@ -112,21 +136,23 @@ pub trait MemoryDatabase {
     /// The number of observations.
     fn count(&mut self, filter: &ObservationFilter) -> Result<u64, Self::Error>;
 
-    /// Upper estimate of the observations of the projects of a filter that fulfil an expression;
-    /// other conditions of the filter need not be considered. It weighs the units of a query.
-    fn count_matching(
+    /// How many observations of the projects of a filter fulfil an expression; other conditions of the
+    /// filter need not be considered. It weighs the units of a query, so that an estimate is enough
+    /// where there are many.
+    fn estimate_matching(
         &mut self,
         filter: &ObservationFilter,
         expression: &Expression,
-    ) -> Result<u64, Self::Error>;
+    ) -> Result<EstimatedRows, Self::Error>;
 
-    /// Rows that fulfil an expression and a filter, the best of the index first.
+    /// Rows that fulfil an expression and a filter, the last that was stored first. The caller decides
+    /// which of them are worth being loaded.
     fn matching(
         &mut self,
         filter: &ObservationFilter,
         expression: &Expression,
         rows_max: usize,
-    ) -> Result<Vec<i64>, Self::Error>;
+    ) -> Result<Vec<MatchedRow>, Self::Error>;
 
     /// Observations by row, in the order of the rows; unknown ones are left out.
     fn load(&mut self, rows: &[i64]) -> Result<Vec<StoredObservation>, Self::Error>;

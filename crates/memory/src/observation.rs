@@ -1,8 +1,13 @@
 //! What the memory keeps: observations of sessions, each with where it comes from and how much it
 //! mattered.
 
+use moai_base::hash::ContentHash;
+
+use crate::budget::estimated_tokens;
 use crate::clean::CleanText;
+use crate::dedupe::{normalized_hash, simhash};
 use crate::ranking::ObservationKind;
+use crate::tokens::IndexTokens;
 
 /// Who vouches for a text. Texts of [`Provenance::Tool`] never reach an agent by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -134,6 +139,49 @@ pub struct NewObservation {
     pub visibility: Visibility,
 }
 
+/// What a store computes from the text of an observation.
+#[derive(Clone, Debug)]
+pub struct ObservationFacts {
+    /// Of title and body; with project and kind it identifies an observation.
+    pub hash: ContentHash,
+    /// Estimated tokens of title and body.
+    pub tokens: usize,
+    /// [`simhash`] of title and body.
+    pub simhash: Option<u64>,
+    /// For the index.
+    pub index: IndexTokens,
+}
+
+impl NewObservation {
+    /// What a store computes from its text.
+    #[must_use]
+    pub fn facts(&self) -> ObservationFacts {
+        let body = self.body.as_ref().map_or("", CleanText::as_str);
+        let text = joined(self.title.as_str(), body);
+        let names = self.files.iter().chain(&self.codes).map(CleanText::as_str);
+        ObservationFacts {
+            hash: normalized_hash(&text),
+            tokens: estimated_tokens(&text),
+            simhash: simhash(&text),
+            index: IndexTokens::of_text(&with_names(&text, names)),
+        }
+    }
+}
+
+fn joined(title: &str, body: &str) -> String {
+    if body.is_empty() { title.to_owned() } else { format!("{title}\n{body}") }
+}
+
+/// The text with a line for each name that it lacks.
+fn with_names<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> String {
+    let mut whole = text.to_owned();
+    for name in names.filter(|name| !text.contains(name)) {
+        whole.push('\n');
+        whole.push_str(name);
+    }
+    whole
+}
+
 /// A stored observation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredObservation {
@@ -178,13 +226,17 @@ pub struct StoredObservation {
 }
 
 impl StoredObservation {
-    /// Title and body: the text that a query is compared with.
+    /// Title and body.
     #[must_use]
     pub fn text(&self) -> String {
-        if self.body.is_empty() {
-            return self.title.clone();
-        }
-        format!("{}\n{}", self.title, self.body)
+        joined(&self.title, &self.body)
+    }
+
+    /// What the index has of it: title and body, and the files and codes that they do not name.
+    #[must_use]
+    pub fn searched_text(&self) -> String {
+        let names = self.files.iter().chain(&self.codes).map(String::as_str);
+        with_names(&self.text(), names)
     }
 }
 

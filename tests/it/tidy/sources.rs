@@ -110,9 +110,11 @@ fn type_names_are_unique() {
     assert!(places.is_empty(), "{places:#?}");
 }
 
-/// The names of structs, enums, traits and aliases.
+/// The names of structs, enums, traits and aliases. A type inside a trait or an implementation is indented,
+/// and its name belongs to the trait.
 fn type_names(code: &str) -> impl Iterator<Item = &str> {
-    code.lines().filter_map(|line| {
+    let is_associated = |line: &&str| line.starts_with(' ') && line.trim().starts_with("type ");
+    code.lines().filter(move |line| !is_associated(line)).filter_map(|line| {
         let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
         let keyword = words.next()?;
         let name =

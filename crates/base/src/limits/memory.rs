@@ -58,3 +58,13 @@ pub const ITERATION_TOKENS_MAX: usize = 700;
 pub const INJECTION_PERCENT_MAX: usize = 2;
 /// Share of a context window for all injections of a session, in percent.
 pub const INJECTIONS_PERCENT_MAX: usize = 15;
+/// Weekly backups of the memory kept, in addition to the daily ones.
+pub const MEMORY_WEEKLY_BACKUPS_MAX: usize = 2;
+/// Bytes of the hash of a text that identify it within its project and kind.
+pub const MEMORY_HASH_BYTES: usize = 16;
+/// Observations read at once where all are read.
+pub const MEMORY_LOADED_AT_ONCE: usize = 500;
+/// Matching rows that are counted before their number is estimated.
+pub const MEMORY_COUNTED_ROWS_MAX: u64 = 200;
+/// Observations that wait in the spool while the memory is not available, in bytes; later ones are lost.
+pub const MEMORY_SPOOL_BYTES_MAX: u64 = 16 * 1024 * 1024;

@@ -26,6 +26,10 @@ const EXTENSION: &str = "db";
 const UNFINISHED: &str = "unfinished";
 /// The copy from before the last change of the schema; it does not count as one of a day.
 const BEFORE_MIGRATION: &str = "before-migration";
+/// Begins the name of a backup of one day; its number follows.
+const DAY: &str = "day-";
+/// Begins the name of a backup of one week.
+const WEEK: &str = "week-";
 
 fn folder_of(database: &Path) -> PathBuf {
     database.with_file_name(FOLDER)
@@ -46,17 +50,43 @@ pub(super) fn time_until_due(database: &Path) -> Duration {
     Duration::from_secs(interval).saturating_sub(made_at.elapsed().unwrap_or_default())
 }
 
-/// Replaces the backup of this day, and removes the oldest ones beyond the limit. Does nothing while
-/// another process makes one.
+/// Replaces the backup of this day, keeps the first one of a week if `weeks_max` is not 0, and removes
+/// the oldest ones beyond the limits. Does nothing while another process makes one.
 ///
 /// # Errors
 ///
 /// [`StoreError::Corrupt`] if the copy is damaged, and so the database is.
-pub(super) fn back_up_day(database: &Path) -> Result<(), StoreError> {
+pub(super) fn back_up_day(database: &Path, weeks_max: usize) -> Result<(), StoreError> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    back_up(database, &format!("day-{}", now.as_secs() / STORE_BACKUP_DAY_SECS))?;
-    let days = newest_first(database).into_iter().filter(|(path, _)| !is_before_migration(path));
-    for (path, _) in days.skip(STORE_BACKUPS_KEPT_MAX) {
+    let day = now.as_secs() / STORE_BACKUP_DAY_SECS;
+    let today = format!("{DAY}{day}");
+    back_up(database, &today)?;
+    if weeks_max > 0 {
+        keep_week(database, &today, day / 7)?;
+    }
+    remove_oldest(database, DAY, STORE_BACKUPS_KEPT_MAX)?;
+    remove_oldest(database, WEEK, weeks_max)
+}
+
+/// Gives the backup of this day a second name, unless the week has a backup already. Later backups of
+/// the day do not change it.
+fn keep_week(database: &Path, today: &str, week: u64) -> Result<(), StoreError> {
+    let folder = folder_of(database);
+    let today = folder.join(today).with_extension(EXTENSION);
+    let kept = folder.join(format!("{WEEK}{week}")).with_extension(EXTENSION);
+    if kept.exists() || !today.exists() {
+        return Ok(());
+    }
+    // Not every file system has links.
+    let linked = fs::hard_link(&today, &kept).or_else(|_| fs::copy(&today, &kept).map(drop));
+    linked.map_err(|error| unavailable(&kept, &error))
+}
+
+fn remove_oldest(database: &Path, kind: &str, kept_max: usize) -> Result<(), StoreError> {
+    let is_kind =
+        |path: &Path| path.file_stem().is_some_and(|stem| stem.to_string_lossy().starts_with(kind));
+    let backups = newest_first(database).into_iter().filter(|(path, _)| is_kind(path));
+    for (path, _) in backups.skip(kept_max) {
         fs::remove_file(&path).map_err(|error| unavailable(&path, &error))?;
     }
     Ok(())
@@ -175,10 +205,6 @@ fn copy_sound(backup: &Path, restored: &Path) -> Result<(), StoreError> {
     refuse_damage(&connection)?;
     drop(connection);
     File::open(restored).and_then(|file| file.sync_all()).map_err(failed)
-}
-
-fn is_before_migration(path: &Path) -> bool {
-    path.file_stem().is_some_and(|stem| stem == BEFORE_MIGRATION)
 }
 
 /// The finished backups of a database and when they were made.

@@ -1,4 +1,4 @@
-//! Opens a database of a project: private, checked, migrated, and if damaged moved aside and
+//! Opens a database: private, checked, migrated, and if damaged moved aside and
 //! restored from a backup.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -27,14 +27,16 @@ pub(super) enum TransactionMode {
 }
 
 /// One open database.
-pub(super) struct ProjectDatabase {
+pub(super) struct StoreDatabase {
     connection: Connection,
     path: PathBuf,
     /// Device and inode of the file that was opened.
     identity: (u64, u64),
+    /// Why nothing may be changed: the schema is newer than this program.
+    newer: Option<StoreError>,
 }
 
-impl ProjectDatabase {
+impl StoreDatabase {
     /// Whether the path still leads to the opened file. After the folder was removed, changes would
     /// otherwise go into a file without a name.
     pub(super) fn is_in_place(&self) -> bool {
@@ -47,6 +49,9 @@ impl ProjectDatabase {
         access: TransactionMode,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        if let Some(newer) = self.newer.as_ref().filter(|_| access == TransactionMode::Write) {
+            return Err(newer.clone());
+        }
         self.connection.pragma_update(None, "query_only", access == TransactionMode::Read)?;
         let behavior = match access {
             TransactionMode::Read => TransactionBehavior::Deferred,
@@ -80,7 +85,7 @@ pub(super) fn open_database(
     folder: &Path,
     schema: &StoreSchema,
     thorough: bool,
-) -> Result<(ProjectDatabase, Option<StoreRecovery>), StoreError> {
+) -> Result<(StoreDatabase, Option<StoreRecovery>), StoreError> {
     let failed = |error| unavailable(folder, &error);
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     // Two processes that find the same damage must not both move a database aside, because the
@@ -113,7 +118,7 @@ fn open_sound(
     path: &Path,
     schema: &StoreSchema,
     thorough: bool,
-) -> Result<ProjectDatabase, StoreError> {
+) -> Result<StoreDatabase, StoreError> {
     let failed = |error| unavailable(path, &error);
     let is_new = create_private(path).map_err(failed)?;
     let metadata = fs::metadata(path).map_err(failed)?;
@@ -126,11 +131,8 @@ fn open_sound(
         return Err(StoreError::Corrupt("the file is empty".to_owned()));
     }
     let mut connection = backups::open_existing(path)?;
-    // FULL and not NORMAL: with NORMAL a power failure may undo the last commits, and what was
-    // saved before a reply must survive it. It costs one fsync per commit, and a Stop commits once.
-    connection.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
-    )?;
+    connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;")?;
+    connection.execute_batch(schema.settings)?;
     if thorough || metadata.len() <= STORE_CHECKED_BYTES_MAX {
         backups::refuse_damage(&connection)?;
     }
@@ -141,9 +143,12 @@ fn open_sound(
             Ok(()) => {}
         }
     }
-    schema.migrate(&mut connection)?;
+    let newer = match schema.migrate(&mut connection) {
+        Err(newer @ StoreError::Newer { .. }) if schema.is_read_if_newer => Some(newer),
+        migrated => migrated.map(|()| None)?,
+    };
     let identity = identity(path).map_err(failed)?;
-    Ok(ProjectDatabase { connection, path: path.to_path_buf(), identity })
+    Ok(StoreDatabase { connection, path: path.to_path_buf(), identity, newer })
 }
 
 /// Creates the file, because SQLite would follow the umask; -wal and -shm get the mode of this file.
@@ -231,14 +236,17 @@ mod tests {
             "CREATE TABLE notes (text TEXT NOT NULL) STRICT",
             "ALTER TABLE notes ADD COLUMN rank INTEGER NOT NULL DEFAULT 7",
         ],
+        settings: "PRAGMA synchronous = NORMAL",
+        is_read_if_newer: false,
+        weekly_backups_max: 0,
     };
 
-    fn write(database: &mut ProjectDatabase, sql: &str) {
+    fn write(database: &mut StoreDatabase, sql: &str) {
         let written = database.transact(TransactionMode::Write, |at| Ok(at.execute(sql, [])?));
         assert_eq!(written, Ok(1), "{sql}");
     }
 
-    fn sum_of_ranks(database: &mut ProjectDatabase) -> Option<i64> {
+    fn sum_of_ranks(database: &mut StoreDatabase) -> Option<i64> {
         let sql = "SELECT sum(rank) FROM notes";
         let sum = |at: &Transaction<'_>| Ok(at.query_row(sql, [], |row| row.get(0))?);
         database.transact(TransactionMode::Read, sum).unwrap()

@@ -6,18 +6,31 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::StoreError;
 
-/// One database in a project's folder.
+/// What one database is made of, and how it is treated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StoreSchema {
     pub(super) file_name: &'static str,
     /// Schema n is the result of the first n migrations; `user_version` is n. A released migration
     /// never changes. An older program refuses a newer database.
     pub(super) migrations: &'static [&'static str],
+    /// Statements for every connection.
+    pub(super) settings: &'static str,
+    /// Whether a database with a newer schema is still read.
+    pub(super) is_read_if_newer: bool,
+    /// Backups of earlier weeks, in addition to those of the last days.
+    pub(super) weekly_backups_max: usize,
 }
 
 /// Loops, exams, judgements and session writes.
-pub(super) const PROJECT_SCHEMA: StoreSchema =
-    StoreSchema { file_name: "store.db", migrations: &PROJECT_MIGRATIONS };
+pub(super) static PROJECT_SCHEMA: StoreSchema = StoreSchema {
+    file_name: "store.db",
+    migrations: &PROJECT_MIGRATIONS,
+    // FULL and not NORMAL: with NORMAL a power failure may undo the last commits, and what was
+    // saved before a reply must survive it. It costs one fsync per commit, and a Stop commits once.
+    settings: "PRAGMA synchronous = FULL",
+    is_read_if_newer: false,
+    weekly_backups_max: 0,
+};
 
 const PROJECT_MIGRATIONS: [&str; 6] = [
     // Schema 1, loops. `state` is JSON with a version of its own (`host::store::loops::stored_loop`); the

@@ -224,7 +224,7 @@ async fn a_damaged_database_is_moved_aside_with_one_notice_and_work_goes_on() {
 fn save_backup(home: &Home, day: u64, id: &str) {
     let folder = home.folder().join("backups");
     let path = folder.join(format!("day-{day}.db"));
-    backups::back_up_day(&home.file("")).unwrap();
+    backups::back_up_day(&home.file(""), 0).unwrap();
     let newest = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
     let made = newest.filter(|it| it.extension().is_some_and(|kind| kind == "db"));
     let made = made.max_by_key(|it| fs::metadata(it).unwrap().modified().unwrap()).unwrap();
@@ -269,7 +269,7 @@ async fn backups_are_few_and_private() {
     for day in 100..105 {
         save_backup(&home, day, "a");
     }
-    backups::back_up_day(&home.file("")).unwrap();
+    backups::back_up_day(&home.file(""), 0).unwrap();
     let folder = home.folder().join("backups");
     assert_eq!(mode(&folder), 0o700);
     let paths = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
@@ -289,11 +289,11 @@ async fn a_damaged_database_is_not_copied_over_a_sound_backup() {
     let store = home.store();
     home.save(&store, "a", None).await.unwrap();
     home.close(store);
-    backups::back_up_day(&home.file("")).unwrap();
+    backups::back_up_day(&home.file(""), 0).unwrap();
     let mut bytes = fs::read(home.file("")).unwrap();
     bytes[4096..].fill(0xa5);
     fs::write(home.file(""), bytes).unwrap();
-    let refused = backups::back_up_day(&home.file(""));
+    let refused = backups::back_up_day(&home.file(""), 0);
     assert!(matches!(refused, Err(StoreError::Corrupt(_))), "{refused:?}");
     assert_eq!(home.count(&home.store()).await, Ok(1), "restored");
 }

@@ -11,17 +11,16 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rusqlite::Transaction;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::open::{ProjectDatabase, StoreRecovery, TransactionMode, open_database};
-use super::schema::PROJECT_SCHEMA;
-use super::{ProjectKey, StoreError, backups};
+use super::open::{StoreDatabase, StoreRecovery, TransactionMode, open_database};
+use super::{StoreError, StoreKey, backups};
 use moai_base::limits::{
     STORE_BACKUP_QUIET_MS, STORE_BACKUP_REFRESH_SECS, STORE_OPEN_MAX, STORE_QUEUE_MAX,
 };
 
 /// What is done with a database on its thread.
-pub(super) type StoreJob = Box<dyn FnOnce(&mut ProjectThread) + Send>;
+type StoreJob = Box<dyn FnOnce(&mut StoreThread) + Send>;
 
 /// The open databases of a state folder.
 #[derive(Debug)]
@@ -37,9 +36,9 @@ type SharedStores = Mutex<OpenStores>;
 #[derive(Debug, Default)]
 struct OpenStores {
     /// The least recently used first. A thread ends when its queue was dropped here and is empty.
-    queues: Vec<(ProjectKey, JobQueue)>,
+    queues: Vec<(StoreKey, JobQueue)>,
     /// Recoveries of damaged databases that have not been reported yet.
-    recoveries: HashMap<ProjectKey, StoreRecovery>,
+    recoveries: HashMap<StoreKey, StoreRecovery>,
 }
 
 /// The queue of one thread, bounded by its slots.
@@ -60,35 +59,50 @@ impl StoreThreads {
         Self { shared, has_damage: Arc::default(), home }
     }
 
-    /// Queues a job for the thread of a project, which is started if necessary. Waits while the
+    /// Queues a job for the thread of a database, which is started if necessary. Waits while the
     /// queue is full. A job that cannot be queued is dropped.
-    pub(super) async fn queue(&self, project: &ProjectKey, job: StoreJob) -> io::Result<()> {
-        let queue = self.queue_of(project)?;
+    async fn queue(&self, key: &StoreKey, job: StoreJob) -> io::Result<()> {
+        let queue = self.queue_of(key)?;
         let Ok(slot) = queue.slots.acquire_owned().await else { return Ok(()) };
         // The receiver is gone only if the thread is.
         let _ = queue.jobs.send(QueuedJob { job, slot });
         Ok(())
     }
 
-    fn queue_of(&self, project: &ProjectKey) -> io::Result<JobQueue> {
+    /// The answer of a job on the thread of a database.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        key: &StoreKey,
+        job: impl FnOnce(&mut StoreThread) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        // The work counts even if the caller was dropped meanwhile.
+        let job: StoreJob = Box::new(move |thread| drop(reply.send(job(thread))));
+        self.queue(key, job).await.map_err(|error| {
+            StoreError::Unavailable(format!("its thread could not be started: {error}"))
+        })?;
+        answer.await.map_err(|_| StoreError::Unavailable("the store thread is gone".to_owned()))?
+    }
+
+    fn queue_of(&self, key: &StoreKey) -> io::Result<JobQueue> {
         let mut open = lock(&self.shared);
-        let at = open.queues.iter().position(|(key, _)| key == project);
+        let at = open.queues.iter().position(|(known, _)| known == key);
         let queue = match at {
             Some(at) => open.queues.remove(at).1,
-            None => self.start_thread(project)?,
+            None => self.start_thread(key)?,
         };
         if open.queues.len() >= STORE_OPEN_MAX {
             open.queues.remove(0);
         }
-        open.queues.push((project.clone(), queue.clone()));
+        open.queues.push((key.clone(), queue.clone()));
         Ok(queue)
     }
 
-    fn start_thread(&self, project: &ProjectKey) -> io::Result<JobQueue> {
+    fn start_thread(&self, key: &StoreKey) -> io::Result<JobQueue> {
         let (jobs, queue) = channel();
-        let thread = ProjectThread {
+        let thread = StoreThread {
             home: self.home.clone(),
-            project: project.clone(),
+            key: key.clone(),
             database: None,
             is_suspect: false,
             backup_at: None,
@@ -109,8 +123,8 @@ impl StoreThreads {
         self.has_damage.load(Ordering::Acquire)
     }
 
-    pub(super) fn take_recovery(&self, project: &ProjectKey) -> Option<StoreRecovery> {
-        lock(&self.shared).recoveries.remove(project)
+    pub(super) fn take_recovery(&self, key: &StoreKey) -> Option<StoreRecovery> {
+        lock(&self.shared).recoveries.remove(key)
     }
 }
 
@@ -118,11 +132,11 @@ fn lock(shared: &SharedStores) -> MutexGuard<'_, OpenStores> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The thread that owns one project's database.
-pub(super) struct ProjectThread {
+/// The thread that owns one database.
+pub(super) struct StoreThread {
     pub(super) home: PathBuf,
-    pub(super) project: ProjectKey,
-    database: Option<ProjectDatabase>,
+    pub(super) key: StoreKey,
+    database: Option<StoreDatabase>,
     /// Whether the database reported damage: it is checked thoroughly at the next opening.
     is_suspect: bool,
     /// When a changed database is to be copied, if nothing is asked of it then.
@@ -133,7 +147,7 @@ pub(super) struct ProjectThread {
     has_damage: Arc<AtomicBool>,
 }
 
-impl ProjectThread {
+impl StoreThread {
     fn work(mut self, queue: &Receiver<QueuedJob>) {
         loop {
             let received = match self.backup_at {
@@ -157,7 +171,7 @@ impl ProjectThread {
 
     fn note_change(&mut self) {
         if self.backup_at.is_none() {
-            let database = self.project.database(&self.home);
+            let database = self.key.database(&self.home);
             self.backup_at = Some(Instant::now() + backups::time_until_due(&database));
         }
     }
@@ -169,9 +183,10 @@ impl ProjectThread {
         if self.backup.is_some() || Instant::now() < self.backup_at.unwrap_or_else(Instant::now) {
             return;
         }
-        let database = self.project.database(&self.home);
+        let database = self.key.database(&self.home);
+        let weeks_max = self.key.schema().weekly_backups_max;
         let thread = std::thread::Builder::new().name("store-backup".to_owned());
-        match thread.spawn(move || backups::back_up_day(&database)) {
+        match thread.spawn(move || backups::back_up_day(&database, weeks_max)) {
             Ok(backup) => {
                 self.backup = Some(backup);
                 self.backup_at = None;
@@ -223,8 +238,8 @@ impl ProjectThread {
     }
 
     /// The database, opened if necessary.
-    pub(super) fn open(&mut self) -> Result<&mut ProjectDatabase, StoreError> {
-        let kept = self.database.take().filter(ProjectDatabase::is_in_place);
+    pub(super) fn open(&mut self) -> Result<&mut StoreDatabase, StoreError> {
+        let kept = self.database.take().filter(StoreDatabase::is_in_place);
         let database = match kept {
             Some(database) => database,
             None => self.open_again()?,
@@ -232,14 +247,14 @@ impl ProjectThread {
         Ok(self.database.insert(database))
     }
 
-    fn open_again(&mut self) -> Result<ProjectDatabase, StoreError> {
-        let folder = self.project.folder(&self.home);
-        let (database, recovery) = open_database(&folder, &PROJECT_SCHEMA, self.is_suspect)?;
+    fn open_again(&mut self) -> Result<StoreDatabase, StoreError> {
+        let folder = self.key.folder(&self.home);
+        let (database, recovery) = open_database(&folder, self.key.schema(), self.is_suspect)?;
         self.is_suspect = false;
         if let Some(recovery) = recovery {
             tracing::warn!(?recovery, "a damaged database was moved aside");
             if let Some(shared) = self.shared.upgrade() {
-                lock(&shared).recoveries.insert(self.project.clone(), recovery);
+                lock(&shared).recoveries.insert(self.key.clone(), recovery);
             }
             self.has_damage.store(true, Ordering::Release);
         }

@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension as _, Transaction, params};
 use super::stored_loop::decode;
 use super::{ACTIVE_CONDITION, text};
 use crate::store::open::TransactionMode;
-use crate::store::threads::ProjectThread;
+use crate::store::threads::StoreThread;
 use crate::store::{ProjectKey, Store, StoreError, markers};
 use moai_base::hash::ContentHash;
 use moai_loops::marker::{
@@ -28,7 +28,7 @@ impl Store {
         + 'static,
     ) -> Result<T, StoreError> {
         self.run(project, move |thread| {
-            let store = thread.project.database(&thread.home);
+            let store = thread.key.database(&thread.home);
             let (value, change) =
                 thread.transact(TransactionMode::Write, |transaction: &Transaction<'_>| {
                     let (value, mut change) = work(transaction)?;
@@ -55,7 +55,7 @@ impl Store {
         session: &str,
     ) -> Result<Vec<MarkerDifference>, StoreError> {
         let (at, owner) = (root.to_path_buf(), session.to_owned());
-        let written = move |thread: &mut ProjectThread| {
+        let written = move |thread: &mut StoreThread| {
             let marks = markers::read_markers(&at);
             let found = write_missing_markers(thread, &at, &owner, &marks)?;
             Ok((marks, found))
@@ -238,7 +238,7 @@ fn write(mark: &LoopMarker, is_durable: bool) -> bool {
 }
 
 fn compare_with_row(
-    thread: &mut ProjectThread,
+    thread: &mut StoreThread,
     mark: &LoopMarker,
 ) -> Result<Option<MarkerDifferenceKind>, StoreError> {
     // Opening a missing database would create it.
@@ -272,12 +272,12 @@ fn compare_with_row(
 
 /// Writes missing markers of a session's active loops.
 fn write_missing_markers(
-    thread: &mut ProjectThread,
+    thread: &mut StoreThread,
     root: &Path,
     session: &str,
     marks: &[LoopMarker],
 ) -> Result<Vec<MarkerDifference>, StoreError> {
-    let store = thread.project.database(&thread.home);
+    let store = thread.key.database(&thread.home);
     if !store.exists() {
         return Ok(Vec::new());
     }

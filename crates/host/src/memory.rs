@@ -1,0 +1,130 @@
+//! The memory of earlier sessions: where observations are kept, and where they wait while that place
+//! is not available.
+
+#[cfg(test)]
+mod conformance;
+mod spool;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use moai_memory::database::{MemoryDatabase, StoredAs};
+use moai_memory::observation::NewObservation;
+
+use self::spool::{LockedSpool, Spool};
+use crate::store::{SqliteMemory, StoreError, StoreRecovery};
+
+/// What became of observations that a hook wanted to store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObservationPlace {
+    /// They are stored, in this order.
+    Store(Vec<StoredAs>),
+    /// They wait in the spool for the next change of the store.
+    Spool {
+        /// Why the store was not available.
+        reason: StoreError,
+    },
+}
+
+/// Handle to the memory of a state folder; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct MemoryStore {
+    database: SqliteMemory,
+    spool: Spool,
+}
+
+impl MemoryStore {
+    /// The memory of a state folder. Opens nothing yet; files are created (0600) at the first use.
+    #[must_use]
+    pub fn start(home: PathBuf) -> Self {
+        let database = SqliteMemory::start(home);
+        let spool = Spool::in_folder(&database.folder());
+        Self { database, spool }
+    }
+
+    /// The database file.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.database.path()
+    }
+
+    /// Whether there is a memory at all: reading one that does not exist would create it.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.path().exists() || self.spool.has_lines()
+    }
+
+    /// Runs `work` in one transaction; changes inside are refused. Dropping the future does not stop
+    /// queued work.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>
+        + Send
+        + 'static,
+    ) -> Result<T, StoreError> {
+        self.database.read(work).await
+    }
+
+    /// Runs `work` in one transaction that may change something: committed when this returns `Ok`,
+    /// rolled back after an error or a panic. What waits in the spool is stored before.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>
+        + Send
+        + 'static,
+    ) -> Result<T, StoreError> {
+        if self.spool.has_lines() {
+            self.store_spool().await?;
+        }
+        self.database.write(work).await
+    }
+
+    /// Stores observations, or keeps them in the spool if the store is not available.
+    ///
+    /// # Errors
+    ///
+    /// Neither was possible.
+    pub async fn add_or_spool(
+        &self,
+        observations: Vec<NewObservation>,
+    ) -> Result<ObservationPlace, StoreError> {
+        let observations = Arc::new(observations);
+        let added = Arc::clone(&observations);
+        match self.write(move |database| database.add(&added)).await {
+            Ok(stored) => Ok(ObservationPlace::Store(stored)),
+            Err(reason) => {
+                let spool = self.spool.clone();
+                let appended = tokio::task::spawn_blocking(move || spool.append(&observations));
+                match appended.await {
+                    Ok(Ok(())) => Ok(ObservationPlace::Spool { reason }),
+                    Ok(Err(error)) => Err(StoreError::Unavailable(format!(
+                        "{reason}; the spool cannot be written either: {error}"
+                    ))),
+                    Err(_) => Err(reason),
+                }
+            }
+        }
+    }
+
+    /// What became of a damaged database since the last call. Opens the database if necessary.
+    pub async fn take_recovery(&self) -> Result<Option<StoreRecovery>, StoreError> {
+        self.database.take_recovery().await
+    }
+
+    /// Stores what waits in the spool. It is removed only after the commit; if the process ends in
+    /// between, the same observations are stored again, as repetitions.
+    async fn store_spool(&self) -> Result<(), StoreError> {
+        let spool = self.spool.clone();
+        let store = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
+            let Some(locked) = spool.lock()? else { return Ok(None) };
+            database.add(&locked.observations()?)?;
+            Ok(Some(locked))
+        };
+        if let Some(stored) = self.database.write(store).await? {
+            LockedSpool::remove(stored)?;
+        }
+        Ok(())
+    }
+}

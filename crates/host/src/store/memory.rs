@@ -1,0 +1,187 @@
+//! The memory in SQLite: one database for all projects, with an index that only tells which rows have
+//! which tokens.
+
+mod add;
+mod conditions;
+mod database;
+mod index;
+mod rows;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use moai_memory::database::MemoryDatabase;
+
+use self::database::MemoryTransaction;
+use super::open::TransactionMode;
+use super::schema::StoreSchema;
+use super::threads::StoreThreads;
+use super::{StoreError, StoreKey, StoreRecovery};
+
+/// Everything that the memory keeps.
+pub(super) static MEMORY_SCHEMA: StoreSchema = StoreSchema {
+    file_name: "memory.db",
+    migrations: &MEMORY_MIGRATIONS,
+    // NORMAL: after a power failure the last observations may be missing, but the database is sound.
+    // An observation is written after the reply, and hooks must not wait for a disk. The log is
+    // emptied when nothing is asked for, and not by an unlucky commit.
+    settings: "PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -16384;
+        PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 33554432;",
+    is_read_if_newer: true,
+    weekly_backups_max: moai_base::limits::MEMORY_WEEKLY_BACKUPS_MAX,
+};
+
+const MEMORY_MIGRATIONS: [&str; 1] = [
+    // Times are milliseconds since the epoch. Rows of observations are short, because many are read to
+    // choose the few whose texts are. `hash` is the beginning of the hash of the normalized text;
+    // `files`, `codes` and `shapes` of `texts` are JSON, the tables of these names find rows by them.
+    // The columns of `entries` hold tokens, and nothing of a text can be read back from it.
+    "CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE counters (name TEXT PRIMARY KEY NOT NULL, value INTEGER NOT NULL)
+        STRICT, WITHOUT ROWID;
+    CREATE TABLE projects (
+        id INTEGER PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        name TEXT NOT NULL,
+        observations INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE TABLE sessions (
+        id INTEGER PRIMARY KEY,
+        project INTEGER NOT NULL REFERENCES projects (id),
+        host_id TEXT NOT NULL,
+        started_ms INTEGER NOT NULL,
+        last_ms INTEGER NOT NULL,
+        has_ended INTEGER NOT NULL DEFAULT 0,
+        goal TEXT NOT NULL DEFAULT '',
+        branch TEXT NOT NULL DEFAULT '',
+        UNIQUE (host_id, project)
+    ) STRICT;
+    CREATE INDEX sessions_by_time ON sessions (project, last_ms);
+    CREATE TABLE observations (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        project INTEGER NOT NULL REFERENCES projects (id),
+        session INTEGER REFERENCES sessions (id),
+        kind TEXT NOT NULL,
+        at_ms INTEGER NOT NULL,
+        importance REAL NOT NULL,
+        tokens INTEGER NOT NULL,
+        repeats INTEGER NOT NULL DEFAULT 0,
+        provenance TEXT NOT NULL,
+        visibility TEXT NOT NULL,
+        outcome TEXT,
+        superseded_by INTEGER,
+        simhash INTEGER,
+        external_id TEXT,
+        hash BLOB NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX observations_by_text ON observations (hash, project, kind);
+    CREATE INDEX observations_by_time ON observations (project, at_ms);
+    CREATE INDEX observations_by_session ON observations (session, at_ms) WHERE session IS NOT NULL;
+    CREATE INDEX observations_by_external_id ON observations (external_id)
+        WHERE external_id IS NOT NULL;
+    CREATE TABLE texts (
+        id INTEGER PRIMARY KEY REFERENCES observations (id) ON DELETE CASCADE,
+        title TEXT NOT NULL,
+        body TEXT NOT NULL,
+        files TEXT,
+        codes TEXT,
+        shapes TEXT
+    ) STRICT;
+    CREATE TABLE external_ids (
+        external_id TEXT NOT NULL,
+        observation INTEGER NOT NULL REFERENCES observations (id) ON DELETE CASCADE,
+        PRIMARY KEY (external_id, observation)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX external_ids_by_observation ON external_ids (observation);
+    CREATE TABLE files (
+        path TEXT NOT NULL,
+        observation INTEGER NOT NULL REFERENCES observations (id) ON DELETE CASCADE,
+        PRIMARY KEY (path, observation)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX files_by_observation ON files (observation);
+    CREATE TABLE codes (
+        code TEXT NOT NULL COLLATE NOCASE,
+        observation INTEGER NOT NULL REFERENCES observations (id) ON DELETE CASCADE,
+        PRIMARY KEY (code, observation)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX codes_by_observation ON codes (observation);
+    CREATE TABLE shapes (
+        shape TEXT NOT NULL,
+        observation INTEGER NOT NULL REFERENCES observations (id) ON DELETE CASCADE,
+        PRIMARY KEY (shape, observation)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX shapes_by_observation ON shapes (observation);
+    CREATE TABLE injections (
+        id INTEGER PRIMARY KEY,
+        session TEXT NOT NULL,
+        observation INTEGER NOT NULL REFERENCES observations (id) ON DELETE CASCADE,
+        at_ms INTEGER NOT NULL,
+        event TEXT NOT NULL,
+        tokens INTEGER NOT NULL,
+        is_used INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE INDEX injections_by_session ON injections (session);
+    CREATE INDEX injections_by_observation ON injections (observation);
+    CREATE VIRTUAL TABLE entries USING fts5 (words, pairs, scope, content = '',
+        contentless_delete = 1, tokenize = \"unicode61 tokenchars '_'\");",
+];
+
+/// Handle to the database of the memory; cheap to clone. Its thread ends with the last handle.
+#[derive(Clone, Debug)]
+pub(crate) struct SqliteMemory {
+    threads: Arc<StoreThreads>,
+}
+
+impl SqliteMemory {
+    /// The memory of a state folder, which is created (0700) at its first use. Opens nothing yet.
+    pub(crate) fn start(home: PathBuf) -> Self {
+        Self { threads: Arc::new(StoreThreads::new(home)) }
+    }
+
+    /// The database file.
+    pub(crate) fn path(&self) -> PathBuf {
+        StoreKey::Memory.database(self.threads.home())
+    }
+
+    /// The folder of the database.
+    pub(crate) fn folder(&self) -> PathBuf {
+        StoreKey::Memory.folder(self.threads.home())
+    }
+
+    /// What became of a damaged database since the last call. Opens the database if necessary.
+    pub(crate) async fn take_recovery(&self) -> Result<Option<StoreRecovery>, StoreError> {
+        self.threads.run(&StoreKey::Memory, |thread| thread.open().map(drop)).await?;
+        Ok(self.threads.take_recovery(&StoreKey::Memory))
+    }
+
+    /// Runs `work` in one transaction; changes inside are refused.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>
+        + Send
+        + 'static,
+    ) -> Result<T, StoreError> {
+        let job = |transaction: &rusqlite::Transaction<'_>| {
+            work(&mut MemoryTransaction { connection: transaction })
+        };
+        let run = |thread: &mut super::StoreThread| thread.transact(TransactionMode::Read, job);
+        self.threads.run(&StoreKey::Memory, run).await
+    }
+
+    /// Runs `work` in one transaction that may change something: committed when this returns `Ok`,
+    /// rolled back after an error or a panic.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>
+        + Send
+        + 'static,
+    ) -> Result<T, StoreError> {
+        let job = |transaction: &rusqlite::Transaction<'_>| {
+            let mut database = MemoryTransaction { connection: transaction };
+            database.update_index()?;
+            work(&mut database)
+        };
+        let run = |thread: &mut super::StoreThread| thread.transact(TransactionMode::Write, job);
+        self.threads.run(&StoreKey::Memory, run).await
+    }
+}

@@ -1,0 +1,397 @@
+//! [`MemoryDatabase`] over one transaction of SQLite.
+
+use moai_memory::clean::CleanText;
+use moai_memory::database::{
+    EstimatedRows, ForgetSelection, Injection, MatchedRow, MemoryCounts, MemoryDatabase,
+    ObservationFilter, OpenInjection, StoredAs,
+};
+use moai_memory::expression::Expression;
+use moai_memory::observation::{
+    FixOutcome, MemoryProject, NewObservation, StoredObservation, StoredSession,
+};
+use moai_memory::ranking::ObservationKind;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
+
+use super::add::{ObservationWriter, project_number, touched_session};
+use super::conditions::Conditions;
+use super::index::{delete_entry, match_text};
+use super::rows::{ID_MARK, MATCHED_COLUMNS, load, matched_row, row_numbers, session};
+use crate::store::StoreError;
+use moai_base::limits::{MEMORY_COUNTED_ROWS_MAX, MEMORY_LOADED_AT_ONCE};
+
+const SEARCHES: &str = "searches";
+const SEARCHES_WITH_HITS: &str = "searches with hits";
+
+/// The memory within one transaction.
+pub(super) struct MemoryTransaction<'c> {
+    pub(super) connection: &'c Connection,
+}
+
+impl MemoryTransaction<'_> {
+    pub(super) fn load_rows(&self, rows: &[i64]) -> Result<Vec<StoredObservation>, StoreError> {
+        load(self.connection, rows)
+    }
+
+    fn conditions(&self, filter: &ObservationFilter) -> Result<Conditions, StoreError> {
+        Conditions::of(self.connection, filter)
+    }
+
+    fn number(&self, sql: &str, values: Vec<Value>) -> Result<u64, StoreError> {
+        let mut select = self.connection.prepare_cached(sql)?;
+        Ok(select.query_row(params_from_iter(values), |row| row.get(0))?)
+    }
+
+    /// Counts a few matching rows, the last that were stored, and assumes the same share of the rows
+    /// before them.
+    fn estimate(&self, expression: &str) -> Result<EstimatedRows, StoreError> {
+        let sql = "SELECT count(*), coalesce(min(row), 0) FROM (SELECT rowid AS row FROM entries
+                   WHERE entries MATCH ?1 ORDER BY rowid DESC LIMIT ?2)";
+        let mut select = self.connection.prepare_cached(sql)?;
+        let values = params![expression, MEMORY_COUNTED_ROWS_MAX];
+        let (rows, first): (u64, u64) =
+            select.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if rows < MEMORY_COUNTED_ROWS_MAX {
+            return Ok(EstimatedRows { rows, is_exact: true });
+        }
+        let last = self.number("SELECT coalesce(max(id), 0) FROM observations", Vec::new())?;
+        let share = last.max(1).saturating_mul(rows) / (last.saturating_sub(first) + 1);
+        Ok(EstimatedRows { rows: share.max(rows), is_exact: false })
+    }
+
+    fn forget_row(&self, row: i64) -> Result<(), StoreError> {
+        let count = "UPDATE projects SET observations = observations - 1
+                     WHERE id = (SELECT project FROM observations WHERE id = ?1)";
+        self.connection.prepare_cached(count)?.execute([row])?;
+        delete_entry(self.connection, row)?;
+        let clear = "UPDATE observations SET superseded_by = NULL WHERE superseded_by = ?1";
+        self.connection.prepare_cached(clear)?.execute([row])?;
+        self.connection.prepare_cached("DELETE FROM observations WHERE id = ?1")?.execute([row])?;
+        Ok(())
+    }
+
+    /// Sessions and projects of which nothing is left: their names and goals are texts too.
+    fn forget_empty_parents(&self) -> Result<(), StoreError> {
+        self.connection.execute_batch(
+            "DELETE FROM sessions WHERE NOT EXISTS
+                 (SELECT 1 FROM observations AS o WHERE o.session = sessions.id);
+             DELETE FROM projects WHERE observations <= 0
+                 AND NOT EXISTS (SELECT 1 FROM sessions AS s WHERE s.project = projects.id);",
+        )?;
+        Ok(())
+    }
+
+    fn count_up(&self, name: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO counters (name, value) VALUES (?1, 1)
+                   ON CONFLICT (name) DO UPDATE SET value = value + 1";
+        self.connection.prepare_cached(sql)?.execute([name])?;
+        Ok(())
+    }
+
+    fn counter(&self, name: &str) -> Result<u64, StoreError> {
+        let sql = "SELECT coalesce(sum(value), 0) FROM counters WHERE name = ?";
+        self.number(sql, vec![Value::from(name.to_owned())])
+    }
+
+    fn row_of_id(&self, id: &str) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT max(id) FROM observations WHERE external_id = ?1";
+        let own: Option<i64> =
+            self.connection.prepare_cached(sql)?.query_row([id], |row| row.get(0))?;
+        let other = || -> Result<Option<i64>, StoreError> {
+            let sql = "SELECT max(observation) FROM external_ids WHERE external_id = ?1";
+            Ok(self.connection.prepare_cached(sql)?.query_row([id], |row| row.get(0))?)
+        };
+        if let Some(row) = own.map_or_else(other, |row| Ok(Some(row)))? {
+            return Ok(Some(row));
+        }
+        let Some(number) = id.strip_prefix(ID_MARK).and_then(|it| it.parse::<i64>().ok()) else {
+            return Ok(None);
+        };
+        let sql = "SELECT id FROM observations WHERE id = ?1";
+        Ok(self.connection.prepare_cached(sql)?.query_row([number], |row| row.get(0)).optional()?)
+    }
+}
+
+impl MemoryDatabase for MemoryTransaction<'_> {
+    type Error = StoreError;
+
+    fn add(&mut self, observations: &[NewObservation]) -> Result<Vec<StoredAs>, StoreError> {
+        let mut writer = ObservationWriter::new(self.connection);
+        observations.iter().map(|observation| writer.add(observation)).collect()
+    }
+
+    fn count(&mut self, filter: &ObservationFilter) -> Result<u64, StoreError> {
+        let conditions = self.conditions(filter)?;
+        if conditions.is_in_index && filter.kinds.is_empty() {
+            let projects = conditions.sql.replace("o.project", "id");
+            let sql =
+                format!("SELECT coalesce(sum(observations), 0) FROM projects WHERE {projects}");
+            return self.number(&sql, conditions.values);
+        }
+        let sql = format!("SELECT count(*) FROM observations AS o WHERE {}", conditions.sql);
+        self.number(&sql, conditions.values)
+    }
+
+    fn estimate_matching(
+        &mut self,
+        filter: &ObservationFilter,
+        expression: &Expression,
+    ) -> Result<EstimatedRows, StoreError> {
+        let conditions = self.conditions(filter)?;
+        if conditions.projects.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(EstimatedRows { rows: 0, is_exact: true });
+        }
+        self.estimate(&match_text(expression, &conditions, &[]))
+    }
+
+    fn matching(
+        &mut self,
+        filter: &ObservationFilter,
+        expression: &Expression,
+        rows_max: usize,
+    ) -> Result<Vec<MatchedRow>, StoreError> {
+        let conditions = self.conditions(filter)?;
+        if conditions.projects.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(Vec::new());
+        }
+        let text = match_text(expression, &conditions, &filter.kinds);
+        let mut values = vec![Value::from(text)];
+        let limit = Value::from(i64::try_from(rows_max).unwrap_or(i64::MAX));
+        // CROSS JOIN: the index decides, whatever SQLite assumes of the other conditions.
+        let sql = if conditions.is_in_index {
+            values.push(limit);
+            format!(
+                "SELECT {MATCHED_COLUMNS} FROM (SELECT rowid AS row FROM entries
+                 WHERE entries MATCH ? ORDER BY rowid DESC LIMIT ?) AS e
+                 CROSS JOIN observations AS o ON o.id = e.row"
+            )
+        } else {
+            values.extend(conditions.values);
+            values.push(limit);
+            format!(
+                "SELECT {MATCHED_COLUMNS} FROM entries CROSS JOIN observations AS o
+                 ON o.id = entries.rowid WHERE entries MATCH ? AND {}
+                 ORDER BY entries.rowid DESC LIMIT ?",
+                conditions.sql
+            )
+        };
+        let mut select = self.connection.prepare_cached(&sql)?;
+        let rows = select.query_map(params_from_iter(values), matched_row)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn load(&mut self, rows: &[i64]) -> Result<Vec<StoredObservation>, StoreError> {
+        self.load_rows(rows)
+    }
+
+    fn rows_of_ids(&mut self, ids: &[String]) -> Result<Vec<Option<i64>>, StoreError> {
+        ids.iter().map(|id| self.row_of_id(id)).collect()
+    }
+
+    fn newest(
+        &mut self,
+        filter: &ObservationFilter,
+        rows_max: usize,
+    ) -> Result<Vec<StoredObservation>, StoreError> {
+        let mut conditions = self.conditions(filter)?;
+        conditions.values.push(Value::from(i64::try_from(rows_max).unwrap_or(i64::MAX)));
+        let order = "ORDER BY o.at_ms DESC, o.id DESC LIMIT ?";
+        let rows = row_numbers(self.connection, conditions, order)?;
+        self.load_rows(&rows)
+    }
+
+    fn export(
+        &mut self,
+        filter: &ObservationFilter,
+        visit: &mut dyn FnMut(StoredObservation) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let conditions = self.conditions(filter)?;
+        let rows = row_numbers(self.connection, conditions, "ORDER BY o.at_ms, o.id")?;
+        for part in rows.chunks(MEMORY_LOADED_AT_ONCE) {
+            self.load_rows(part)?.into_iter().try_for_each(&mut *visit)?;
+        }
+        Ok(())
+    }
+
+    fn fixes_of_shape(
+        &mut self,
+        shape: &str,
+        rows_max: usize,
+    ) -> Result<Vec<StoredObservation>, StoreError> {
+        let sql = "SELECT o.id FROM shapes AS h JOIN observations AS o ON o.id = h.observation
+                   WHERE h.shape = ?1 AND o.kind = ?2 ORDER BY o.at_ms DESC, o.id DESC LIMIT ?3";
+        let mut select = self.connection.prepare_cached(sql)?;
+        let values = params![shape, ObservationKind::Fix.name(), rows_max];
+        let rows = select.query_map(values, |row| row.get(0))?;
+        let rows: Vec<i64> = rows.collect::<Result<_, _>>()?;
+        self.load_rows(&rows)
+    }
+
+    fn set_outcome(&mut self, row: i64, outcome: FixOutcome) -> Result<(), StoreError> {
+        let sql = "UPDATE observations SET outcome = ?2 WHERE id = ?1";
+        self.connection.prepare_cached(sql)?.execute(params![row, outcome.name()])?;
+        Ok(())
+    }
+
+    fn supersede(&mut self, rows: &[i64], by: i64) -> Result<(), StoreError> {
+        let sql = "UPDATE observations SET superseded_by = ?2 WHERE id = ?1 AND id <> ?2";
+        let mut update = self.connection.prepare_cached(sql)?;
+        for row in rows {
+            update.execute(params![row, by])?;
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, selection: &ForgetSelection) -> Result<u64, StoreError> {
+        let rows = match selection {
+            ForgetSelection::Rows(rows) => {
+                let mut known = rows.clone();
+                known.sort_unstable();
+                known.dedup();
+                let sql = "SELECT 1 FROM observations WHERE id = ?1";
+                let mut select = self.connection.prepare_cached(sql)?;
+                let is_known: Vec<bool> =
+                    known.iter().map(|row| select.exists([row])).collect::<Result<_, _>>()?;
+                known.into_iter().zip(is_known).filter(|(_, is)| *is).map(|(row, _)| row).collect()
+            }
+            ForgetSelection::Filter(filter) => {
+                row_numbers(self.connection, self.conditions(filter)?, "")?
+            }
+        };
+        for row in &rows {
+            self.forget_row(*row)?;
+        }
+        if !rows.is_empty() {
+            self.forget_empty_parents()?;
+        }
+        Ok(rows.len() as u64)
+    }
+
+    fn touch_session(
+        &mut self,
+        project: &MemoryProject,
+        session: &str,
+        at_ms: i64,
+        goal: Option<&CleanText>,
+        branch: Option<&CleanText>,
+    ) -> Result<(), StoreError> {
+        let project = project_number(self.connection, project)?;
+        let number = touched_session(self.connection, project, session, at_ms)?;
+        let sql = "UPDATE sessions SET has_ended = 0,
+                   goal = CASE WHEN goal = '' THEN ?2 ELSE goal END,
+                   branch = CASE WHEN branch = '' THEN ?3 ELSE branch END WHERE id = ?1";
+        let text = |text: Option<&CleanText>| text.map_or("", CleanText::as_str).to_owned();
+        self.connection.prepare_cached(sql)?.execute(params![number, text(goal), text(branch)])?;
+        Ok(())
+    }
+
+    fn end_session(&mut self, session: &str, at_ms: i64) -> Result<(), StoreError> {
+        let sql =
+            "UPDATE sessions SET has_ended = 1, last_ms = max(last_ms, ?2) WHERE host_id = ?1";
+        self.connection.prepare_cached(sql)?.execute(params![session, at_ms])?;
+        Ok(())
+    }
+
+    fn sessions(
+        &mut self,
+        project: &str,
+        sessions_max: usize,
+    ) -> Result<Vec<StoredSession>, StoreError> {
+        let sql = "SELECT s.host_id, p.key, p.name, s.started_ms, s.last_ms, s.has_ended, s.goal,
+                   s.branch FROM projects AS p JOIN sessions AS s ON s.project = p.id
+                   WHERE p.key = ?1 AND EXISTS
+                   (SELECT 1 FROM observations AS o WHERE o.session = s.id)
+                   ORDER BY s.last_ms DESC, s.id DESC LIMIT ?2";
+        let mut select = self.connection.prepare_cached(sql)?;
+        let sessions = select.query_map(params![project, sessions_max], session)?;
+        Ok(sessions.collect::<Result<_, _>>()?)
+    }
+
+    fn projects_named(&mut self, name: &str) -> Result<Vec<MemoryProject>, StoreError> {
+        let sql = "SELECT key, name FROM projects WHERE key = ?1 OR name = ?1 ORDER BY id";
+        let mut select = self.connection.prepare_cached(sql)?;
+        let projects = select
+            .query_map([name], |row| Ok(MemoryProject { key: row.get(0)?, name: row.get(1)? }))?;
+        Ok(projects.collect::<Result<_, _>>()?)
+    }
+
+    fn record_injections(&mut self, injections: &[Injection]) -> Result<(), StoreError> {
+        // An observation may have been forgotten meanwhile.
+        let sql = "INSERT INTO injections (session, observation, at_ms, event, tokens)
+                   SELECT ?1, id, ?3, ?4, ?5 FROM observations WHERE id = ?2";
+        let mut insert = self.connection.prepare_cached(sql)?;
+        for it in injections {
+            insert.execute(params![it.session, it.row, it.at_ms, it.event.name(), it.tokens])?;
+        }
+        Ok(())
+    }
+
+    fn open_injections(&mut self, session: &str) -> Result<Vec<OpenInjection>, StoreError> {
+        let sql = "SELECT id, observation FROM injections WHERE session = ?1 AND is_used = 0
+                   ORDER BY id";
+        let mut select = self.connection.prepare_cached(sql)?;
+        let open = select.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let open: Vec<(i64, i64)> = open.collect::<Result<_, _>>()?;
+        let mut injections = Vec::new();
+        for (id, row) in open {
+            for observation in self.load_rows(&[row])? {
+                injections.push(OpenInjection {
+                    id,
+                    observation: row,
+                    text: observation.text(),
+                    files: observation.files,
+                    codes: observation.codes,
+                });
+            }
+        }
+        Ok(injections)
+    }
+
+    fn mark_used(&mut self, injections: &[i64]) -> Result<(), StoreError> {
+        let sql = "UPDATE injections SET is_used = 1 WHERE id = ?1";
+        let mut update = self.connection.prepare_cached(sql)?;
+        for id in injections {
+            update.execute([id])?;
+        }
+        Ok(())
+    }
+
+    fn record_search(&mut self, has_hits: bool) -> Result<(), StoreError> {
+        self.count_up(SEARCHES)?;
+        if has_hits { self.count_up(SEARCHES_WITH_HITS) } else { Ok(()) }
+    }
+
+    fn counts(&mut self, filter: &ObservationFilter) -> Result<MemoryCounts, StoreError> {
+        let Conditions { sql, values, .. } = self.conditions(filter)?;
+        let by_kind = format!(
+            "SELECT o.kind, count(*) FROM observations AS o WHERE {sql} GROUP BY o.kind ORDER BY o.kind"
+        );
+        let mut select = self.connection.prepare_cached(&by_kind)?;
+        let kinds = select.query_map(params_from_iter(values.clone()), |row| {
+            let kind = ObservationKind::from_name(row.get_ref(0)?.as_str()?);
+            Ok((kind.unwrap_or(ObservationKind::Note), row.get(1)?))
+        })?;
+        let by_kind = kinds.collect::<Result<_, _>>()?;
+        let injections = format!(
+            "SELECT count(*), coalesce(sum(i.is_used), 0), coalesce(sum(i.tokens), 0)
+             FROM injections AS i JOIN observations AS o ON o.id = i.observation WHERE {sql}"
+        );
+        let mut select = self.connection.prepare_cached(&injections)?;
+        let (injections, injections_used, injected_tokens) = select
+            .query_row(params_from_iter(values), |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?;
+        let bytes = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
+        Ok(MemoryCounts {
+            bytes: self.number(bytes, Vec::new())?,
+            by_kind,
+            sessions: self.number("SELECT count(*) FROM sessions", Vec::new())?,
+            projects: self.number("SELECT count(*) FROM projects", Vec::new())?,
+            injections,
+            injections_used,
+            injected_tokens,
+            searches: self.counter(SEARCHES)?,
+            searches_with_hits: self.counter(SEARCHES_WITH_HITS)?,
+        })
+    }
+}
