@@ -22,6 +22,10 @@ const DEFAULT_DIAGNOSTICS_DELAY: Duration = Duration::from_secs(1);
 /// gopls' error for every import while it cannot load the project.
 const IMPORT_COMPLAINT: &str = "could not import ";
 
+/// gopls' error for an import of a package that it has not loaded yet: it may publish before the
+/// load of the project has ended, without a progress.
+const UNLOADED_IMPORT: &str = "(missing metadata for import of ";
+
 /// State of one wait.
 #[derive(Debug, Default)]
 pub(crate) struct GoplsProtocol {
@@ -30,6 +34,8 @@ pub(crate) struct GoplsProtocol {
     /// sent while the project was loading.
     published_disk_text: bool,
     has_resent: bool,
+    /// Whether the text was sent again because imports were not loaded.
+    has_awaited_imports: bool,
 }
 
 impl GoplsProtocol {
@@ -64,9 +70,19 @@ impl GoplsProtocol {
             (Some(fault), ProtocolStep::Done(Ok(found))) => {
                 ProtocolStep::Done(without_import_complaints(fault, found))
             }
+            (None, ProtocolStep::Done(Ok(found)))
+                if !self.has_awaited_imports && has_unloaded_import(&found) =>
+            {
+                self.has_awaited_imports = true;
+                self.push.again(ProtocolStep::Resend)
+            }
             (_, step) => step,
         }
     }
+}
+
+fn has_unloaded_import(found: &[Finding]) -> bool {
+    found.iter().any(|finding| finding.message.contains(UNLOADED_IMPORT))
 }
 
 fn rules(subject: &MeasurementContext<'_>) -> ProofRules {
@@ -203,6 +219,17 @@ mod tests {
         let import = "could not import x/y (cannot find package)";
         check(NO_DELAY, fault, &published(vec![import]), &["wake", "ProjectFault"]);
         check(NO_DELAY, fault, &published(vec![import, "syntax"]), &["wake", "1 found"]);
+    }
+
+    #[test]
+    fn an_import_that_is_not_loaded_yet_is_asked_about_once_more() {
+        let unloaded = "could not import x/y (missing metadata for import of \"x/y\")";
+        let published = |at, messages| (at, Publish(Some(3), messages));
+        for (second, expected) in [(vec![], "clean"), (vec![unloaded], "1 found")] {
+            let acts =
+                [(0, Barrier), published(1, vec![unloaded]), (2, Barrier), published(3, second)];
+            check(NO_DELAY, None, &acts, &["wake", "resend", "wake", expected]);
+        }
     }
 
     #[test]
