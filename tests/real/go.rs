@@ -148,3 +148,17 @@ fn another_target_system_is_another_project() {
     sandbox.set("GOOS", "linux");
     assert_eq!(check(&sandbox, "main.go").0, 0);
 }
+
+#[test]
+fn gopls_follows_the_settings_of_the_go_command() {
+    let sandbox = go();
+    let text = "package main\n\nimport \"syscall\"\n\nfunc main() { _ = syscall.Kill }\n";
+    sandbox.write("main.go", text);
+    let folder = sandbox.path("../home/.config/go");
+    std::fs::create_dir_all(&folder).expect("the home is ours");
+    for (system, code) in [("linux", 0), ("windows", 1), ("linux", 0)] {
+        std::fs::write(folder.join("env"), format!("GOOS={system}\n")).expect("the home is ours");
+        let (found, report) = check(&sandbox, "main.go");
+        assert_eq!(found, code, "{system}: {report:#}");
+    }
+}

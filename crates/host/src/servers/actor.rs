@@ -20,7 +20,7 @@ pub(super) use self::description::ActorDescription;
 pub(super) use self::requests::{ActorControl, ActorGauge, ActorRequest, StartReply};
 use self::requests::{PendingReply, QueuedRequest};
 use super::breaker::CrashBreaker;
-use super::go_workspace::{is_go_manifest_changed, outside_modules};
+use super::go_workspace::{is_go_manifest_changed, outside_modules, set_workspace_variable};
 use super::log_buffer::LogBuffer;
 use super::process::{ProcessEvent, ServerProcess};
 use super::resolve::ResolvedServer;
@@ -358,6 +358,9 @@ impl ServerActor {
     fn process_env(&self) -> BTreeMap<String, String> {
         let mut env = self.context.server_env();
         env.extend(self.choice.spec.env.clone());
+        if self.choice.spec.diagnostics == DiagnosticsMethod::Gopls {
+            set_workspace_variable(&mut env);
+        }
         env
     }
 

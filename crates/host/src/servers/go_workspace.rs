@@ -66,6 +66,19 @@ fn workspace_file(env: &BTreeMap<String, String>, folder: &Path) -> Option<PathB
     }
 }
 
+/// Puts the file of `go env -w` into the environment, as far as it decides on a `go.work`: gopls of Go
+/// 1.19 reads the variable, but not `off` in the file.
+pub(super) fn set_workspace_variable(env: &mut BTreeMap<String, String>) {
+    if let Some(value) = go_variable(env, "GOWORK") {
+        env.insert("GOWORK".to_owned(), value);
+    }
+}
+
+/// The name of workspace files, where `GOWORK=off` makes the go command ignore them.
+pub(super) fn ignored_file(env: &BTreeMap<String, String>) -> Option<&'static str> {
+    (go_variable(env, "GOWORK").as_deref() == Some("off")).then_some("go.work")
+}
+
 /// A variable of the go command: from the environment, else from the file of `go env -w`.
 fn go_variable(env: &BTreeMap<String, String>, name: &str) -> Option<String> {
     if let Some(value) = env.get(name).filter(|value| !value.is_empty()) {
@@ -76,8 +89,8 @@ fn go_variable(env: &BTreeMap<String, String>, name: &str) -> Option<String> {
     values.next_back().map(str::to_owned).filter(|value| !value.is_empty())
 }
 
-/// `GOENV`, else `go/env` in the user's folder of settings.
-fn settings_file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
+/// The file of `go env -w`: `GOENV`, else `go/env` in the user's folder of settings.
+pub(super) fn settings_file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     match env.get("GOENV").map(String::as_str) {
         Some("off") => return None,
         Some(file) if !file.is_empty() => return Some(PathBuf::from(file)),

@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use self::placeholders::PlaceholderFiller;
 use self::tools::IdentityBasis;
-use super::{ServerContext, ServerSelection};
+use super::{ServerContext, ServerSelection, go_workspace};
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
-use moai_lsp::registry::{LanguageSpec, ServerSpec};
+use moai_lsp::registry::{DiagnosticsMethod, LanguageSpec, ServerSpec};
 
 pub(super) use self::packages::PythonInterpreter;
 pub use self::program::program_on_path;
@@ -172,7 +172,9 @@ impl ServerResolver<'_> {
     fn choice(&self, id: &str, spec: &ServerSpec, program: PathBuf) -> ResolvedServer {
         let extension = self.path.extension().unwrap_or_default();
         let language_id = spec.extensions.get(&extension).map_or(self.lsp_id, String::as_str);
-        let workspace = project::server_workspace(spec, &self.context.root, self.path);
+        let is_gopls = spec.diagnostics == DiagnosticsMethod::Gopls;
+        let ignored = is_gopls.then(|| go_workspace::ignored_file(&self.context.env)).flatten();
+        let workspace = project::server_workspace(spec, &self.context.root, self.path, ignored);
         let filled =
             PlaceholderFiller::new(id, spec, &workspace, self.context, self.data).spec(spec);
         let is_pinned = program.starts_with(self.data);

@@ -158,7 +158,10 @@ fn servers_of_the_hosts_file_come_first_for_their_extensions() {
     assert_eq!((gopls.command.as_str(), gopls.diagnostics), ("my-gopls", DiagnosticsMethod::Gopls));
     assert_eq!(gopls.args, ["-r", "${root}/x"]);
     assert_eq!(gopls.initialization_options, json!({"a": 1}));
-    assert_eq!(gopls.settings, json!({"gopls": {"diagnosticsDelay": "0s"}}));
+    assert_eq!(
+        gopls.settings,
+        json!({"gopls": {"diagnosticsDelay": "0s", "expandWorkspaceToModule": false}})
+    );
     let zls = merged.server("zig").expect("described");
     assert_eq!((zls.diagnostics, zls.verified), (DiagnosticsMethod::Pull, false));
     assert_eq!(zls.extensions.get("ts").map(String::as_str), Some("typescript"));

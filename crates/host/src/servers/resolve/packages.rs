@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use super::program::{is_of_project, is_program};
 use crate::servers::ServerContext;
 use crate::servers::compile_database::DatabaseSearch;
+use crate::servers::go_workspace;
 use moai_lsp::registry::ServerSpec;
 
 /// Modification times of everything in `restart_on`. A running server does not notice a new
@@ -25,6 +26,9 @@ pub(super) fn restart_times(
             "${compile_database}" => {
                 let files = DatabaseSearch::new(context, spec, workspace).distant_files(workspace);
                 times.extend(files.iter().map(|file| modified(file)));
+            }
+            "${go_settings}" => {
+                times.push(go_workspace::settings_file(&context.env).and_then(|it| modified(&it)));
             }
             name => {
                 times.push(modified(&context.root.join(name)));

@@ -12,8 +12,14 @@ use moai_lsp::registry::{ProjectCondition, ServerSpec, WorkspaceRule};
 /// The workspace of a server for a file, among the folders from the file up to the root. The first
 /// workspace marker that any of them has decides, in the nearest folder with it, as pyright looks for
 /// `pyrightconfig.json` before `pyproject.toml`. Otherwise the first root marker decides, in the
-/// nearest or topmost folder with it; without any marker it is the root.
-pub(super) fn server_workspace(spec: &ServerSpec, root: &Path, path: &RelPath) -> PathBuf {
+/// nearest or topmost folder with it; without any marker it is the root. The `ignored` marker marks
+/// nothing.
+pub(super) fn server_workspace(
+    spec: &ServerSpec,
+    root: &Path,
+    path: &RelPath,
+    ignored: Option<&str>,
+) -> PathBuf {
     let file = path.under(root);
     let folders: Vec<&Path> =
         file.ancestors().skip(1).take_while(|folder| folder.starts_with(root)).collect();
@@ -21,7 +27,8 @@ pub(super) fn server_workspace(spec: &ServerSpec, root: &Path, path: &RelPath) -
     if let Some(folder) = spec.workspace_markers.iter().find_map(nearest) {
         return folder.to_path_buf();
     }
-    let found = spec.root_markers.iter().find_map(|marker| {
+    let mut markers = spec.root_markers.iter().filter(|marker| Some(marker.as_str()) != ignored);
+    let found = markers.find_map(|marker| {
         let mut holding = folders.iter().filter(|folder| folder.join(marker).is_file());
         match spec.workspace {
             WorkspaceRule::Root => None,
