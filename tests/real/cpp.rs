@@ -202,3 +202,19 @@ fn changed_flags_count_at_once_wherever_they_are() {
     sandbox.write("near/.clangd", "CompileFlags: {Add: [-UWIDE]}\n");
     expect(&sandbox, "near/main.cpp", 0);
 }
+
+#[test]
+fn a_changed_configuration_below_the_database_counts_at_once() {
+    let sandbox = project_in(&["cpp"]);
+    sandbox.write("compile_flags.txt", "-std=c++17\n");
+    sandbox.write("deep/er/main.cpp", "#ifdef WIDE\nint *width = 1;\n#endif\n");
+    expect(&sandbox, "deep/er/main.cpp", 0);
+    for config in ["deep/er/.clangd", "deep/.clangd"] {
+        for (flags, code) in [("-DWIDE", 1), ("-DNONE", 0), ("-DWIDE", 1)] {
+            sandbox.write(config, &format!("CompileFlags: {{Add: [{flags}]}}\n"));
+            expect(&sandbox, "deep/er/main.cpp", code);
+        }
+        std::fs::remove_file(sandbox.path(config)).expect("the file is ours");
+        expect(&sandbox, "deep/er/main.cpp", 0);
+    }
+}

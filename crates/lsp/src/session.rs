@@ -470,6 +470,7 @@ impl LspSession {
         let resend = self.resend();
         let earlier =
             if resend == ResendPolicy::Never { Vec::new() } else { self.take_over(&request) };
+        self.follow_configurations(&request.path.under(&self.root));
         let (version, is_header_saved) = self.send_text(&request, resend);
         let id = self.next_job;
         self.next_job += 1;

@@ -10,6 +10,9 @@ use crate::registry::{DiagnosticsMethod, OutsideRestart};
 use moai_base::path::is_unpolled;
 use moai_base::verdict::Gap;
 
+/// clangd's configuration of a folder.
+const CLANGD_CONFIG: &str = ".clangd";
+
 /// Files and folders outside the polled files of the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutsidePlaces {
@@ -79,6 +82,20 @@ impl LspSession {
     pub(super) fn store_project_list(&mut self, project: ListedProject) {
         self.project_lists.store(&self.root, project);
         self.update_outside_places();
+    }
+
+    /// clangd rereads a configuration only after seconds, and most of them are in no folder whose
+    /// files restart it: those that apply to the file are read by it as a project's files are.
+    pub(super) fn follow_configurations(&mut self, file: &Path) {
+        let Some(folder) = file.parent().filter(|_| self.method == DiagnosticsMethod::Clangd)
+        else {
+            return;
+        };
+        let name = folder.to_string_lossy().into_owned();
+        if !self.project_lists.files.contains_key(&name) {
+            let files = folder.ancestors().map(|above| above.join(CLANGD_CONFIG)).collect();
+            self.store_project_list(ListedProject { name, files });
+        }
     }
 
     /// The answer to [`SessionEffect::ListProjectFiles`] of this job.
