@@ -16,6 +16,8 @@ pub struct Delta {
     pub fixed: usize,
     /// Number of errors among them.
     pub fixed_errors: usize,
+    /// The findings that disappeared, hints too. Empty where only their number is known.
+    pub disappeared: Vec<Finding>,
 }
 
 impl Delta {
@@ -229,7 +231,8 @@ impl<'f> FindingPairs<'f> {
             self.unmatched.iter().filter(|finding| finding.severity > Severity::Hint).count();
         let fixed_errors =
             self.unmatched.iter().filter(|finding| finding.severity == Severity::Error).count();
-        Delta { findings: self.current, fixed, fixed_errors }
+        let disappeared = self.unmatched.into_iter().cloned().collect();
+        Delta { findings: self.current, fixed, fixed_errors, disappeared }
     }
 }
 

@@ -12,6 +12,7 @@ pub mod expression;
 pub mod glossary;
 mod hangul;
 pub mod observation;
+pub mod observe;
 pub mod query;
 pub mod ranking;
 mod runs;

@@ -19,6 +19,8 @@ pub mod loops;
 pub mod merging;
 pub mod notice;
 pub mod options;
+pub mod observed;
+pub mod recall;
 pub mod rename;
 pub mod restore;
 pub mod rewrite;

@@ -68,3 +68,52 @@ pub const MEMORY_LOADED_AT_ONCE: usize = 500;
 pub const MEMORY_COUNTED_ROWS_MAX: u64 = 200;
 /// Observations that wait in the spool while the memory is not available, in bytes; later ones are lost.
 pub const MEMORY_SPOOL_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Title of an observation, in characters.
+pub const OBSERVED_TITLE_CHARS_MAX: usize = 240;
+/// Sentences of a prompt that are searched for a decision.
+pub const OBSERVED_SENTENCES_MAX: usize = 40;
+/// Command line of an observation, in characters.
+pub const OBSERVED_COMMAND_CHARS_MAX: usize = 160;
+/// Line of a tool's output in an observation, in characters.
+pub const OBSERVED_LINE_CHARS_MAX: usize = 240;
+/// Lines of a tool's output in an observation.
+pub const OBSERVED_ERROR_LINES_MAX: usize = 5;
+/// Lines of a change, old and new ones each, that are kept of a fix.
+pub const FIX_LINES_MAX: usize = 4;
+/// Line of a change that is kept of a fix, in characters.
+pub const FIX_LINE_CHARS_MAX: usize = 200;
+/// Changed lines in one place above which they do not say what fixed a finding.
+pub const FIX_REGION_LINES_MAX: usize = 12;
+/// Fixes kept of one edit.
+pub const FIXES_PER_EDIT_MAX: usize = 8;
+/// Shortest name of several words, without separators, whose repetition proves the use of an
+/// injection, in characters.
+pub const USED_NAME_CHARS_MIN: usize = 6;
+/// Decisions in the digest of a session.
+pub const DIGEST_DECISIONS_MAX: usize = 4;
+/// Ends of loops and rulings in the digest of a session.
+pub const DIGEST_VERDICTS_MAX: usize = 2;
+/// Files in the digest of a session.
+pub const DIGEST_FILES_MAX: usize = 5;
+/// Codes of fixed findings, and of open ones, in the digest of a session.
+pub const DIGEST_CODES_MAX: usize = 6;
+/// Findings named in the observation of an edit.
+pub const OBSERVED_FINDINGS_MAX: usize = 5;
+/// Symbols, and labels of findings, named in the title of an observation.
+pub const OBSERVED_NAMES_MAX: usize = 5;
+/// Title of an observation that is shown to an agent, in characters.
+pub const RECALL_TITLE_CHARS_MAX: usize = 160;
+/// Tokens of the digest of a session.
+pub const DIGEST_TOKENS_MAX: usize = 200;
+/// Line about an earlier fix in the feedback of an edit, in characters.
+pub const FIX_REPORT_CHARS_MAX: usize = 360;
+/// Old and new lines of a fix in that line, in characters each.
+pub const FIX_SIDE_CHARS_MAX: usize = 130;
+/// Lines about earlier fixes in the feedback of an edit.
+pub const FIX_REPORTS_MAX: usize = 2;
+/// Shapes of introduced findings that earlier fixes are looked up for.
+pub const FIX_SHAPES_ASKED_MAX: usize = 4;
+/// Earlier fixes of one shape that are compared.
+pub const FIXES_COMPARED_MAX: usize = 8;
+/// Time in which earlier fixes must be found; without them the feedback is sent.
+pub const FIX_LOOKUP_MS_MAX: u64 = 20;

@@ -93,6 +93,7 @@ pub(crate) fn delta_from_baseline(
             if has_fault && delta.findings.is_empty() {
                 delta.fixed = 0;
                 delta.fixed_errors = 0;
+                delta.disappeared.clear();
             }
             return delta;
         }
