@@ -11,6 +11,8 @@ mod memory;
 #[path = "hook_round_trip/raw_client.rs"]
 #[expect(dead_code, reason = "shared with the bench of edits, which uses the rest")]
 mod raw_client;
+#[path = "hook_round_trip/recall.rs"]
+mod recall;
 #[path = "hook_round_trip/resident.rs"]
 mod resident;
 #[path = "hook_round_trip/starts.rs"]
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         memory::measure(&sandbox, &mut table);
         process_start
     };
+    recall::measure(&mut table);
     stops::measure(&mut table);
     edits::measure(process_start, &mut table);
     let _ = write!(std::io::stdout().lock(), "{table}");

@@ -82,7 +82,7 @@ pub(super) enum CliCommand {
     /// Claude Code hook: JSON on stdin, JSON or nothing on stdout, always exits with 0
     Hook {
         /// session-start, user-prompt-submit, user-prompt-expansion, pre-tool-use, post-tool-use,
-        /// post-tool-batch, stop or session-end
+        /// post-tool-batch, stop, pre-compact or session-end
         event: String,
     },
     /// Manage language servers

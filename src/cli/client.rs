@@ -192,7 +192,11 @@ fn run_with_observer(
     let reply = runtime.block_on(async {
         let engine = Engine::start(places.clone(), &Config::default(), lsp_gap);
         let reply = tokio::select! {
-            outcome = engine.handle(caller, request) => outcome.reply,
+            outcome = engine.handle(caller, request) => {
+                let reply = outcome.reply.clone();
+                engine.note_delivered(outcome);
+                reply
+            }
             never = observer(&engine) => match never {},
             () = wait_for_signal() => CommandReply::failure(INTERRUPTED, "moai-ralph: interrupted"),
         };

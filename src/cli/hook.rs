@@ -6,12 +6,13 @@ mod blindness;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{client, current_program};
 use moai_base::limits::{
-    HOOK_EDIT_MS_MAX, HOOK_EDIT_SILENCE_MS, HOOK_END_MS_MAX, HOOK_INPUT_BYTES_MAX, HOOK_MS_MAX,
-    HOOK_START_MS_MAX, HOOK_STOP_MS_MAX, HOOK_STOP_SILENCE_MS, LINE_CHARS_MAX, LOG_BYTES_MAX,
+    HOOK_COLD_START_MS_MAX, HOOK_EDIT_MS_MAX, HOOK_EDIT_SILENCE_MS, HOOK_END_MS_MAX,
+    HOOK_INPUT_BYTES_MAX, HOOK_MS_MAX, HOOK_START_MS_MAX, HOOK_STOP_MS_MAX, HOOK_STOP_SILENCE_MS,
+    LINE_CHARS_MAX, LOG_BYTES_MAX,
 };
 use moai_base::redaction::redacted;
 use moai_base::verdict::{Cause, Gap};
@@ -19,6 +20,7 @@ use moai_engine::protection::{may_be_protected, person_only_call, written_paths}
 use moai_host::callers::parent_was_started_with;
 use moai_host::ipc::client::{CallError, CallTimeout};
 use moai_host::ipc::{StateDirs, client as ipc_client};
+use moai_host::memory::MemoryStore;
 use moai_host::models::RECURSION_MARK;
 use moai_host::protected_places::ProtectedPlaces;
 use moai_host::store::peek;
@@ -56,21 +58,20 @@ pub(super) fn run(event: &str) -> u8 {
     if event == "pre-tool-use" && !may_be_denied(&places, &caller, &input) {
         return 0;
     }
-    if event == "session-start" && !is_resumed_session(&input) {
-        // A new session does not wait; the daemon starts in the background.
-        let started = client::create_socket_dir(&places).and_then(|()| {
-            let program = current_program().map_err(|error| error.to_string())?;
-            ipc_client::start_daemon_detached(&places, &program).map_err(|error| error.to_string())
-        });
-        match started {
-            Ok(true) => return 0,
+    let is_new_session = event == "session-start" && !is_resumed_session(&input);
+    let (id, begun_ms) = (client::new_call_id(), client::process_start_ms());
+    let request = DaemonRequest::Hook { event: event.to_owned(), input, id, begun_ms };
+    let call = DaemonCall { protocol: PROTOCOL_VERSION, caller, request };
+    if is_new_session {
+        match start_detached(&places) {
+            Ok(true) => {
+                print(&first_answer(&places, &call));
+                return 0;
+            }
             Ok(false) => {}
             Err(error) => log(&places, event, &error),
         }
     }
-    let (id, begun_ms) = (client::new_call_id(), client::process_start_ms());
-    let request = DaemonRequest::Hook { event: event.to_owned(), input, id, begun_ms };
-    let call = DaemonCall { protocol: PROTOCOL_VERSION, caller, request };
     if event == "session-end" {
         // Without a daemon there is no session state to drop.
         let _ = ipc_client::call_daemon(&places, &call, CallTimeout::new(hook_timeout(event)));
@@ -113,6 +114,29 @@ pub(super) fn run(event: &str) -> u8 {
         None => stdout,
     });
     0
+}
+
+/// Starts a daemon if none listens; returns whether it did.
+fn start_detached(places: &StateDirs) -> Result<bool, String> {
+    client::create_socket_dir(places)?;
+    let program = current_program().map_err(|error| error.to_string())?;
+    ipc_client::start_daemon_detached(places, &program).map_err(|error| error.to_string())
+}
+
+/// The answer of a daemon that was started just now to a new session, which waits only a moment, and
+/// only if there is something to recall: the first prompt gets what comes too late.
+fn first_answer(places: &StateDirs, call: &DaemonCall) -> String {
+    if !MemoryStore::start(places.state.clone()).exists() {
+        return String::new();
+    }
+    let started_at = Instant::now();
+    let patience = Duration::from_millis(HOOK_COLD_START_MS_MAX);
+    if !ipc_client::wait_until_listening(places, patience) {
+        return String::new();
+    }
+    let rest = patience.saturating_sub(started_at.elapsed());
+    let answered = ipc_client::call_daemon(places, call, CallTimeout::new(rest));
+    answered.map(|answer| answer.reply.stdout).unwrap_or_default()
 }
 
 /// Whether a tool call may write something protected, determined without the daemon, because this

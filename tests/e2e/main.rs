@@ -10,6 +10,7 @@ mod host;
 mod http;
 mod judge;
 mod loops;
+mod memory;
 mod model;
 mod plugin;
 #[path = "../../benches/edits/past/requests.rs"]

@@ -301,6 +301,8 @@ pub const START_CHECKPOINT_MS_MAX: u64 = 3_000;
 pub const HOOK_EDIT_MS_MAX: u64 = 13_000;
 /// Time `hook session-start` and `hook user-prompt-expansion` wait.
 pub const HOOK_START_MS_MAX: u64 = 8_000;
+/// Time `hook session-start` of a new session waits for a daemon that it had to start.
+pub const HOOK_COLD_START_MS_MAX: u64 = 500;
 /// Time `hook session-end` waits; the host gives all hooks together about 1.5 s.
 pub const HOOK_END_MS_MAX: u64 = 900;
 /// Time the other hooks wait.

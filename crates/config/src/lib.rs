@@ -76,6 +76,8 @@ pub struct Config {
     pub context_window: Option<u64>,
     /// Options of the judges.
     pub judge: JudgeOptions,
+    /// Whether hooks keep and show what earlier sessions learned.
+    pub memory_enabled: bool,
     /// Idle time of the daemon.
     pub daemon_idle: Duration,
     /// Tools offered to agents; `None` stands for all.
@@ -137,8 +139,15 @@ struct ConfigLayer {
     #[serde(rename = "loop")]
     looping: loops::LoopLayer,
     judge: judge::JudgeLayer,
+    memory: MemoryLayer,
     daemon: DaemonLayer,
     mcp: McpLayer,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct MemoryLayer {
+    enabled: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -215,7 +224,7 @@ const TOOLS: [&str; 11] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys; each has an environment variable.
-const KEYS: [&str; 36] = [
+const KEYS: [&str; 37] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -250,6 +259,7 @@ const KEYS: [&str; 36] = [
     "judge.timeout_secs",
     "judge.max_budget_usd",
     "judge.judges",
+    "memory.enabled",
     "daemon.idle_secs",
     "mcp.tools",
 ];
@@ -289,6 +299,7 @@ impl Default for Config {
             context_permille: 0,
             context_window: None,
             judge: JudgeOptions::default(),
+            memory_enabled: true,
             daemon_idle: Duration::from_mins(30),
             tools: None,
             withheld: WithheldOptions::default(),
@@ -353,13 +364,14 @@ impl Config {
         layer: ConfigLayer,
         catalogue: &Catalogue,
     ) -> Result<(), OptionRefusal> {
-        let ConfigLayer { enabled, lsp, scan, looping, judge, daemon, mcp } = layer;
+        let ConfigLayer { enabled, lsp, scan, looping, judge, memory, daemon, mcp } = layer;
         set(&mut self.is_enabled, enabled);
         self.apply_scan(scan)?;
         self.apply_lsp(lsp, catalogue)?;
         self.apply_tools(mcp.tools)?;
         self.apply_loop(looping)?;
         self.judge.apply_layer(judge)?;
+        set(&mut self.memory_enabled, memory.enabled);
         let secs = Duration::from_secs;
         bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)
     }

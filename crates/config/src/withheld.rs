@@ -1,5 +1,5 @@
 //! Options that name programs and services. In the file of a project that the user has not trusted
-//! they have no effect.
+//! they have no effect. Nor can it switch on the memory of a user who switched it off.
 
 use std::collections::BTreeSet;
 
@@ -20,6 +20,7 @@ impl ConfigLayer {
     pub(super) fn withhold_programs(&mut self, withheld: &mut WithheldOptions) {
         withheld.servers.extend(std::mem::take(&mut self.lsp.servers).into_keys());
         withheld.has_judge |= self.judge.withhold_services();
+        self.memory.enabled.take_if(|is_enabled| *is_enabled);
     }
 }
 
@@ -49,5 +50,22 @@ mod tests {
         let judge = &untrusted.judge.judges()[0];
         assert_eq!((judge.backend, judge.command.len()), (BackendKind::Claude, 0));
         assert_eq!((judge.model.as_str(), untrusted.server_idle.as_secs()), ("large", 7));
+    }
+
+    #[test]
+    fn a_file_that_is_not_trusted_switches_the_memory_off_but_not_on() {
+        let load = |user: bool, project: bool, is_trusted| {
+            let file = |is_enabled: bool, is_trusted| OptionFile {
+                name: "ralph.yaml".to_owned(),
+                text: format!("ralph: {{memory: {{enabled: {is_enabled}}}}}"),
+                is_trusted,
+            };
+            let files = [file(user, true), file(project, is_trusted)];
+            let config = Config::load(&files, &BTreeMap::new(), Catalogue::built_in());
+            config.expect("valid").memory_enabled
+        };
+        assert!(!load(true, false, false), "the project has nothing to hide");
+        assert!(!load(false, true, false), "the user has");
+        assert!(load(false, true, true));
     }
 }

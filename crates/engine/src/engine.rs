@@ -3,11 +3,14 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::ledger::{DeferredReport, EngineLedger, SessionAgent};
 use crate::progress::WorkProgress;
+use crate::recall::delivery::DeliveredRecall;
+use crate::recall::recorder::MemoryRecorder;
 use crate::stop_registry::StopRegistry;
+use moai_base::limits::RECORDER_FLUSH_MS_MAX;
 use moai_base::verdict::{Cause, Gap};
 use moai_config::Config;
 use moai_host::ipc::StateDirs;
@@ -23,8 +26,9 @@ pub struct Engine {
     pub(crate) servers: LanguageServers,
     pub(crate) store: Store,
     /// What earlier sessions learned.
-    #[expect(dead_code, reason = "the handlers come next")]
     pub(crate) memory: MemoryStore,
+    /// Writes what the hooks note.
+    pub(crate) recorder: MemoryRecorder,
     /// Why language servers are not used at all; `None` if they are.
     pub(crate) lsp_gap: Option<Gap>,
     pub(crate) started: Instant,
@@ -43,11 +47,13 @@ pub struct HandlerOutcome {
     pub reply: CommandReply,
     /// Deferred reports in the reply, with their reader: queued again if the reply is not delivered.
     pub(crate) deferred_reports: Option<(SessionAgent, Vec<DeferredReport>)>,
+    /// What the reply shows of the memory.
+    pub(crate) recalled: Option<DeliveredRecall>,
 }
 
 impl From<CommandReply> for HandlerOutcome {
     fn from(reply: CommandReply) -> Self {
-        Self { reply, deferred_reports: None }
+        Self { reply, ..Self::default() }
     }
 }
 
@@ -56,15 +62,17 @@ impl Engine {
     /// Needs a tokio runtime.
     #[must_use]
     pub(crate) fn new(dirs: StateDirs, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
-        let memory = MemoryLimits {
+        let limits = MemoryLimits {
             // Lowering only the hard limit lowers both.
             soft_bytes: options.memory_soft_bytes.min(options.memory_hard_bytes),
             hard_bytes: options.memory_hard_bytes,
         };
+        let memory = MemoryStore::start(dirs.state.clone());
         Arc::new(Self {
-            servers: LanguageServers::start(dirs.data.clone(), options.server_idle, memory),
+            servers: LanguageServers::start(dirs.data.clone(), options.server_idle, limits),
             store: Store::start(dirs.state.clone()),
-            memory: MemoryStore::start(dirs.state.clone()),
+            recorder: MemoryRecorder::start(memory.clone()),
+            memory,
             dirs,
             lsp_gap,
             started: Instant::now(),
@@ -86,6 +94,20 @@ impl Engine {
         if let Some((reader, reports)) = outcome.deferred_reports {
             self.ledger().requeue_reports(&reader, reports);
         }
+        if let Some(recalled) = outcome.recalled {
+            let mut ledger = self.ledger();
+            let Some(session) = ledger.known_session(&recalled.session) else { return };
+            session.recall.remove_shown(&recalled.injections);
+            // It comes with the next prompt.
+            session.recall.has_record &= !recalled.is_record();
+        }
+    }
+
+    /// Takes note of a delivered reply.
+    pub fn note_delivered(&self, outcome: HandlerOutcome) {
+        if let Some(recalled) = outcome.recalled {
+            self.recorder.note(recalled.noted);
+        }
     }
 
     /// Locks the ledger; never hold it across an await.
@@ -103,9 +125,10 @@ impl Engine {
         self.jobs.load(Ordering::Relaxed)
     }
 
-    /// Stops all language servers.
+    /// Writes what was noted, and stops all language servers.
     pub async fn stop(&self) {
-        self.servers.stop_all().await;
+        let bound = Duration::from_millis(RECORDER_FLUSH_MS_MAX);
+        tokio::join!(self.recorder.flush(bound), self.servers.stop_all());
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) mod progress;
 pub(crate) mod project;
 pub mod protection;
 pub(crate) mod query;
+pub(crate) mod recall;
 pub(crate) mod replies;
 pub(crate) mod restore;
 pub mod scan_workers;

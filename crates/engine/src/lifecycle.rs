@@ -193,6 +193,7 @@ impl DaemonServer {
             self.engine.requeue_undelivered(outcome);
             return;
         }
+        self.engine.note_delivered(outcome);
         // The client closes the connection after reading; until then it counts as use.
         let _ = tokio::time::timeout(
             Duration::from_millis(DAEMON_DRAIN_MS_MAX),

@@ -24,6 +24,7 @@ use crate::loops::session_loop::last_loop_of_session;
 use crate::loops::session_usage;
 use crate::loops::session_usage::SessionUsage;
 use crate::project::Project;
+use crate::recall::note_loop::note_stop;
 use crate::stop::consult::StopConsultation;
 use crate::stop::evidence::StopEvidence;
 pub(crate) use crate::stop::evidence::measure_stop_files;
@@ -318,6 +319,7 @@ impl DecidedStop {
         notices.extend(
             loop_files::write_loop_notes(&engine, &project, &iteration_summary(&next)).await,
         );
+        note_stop(&engine, &project, &next, judged.as_ref()).await;
         Ok(notices)
     }
 }

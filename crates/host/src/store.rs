@@ -45,6 +45,12 @@ impl ProjectKey {
         Self(ContentHash::of_bytes(common_dir_or_root.as_os_str().as_bytes()).short_hex())
     }
 
+    /// Letters and digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// The project's private folder below the state folder, with the database.
     #[must_use]
     pub fn folder(&self, home: &Path) -> PathBuf {

@@ -78,13 +78,36 @@ pub fn with_decisions(decisions: &str, progress: &str, iteration: u32) -> Option
     is_new.then_some(text)
 }
 
+/// The decisions in both files, each once, without marks: at most [`DECISIONS_MAX`], the last ones.
+#[must_use]
+pub fn written_decisions(decisions: &str, progress: &str) -> Vec<String> {
+    let values = fields::field_values(progress, HandoffField::Decisions);
+    let of_progress = values.iter().flat_map(|value| fields::entries(value));
+    let is_heading = |line: &str| line.trim_start().starts_with('#');
+    let of_file = decisions.lines().filter(|line| !is_heading(line)).map(str::to_owned);
+    let mut known = BTreeSet::new();
+    let mut written: Vec<String> = Vec::new();
+    for entry in of_file.chain(of_progress) {
+        let text = one_line(without_marks(&entry), DECISION_CHARS_MAX);
+        if !text.is_empty() && !is_form(&text) && known.insert(bare_decision(&text)) {
+            written.push(text);
+        }
+    }
+    written.split_off(written.len().saturating_sub(DECISIONS_MAX))
+}
+
 /// A decision without its iteration, marks, case and blanks, for comparison.
 fn bare_decision(line: &str) -> String {
+    let words: Vec<&str> = without_marks(line).split_whitespace().collect();
+    words.join(" ").to_lowercase()
+}
+
+fn without_marks(line: &str) -> &str {
     let mut rest = line.trim();
     while let Some(inner) = fields::bullet(rest).or_else(|| after_iteration(rest)) {
         rest = inner.trim();
     }
-    rest.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+    rest
 }
 
 fn after_iteration(line: &str) -> Option<&str> {
@@ -173,6 +196,18 @@ mod tests {
             "DECISIONS:\n- chose: [X], rejected: [Y], reason: [why], revisit_if: [condition]";
         assert_eq!(with_decisions("", form, 1), None);
         assert_eq!(with_decisions("", "DECISIONS:\n- none", 1), None);
+    }
+
+    #[test]
+    fn decisions_of_both_files_are_read_once() {
+        let file = "# Decisions\n\n[iter 1] chose: argon2id\n- 세션 쿠키를 쓴다\n";
+        let progress = "DECISIONS:\n- Chose: ARGON2ID\n- chose: B\nNEXT: x\n";
+        let expected = ["chose: argon2id", "세션 쿠키를 쓴다", "chose: B"];
+        assert_eq!(written_decisions(file, progress), expected);
+        assert_eq!(written_decisions("", "DECISIONS:\n- none"), [""; 0]);
+        let many: Vec<String> = (0..=DECISIONS_MAX).map(|number| format!("- d{number}")).collect();
+        let last = written_decisions(&many.join("\n"), "");
+        assert_eq!((last.len(), last[0].as_str()), (DECISIONS_MAX, "d1"));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 pub mod commands;
 pub mod digest;
 pub mod edits;
+pub mod fixes;
 pub mod prompts;
 pub mod trace;
 

@@ -4,6 +4,7 @@
 use moai_base::limits::RANKED_ROWS_MAX;
 
 use crate::exactness::exactness;
+use crate::observation::StoredObservation;
 use crate::query::{Query, StageHit, StageKind};
 
 const EXACTNESS_WEIGHT: f64 = 0.55;
@@ -249,6 +250,14 @@ fn order_loss(candidate: &RankingCandidate<'_>) -> f64 {
 fn recency(kind: ObservationKind, at_ms: i64, now_ms: i64) -> f64 {
     let age_days = now_ms.saturating_sub(at_ms).max(0) as f64 / MS_PER_DAY;
     (-age_days / kind.half_life_days()).exp2()
+}
+
+/// How much an observation matters now, for a list that nothing was asked for: from 0 to 1.
+#[must_use]
+pub fn standing(one: &StoredObservation, now_ms: i64) -> f64 {
+    let own = if one.importance.is_nan() { 0.0 } else { one.importance.clamp(0.0, 1.0) };
+    let share = if one.is_superseded { SUPERSEDED_SHARE } else { 1.0 };
+    own * share * recency(one.kind, one.at_ms, now_ms)
 }
 
 fn importance(candidate: &RankingCandidate<'_>) -> f64 {

@@ -25,12 +25,14 @@ pub enum HookEvent {
     PostToolBatch,
     /// The agent is about to end its turn.
     Stop,
+    /// The host is about to shorten the session.
+    PreCompact,
     /// The session ended.
     SessionEnd,
 }
 
 impl HookEvent {
-    const NAMES: [(Self, &'static str, &'static str); 8] = [
+    const NAMES: [(Self, &'static str, &'static str); 9] = [
         (Self::SessionStart, "session-start", "SessionStart"),
         (Self::UserPromptSubmit, "user-prompt-submit", "UserPromptSubmit"),
         (Self::UserPromptExpansion, "user-prompt-expansion", "UserPromptExpansion"),
@@ -38,6 +40,7 @@ impl HookEvent {
         (Self::PostToolUse, "post-tool-use", "PostToolUse"),
         (Self::PostToolBatch, "post-tool-batch", "PostToolBatch"),
         (Self::Stop, "stop", "Stop"),
+        (Self::PreCompact, "pre-compact", "PreCompact"),
         (Self::SessionEnd, "session-end", "SessionEnd"),
     ];
 
@@ -73,6 +76,9 @@ pub struct HookInput {
     /// Id of the subagent, if the event comes from one.
     #[serde(deserialize_with = "lenient")]
     pub agent_id: Option<String>,
+    /// Prompt: the text as it was typed.
+    #[serde(deserialize_with = "lenient")]
+    pub prompt: String,
     /// Tool events: the tool's name.
     #[serde(deserialize_with = "lenient")]
     pub tool_name: String,
@@ -85,6 +91,9 @@ pub struct HookInput {
     /// Tool events: run time of the tool, in milliseconds.
     #[serde(deserialize_with = "lenient")]
     pub duration_ms: Option<u64>,
+    /// Batch: the calls, with their responses as the agent reads them.
+    #[serde(deserialize_with = "lenient")]
+    pub tool_calls: Vec<BatchedToolCall>,
     /// Stop: the agent's last message.
     #[serde(deserialize_with = "lenient")]
     pub last_assistant_message: Option<String>,
@@ -121,6 +130,38 @@ pub struct ToolInput {
     /// Bash: the command.
     #[serde(deserialize_with = "lenient")]
     pub command: Option<String>,
+    /// Bash: what the agent says about the command.
+    #[serde(deserialize_with = "lenient")]
+    pub description: Option<String>,
+}
+
+/// One of several tool calls of a message.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct BatchedToolCall {
+    /// The tool's name.
+    #[serde(deserialize_with = "lenient")]
+    pub tool_name: String,
+    /// The tool's arguments.
+    #[serde(deserialize_with = "lenient")]
+    pub tool_input: ToolInput,
+    /// The tool's response; a text in Claude Code.
+    #[serde(deserialize_with = "lenient")]
+    pub tool_response: Value,
+}
+
+/// How the response of a command begins that ended with an error.
+const FAILED_COMMAND_START: &str = "Exit code ";
+
+/// A command that ended with an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailedToolCall<'i> {
+    /// The command.
+    pub command: &'i str,
+    /// What the agent says about it; may be empty.
+    pub description: &'i str,
+    /// Exit code and output.
+    pub error: &'i str,
 }
 
 /// Treats a field that is null or has an unexpected type as absent, so that one odd field does not
@@ -170,6 +211,20 @@ impl HookInput {
             (_, Some("create")) => TextBeforeEdit::Absent,
             _ => TextBeforeEdit::Unknown,
         }
+    }
+
+    /// Batch: the shell commands that ended with an error. The host reports them here and not after
+    /// each call.
+    pub fn failed_commands(&self) -> impl Iterator<Item = FailedToolCall<'_>> {
+        self.tool_calls.iter().filter(|call| call.tool_name == "Bash").filter_map(|call| {
+            let error = call.tool_response.as_str()?;
+            let failed = FailedToolCall {
+                command: call.tool_input.command.as_deref()?,
+                description: call.tool_input.description.as_deref().unwrap_or_default(),
+                error,
+            };
+            error.starts_with(FAILED_COMMAND_START).then_some(failed)
+        })
     }
 
     /// Ids of running background tasks; the host calls Stop again when they end.
@@ -336,6 +391,26 @@ mod tests {
             TextBeforeEdit::Unknown
         );
         assert_eq!(parse(&json!({"tool_name": "Bash"})).edited_file(), None);
+    }
+
+    #[test]
+    fn commands_that_failed_are_found_in_a_batch() {
+        let call = |tool: &str, command: &str, response: Value| {
+            json!({"tool_name": tool, "tool_input": {"command": command, "description": "d"},
+                "tool_response": response})
+        };
+        let input = parse(&json!({"tool_calls": [
+            call("Bash", "make", json!("Exit code 2\nerror: no rule")),
+            call("Bash", "ls", json!("a.rs")),
+            call("Bash", "odd", json!({"stdout": "Exit code 2"})),
+            call("Read", "cat", json!("Exit code 2")),
+        ]}));
+        let expected = FailedToolCall {
+            command: "make",
+            description: "d",
+            error: "Exit code 2\nerror: no rule",
+        };
+        assert_eq!(input.failed_commands().collect::<Vec<_>>(), [expected]);
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct EditFeedback {
     pub deferred_sensor: Option<String>,
     /// What the edit did to other files.
     pub other_files: Vec<CrossFileEffect>,
+    /// One line for each earlier fix of an introduced finding.
+    pub earlier_fixes: Vec<String>,
 }
 
 /// The effect of a change on a file that it did not touch.
@@ -70,6 +72,7 @@ impl EditFeedback {
             has_new_counts: false,
             deferred_sensor: None,
             other_files: Vec::new(),
+            earlier_fixes: Vec::new(),
         }
     }
 
@@ -228,6 +231,9 @@ pub fn edit_text(feedback: &EditFeedback, language: MessageLanguage) -> Option<E
     let mut lines: Vec<_> = own.chain(feedback.broken().map(|finding| (finding, true))).collect();
     lines.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.severity));
     push_findings(&mut text, &lines, feedback.path.as_str(), language);
+    for line in &feedback.earlier_fixes {
+        push_line(&mut text, line);
+    }
     for (sensor, gap) in &feedback.gaps {
         let gap = gap.to_string();
         push_line(&mut text, &wording::NOT_MEASURED_LINE.with(language, &[sensor, &gap]));
@@ -368,6 +374,7 @@ mod tests {
             has_new_counts: true,
             deferred_sensor: None,
             other_files: Vec::new(),
+            earlier_fixes: Vec::new(),
         }
     }
 
@@ -390,6 +397,19 @@ mod tests {
         assert_eq!(say(Some(&[(1, "x")]), &[(4, "x")], None), None);
         let fixed = say(Some(&[(1, "x"), (2, "y")]), &[], None);
         assert_eq!(fixed.as_deref(), Some("[moai-ralph] src/a.py: fixed 2; now clean"));
+    }
+
+    #[test]
+    fn an_earlier_fix_is_told_below_the_findings() {
+        let path = finding("src/a.py", 0, "x").path;
+        let delta = Delta::by_fingerprint(Some(&[]), vec![finding("src/a.py", 9, "new")]);
+        let earlier_fixes = vec!["  fixed before (shop, yesterday, held): `a` → `b`".to_owned()];
+        let feedback = EditFeedback { delta, earlier_fixes, ..feedback(path) };
+        insta::assert_snapshot!(english(&feedback).expect("something to say"), @r"
+        [moai-ralph] src/a.py: introduced 1 error
+          error src/a.py:10:1 pyright(new): new is wrong
+          fixed before (shop, yesterday, held): `a` → `b`
+        ");
     }
 
     #[test]

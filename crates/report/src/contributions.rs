@@ -12,6 +12,8 @@ pub enum ContributionOrigin {
     ToolCall,
     /// Results that came after their hook had answered; the next hook can deliver them as well.
     DeferredReport,
+    /// The memory of earlier sessions, which a later hook can show as well.
+    Memory,
 }
 
 /// One part of a context.

@@ -121,6 +121,17 @@ pub fn loop_end(state: &LoopState) -> ObservationDraft {
     }
 }
 
+/// What the agent of a completed loop hands on, in its own words.
+#[must_use]
+pub fn hand_off(state: &LoopState, progress: &str) -> ObservationDraft {
+    let goal = one_line(&redacted(&state.prompt), OBSERVED_TITLE_CHARS_MAX);
+    let title = wording::HANDED_OFF.with(state.language(), &[&state.id, &goal]);
+    ObservationDraft {
+        body: progress.trim().to_owned(),
+        ..ObservationDraft::new(ObservationKind::Note, Provenance::Agent, title)
+    }
+}
+
 /// A ruling of the judges; `None` if they could not judge. Its reasons are a model's.
 #[must_use]
 pub fn ruling(judged: &JudgeReport, language: MessageLanguage) -> Option<ObservationDraft> {
@@ -244,7 +255,7 @@ mod tests {
     #[test]
     fn a_failed_command_is_a_tools_text() {
         let failed =
-            FailedCommand::read("cargo test", "Exit code 101\nerror[E0308]: no").expect("kept");
+            FailedCommand::read("cargo test", "", "Exit code 101\nerror[E0308]: no").expect("kept");
         let draft = command(&failed, MessageLanguage::Korean);
         assert_eq!(draft.title, "cargo test 실패(종료 코드 101): error[E0308]: no");
         assert_eq!((draft.kind, draft.provenance), (ObservationKind::Test, Provenance::Tool));

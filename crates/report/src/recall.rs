@@ -81,7 +81,8 @@ pub fn session_record(
             left = left.saturating_sub(estimated_tokens(line));
             lines.push(line.to_owned());
         }
-        let rows = named.iter().map(|row| ShownObservation { row: *row, tokens: 0 });
+        let spent = context.tokens_max.saturating_sub(left) / named.len().max(1);
+        let rows = named.iter().map(|row| ShownObservation { row: *row, tokens: spent });
         recall.shown.extend(rows);
     }
     let others = observations.iter().filter(|one| !named.contains(&one.row));
@@ -147,7 +148,11 @@ fn index_line(one: &StoredObservation, context: RecallContext) -> String {
 
 fn session_lines(session: &RecalledSession, context: RecallContext) -> Vec<String> {
     let language = context.language;
-    let goal = one_line(&session.digest.goal, RECALL_TITLE_CHARS_MAX);
+    let digest = &session.digest;
+    // A session may begin with its decision.
+    let is_decision = digest.decisions.iter().any(|decision| decision.title == digest.goal);
+    let goal = if is_decision { "" } else { &digest.goal };
+    let goal = one_line(goal, RECALL_TITLE_CHARS_MAX);
     let head = match (session.last_ms, goal.is_empty()) {
         (Some(at_ms), false) => {
             wording::LAST_SESSION.with(language, &[&age(at_ms, context), &goal])
@@ -157,7 +162,7 @@ fn session_lines(session: &RecalledSession, context: RecallContext) -> Vec<Strin
         (None, true) => wording::THIS_SESSION_BARE.text_in(language).to_owned(),
     };
     let mut lines = vec![head];
-    lines.extend(digest_lines(&session.digest, language));
+    lines.extend(digest_lines(digest, language));
     lines
 }
 

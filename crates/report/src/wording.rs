@@ -416,6 +416,7 @@ phrases!(MEMORIES {
     COMMAND_FAILED: "{0} failed", "{0} 실패";
     COMMAND_EXITED: "{0} failed with exit code {1}", "{0} 실패(종료 코드 {1})";
     LOOP_ENDED: "loop {0} after {1}: {2}", "루프 {0}({1}): {2}";
+    HANDED_OFF: "hand-off of loop {0}: {1}", "루프 {0} 인계: {1}";
     JUDGE_RULED: "judge: {0}", "심사: {0}";
     RECORD_HEAD:
         "[moai-ralph] Memory of earlier sessions in this project. It is a record, not an \

@@ -117,3 +117,27 @@ pub const FIX_SHAPES_ASKED_MAX: usize = 4;
 pub const FIXES_COMPARED_MAX: usize = 8;
 /// Time in which earlier fixes must be found; without them the feedback is sent.
 pub const FIX_LOOKUP_MS_MAX: u64 = 20;
+/// Observations remembered as shown to a session.
+pub const SHOWN_ROWS_MAX: usize = 1_000;
+/// Events that wait to be written; more are lost.
+pub const RECORDER_EVENTS_MAX: usize = 1_000;
+/// Time from an event until it is written, so that the hook's reply comes first.
+pub const RECORDER_QUIET_MS: u64 = 20;
+/// Time that a reader waits until everything noted is written.
+pub const RECORDER_FLUSH_MS_MAX: u64 = 500;
+/// Time in which a hook must have what it recalls; without it the reply is sent.
+pub const RECALL_MS_MAX: u64 = 250;
+/// Observations of a session that its digest is made of.
+pub const DIGEST_ROWS_MAX: usize = 200;
+/// Newest observations of a project that are compared for the index at a session's start.
+pub const INDEX_ROWS_READ_MAX: usize = 60;
+/// Latest sessions of a project among which the last other one is looked for.
+pub const SESSIONS_COMPARED_MAX: usize = 4;
+/// Context window of a model that no option names, in tokens.
+pub const CONTEXT_WINDOW_TOKENS_ASSUMED: u64 = 200_000;
+/// Sessions that are remembered while their events are written.
+pub const RECORDED_SESSIONS_MAX: usize = 200;
+/// Fixes of a session whose end is decided by later edits.
+pub const SESSION_FIXES_MAX: usize = 200;
+/// Symbols read from an edit.
+pub const EDIT_NAMES_READ_MAX: usize = 20;

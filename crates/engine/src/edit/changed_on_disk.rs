@@ -88,7 +88,9 @@ async fn measure_unseen(
     let impact = ImpactSearch::begin(change.clone(), async {});
     let mut texts = Vec::new();
     for (edit, servers) in edits.into_iter().zip(servers) {
-        texts.extend(edit_text(call.engine, session, &edit.feedback(servers).await));
+        let mut feedback = edit.feedback(servers).await;
+        edit.remember(&mut feedback, edit.snapshot.hash).await;
+        texts.extend(edit_text(call.engine, session, &feedback));
     }
     if let Some(impact) = impact {
         let effects = impact.impacts_until(started_at + call.project.config.inline_budget).await;

@@ -180,10 +180,10 @@ impl EditMeasurement {
             let hash = self.edit.snapshot.hash;
             match timeout(patience, answer).await {
                 Ok(Ok(measured)) => self.queue_result(measured).await,
-                Ok(Err(_)) => self.queue_gap(hash, panic_gap()),
+                Ok(Err(_)) => self.queue_gap(hash, panic_gap()).await,
                 Err(_) => {
                     let detail = format!("no answer within {} s", patience.as_secs());
-                    self.queue_gap(hash, Gap::new(Cause::TimedOut, detail));
+                    self.queue_gap(hash, Gap::new(Cause::TimedOut, detail)).await;
                 }
             }
         });
@@ -196,8 +196,8 @@ impl EditMeasurement {
             let _job = job;
             let hash = self.edit.snapshot.hash;
             match attribution.await {
-                Ok(attributed) => self.queue_attributed(attributed),
-                Err(_) => self.queue_gap(hash, panic_gap()),
+                Ok(attributed) => self.queue_attributed(attributed).await,
+                Err(_) => self.queue_gap(hash, panic_gap()).await,
             }
         });
     }
@@ -205,29 +205,29 @@ impl EditMeasurement {
     async fn queue_result(self, measured: MeasuredSnapshot) {
         let MeasuredSnapshot { snapshot, result } = &measured;
         if let Some(gap) = result.gap.clone().filter(|_| !result.has_usable_findings()) {
-            return self.queue_gap(snapshot.hash, gap);
+            return self.queue_gap(snapshot.hash, gap).await;
         }
         let attributed = self.clone().attribute(measured).await;
-        self.queue_attributed(attributed);
+        self.queue_attributed(attributed).await;
     }
 
-    fn queue_attributed(&self, attributed: AttributedResult) {
+    async fn queue_attributed(&self, attributed: AttributedResult) {
         // A newer edit of the file is measured in its own right.
         if self.take_baseline().is_none() {
             return;
         }
         let AttributedResult { hash, delta, gap, earlier } = attributed;
-        self.queue_feedback(hash, delta, gap, earlier);
+        self.queue_feedback(hash, delta, gap, earlier).await;
     }
 
     /// Queues a gap. The baseline stays, and the next answer is compared with it.
-    fn queue_gap(&self, hash: ContentHash, gap: Gap) {
+    async fn queue_gap(&self, hash: ContentHash, gap: Gap) {
         if self.is_newest() {
-            self.queue_feedback(hash, Delta::default(), Some(gap), None);
+            self.queue_feedback(hash, Delta::default(), Some(gap), None).await;
         }
     }
 
-    fn queue_feedback(
+    async fn queue_feedback(
         &self,
         hash: ContentHash,
         delta: Delta,
@@ -236,13 +236,14 @@ impl EditMeasurement {
     ) {
         let (engine, session) = (&self.edit.engine, &self.edit.reader.session);
         let sensor = &self.topic.sensor;
-        let feedback = EditFeedback {
+        let mut feedback = EditFeedback {
             delta,
             gaps: gap.map(|gap| (sensor.clone(), gap)).into_iter().collect(),
             has_new_gaps: true,
             deferred_sensor: Some(sensor.clone()),
             ..EditFeedback::new(self.topic.path.clone())
         };
+        self.edit.remember(&mut feedback, hash).await;
         // The hook announced an answer, so a clean one is reported, too.
         let text = edit_text(engine, session, &feedback).unwrap_or_else(|| {
             EditText::agent_only(agent::no_new_findings(&feedback, language(engine, session)))

@@ -18,9 +18,12 @@ use crate::evidence::poll_gate::DiskEpoch;
 use crate::evidence::slow_files::SlowFileTime;
 use crate::evidence::snapshot_measurement;
 use crate::evidence::verified_results;
-use crate::hooks::hook_call::HookCall;
+use crate::hooks::hook_call::{HookCall, language};
 use crate::ledger::{SelectedFile, SessionAgent};
 use crate::project::Project;
+use crate::recall::earlier_fixes::earlier_fix_lines;
+use crate::recall::note::note;
+use crate::recall::recorder::{NotedEdit, NotedEventKind};
 use moai_base::delta::Delta;
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
@@ -187,6 +190,31 @@ impl EditSession {
         }
         feedback.delta.findings.sort_by_key(|finding| finding.range);
         feedback
+    }
+
+    /// Completes the feedback with earlier fixes, and notes the edit. `measured` are the bytes that the
+    /// feedback is about. An edit that changed no byte is not noted.
+    pub(crate) async fn remember(&self, feedback: &mut EditFeedback, measured: ContentHash) {
+        let Self { engine, project, snapshot, .. } = self;
+        let session = &self.reader.session;
+        if !project.config.memory_enabled {
+            return;
+        }
+        let language = language(engine, session);
+        feedback.earlier_fixes =
+            earlier_fix_lines(engine, project, session, feedback, language).await;
+        // What others wrote since is not in the edit's texts.
+        let before = if snapshot.hash == measured {
+            self.text_before.clone()
+        } else {
+            TextBeforeEdit::Unknown
+        };
+        if matches!(&before, TextBeforeEdit::Text(text) if **text == *snapshot.text) {
+            return;
+        }
+        let after = Arc::clone(&snapshot.text);
+        let noted = NotedEdit { feedback: feedback.clone(), before, after };
+        note(engine, project, session, NotedEventKind::Edit(Box::new(noted)));
     }
 
     /// The scan's part; `None` if the scan does not apply to the file.

@@ -12,7 +12,7 @@ use crate::edit::impact::ImpactSearch;
 use crate::engine::run_blocking;
 use crate::exam;
 use crate::exam::ToolWrite;
-use crate::hooks::hook_call::{HookCall, HookTexts, edit_text, with_deferred_reports};
+use crate::hooks::hook_call::{HookAnswer, HookCall, edit_text, with_deferred_reports};
 use crate::project::{NOTEBOOK_UNMEASURED, Project};
 use moai_base::evidence::SkippedFile;
 use moai_base::path::RelPath;
@@ -21,7 +21,7 @@ use moai_host::files::{self, Snapshot};
 use moai_report::agent::{EditFeedback, EditText};
 use moai_report::contributions::ContributionOrigin;
 
-pub(crate) async fn handle(call: HookCall<'_>) -> HookTexts {
+pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
     let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
     let texts = if let Some(file) = call.input.edited_file() {
         let write = ToolWrite::File(file.clone());
@@ -34,7 +34,7 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookTexts {
         }
         changed_on_disk::disk_change_texts(&call).await
     };
-    with_deferred_reports(&call, ContributionOrigin::ToolCall, texts).await
+    with_deferred_reports(&call, ContributionOrigin::ToolCall, texts, None).await
 }
 
 /// The feedback about one written file.
@@ -74,6 +74,7 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<EditText> {
         feedback.other_files =
             impact.impacts_until(started_at + project.config.inline_budget).await;
     }
+    edit.remember(&mut feedback, edit.snapshot.hash).await;
     edit_text(engine, &call.input.session_id, &feedback)
 }
 

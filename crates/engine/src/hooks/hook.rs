@@ -6,9 +6,10 @@ use std::sync::Arc;
 use crate::agent_session;
 use crate::edit::{post_tool_batch, post_tool_use};
 use crate::engine::{Engine, HandlerOutcome};
-use crate::hooks::hook_call::HookCall;
+use crate::hooks::hook_call::{HookAnswer, HookCall};
 use crate::hooks::{
-    pre_tool_use, session_end, session_start, user_prompt_expansion, user_prompt_submit,
+    pre_compact, pre_tool_use, session_end, session_start, user_prompt_expansion,
+    user_prompt_submit,
 };
 use crate::ledger::SessionState;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
@@ -76,17 +77,18 @@ pub(crate) async fn handle(
     }
     let stop_key = (event == HookEvent::Stop).then(|| project.key.clone());
     let call = HookCall { engine, caller, project, input, delivery };
-    let (output, deferred_reports) = match event {
-        HookEvent::SessionStart => (session_start::handle(call).await, None),
+    let HookAnswer { output, deferred_reports, recalled } = match event {
+        HookEvent::SessionStart => Box::pin(session_start::handle(call)).await,
         HookEvent::UserPromptSubmit => Box::pin(user_prompt_submit::handle(call)).await,
         HookEvent::UserPromptExpansion => {
-            (Box::pin(user_prompt_expansion::handle(call)).await, None)
+            Box::pin(user_prompt_expansion::handle(call)).await.into()
         }
-        HookEvent::PreToolUse => (Box::pin(pre_tool_use::handle(&call)).await, None),
+        HookEvent::PreToolUse => Box::pin(pre_tool_use::handle(&call)).await.into(),
         HookEvent::PostToolUse => Box::pin(post_tool_use::handle(call)).await,
         HookEvent::PostToolBatch => post_tool_batch::handle(&call).await,
-        HookEvent::Stop => (Box::pin(stop::handle(call)).await, None),
-        HookEvent::SessionEnd => (session_end::handle(&call), None),
+        HookEvent::Stop => Box::pin(stop::handle(call)).await.into(),
+        HookEvent::PreCompact => pre_compact::handle(&call).await.into(),
+        HookEvent::SessionEnd => session_end::handle(&call).into(),
     };
     note_end_of_turn(engine, &session, event, is_main_agent && !output.is_held());
     let user_notices =
@@ -97,7 +99,8 @@ pub(crate) async fn handle(
         let recovery = engine.store.take_recovery(&key).await.ok().flatten();
         output = output.with_notice(recovery.as_ref().map(recovery_notice));
     }
-    HandlerOutcome { reply: CommandReply::success(output.to_stdout(event)), deferred_reports }
+    let reply = CommandReply::success(output.to_stdout(event));
+    HandlerOutcome { reply, deferred_reports, recalled }
 }
 
 /// Records whether the agents of a session are at work. A subagent works in the main agent's turn,

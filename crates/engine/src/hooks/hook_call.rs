@@ -6,6 +6,10 @@ use crate::edit::impact::files_match_hashes;
 use crate::engine::{Engine, measure_blocking};
 use crate::ledger::{DeferredReport, SessionAgent};
 use crate::project::Project;
+use crate::recall::RecalledText;
+use crate::recall::delivery::DeliveredRecall;
+use crate::recall::note::noted_event;
+use crate::recall::recorder::NotedEventKind;
 use moai_base::limits::CONTEXT_CHARS_MAX;
 use moai_base::verdict::Gap;
 use moai_host::files;
@@ -33,16 +37,31 @@ impl HookCall<'_> {
     }
 }
 
-/// Texts for the agent, and the deferred reports among them.
-pub(crate) type HookTexts = (HookOutput, Option<(SessionAgent, Vec<DeferredReport>)>);
+/// A hook's output, with what has to be kept or recorded depending on its delivery.
+#[derive(Debug, Default)]
+pub(crate) struct HookAnswer {
+    pub(crate) output: HookOutput,
+    /// The deferred reports in the output, with their reader.
+    pub(crate) deferred_reports: Option<(SessionAgent, Vec<DeferredReport>)>,
+    /// What the output shows of the memory.
+    pub(crate) recalled: Option<DeliveredRecall>,
+}
+
+impl From<HookOutput> for HookAnswer {
+    fn from(output: HookOutput) -> Self {
+        Self { output, ..Self::default() }
+    }
+}
 
 /// One context of the text about a loop that was just started, the session's deferred reports whose
-/// files have not changed since, and `texts` of `origin`. Other reports stay queued.
+/// files have not changed since, `texts` of `origin`, and what the memory recalls. Other reports
+/// stay queued.
 pub(crate) async fn with_deferred_reports(
     call: &HookCall<'_>,
     origin: ContributionOrigin,
     texts: Vec<EditText>,
-) -> HookTexts {
+    recalled: Option<RecalledText>,
+) -> HookAnswer {
     let reader = call.reader();
     let late = call.engine.ledger().take_reports(&reader);
     let (mut fresh, outdated, lost) = match split_fresh(late).await {
@@ -64,16 +83,35 @@ pub(crate) async fn with_deferred_reports(
     let late = fresh.iter().map(|report| report.text.clone());
     contributions.extend(contributions_of(ContributionOrigin::DeferredReport, late.chain(lost)));
     contributions.extend(contributions_of(origin, texts));
+    let memory_at = contributions.len();
+    let memory_text = recalled.iter().map(|recalled| recalled.text.clone());
+    contributions.extend(contributions_of(ContributionOrigin::Memory, memory_text));
     if contributions.is_empty() {
-        return (HookOutput::Silent, None);
+        return HookAnswer::default();
     }
     let joined = join_contributions(&contributions, CONTEXT_CHARS_MAX);
     let undelivered = take_omitted(&mut fresh, first_report, &joined.omitted);
     if !undelivered.is_empty() {
         call.engine.ledger().requeue_reports(&reader, undelivered);
     }
-    let reported = (!fresh.is_empty()).then_some((reader, fresh));
-    (HookOutput::Context(joined.text).with_notice(joined.notice), reported)
+    let recalled = recalled
+        .filter(|_| !joined.omitted.contains(&memory_at))
+        .map(|recalled| delivered_recall(call, recalled));
+    HookAnswer {
+        output: HookOutput::Context(joined.text).with_notice(joined.notice),
+        deferred_reports: (!fresh.is_empty()).then_some((reader, fresh)),
+        recalled,
+    }
+}
+
+/// What is to be noted of a reply that shows something of the memory, once it was read.
+fn delivered_recall(call: &HookCall<'_>, recalled: RecalledText) -> DeliveredRecall {
+    let session = call.input.session_id.clone();
+    let RecalledText { injections, event, .. } = recalled;
+    call.engine.ledger().session(&session).recall.add_shown(&injections);
+    let shown = NotedEventKind::Shown(injections.clone());
+    let noted = noted_event(call.engine, &call.project, &session, shown);
+    DeliveredRecall { session, injections, event, noted }
 }
 
 /// Takes the reports at the omitted positions of a list in which the reports begin at `first`.

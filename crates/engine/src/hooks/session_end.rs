@@ -1,10 +1,15 @@
-//! End of a session: drops the memory for it alone. Its loop stays, because the session may be
-//! resumed.
+//! End of a session: drops the state kept for it alone, and closes it in the memory. Its loop stays,
+//! because the session may be resumed.
 
 use crate::hooks::hook_call::HookCall;
+use crate::recall::note::note;
+use crate::recall::recorder::NotedEventKind;
 use moai_protocol::hook::HookOutput;
 
 pub(crate) fn handle(call: &HookCall<'_>) -> HookOutput {
+    if !call.input.session_id.is_empty() {
+        note(call.engine, &call.project, &call.input.session_id, NotedEventKind::SessionEnd);
+    }
     call.engine.ledger().forget_session(&call.input.session_id);
     HookOutput::Silent
 }

@@ -1,31 +1,55 @@
-//! Start, resumption or compaction of a session: repeats the active loop's instructions and offers a
-//! loop whose session ended.
+//! Start, resumption or compaction of a session: repeats the active loop's instructions, offers a
+//! loop whose session ended, and recalls earlier sessions.
 
-use crate::hooks::hook_call::HookCall;
+use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
 use crate::loops::lost_loops;
 use crate::loops::session_loop::checks_of_loop;
+use crate::recall::RecalledText;
+use crate::recall::session_record::record_for;
 use moai_host::store::loops::LoopQuery;
-use moai_protocol::hook::HookOutput;
+use moai_memory::budget::InjectionEvent;
+use moai_report::agent::EditText;
+use moai_report::contributions::ContributionOrigin;
 use moai_report::loops;
 
-pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
-    let (session, project) = (&call.input.session_id, &call.project);
-    if session.is_empty() {
-        return HookOutput::Silent;
+pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
+    if call.input.session_id.is_empty() {
+        return HookAnswer::default();
     }
+    let (of_loop, recalled) = tokio::join!(loop_text(&call), record(&call));
+    let texts = of_loop.into_iter().collect();
+    with_deferred_reports(&call, ContributionOrigin::Loop, texts, recalled).await
+}
+
+/// The instructions of the session's active loop, else the offer of one whose session ended.
+async fn loop_text(call: &HookCall<'_>) -> Option<EditText> {
+    let (session, project) = (&call.input.session_id, &call.project);
     let which = LoopQuery::ActiveOf(session.clone());
     match call.engine.store.find_loop(&project.key, &project.root, which).await {
         Ok(Some(state)) => {
             let checks = checks_of_loop(call.engine, project, &state).await;
-            HookOutput::Context(loops::resume_instructions(&state, &checks))
+            Some(EditText::agent_only(loops::resume_instructions(&state, &checks)))
         }
-        Ok(None) => match lost_loops::offer(&call, &call.input.source).await {
-            Some(offer) => HookOutput::Context(offer.text).with_notice(offer.notice),
-            None => HookOutput::Silent,
-        },
+        Ok(None) => lost_loops::offer(call, &call.input.source).await,
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be looked up");
-            HookOutput::Silent
+            None
         }
     }
+}
+
+/// What the memory recalls. A resumed session still has its record.
+async fn record(call: &HookCall<'_>) -> Option<RecalledText> {
+    let event = match call.input.source.as_str() {
+        "resume" | "fork" => {
+            call.engine.ledger().session(&call.input.session_id).recall.has_record = true;
+            return None;
+        }
+        "compact" => {
+            call.engine.ledger().session(&call.input.session_id).recall.forget_shown();
+            InjectionEvent::Compacted
+        }
+        _ => InjectionEvent::Start,
+    };
+    record_for(call, event).await
 }

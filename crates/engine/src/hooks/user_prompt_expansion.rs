@@ -12,6 +12,7 @@ use crate::loops::loop_start::LoopStartOutcome;
 use crate::loops::session_loop::checks_of_loop;
 use crate::loops::{loop_adopt, loop_cancel, loop_resume, loop_start};
 use crate::options;
+use crate::recall::note_loop::note_goal;
 use crate::stop;
 use moai_base::limits::FIX_LIST_MS_MAX;
 use moai_base::path::RelPath;
@@ -159,6 +160,7 @@ async fn begin(call: &HookCall<'_>, kind: LoopCommandKind, typed: &str) -> HookO
             workers::started(&begun)
         )),
         Ok(LoopStartOutcome::Loop(state)) => {
+            note_goal(call.engine, &call.project, &state);
             let checks = checks_of_loop(call.engine, &call.project, &state).await;
             let mut texts = vec![loops::start_instructions(&state, &checks)];
             if kind == LoopCommandKind::Fix {

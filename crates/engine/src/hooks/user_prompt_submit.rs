@@ -1,21 +1,28 @@
-//! The user sent a prompt: claims an unclaimed loop, offers one whose session ended, and delivers
-//! deferred reports.
-//! Records the state of the disk, so that later writes of the session are known as new.
+//! The user sent a prompt: claims an unclaimed loop, offers one whose session ended, delivers
+//! deferred reports, and recalls what mentions the same. Records the prompt, and the state of the
+//! disk, so that later writes of the session are known as new.
 
 use std::sync::Arc;
 
 use crate::evidence::disk_poll;
-use crate::hooks::hook_call::{HookCall, HookTexts, with_deferred_reports};
+use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
 use crate::loops::lost_loops;
 use crate::loops::session_loop::{checks_of_loop, loop_of_session};
+use crate::recall::prompt_record::recall_for_prompt;
 use moai_report::agent::EditText;
 use moai_report::contributions::ContributionOrigin;
 use moai_report::loops;
 
-pub(crate) async fn handle(call: HookCall<'_>) -> HookTexts {
+pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
     poll_in_background(&call);
+    let (texts, recalled) = tokio::join!(loop_texts(&call), recall_for_prompt(&call));
+    with_deferred_reports(&call, ContributionOrigin::Loop, texts, recalled).await
+}
+
+/// The instructions of a loop that was claimed just now, else the offer of one whose session ended.
+async fn loop_texts(call: &HookCall<'_>) -> Vec<EditText> {
     let claimed = loop_of_session(call.engine, &call.project, &call.input.session_id).await;
-    let texts = match claimed {
+    match claimed {
         Ok((Some(state), true)) => {
             let checks = checks_of_loop(call.engine, &call.project, &state).await;
             let is_new = state.history.is_empty();
@@ -23,13 +30,12 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookTexts {
             vec![EditText { text: loops::resume_instructions(&state, &checks), notice }]
         }
         Ok((Some(_), false)) => Vec::new(),
-        Ok((None, _)) => lost_loops::offer(&call, "").await.into_iter().collect(),
+        Ok((None, _)) => lost_loops::offer(call, "").await.into_iter().collect(),
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be looked up");
             Vec::new()
         }
-    };
-    with_deferred_reports(&call, ContributionOrigin::Loop, texts).await
+    }
 }
 
 /// Nobody waits for it: the agent's first tool call is a model's answer away.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::ledger::DeferredReport;
 use crate::ledger::pending_reports::PendingReports;
 use crate::ledger::transcripts::Spending;
+use crate::recall::session_recall::SessionRecall;
 use moai_base::finding::Finding;
 use moai_base::hash::TextId;
 use moai_base::limits::{
@@ -35,6 +36,8 @@ pub(crate) struct SessionState {
     /// Whether an agent has called a tool in the present turn: set by the call, cleared when the turn
     /// begins or ends; `None` if this daemon has not seen the turn.
     pub(crate) is_at_work: Option<bool>,
+    /// What the memory has shown to it.
+    pub(crate) recall: SessionRecall,
     /// Texts for the user, kept until the next hook.
     pub(crate) user_notices: Vec<String>,
     /// Whether a tool call was seen since the last Stop.

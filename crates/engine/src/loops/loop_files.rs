@@ -114,6 +114,11 @@ pub(crate) async fn read_loop_notes(project: &Project) -> LoopFileNotes {
     }
 }
 
+/// The text of a loop's file; empty if there is none, or if it cannot be read.
+pub(crate) fn loop_file_text(root: &Path, path: &str) -> String {
+    load_loop_file(root, path).map(|file| file.text).unwrap_or_default()
+}
+
 /// Saves the decisions of an iteration, and the hand-off and notes of a completed loop. Returns
 /// notices.
 pub(crate) async fn write_loop_notes(

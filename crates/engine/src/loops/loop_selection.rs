@@ -7,6 +7,7 @@ use crate::agent_session::{proven_session, session_of_tool};
 use crate::engine::Engine;
 use crate::person;
 use crate::project::Project;
+use crate::recall::note_loop::note_loop_end;
 use crate::replies::REFUSED;
 use moai_host::store::StoreError;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
@@ -109,6 +110,9 @@ pub(crate) async fn change_loop<E: ToString>(
             Ok(SaveOutcome::Saved) => {
                 if next.status != Status::Running {
                     engine.stops.interrupt(&next.id);
+                }
+                if state.status.is_active() {
+                    note_loop_end(engine, project, &next);
                 }
                 return Ok(Some(next));
             }

@@ -171,6 +171,19 @@ fn is_listening(places: &StateDirs) -> bool {
     UnixStream::connect(places.socket_path()).is_ok()
 }
 
+/// Waits until a daemon listens; false at the deadline.
+#[must_use]
+pub fn wait_until_listening(places: &StateDirs, patience: Duration) -> bool {
+    let deadline = Instant::now() + patience;
+    while !is_listening(places) {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(DAEMON_RETRY_MS));
+    }
+    true
+}
+
 /// Ensures that a daemon was started by some process, and waits until it listens.
 fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result<(), CallError> {
     let pause = Duration::from_millis(DAEMON_RETRY_MS);

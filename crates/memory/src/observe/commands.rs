@@ -75,13 +75,13 @@ pub struct FailedCommand {
 }
 
 impl FailedCommand {
-    /// Reads the fields of one call: the command, and what the host reports as its error, which
-    /// begins with `Exit code 1`. `None` if nothing of the command may be kept.
+    /// Reads the fields of one call: the command, its description, and what the host reports as its
+    /// error, which begins with `Exit code 1`. `None` if nothing of the command may be kept.
     #[must_use]
-    pub fn read(command: &str, error: &str) -> Option<Self> {
-        let mut fields = CleanText::of_fields(&[command, error]).into_iter();
+    pub fn read(command: &str, description: &str, error: &str) -> Option<Self> {
+        let mut fields = CleanText::of_fields(&[command, description, error]).into_iter();
         let command = fields.next().flatten()?;
-        let error = fields.next().flatten();
+        let error = fields.next_back().flatten();
         let error = error.as_ref().map(CleanText::as_str).unwrap_or_default();
         let command = command.as_str().lines().find(|line| !line.trim().is_empty())?;
         let command = one_line(command, OBSERVED_COMMAND_CHARS_MAX);
@@ -167,7 +167,7 @@ mod tests {
     fn the_first_line_that_says_why_is_found() {
         let output = "Exit code 101\n   Compiling shop v0.1.0\nerror[E0308]: mismatched types\n  \
                       --> src/a.rs:3:5\nerror: could not compile `shop`\n";
-        let failed = FailedCommand::read("cd api && cargo test --all", output).expect("kept");
+        let failed = FailedCommand::read("cd api && cargo test --all", "", output).expect("kept");
         assert_eq!(failed.exit, Some(101));
         assert_eq!(failed.reason.as_deref(), Some("error[E0308]: mismatched types"));
         assert_eq!(failed.codes, ["E0308"]);
@@ -177,22 +177,22 @@ mod tests {
 
     #[test]
     fn a_command_without_output_has_no_reason() {
-        let failed = FailedCommand::read("false", "Exit code 1").expect("kept");
+        let failed = FailedCommand::read("false", "", "Exit code 1").expect("kept");
         assert_eq!((failed.exit, failed.reason, failed.errors.as_str()), (Some(1), None, ""));
         assert!(!failed.is_test_run);
-        let odd = FailedCommand::read("make", "killed by the user").expect("kept");
+        let odd = FailedCommand::read("make", "", "killed by the user").expect("kept");
         assert_eq!((odd.exit, odd.reason.as_deref()), (None, Some("killed by the user")));
-        assert_eq!(FailedCommand::read(" \n", "Exit code 1"), None);
+        assert_eq!(FailedCommand::read(" \n", "", "Exit code 1"), None);
     }
 
     #[test]
     fn the_output_is_as_private_as_the_command() {
         let failed =
-            FailedCommand::read("deploy <private>--to prod", "Exit code 1\nerror: prod is down");
+            FailedCommand::read("deploy", "deploys <private>to", "Exit code 1\nerror: prod");
         let failed = failed.expect("the command is kept");
         assert_eq!(failed.command, "deploy");
         assert_eq!((failed.exit, failed.reason), (None, None));
-        assert_eq!(FailedCommand::read("<private>deploy</private>", "error"), None);
+        assert_eq!(FailedCommand::read("<private>deploy</private>", "", "error"), None);
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn korean_messages_are_reasons_too() {
         let failed =
-            FailedCommand::read("gradle build", "준비 중\n파일을 찾을 수 없습니다: a.kt\n");
+            FailedCommand::read("gradle build", "", "준비 중\n파일을 찾을 수 없습니다: a.kt\n");
         assert_eq!(failed.expect("kept").reason.as_deref(), Some("파일을 찾을 수 없습니다: a.kt"));
     }
 }

@@ -137,12 +137,12 @@ fn may_be_quoted(path: &str, texts: EditTexts<'_>) -> bool {
 
 /// Lines of the earlier text, and the lines of the later one in their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct ChangedLines {
+struct ChangedRegion {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-fn changes(texts: EditTexts<'_>) -> Vec<ChangedLines> {
+fn changes(texts: EditTexts<'_>) -> Vec<ChangedRegion> {
     let before = LineHashes::from_text(texts.before);
     let after = LineHashes::from_text(texts.after);
     let map = LineMap::between(&before, &after);
@@ -154,7 +154,7 @@ fn changes(texts: EditTexts<'_>) -> Vec<ChangedLines> {
             None => after.count(),
         };
         if line > old || kept > new {
-            changes.push(ChangedLines { old: old..line, new: new..kept.max(new) });
+            changes.push(ChangedRegion { old: old..line, new: new..kept.max(new) });
         }
         (old, new) = (line + 1, kept + 1);
     }
@@ -164,10 +164,10 @@ fn changes(texts: EditTexts<'_>) -> Vec<ChangedLines> {
 /// The change at a line, else the nearest one. `None` if it is too long to say what fixed something.
 fn hunk_for(
     line: Option<usize>,
-    changes: &[ChangedLines],
+    changes: &[ChangedRegion],
     texts: EditTexts<'_>,
 ) -> Option<FixHunk> {
-    let distance = |change: &&ChangedLines| {
+    let distance = |change: &&ChangedRegion| {
         let line = line.unwrap_or_default();
         let last = change.old.end.saturating_sub(1).max(change.old.start);
         change.old.start.saturating_sub(line).max(line.saturating_sub(last))
@@ -244,7 +244,11 @@ mod tests {
     #[test]
     fn a_line_of_another_text_names_no_place() {
         let other = finding(0, "ret", "another text");
-        assert_eq!(fixes(&[other.clone()], &[], BEFORE, AFTER).len(), 1, "one change alone");
+        assert_eq!(
+            fixes(std::slice::from_ref(&other), &[], BEFORE, AFTER).len(),
+            1,
+            "one change alone"
+        );
         let after = AFTER.replace("import os", "import sys");
         assert!(fixes(&[other], &[], BEFORE, &after).is_empty(), "one of two changes");
     }

@@ -1,0 +1,64 @@
+//! What the hooks do with the memory: they note what happens in a session, and show what earlier
+//! sessions noted. Nothing here fails a hook or delays its reply beyond a bound.
+
+pub(crate) mod delivery;
+pub(crate) mod earlier_fixes;
+pub(crate) mod note;
+pub(crate) mod note_loop;
+pub(crate) mod prompt_record;
+pub(crate) mod recorder;
+pub(crate) mod session_recall;
+pub(crate) mod session_record;
+mod stored_events;
+
+use crate::project::Project;
+use moai_memory::database::{Injection, ObservationFilter};
+use moai_memory::observation::MemoryProject;
+use moai_report::agent::EditText;
+use moai_report::recall::RecallText;
+
+use moai_memory::budget::InjectionEvent;
+
+/// A text of the memory for an agent, and what is to be recorded when it was delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RecalledText {
+    pub(crate) text: EditText,
+    pub(crate) injections: Vec<Injection>,
+    pub(crate) event: InjectionEvent,
+}
+
+impl RecalledText {
+    /// `None` if there is nothing to say.
+    fn new(recall: RecallText, session: &str, event: InjectionEvent, now_ms: i64) -> Option<Self> {
+        if recall.text.is_empty() {
+            return None;
+        }
+        let shown = recall.shown.into_iter().map(|one| Injection {
+            session: session.to_owned(),
+            row: one.row,
+            at_ms: now_ms,
+            event,
+            tokens: one.tokens,
+        });
+        Some(Self { injections: shown.collect(), text: EditText::agent_only(recall.text), event })
+    }
+}
+
+/// The project as the memory knows it.
+pub(crate) fn memory_project(project: &Project) -> MemoryProject {
+    let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
+    MemoryProject { key: project.key.as_str().to_owned(), name: name.unwrap_or_default() }
+}
+
+/// The observations of a project.
+fn of_project(project: &Project) -> ObservationFilter {
+    ObservationFilter {
+        projects: vec![project.key.as_str().to_owned()],
+        ..ObservationFilter::default()
+    }
+}
+
+/// Milliseconds since 1970, as the memory counts them.
+pub(crate) fn memory_now_ms() -> i64 {
+    i64::try_from(crate::engine::now_ms()).unwrap_or(i64::MAX)
+}

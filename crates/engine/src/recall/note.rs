@@ -1,0 +1,53 @@
+//! Notes what happens in a session. Notes cost the hook nothing but a copy: [`super::recorder`]
+//! writes them.
+
+use crate::engine::Engine;
+use crate::project::Project;
+use crate::recall::recorder::{NotedEvent, NotedEventKind};
+use crate::recall::{memory_now_ms, memory_project};
+use moai_loops::framework::MessageLanguage;
+use moai_memory::observe::{ObservationDraft, ObservationOrigin};
+
+/// Notes something about a session, unless the memory is switched off.
+pub(crate) fn note(engine: &Engine, project: &Project, session: &str, kind: NotedEventKind) {
+    if project.config.memory_enabled {
+        engine.recorder.note(noted_event(engine, project, session, kind));
+    }
+}
+
+/// Something about a session, as of now.
+pub(crate) fn noted_event(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+    kind: NotedEventKind,
+) -> NotedEvent {
+    let origin = ObservationOrigin {
+        project: memory_project(project),
+        session: session.to_owned(),
+        at_ms: memory_now_ms(),
+    };
+    NotedEvent { origin, language: record_language(engine, session), kind }
+}
+
+/// Observations that need nothing else.
+pub(crate) fn note_drafts(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+    drafts: Vec<ObservationDraft>,
+) {
+    if !drafts.is_empty() {
+        note(engine, project, session, NotedEventKind::Drafts(drafts));
+    }
+}
+
+/// The language of what is kept of a session: that of its loop, else that of its user.
+pub(crate) fn record_language(engine: &Engine, session: &str) -> MessageLanguage {
+    let mut ledger = engine.ledger();
+    let Some(session) = ledger.known_session(session) else { return MessageLanguage::default() };
+    match session.language {
+        Some(MessageLanguage::Korean) => MessageLanguage::Korean,
+        of_loop => session.recall.language().or(of_loop).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,192 @@
+//! The record of earlier sessions for a session that starts or was shortened: what the last session
+//! was about, and the most important observations of the project.
+
+use std::time::Duration;
+
+use crate::engine::Engine;
+use crate::hooks::hook_call::HookCall;
+use crate::ledger::SessionLife;
+use crate::project::Project;
+use crate::recall::note::{note, record_language};
+use crate::recall::recorder::{NotedEventKind, NotedSession};
+use crate::recall::{RecalledText, memory_now_ms, of_project};
+use moai_base::limits::{
+    CONTEXT_WINDOW_TOKENS_ASSUMED, DIGEST_ROWS_MAX, INDEX_ROWS_READ_MAX, RECALL_MS_MAX,
+    SESSIONS_COMPARED_MAX,
+};
+use moai_host::store::StoreError;
+use moai_loops::framework::{MessageLanguage, language_of};
+use moai_memory::budget::InjectionEvent;
+use moai_memory::database::{MemoryDatabase, ObservationFilter};
+use moai_memory::observation::{StoredObservation, StoredSession};
+use moai_memory::observe::digest::SessionDigest;
+use moai_memory::ranking::{ObservationKind, standing};
+use moai_report::recall::{RecallContext, RecalledSession, session_record};
+
+/// Kinds that the index of a session's start shows.
+const INDEX_KINDS: [ObservationKind; 4] = [
+    ObservationKind::Decision,
+    ObservationKind::Note,
+    ObservationKind::Verdict,
+    ObservationKind::Fix,
+];
+
+/// What the store knows for a session that starts.
+#[derive(Debug, Default)]
+struct RecordRows {
+    /// The session itself, if it has observations.
+    own: Option<StoredSession>,
+    own_observations: Vec<StoredObservation>,
+    /// The last other session.
+    last: Option<StoredSession>,
+    last_observations: Vec<StoredObservation>,
+    /// The newest observations of the project that an index may show.
+    index: Vec<StoredObservation>,
+}
+
+/// The record for a session that starts, or that the host has shortened. `None` without anything to
+/// recall, and if the memory is too slow.
+pub(crate) async fn record_for(call: &HookCall<'_>, event: InjectionEvent) -> Option<RecalledText> {
+    if !call.project.config.memory_enabled || call.input.agent_id.is_some() {
+        return None;
+    }
+    let bound = Duration::from_millis(RECALL_MS_MAX);
+    let stored = tokio::time::timeout(bound, read_record(call, event)).await;
+    let Ok(stored) = stored else {
+        tracing::warn!("the memory is too slow for the start of a session");
+        return None;
+    };
+    call.engine.ledger().session(&call.input.session_id).recall.has_record = true;
+    tell(call, event, stored?)
+}
+
+/// The record for the first prompt of a session whose start this program missed.
+pub(crate) async fn missed_record(call: &HookCall<'_>) -> Option<RecalledText> {
+    let session = &call.input.session_id;
+    if call.engine.ledger().session(session).recall.has_record {
+        return None;
+    }
+    record_for(call, InjectionEvent::Start).await
+}
+
+/// Reads what the record needs; `None` if there is no memory, or if the session is no new one.
+async fn read_record(call: &HookCall<'_>, event: InjectionEvent) -> Option<RecordRows> {
+    let HookCall { engine, project, input, .. } = call;
+    engine.recorder.flush(Duration::from_millis(RECALL_MS_MAX)).await;
+    if !engine.memory.exists() {
+        return None;
+    }
+    let (session, key) = (input.session_id.clone(), project.key.as_str().to_owned());
+    let filter = ObservationFilter { kinds: INDEX_KINDS.to_vec(), ..of_project(project) };
+    let read = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
+        let sessions = database.sessions(&key, SESSIONS_COMPARED_MAX)?;
+        let (own, others): (Vec<StoredSession>, Vec<StoredSession>) =
+            sessions.into_iter().partition(|one| one.id == session);
+        let (own, last) = (own.into_iter().next(), others.into_iter().next());
+        let own_observations = observations_of(database, own.as_ref())?;
+        let last_observations = observations_of(database, last.as_ref())?;
+        let index = database.newest(&filter, INDEX_ROWS_READ_MAX)?;
+        Ok(RecordRows { own, own_observations, last, last_observations, index })
+    };
+    match engine.memory.read(read).await {
+        // A daemon that has just started sees the session for the first time, but it is not new.
+        Ok(record) if event == InjectionEvent::Start && record.own.is_some() => None,
+        Ok(record) => Some(record),
+        Err(error) => {
+            tracing::warn!(%error, "the memory could not be read");
+            None
+        }
+    }
+}
+
+fn observations_of(
+    database: &mut dyn MemoryDatabase<Error = StoreError>,
+    session: Option<&StoredSession>,
+) -> Result<Vec<StoredObservation>, StoreError> {
+    let Some(session) = session else { return Ok(Vec::new()) };
+    let filter = ObservationFilter {
+        projects: vec![session.project.key.clone()],
+        session: Some(session.id.clone()),
+        ..ObservationFilter::default()
+    };
+    database.newest(&filter, DIGEST_ROWS_MAX)
+}
+
+/// The text about what was read; an earlier session that has ended is noted as such.
+fn tell(call: &HookCall<'_>, event: InjectionEvent, stored: RecordRows) -> Option<RecalledText> {
+    let now_ms = memory_now_ms();
+    let RecordRows { own, own_observations, last, last_observations, mut index } = stored;
+    let earlier = last.map(|last| {
+        let digest = SessionDigest::of(&last.goal, &last_observations);
+        note_earlier(call, &last, &digest);
+        RecalledSession { digest, last_ms: Some(last.last_ms) }
+    });
+    let shown = match (event, own) {
+        (InjectionEvent::Compacted, Some(own)) => {
+            let digest = SessionDigest::of(&own.goal, &own_observations);
+            Some(RecalledSession { digest, last_ms: None })
+        }
+        _ => earlier,
+    };
+    let session = &call.input.session_id;
+    index.retain(|one| !call.engine.ledger().session(session).recall.is_shown(one.row));
+    index.sort_by(|one, other| {
+        let standing = |one: &StoredObservation| standing(one, now_ms);
+        standing(other).total_cmp(&standing(one))
+    });
+    let language = language_of_record(call, shown.as_ref(), &index);
+    let tokens_max = tokens_max(call.engine, &call.project, &call.input.session_id, event);
+    let context = RecallContext { language, now_ms, event, tokens_max };
+    let recall = session_record(shown.as_ref(), &index, context);
+    RecalledText::new(recall, &call.input.session_id, event, now_ms)
+}
+
+/// A session whose host ended it, or that no hook of this daemon has seen, is over.
+fn note_earlier(call: &HookCall<'_>, earlier: &StoredSession, digest: &SessionDigest) {
+    let is_alive = call.engine.ledger().session_life(&earlier.id) == SessionLife::Alive;
+    if is_alive && !earlier.has_ended || digest.is_empty() {
+        return;
+    }
+    let (id, last_ms, digest) = (earlier.id.clone(), earlier.last_ms, digest.clone());
+    let noted = NotedEventKind::EarlierSession(Box::new(NotedSession { id, last_ms, digest }));
+    note(call.engine, &call.project, &call.input.session_id, noted);
+}
+
+/// The language of the session; for a new one, that of what it is told.
+fn language_of_record(
+    call: &HookCall<'_>,
+    session: Option<&RecalledSession>,
+    index: &[StoredObservation],
+) -> MessageLanguage {
+    let of_session = call
+        .engine
+        .ledger()
+        .known_session(&call.input.session_id)
+        .and_then(|session| session.recall.language());
+    if let Some(language) = of_session {
+        return language;
+    }
+    if record_language(call.engine, &call.input.session_id) == MessageLanguage::Korean {
+        return MessageLanguage::Korean;
+    }
+    let mut words = session.map(|session| session.digest.goal.clone()).unwrap_or_default();
+    let decisions = session.iter().flat_map(|session| &session.digest.decisions);
+    for title in decisions.map(|line| &line.title).chain(index.iter().map(|one| &one.title)).take(4)
+    {
+        words.push(' ');
+        words.push_str(title);
+    }
+    language_of(&words)
+}
+
+/// Tokens that an injection may cost now.
+pub(super) fn tokens_max(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+    event: InjectionEvent,
+) -> usize {
+    let window = project.config.context_window.unwrap_or(CONTEXT_WINDOW_TOKENS_ASSUMED);
+    let injected = engine.ledger().session(session).recall.injected_tokens();
+    event.tokens_max(usize::try_from(window).unwrap_or(usize::MAX), injected)
+}
