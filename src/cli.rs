@@ -10,6 +10,7 @@ mod guard;
 mod hook;
 mod looping;
 mod mcp;
+mod memory;
 mod patterns;
 mod queries;
 mod scan;
@@ -143,6 +144,7 @@ fn execute(args: &CliArgs) -> CommandReply {
         | CliCommand::Rename(_) => queries::run(args),
         CliCommand::Search(_) | CliCommand::Rewrite(_) => patterns::run(args),
         CliCommand::Loop(ref command) => looping::run(args, command),
+        CliCommand::Memory(ref command) => memory::run(args, command),
         CliCommand::Judge(ref judge) => {
             let request = DaemonRequest::Judge(JudgeChangeRequest {
                 rubric: judge.rubric.clone(),

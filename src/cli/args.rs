@@ -2,6 +2,7 @@
 
 pub(super) mod guard;
 pub(super) mod looping;
+pub(super) mod memory;
 pub(super) mod scan;
 
 use std::path::PathBuf;
@@ -79,6 +80,9 @@ pub(super) enum CliCommand {
     /// Manage loops, which hold the agent's Stop until the evidence is clean
     #[command(subcommand)]
     Loop(looping::LoopCommand),
+    /// Find, keep and forget what earlier sessions learned
+    #[command(subcommand)]
+    Memory(memory::MemoryCommand),
     /// Claude Code hook: JSON on stdin, JSON or nothing on stdout, always exits with 0
     Hook {
         /// session-start, user-prompt-submit, user-prompt-expansion, pre-tool-use, post-tool-use,

@@ -107,6 +107,9 @@ pub(crate) async fn handle(
         DaemonRequest::LoopRefreeze(request) => {
             crate::loops::loop_refreeze::handle(engine, &caller, request).await.into()
         }
+        DaemonRequest::Memory(request) => {
+            crate::memory::handle(engine, &caller, request).await.into()
+        }
         DaemonRequest::Doctor(request) => {
             crate::doctor::handle(engine, &caller, request).await.into()
         }

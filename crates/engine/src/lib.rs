@@ -19,6 +19,7 @@ pub(crate) mod ledger;
 pub mod lifecycle;
 pub(crate) mod log;
 pub(crate) mod loops;
+pub(crate) mod memory;
 pub(crate) mod options;
 pub(crate) mod person;
 pub(crate) mod progress;

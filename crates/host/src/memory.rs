@@ -10,11 +10,11 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use moai_memory::database::{MemoryDatabase, StoredAs};
+use moai_memory::database::{ForgetSelection, MemoryDatabase, StoredAs};
 use moai_memory::observation::NewObservation;
 
 use self::spool::{LockedSpool, Spool};
-use crate::store::{SqliteMemory, StoreError, StoreRecovery};
+use crate::store::{ForgetChoice, SqliteMemory, StoreError, StoreRecovery};
 
 /// What became of observations that a hook wanted to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,9 +75,7 @@ impl MemoryStore {
         + Send
         + 'static,
     ) -> Result<T, StoreError> {
-        if self.spool.has_lines() {
-            self.store_spool().await?;
-        }
+        self.store_spool().await?;
         self.database.write(work).await
     }
 
@@ -108,6 +106,42 @@ impl MemoryStore {
         }
     }
 
+    /// Forgets the observations that `choose` selects, in the database, its backups and the spool; it is asked
+    /// again for every copy. Answers how many the database had.
+    pub async fn forget(
+        &self,
+        choose: impl Fn(
+            &mut dyn MemoryDatabase<Error = StoreError>,
+        ) -> Result<ForgetSelection, StoreError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<u64, StoreError> {
+        // What waits becomes part of the database, where it is forgotten.
+        self.store_spool().await?;
+        let choice: ForgetChoice = Arc::new(choose);
+        self.database.forget(choice).await
+    }
+
+    /// Copies the database to a new file, or replaces the backup of this day. Answers with the file.
+    pub async fn back_up(&self, file: Option<PathBuf>) -> Result<PathBuf, StoreError> {
+        self.database.back_up(file).await
+    }
+
+    /// The backup that would be restored, by default the newest, and how many observations it has.
+    pub async fn inspect_backup(
+        &self,
+        file: Option<PathBuf>,
+    ) -> Result<(PathBuf, u64), StoreError> {
+        self.database.inspect_backup(file).await
+    }
+
+    /// Replaces the database by a backup, by default the newest. Answers with the backup and how many
+    /// observations it has.
+    pub async fn restore(&self, file: Option<PathBuf>) -> Result<(PathBuf, u64), StoreError> {
+        self.database.restore(file).await
+    }
+
     /// What became of a damaged database since the last call. Opens the database if necessary.
     pub async fn take_recovery(&self) -> Result<Option<StoreRecovery>, StoreError> {
         self.database.take_recovery().await
@@ -116,6 +150,9 @@ impl MemoryStore {
     /// Stores what waits in the spool. It is removed only after the commit; if the process ends in
     /// between, the same observations are stored again, as repetitions.
     async fn store_spool(&self) -> Result<(), StoreError> {
+        if !self.spool.has_lines() {
+            return Ok(());
+        }
         let spool = self.spool.clone();
         let store = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
             let Some(locked) = spool.lock()? else { return Ok(None) };

@@ -26,7 +26,7 @@ use open::TransactionMode;
 use schema::{PROJECT_SCHEMA, StoreSchema};
 use threads::{StoreThread, StoreThreads};
 
-pub(crate) use memory::SqliteMemory;
+pub(crate) use memory::{ForgetChoice, SqliteMemory};
 
 /// The parent of all projects' folders, below the state folder.
 pub const PROJECTS_FOLDER: &str = "projects";

@@ -167,6 +167,13 @@ pub trait MemoryDatabase {
         rows_max: usize,
     ) -> Result<Vec<StoredObservation>, Self::Error>;
 
+    /// The oldest observations, the oldest first.
+    fn oldest(
+        &mut self,
+        filter: &ObservationFilter,
+        rows_max: usize,
+    ) -> Result<Vec<StoredObservation>, Self::Error>;
+
     /// Calls `visit` for every observation of a filter, the oldest first.
     fn export(
         &mut self,

@@ -106,6 +106,16 @@ pub struct MemoryProject {
     pub name: String,
 }
 
+impl MemoryProject {
+    /// The project that an import names. It has a key of its own, because nothing else is known of it.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        let text = format!("project {}", name.trim());
+        let key = format!("n{}", ContentHash::of_bytes(text.as_bytes()).short_hex());
+        Self { key, name: name.trim().to_owned() }
+    }
+}
+
 /// An observation to be stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewObservation {

@@ -3,6 +3,7 @@
 
 use moai_base::limits::RANKED_ROWS_MAX;
 
+use crate::database::MatchedRow;
 use crate::exactness::exactness;
 use crate::observation::StoredObservation;
 use crate::query::{Query, StageHit, StageKind};
@@ -13,9 +14,53 @@ const PROXIMITY_WEIGHT: f64 = 0.15;
 const IMPORTANCE_WEIGHT: f64 = 0.10;
 /// What the last row of a stage has less in exactness than the first one.
 const ORDER_SPREAD: f64 = 0.2;
+/// What [`prior`] counts in comparison with the weight of a unit.
+const PRIOR_WEIGHT: f64 = 0.2;
+/// Weight of how short a text is, while nothing else is known of it.
+const BREVITY_WEIGHT: f64 = 0.3;
+/// Tokens of a text that is neither short nor long.
+const TYPICAL_TOKENS: f64 = 120.0;
 /// What a row counts whose content a later one has replaced.
 const SUPERSEDED_SHARE: f64 = 0.5;
 const MS_PER_DAY: f64 = 86_400_000.0;
+
+/// Words of other systems, in lower case with `_`, and the kind they mean.
+const SYNONYMS: [(&str, ObservationKind); 34] = [
+    ("bugfix", ObservationKind::Fix),
+    ("bug_fix", ObservationKind::Fix),
+    ("fixed", ObservationKind::Fix),
+    ("solution", ObservationKind::Fix),
+    ("resolution", ObservationKind::Fix),
+    ("change", ObservationKind::Edit),
+    ("file_edit", ObservationKind::Edit),
+    ("write", ObservationKind::Edit),
+    ("refactor", ObservationKind::Edit),
+    ("feature", ObservationKind::Edit),
+    ("tool_use", ObservationKind::Command),
+    ("tool", ObservationKind::Command),
+    ("bash", ObservationKind::Command),
+    ("shell", ObservationKind::Command),
+    ("log", ObservationKind::Command),
+    ("error", ObservationKind::Diagnostic),
+    ("warning", ObservationKind::Diagnostic),
+    ("bug", ObservationKind::Diagnostic),
+    ("problem", ObservationKind::Diagnostic),
+    ("test_failure", ObservationKind::Test),
+    ("test_run", ObservationKind::Test),
+    ("tests", ObservationKind::Test),
+    ("choice", ObservationKind::Decision),
+    ("architecture", ObservationKind::Decision),
+    ("adr", ObservationKind::Decision),
+    ("rule", ObservationKind::Decision),
+    ("denied", ObservationKind::Blocked),
+    ("judgement", ObservationKind::Verdict),
+    ("review", ObservationKind::Verdict),
+    ("request", ObservationKind::Prompt),
+    ("user_prompt", ObservationKind::Prompt),
+    ("question", ObservationKind::Prompt),
+    ("summary", ObservationKind::Digest),
+    ("session_summary", ObservationKind::Digest),
+];
 
 /// What an observation is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -82,6 +127,14 @@ impl ObservationKind {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The kind that a word of another system means, in any case; [`Self::Note`] for unknown words.
+    #[must_use]
+    pub fn from_foreign_name(word: &str) -> Self {
+        let word = word.trim().to_lowercase().replace(['-', ' '], "_");
+        let synonym = SYNONYMS.iter().find(|(name, _)| *name == word).map(|(_, kind)| *kind);
+        Self::from_name(&word).or(synonym).unwrap_or(Self::Note)
     }
 
     /// Days after which its recency has halved.
@@ -260,6 +313,19 @@ pub fn standing(one: &StoredObservation, now_ms: i64) -> f64 {
     own * share * recency(one.kind, one.at_ms, now_ms)
 }
 
+/// What a row counts before its text is known: less than a unit of a query, and a short text before a
+/// long one.
+#[must_use]
+pub(crate) fn prior(row: &MatchedRow, now_ms: i64) -> f64 {
+    let importance = if row.importance.is_nan() { 0.0 } else { row.importance.clamp(0.0, 1.0) };
+    let tokens = f64::from(u32::try_from(row.tokens).unwrap_or(u32::MAX));
+    let brevity = TYPICAL_TOKENS / (TYPICAL_TOKENS + tokens);
+    PRIOR_WEIGHT
+        * (RECENCY_WEIGHT * recency(row.kind, row.at_ms, now_ms)
+            + IMPORTANCE_WEIGHT * importance
+            + BREVITY_WEIGHT * brevity)
+}
+
 fn importance(candidate: &RankingCandidate<'_>) -> f64 {
     let repeated = 1.0 + (1.0 + f64::from(candidate.repeats)).log2() / 4.0;
     let share = if candidate.is_superseded { SUPERSEDED_SHARE } else { 1.0 };
@@ -375,5 +441,9 @@ mod tests {
             assert_eq!(ObservationKind::from_name(kind.name()), Some(kind));
         }
         assert_eq!(ObservationKind::from_name("edits"), None);
+        assert_eq!(ObservationKind::from_foreign_name("Bugfix"), ObservationKind::Fix);
+        assert_eq!(ObservationKind::from_foreign_name("test-failure"), ObservationKind::Test);
+        assert_eq!(ObservationKind::from_foreign_name("decision"), ObservationKind::Decision);
+        assert_eq!(ObservationKind::from_foreign_name("discovery"), ObservationKind::Note);
     }
 }

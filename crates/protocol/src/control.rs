@@ -2,6 +2,7 @@
 //! handshake is part of the request, so a call costs one round trip.
 
 mod loops;
+mod memory;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,6 +13,8 @@ pub use loops::{
     LoopAdoptRequest, LoopHistoryRequest, LoopRefreezeRequest, LoopRestoreRequest,
     LoopResumeRequest, LoopSelector, LoopStartRequest,
 };
+
+pub use memory::{MemoryAddition, MemoryOperation, MemoryRequest, MemoryScope};
 
 /// Protocol version; part of the socket's name. Raised when a field changes its meaning.
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -125,6 +128,8 @@ pub enum DaemonRequest {
     LoopRefreeze(LoopRefreezeRequest),
     /// `loop restore`.
     LoopRestore(LoopRestoreRequest),
+    /// `memory …`.
+    Memory(MemoryRequest),
     /// `doctor`.
     Doctor(DoctorRequest),
     /// `trust`.

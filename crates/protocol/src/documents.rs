@@ -4,6 +4,7 @@
 
 pub mod judgements;
 pub mod loops;
+pub mod memory;
 pub mod options;
 pub mod queries;
 pub mod reports;

@@ -5,4 +5,5 @@ pub mod baseline;
 pub mod control;
 pub mod documents;
 pub mod hook;
+pub mod observation_lines;
 pub mod transcript;

@@ -16,6 +16,7 @@ pub mod json;
 pub mod jsonl;
 pub mod judging;
 pub mod loops;
+pub mod memory;
 pub mod merging;
 pub mod notice;
 pub mod observed;

@@ -14,7 +14,7 @@ use crate::mcp_client::Client;
 use crate::support::{CHECKOUT, Sandbox};
 
 /// The commands that print a JSON document, by its schema without the number.
-const PRINTED_BY: [(&str, &str); 27] = [
+const PRINTED_BY: [(&str, &str); 32] = [
     ("baseline", "file written by `scan` and `check --write-baseline`"),
     ("checks", "`loop checks`"),
     ("config", "`config show`"),
@@ -29,6 +29,10 @@ const PRINTED_BY: [(&str, &str); 27] = [
     ("loop-history", "`loop history`"),
     ("loop-report", "`loop report`"),
     ("loops", "`loop history --all`"),
+    ("memory", "`memory search`"),
+    ("memory-change", "`memory add`, `forget`, `import`, `backup`, `restore`"),
+    ("memory-status", "`memory status`"),
+    ("observations", "`memory get`"),
     ("refreeze", "`loop refreeze`"),
     ("rename", "`rename`"),
     ("report", "`check`, `scan`, `guard`"),
@@ -40,6 +44,7 @@ const PRINTED_BY: [(&str, &str); 27] = [
     ("server-logs", "`server logs`"),
     ("servers", "`server list`"),
     ("symbols", "`symbols`"),
+    ("timeline", "`memory timeline`"),
     ("trust", "`trust`"),
     ("workers", "`loop start --workers`"),
 ];

@@ -31,6 +31,7 @@ fn redact_measures(value: &mut Value) {
     for (key, part) in value.as_object_mut().into_iter().flatten() {
         let is_measure = ["pid", "uptime_secs"].contains(&key.as_str())
             || key.ends_with("_ms")
+            || key == "bytes"
             || key.ends_with("_bytes");
         if is_measure && part.is_number() {
             *part = "[number]".into();
@@ -230,6 +231,54 @@ fn of_servers() {
                 let errors = json!([{"needle": "count = ", "message": "no value"}]);
                 sandbox.fake_server("tombi", json!({"mode": "pull", "errors": errors}));
                 sandbox.run(&["doctor", "--servers", "toml", "--json"])
+            }),
+        ],
+    );
+}
+
+/// A memory with two imported observations of one session.
+fn import_memory(sandbox: &Sandbox) -> Output {
+    let line = |id: &str, ts: u64, title: &str| {
+        json!({"id": id, "project": "web", "session": "s-1", "type": "fix", "ts": ts, "title": title,
+            "body": "src/token.py raised E101"})
+        .to_string()
+    };
+    let lines = [
+        line("x-1", 1_700_000_000_000, "토큰 만료를 고쳤다"),
+        line("x-2", 1_700_000_060_000, "the cache is refreshed"),
+        "no object".to_owned(),
+    ];
+    sandbox.write("memory.jsonl", &lines.join("\n"));
+    sandbox.run(&["memory", "import", "memory.jsonl", "--json"])
+}
+
+#[test]
+fn of_the_memory() {
+    assert_documents(
+        "documents_memory",
+        &[
+            ("memory_import", import_memory),
+            ("memory_search", |sandbox| {
+                import_memory(sandbox);
+                let search =
+                    ["memory", "search", "토큰은", "--project", "web", "--explain", "--json"];
+                sandbox.run(&search)
+            }),
+            ("memory_search_nothing", |sandbox| {
+                import_memory(sandbox);
+                sandbox.run(&["memory", "search", "webhook", "--project", "web", "--json"])
+            }),
+            ("memory_get", |sandbox| {
+                import_memory(sandbox);
+                sandbox.run(&["memory", "get", "x-1", "x-9", "--json"])
+            }),
+            ("memory_timeline", |sandbox| {
+                import_memory(sandbox);
+                sandbox.run(&["memory", "timeline", "x-1", "--json"])
+            }),
+            ("memory_status", |sandbox| {
+                import_memory(sandbox);
+                sandbox.run(&["memory", "status", "--project", "web", "--json"])
             }),
         ],
     );

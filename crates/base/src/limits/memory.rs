@@ -141,3 +141,35 @@ pub const RECORDED_SESSIONS_MAX: usize = 200;
 pub const SESSION_FIXES_MAX: usize = 200;
 /// Symbols read from an edit.
 pub const EDIT_NAMES_READ_MAX: usize = 20;
+/// Rows of one stage of a search of which the best are loaded, the last that were stored.
+pub const MATCHED_ROWS_MAX: usize = 400;
+/// Older rows in addition, of kinds that stay true.
+pub const DURABLE_ROWS_MAX: usize = 100;
+/// Observations shown before and after another one of the same session.
+pub const TIMELINE_NEIGHBOURS_MAX: usize = 3;
+/// Later observations shown with the same file or code.
+pub const TIMELINE_LATER_MAX: usize = 5;
+/// Tokens of a line about an observation.
+pub const MEMORY_ROW_TOKENS_MAX: usize = 40;
+/// Tokens of an observation that is shown completely.
+pub const MEMORY_SHOWN_TOKENS_MAX: usize = 800;
+/// Longest title that is shown, in characters.
+pub const MEMORY_TITLE_CHARS_MAX: usize = 200;
+/// Most hits of one search.
+pub const MEMORY_HITS_MAX: usize = 200;
+/// Hits whose surroundings are shown.
+pub const MEMORY_TIMELINES_MAX: usize = 5;
+/// Most observations that are forgotten by a query at once.
+pub const MEMORY_FORGOTTEN_MAX: usize = 100_000;
+/// Ids that a preview or a reply lists.
+pub const MEMORY_IDS_LISTED_MAX: usize = 20;
+/// Bad lines of an import that are named; the rest are counted.
+pub const MEMORY_BAD_LINES_LISTED_MAX: usize = 20;
+/// Longest line of an import, in bytes; a longer one is left out.
+pub const MEMORY_LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Observations of an import that are stored in one transaction.
+pub const MEMORY_IMPORTED_AT_ONCE: usize = 1_000;
+/// Longest id of an import, in characters; the rest is cut.
+pub const MEMORY_ID_CHARS_MAX: usize = 200;
+/// Files and codes of one observation.
+pub const MEMORY_NAMES_MAX: usize = 100;

@@ -285,6 +285,8 @@ fn newest_and_exported(database: Database<'_>) -> Result<(), StoreError> {
     let middle = add(database, at("middle", NOW_MS))?;
     let newest = database.newest(&everything(), 2)?;
     assert_eq!(newest.iter().map(|it| it.row).collect::<Vec<_>>(), [late, middle]);
+    let oldest = database.oldest(&everything(), 2)?;
+    assert_eq!(oldest.iter().map(|it| it.row).collect::<Vec<_>>(), [early, middle]);
     let mut exported = Vec::new();
     database.export(&everything(), &mut |it| {
         exported.push(it.row);

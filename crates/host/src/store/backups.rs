@@ -26,6 +26,8 @@ const EXTENSION: &str = "db";
 const UNFINISHED: &str = "unfinished";
 /// The copy from before the last change of the schema; it does not count as one of a day.
 const BEFORE_MIGRATION: &str = "before-migration";
+/// The copy from before the last time that a person restored a backup.
+const BEFORE_RESTORE: &str = "before-restore";
 /// Begins the name of a backup of one day; its number follows.
 const DAY: &str = "day-";
 /// Begins the name of a backup of one week.
@@ -104,14 +106,7 @@ fn back_up(database: &Path, name: &str) -> Result<(), StoreError> {
     }
     let folder = folder_of(database);
     let failed = |error: io::Error| unavailable(&folder, &error);
-    private_dir(&folder).map_err(failed)?;
-    let lock = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(folder.join("lock"))
-        .map_err(failed)?;
+    let lock = open_lock(&folder).map_err(failed)?;
     if lock.try_lock().is_err() {
         return Ok(());
     }
@@ -122,6 +117,60 @@ fn back_up(database: &Path, name: &str) -> Result<(), StoreError> {
     let finished = folder.join(name).with_extension(EXTENSION);
     fs::rename(&unfinished, finished).map_err(failed)?;
     File::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed)
+}
+
+/// The file of a lock, in the private folder of the backups.
+fn open_lock(folder: &Path) -> io::Result<File> {
+    private_dir(folder)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600).open(folder.join("lock"))
+}
+
+/// Copies a database to a new private file, which is removed if the copy fails.
+pub(super) fn back_up_to(database: &Path, file: &Path) -> Result<(), StoreError> {
+    let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
+    created.map_err(|error| unavailable(file, &error))?;
+    copy_database(database, file).inspect_err(|_| drop(fs::remove_file(file)))
+}
+
+/// Changes all backups in the same way. One that cannot be changed is removed, because it would bring back
+/// what was to be gone.
+pub(super) fn change_backups(
+    database: &Path,
+    change: impl Fn(&mut Connection) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let folder = folder_of(database);
+    if !folder.exists() {
+        return Ok(());
+    }
+    let failed = |error: io::Error| unavailable(&folder, &error);
+    let lock = open_lock(&folder).map_err(failed)?;
+    lock.lock().map_err(failed)?;
+    for (backup, made_at) in newest_first(database) {
+        let changed = open_existing(&backup).and_then(|mut copy| change(&mut copy));
+        if let Err(error) = changed {
+            tracing::warn!(%error, backup = %backup.display(), "a backup was removed");
+            fs::remove_file(&backup).map_err(|error| unavailable(&backup, &error))?;
+        } else if let Ok(file) = File::options().write(true).open(&backup) {
+            // Its age decides which backup is the newest.
+            let _ = file.set_modified(made_at);
+        }
+    }
+    match fs::remove_file(folder.join(UNFINISHED)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Keeps the database as it was before a backup replaces it.
+pub(super) fn back_up_before_restore(database: &Path) -> Result<(), StoreError> {
+    back_up(database, BEFORE_RESTORE)
+}
+
+/// The newest backup that [`back_up_before_restore`] did not make.
+pub(super) fn newest(database: &Path) -> Option<PathBuf> {
+    let is_kept = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem != BEFORE_RESTORE);
+    newest_first(database).into_iter().map(|(path, _)| path).find(is_kept)
 }
 
 /// An empty private file in place of an older one.
@@ -193,7 +242,7 @@ pub(super) fn prepare_restored(database: &Path) -> Option<(PathBuf, SystemTime)>
     None
 }
 
-fn copy_sound(backup: &Path, restored: &Path) -> Result<(), StoreError> {
+pub(super) fn copy_sound(backup: &Path, restored: &Path) -> Result<(), StoreError> {
     let failed = |error: io::Error| unavailable(backup, &error);
     create_empty(restored).map_err(failed)?;
     fs::copy(backup, restored).map_err(failed)?;

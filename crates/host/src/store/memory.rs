@@ -5,6 +5,7 @@ mod add;
 mod conditions;
 mod database;
 mod index;
+mod replace;
 mod rows;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use moai_memory::database::MemoryDatabase;
 
 use self::database::MemoryTransaction;
+pub(crate) use self::replace::ForgetChoice;
 use super::open::TransactionMode;
 use super::schema::StoreSchema;
 use super::threads::StoreThreads;

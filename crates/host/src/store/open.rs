@@ -43,6 +43,15 @@ impl StoreDatabase {
         identity(&self.path).is_ok_and(|identity| identity == self.identity)
     }
 
+    /// Runs statements that cannot be part of a transaction.
+    pub(super) fn maintain(&mut self, sql: &str) -> Result<(), StoreError> {
+        if let Some(newer) = &self.newer {
+            return Err(newer.clone());
+        }
+        self.connection.pragma_update(None, "query_only", false)?;
+        Ok(self.connection.execute_batch(sql)?)
+    }
+
     /// Runs `work` in one transaction; rolls back unless it returns `Ok`.
     pub(super) fn transact<T>(
         &mut self,
@@ -166,7 +175,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 }
 
 /// Holds the lock until the file is dropped.
-fn lock(path: &Path) -> Result<File, StoreError> {
+pub(super) fn lock(path: &Path) -> Result<File, StoreError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o600);
     let file = options.open(path).map_err(|error| unavailable(path, &error))?;
@@ -210,13 +219,20 @@ fn move_aside(path: &Path) -> io::Result<PathBuf> {
     Ok(aside)
 }
 
+/// The damaged databases that were moved aside.
+pub(super) fn moved_aside(path: &Path) -> Vec<PathBuf> {
+    let copies =
+        (1..=STORE_CORRUPT_COPIES_MAX).map(|n| with_suffix(path, &format!(".corrupt-{n}")));
+    copies.filter(|copy| copy.exists()).collect()
+}
+
 /// The last database that was moved aside.
 pub(super) fn last_moved_aside(path: &Path) -> Option<PathBuf> {
     let copies = (1..=STORE_CORRUPT_COPIES_MAX).rev();
     copies.map(|n| with_suffix(path, &format!(".corrupt-{n}"))).find(|copy| copy.exists())
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

@@ -237,6 +237,11 @@ impl StoreThread {
         result
     }
 
+    /// Closes the database; the next use opens it again.
+    pub(super) fn close(&mut self) {
+        self.database = None;
+    }
+
     /// The database, opened if necessary.
     pub(super) fn open(&mut self) -> Result<&mut StoreDatabase, StoreError> {
         let kept = self.database.take().filter(StoreDatabase::is_in_place);

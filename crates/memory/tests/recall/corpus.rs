@@ -13,6 +13,8 @@ const OBSERVATIONS_PER_SESSION: usize = 12;
 const IDENTIFIERS: usize = 900;
 const CODES: usize = 900;
 const PATHS: usize = 900;
+/// Each project has about this share of the observations that the ones before it leave, as a divisor.
+const PROJECT_SHARE: usize = 5;
 
 /// A sequence of numbers that depends on its seed alone.
 pub(crate) struct Dice(u64);
@@ -80,6 +82,7 @@ pub(crate) struct Observation {
     pub(crate) at_ms: i64,
     pub(crate) importance: f64,
     pub(crate) session: i64,
+    pub(crate) project: usize,
 }
 
 pub(crate) struct Corpus {
@@ -93,7 +96,8 @@ pub(crate) struct Corpus {
 }
 
 impl Corpus {
-    pub(crate) fn generate(seed: u64, size: usize) -> Self {
+    /// Observations of several projects, of which the first have the most.
+    pub(crate) fn generate(seed: u64, size: usize, projects: usize) -> Self {
         let mut dice = Dice::new(seed);
         let mut corpus = Self {
             observations: Vec::new(),
@@ -104,8 +108,10 @@ impl Corpus {
         };
         corpus.add_paths(&mut dice);
         for id in 0..size {
+            let session = id / OBSERVATIONS_PER_SESSION;
+            let project = project_of_session(seed, session, projects);
             let observation = corpus.observation(id as i64, &mut dice);
-            corpus.observations.push(observation);
+            corpus.observations.push(Observation { project, ..observation });
         }
         corpus
     }
@@ -145,6 +151,7 @@ impl Corpus {
             at_ms: NOW_MS - dice.below(400) as i64 * DAY_MS,
             importance: dice.below(10) as f64 / 10.0,
             session: id / OBSERVATIONS_PER_SESSION as i64,
+            project: 0,
         }
     }
 
@@ -220,6 +227,11 @@ impl Corpus {
     pub(crate) fn identifier(&self, at: usize, style: Style) -> String {
         styled(&self.identifiers[at], style)
     }
+}
+
+fn project_of_session(seed: u64, session: usize, projects: usize) -> usize {
+    let mut dice = Dice::new(seed ^ session as u64 ^ 0x9_0000_0000);
+    (0..projects).find(|_| dice.below(PROJECT_SHARE) == 0).unwrap_or(projects - 1)
 }
 
 pub(crate) fn styled(parts: &[&str], style: Style) -> String {

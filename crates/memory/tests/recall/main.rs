@@ -13,6 +13,7 @@
 mod corpus;
 mod index;
 mod questions;
+mod tally;
 mod vocabulary;
 
 use std::collections::BTreeMap;
@@ -21,65 +22,21 @@ use std::io::Write as _;
 
 use corpus::Corpus;
 use index::MemoryIndex;
-use questions::{Question, questions};
+use questions::questions;
+use tally::Tally;
 
 const SEED: u64 = 20_261_124;
 const OBSERVATIONS: usize = 3_000;
 const QUESTIONS_PER_KIND: usize = 20;
 
-/// Sums over the questions of one kind.
-#[derive(Default)]
-struct Tally {
-    questions: f64,
-    recall: f64,
-    reciprocal_rank: f64,
-    first: f64,
-}
-
-impl Tally {
-    fn add(&mut self, question: &Question, found: &[i64]) {
-        let found = &found[..found.len().min(10)];
-        let hits = found.iter().filter(|id| question.answers.contains(id)).count();
-        let rank = found.iter().position(|id| question.answers.contains(id));
-        self.questions += 1.0;
-        self.recall += hits as f64 / question.answers.len() as f64;
-        self.reciprocal_rank += rank.map_or(0.0, |rank| 1.0 / (rank + 1) as f64);
-        self.first += if rank == Some(0) { 1.0 } else { 0.0 };
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.questions += other.questions;
-        self.recall += other.recall;
-        self.reciprocal_rank += other.reciprocal_rank;
-        self.first += other.first;
-    }
-
-    fn recall(&self) -> f64 {
-        self.recall / self.questions
-    }
-
-    fn mean_reciprocal_rank(&self) -> f64 {
-        self.reciprocal_rank / self.questions
-    }
-
-    fn row(&self, name: &str) -> String {
-        format!(
-            "{name:45} {:4} {:.3} {:.3} {:.3}\n",
-            self.questions,
-            self.recall(),
-            self.mean_reciprocal_rank(),
-            self.first / self.questions
-        )
-    }
-}
-
 #[test]
 fn what_was_stored_is_found_again() {
-    let corpus = Corpus::generate(SEED, OBSERVATIONS);
+    let corpus = Corpus::generate(SEED, OBSERVATIONS, 1);
     let index = MemoryIndex::of(&corpus);
     let mut by_kind: BTreeMap<&str, Tally> = BTreeMap::new();
     let mut misses = String::new();
     for question in questions(&corpus, SEED, QUESTIONS_PER_KIND) {
+        assert_eq!(question.project, 0, "there is one project");
         let found = index.search(&question.text);
         by_kind.entry(question.kind).or_default().add(&question, &found);
         if !question.answers.iter().all(|id| found.iter().take(10).any(|it| it == id)) {
@@ -111,7 +68,7 @@ fn what_was_stored_is_found_again() {
 /// Expressions grow with units, forms and pieces; the index has limits of its own.
 #[test]
 fn the_longest_questions_are_answered() {
-    let corpus = Corpus::generate(SEED, 50);
+    let corpus = Corpus::generate(SEED, 50, 1);
     let index = MemoryIndex::of(&corpus);
     let compounds: Vec<String> = vocabulary::NOUNS
         .windows(3)

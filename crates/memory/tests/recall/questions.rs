@@ -1,6 +1,8 @@
 //! Questions of many kinds. None is cut out of a text: words get other particles, endings, spaces
 //! and styles than the text has, or another language.
 
+use std::collections::BTreeMap;
+
 use crate::corpus::{Corpus, Dice, Facts, Language, Observation, STYLES, Style, after, decomposed};
 use crate::vocabulary::{ACTIONS, KOREAN_FILES, NOUNS, NOUNS_IN_GLOSSARY};
 
@@ -20,6 +22,7 @@ const ENDINGS: &[&str] =
 pub(crate) struct Question {
     pub(crate) kind: &'static str,
     pub(crate) text: String,
+    pub(crate) project: usize,
     pub(crate) answers: Vec<i64>,
 }
 
@@ -58,10 +61,14 @@ const KINDS: &[(&str, Ask)] = &[
     ("syntax of the index", index_syntax),
 ];
 
-/// So many questions of each kind, each with 1 to 5 answers.
+/// So many questions of each kind, each about one project and with 1 to 5 answers in it.
 pub(crate) fn questions(corpus: &Corpus, seed: u64, per_kind: usize) -> Vec<Question> {
     let mut dice = Dice::new(seed ^ 0x5eed);
     let mut all = Vec::new();
+    let mut of_project: BTreeMap<usize, Vec<&Observation>> = BTreeMap::new();
+    for observation in &corpus.observations {
+        of_project.entry(observation.project).or_default().push(observation);
+    }
     for (kind, ask) in KINDS {
         let mut found: Vec<Question> = Vec::new();
         for _ in 0..TRIES_MAX {
@@ -70,11 +77,12 @@ pub(crate) fn questions(corpus: &Corpus, seed: u64, per_kind: usize) -> Vec<Ques
             }
             let observation = dice.pick(&corpus.observations);
             let Some((text, is_answer)) = ask(corpus, observation, &mut dice) else { continue };
+            let project = observation.project;
             let answers: Vec<i64> =
-                corpus.observations.iter().filter(|it| is_answer(it)).map(|it| it.id).collect();
+                of_project[&project].iter().filter(|it| is_answer(it)).map(|it| it.id).collect();
             assert!(answers.contains(&observation.id), "{kind}: {text}");
             if answers.len() <= ANSWERS_MAX && found.iter().all(|it| it.text != text) {
-                found.push(Question { kind, text, answers });
+                found.push(Question { kind, text, project, answers });
             }
         }
         assert!(found.len() >= per_kind / 2, "{kind}: {} questions", found.len());

@@ -37,6 +37,17 @@ impl MemoryTransaction<'_> {
         Conditions::of(self.connection, filter)
     }
 
+    fn first_by_time(
+        &self,
+        filter: &ObservationFilter,
+        order: &str,
+        rows_max: usize,
+    ) -> Result<Vec<StoredObservation>, StoreError> {
+        let mut conditions = self.conditions(filter)?;
+        conditions.values.push(Value::from(i64::try_from(rows_max).unwrap_or(i64::MAX)));
+        self.load_rows(&row_numbers(self.connection, conditions, order)?)
+    }
+
     fn number(&self, sql: &str, values: Vec<Value>) -> Result<u64, StoreError> {
         let mut select = self.connection.prepare_cached(sql)?;
         Ok(select.query_row(params_from_iter(values), |row| row.get(0))?)
@@ -193,11 +204,15 @@ impl MemoryDatabase for MemoryTransaction<'_> {
         filter: &ObservationFilter,
         rows_max: usize,
     ) -> Result<Vec<StoredObservation>, StoreError> {
-        let mut conditions = self.conditions(filter)?;
-        conditions.values.push(Value::from(i64::try_from(rows_max).unwrap_or(i64::MAX)));
-        let order = "ORDER BY o.at_ms DESC, o.id DESC LIMIT ?";
-        let rows = row_numbers(self.connection, conditions, order)?;
-        self.load_rows(&rows)
+        self.first_by_time(filter, "ORDER BY o.at_ms DESC, o.id DESC LIMIT ?", rows_max)
+    }
+
+    fn oldest(
+        &mut self,
+        filter: &ObservationFilter,
+        rows_max: usize,
+    ) -> Result<Vec<StoredObservation>, StoreError> {
+        self.first_by_time(filter, "ORDER BY o.at_ms, o.id LIMIT ?", rows_max)
     }
 
     fn export(

@@ -1,0 +1,55 @@
+//! `memory …`: what people, scripts and agents ask the memory for.
+
+mod add;
+mod backups;
+mod entries;
+mod export;
+mod forget;
+mod import;
+mod replies;
+mod scope;
+mod search;
+mod status;
+
+use std::sync::Arc;
+
+use crate::engine::Engine;
+use crate::memory::replies::MemoryRefusal;
+use crate::replies::{INVALID, REFUSED};
+use moai_protocol::control::{CallerContext, CommandReply, MemoryOperation, MemoryRequest};
+
+pub(crate) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    request: MemoryRequest,
+) -> CommandReply {
+    let json = request.json;
+    let answered = match request.action {
+        MemoryOperation::Search { query, layer, scope, hits_max, explain } => {
+            let asked = search::AskedSearch { query, layer, scope, hits_max, explain };
+            search::search(engine, caller, asked, json).await
+        }
+        MemoryOperation::Timeline { id } => search::timeline(engine, id, json).await,
+        MemoryOperation::Get { ids } => search::get(engine, ids, json).await,
+        MemoryOperation::Add(addition) => add::add(engine, caller, addition, json).await,
+        MemoryOperation::Forget { ids, query, scope, apply } => {
+            let asked = forget::AskedForget { ids, query, scope, apply };
+            forget::forget(engine, caller, asked, json).await
+        }
+        MemoryOperation::Status { scope } => status::status(engine, caller, scope, json).await,
+        MemoryOperation::Import { file } => import::import(engine, caller, &file, json).await,
+        MemoryOperation::Export { scope } => export::export(engine, caller, scope).await,
+        MemoryOperation::Backup { file } => backups::back_up(engine, caller, file, json).await,
+        MemoryOperation::Restore { file, apply } => {
+            backups::restore(engine, caller, file, apply, json).await
+        }
+    };
+    answered.unwrap_or_else(|refusal| match refusal {
+        MemoryRefusal::Invalid(reason) => {
+            CommandReply::failure(INVALID, &format!("moai-ralph: {reason}"))
+        }
+        MemoryRefusal::Store(error) => {
+            CommandReply::failure(REFUSED, &format!("moai-ralph: the memory: {error}"))
+        }
+    })
+}

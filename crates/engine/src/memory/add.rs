@@ -1,0 +1,85 @@
+//! `memory add`.
+
+use std::sync::Arc;
+
+use super::replies::{MemoryRefusal, MemoryReply, now_ms, reply};
+use super::scope::caller_project;
+use crate::engine::Engine;
+use crate::person;
+use moai_base::limits::MEMORY_NAMES_MAX;
+use moai_memory::clean::CleanText;
+use moai_memory::database::StoredAs;
+use moai_memory::names::files_and_codes;
+use moai_memory::observation::{NewObservation, Provenance, Visibility};
+use moai_memory::ranking::ObservationKind;
+use moai_protocol::control::{CallerContext, MemoryAddition};
+use moai_protocol::documents::json_text;
+use moai_protocol::documents::memory::MemoryChangeDocument;
+use moai_report::memory::change_text;
+
+/// Importance of what a person wanted remembered.
+const ADDED_IMPORTANCE: f64 = 0.9;
+
+pub(super) async fn add(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    addition: MemoryAddition,
+    json: bool,
+) -> MemoryReply {
+    let kind = ObservationKind::from_foreign_name(&addition.kind);
+    let text = addition.text.trim();
+    let (title, body) = text.split_once('\n').unwrap_or((text, ""));
+    // Together, because a private passage may begin in the title.
+    let mut cleaned = CleanText::of_fields(&[title, body]).into_iter();
+    let (title, body) = (cleaned.next().flatten(), cleaned.next().flatten());
+    let Some(title) = title else {
+        return Err(MemoryRefusal::Invalid("nothing is left that may be stored".to_owned()));
+    };
+    let (files, codes) = files_and_codes(text);
+    let clean = |own: Vec<String>, found: Vec<String>| -> Vec<CleanText> {
+        let names = own.iter().chain(found.iter().filter(|name| !own.contains(name)));
+        names.filter_map(|name| CleanText::of(name)).take(MEMORY_NAMES_MAX).collect()
+    };
+    let provenance =
+        if person::is_agent(engine, caller) { Provenance::Agent } else { Provenance::User };
+    let observation = NewObservation {
+        external_id: None,
+        project: caller_project(engine, caller),
+        session: String::new(),
+        kind,
+        at_ms: now_ms(),
+        title,
+        body,
+        files: clean(addition.files, files),
+        codes: clean(addition.codes, codes),
+        shapes: Vec::new(),
+        provenance,
+        importance: ADDED_IMPORTANCE,
+        outcome: None,
+        visibility: Visibility::Private,
+    };
+    let add = |database: &mut dyn moai_memory::database::MemoryDatabase<
+        Error = moai_host::store::StoreError,
+    >| {
+        let stored = database.add(&[observation])?;
+        let rows = stored.iter().map(|it| match it {
+            StoredAs::New(row) | StoredAs::Repeated(row) => *row,
+        });
+        let rows: Vec<i64> = rows.collect();
+        Ok((stored, database.load(&rows)?))
+    };
+    let (stored, loaded) = engine.memory.write(add).await?;
+    let repeated = stored.iter().filter(|it| matches!(it, StoredAs::Repeated(_))).count();
+    let document = MemoryChangeDocument {
+        command: "add",
+        status: "done",
+        observations: 1,
+        repeated: repeated as u64,
+        ids: loaded.into_iter().map(|it| it.id).collect(),
+        rejected: Vec::new(),
+        rejected_total: 0,
+        file: None,
+    };
+    let text = change_text(&document);
+    Ok(reply(json_text(&document), text, json))
+}

@@ -1,0 +1,234 @@
+//! `memory import`: reads a file in parts, and stores one part while the next one is read.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use super::replies::{MemoryRefusal, MemoryReply, now_ms, reply};
+use super::scope::caller_project;
+use crate::engine::Engine;
+use moai_base::limits::{
+    MEMORY_BAD_LINES_LISTED_MAX, MEMORY_ID_CHARS_MAX, MEMORY_IMPORTED_AT_ONCE,
+    MEMORY_LINE_BYTES_MAX, MEMORY_NAMES_MAX,
+};
+use moai_memory::clean::CleanText;
+use moai_memory::database::StoredAs;
+use moai_memory::names::files_and_codes;
+use moai_memory::observation::{MemoryProject, NewObservation, Provenance, Visibility};
+use moai_memory::ranking::ObservationKind;
+use moai_protocol::control::CallerContext;
+use moai_protocol::documents::json_text;
+use moai_protocol::documents::memory::{MemoryChangeDocument, RejectedLine};
+use moai_protocol::observation_lines::ObservationLine;
+use moai_report::memory::change_text;
+
+/// Importance of an imported observation that has none.
+const IMPORTED_IMPORTANCE: f64 = 0.5;
+/// Parts of the file that wait for the store.
+const PARTS_WAITING: usize = 2;
+
+/// A part of the file.
+type ImportPart = Vec<NewObservation>;
+
+/// Lines that cannot be used.
+#[derive(Default)]
+struct BadLines {
+    listed: Vec<RejectedLine>,
+    total: u64,
+}
+
+impl BadLines {
+    fn add(&mut self, line: u64, reason: &str) {
+        self.total += 1;
+        if self.listed.len() < MEMORY_BAD_LINES_LISTED_MAX {
+            self.listed.push(RejectedLine { line, reason: reason.to_owned() });
+        }
+    }
+}
+
+pub(super) async fn import(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    file: &Path,
+    json: bool,
+) -> MemoryReply {
+    let path = caller.cwd.join(file);
+    let opened = File::open(&path).and_then(|file| {
+        let is_folder = file.metadata()?.is_dir();
+        if is_folder { Err(std::io::ErrorKind::IsADirectory.into()) } else { Ok(file) }
+    });
+    let opened =
+        opened.map_err(|error| MemoryRefusal::Invalid(format!("{}: {error}", path.display())))?;
+    let job = engine.job();
+    let mut reader = ImportReader {
+        own: caller_project(engine, caller),
+        named: HashMap::new(),
+        now_ms: now_ms(),
+        bad: BadLines::default(),
+    };
+    let (parts, waiting) = channel(PARTS_WAITING);
+    let reading = tokio::task::spawn_blocking(move || {
+        let read = reader.read(BufReader::new(opened), &parts);
+        (reader.bad, read)
+    });
+    let stored = store_parts(engine, waiting).await;
+    let (bad, read) = reading
+        .await
+        .map_err(|_| MemoryRefusal::Invalid("the file could not be read".to_owned()))?;
+    let (new, repeated) = stored?;
+    read.map_err(|error| MemoryRefusal::Invalid(format!("{}: {error}", path.display())))?;
+    drop(job);
+    let document = MemoryChangeDocument {
+        command: "import",
+        status: "done",
+        observations: new + repeated,
+        repeated,
+        ids: Vec::new(),
+        rejected: bad.listed,
+        rejected_total: bad.total,
+        file: Some(path.to_string_lossy().into_owned()),
+    };
+    let text = change_text(&document);
+    Ok(reply(json_text(&document), text, json))
+}
+
+/// Numbers of new and of repeated observations.
+async fn store_parts(
+    engine: &Engine,
+    mut waiting: Receiver<ImportPart>,
+) -> Result<(u64, u64), MemoryRefusal> {
+    let (mut new, mut repeated) = (0, 0);
+    while let Some(part) = waiting.recv().await {
+        for stored in engine.memory.write(move |database| database.add(&part)).await? {
+            match stored {
+                StoredAs::New(_) => new += 1,
+                StoredAs::Repeated(_) => repeated += 1,
+            }
+        }
+    }
+    Ok((new, repeated))
+}
+
+/// Reads lines as observations.
+struct ImportReader {
+    /// For lines without a project.
+    own: MemoryProject,
+    named: HashMap<String, MemoryProject>,
+    now_ms: i64,
+    bad: BadLines,
+}
+
+impl ImportReader {
+    fn read(&mut self, mut file: impl BufRead, parts: &Sender<ImportPart>) -> std::io::Result<()> {
+        let mut part = ImportPart::new();
+        let mut bytes = Vec::new();
+        for number in 1.. {
+            bytes.clear();
+            let line_max = MEMORY_LINE_BYTES_MAX as u64 + 1;
+            if file.by_ref().take(line_max).read_until(b'\n', &mut bytes)? == 0 {
+                break;
+            }
+            if bytes.len() > MEMORY_LINE_BYTES_MAX && bytes.last() != Some(&b'\n') {
+                self.bad.add(number, "the line is too long");
+                skip_line(&mut file)?;
+                continue;
+            }
+            let line = String::from_utf8_lossy(&bytes);
+            let line = line.trim_start_matches('\u{feff}').trim();
+            if line.is_empty() {
+                continue;
+            }
+            match ObservationLine::parse(line).and_then(|line| self.observation(line)) {
+                Ok(observation) => part.push(observation),
+                Err(reason) => self.bad.add(number, &reason),
+            }
+            // Without a receiver the store has failed, which is reported.
+            if part.len() == MEMORY_IMPORTED_AT_ONCE
+                && parts.blocking_send(std::mem::take(&mut part)).is_err()
+            {
+                return Ok(());
+            }
+        }
+        if !part.is_empty() {
+            let _ = parts.blocking_send(part);
+        }
+        Ok(())
+    }
+
+    fn observation(&mut self, line: ObservationLine) -> Result<NewObservation, String> {
+        let mut cleaned = CleanText::of_fields(&[&line.title, &line.body]).into_iter();
+        let (mut title, mut body) = (cleaned.next().flatten(), cleaned.next().flatten());
+        if title.is_none() {
+            // The first line of the body serves as the title.
+            title = body.as_ref().and_then(|it| CleanText::of(it.as_str().lines().next()?));
+            let rest = body.as_ref().and_then(|it| it.as_str().split_once('\n'));
+            body = rest.and_then(|(_, rest)| CleanText::of(rest));
+        }
+        let Some(title) = title else {
+            return Err("nothing is left that may be stored".to_owned());
+        };
+        let text = [title.as_str(), body.as_ref().map_or("", CleanText::as_str)].join("\n");
+        let (files, codes) = files_and_codes(&text);
+        let files = if line.files.is_empty() { files } else { line.files };
+        let codes = if line.codes.is_empty() { codes } else { line.codes };
+        let names = |names: Vec<String>| -> Vec<CleanText> {
+            names.iter().filter_map(|name| CleanText::of(name)).take(MEMORY_NAMES_MAX).collect()
+        };
+        let provenance = line.provenance.as_deref().and_then(Provenance::from_name);
+        Ok(NewObservation {
+            external_id: line.id.as_deref().and_then(clean_id),
+            project: self.project(line.project.as_deref(), line.project_key),
+            session: clean_id(&line.session).unwrap_or_default(),
+            kind: ObservationKind::from_foreign_name(&line.kind),
+            at_ms: line.at_ms.unwrap_or(self.now_ms),
+            title,
+            body,
+            files: names(files),
+            codes: names(codes),
+            shapes: Vec::new(),
+            // A file cannot say that this program measured something.
+            provenance: provenance
+                .filter(|it| *it != Provenance::Measured)
+                .unwrap_or(Provenance::Agent),
+            importance: line.importance.unwrap_or(IMPORTED_IMPORTANCE).clamp(0.0, 1.0),
+            outcome: None,
+            visibility: Visibility::Private,
+        })
+    }
+
+    /// The project of a line. A key is taken as it is if this program could have made it.
+    fn project(&mut self, name: Option<&str>, key: Option<String>) -> MemoryProject {
+        let Some(name) = name.and_then(clean_id) else { return self.own.clone() };
+        if let Some(key) = key.filter(|key| is_key(key)) {
+            return MemoryProject { key, name };
+        }
+        let named = self.named.entry(name.clone());
+        named.or_insert_with(|| MemoryProject::named(&name)).clone()
+    }
+}
+
+fn clean_id(id: &str) -> Option<String> {
+    CleanText::of(id).map(|id| id.as_str().chars().take(MEMORY_ID_CHARS_MAX).collect())
+}
+
+fn is_key(key: &str) -> bool {
+    (16..=17).contains(&key.len()) && key.bytes().all(|it| it.is_ascii_alphanumeric())
+}
+
+fn skip_line(file: &mut impl BufRead) -> std::io::Result<()> {
+    loop {
+        let buffer = file.fill_buf()?;
+        let (length, is_end) = match buffer.iter().position(|it| *it == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (buffer.len(), buffer.is_empty()),
+        };
+        file.consume(length);
+        if is_end {
+            return Ok(());
+        }
+    }
+}

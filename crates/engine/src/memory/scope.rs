@@ -1,0 +1,90 @@
+//! Which observations a command means.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::replies::{MemoryRefusal, now_ms};
+use crate::engine::Engine;
+use crate::project::Project;
+use moai_memory::database::ObservationFilter;
+use moai_memory::observation::MemoryProject;
+use moai_memory::ranking::ObservationKind;
+use moai_protocol::control::{CallerContext, MemoryScope};
+use moai_protocol::observation_lines::moment_ms;
+
+/// The caller's project as the memory knows it.
+pub(super) fn caller_project(engine: &Engine, caller: &CallerContext) -> MemoryProject {
+    let project = Project::load_unserved(engine, caller);
+    let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
+    MemoryProject { key: project.key.as_str().to_owned(), name: name.unwrap_or_default() }
+}
+
+/// The filter of a scope.
+pub(super) async fn filter(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    scope: &MemoryScope,
+) -> Result<ObservationFilter, MemoryRefusal> {
+    let now_ms = now_ms();
+    let moment = |name: &str, text: &Option<String>| match text {
+        None => Ok(None),
+        Some(text) => moment_ms(text, now_ms).map(Some).ok_or_else(|| {
+            MemoryRefusal::Invalid(format!(
+                "{name} is no time: write an age (7d, 12h), a date (2026-11-24) or RFC 3339"
+            ))
+        }),
+    };
+    let mut kinds = Vec::new();
+    for word in &scope.kinds {
+        let known = ObservationKind::from_name(word);
+        let other = Some(ObservationKind::from_foreign_name(word))
+            .filter(|kind| *kind != ObservationKind::Note);
+        kinds.push(known.or(other).ok_or_else(|| {
+            let names: Vec<&str> =
+                ObservationKind::ALL.into_iter().map(ObservationKind::name).collect();
+            MemoryRefusal::Invalid(format!("unknown type; one of {}", names.join(", ")))
+        })?);
+    }
+    Ok(ObservationFilter {
+        projects: project_keys(engine, caller, scope).await?,
+        kinds,
+        session: None,
+        since_ms: moment("--since", &scope.since)?,
+        until_ms: moment("--until", &scope.until)?,
+        path: scope.path.as_deref().map(|path| path.trim_start_matches("./").to_owned()),
+        code: scope.code.clone(),
+    })
+}
+
+/// Keys of the projects that a scope means; none for all. A project that is unknown has a key that no
+/// observation has.
+async fn project_keys(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    scope: &MemoryScope,
+) -> Result<Vec<String>, MemoryRefusal> {
+    if scope.all_projects {
+        return Ok(Vec::new());
+    }
+    let Some(asked) = scope.project.clone() else {
+        let own = caller_project(engine, caller);
+        // What was imported under the name of the folder belongs to it.
+        let imported = MemoryProject::named(&own.name);
+        return Ok(vec![own.key, imported.key]);
+    };
+    let mut keys = vec![MemoryProject::named(&asked).key];
+    let root = caller.cwd.join(Path::new(&asked));
+    if root.is_dir() {
+        let at_root = CallerContext { cwd: root.clone(), root: Some(root), ..caller.clone() };
+        let project = caller_project(engine, &at_root);
+        keys.push(MemoryProject::named(&project.name).key);
+        keys.push(project.key);
+    }
+    if engine.memory.exists() {
+        let named = engine.memory.read(move |database| database.projects_named(&asked)).await?;
+        keys.extend(named.into_iter().map(|project| project.key));
+    }
+    keys.sort();
+    keys.dedup();
+    Ok(keys)
+}

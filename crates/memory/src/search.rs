@@ -1,0 +1,246 @@
+//! A search: asks a store one stage after the other, chooses what is worth being loaded, ranks it and
+//! varies it. The same for every store.
+
+use std::collections::HashMap;
+
+use moai_base::limits::{DURABLE_ROWS_MAX, HITS_ASKED_FOR_MIN, MATCHED_ROWS_MAX, RANKED_ROWS_MAX};
+
+use crate::database::{EstimatedRows, MatchedRow, MemoryDatabase, ObservationFilter};
+use crate::diversity::diversified;
+use crate::glossary::Glossary;
+use crate::observation::StoredObservation;
+use crate::query::{Query, QueryStage, QueryUnit, StageHit, StageKind, StagedSearch};
+use crate::ranking::{ObservationKind, Proximity, RankedHit, RankingCandidate, prior, rank};
+
+/// Kinds whose old rows are still worth finding when newer ones fill a stage.
+const DURABLE_KINDS: [ObservationKind; 4] = [
+    ObservationKind::Decision,
+    ObservationKind::Note,
+    ObservationKind::Fix,
+    ObservationKind::Digest,
+];
+
+/// Where the work is, for [`Proximity`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkPlace {
+    /// Files of the current work, relative to the root.
+    pub files: Vec<String>,
+    /// Codes of the current findings.
+    pub codes: Vec<String>,
+    /// Sessions on the current branch.
+    pub sessions_of_branch: Vec<String>,
+}
+
+impl WorkPlace {
+    /// How near an observation is.
+    #[must_use]
+    pub fn proximity(&self, observation: &StoredObservation) -> Proximity {
+        let of_files = self
+            .files
+            .iter()
+            .flat_map(|here| observation.files.iter().map(|it| Proximity::of_paths(here, it)));
+        let is_same_code = self.codes.iter().any(|code| observation.codes.contains(code));
+        let is_same_branch = self.sessions_of_branch.contains(&observation.session);
+        let others = [(is_same_code, Proximity::SameCode), (is_same_branch, Proximity::SameBranch)];
+        let others = others.into_iter().filter(|(is_near, _)| *is_near).map(|(_, near)| near);
+        of_files.chain(others).max().unwrap_or(Proximity::Elsewhere)
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct MemoryQuestion<'q> {
+    /// The question in a person's words.
+    pub text: &'q str,
+    /// Which observations are meant.
+    pub filter: ObservationFilter,
+    /// Most hits.
+    pub hits_max: usize,
+    /// Hits after which no looser stage is asked: [`moai_base::limits::HITS_ENOUGH_MIN`] for a
+    /// prompt, [`HITS_ASKED_FOR_MIN`] for a person's search.
+    pub enough: usize,
+    /// Milliseconds since 1970.
+    pub now_ms: i64,
+    /// Where the work is.
+    pub place: WorkPlace,
+}
+
+impl<'q> MemoryQuestion<'q> {
+    /// A question that a person asks.
+    #[must_use]
+    pub fn asked_for(
+        text: &'q str,
+        filter: ObservationFilter,
+        hits_max: usize,
+        now_ms: i64,
+    ) -> Self {
+        let place = WorkPlace::default();
+        Self { text, filter, hits_max, enough: HITS_ASKED_FOR_MIN, now_ms, place }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct FoundMemory {
+    /// The query, with the weights of its units.
+    pub query: Query,
+    /// The best first.
+    pub hits: Vec<MemoryHit>,
+    /// The stages that were asked, in this order, with the rows that each found.
+    pub stages: Vec<(StageKind, usize)>,
+    /// How many observations of the projects have each unit of the query, in any form.
+    pub unit_rows: Vec<EstimatedRows>,
+    /// Observations of the projects of the filter.
+    pub searched: u64,
+}
+
+/// A hit.
+#[derive(Clone, Debug)]
+pub struct MemoryHit {
+    /// The observation.
+    pub observation: StoredObservation,
+    /// Its rank, with the parts of its score.
+    pub ranked: RankedHit,
+}
+
+/// Asks a store. An empty query finds nothing.
+pub fn search<D: MemoryDatabase + ?Sized>(
+    database: &mut D,
+    question: &MemoryQuestion<'_>,
+) -> Result<FoundMemory, D::Error> {
+    let mut query = Query::parse(question.text, Glossary::built_in());
+    let of_projects =
+        ObservationFilter { projects: question.filter.projects.clone(), ..Default::default() };
+    let searched = database.count(&of_projects)?;
+    let mut unit_rows = Vec::with_capacity(query.units.len());
+    for unit in &query.units {
+        unit_rows.push(database.estimate_matching(&of_projects, &unit.in_any_form())?);
+    }
+    let counts: Vec<u64> = unit_rows.iter().map(|unit| unit.rows).collect();
+    query.weigh(searched, &counts);
+    let mut asked = StagedSearch::new(&query, question.enough);
+    let mut stages = Vec::new();
+    while let Some(stage) = asked.next_stage() {
+        let rows = rows_of_stage(database, question, &query, stage, &counts)?;
+        stages.push((stage.kind, rows.len()));
+        asked.add(stage.kind, rows);
+    }
+    let hits = ranked_hits(database, question, &query, &asked.into_hits())?;
+    Ok(FoundMemory { query, hits, stages, unit_rows, searched })
+}
+
+/// The rows of a stage that are worth being loaded, the best first.
+fn rows_of_stage<D: MemoryDatabase + ?Sized>(
+    database: &mut D,
+    question: &MemoryQuestion<'_>,
+    query: &Query,
+    stage: &QueryStage,
+    counts: &[u64],
+) -> Result<Vec<i64>, D::Error> {
+    let missing = counts.iter().filter(|count| **count == 0).count();
+    let is_hopeless = match stage.kind {
+        StageKind::Exact | StageKind::Loose | StageKind::Translated => missing > 0,
+        StageKind::AllButOne => missing > 1,
+        StageKind::Named => {
+            let mut units = query.units.iter().zip(counts);
+            units.any(|(unit, count)| unit.kind.is_literal() && *count == 0)
+        }
+        StageKind::Any => missing == counts.len(),
+    };
+    if is_hopeless {
+        return Ok(Vec::new());
+    }
+    if stage.kind == StageKind::Any {
+        return rows_with_any_unit(database, question, query, counts);
+    }
+    let mut rows = database.matching(&question.filter, &stage.expression, MATCHED_ROWS_MAX)?;
+    if rows.len() == MATCHED_ROWS_MAX {
+        let durable = durable(&question.filter);
+        if !durable.kinds.is_empty() {
+            rows.extend(database.matching(&durable, &stage.expression, DURABLE_ROWS_MAX)?);
+        }
+    }
+    Ok(best_rows(rows.into_iter().map(|row| (row, 0.0)), question.now_ms))
+}
+
+/// The filter, restricted to kinds whose old observations count.
+fn durable(filter: &ObservationFilter) -> ObservationFilter {
+    let is_meant = |kind: &ObservationKind| filter.kinds.is_empty() || filter.kinds.contains(kind);
+    let kinds = DURABLE_KINDS.into_iter().filter(is_meant).collect();
+    ObservationFilter { kinds, ..filter.clone() }
+}
+
+/// Asks for one unit after the other, the rarest first, and adds up the weights of the units that a row
+/// has: one question for all of them would have to compare every row that has a frequent word.
+fn rows_with_any_unit<D: MemoryDatabase + ?Sized>(
+    database: &mut D,
+    question: &MemoryQuestion<'_>,
+    query: &Query,
+    counts: &[u64],
+) -> Result<Vec<i64>, D::Error> {
+    let mut units: Vec<(&QueryUnit, u64)> =
+        query.units.iter().zip(counts.iter().copied()).filter(|(_, count)| *count > 0).collect();
+    units.sort_by_key(|(_, count)| *count);
+    let mut found: HashMap<i64, (MatchedRow, f64)> = HashMap::new();
+    for (unit, _) in units {
+        let rows = database.matching(&question.filter, &unit.in_any_form(), MATCHED_ROWS_MAX)?;
+        for row in rows {
+            found.entry(row.row).or_insert((row, 0.0)).1 += unit.weight;
+        }
+    }
+    let mut rows: Vec<(MatchedRow, f64)> = found.into_values().collect();
+    rows.sort_by_key(|(row, _)| row.row);
+    Ok(best_rows(rows.into_iter(), question.now_ms))
+}
+
+/// The rows with the highest weights, and of equal ones those that their age and kind put first.
+fn best_rows(rows: impl Iterator<Item = (MatchedRow, f64)>, now_ms: i64) -> Vec<i64> {
+    let mut scored: Vec<(i64, f64)> =
+        rows.map(|(row, weight)| (row.row, weight + prior(&row, now_ms))).collect();
+    scored.sort_by(|one, other| other.1.total_cmp(&one.1).then(other.0.cmp(&one.0)));
+    scored.dedup_by_key(|(row, _)| *row);
+    scored.into_iter().map(|(row, _)| row).take(RANKED_ROWS_MAX).collect()
+}
+
+fn ranked_hits<D: MemoryDatabase + ?Sized>(
+    database: &mut D,
+    question: &MemoryQuestion<'_>,
+    query: &Query,
+    stage_hits: &[StageHit],
+) -> Result<Vec<MemoryHit>, D::Error> {
+    let rows: Vec<i64> = stage_hits.iter().map(|hit| hit.id).collect();
+    let observations = database.load(&rows)?;
+    let texts: Vec<String> = observations.iter().map(StoredObservation::searched_text).collect();
+    let mut sessions: HashMap<&str, i64> = HashMap::new();
+    let mut candidates = Vec::with_capacity(observations.len());
+    for (observation, text) in observations.iter().zip(&texts) {
+        let Some(hit) = stage_hits.iter().find(|hit| hit.id == observation.row) else { continue };
+        let next = i64::try_from(sessions.len()).unwrap_or(i64::MAX);
+        // Observations without a session have nothing in common.
+        let session = if observation.session.is_empty() {
+            -observation.row
+        } else {
+            *sessions.entry(&observation.session).or_insert(next)
+        };
+        candidates.push(RankingCandidate {
+            hit: *hit,
+            text,
+            kind: observation.kind,
+            at_ms: observation.at_ms,
+            proximity: question.place.proximity(observation),
+            importance: observation.importance,
+            repeats: observation.repeats,
+            is_superseded: observation.is_superseded,
+            session,
+            simhash: observation.simhash,
+        });
+    }
+    let ranked = rank(query, &candidates, question.now_ms);
+    let mut by_row: HashMap<i64, StoredObservation> =
+        observations.into_iter().map(|it| (it.row, it)).collect();
+    let shown = diversified(&ranked, question.hits_max).into_iter();
+    let hits = shown.filter_map(|ranked| {
+        by_row.remove(&ranked.id).map(|observation| MemoryHit { observation, ranked })
+    });
+    Ok(hits.collect())
+}

@@ -1,0 +1,276 @@
+//! Documents of `memory …`.
+
+use serde::Serialize;
+
+/// What a search found.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/memory@1")]
+pub struct MemoryDocument {
+    /// Time of the search in the store.
+    pub elapsed_ms: f64,
+    /// Estimated tokens of the text that is printed without `--json`.
+    pub token_estimate: usize,
+    /// Estimated tokens of the next layer for the same hits; `None` for the last layer.
+    pub next_layer_tokens: Option<usize>,
+    /// The hits, the best first.
+    pub hits: Vec<MemoryHitEntry>,
+    /// Why nothing was found; `None` if something was.
+    pub why_empty: Option<String>,
+    /// How the query was read and which stages were asked, with `--explain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<MemoryExplanation>,
+}
+
+/// A hit of a search.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemoryHitEntry {
+    /// Id of the observation.
+    pub id: String,
+    /// Comparable within one document only.
+    pub score: f64,
+    /// When it happened last.
+    pub at: String,
+    /// The same in milliseconds since 1970.
+    #[serde(skip)]
+    pub at_ms: i64,
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// One line.
+    pub title: String,
+    /// The first file that it is about.
+    pub path: Option<String>,
+    /// Name of the project.
+    pub project: String,
+    /// Estimated tokens of all its text.
+    pub tokens: usize,
+    /// What happened around it, in layer 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Vec<MemoryRowEntry>>,
+    /// All of it, in layer 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observation: Option<ObservationEntry>,
+    /// The parts of the score, with `--explain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<ScoreEntry>,
+}
+
+/// An observation in one line.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemoryRowEntry {
+    /// Id of the observation.
+    pub id: String,
+    /// When it happened last.
+    pub at: String,
+    /// The same in milliseconds since 1970.
+    #[serde(skip)]
+    pub at_ms: i64,
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// One line.
+    pub title: String,
+    /// The first file that it is about.
+    pub path: Option<String>,
+    /// Estimated tokens of all its text.
+    pub tokens: usize,
+    /// `before`, `anchor`, `after` in its session, or `later` with one of its files or codes.
+    pub place: &'static str,
+}
+
+/// The parts of a score, before they are weighted.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScoreEntry {
+    /// The strictest stage that found it.
+    pub stage: &'static str,
+    /// How exactly it says what was asked for.
+    pub exactness: f64,
+    /// How young it is for its kind.
+    pub recency: f64,
+    /// How near it is to the current work.
+    pub proximity: f64,
+    /// How much it mattered.
+    pub importance: f64,
+}
+
+/// How a query was read.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemoryExplanation {
+    /// The things that were looked for.
+    pub units: Vec<QueryUnitEntry>,
+    /// The questions to the index, in the order in which they were asked.
+    pub stages: Vec<QueryStageEntry>,
+}
+
+/// One thing that was looked for.
+#[derive(Clone, Debug, Serialize)]
+pub struct QueryUnitEntry {
+    /// As written.
+    pub text: String,
+    /// About how many observations have it in any form.
+    pub rows: u64,
+    /// How much it counts.
+    pub weight: f64,
+}
+
+/// One question to the index.
+#[derive(Clone, Debug, Serialize)]
+pub struct QueryStageEntry {
+    /// Its name: `exact`, `loose`, `translated`, `named`, `all-but-one` or `any`.
+    pub stage: &'static str,
+    /// Rows that it chose for ranking.
+    pub rows: usize,
+}
+
+/// All of an observation.
+#[derive(Clone, Debug, Serialize)]
+pub struct ObservationEntry {
+    /// Its id.
+    pub id: String,
+    /// Name of the project.
+    pub project: String,
+    /// Id of the host's session; empty if there was none.
+    pub session: String,
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// When it happened last.
+    pub at: String,
+    /// One line.
+    pub title: String,
+    /// Everything else.
+    pub body: String,
+    /// Files that it is about.
+    pub files: Vec<String>,
+    /// Codes of findings.
+    pub codes: Vec<String>,
+    /// Who vouches for it: `tool`, `agent`, `user` or `measured`.
+    pub provenance: &'static str,
+    /// For a fix: `held` or `undone`, once known.
+    pub outcome: Option<&'static str>,
+    /// How often it was seen again.
+    pub repeats: u32,
+    /// Whether a later one replaces it.
+    pub superseded: bool,
+    /// Whether its text was cut for this answer.
+    pub cut: bool,
+}
+
+/// `memory get`: observations, and ids that are unknown.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/observations@1")]
+pub struct ObservationsDocument {
+    /// In the order of the ids.
+    pub observations: Vec<ObservationEntry>,
+    /// Ids without an observation.
+    pub unknown: Vec<String>,
+}
+
+/// `memory timeline`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/timeline@1")]
+pub struct TimelineDocument {
+    /// The oldest first; those of other sessions last.
+    pub rows: Vec<MemoryRowEntry>,
+}
+
+/// `memory add`, `forget`, `import`, `backup` and `restore`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/memory-change@1")]
+pub struct MemoryChangeDocument {
+    /// The command: `forget`.
+    pub command: &'static str,
+    /// `done` or `preview`.
+    pub status: &'static str,
+    /// Observations that were stored, forgotten or restored, or would be.
+    pub observations: u64,
+    /// Of the stored ones, those that were known already.
+    pub repeated: u64,
+    /// Ids of the first of them.
+    pub ids: Vec<String>,
+    /// What was left out, and why: lines of an import, ids that are unknown.
+    pub rejected: Vec<RejectedLine>,
+    /// How many were left out in all.
+    pub rejected_total: u64,
+    /// The file that was written or read.
+    pub file: Option<String>,
+}
+
+/// A line of an import that cannot be used, or an unknown id.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+pub struct RejectedLine {
+    /// Number of the line, counted from 1; 0 for an id.
+    pub line: u64,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// `memory status`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/memory-status@1")]
+pub struct MemoryStatusDocument {
+    /// The database.
+    pub file: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Observations of the selected projects.
+    pub observations: u64,
+    /// The same by kind.
+    pub by_type: Vec<KindCountEntry>,
+    /// Sessions of all projects.
+    pub sessions: u64,
+    /// Projects.
+    pub projects: u64,
+    /// What was shown to agents without being asked for.
+    pub injections: u64,
+    /// Of these, what was used later.
+    pub injections_used: u64,
+    /// Their estimated tokens.
+    pub injected_tokens: u64,
+    /// Searches that were asked for.
+    pub searches: u64,
+    /// Of these, searches that found something.
+    pub searches_with_hits: u64,
+}
+
+/// Observations of one kind.
+#[derive(Clone, Debug, Serialize)]
+pub struct KindCountEntry {
+    /// The kind.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// How many.
+    pub observations: u64,
+}
+
+/// A line of `memory export`, which `memory import` reads.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExportedObservation {
+    /// Its id.
+    pub id: String,
+    /// Name of the project.
+    pub project: String,
+    /// Id of the host's session.
+    pub session: String,
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// Milliseconds since 1970.
+    pub ts: i64,
+    /// One line.
+    pub title: String,
+    /// Everything else.
+    pub body: String,
+    /// Files that it is about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Codes of findings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub codes: Vec<String>,
+    /// Key of the project.
+    pub project_key: String,
+    /// From 0 to 1.
+    pub importance: f64,
+    /// Who vouches for it.
+    pub provenance: &'static str,
+}

@@ -1,0 +1,140 @@
+//! Arguments of `memory …`.
+
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Subcommand};
+
+use moai_base::limits::MEMORY_HITS_MAX;
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum MemoryCommand {
+    /// Find observations; words of a question, names, paths and codes, in English or Korean
+    Search(MemorySearchArgs),
+    /// Show what happened around an observation
+    Timeline {
+        /// Id of the observation
+        id: String,
+    },
+    /// Show observations completely
+    Get {
+        /// Ids of observations
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+    },
+    /// Remember a text for later sessions of this project
+    Add(MemoryAddArgs),
+    /// Forget observations, in backups too; shows a preview without --apply
+    Forget(MemoryForgetArgs),
+    /// Show size and counts, and how much of what agents were shown was used
+    Status {
+        #[command(flatten)]
+        scope: ProjectScopeArgs,
+    },
+    /// Read observations from a file with one JSON object a line
+    Import {
+        /// The file; - reads stdin
+        file: PathBuf,
+    },
+    /// Print observations, one JSON object a line, as import reads them
+    Export {
+        #[command(flatten)]
+        scope: ProjectScopeArgs,
+        #[command(flatten)]
+        filter: ObservationFilterArgs,
+    },
+    /// Copy the memory into its folder of backups, or to a new file
+    Backup {
+        /// The new file
+        file: Option<PathBuf>,
+    },
+    /// Replace the memory by a backup; shows a preview without --apply
+    Restore {
+        /// The backup [default: the newest]
+        file: Option<PathBuf>,
+        /// Replace the memory
+        #[arg(long, alias = "yes")]
+        apply: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct MemorySearchArgs {
+    /// What to look for
+    pub(in crate::cli) query: String,
+    /// How much to show: 1 a line each, 2 what happened around them, 3 all of their text
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub(in crate::cli) layer: u8,
+    #[command(flatten)]
+    pub(in crate::cli) scope: ProjectScopeArgs,
+    #[command(flatten)]
+    pub(in crate::cli) filter: ObservationFilterArgs,
+    /// Most hits
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MEMORY_HITS_MAX as u64))]
+    pub(in crate::cli) limit: u64,
+    /// Show how the query was read, and the parts of the scores
+    #[arg(long)]
+    pub(in crate::cli) explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ProjectScopeArgs {
+    /// Name, root or key of a project [default: this project]
+    #[arg(long, value_name = "PROJECT")]
+    pub(in crate::cli) project: Option<String>,
+    /// All projects
+    #[arg(long, conflicts_with = "project")]
+    pub(in crate::cli) all_projects: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ObservationFilterArgs {
+    /// Only observations of this type, such as fix or decision; several: fix,decision
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    pub(in crate::cli) types: Vec<String>,
+    /// Not older: an age (7d, 12h), a date or a time
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::cli) since: Option<String>,
+    /// Not younger: an age, a date or a time
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::cli) until: Option<String>,
+    /// About a file, or about files below a folder, relative to the root
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::cli) path: Option<String>,
+    /// About this code of a finding, such as TS2345
+    #[arg(long, value_name = "CODE")]
+    pub(in crate::cli) code: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct MemoryAddArgs {
+    /// What to remember; the first line is the title, and - reads stdin
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(in crate::cli) text: String,
+    /// Its type, such as decision
+    #[arg(long = "type", default_value = "note", value_name = "TYPE")]
+    pub(in crate::cli) kind: String,
+    /// A file that it is about, relative to the root; may be repeated
+    #[arg(long = "path", value_name = "PATH")]
+    pub(in crate::cli) files: Vec<String>,
+    /// A code that it is about; may be repeated
+    #[arg(long = "code", value_name = "CODE")]
+    pub(in crate::cli) codes: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct MemoryForgetArgs {
+    /// Ids of observations
+    #[arg(value_name = "ID", conflicts_with_all = ["query", "types", "since", "until", "path", "code"])]
+    pub(in crate::cli) ids: Vec<String>,
+    /// Those that say all of this
+    #[arg(long, value_name = "QUERY")]
+    pub(in crate::cli) query: Option<String>,
+    #[command(flatten)]
+    pub(in crate::cli) scope: ProjectScopeArgs,
+    #[command(flatten)]
+    pub(in crate::cli) filter: ObservationFilterArgs,
+    /// Forget them
+    #[arg(long, alias = "yes")]
+    pub(in crate::cli) apply: bool,
+}
