@@ -4,6 +4,7 @@
 mod diagnostics;
 mod lookups;
 mod loops;
+mod memory;
 mod rename;
 mod rewrite;
 mod scan;
@@ -82,6 +83,7 @@ pub fn all() -> &'static [McpTool] {
     static ALL: LazyLock<Vec<McpTool>> = LazyLock::new(|| {
         let [references, definition, hover] = lookups::tools();
         let [loop_start, loop_status, loop_cancel] = loops::tools();
+        let [memory_search, memory_get] = memory::tools();
         vec![
             diagnostics::tool(),
             references,
@@ -94,6 +96,8 @@ pub fn all() -> &'static [McpTool] {
             loop_start,
             loop_status,
             loop_cancel,
+            memory_search,
+            memory_get,
         ]
     });
     &ALL

@@ -26,6 +26,7 @@ mod mcp;
 mod mcp_client;
 mod mcp_questions;
 mod memory_hooks;
+mod memory_tools;
 mod options;
 mod patterns;
 mod payload_files;

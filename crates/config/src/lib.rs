@@ -206,7 +206,7 @@ enum ToolsOption {
 }
 
 /// Tools that can be offered to agents.
-const TOOLS: [&str; 11] = [
+const TOOLS: [&str; 13] = [
     "diagnostics",
     "references",
     "definition",
@@ -218,6 +218,8 @@ const TOOLS: [&str; 11] = [
     "loop_start",
     "loop_status",
     "loop_cancel",
+    "memory_search",
+    "memory_get",
 ];
 
 /// Allowed severities of rules.

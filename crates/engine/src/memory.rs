@@ -30,7 +30,7 @@ pub(crate) async fn handle(
             search::search(engine, caller, asked, json).await
         }
         MemoryOperation::Timeline { id } => search::timeline(engine, id, json).await,
-        MemoryOperation::Get { ids } => search::get(engine, ids, json).await,
+        MemoryOperation::Get { ids } => search::get(engine, caller, ids, json).await,
         MemoryOperation::Add(addition) => add::add(engine, caller, addition, json).await,
         MemoryOperation::Forget { ids, query, scope, apply } => {
             let asked = forget::AskedForget { ids, query, scope, apply };

@@ -4,6 +4,7 @@
 
 mod backups;
 pub mod exams;
+pub mod foreign_memories;
 pub mod judgements;
 pub mod loops;
 pub mod markers;

@@ -17,10 +17,13 @@ use moai_base::limits::{
 use moai_base::path::RelPath;
 use moai_base::verdict::Gap;
 use moai_loops::state::{LoopState, PauseReason};
+use moai_protocol::documents::memory::{
+    MemoryDocument, MemoryHitEntry, ObservationEntry, ObservationsDocument,
+};
 use moai_protocol::documents::tool_answers::{
-    DiagnosticsAnswer, HoverAnswer, LocationsAnswer, LoopAnswer, RenameAnswer, RewriteAnswer,
-    SearchAnswer, ToolAnswer, ToolCheck, ToolFile, ToolFinding, ToolLocation, ToolLoop, ToolMatch,
-    UnmeasuredPart,
+    DiagnosticsAnswer, HoverAnswer, LocationsAnswer, LoopAnswer, MemoryGetAnswer,
+    MemorySearchAnswer, RenameAnswer, RewriteAnswer, SearchAnswer, ToolAnswer, ToolCheck, ToolFile,
+    ToolFinding, ToolLocation, ToolLoop, ToolMatch, ToolMemoryHit, ToolObservation, UnmeasuredPart,
 };
 use moai_scan::search::SearchMatch;
 
@@ -96,6 +99,47 @@ pub fn rename_answer(context: &QueryContext, renamed: &RenameReport) -> ToolAnsw
 #[must_use]
 pub fn loop_answer(state: Option<&LoopState>) -> LoopAnswer {
     LoopAnswer { shown: state.map(tool_loop) }
+}
+
+/// Hits of a search in the memory.
+#[must_use]
+pub fn memory_search_answer(found: &MemoryDocument) -> ToolAnswer<MemorySearchAnswer> {
+    let hit = |it: &MemoryHitEntry| ToolMemoryHit {
+        id: it.id.clone(),
+        kind: it.kind,
+        at: it.at.clone(),
+        title: it.title.clone(),
+        path: it.path.clone(),
+        project: it.project.clone(),
+        tokens: it.tokens,
+    };
+    ToolAnswer::Answered(MemorySearchAnswer {
+        hits: found.hits.iter().map(hit).collect(),
+        token_estimate: found.token_estimate,
+        next_layer_tokens: found.next_layer_tokens,
+        why_empty: found.why_empty.clone(),
+    })
+}
+
+/// Observations of the memory with their whole text.
+#[must_use]
+pub fn memory_get_answer(found: &ObservationsDocument) -> ToolAnswer<MemoryGetAnswer> {
+    let observation = |it: &ObservationEntry| ToolObservation {
+        id: it.id.clone(),
+        kind: it.kind,
+        at: it.at.clone(),
+        provenance: it.provenance,
+        title: it.title.clone(),
+        body: it.body.clone(),
+        cut: it.cut,
+        files: it.files.clone(),
+        codes: it.codes.clone(),
+        project: it.project.clone(),
+    };
+    ToolAnswer::Answered(MemoryGetAnswer {
+        observations: found.observations.iter().map(observation).collect(),
+        unknown: found.unknown.clone(),
+    })
 }
 
 /// Matches of a structural search, which is already bounded.

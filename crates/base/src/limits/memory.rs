@@ -173,3 +173,9 @@ pub const MEMORY_IMPORTED_AT_ONCE: usize = 1_000;
 pub const MEMORY_ID_CHARS_MAX: usize = 200;
 /// Files and codes of one observation.
 pub const MEMORY_NAMES_MAX: usize = 100;
+/// Title of an imported observation that has none of its own: the beginning of its text, in characters.
+pub const FOREIGN_TITLE_CHARS_MAX: usize = 200;
+/// Hits that an agent's search in the memory lists.
+pub const MEMORY_TOOL_HITS_MAX: usize = 20;
+/// Observations that an agent reads with one call; each has at most 800 tokens.
+pub const MEMORY_TOOL_IDS_MAX: usize = 10;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::engine::run_blocking;
 use crate::hooks::hook_call::HookCall;
+use crate::hooks::memory_commands;
 use crate::loops::loop_files;
 use crate::loops::loop_start::LoopStartOutcome;
 use crate::loops::session_loop::checks_of_loop;
@@ -45,6 +46,9 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
         Some("cancel-loop") => cancel(&call).await,
         Some("moai-align") => {
             HookOutput::Context(loop_files::align(&call.project, &call.input.command_args).await)
+        }
+        Some(name @ ("mem-search" | "mem-inject" | "mem-forget" | "mem-status")) => {
+            memory_commands::handle(&call, name).await
         }
         _ => HookOutput::Silent,
     }

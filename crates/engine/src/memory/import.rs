@@ -1,4 +1,5 @@
-//! `memory import`: reads a file in parts, and stores one part while the next one is read.
+//! `memory import`: reads a file in parts, and stores one part while the next one is read. The file
+//! has JSON lines, or is the database of another memory.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,6 +16,8 @@ use moai_base::limits::{
     MEMORY_BAD_LINES_LISTED_MAX, MEMORY_ID_CHARS_MAX, MEMORY_IMPORTED_AT_ONCE,
     MEMORY_LINE_BYTES_MAX, MEMORY_NAMES_MAX,
 };
+use moai_host::store::StoreError;
+use moai_host::store::foreign_memories::{ForeignObservation, is_database, read_foreign_memory};
 use moai_memory::clean::CleanText;
 use moai_memory::database::StoredAs;
 use moai_memory::names::files_and_codes;
@@ -71,8 +74,14 @@ pub(super) async fn import(
         bad: BadLines::default(),
     };
     let (parts, waiting) = channel(PARTS_WAITING);
+    let source = path.clone();
     let reading = tokio::task::spawn_blocking(move || {
-        let read = reader.read(BufReader::new(opened), &parts);
+        let read = if is_database(&source) {
+            reader.read_database(&source, &parts).map_err(|error| error.to_string())
+        } else {
+            let read = reader.read(BufReader::new(opened), &parts);
+            read.map_err(|error| format!("{}: {error}", source.display()))
+        };
         (reader.bad, read)
     });
     let stored = store_parts(engine, waiting).await;
@@ -80,7 +89,7 @@ pub(super) async fn import(
         .await
         .map_err(|_| MemoryRefusal::Invalid("the file could not be read".to_owned()))?;
     let (new, repeated) = stored?;
-    read.map_err(|error| MemoryRefusal::Invalid(format!("{}: {error}", path.display())))?;
+    read.map_err(MemoryRefusal::Invalid)?;
     drop(job);
     let document = MemoryChangeDocument {
         command: "import",
@@ -159,6 +168,28 @@ impl ImportReader {
         Ok(())
     }
 
+    /// Reads the database of another memory. What cannot be stored is counted with the row's place in
+    /// the order of reading.
+    fn read_database(&mut self, path: &Path, parts: &Sender<ImportPart>) -> Result<(), StoreError> {
+        let mut part = ImportPart::new();
+        let mut number = 0;
+        read_foreign_memory(path, &mut |foreign| {
+            number += 1;
+            match self.observation(line_of(foreign)) {
+                Ok(observation) => part.push(observation),
+                Err(reason) => self.bad.add(number, &reason),
+            }
+            if part.len() == MEMORY_IMPORTED_AT_ONCE {
+                // Without a receiver the store has failed, which is reported.
+                let _ = parts.blocking_send(std::mem::take(&mut part));
+            }
+        })?;
+        if !part.is_empty() {
+            let _ = parts.blocking_send(part);
+        }
+        Ok(())
+    }
+
     fn observation(&mut self, line: ObservationLine) -> Result<NewObservation, String> {
         let mut cleaned = CleanText::of_fields(&[&line.title, &line.body]).into_iter();
         let (mut title, mut body) = (cleaned.next().flatten(), cleaned.next().flatten());
@@ -208,6 +239,22 @@ impl ImportReader {
         }
         let named = self.named.entry(name.clone());
         named.or_insert_with(|| MemoryProject::named(&name)).clone()
+    }
+}
+
+/// A row of another memory as a line of an import.
+fn line_of(foreign: ForeignObservation) -> ObservationLine {
+    let ForeignObservation { id, project, session, kind, at_ms, title, body, files } = foreign;
+    ObservationLine {
+        id: Some(id),
+        project: Some(project).filter(|name| !name.is_empty()),
+        session,
+        kind,
+        at_ms: Some(at_ms),
+        title,
+        body,
+        files,
+        ..ObservationLine::default()
     }
 }
 

@@ -16,14 +16,15 @@ use moai_memory::database::{MemoryDatabase, ObservationFilter};
 use moai_memory::search::{FoundMemory, MemoryQuestion, search as search_memory};
 use moai_memory::timeline::{ObservationTimeline, timeline as timeline_of};
 use moai_protocol::control::{CallerContext, CommandReply, MemoryScope};
-use moai_protocol::documents::json_text;
 use moai_protocol::documents::memory::{
     MemoryDocument, MemoryExplanation, MemoryHitEntry, MemoryRowEntry, ObservationsDocument,
     QueryStageEntry, QueryUnitEntry, TimelineDocument,
 };
+use moai_protocol::documents::{json_text, json_value};
 use moai_report::memory::{
     EmptySearch, empty_text, hits_text, observations_text, search_text, timeline_text,
 };
+use moai_report::tools::{memory_get_answer, memory_search_answer};
 
 /// The arguments of `memory search`.
 pub(super) struct AskedSearch {
@@ -78,7 +79,9 @@ pub(super) async fn search(
         hits: searched.entries,
     };
     let text = search_text(&document, now_ms);
-    Ok(reply(json_text(&document), text, json))
+    let structured = caller.is_tool().then(|| json_value(&memory_search_answer(&document)));
+    let reply = reply(json_text(&document), text, json);
+    Ok(CommandReply { document: structured.map(Box::new), ..reply })
 }
 
 fn layered_search(
@@ -188,7 +191,12 @@ pub(super) async fn timeline(engine: &Arc<Engine>, id: String, json: bool) -> Me
     Ok(reply(json_text(&document), text, json))
 }
 
-pub(super) async fn get(engine: &Arc<Engine>, ids: Vec<String>, json: bool) -> MemoryReply {
+pub(super) async fn get(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    ids: Vec<String>,
+    json: bool,
+) -> MemoryReply {
     let mut document = ObservationsDocument { observations: Vec::new(), unknown: ids.clone() };
     if engine.memory.exists() {
         let find = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
@@ -204,5 +212,7 @@ pub(super) async fn get(engine: &Arc<Engine>, ids: Vec<String>, json: bool) -> M
     }
     let text = observations_text(&document);
     let code = u8::from(document.observations.is_empty());
-    Ok(CommandReply { code, ..reply(json_text(&document), text, json) })
+    let structured = caller.is_tool().then(|| json_value(&memory_get_answer(&document)));
+    let reply = reply(json_text(&document), text, json);
+    Ok(CommandReply { code, document: structured.map(Box::new), ..reply })
 }
