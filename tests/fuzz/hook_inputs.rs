@@ -33,6 +33,7 @@ fn hook_payloads() {
             input.must_end(),
             input.is_planning(),
         );
+        assert!(input.failed_commands().count() <= input.tool_calls.len());
         read.len() + usize::from(HookEvent::from_name(&input.command_name).is_some())
     });
 }

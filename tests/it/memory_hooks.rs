@@ -184,6 +184,21 @@ fn a_fix_that_did_not_hold_is_told_as_such() {
 }
 
 #[test]
+fn the_end_of_a_loop_and_its_decisions_are_recalled() {
+    let sandbox = measured_project();
+    let started = ["loop", "start", "--session", "one", "--prompt", "낱말을 고쳐줘"];
+    assert_eq!(sandbox.run(&started).code, 0);
+    write(&sandbox, "one", &sandbox.path("app.py"), "word = 'fine'\nother = 1\n");
+    sandbox.write("progress.txt", "DECISIONS:\n- chose: one word, rejected: two\n");
+    let stopped = sandbox.hook("stop", &input(&sandbox, "Stop", "one"));
+    assert!(!stopped.stdout.contains("\"block\""), "{stopped:#?}");
+    end(&sandbox, "one");
+    let told = start_that_reads(&sandbox, "chose: one word, rejected: two");
+    assert!(told.contains("  결과: 루프 completed"), "{told}");
+    assert!(told.contains("낱말을 고쳐줘"), "{told}");
+}
+
+#[test]
 fn output_of_tools_is_kept_and_never_shown() {
     let sandbox = Sandbox::new();
     prompt(&sandbox, "one", DECISION);
