@@ -149,6 +149,32 @@ fn a_resumed_session_reads_nothing_again_and_a_shortened_one_its_own_record() {
 }
 
 #[test]
+fn a_prompt_reads_what_mentions_the_same_and_nothing_vague() {
+    let sandbox = Sandbox::new();
+    for number in 0..12 {
+        prompt(&sandbox, "one", &format!("배포 스크립트 {number}의 이름은 release로 통일하자"));
+    }
+    prompt(&sandbox, "one", "결제 재시도는 retryLimit 3번까지만 하기로 했다");
+    end(&sandbox, "one");
+    start_that_reads(&sandbox, "retryLimit");
+    let told = eventually(PATIENCE, || {
+        // A session that its start told nothing.
+        start(&sandbox, "two", "resume");
+        let told = prompt(&sandbox, "two", "결제 재시도를 어떻게 하기로 했더라?");
+        told.contains("retryLimit").then_some(told)
+    });
+    let told = told.expect("the decision is found");
+    assert!(told.starts_with("[moai-ralph] 관련된 지난 세션 기록입니다"), "{told}");
+    assert!(!told.contains("release"), "{told}");
+    for vague in ["응 그렇게 해줘", "문서를 다듬어줘", "/moai-status 결제 재시도"]
+    {
+        assert_eq!(prompt(&sandbox, "two", vague), "", "{vague}");
+    }
+    let again = prompt(&sandbox, "two", "결제 재시도 횟수를 바꿔줘");
+    assert!(!again.contains("retryLimit"), "it was shown already: {again}");
+}
+
+#[test]
 fn a_fix_is_remembered_in_another_project() {
     let sandbox = measured_project();
     let file = sandbox.path("app.py");

@@ -127,6 +127,10 @@ pub const RECORDER_QUIET_MS: u64 = 20;
 pub const RECORDER_FLUSH_MS_MAX: u64 = 500;
 /// Time in which a hook must have what it recalls; without it the reply is sent.
 pub const RECALL_MS_MAX: u64 = 250;
+/// The same for what mentions the same as a prompt.
+pub const PROMPT_RECALL_MS_MAX: u64 = 150;
+/// Hits of a prompt that are ranked.
+pub const PROMPT_HITS_RANKED_MAX: usize = 20;
 /// Observations of a session that its digest is made of.
 pub const DIGEST_ROWS_MAX: usize = 200;
 /// Newest observations of a project that are compared for the index at a session's start.

@@ -166,7 +166,7 @@ fn language_of_record(
     if let Some(language) = of_session {
         return language;
     }
-    if record_language(call.engine, &call.input.session_id) == MessageLanguage::Korean {
+    if language_of_reader(call) == MessageLanguage::Korean {
         return MessageLanguage::Korean;
     }
     let mut words = session.map(|session| session.digest.goal.clone()).unwrap_or_default();
@@ -177,6 +177,11 @@ fn language_of_record(
         words.push_str(title);
     }
     language_of(&words)
+}
+
+/// The language in which the session's agent is told something.
+pub(super) fn language_of_reader(call: &HookCall<'_>) -> MessageLanguage {
+    record_language(call.engine, &call.input.session_id)
 }
 
 /// Tokens that an injection may cost now.

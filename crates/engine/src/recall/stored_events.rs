@@ -10,7 +10,7 @@ use moai_base::limits::{
 };
 use moai_host::memory::{MemoryStore, ObservationPlace};
 use moai_host::store::StoreError;
-use moai_loops::framework::MessageLanguage;
+use moai_loops::framework::{MessageLanguage, language_of};
 use moai_lsp::impact::TouchedSymbols;
 use moai_memory::clean::CleanText;
 use moai_memory::database::{MemoryDatabase, ObservationFilter, StoredAs};
@@ -85,9 +85,7 @@ impl EventStore {
                 self.session(&origin.session).may_have_injections = true;
                 self.store.write(move |database| database.record_injections(&shown)).await
             }
-            NotedEventKind::EarlierSession(earlier) => {
-                self.write_earlier(origin, language, *earlier).await
-            }
+            NotedEventKind::EarlierSession(earlier) => self.write_earlier(origin, *earlier).await,
             NotedEventKind::SessionEnd => self.end_session(origin).await,
         };
         if let Err(error) = written {
@@ -249,10 +247,10 @@ impl EventStore {
     async fn write_earlier(
         &self,
         origin: ObservationOrigin,
-        language: MessageLanguage,
         earlier: NotedSession,
     ) -> Result<(), StoreError> {
         let NotedSession { id, last_ms, digest } = earlier;
+        let language = language_of(&digest.goal);
         self.settle_held(&id).await?;
         let origin = ObservationOrigin { session: id, at_ms: last_ms, ..origin };
         let digest = observed::session(&digest, language);
