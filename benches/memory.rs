@@ -101,6 +101,7 @@ async fn measure(corpus: &Corpus, home: &Path, budgets: &mut Budgets) -> String 
         corpus.observations.len(),
         started.elapsed().as_secs_f64()
     );
+    report += &ask(&store, corpus, budgets).await;
     let mut writes = single_writes(&store, corpus).await;
     budgets.most(
         "write of one observation, p99, ms",
@@ -108,7 +109,6 @@ async fn measure(corpus: &Corpus, home: &Path, budgets: &mut Budgets) -> String 
         WRITE_P99_MS_MAX,
     );
     writeln!(report, "write p50 {:.3} ms", percentile(&mut writes, 0.5)).expect("text");
-    report += &ask(&store, corpus, budgets).await;
     let database = std::fs::metadata(store.path()).expect("it exists").len() as f64 / 1e6;
     writeln!(report, "database {database:.1} MB").expect("text");
     budgets.most("index, MB", index_mb(&store.path()), INDEX_MB_MAX);
@@ -119,7 +119,9 @@ async fn single_writes(store: &MemoryStore, corpus: &Corpus) -> Vec<Duration> {
     let mut durations = Vec::new();
     for (number, observation) in corpus.observations.iter().take(SINGLE_WRITES).enumerate() {
         let title = format!("later {number}: {}", observation.text);
-        let new = NewObservation { title: clean(&title), ..new_observation(observation) };
+        let external_id = Some(format!("later-{number}"));
+        let new =
+            NewObservation { external_id, title: clean(&title), ..new_observation(observation) };
         let started = Instant::now();
         store.write(move |database| database.add(&[new])).await.expect("stored");
         durations.push(started.elapsed());

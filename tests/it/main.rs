@@ -25,6 +25,7 @@ mod loops;
 mod mcp;
 mod mcp_client;
 mod mcp_questions;
+mod memory;
 mod memory_hooks;
 mod memory_tools;
 mod options;

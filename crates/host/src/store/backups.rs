@@ -221,6 +221,12 @@ pub(super) fn refuse_damage(connection: &Connection) -> Result<(), StoreError> {
     if result == "ok" { Ok(()) } else { Err(StoreError::Corrupt(result)) }
 }
 
+/// Whether a database was never migrated.
+pub(super) fn has_no_tables(connection: &Connection) -> Result<bool, StoreError> {
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    Ok(version == 0)
+}
+
 /// Whether there is any backup of a database, sound or not.
 pub(super) fn has_backup(database: &Path) -> bool {
     !newest_first(database).is_empty()
@@ -247,8 +253,7 @@ pub(super) fn copy_sound(backup: &Path, restored: &Path) -> Result<(), StoreErro
     create_empty(restored).map_err(failed)?;
     fs::copy(backup, restored).map_err(failed)?;
     let connection = open_existing(restored)?;
-    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if version == 0 {
+    if has_no_tables(&connection)? {
         return Err(StoreError::Corrupt("it has no tables".to_owned()));
     }
     refuse_damage(&connection)?;

@@ -140,6 +140,10 @@ fn open_sound(
         return Err(StoreError::Corrupt("the file is empty".to_owned()));
     }
     let mut connection = backups::open_existing(path)?;
+    // A young database is in its log alone, which somebody may have removed.
+    if !is_new && backups::has_no_tables(&connection)? && backups::has_backup(path) {
+        return Err(StoreError::Corrupt("it has no tables".to_owned()));
+    }
     connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;")?;
     connection.execute_batch(schema.settings)?;
     if thorough || metadata.len() <= STORE_CHECKED_BYTES_MAX {

@@ -183,6 +183,12 @@ impl StoreThread {
         if self.backup.is_some() || Instant::now() < self.backup_at.unwrap_or_else(Instant::now) {
             return;
         }
+        // While nothing is asked for, so that no commit has to empty a long log.
+        if let Some(database) = &mut self.database
+            && let Err(error) = database.maintain("PRAGMA wal_checkpoint(PASSIVE)")
+        {
+            tracing::warn!(%error, "the log of a database is not emptied");
+        }
         let database = self.key.database(&self.home);
         let weeks_max = self.key.schema().weekly_backups_max;
         let thread = std::thread::Builder::new().name("store-backup".to_owned());

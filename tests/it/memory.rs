@@ -1,0 +1,228 @@
+//! `memory …` over the real program: what is stored is found, what is forgotten is nowhere, and bad input
+//! loses nothing.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+fn line(id: &str, title: &str, body: &str) -> String {
+    json!({"id": id, "project": "web", "session": "s-1", "type": "fix", "ts": 1_790_000_000_000_u64,
+        "title": title, "body": body})
+    .to_string()
+}
+
+fn import(sandbox: &Sandbox, lines: &[String]) -> Value {
+    sandbox.write("in.jsonl", &lines.join("\n"));
+    let output = sandbox.run(&["memory", "import", "in.jsonl", "--json"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    output.json()
+}
+
+/// Ids of the hits in the project `web`.
+fn found(sandbox: &Sandbox, query: &str) -> Vec<String> {
+    let output = sandbox.run(&["memory", "search", query, "--project", "web", "--json"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    let hits = output.json()["hits"].clone();
+    let ids = hits.as_array().expect("a list").iter();
+    ids.map(|hit| hit["id"].as_str().expect("an id").to_owned()).collect()
+}
+
+/// Files below the state folder that have a text.
+fn files_with(sandbox: &Sandbox, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![sandbox.base().join("state")];
+    folders.retain(|folder| folder.exists());
+    assert!(!folders.is_empty(), "the state folder exists");
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(bytes) = fs::read(&path)
+                && bytes.windows(text.len()).any(|part| part == text.as_bytes())
+            {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn korean_names_and_codes_are_found_in_other_forms() {
+    let sandbox = Sandbox::new();
+    import(
+        &sandbox,
+        &[
+            line("a", "결제모듈에서 토큰을 갱신했다", "src/auth/tokenStore.rs TS2345"),
+            line("b", "validate_token was slow", "nothing else"),
+            line("c", "배송 지도를 그렸다", ""),
+        ],
+    );
+    assert_eq!(found(&sandbox, "토큰은 결제")[0], "a");
+    assert_eq!(found(&sandbox, "validateToken")[0], "b");
+    assert_eq!(found(&sandbox, "ts-2345")[0], "a");
+    assert_eq!(found(&sandbox, "tokenStore.rs")[0], "a");
+    assert_eq!(found(&sandbox, "지도가")[0], "c");
+    let nothing = sandbox.run(&["memory", "search", "지도가", "--json"]).json();
+    let why = nothing["why_empty"].as_str().expect("a reason");
+    assert!(why.contains("1 hit in other projects"), "{why}");
+}
+
+#[test]
+fn bad_lines_are_named_and_the_rest_is_imported() {
+    let sandbox = Sandbox::new();
+    let huge = line("huge", "a huge text", &"로그 한 줄 ".repeat(700_000));
+    let lines = [
+        line("good", "좋은 줄", "text"),
+        "no json".to_owned(),
+        "[1]".to_owned(),
+        String::new(),
+        r#"{"id":"half","project":"web","title":"half \ud83d of a smile"}"#.to_owned(),
+        line("emoji", "🙂👩‍💻 smile", "\u{202e}right to left שלום\u{202c}"),
+        line("private", "<private>all of it</private>", ""),
+        huge,
+    ];
+    let mut bytes = lines.join("\n").into_bytes();
+    bytes.extend(b"\n{\"id\":\"latin\",\"project\":\"web\",\"title\":\"caf\xe9 kettle\"}\n");
+    fs::write(sandbox.root().join("in.jsonl"), bytes).expect("written");
+    let output = sandbox.run(&["memory", "import", "in.jsonl", "--json"]).json();
+    assert_eq!((&output["observations"], &output["rejected_total"]), (&json!(5), &json!(3)));
+    let places: Vec<u64> = output["rejected"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|it| it["line"].as_u64().expect("a number"))
+        .collect();
+    assert_eq!(places, [2, 3, 7]);
+    assert_eq!(found(&sandbox, "smile").len(), 2);
+    assert_eq!(found(&sandbox, "kettle"), ["latin"]);
+    assert_eq!(found(&sandbox, "huge"), ["huge"]);
+    let again = sandbox.run(&["memory", "import", "in.jsonl", "--json"]).json();
+    assert_eq!(again["repeated"], 5);
+}
+
+#[test]
+fn syntax_of_the_index_is_only_text() {
+    let sandbox = Sandbox::new();
+    import(&sandbox, &[line("a", "토큰 NEAR cache", "")]);
+    for query in [
+        "\"",
+        "토큰\" OR *",
+        "NEAR(토큰 cache)",
+        "words:토큰 ^cache",
+        "'; DROP TABLE x; --",
+        "-",
+        "🙂",
+        "",
+    ] {
+        let output = sandbox.run(&["memory", "search", "--project", "web", "--json", "--", query]);
+        assert_eq!(output.code, 0, "{query}: {output:?}");
+    }
+    assert_eq!(found(&sandbox, "NEAR(토큰) AND \"cache\"*"), ["a"]);
+}
+
+#[test]
+fn what_is_forgotten_is_nowhere_on_disk() {
+    let sandbox = Sandbox::new();
+    import(
+        &sandbox,
+        &[
+            line("keep", "giraffes stay here", ""),
+            line("drop", "zebracorn launch plan", "quokkafox is the code word"),
+        ],
+    );
+    assert_eq!(sandbox.run(&["memory", "backup"]).code, 0);
+    assert!(!files_with(&sandbox, "zebracorn").is_empty());
+    let preview =
+        sandbox.run(&["memory", "forget", "--query", "zebracorn", "--project", "web", "--json"]);
+    assert_eq!(
+        (&preview.json()["status"], &preview.json()["ids"]),
+        (&json!("preview"), &json!(["drop"]))
+    );
+    assert_eq!(found(&sandbox, "quokkafox"), ["drop"]);
+    let done = sandbox.run(&[
+        "memory",
+        "forget",
+        "--query",
+        "zebracorn",
+        "--project",
+        "web",
+        "--apply",
+        "--json",
+    ]);
+    assert_eq!((&done.json()["status"], &done.json()["observations"]), (&json!("done"), &json!(1)));
+    for word in ["zebracorn", "quokkafox"] {
+        assert_eq!(files_with(&sandbox, word), [""; 0], "{word}");
+    }
+    assert_eq!(found(&sandbox, "giraffe"), ["keep"]);
+    let restored = sandbox.run(&["memory", "restore", "--apply"]);
+    assert_eq!(restored.code, 0, "{restored:?}");
+    assert_eq!(found(&sandbox, "giraffe"), ["keep"]);
+    assert!(found(&sandbox, "zebracorn").is_empty());
+}
+
+#[test]
+fn secrets_and_private_passages_are_never_written() {
+    let sandbox = Sandbox::new();
+    let key = format!("AKIA{}", "Q7ZK3XW4RT2LM5VB");
+    import(
+        &sandbox,
+        &[line("a", "a key", &format!("it is {key} <private>hush{}</private>", "word"))],
+    );
+    fs::remove_file(sandbox.root().join("in.jsonl")).expect("removed");
+    let text = format!("decided <private>about{} </private> it {key}", "mice");
+    assert_eq!(sandbox.run(&["memory", "add", &text]).code, 0);
+    for secret in [&key, "hushword", "aboutmice"] {
+        assert_eq!(files_with(&sandbox, secret), [""; 0], "{secret}");
+    }
+    let refused = sandbox.run(&["memory", "add", "<private>all of it</private>"]);
+    assert_eq!(refused.code, 3, "{refused:?}");
+}
+
+#[test]
+fn a_damaged_memory_is_replaced_by_its_backup() {
+    let sandbox = Sandbox::new();
+    import(&sandbox, &[line("a", "giraffes stay here", "")]);
+    assert_eq!(sandbox.run(&["memory", "backup"]).code, 0);
+    sandbox.run(&["daemon", "stop"]);
+    let database = sandbox.base().join("state/memory/memory.db");
+    let mut bytes = fs::read(&database).expect("the database");
+    bytes[4096..].fill(0xa5);
+    fs::write(&database, bytes).expect("written");
+    let _ = fs::remove_file(sandbox.base().join("state/memory/memory.db-wal"));
+    assert_eq!(found(&sandbox, "giraffe"), ["a"]);
+}
+
+#[test]
+fn export_and_import_are_inverse() {
+    let sandbox = Sandbox::new();
+    import(
+        &sandbox,
+        &[line("a", "결제를 고쳤다", "둘째 줄\n셋째 줄"), line("b", "cache", "src/a.rs")],
+    );
+    let exported = sandbox.run(&["memory", "export", "--project", "web"]).stdout;
+    assert_eq!(exported.lines().count(), 2);
+    let other = Sandbox::new();
+    other.write("in.jsonl", &exported);
+    assert_eq!(other.run(&["memory", "import", "in.jsonl"]).code, 0);
+    assert_eq!(other.run(&["memory", "export", "--project", "web"]).stdout, exported);
+}
+
+#[test]
+fn a_full_or_unwritable_place_is_a_clear_error() {
+    let sandbox = Sandbox::new();
+    let state = sandbox.base().join("state");
+    fs::create_dir_all(&state).expect("made");
+    fs::write(state.join("memory"), "a file where the folder should be").expect("written");
+    sandbox.write("in.jsonl", &line("a", "x", ""));
+    let refused = sandbox.run(&["memory", "import", "in.jsonl"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("the memory"), "{refused:?}");
+    fs::remove_file(state.join("memory")).expect("removed");
+    assert_eq!(sandbox.run(&["memory", "import", "in.jsonl"]).code, 0);
+    let missing = sandbox.run(&["memory", "import", "nothing.jsonl"]);
+    assert_eq!(missing.code, 3, "{missing:?}");
+}
