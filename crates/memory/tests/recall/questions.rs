@@ -228,7 +228,8 @@ fn across_languages<'o>(
     } else {
         (Language::English, nouns.map(|noun| NOUNS[noun].english.to_owned()))
     };
-    let mut others = corpus.observations.iter().filter(|it| it.language == other);
+    let of_project = corpus.observations.iter().filter(|it| it.project == target.project);
+    let mut others = of_project.filter(|it| it.language == other);
     (!others.any(|it| has_nouns(&it.facts, nouns))).then_some(())?;
     Some((words.join(" "), answers_in(language, nouns)))
 }
