@@ -8,7 +8,7 @@ use moai_scan::comments::without_comments;
 use moai_scan::fixes::{FixTrust, apply_fixes};
 use moai_scan::search::{PatternQuery, PatternRewrite};
 use moai_scan::{
-    RuleSet, RuleSources, ScanCache, ScanConfig, assign_tests, parse_test_file, parse_trials,
+    RuleSet, RuleSources, ScanCache, ScanFolders, assign_tests, parse_test_file, parse_trials,
     scan_text,
 };
 
@@ -154,7 +154,7 @@ fn rule_files() {
 #[test]
 fn scan_configurations() {
     fuzz("sgconfig", &texts(&[SGCONFIG]), |input| {
-        let config = ScanConfig::parse("sgconfig.yml", &text(input));
+        let folders = ScanFolders::parse(&text(input));
         let sources = RuleSources {
             config: Some(("sgconfig.yml".to_owned(), text(input))),
             rules: vec![("r.yml".to_owned(), RULES[1].to_owned())],
@@ -164,7 +164,7 @@ fn scan_configurations() {
         let source = "const a = styled.b`c: d`; eval(1)\n";
         let hash = ContentHash::of_bytes(source.as_bytes());
         let found = scan_text(&rules, &path("a.js"), source, hash).findings.len();
-        shown(&config.rule_dirs) + shown(&config.test_dirs) + shown(&rules.broken()) + found
+        shown(&folders) + shown(&rules.broken()) + found
     });
 }
 

@@ -221,6 +221,74 @@ fn worker_of(process: u32) -> Option<Pid> {
     ids.find(is_worker).and_then(Pid::from_raw)
 }
 
+/// YAML nested deeper than its grammar can record, so that the grammar aborts the process.
+fn aborting_yaml() -> String {
+    format!("{}a", "- ".repeat(300))
+}
+
+#[test]
+fn a_text_that_aborts_a_grammar_ends_a_worker_only() {
+    let sandbox = project();
+    let text = format!("foo: 1\nbar:\n  {}\n", aborting_yaml());
+    assert!(text.len() < 1024, "short texts abort it, too");
+    sandbox.write("deep.yaml", &text);
+    sandbox.write("plain.yaml", "foo: 2\n");
+    let searched = sandbox.run(&["search", "foo: $A", "--lang", "yaml"]);
+    assert!(searched.stdout.contains("plain.yaml:1"), "{searched:#?}");
+    assert!(searched.stdout.contains("deep.yaml"), "{searched:#?}");
+    let rewritten = sandbox.run(&["rewrite", "foo: $A", "foo: [$A]", "--lang", "yaml", "--apply"]);
+    assert!(rewritten.stdout.contains("plain.yaml"), "{rewritten:#?}");
+    assert_eq!(sandbox.read("deep.yaml"), text);
+    assert_eq!(sandbox.read("plain.yaml"), "foo: [2]\n");
+    let refused = sandbox.run(&["search", "--lang", "yaml", "--", &aborting_yaml()]);
+    assert_eq!(refused.code, 3, "{refused:#?}");
+    assert!(refused.stderr.contains("the parser crashed"), "{refused:#?}");
+}
+
+#[test]
+fn rules_of_a_clone_that_abort_or_occupy_a_grammar_end_no_daemon() {
+    let sandbox = project();
+    sandbox.hook("session-start", &sandbox.payload("SessionStart-startup"));
+    let daemon = || sandbox.run(&["daemon", "status", "--json"]).json()["pid"].clone();
+    let pid = eventually(PATIENCE, || Some(daemon()).filter(Value::is_u64)).expect("it runs");
+    let rule = |id: &str, rule: &str| format!("id: {id}\nlanguage: yaml\nmessage: m\n{rule}\n");
+    let pattern = format!("rule: {{ pattern: '{}' }}", aborting_yaml());
+    sandbox.write("sgconfig.yml", "ruleDirs: [rules]\nutilDirs: [utils]\n");
+    sandbox.write("rules/good.yml", &rule("good", "severity: error\nrule: { pattern: 'a: $X' }"));
+    sandbox.write("utils/u.yml", &rule("u", &pattern));
+    let told = || {
+        let edited = sandbox.tool_write("a.yaml", "a: 1\n").context();
+        assert!(edited.contains("not measured: scan"), "{edited}");
+        sandbox.run(&["check", "a.yaml"]).stdout
+    };
+    let report = told();
+    assert!(report.contains("good"), "the other rules are used: {report}");
+    assert!(report.contains("utils/u.yml"), "{report}");
+    fs::remove_file(sandbox.path("utils/u.yml")).expect("ours");
+    sandbox.write("rules/bad.yml", &rule("bad", &pattern));
+    let report = told();
+    assert!(report.contains("good") && report.contains("rules/bad.yml"), "{report}");
+    fs::remove_file(sandbox.path("rules/bad.yml")).expect("ours");
+    let injection = format!("- hostLanguage: yaml\n  injected: bash\n  {pattern}\n");
+    sandbox.write("sgconfig.yml", &format!("ruleDirs: [rules]\nlanguageInjections:\n{injection}"));
+    let report = told();
+    assert!(report.contains("good") && report.contains("sgconfig.yml"), "{report}");
+    // Each of these patterns takes a third of a second.
+    let slow: String = (0..200)
+        .map(|at| {
+            format!(
+                "---\nid: s{at}\nlanguage: java\nrule: {{ pattern: '{at} {}' }}\n",
+                "a=>".repeat(650)
+            )
+        })
+        .collect();
+    sandbox.write("sgconfig.yml", "ruleDirs: [rules]\n");
+    sandbox.write("rules/slow.yml", &slow);
+    let report = told();
+    assert!(report.contains("took too long"), "{report}");
+    assert_eq!(daemon(), pid, "the same daemon");
+}
+
 #[test]
 fn a_pattern_that_is_too_long_to_be_parsed_is_a_fault_of_its_rule() {
     let sandbox = project();

@@ -163,6 +163,16 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.ok()
 }
 
+/// Runs work that may take seconds where it is needed at once, without holding up the other requests
+/// of a daemon.
+pub(crate) fn run_in_place<T>(work: impl FnOnce() -> T) -> T {
+    let flavor = tokio::runtime::Handle::try_current().map(|runtime| runtime.runtime_flavor());
+    match flavor {
+        Ok(tokio::runtime::RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}
+
 /// Runs blocking work like [`run_blocking`]. A panic is a gap, because a lost result must not pass
 /// for an empty one.
 pub(crate) async fn measure_blocking<T: Send + 'static>(

@@ -2,8 +2,9 @@
 //! it cannot be cancelled, and a rule's attempt at one node cannot be cancelled either; only the end
 //! of a process ends them.
 //!
-//! A scan runs in a worker completely. Whoever else needs a tree gets it in this process, after a
-//! worker has parsed the same text within its bounds.
+//! A scan runs in a worker completely. Whoever else needs a tree, or compiles a pattern, does it in this
+//! process after a worker has done the same within its bounds: some grammars abort the process at a text
+//! of a few hundred bytes.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -12,12 +13,12 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::engine::parse_gap;
+use super::engine::{CpuBound, parse_gap};
 use super::language::ScanLanguage;
 use super::serialized::{gap_from_bytes, gap_to_bytes, outcome_from_bytes, outcome_to_bytes};
 use super::{RuleSet, RuleSources, ScanOutcome, gap_outcome, scan_here};
 use moai_base::hash::ContentHash;
-use moai_base::limits::{UNISOLATED_TEXT_BYTES_MAX, WORKER_RULE_SETS_MAX};
+use moai_base::limits::{CRASHING_RULE_FILES_MAX, WORKER_RULE_SETS_MAX};
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 
@@ -89,6 +90,8 @@ enum ScanJob<'a> {
         #[serde(borrow)]
         text: Cow<'a, str>,
     },
+    /// The reply is a gap, or empty if these rules can be compiled here.
+    Compile { sources: Cow<'a, RuleSources> },
 }
 
 impl ScanJob<'_> {
@@ -100,6 +103,36 @@ impl ScanJob<'_> {
             return Err(WorkerFailure::Unavailable("it failed; see the daemon's log".to_owned()));
         }
         Ok(reply)
+    }
+
+    /// Sends a job whose reply is a gap or nothing.
+    fn try_in_worker(&self, workers: &dyn ScanWorkers) -> Result<(), WorkerRefusal> {
+        let failure = match self.send_to(workers) {
+            Ok(reply) if reply.is_empty() => return Ok(()),
+            Ok(reply) => match gap_from_bytes(&reply) {
+                Some(gap) => return Err(WorkerRefusal::Gap(gap)),
+                None => WorkerFailure::Unavailable("its reply is damaged".to_owned()),
+            },
+            Err(failure) => failure,
+        };
+        Err(WorkerRefusal::Failed(failure))
+    }
+}
+
+/// Why this process must not do what it asked a worker to try.
+#[derive(Clone, Debug)]
+enum WorkerRefusal {
+    Failed(WorkerFailure),
+    /// The worker's own answer.
+    Gap(Gap),
+}
+
+impl WorkerRefusal {
+    fn into_gap(self) -> Gap {
+        match self {
+            Self::Failed(failure) => failure.into_gap(),
+            Self::Gap(gap) => gap,
+        }
     }
 }
 
@@ -137,18 +170,58 @@ pub(super) fn scan_in_worker(
 /// Has a worker parse a text, if this process has workers; the gap if the text cannot be parsed
 /// within a worker's bounds.
 pub(super) fn parse_in_worker(language: ScanLanguage, text: &str) -> Result<(), Gap> {
-    let Some(workers) = WORKERS.get().filter(|_| text.len() > UNISOLATED_TEXT_BYTES_MAX) else {
-        return Ok(());
-    };
+    let Some(workers) = WORKERS.get() else { return Ok(()) };
     let job =
         ScanJob::Parse { language: Cow::Borrowed(language.as_str()), text: Cow::Borrowed(text) };
-    let reply = job.send_to(workers.as_ref()).map_err(WorkerFailure::into_gap)?;
-    if reply.is_empty() {
+    job.try_in_worker(workers.as_ref()).map_err(WorkerRefusal::into_gap)
+}
+
+/// The sources that this process can compile, if it has workers to find that out. Files that a worker
+/// cannot compile are listed as unreadable.
+pub(super) fn compilable_sources(sources: RuleSources) -> RuleSources {
+    let Some(workers) = WORKERS.get().filter(|_| sources.has_files()) else { return sources };
+    let Err(refusal) = compile_in_worker(workers.as_ref(), &sources) else { return sources };
+    let mut kept = sources.without_files();
+    // Slow files are not looked for, because that would take as long for each of them.
+    let has_crashed = matches!(refusal, WorkerRefusal::Failed(WorkerFailure::Crashed));
+    let mut crashes_left = if has_crashed { CRASHING_RULE_FILES_MAX } else { 0 };
+    for file in sources.single_files() {
+        let outcome = match crashes_left {
+            0 => Err(refusal.clone()),
+            _ => compile_in_worker(workers.as_ref(), &file),
+        };
+        match outcome {
+            Ok(()) => kept.add_files(file),
+            Err(refusal) => {
+                crashes_left = crashes_left.saturating_sub(1);
+                leave_out(&mut kept, &file, refusal);
+            }
+        }
+    }
+    // Together they may fail all the same.
+    if let Err(refusal) = compile_in_worker(workers.as_ref(), &kept) {
+        let files = kept.clone();
+        kept = kept.without_files();
+        leave_out(&mut kept, &files, refusal);
+    }
+    kept
+}
+
+/// Lists texts as unreadable.
+fn leave_out(kept: &mut RuleSources, files: &RuleSources, refusal: WorkerRefusal) {
+    kept.is_provisional |= matches!(refusal, WorkerRefusal::Failed(WorkerFailure::Unavailable(_)));
+    kept.add_unreadable(files, &refusal.into_gap().detail);
+}
+
+fn compile_in_worker(
+    workers: &dyn ScanWorkers,
+    sources: &RuleSources,
+) -> Result<(), WorkerRefusal> {
+    if !sources.has_files() {
         return Ok(());
     }
-    Err(gap_from_bytes(&reply).unwrap_or_else(|| {
-        WorkerFailure::Unavailable("its reply is damaged".to_owned()).into_gap()
-    }))
+    let own = RuleSources { built_in: false, ..sources.clone() };
+    ScanJob::Compile { sources: Cow::Owned(own) }.try_in_worker(workers)
 }
 
 /// The work of a worker process: answers jobs, one after another.
@@ -181,6 +254,15 @@ impl JobAnswerer {
                     None => Some(Vec::new()),
                     Some(gap) => gap_to_bytes(&gap),
                 }
+            }
+            ScanJob::Compile { sources } => {
+                let bound = CpuBound::for_rules();
+                RuleSet::new(sources.into_owned()).compile();
+                if bound.is_exceeded() {
+                    let detail = "compiling the project's rules took too long";
+                    return gap_to_bytes(&Gap::new(Cause::Skipped, detail));
+                }
+                Some(Vec::new())
             }
         }
     }

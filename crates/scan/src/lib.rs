@@ -31,7 +31,7 @@ use self::engine::{CpuBound, RuleMatch, UNUSED_SUPPRESSION};
 use self::language::ScanLanguage;
 pub use self::rule_facts::RuleFacts;
 pub use self::rule_set::{BrokenRule, RuleSet, RuleSources};
-pub use self::sgconfig::{ScanConfig, TestDir};
+pub use self::sgconfig::{ScanFolders, TestDir};
 pub use self::trials::{
     RuleTestFile, RuleTrial, TrialFailure, assign_tests, parse_test_file, parse_trials,
 };

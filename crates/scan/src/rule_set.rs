@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::builtin::{self, BuiltInFile};
 use super::engine::{EngineRule, RuleEngine, UNUSED_SUPPRESSION, UtilityRules};
+use super::isolation::compilable_sources;
 use super::language::ScanLanguage;
 use super::rules::{self, RuleFault, RuleSpec};
 use super::sgconfig::ScanConfig;
@@ -38,6 +39,44 @@ pub struct RuleSources {
     pub disabled: BTreeSet<String>,
     /// Severity overrides by rule id, in the terms of rule files; `off` disables the rule.
     pub severities: BTreeMap<String, String>,
+    /// Whether files were left out that may be usable later.
+    #[serde(skip)]
+    pub is_provisional: bool,
+}
+
+impl RuleSources {
+    /// Whether there is any text of the project.
+    pub(super) fn has_files(&self) -> bool {
+        !self.rules.is_empty() || !self.utils.is_empty() || self.config.is_some()
+    }
+
+    /// The same without the project's texts.
+    pub(super) fn without_files(&self) -> Self {
+        Self { rules: Vec::new(), utils: Vec::new(), config: None, ..self.clone() }
+    }
+
+    /// Each text of the project alone; utility rules come first, as others need them.
+    pub(super) fn single_files(&self) -> impl Iterator<Item = Self> {
+        let config = self.config.iter().cloned();
+        let utils = self.utils.iter().cloned();
+        let rules = self.rules.iter().cloned();
+        let configs = config.map(|it| Self { config: Some(it), ..Self::default() });
+        let utils = utils.map(|it| Self { utils: vec![it], ..Self::default() });
+        configs.chain(utils).chain(rules.map(|it| Self { rules: vec![it], ..Self::default() }))
+    }
+
+    /// Adds the texts of other sources.
+    pub(super) fn add_files(&mut self, other: Self) {
+        self.rules.extend(other.rules);
+        self.utils.extend(other.utils);
+        self.config = other.config.or(self.config.take());
+    }
+
+    /// Lists the texts of other sources as unreadable.
+    pub(super) fn add_unreadable(&mut self, other: &Self, reason: &str) {
+        let files = other.config.iter().chain(&other.utils).chain(&other.rules);
+        self.unreadable.extend(files.map(|(name, _)| (name.clone(), reason.to_owned())));
+    }
 }
 
 /// An immutable set of rules, shared between threads. The project's rule files are parsed on
@@ -113,9 +152,10 @@ impl RuleSet {
 
     /// Builds the set. A broken file, document or rule is listed in [`RuleSet::broken`] without
     /// affecting the others; so is a rule whose id is already taken in its language. Rules of
-    /// severity `off` are left out.
+    /// severity `off` are left out. A file whose patterns crash a grammar counts as unreadable.
     #[must_use]
     pub fn new(sources: RuleSources) -> Self {
+        let sources = compilable_sources(sources);
         let identity = sources_identity(&sources);
         let mut faults: Vec<RuleFault> = Vec::new();
         for (source, reason) in &sources.unreadable {
@@ -229,6 +269,12 @@ impl RuleSet {
         &self.sources
     }
 
+    /// Whether another attempt to build the set may find more rules.
+    #[must_use]
+    pub fn is_provisional(&self) -> bool {
+        self.sources.is_provisional
+    }
+
     /// Hash of everything that decides which findings a text has: rules, options and the engine's
     /// version.
     #[must_use]
@@ -340,6 +386,13 @@ impl RuleSet {
         let usable =
             language_rules.flat_map(|rules| &rules.engine.rules).filter(|it| it.fault().is_none());
         usable.map(|rule| rule.spec.id.as_str()).collect::<HashSet<_>>().len()
+    }
+
+    /// Compiles everything that is compiled on first use.
+    pub(super) fn compile(&self) {
+        for language in ScanLanguage::ALL {
+            self.language_rules(language);
+        }
     }
 
     pub(super) fn language_rules(&self, language: ScanLanguage) -> &LanguageRules {

@@ -1,5 +1,5 @@
-//! Parses `sgconfig.yml`, the project's ast-grep configuration: folders of rules and tests,
-//! language globs and injections. Callers read the folders it names.
+//! Parses `sgconfig.yml`, the project's ast-grep configuration: folders of rules and tests, which
+//! callers read, and language globs and injections.
 
 use serde_json::{Map, Value};
 
@@ -7,15 +7,40 @@ use super::engine::{LanguageInjector, NameGlobs};
 use super::language::ScanLanguage;
 use super::rules::{RuleFault, has_long_pattern, read_yaml, string_list};
 
-/// Content of one `sgconfig.yml`. An invalid entry becomes a fault and does not affect the rest.
-#[derive(Default)]
-pub struct ScanConfig {
+/// Folders that one `sgconfig.yml` names. Its patterns are not compiled for this.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScanFolders {
     /// Folders of rules, relative to the file.
     pub rule_dirs: Vec<String>,
     /// Folders of utility rules, relative to the file.
     pub util_dirs: Vec<String>,
     /// Folders of tests, relative to the file.
     pub test_dirs: Vec<TestDir>,
+}
+
+impl ScanFolders {
+    /// Parses the file; a broken one names none.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let Ok(Value::Object(body)) = read_yaml(text) else { return Self::default() };
+        let tests = body.get("testConfigs").and_then(Value::as_array).into_iter().flatten();
+        let test_dir = |entry: &Value| {
+            let snapshots = entry.get("snapshotDir").and_then(Value::as_str);
+            let snapshots = snapshots.unwrap_or("__snapshots__").to_owned();
+            Some(TestDir { tests: entry.get("testDir")?.as_str()?.to_owned(), snapshots })
+        };
+        Self {
+            rule_dirs: string_list(body.get("ruleDirs")),
+            util_dirs: string_list(body.get("utilDirs")),
+            test_dirs: tests.filter_map(test_dir).collect(),
+        }
+    }
+}
+
+/// What one `sgconfig.yml` decides about texts. An invalid entry becomes a fault and does not affect
+/// the rest.
+#[derive(Default)]
+pub(super) struct ScanConfig {
     pub(super) name_globs: Vec<(ScanLanguage, NameGlobs)>,
     pub(super) injector: LanguageInjector,
     /// Custom languages, whose grammar is native code that is not loaded, with their extensions.
@@ -34,9 +59,8 @@ pub struct TestDir {
 }
 
 impl ScanConfig {
-    /// Parses the file; `source` is its name in messages.
-    #[must_use]
-    pub fn parse(source: &str, text: &str) -> Self {
+    /// Parses the file and compiles its injection rules; `source` is its name in messages.
+    pub(super) fn parse(source: &str, text: &str) -> Self {
         let mut config = Self { source: source.to_owned(), ..Self::default() };
         match read_yaml(text) {
             Ok(Value::Object(body)) => config.read(&body),
@@ -48,18 +72,6 @@ impl ScanConfig {
     }
 
     fn read(&mut self, body: &Map<String, Value>) {
-        self.rule_dirs = string_list(body.get("ruleDirs"));
-        self.util_dirs = string_list(body.get("utilDirs"));
-        let tests = body.get("testConfigs").and_then(Value::as_array);
-        self.test_dirs = tests
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| {
-                let snapshots = entry.get("snapshotDir").and_then(Value::as_str);
-                let snapshots = snapshots.unwrap_or("__snapshots__").to_owned();
-                Some(TestDir { tests: entry.get("testDir")?.as_str()?.to_owned(), snapshots })
-            })
-            .collect();
         for (word, globs) in entries(body.get("languageGlobs")) {
             self.read_globs(word, &string_list(Some(globs)));
         }

@@ -1,10 +1,14 @@
 //! Bounds on the processes that parse and scan.
 
-/// Largest text that is parsed in our own process. The worst texts take a grammar time and memory
-/// with the square of their size: at this one, 0.3 seconds and 50 MB.
-pub const UNISOLATED_TEXT_BYTES_MAX: usize = 2 * 1024;
-/// Longest pattern of a rule or a search: it is parsed like a text, in our own process.
-pub const PATTERN_BYTES_MAX: usize = UNISOLATED_TEXT_BYTES_MAX;
+/// Longest pattern of a rule or a search. The worst ones take a grammar time and memory with the
+/// square of their size: at this one, 0.3 seconds and 200 MB.
+pub const PATTERN_BYTES_MAX: usize = 2 * 1024;
+/// Processor time for compiling all rules of a project.
+pub const RULES_CPU_MS_MAX: u64 = 2_000;
+/// Texts of a project's rule files together; the rest is reported as unread.
+pub const RULE_TEXTS_BYTES_MAX: usize = 16 << 20;
+/// Rule files that end a worker, after which the project's other rules are not tried any more.
+pub const CRASHING_RULE_FILES_MAX: usize = 3;
 /// Processor time for one scan or parse, in seconds: parsing, matching, and the last attempt of a
 /// rule, which cannot be cancelled.
 pub const SCAN_JOB_CPU_SECS_MAX: u64 = 6;

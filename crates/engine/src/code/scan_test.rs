@@ -19,7 +19,7 @@ use moai_protocol::documents::json_text;
 use moai_protocol::documents::rule_tests::{RuleTestFailure, RuleTestsDocument, UntestedRule};
 use moai_report::rule_tests;
 use moai_scan::{
-    RuleSet, RuleSources, RuleTestFile, RuleTrial, ScanConfig, TrialFailure, assign_tests,
+    RuleSet, RuleSources, RuleTestFile, RuleTrial, ScanFolders, TrialFailure, assign_tests,
     parse_test_file, parse_trials,
 };
 
@@ -105,8 +105,8 @@ fn is_test(name: &str) -> bool {
 
 /// The test folders below the root that the project's `sgconfig.yml` names.
 fn test_dirs(root: &Path, sources: &RuleSources) -> Vec<PathBuf> {
-    let config = sources.config.as_ref().map(|(name, text)| ScanConfig::parse(name, text));
-    let dirs = config.into_iter().flat_map(|config| config.test_dirs);
+    let named = sources.config.as_ref().map(|(_, text)| ScanFolders::parse(text));
+    let dirs = named.into_iter().flat_map(|named| named.test_dirs);
     let folders = dirs.map(|dir| root.join(dir.tests));
     folders.filter(|folder| project_rules::is_below_root(root, folder)).collect()
 }

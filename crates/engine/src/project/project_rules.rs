@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, run_in_place};
 use crate::ledger::{KnownRules, RuleFolder, RuleInputs};
 use crate::project::option_files::read_option_file;
-use moai_base::limits::RULE_FILES_MAX;
+use moai_base::limits::{RULE_FILES_MAX, RULE_TEXTS_BYTES_MAX};
 use moai_base::path::RelPath;
 use moai_config::Config;
 use moai_host::files;
-use moai_scan::{RuleSet, RuleSources, ScanConfig};
+use moai_scan::{RuleSet, RuleSources, ScanFolders};
 
 /// Rules of the project, below its root.
 const RULES_FOLDER: &str = ".moai/rules";
@@ -29,7 +29,10 @@ pub(crate) fn load_rules(engine: &Engine, root: &Path, config: &Config) -> Arc<R
     if let Some(known) = known.filter(|known| known.state == state) {
         return Arc::clone(&known.set);
     }
-    let set = Arc::new(RuleSet::new(state.sources(root)));
+    let set = Arc::new(run_in_place(|| RuleSet::new(state.sources(root))));
+    if set.is_provisional() {
+        return set;
+    }
     let known = KnownRules { state, set: Arc::clone(&set) };
     engine.ledger().root(root).rules = Some(Arc::new(known));
     set
@@ -93,7 +96,7 @@ impl RuleInputs {
             }
             break;
         }
-        let named = state.config.as_ref().map(|(name, text)| ScanConfig::parse(name, text));
+        let named = state.config.as_ref().map(|(_, text)| ScanFolders::parse(text));
         let named = named.unwrap_or_default();
         let mut folders = Vec::new();
         if !extra.is_exclusive {
@@ -160,6 +163,7 @@ impl RuleInputs {
         let mut texts = |folders: &[RuleFolder]| {
             // A folder may be named twice or be nested in another.
             let (mut texts, mut seen) = (Vec::new(), BTreeSet::new());
+            let mut bytes_left = RULE_TEXTS_BYTES_MAX;
             for folder in folders {
                 for file in folder.stamps.keys() {
                     let path = file.under(&folder.path);
@@ -168,7 +172,15 @@ impl RuleInputs {
                         continue;
                     }
                     match files::read_snapshot(&folder.path, &path) {
-                        Ok(snapshot) => texts.push((name, snapshot.text.to_string())),
+                        Ok(snapshot) if snapshot.text.len() > bytes_left => {
+                            let reason =
+                                format!("rule files are {RULE_TEXTS_BYTES_MAX} bytes at most");
+                            unreadable.push((name, reason));
+                        }
+                        Ok(snapshot) => {
+                            bytes_left -= snapshot.text.len();
+                            texts.push((name, snapshot.text.to_string()));
+                        }
                         Err(skipped) => unreadable.push((name, skipped.reason)),
                     }
                 }
@@ -184,6 +196,7 @@ impl RuleInputs {
             config: self.config.clone(),
             disabled: self.disabled.iter().cloned().collect(),
             severities: self.severities.clone(),
+            is_provisional: false,
         }
     }
 }

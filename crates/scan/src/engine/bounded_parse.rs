@@ -14,7 +14,9 @@ use super::EngineDocument;
 use super::grammar::Grammar;
 use crate::language::ScanLanguage;
 use moai_base::hash::ContentHash;
-use moai_base::limits::{MATCH_CPU_MS_MAX, PARSE_CPU_MS_MIN, PARSE_CPU_MS_PER_KIB, SLOW_TEXTS_MAX};
+use moai_base::limits::{
+    MATCH_CPU_MS_MAX, PARSE_CPU_MS_MIN, PARSE_CPU_MS_PER_KIB, RULES_CPU_MS_MAX, SLOW_TEXTS_MAX,
+};
 
 /// Why there is no tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +75,9 @@ fn parse_within(parser: &mut Parser, text: &str) -> Option<Tree> {
     let options = ParseOptions::new().progress_callback(&mut stop_when_slow);
     let bytes = text.as_bytes();
     let mut read = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
-    parser.parse_with_options(&mut read, None, Some(options))
+    let tree = parser.parse_with_options(&mut read, None, Some(options))?;
+    // The end of a parse cannot be cancelled; who parses the text again would wait as long again.
+    (!bound.is_exceeded()).then_some(tree)
 }
 
 /// A bound on the processor time of the present thread, which other work on the machine does not
@@ -94,6 +98,11 @@ impl CpuBound {
     /// The bound of matching all rules in one text.
     pub(crate) fn for_matching() -> Self {
         Self::starting_now(Duration::from_millis(MATCH_CPU_MS_MAX))
+    }
+
+    /// The bound of compiling all rules of a project.
+    pub(crate) fn for_rules() -> Self {
+        Self::starting_now(Duration::from_millis(RULES_CPU_MS_MAX))
     }
 
     /// The processor time is read only when as much wall time is up, because that takes a system

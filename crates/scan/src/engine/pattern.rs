@@ -11,6 +11,7 @@ use ast_grep_core::{AstGrep, Node};
 use super::grammar::Grammar;
 use super::matching::{TooDeep, WalkDescent, for_each_node};
 use super::{EngineDocument, is_unparsed, too_deep_gap, unparsed_gap};
+use crate::isolation::parse_in_worker;
 use crate::language::ScanLanguage;
 use moai_base::limits::{PATTERN_BYTES_MAX, TREE_DEPTH_MAX};
 use moai_base::text::LineIndex;
@@ -53,13 +54,14 @@ impl CodePattern {
         }
         let grammar = Grammar::from(language);
         let code = grammar.pre_process_pattern(text);
+        parse_in_worker(language, &code).map_err(|gap| gap.detail)?;
         let tree = EngineDocument::try_new(&code, grammar).map(AstGrep::doc);
         let tree = tree.map_err(|_| format!("it does not parse as {}", language.as_str()))?;
         // Checked first, because the engine compiles patterns recursively.
         if for_each_node(&tree, |_| WalkDescent::Visit).is_err() {
             return Err(format!("it is nested deeper than {TREE_DEPTH_MAX} levels"));
         }
-        let matcher = match as_statement(text, &tree) {
+        let matcher = match as_statement(text, language, &tree) {
             Some(matcher) => matcher,
             None => EnginePattern::try_new(text, grammar)
                 .map_err(|error| describe_pattern_error(&error))?,
@@ -155,13 +157,18 @@ pub(super) fn parse_searchable(
 
 /// Reparses an expression that is not a valid program on its own as a statement, because C takes a
 /// bare `f($A)` for a type.
-fn as_statement(text: &str, tree: &AstGrep<EngineDocument>) -> Option<EnginePattern> {
+fn as_statement(
+    text: &str,
+    language: ScanLanguage,
+    tree: &AstGrep<EngineDocument>,
+) -> Option<EnginePattern> {
     let grammar = *tree.lang();
     if !tree.root().get_inner_node().has_error() || text.trim() != text {
         return None;
     }
     let statement = format!("{text};");
     let code = grammar.pre_process_pattern(&statement);
+    parse_in_worker(language, &code).ok()?;
     let tree = AstGrep::doc(EngineDocument::try_new(&code, grammar).ok()?);
     let root = tree.root();
     if root.get_inner_node().has_error() {
