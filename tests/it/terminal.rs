@@ -50,13 +50,24 @@ pub(crate) fn typed(command: &mut Command, question: &str, line: &str) -> Output
     }
 }
 
-/// Runs the program at a terminal of its own and answers the code that is shown there, as a person
-/// does. What was shown comes back as stderr.
-pub(crate) fn with_code(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+/// The program with its stdin as controlling terminal, once it has one.
+pub(crate) fn at_own_terminal(sandbox: &Sandbox, arguments: &[&str]) -> Command {
     let mut command = Command::new("setsid");
     sandbox.prepare(&mut command);
     // --ctty makes stdin the controlling terminal of the new session.
     command.args(["--ctty", "--wait", PROGRAM]).args(arguments);
+    command
+}
+
+/// Runs the program at a terminal of its own and asks nothing.
+pub(crate) fn run(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    typed(&mut at_own_terminal(sandbox, arguments), "\0", "")
+}
+
+/// Runs the program at a terminal of its own and answers the code that is shown there, as a person
+/// does. What was shown comes back as stderr.
+pub(crate) fn with_code(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    let mut command = at_own_terminal(sandbox, arguments);
     at_code_question(&mut command, str::to_owned)
 }
 

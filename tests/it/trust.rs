@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::support::{PATIENCE, PROGRAM, SESSION, Sandbox, eventually};
-use crate::terminal::typed;
+use crate::terminal::{self, typed};
 
 const GAP: &str = "project not trusted: moai-ralph trust";
 const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
@@ -61,7 +61,7 @@ fn a_server_that_the_clone_names_runs_only_after_trust_and_until_its_file_change
     assert!(told.contains(&format!("not measured: evil ({GAP})")), "{told}");
     assert_eq!(traces(&sandbox), "");
 
-    let granted = sandbox.run(&["trust"]);
+    let granted = terminal::run(&sandbox, &["trust"]);
     assert_eq!(granted.code, 0, "{granted:#?}");
     assert!(granted.stdout.contains("server evil: "), "{}", granted.stdout);
     assert!(granted.stdout.contains("/tools/evil"), "{}", granted.stdout);
@@ -186,13 +186,20 @@ fn trust_is_shown_revoked_and_refused_to_an_agent() {
 
     let is_trusted = || sandbox.run(&["trust", "--show", "--json"]).json()["trusted"] == true;
     assert!(!is_trusted());
-    assert_eq!(sandbox.run(&["trust"]).code, 0);
+    // As a process that an agent has detached from itself.
+    let mut command = Command::new("setsid");
+    sandbox.prepare(&mut command);
+    let detached = crate::support::finish(command.args(["--wait", PROGRAM, "trust"]), "");
+    assert_eq!(detached.code, 1, "{detached:#?}");
+    assert!(detached.stderr.contains("this process has no terminal"), "{detached:#?}");
+    assert!(!is_trusted());
+    assert_eq!(terminal::run(&sandbox, &["trust"]).code, 0);
     assert!(is_trusted());
     assert_eq!(sandbox.run(&["trust", "--revoke"]).code, 0);
     assert!(!is_trusted());
 
     // A file that cannot be read any more does not prevent the end of the trust.
-    assert_eq!(sandbox.run(&["trust"]).code, 0);
+    assert_eq!(terminal::run(&sandbox, &["trust"]).code, 0);
     sandbox.write(".lsp.json", "{");
     let broken = sandbox.run(&["trust", "--revoke"]);
     assert!(broken.stderr.contains(".lsp.json"), "{broken:#?}");
@@ -207,8 +214,8 @@ fn a_person_at_a_terminal_is_asked_once() {
     sandbox.write(".lsp.json", &host_file("${CLAUDE_PROJECT_DIR}/tools/evil"));
     sandbox.write("app.py", "x = 1\n");
     let check_and_type = |line: &str| {
-        let mut command = sandbox.program();
-        typed(command.args(["check", "--all"]), "[y/n]", line)
+        let mut command = terminal::at_own_terminal(&sandbox, &["check", "--all"]);
+        typed(&mut command, "[y/n]", line)
     };
     let declined = check_and_type("n");
     assert!(declined.stderr.contains("server evil: "), "{declined:#?}");

@@ -22,6 +22,11 @@ pub(crate) fn is_agent(engine: &Engine, caller: &CallerContext) -> bool {
         || agent_session::is_below_host(engine, caller)
 }
 
+/// Whether the caller is at a terminal, as far as the system tells.
+pub(crate) fn has_terminal(caller: &CallerContext) -> bool {
+    callers::terminal_of(caller.process.unwrap_or_default()) != CallerTerminal::None
+}
+
 /// Refuses agents, and asks a person at a terminal for a code; `Err` is the reply in place of the
 /// command's own. `subject` names the command and what it accepts.
 pub(crate) fn confirm(

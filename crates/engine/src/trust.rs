@@ -24,6 +24,10 @@ const INTERPRETERS: [&str; 2] = [".venv/bin/python", "venv/bin/python"];
 /// The folder of the programs of npm packages, relative to the root.
 const NPM_PROGRAMS: &str = "node_modules/.bin";
 
+/// A process that an agent detached from itself has no terminal.
+const NO_TERMINAL: &str = "moai-ralph: trust is for a person: this process has no terminal; \
+                           MOAI_RALPH_TRUST=1 trusts the project for one call";
+
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
     caller: &CallerContext,
@@ -39,6 +43,9 @@ fn answer(engine: &Engine, caller: &CallerContext, request: TrustRequest) -> Com
     if request.action != TrustAction::Show && person::is_agent(engine, caller) {
         let text = "moai-ralph: trust is for a person: an agent started this shell";
         return CommandReply::failure(REFUSED, text);
+    }
+    if request.action == TrustAction::Grant && !person::has_terminal(caller) {
+        return CommandReply::failure(REFUSED, NO_TERMINAL);
     }
     let root = project_root(caller);
     let records = TrustRecords::new(&engine.dirs.state);
