@@ -14,6 +14,11 @@ const EXAM_FILE: &str = "RUBRIC.md";
 const PROGRAM: &str = "moai-ralph";
 /// Its commands that are reserved for people.
 const PERSON_ONLY: [&[&str]; 3] = [&["trust"], &["loop", "refreeze"], &["guard", "allow"]];
+/// Its options before a command that take a value.
+const VALUE_OPTIONS: [&str; 2] = ["--color", "--root"];
+/// The host's program, and its commands that take a plugin away.
+const HOST_PROGRAM: &str = "claude";
+const PLUGIN_ENDS: [&str; 4] = ["disable", "remove", "rm", "uninstall"];
 
 /// A file or folder that a tool call may write.
 #[derive(Clone, Debug)]
@@ -50,18 +55,39 @@ pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) ->
     written
 }
 
-/// The first command of this program in a shell command that is reserved for people.
+/// The first command in a shell command that is reserved for people.
 #[must_use]
 pub fn person_only_call(input: &HookInput) -> Option<String> {
     let command = input.tool_input.command.as_deref().filter(|it| it.contains(PROGRAM))?;
-    let calls = calls_of(PROGRAM, command);
-    let is_for_person = |words: &[&str]| {
-        calls.iter().any(|call| {
-            call.len() >= words.len() && call.iter().zip(words).all(|(one, other)| one == other)
-        })
+    for call in calls_of(PROGRAM, command) {
+        let words = without_options(&call);
+        let found = PERSON_ONLY.iter().find(|named| words.starts_with(named));
+        // `trust --show` only lists.
+        if let Some(found) = found.filter(|_| !call.iter().any(|word| word == "--show")) {
+            return Some(format!("{PROGRAM} {}", found.join(" ")));
+        }
+    }
+    let host_calls = calls_of(HOST_PROGRAM, command);
+    let is_about_plugin = |call: &Vec<String>| {
+        call.first().is_some_and(|word| word == "plugin")
+            && call.iter().any(|word| word.starts_with(PROGRAM))
+            && call.iter().any(|word| PLUGIN_ENDS.contains(&word.as_str()))
     };
-    let found = PERSON_ONLY.iter().find(|words| is_for_person(words))?;
-    Some(format!("{PROGRAM} {}", found.join(" ")))
+    host_calls.iter().any(is_about_plugin).then(|| format!("{HOST_PROGRAM} plugin"))
+}
+
+/// The words of a call of this program that are neither options nor their values.
+fn without_options(call: &[String]) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut all = call.iter().map(String::as_str);
+    while let Some(word) = all.next() {
+        if VALUE_OPTIONS.contains(&word) {
+            all.next();
+        } else if !word.starts_with('-') {
+            words.push(word);
+        }
+    }
+    words
 }
 
 /// The first of these paths in a protected place.

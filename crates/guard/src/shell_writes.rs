@@ -3,25 +3,35 @@
 //! afterwards. In doubt a path does not count, because reading a protected file is allowed.
 
 use std::collections::{HashMap, HashSet};
-use std::iter::Peekable;
-use std::str::Chars;
+
+mod shell_reader;
 
 use moai_base::limits::{SHELL_TEXT_DEPTH_MAX, WRITTEN_PATHS_MAX};
+use shell_reader::{SimpleCommand, is_wrapper, pipelines};
 
 /// Programs that write the files that they are given.
-const WRITERS: [&str; 17] = [
-    "chmod", "chown", "dd", "ed", "ex", "ln", "patch", "rm", "rmdir", "shred", "sponge", "tee",
-    "touch", "truncate", "unlink", "mkfifo", "mv",
+const WRITERS: [&str; 24] = [
+    "chattr", "chmod", "chown", "dd", "dos2unix", "ed", "emacs", "ex", "ln", "mkfifo", "mv",
+    "nano", "patch", "rename", "rm", "rmdir", "setfacl", "shred", "sponge", "tee", "touch",
+    "truncate", "unix2dos", "unlink",
 ];
+/// Programs that replace the files that they are given, unless an option says otherwise.
+const COMPRESSORS: [&str; 6] = ["bunzip", "bzip", "gunzip", "gzip", "unxz", "xz"];
+/// Options with which these leave the files.
+const COMPRESSORS_LEAVE: [&str; 7] = ["-c", "-k", "-l", "-t", "--keep", "--list", "--stdout"];
 
 /// Programs that write their last argument, or into it.
 const COPIERS: [&str; 4] = ["cp", "install", "rsync", "scp"];
 
 /// Arguments by which programs that usually read write after all.
-const WRITING_ARGUMENTS: [(&str, &[&str]); 6] = [
+const WRITING_ARGUMENTS: [(&str, &[&str]); 10] = [
     ("awk", &["inplace"]),
     ("gawk", &["inplace"]),
+    ("nvim", &["-c", "-es"]),
+    ("prettier", &["--write", "-w"]),
     ("sed", &["--in-place"]),
+    ("shfmt", &["-w"]),
+    ("vi", &["-c", "-es"]),
     ("vim", &["-c", "-es"]),
     ("xxd", &["-r"]),
     ("yq", &["--inplace"]),
@@ -32,9 +42,14 @@ const IN_PLACE: [&str; 4] = ["perl", "ruby", "sed", "yq"];
 /// Letters before that `i`, none of which takes a value.
 const LETTERS_BEFORE_I: &str = "0123456789Elnprsuwyz";
 /// Options that name a file to write.
-const OUTPUT_OPTIONS: [(&str, &[&str]); 5] = [
+const OUTPUT_OPTIONS: [(&str, &[&str]); 10] = [
+    ("cc", &["-o"]),
     ("curl", &["-o", "--output"]),
+    ("gcc", &["-o"]),
+    ("iconv", &["-o"]),
     ("less", &["-o", "-O"]),
+    ("openssl", &["-out"]),
+    ("shuf", &["-o"]),
     ("sort", &["-o", "--output"]),
     ("tree", &["-o"]),
     ("wget", &["-O", "--output-document"]),
@@ -50,40 +65,54 @@ const FIND_NAMES: [&str; 2] = ["-iname", "-name"];
 const GIT_WRITERS: [&str; 5] = ["checkout", "checkout-index", "mv", "restore", "rm"];
 /// Options with which these change only the index.
 const GIT_INDEX_ONLY: [&str; 3] = ["--cached", "--staged", "-S"];
+/// Options with which they change the work tree after all.
+const GIT_WORK_TREE: [&str; 2] = ["--worktree", "-W"];
 /// Options of git before its command that take a value.
 const GIT_VALUE_OPTIONS: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
 
 /// Programs that run a text in the language of the shell: of an argument such as `-c`, or of their
 /// input.
 const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
+/// Programs that run shell commands among their arguments, each in one argument.
+const COMMAND_RUNNERS: [&str; 7] = ["flock", "screen", "script", "su", "tmux", "trap", "watch"];
 /// Programs that run a text in another language.
-const INTERPRETERS: [&str; 6] = ["deno", "node", "perl", "php", "python", "ruby"];
+const INTERPRETERS: [&str; 8] = ["bun", "deno", "lua", "node", "perl", "php", "python", "ruby"];
+/// Arguments before such a text, besides short ones.
+const TEXT_OPTIONS: [&str; 4] = ["--eval", "--print", "-p", "eval"];
 /// What a text of such a program contains when it writes files.
-const WRITE_HINTS: [&str; 16] = [
-    ">", "write", "'w", "\"w", "'a'", "\"a\"", "unlink", "remove", "rename", "truncate", "dump(",
-    "copy", "move", "rmtree", "rm ", "sed -i",
+const WRITE_HINTS: [&str; 19] = [
+    ">",
+    "write",
+    "'w",
+    "\"w",
+    "'a'",
+    "\"a\"",
+    "unlink",
+    "remove",
+    "rename",
+    "truncate",
+    "dump(",
+    "copy",
+    "move",
+    "put_contents",
+    "rmSync",
+    "rmtree",
+    "rm ",
+    "sed -i",
+    "symlink",
+];
+/// Statements of SQL that change a database, in lower case.
+const SQL_WRITES: [&str; 7] = [
+    "alter table",
+    "create table",
+    "delete from",
+    "drop table",
+    "insert",
+    "replace into",
+    "update ",
 ];
 /// What it contains when it runs commands.
 const COMMAND_HINTS: [&str; 5] = ["exec", "popen", "spawn", "subprocess", "system"];
-
-/// Programs that run the rest of their arguments as a command, and their options that take a value.
-const WRAPPERS: [(&str, &[&str]); 12] = [
-    ("builtin", &[]),
-    ("command", &[]),
-    ("env", &["-C", "-u"]),
-    ("exec", &["-a"]),
-    ("nice", &["-n"]),
-    ("nohup", &[]),
-    ("parallel", &["-j"]),
-    ("setsid", &[]),
-    ("sudo", &["-g", "-u"]),
-    ("time", &["-f", "-o"]),
-    ("timeout", &["-k", "-s"]),
-    ("xargs", &["-E", "-I", "-L", "-P", "-d", "-n", "-s"]),
-];
-
-/// Words before a command that are no command themselves.
-const KEYWORDS: [&str; 10] = ["!", "do", "elif", "else", "if", "then", "until", "while", "{", "}"];
 
 /// Programs that remove or replace whole folders.
 const FOLDER_WRITERS: [&str; 4] = ["mv", "rm", "rmdir", "shred"];
@@ -107,22 +136,24 @@ pub fn shell_writes(command: &str) -> Vec<ShellWrite> {
     search.found
 }
 
-/// What a program of this name is called with in a command: its arguments without options, for each
-/// call.
+/// What a program of this name is called with in a command: the arguments of each call.
 #[must_use]
 pub fn calls_of(program: &str, command: &str) -> Vec<Vec<String>> {
-    let mut calls = Vec::new();
-    for simple in pipelines(command).into_iter().flatten() {
-        let Some(at) = simple.program() else { continue };
-        // Options of a wrapper may have values, which look like a program.
-        let is_wrapped = simple.words[..at].iter().any(|word| is_wrapper(word));
-        let named = simple.words.iter().position(|word| base_name(word) == program);
-        if let Some(named) = named.filter(|named| *named == at || is_wrapped) {
-            let arguments = simple.words[named + 1..].iter();
-            calls.push(arguments.filter(|word| !word.starts_with('-')).cloned().collect());
-        }
-    }
-    calls
+    let mut search = WriteSearch::default();
+    search.shell_text(command);
+    let called = search.programs.into_iter().filter_map(|call| {
+        let at = call.words.iter().position(|word| base_name(word) == program)?;
+        (at == 0 || call.runs_argument).then(|| call.words[at + 1..].to_vec())
+    });
+    called.collect()
+}
+
+/// A program with its arguments.
+struct ProgramCall {
+    words: Vec<String>,
+    /// Whether one of the arguments may be the program: a shell runs a script, and options of a
+    /// wrapper may have values that look like a program.
+    runs_argument: bool,
 }
 
 /// What was found so far, and what later commands depend on.
@@ -130,6 +161,8 @@ pub fn calls_of(program: &str, command: &str) -> Vec<Vec<String>> {
 struct WriteSearch {
     found: Vec<ShellWrite>,
     seen: HashSet<ShellWrite>,
+    /// At most [`WRITTEN_PATHS_MAX`].
+    programs: Vec<ProgramCall>,
     /// Where earlier `cd` commands lead; empty for the folder in which the command starts.
     folder: String,
     /// Values of variables and of `for` loops, by name.
@@ -146,6 +179,7 @@ impl WriteSearch {
         self.depth += 1;
         for pipeline in pipelines(text) {
             let is_piped_to_writer = pipeline.iter().any(pipes_to_writer);
+            self.piped_texts(&pipeline);
             for simple in &pipeline {
                 let folder = self.folder.clone();
                 self.simple_command(simple, is_piped_to_writer);
@@ -155,6 +189,26 @@ impl WriteSearch {
             }
         }
         self.depth -= 1;
+    }
+
+    /// Follows the texts that a pipeline prints into a shell.
+    fn piped_texts(&mut self, pipeline: &[SimpleCommand]) {
+        let reads_commands = |simple: &SimpleCommand| {
+            let Some(at) = simple.program() else { return false };
+            let has_script = simple.words[at + 1..].iter().any(|word| !word.starts_with('-'));
+            SHELLS.contains(&base_name(&simple.words[at])) && !has_script
+        };
+        let Some(shell) = pipeline.iter().skip(1).position(reads_commands) else { return };
+        for simple in &pipeline[..=shell] {
+            self.in_subshell(&simple.input);
+            if let [program, texts @ ..] = simple.words.as_slice()
+                && matches!(program.as_str(), "echo" | "printf")
+            {
+                for text in texts {
+                    self.in_subshell(&text.replace("\\n", "\n"));
+                }
+            }
+        }
     }
 
     fn simple_command(&mut self, simple: &SimpleCommand, is_piped_to_writer: bool) {
@@ -173,7 +227,13 @@ impl WriteSearch {
             return;
         }
         let Some(at) = simple.program() else { return };
-        let (program, arguments) = (base_name(words[at]), &words[at + 1..]);
+        let named = self.value_of(words[at]);
+        if named.contains(char::is_whitespace) {
+            // A whole command, as in `env -S 'a b'`.
+            return self.in_subshell(&named);
+        }
+        let (program, arguments) = (base_name(&named), &words[at + 1..]);
+        self.record_program(&named, &words, at);
         if let ["env", .., "-C", folder] = &words[..at] {
             self.folder = joined(&self.folder, folder);
         }
@@ -187,7 +247,15 @@ impl WriteSearch {
         match unversioned {
             "eval" => return self.shell_text(&arguments.join(" ")),
             "awk" | "gawk" | "mawk" => self.awk_outputs(arguments),
+            "sed" => self.sed_outputs(arguments),
+            "sqlite" => return self.database(arguments),
+            "at" | "batch" => return self.in_subshell(&simple.input),
             "find" => return self.find(arguments, is_piped_to_writer),
+            "." | "source" => return self.in_subshell(&simple.input),
+            runner if COMMAND_RUNNERS.contains(&runner) => {
+                let texts = arguments.iter().filter(|text| text.contains(char::is_whitespace));
+                return texts.for_each(|text| self.in_subshell(text));
+            }
             shell if SHELLS.contains(&shell) => {
                 self.in_subshell(text_argument(arguments));
                 return self.in_subshell(&simple.input);
@@ -203,6 +271,7 @@ impl WriteSearch {
             _ => FOLDER_WRITERS.contains(&program) || program == "git",
         };
         self.output_options(program, arguments);
+        self.downloads(program, arguments);
         if COPIERS.contains(&program) || program == "mv" {
             self.copy(program, arguments);
         } else if writes_files(unversioned, &simple.words) || is_piped_to_writer {
@@ -218,17 +287,78 @@ impl WriteSearch {
         }
     }
 
-    /// The last argument of a copy is the file, or the folder that gets files of the same names.
+    /// The value of a word that is a variable, if it is known.
+    fn value_of(&self, word: &str) -> String {
+        let plain = plain_variables(word);
+        let values = plain.strip_prefix('$').and_then(|name| self.variables.get(name));
+        values.and_then(|values| values.last()).cloned().unwrap_or(plain)
+    }
+
+    fn record_program(&mut self, named: &str, words: &[&str], at: usize) {
+        if self.programs.len() >= WRITTEN_PATHS_MAX {
+            return;
+        }
+        let is_wrapped = words[..at].iter().any(|word| is_wrapper(word));
+        let runs_argument = is_wrapped || SHELLS.contains(&base_name(named));
+        let arguments = words[at + 1..].iter().copied();
+        let words = [named].into_iter().chain(arguments).map(str::to_owned).collect();
+        self.programs.push(ProgramCall { words, runs_argument });
+    }
+
+    /// The last argument of a copy, or the value of an option, is the file, or the folder that gets
+    /// files of the same names.
     fn copy(&mut self, program: &str, arguments: &[&str]) {
-        let named: Vec<&str> =
+        let mut named: Vec<&str> =
             arguments.iter().copied().filter(|word| !word.starts_with('-')).collect();
-        let Some((target, sources)) = named.split_last() else { return };
+        let long = arguments.iter().find_map(|word| word.strip_prefix("--target-directory="));
+        let short = arguments.iter().position(|word| *word == "-t").map(|at| at + 1);
+        let folder = long.or_else(|| arguments.get(short?).copied());
+        named.retain(|word| Some(*word) != folder);
+        let Some(target) = folder.or_else(|| named.pop()) else { return };
         self.push(target, false);
-        for source in sources {
-            self.push(&format!("{}/{}", target.trim_end_matches('/'), base_name(source)), false);
+        for source in named {
+            // As in `host:file`.
+            let name = base_name(source).rsplit(':').next().unwrap_or_default();
+            // The content of a folder has unknown names.
+            let name = if matches!(name, "" | ".") { "*" } else { name };
+            self.push(&format!("{}/{name}", target.trim_end_matches('/')), false);
             if program == "mv" {
                 self.push(source, true);
             }
+        }
+    }
+
+    /// The files that `sed` writes with its command `w`.
+    fn sed_outputs(&mut self, arguments: &[&str]) {
+        for text in arguments {
+            for (at, _) in text.match_indices("w ") {
+                let before = text[..at].chars().next_back();
+                if before.is_none_or(|it| !it.is_alphabetic()) {
+                    self.push(text[at + 2..].lines().next().unwrap_or_default().trim(), false);
+                }
+            }
+        }
+    }
+
+    /// A database that a statement among the arguments changes.
+    fn database(&mut self, arguments: &[&str]) {
+        let is_changed = arguments.iter().any(|text| changes_database(text));
+        let named = arguments.iter().find(|word| !word.starts_with('-'));
+        if let Some(file) = named.filter(|_| is_changed) {
+            self.push(file, false);
+        }
+    }
+
+    /// Files that get the names of what is downloaded.
+    fn downloads(&mut self, program: &str, arguments: &[&str]) {
+        let keeps_name = match program {
+            "wget" => true,
+            "curl" => arguments.iter().any(|word| matches!(*word, "-O" | "--remote-name")),
+            _ => false,
+        };
+        let urls = arguments.iter().filter(|word| keeps_name && word.contains("://"));
+        for url in urls {
+            self.push(base_name(url), false);
         }
     }
 
@@ -242,19 +372,20 @@ impl WriteSearch {
     /// A text in another language: what looks like a path in its quoted texts counts if it writes at
     /// all, and the commands that it runs are followed.
     fn program_text(&mut self, text: &str) {
-        if !WRITE_HINTS.iter().any(|hint| text.contains(hint)) {
+        let writes = WRITE_HINTS.iter().any(|hint| text.contains(hint)) || changes_database(text);
+        let runs_commands = COMMAND_HINTS.iter().any(|hint| text.contains(hint));
+        if !writes && !runs_commands {
             return;
         }
-        let runs_commands = COMMAND_HINTS.iter().any(|hint| text.contains(hint));
         let pieces: Vec<&str> = text.split(['\'', '"', '`']).collect();
-        for (at, piece) in pieces.iter().enumerate() {
+        if runs_commands {
+            self.commands_of_text(&pieces);
+        }
+        for (at, piece) in pieces.iter().enumerate().filter(|_| writes) {
             if self.found.len() >= WRITTEN_PATHS_MAX {
                 return;
             }
             if piece.contains(char::is_whitespace) {
-                if runs_commands {
-                    self.in_subshell(piece);
-                }
                 continue;
             }
             for path in piece.split(|it: char| !is_of_path(it)) {
@@ -267,6 +398,32 @@ impl WriteSearch {
                 && matches!(between.trim(), "/" | ",")
             {
                 self.push(&format!("{piece}/{next}"), false);
+            }
+        }
+    }
+
+    /// Follows the commands in the quoted texts of a program: each in one text, or its words in
+    /// consecutive ones.
+    fn commands_of_text(&mut self, pieces: &[&str]) {
+        let mut words: Vec<String> = Vec::new();
+        for (at, piece) in pieces.iter().enumerate().skip(1).step_by(2) {
+            if self.found.len().max(self.programs.len()) >= WRITTEN_PATHS_MAX {
+                return;
+            }
+            if piece.contains(char::is_whitespace) {
+                self.in_subshell(piece);
+            }
+            words.push((*piece).to_owned());
+            if pieces.get(at + 1).is_none_or(|between| between.trim() != ",") {
+                let words = std::mem::take(&mut words);
+                if self.depth < SHELL_TEXT_DEPTH_MAX && words.len() > 1 {
+                    self.depth += 1;
+                    self.simple_command(
+                        &SimpleCommand { words, ..SimpleCommand::default() },
+                        false,
+                    );
+                    self.depth -= 1;
+                }
             }
         }
     }
@@ -311,7 +468,7 @@ impl WriteSearch {
             let words = arguments[at + 1..].iter().take_while(|word| !matches!(**word, ";" | "+"));
             let words = words.map(|word| (*word).to_owned()).collect();
             let run = SimpleCommand { words, ..SimpleCommand::default() };
-            writes |= run.writes();
+            writes |= writes_what_it_is_given(&run);
             self.simple_command(&run, false);
         }
         if !writes {
@@ -320,9 +477,11 @@ impl WriteSearch {
         let folders = arguments.iter().take_while(|word| !word.starts_with(['-', '(', '!']));
         let folders: Vec<&str> = folders.copied().collect();
         let named = arguments.windows(2).filter(|pair| FIND_NAMES.contains(&pair[0]));
-        let mut patterns: Vec<&str> = named.map(|pair| pair[1]).collect();
+        let mut patterns: Vec<String> = named
+            .map(|pair| if pair[0] == "-iname" { in_any_case(pair[1]) } else { pair[1].to_owned() })
+            .collect();
         if patterns.is_empty() {
-            patterns.push("*");
+            patterns.push("*".to_owned());
         }
         for folder in folders {
             for pattern in &patterns {
@@ -378,7 +537,10 @@ fn writes_files(program: &str, words: &[String]) -> bool {
     let has_flag = flags.is_some_and(|flags| {
         words.iter().any(|word| flags.iter().any(|flag| word.starts_with(flag)))
     });
-    let is_writer = WRITERS.contains(&program) || COPIERS.contains(&program);
+    let leaves_files = || words.iter().any(|word| COMPRESSORS_LEAVE.contains(&word.as_str()));
+    let unversioned = program.trim_end_matches('2');
+    let is_compressor = COMPRESSORS.contains(&unversioned) && !leaves_files();
+    let is_writer = WRITERS.contains(&program) || COPIERS.contains(&program) || is_compressor;
     is_writer || has_flag || is_in_place(program, &texts)
 }
 
@@ -393,7 +555,8 @@ fn writes_by_git(words: &[String]) -> bool {
             break;
         }
     }
-    let is_index_only = words.iter().any(|word| GIT_INDEX_ONLY.contains(&word.as_str()));
+    let has = |options: &[&str]| words.iter().any(|word| options.contains(&word.as_str()));
+    let is_index_only = has(&GIT_INDEX_ONLY) && !has(&GIT_WORK_TREE);
     command.is_some_and(|command| GIT_WRITERS.contains(&command)) && !is_index_only
 }
 
@@ -404,7 +567,8 @@ fn is_of_path(character: char) -> bool {
 /// The text among the arguments of a program that runs one.
 fn text_argument<'a>(arguments: &[&'a str]) -> &'a str {
     let flag = arguments.iter().position(|word| {
-        word.starts_with('-') && word.ends_with(['c', 'e', 'r']) && word.len() <= 4
+        let is_short = word.starts_with('-') && word.ends_with(['c', 'e', 'r']) && word.len() <= 4;
+        is_short || TEXT_OPTIONS.contains(word)
     });
     flag.and_then(|at| arguments.get(at + 1)).copied().unwrap_or_default()
 }
@@ -423,7 +587,26 @@ fn is_in_place(program: &str, arguments: &[&str]) -> bool {
 /// Whether a command of a pipeline passes names to a program that writes them.
 fn pipes_to_writer(simple: &SimpleCommand) -> bool {
     let is_passed = simple.words.iter().any(|it| matches!(base_name(it), "parallel" | "xargs"));
-    is_passed && simple.writes()
+    is_passed && writes_what_it_is_given(simple)
+}
+
+/// Whether the program of a command writes the files that it is given.
+fn writes_what_it_is_given(simple: &SimpleCommand) -> bool {
+    simple.program().is_some_and(|at| writes_files(base_name(&simple.words[at]), &simple.words))
+}
+
+fn changes_database(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    SQL_WRITES.iter().any(|statement| text.contains(statement))
+}
+
+/// A pattern that matches names in upper and lower case.
+fn in_any_case(pattern: &str) -> String {
+    let either = |it: char| format!("[{}{}]", it.to_ascii_lowercase(), it.to_ascii_uppercase());
+    pattern
+        .chars()
+        .map(|it| if it.is_ascii_alphabetic() { either(it) } else { it.to_string() })
+        .collect()
 }
 
 /// The word with `$NAME` for `${NAME}`, and with the default of `${NAME:-default}`.
@@ -452,425 +635,5 @@ fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// One program with its arguments.
-#[derive(Debug, Default)]
-struct SimpleCommand {
-    words: Vec<String>,
-    /// Files that its output is redirected to.
-    targets: Vec<String>,
-    /// The texts of its here-documents.
-    input: String,
-}
-
-impl SimpleCommand {
-    /// The position of the program; `None` for assignments alone.
-    fn program(&self) -> Option<usize> {
-        let mut wrapper: Option<&str> = None;
-        let mut is_value = false;
-        self.words.iter().position(|word| {
-            if std::mem::take(&mut is_value) {
-                return false;
-            }
-            if let Some((_, options)) = WRAPPERS.iter().find(|(name, _)| Some(*name) == wrapper)
-                && options.contains(&word.as_str())
-            {
-                is_value = true;
-                return false;
-            }
-            let is_assignment = word.split_once('=').is_some_and(|(name, _)| is_name(name));
-            let is_of_wrapper = wrapper.is_some() && (word.starts_with('-') || is_duration(word));
-            if is_assignment || KEYWORDS.contains(&word.as_str()) || is_of_wrapper {
-                return false;
-            }
-            if is_wrapper(word) {
-                wrapper = Some(base_name(word));
-                return false;
-            }
-            true
-        })
-    }
-
-    /// Whether its program writes the files that it is given.
-    fn writes(&self) -> bool {
-        self.program().is_some_and(|at| writes_files(base_name(&self.words[at]), &self.words))
-    }
-}
-
-fn is_wrapper(word: &str) -> bool {
-    WRAPPERS.iter().any(|(name, _)| *name == base_name(word))
-}
-
-/// Whether this is a number, with a unit or not.
-fn is_duration(word: &str) -> bool {
-    word.trim_end_matches(['s', 'm', 'h', 'd']).parse::<f64>().is_ok()
-}
-
-/// The commands of a text, those connected by pipes together.
-fn pipelines(text: &str) -> Vec<Vec<SimpleCommand>> {
-    let mut reader =
-        ShellReader { pipelines: vec![vec![SimpleCommand::default()]], ..ShellReader::default() };
-    let mut rest = text.chars().peekable();
-    while let Some(next) = rest.next() {
-        match (reader.quote, next) {
-            (Some('\''), '\'') | (Some('"'), '"') => reader.quote = None,
-            (Some('\''), other) => reader.push(other),
-            (Some('"') | None, '\\') => match rest.next() {
-                Some('\n') | None => {}
-                Some(escaped) => reader.push(escaped),
-            },
-            // A substitution runs a command of its own; the word around it goes on after it.
-            (_, '$') if rest.peek() == Some(&'(') => {
-                rest.next();
-                reader.begin_substitution();
-            }
-            (None, ')') if !reader.outer.is_empty() => reader.end_substitution(),
-            (None, quote @ ('\'' | '"')) => {
-                reader.quote = Some(quote);
-                reader.is_in_word = true;
-            }
-            (None, '#') if !reader.is_in_word => while rest.next_if(|it| *it != '\n').is_some() {},
-            (None, '>') => {
-                // The number or `&` before it names a stream.
-                if reader.word.chars().all(|it| it.is_ascii_digit() || it == '&') {
-                    reader.word.clear();
-                }
-                reader.end_word();
-                while rest.next_if(|it| matches!(it, '>' | '|')).is_some() {}
-                // `>&2` duplicates a stream.
-                reader.is_target = rest.next_if_eq(&'&').is_none()
-                    || !rest.peek().is_some_and(|it| it.is_ascii_digit() || *it == '-');
-            }
-            (None, '<') => {
-                reader.end_word();
-                let is_document = rest.next_if_eq(&'<').is_some() && rest.peek() != Some(&'<');
-                if is_document {
-                    rest.next_if_eq(&'-');
-                    reader.is_delimiter = true;
-                } else {
-                    while rest.next_if_eq(&'<').is_some() {}
-                    reader.is_input = true;
-                }
-            }
-            (None, '|') if rest.peek() != Some(&'|') => {
-                rest.next_if_eq(&'&');
-                reader.end_command();
-            }
-            (None, '&') if rest.peek() == Some(&'>') => reader.end_word(),
-            (None, '\n') => {
-                reader.end_word();
-                for delimiter in std::mem::take(&mut reader.delimiters) {
-                    let text = here_document(&mut rest, &delimiter);
-                    reader.add_input(&text);
-                }
-                reader.end_pipeline();
-            }
-            (None, ';' | '|' | '&' | '(' | ')') | (_, '`') => reader.end_pipeline(),
-            (None, space) if space.is_whitespace() => reader.end_word(),
-            (_, other) => reader.push(other),
-        }
-    }
-    reader.end_word();
-    while !reader.outer.is_empty() {
-        reader.end_substitution();
-        reader.end_word();
-    }
-    reader.pipelines
-}
-
-/// Takes the lines of a here-document up to its delimiter.
-fn here_document(rest: &mut Peekable<Chars<'_>>, delimiter: &str) -> String {
-    let mut text = String::new();
-    while rest.peek().is_some() {
-        let line: String = rest.by_ref().take_while(|it| *it != '\n').collect();
-        if line.trim() == delimiter {
-            break;
-        }
-        text.push_str(&line);
-        text.push('\n');
-    }
-    text
-}
-
-#[derive(Debug, Default)]
-struct ShellReader {
-    pipelines: Vec<Vec<SimpleCommand>>,
-    word: String,
-    is_in_word: bool,
-    /// The next word is the target of a redirection.
-    is_target: bool,
-    /// The next word is a file that is read.
-    is_input: bool,
-    /// The next word ends a here-document.
-    is_delimiter: bool,
-    /// Delimiters of the here-documents that begin on the next line.
-    delimiters: Vec<String>,
-    quote: Option<char>,
-    /// What surrounds the present substitutions: quote and command.
-    outer: Vec<OuterCommand>,
-}
-
-/// A command that a substitution interrupts.
-#[derive(Debug)]
-struct OuterCommand {
-    quote: Option<char>,
-    word: String,
-    is_target: bool,
-    pipeline: Vec<SimpleCommand>,
-}
-
-impl ShellReader {
-    fn push(&mut self, character: char) {
-        self.word.push(character);
-        self.is_in_word = true;
-    }
-
-    fn end_word(&mut self) {
-        let word = std::mem::take(&mut self.word);
-        if !std::mem::take(&mut self.is_in_word) || word.is_empty() {
-            return;
-        }
-        if std::mem::take(&mut self.is_delimiter) {
-            self.delimiters.push(word);
-            return;
-        }
-        let is_input = std::mem::take(&mut self.is_input);
-        let is_target = std::mem::take(&mut self.is_target);
-        let command = self.pipelines.last_mut().and_then(|pipeline| pipeline.last_mut());
-        if let Some(command) = command.filter(|_| !is_input) {
-            let list = if is_target { &mut command.targets } else { &mut command.words };
-            list.push(word);
-        }
-    }
-
-    /// Gives the text of a here-document to the last command that has words.
-    fn add_input(&mut self, text: &str) {
-        let commands =
-            self.pipelines.iter_mut().rev().flat_map(|pipeline| pipeline.iter_mut().rev());
-        if let Some(command) = commands.into_iter().find(|command| !command.words.is_empty()) {
-            command.input.push_str(text);
-        }
-    }
-
-    fn end_command(&mut self) {
-        self.end_word();
-        if let Some(pipeline) = self.pipelines.last_mut() {
-            pipeline.push(SimpleCommand::default());
-        }
-    }
-
-    fn end_pipeline(&mut self) {
-        self.end_word();
-        // As in `<(command)`.
-        (self.is_input, self.is_target, self.is_delimiter) = (false, false, false);
-        self.pipelines.push(vec![SimpleCommand::default()]);
-    }
-
-    fn begin_substitution(&mut self) {
-        let pipeline = self.pipelines.pop().unwrap_or_default();
-        self.outer.push(OuterCommand {
-            quote: self.quote.take(),
-            word: std::mem::take(&mut self.word),
-            is_target: std::mem::take(&mut self.is_target),
-            pipeline,
-        });
-        self.is_in_word = false;
-        self.pipelines.push(vec![SimpleCommand::default()]);
-    }
-
-    fn end_substitution(&mut self) {
-        self.end_word();
-        let Some(outer) = self.outer.pop() else { return };
-        self.pipelines.push(outer.pipeline);
-        // What the command printed is unknown.
-        self.word = outer.word + "$()";
-        (self.quote, self.is_target, self.is_in_word) = (outer.quote, outer.is_target, true);
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn writes(command: &str, name: &str) -> bool {
-        shell_writes(command).iter().any(|found| {
-            let below = format!("{}/", found.path);
-            found.path == name || found.is_whole_folder && name.starts_with(&below)
-        })
-    }
-
-    #[test]
-    fn reading_and_running_a_file_writes_nothing() {
-        for command in [
-            "cat RUBRIC.md",
-            "cat RUBRIC.md && npm test",
-            "grep -n x RUBRIC.md | head -3; make",
-            "bash RUBRIC.md --fast",
-            "./RUBRIC.md",
-            "git diff RUBRIC.md",
-            "git add RUBRIC.md && git commit -m 'RUBRIC.md: more'",
-            "sed -n 1,5p RUBRIC.md",
-            "npm test > out.txt 2>&1 # RUBRIC.md",
-            "cat < RUBRIC.md",
-            "if grep -q x RUBRIC.md; then npm test; fi",
-            "diff RUBRIC.md other.md >/tmp/d",
-            "git commit -m \"$(cat <<'EOF'\nMove rules out of RUBRIC.md\n\nrm RUBRIC.md by hand\nEOF\n)\"",
-            "gh pr create --body \"$(cat <<'EOF'\n- Update RUBRIC.md > more\nEOF\n)\"",
-            "cat > docs/setup.md <<'EOF'\nrm -rf RUBRIC.md\nEOF",
-            "cp RUBRIC.md /tmp/x && strings RUBRIC.md",
-            "python3 -m json.tool RUBRIC.md",
-            "python3 -c \"import json; print(json.load(open('RUBRIC.md')))\"",
-            "for f in RUBRIC.md README.md; do wc -l $f; done",
-            "f=RUBRIC.md; [ -f \"$f\" ] && head \"$f\"; rm -f /tmp/x",
-            "git restore --staged RUBRIC.md; git rm --cached RUBRIC.md; git reset HEAD RUBRIC.md",
-            "git log -S checkout -- RUBRIC.md; git stash show -p -- RUBRIC.md",
-            "npx prettier --check RUBRIC.md; shellcheck RUBRIC.md; bash -n RUBRIC.md",
-            "while read f; do echo $f; done < RUBRIC.md",
-            "echo RUBRIC.md | xargs cat",
-            "tar czf /tmp/x.tgz RUBRIC.md; curl https://host/RUBRIC.md -o /tmp/y",
-            "mv dist/out.zip ..",
-            "sort -o /tmp/s RUBRIC.md",
-            "python - <<'EOF'\np = Path('a.md')\np.write_text(p.read_text() + 'see RUBRIC.md')\nEOF",
-            "node -e \"exec('cat RUBRIC.md > /tmp/x')\"",
-            "bash -c 'cat RUBRIC.md > /tmp/x'",
-            "eval \"$(cat RUBRIC.md)\"",
-            "curl -o /tmp/x https://host/RUBRIC.md",
-            "sudo -u rm cat RUBRIC.md",
-            "find . -name RUBRIC.md -exec cat {} + > /tmp/x",
-            "perl -ne 'print if /x/' RUBRIC.md",
-            "awk '{print $1}' RUBRIC.md > /tmp/x",
-            "awk '$2 == \"RUBRIC.md\" { print }' x",
-        ] {
-            assert!(!writes(command, "RUBRIC.md"), "{command}");
-        }
-    }
-
-    #[test]
-    fn every_usual_way_to_write_is_found() {
-        for command in [
-            "echo x > RUBRIC.md",
-            "echo x >>RUBRIC.md",
-            "echo x &> RUBRIC.md",
-            "echo x >| 'RUBRIC.md'",
-            "echo x 1>\"RUBRIC.md\"",
-            "sed -i s/a/b/ RUBRIC.md",
-            "sed -i.bak s/a/b/ RUBRIC.md",
-            "rm -f RUBRIC.md",
-            "cp other.md RUBRIC.md",
-            "true && sudo -n mv other.md RUBRIC.md",
-            "cat other | tee RUBRIC.md >/dev/null",
-            "python3 -c \"open('RUBRIC.md', 'w').write('')\"",
-            "bash -c 'echo x > RUBRIC.md'",
-            "echo RUBRIC.md | xargs rm",
-            "find . -name RUBRIC.md -delete",
-            "git checkout HEAD~3 -- RUBRIC.md",
-            "git -C . restore RUBRIC.md",
-            "f=RUBRIC.md; rm $f",
-            "x=$(rm RUBRIC.md)",
-            "echo \"$(rm RUBRIC.md)\"",
-            "(cd . ; truncate -s 0 RUBRIC.md)",
-            "if true; then rm RUBRIC.md; fi",
-            "env A=1 timeout 5 rm RUBRIC.md",
-            "R\\UBRIC=1 rm RUBR''IC.md",
-            "dd if=/dev/null of=RUBRIC.md",
-            "python3 - <<'EOF'\nfrom pathlib import Path\nPath('RUBRIC.md').write_text('')\nEOF",
-            "node <<'EOF'\nfs.writeFileSync('RUBRIC.md', '')\nEOF",
-            "F=RUBRIC.md\necho x > \"$F\"",
-            "export D=.; echo x > $D/RUBRIC.md",
-            "cp other/RUBRIC.md .",
-            "cp -r other/RUBRIC.md ./",
-            "for f in RUBRIC.md other; do sed -ri s/a/b/ $f; done",
-            "sed -zi s/a/b/ RUBRIC.md",
-            "echo \"$(date)\" > RUBRIC.md",
-            "echo > $(pwd)/RUBRIC.md",
-            "pushd . ; rm RUBRIC.md",
-            "diff <(cat a) <(rm RUBRIC.md)",
-            "python3.12 -c \"open('RUBRIC.md', 'w')\"",
-            "eval 'echo x > RUBRIC.md'",
-            "bash -c 'cd .; rm RUBRIC.md'",
-            "sh -c \"bash -c 'rm RUBRIC.md'\"",
-            "python3 -c \"import os; os.system('rm RUBRIC.md')\"",
-            "sed -zEi s/a/b/ RUBRIC.md",
-            "perl -pi -e s/a/b/ RUBRIC.md",
-            "perl -i.bak -pe s/a/b/ RUBRIC.md",
-            "gawk -i inplace '{print}' RUBRIC.md",
-            "vim -es -c '%s/a/b/' -c wq RUBRIC.md",
-            "curl -sSLo RUBRIC.md https://host/x",
-            "wget -O RUBRIC.md https://host/x",
-            "sort -uo RUBRIC.md a",
-            "find . -name x.md -exec cp {} RUBRIC.md \\;",
-            "awk '{ print > \"RUBRIC.md\" }' x",
-            "find . -name RUBRIC.md | xargs -n 1 rm",
-            "sudo -u me tee RUBRIC.md < x",
-            "timeout 5s tee RUBRIC.md < x",
-            "echo x > ${D:-.}/RUBRIC.md",
-        ] {
-            let is_found = ["RUBRIC.md", "./RUBRIC.md"].iter().any(|name| writes(command, name));
-            assert!(is_found, "{command}: {:?}", shell_writes(command));
-        }
-    }
-
-    /// A command in this many texts.
-    fn nested(depth: usize) -> String {
-        (0..depth).fold("rm x".to_owned(), |text, _| format!("eval {text}"))
-    }
-
-    #[test]
-    fn folders_count_where_the_program_takes_all_of_them_and_after_cd() {
-        assert!(writes("rm -rf .moai", ".moai/config/lsp.json"));
-        assert!(!writes("prettier --write .moai", ".moai/config/lsp.json"));
-        assert!(writes("chmod -R a-w .moai", ".moai/config/lsp.json"));
-        assert!(!writes("chmod 700 .moai", ".moai/config/lsp.json"));
-        assert!(writes("cd .claude && rm autochecks.sh", ".claude/autochecks.sh"));
-        assert!(writes("cd a; cd b; touch c", "a/b/c"));
-        assert!(writes("git checkout HEAD~1 -- .claude", ".claude/settings.json"));
-        assert!(writes("env -C .claude sh -c 'echo > autochecks.sh'", ".claude/autochecks.sh"));
-        assert!(writes("env -C x true; rm autochecks.sh", "autochecks.sh"));
-        assert!(!writes(&nested(SHELL_TEXT_DEPTH_MAX), "x"), "deeper than what is followed");
-        assert!(writes(&nested(SHELL_TEXT_DEPTH_MAX - 1), "x"));
-        assert!(writes("sh -c 'cd .claude; echo > autochecks.sh'", ".claude/autochecks.sh"));
-        assert!(!writes("bash -c 'cd .claude'; rm autochecks.sh", ".claude/autochecks.sh"));
-        assert!(writes(
-            "python3 -c \"(Path.home() / '.claude' / 'settings.json').write_text('{}')\"",
-            ".claude/settings.json"
-        ));
-        assert!(writes("echo > ${HOME}/.claude/a", "$HOME/.claude/a"));
-        let state = "${XDG_STATE_HOME:-${HOME}/.local/state}/moai-ralph";
-        assert!(writes(&format!("rm -rf {state}"), "$HOME/.local/state/moai-ralph"));
-    }
-
-    #[test]
-    fn patterns_stay_patterns() {
-        let patterns = |command| -> Vec<String> {
-            let found = shell_writes(command).into_iter().filter(|found| found.is_pattern);
-            found.map(|found| found.path).collect()
-        };
-        assert_eq!(patterns("rm -rf ~/test-* .claude/*"), ["~/test-*", ".claude/*"]);
-        assert_eq!(patterns("find .claude -name '*.json' -delete"), [".claude/*.json"]);
-        assert_eq!(patterns("find .claude/ -type f | xargs rm"), [".claude/*"]);
-        assert_eq!(patterns("find .claude -name '*.json'"), [""; 0]);
-        assert!(shell_writes("ls | xargs -I{} mv {} ..").iter().all(|found| !found.is_pattern));
-    }
-
-    #[test]
-    fn a_long_text_is_read_once() {
-        let calls: Vec<String> = (0..100_000).map(|at| format!("x(\"y{at}.b\"); ")).collect();
-        let found = shell_writes(&format!("node -e 'write {}'; rm last", calls.concat()));
-        assert_eq!(found.len(), WRITTEN_PATHS_MAX);
-    }
-
-    #[test]
-    fn calls_are_found_behind_wrappers() {
-        let calls = |command| calls_of("moai-ralph", command).concat().join(" ");
-        assert_eq!(calls("env -u A setsid -f ./bin/moai-ralph -q trust"), "trust");
-        assert_eq!(calls("x=$(moai-ralph loop refreeze)"), "loop refreeze");
-        assert_eq!(calls("echo moai-ralph trust"), "");
-    }
-
-    #[test]
-    fn odd_texts_end() {
-        for command in ["", "'", "\"$(", "`", "\\", "a | | b", ">", "$((", "<<EOF\nrm x\nEOF", "\0"]
-        {
-            let _ = shell_writes(command);
-        }
-    }
-}
+mod tests;

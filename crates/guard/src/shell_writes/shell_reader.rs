@@ -1,0 +1,300 @@
+//! Splits a shell command into pipelines of simple commands, without running anything.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use super::{base_name, is_name};
+
+/// Programs that run the rest of their arguments as a command, and their options that take a value.
+const WRAPPERS: [(&str, &[&str]); 27] = [
+    ("builtin", &[]),
+    ("bunx", &[]),
+    ("busybox", &[]),
+    ("command", &[]),
+    ("coproc", &[]),
+    ("doas", &["-C", "-u"]),
+    ("env", &["-C", "-u"]),
+    ("exec", &["-a"]),
+    ("flock", &["-E", "-w"]),
+    ("hatch", &[]),
+    ("ionice", &["-c", "-n"]),
+    ("nice", &["-n"]),
+    ("nohup", &[]),
+    ("npx", &["-p"]),
+    ("parallel", &["-j"]),
+    ("pdm", &[]),
+    ("pipenv", &[]),
+    ("poetry", &[]),
+    ("screen", &["-S"]),
+    ("setsid", &[]),
+    ("stdbuf", &["-e", "-i", "-o"]),
+    ("sudo", &["-g", "-u"]),
+    ("systemd-run", &["-p", "-u"]),
+    ("time", &["-f", "-o"]),
+    ("timeout", &["-k", "-s"]),
+    ("uv", &[]),
+    ("xargs", &["-E", "-I", "-L", "-P", "-a", "-d", "-n", "-s"]),
+];
+/// Those that have a command named `run` for this.
+const RUNNERS: [&str; 5] = ["hatch", "pdm", "pipenv", "poetry", "uv"];
+/// Programs that print the last of their arguments, or a path to it.
+const PRINTERS: [&str; 6] = ["echo", "ls", "printf", "readlink", "realpath", "which"];
+
+/// Words before a command that are no command themselves.
+const KEYWORDS: [&str; 10] = ["!", "do", "elif", "else", "if", "then", "until", "while", "{", "}"];
+
+/// One program with its arguments.
+#[derive(Debug, Default)]
+pub(super) struct SimpleCommand {
+    pub(super) words: Vec<String>,
+    /// Files that its output is redirected to.
+    pub(super) targets: Vec<String>,
+    /// The texts of its here-documents and here-strings.
+    pub(super) input: String,
+}
+
+impl SimpleCommand {
+    /// The position of the program; `None` for assignments alone.
+    pub(super) fn program(&self) -> Option<usize> {
+        let mut wrapper: Option<&str> = None;
+        let mut is_value = false;
+        let mut has_lock_file = false;
+        self.words.iter().position(|word| {
+            if std::mem::take(&mut is_value) {
+                return false;
+            }
+            if let Some((_, options)) = WRAPPERS.iter().find(|(name, _)| Some(*name) == wrapper)
+                && options.contains(&word.as_str())
+            {
+                is_value = true;
+                return false;
+            }
+            let is_assignment = word.split_once('=').is_some_and(|(name, _)| is_name(name));
+            let is_of_wrapper = wrapper.is_some() && (word.starts_with('-') || is_duration(word));
+            if is_assignment || KEYWORDS.contains(&word.as_str()) || is_of_wrapper {
+                return false;
+            }
+            if is_wrapper(word) {
+                wrapper = Some(base_name(word));
+                return false;
+            }
+            match wrapper {
+                Some(runner) if RUNNERS.contains(&runner) && word == "run" => false,
+                // Its first argument is the file to lock.
+                Some("flock") => std::mem::replace(&mut has_lock_file, true),
+                _ => true,
+            }
+        })
+    }
+}
+
+pub(super) fn is_wrapper(word: &str) -> bool {
+    WRAPPERS.iter().any(|(name, _)| *name == base_name(word))
+}
+
+/// Whether this is a number, with a unit or not.
+fn is_duration(word: &str) -> bool {
+    word.trim_end_matches(['s', 'm', 'h', 'd']).parse::<f64>().is_ok()
+}
+
+/// The commands of a text, those connected by pipes together.
+pub(super) fn pipelines(text: &str) -> Vec<Vec<SimpleCommand>> {
+    let mut reader =
+        ShellReader { pipelines: vec![vec![SimpleCommand::default()]], ..ShellReader::default() };
+    let mut rest = text.chars().peekable();
+    while let Some(next) = rest.next() {
+        match (reader.quote, next) {
+            (Some('\''), '\'') | (Some('"'), '"') => reader.quote = None,
+            (Some('\''), other) => reader.push(other),
+            (Some('"') | None, '\\') => match rest.next() {
+                Some('\n') | None => {}
+                Some(escaped) => reader.push(escaped),
+            },
+            // A substitution runs a command of its own; the word around it goes on after it.
+            (_, '$') if rest.peek() == Some(&'(') => {
+                rest.next();
+                reader.begin_substitution();
+            }
+            // As in `$'a'`.
+            (None, '$') if rest.peek() == Some(&'\'') => {}
+            (None, ')') if !reader.outer.is_empty() => reader.end_substitution(),
+            (None, quote @ ('\'' | '"')) => {
+                reader.quote = Some(quote);
+                reader.is_in_word = true;
+            }
+            (None, '#') if !reader.is_in_word => while rest.next_if(|it| *it != '\n').is_some() {},
+            (None, '>') => {
+                // The number or `&` before it names a stream.
+                if reader.word.chars().all(|it| it.is_ascii_digit() || it == '&') {
+                    reader.word.clear();
+                }
+                reader.end_word();
+                while rest.next_if(|it| matches!(it, '>' | '|')).is_some() {}
+                // `>&2` duplicates a stream.
+                reader.is_target = rest.next_if_eq(&'&').is_none()
+                    || !rest.peek().is_some_and(|it| it.is_ascii_digit() || *it == '-');
+            }
+            (None, '<') => {
+                reader.end_word();
+                if rest.next_if_eq(&'>').is_some() {
+                    reader.is_target = true;
+                } else if rest.next_if_eq(&'<').is_none() {
+                    reader.is_input = true;
+                } else if rest.next_if_eq(&'<').is_some() {
+                    reader.is_here_string = true;
+                } else {
+                    rest.next_if_eq(&'-');
+                    reader.is_delimiter = true;
+                }
+            }
+            (None, '|') if rest.peek() != Some(&'|') => {
+                rest.next_if_eq(&'&');
+                reader.end_command();
+            }
+            (None, '&') if rest.peek() == Some(&'>') => reader.end_word(),
+            (None, '\n') => {
+                reader.end_word();
+                for delimiter in std::mem::take(&mut reader.delimiters) {
+                    let text = here_document(&mut rest, &delimiter);
+                    reader.add_input(&text);
+                }
+                reader.end_pipeline();
+            }
+            (None, ';' | '|' | '&' | '(' | ')') | (_, '`') => reader.end_pipeline(),
+            (None, space) if space.is_whitespace() => reader.end_word(),
+            (_, other) => reader.push(other),
+        }
+    }
+    reader.end_word();
+    while !reader.outer.is_empty() {
+        reader.end_substitution();
+        reader.end_word();
+    }
+    reader.pipelines
+}
+
+/// Takes the lines of a here-document up to its delimiter.
+fn here_document(rest: &mut Peekable<Chars<'_>>, delimiter: &str) -> String {
+    let mut text = String::new();
+    while rest.peek().is_some() {
+        let line: String = rest.by_ref().take_while(|it| *it != '\n').collect();
+        if line.trim() == delimiter {
+            break;
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+/// What a command prints, if its text shows that.
+fn printed(command: &SimpleCommand) -> Option<&str> {
+    let (program, arguments) = command.words.split_first()?;
+    // As in `command -v moai-ralph`.
+    let is_known = PRINTERS.contains(&base_name(program)) || program == "command";
+    arguments.last().filter(|last| is_known && !last.starts_with('-')).map(String::as_str)
+}
+
+#[derive(Debug, Default)]
+struct ShellReader {
+    pipelines: Vec<Vec<SimpleCommand>>,
+    word: String,
+    is_in_word: bool,
+    /// The next word is the target of a redirection.
+    is_target: bool,
+    /// The next word is a file that is read.
+    is_input: bool,
+    /// The next word is the input itself.
+    is_here_string: bool,
+    /// The next word ends a here-document.
+    is_delimiter: bool,
+    /// Delimiters of the here-documents that begin on the next line.
+    delimiters: Vec<String>,
+    quote: Option<char>,
+    /// What surrounds the present substitutions: quote and command.
+    outer: Vec<OuterCommand>,
+}
+
+/// A command that a substitution interrupts.
+#[derive(Debug)]
+struct OuterCommand {
+    quote: Option<char>,
+    word: String,
+    is_target: bool,
+    pipeline: Vec<SimpleCommand>,
+}
+
+impl ShellReader {
+    fn push(&mut self, character: char) {
+        self.word.push(character);
+        self.is_in_word = true;
+    }
+
+    fn end_word(&mut self) {
+        let word = std::mem::take(&mut self.word);
+        if !std::mem::take(&mut self.is_in_word) || word.is_empty() {
+            return;
+        }
+        if std::mem::take(&mut self.is_delimiter) {
+            self.delimiters.push(word);
+            return;
+        }
+        let is_input = std::mem::take(&mut self.is_input);
+        if std::mem::take(&mut self.is_here_string) {
+            self.add_input(&word);
+            return;
+        }
+        let is_target = std::mem::take(&mut self.is_target);
+        let command = self.pipelines.last_mut().and_then(|pipeline| pipeline.last_mut());
+        if let Some(command) = command.filter(|_| !is_input) {
+            let list = if is_target { &mut command.targets } else { &mut command.words };
+            list.push(word);
+        }
+    }
+
+    /// Gives the text of a here-document or a here-string to the last command that has words.
+    fn add_input(&mut self, text: &str) {
+        let commands =
+            self.pipelines.iter_mut().rev().flat_map(|pipeline| pipeline.iter_mut().rev());
+        if let Some(command) = commands.into_iter().find(|command| !command.words.is_empty()) {
+            command.input.push_str(text);
+        }
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        if let Some(pipeline) = self.pipelines.last_mut() {
+            pipeline.push(SimpleCommand::default());
+        }
+    }
+
+    fn end_pipeline(&mut self) {
+        self.end_word();
+        // As in `<(command)`.
+        (self.is_input, self.is_target, self.is_delimiter) = (false, false, false);
+        self.is_here_string = false;
+        self.pipelines.push(vec![SimpleCommand::default()]);
+    }
+
+    fn begin_substitution(&mut self) {
+        let pipeline = self.pipelines.pop().unwrap_or_default();
+        self.outer.push(OuterCommand {
+            quote: self.quote.take(),
+            word: std::mem::take(&mut self.word),
+            is_target: std::mem::take(&mut self.is_target),
+            pipeline,
+        });
+        self.is_in_word = false;
+        self.pipelines.push(vec![SimpleCommand::default()]);
+    }
+
+    fn end_substitution(&mut self) {
+        self.end_word();
+        let Some(outer) = self.outer.pop() else { return };
+        let printed = self.pipelines.last().and_then(|pipeline| pipeline.last()).and_then(printed);
+        let printed = printed.unwrap_or("$()").to_owned();
+        self.pipelines.push(outer.pipeline);
+        self.word = outer.word + &printed;
+        (self.quote, self.is_target, self.is_in_word) = (outer.quote, outer.is_target, true);
+    }
+}
