@@ -23,7 +23,7 @@ const KILLS: u64 = 12;
 const LAST_SESSION: &str = "00000000-0000-4000-8000-00000000000f";
 
 /// The hooks of a short session with a loop.
-fn session(sandbox: &Sandbox, id: &str) -> Vec<(&'static str, Value)> {
+pub(crate) fn session(sandbox: &Sandbox, id: &str) -> Vec<(&'static str, Value)> {
     let mut command = sandbox.payload("UserPromptExpansion");
     command["command_name"] = json!("moai-ralph:moai-loop");
     command["command_args"] = json!("--max-iterations 3 tidy up");
@@ -52,7 +52,7 @@ fn project() -> Sandbox {
     sandbox
 }
 
-fn assert_valid(event: &str, output: &Output) {
+pub(crate) fn assert_valid(event: &str, output: &Output) {
     assert_eq!(output.code, 0, "{event}: {output:#?}");
     if !output.stdout.trim().is_empty() {
         assert!(output.json().is_object(), "{event}: {output:#?}");
@@ -60,7 +60,7 @@ fn assert_valid(event: &str, output: &Output) {
 }
 
 /// A loop can be started and is found again, and nothing is left over.
-fn assert_works(sandbox: &Sandbox) {
+pub(crate) fn assert_works(sandbox: &Sandbox) {
     for (event, input) in session(sandbox, LAST_SESSION) {
         assert_valid(event, &sandbox.hook(event, &input));
     }
@@ -167,14 +167,14 @@ fn a_daemon_killed_at_any_moment_leaves_a_state_that_opens() {
 }
 
 /// The file of this name in the project's private folder.
-fn private_file(sandbox: &Sandbox, name: &str) -> PathBuf {
+pub(crate) fn private_file(sandbox: &Sandbox, name: &str) -> PathBuf {
     let projects = fs::read_dir(sandbox.base().join("state/projects")).into_iter().flatten();
     let mut files = projects.flatten().map(|project| project.path().join(name));
     files.find(|file| file.exists()).expect("written")
 }
 
 /// A person at a terminal allows a finding.
-fn allow(mut command: Command, id: &str) -> Output {
+pub(crate) fn allow(mut command: Command, id: &str) -> Output {
     for name in ["CLAUDECODE", "AI_AGENT"] {
         command.env_remove(name);
     }

@@ -13,6 +13,7 @@ mod docs;
 mod doctor;
 mod environments;
 mod failed_writes;
+mod failing_disk;
 mod fake_host;
 mod fake_server;
 mod faults;

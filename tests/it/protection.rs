@@ -106,11 +106,20 @@ fn commands_for_a_person_are_denied() {
         "env -u CLAUDECODE setsid -f moai-ralph trust",
         "cd x && /usr/bin/moai-ralph loop refreeze --now",
         "echo y | moai-ralph guard allow abc --reason x",
+        "moai-ralph --root . -q trust",
+        "bash -c 'setsid moai-ralph loop refreeze'",
+        "claude plugin uninstall moai-ralph",
     ] {
         let reason = denied(&bash(&sandbox, command));
         assert!(reason.contains("is for a person"), "{reason}");
     }
-    free(&bash(&sandbox, "moai-ralph check; moai-ralph loop status; echo moai-ralph trust"));
+    for command in [
+        "moai-ralph check; moai-ralph loop status; echo moai-ralph trust",
+        "moai-ralph trust --show; moai-ralph search 'trust($A)' --lang js",
+        "claude plugin list | grep moai-ralph",
+    ] {
+        free(&bash(&sandbox, command));
+    }
 }
 
 #[test]
