@@ -149,7 +149,7 @@ pub fn calls_of(program: &str, command: &str) -> Vec<Vec<String>> {
 }
 
 /// A program with its arguments.
-struct ProgramCall {
+struct ShellCall {
     words: Vec<String>,
     /// Whether one of the arguments may be the program: a shell runs a script, and options of a
     /// wrapper may have values that look like a program.
@@ -162,7 +162,7 @@ struct WriteSearch {
     found: Vec<ShellWrite>,
     seen: HashSet<ShellWrite>,
     /// At most [`WRITTEN_PATHS_MAX`].
-    programs: Vec<ProgramCall>,
+    programs: Vec<ShellCall>,
     /// Where earlier `cd` commands lead; empty for the folder in which the command starts.
     folder: String,
     /// Values of variables and of `for` loops, by name.
@@ -249,9 +249,8 @@ impl WriteSearch {
             "awk" | "gawk" | "mawk" => self.awk_outputs(arguments),
             "sed" => self.sed_outputs(arguments),
             "sqlite" => return self.database(arguments),
-            "at" | "batch" => return self.in_subshell(&simple.input),
             "find" => return self.find(arguments, is_piped_to_writer),
-            "." | "source" => return self.in_subshell(&simple.input),
+            "." | "at" | "batch" | "source" => return self.in_subshell(&simple.input),
             runner if COMMAND_RUNNERS.contains(&runner) => {
                 let texts = arguments.iter().filter(|text| text.contains(char::is_whitespace));
                 return texts.for_each(|text| self.in_subshell(text));
@@ -302,7 +301,7 @@ impl WriteSearch {
         let runs_argument = is_wrapped || SHELLS.contains(&base_name(named));
         let arguments = words[at + 1..].iter().copied();
         let words = [named].into_iter().chain(arguments).map(str::to_owned).collect();
-        self.programs.push(ProgramCall { words, runs_argument });
+        self.programs.push(ShellCall { words, runs_argument });
     }
 
     /// The last argument of a copy, or the value of an option, is the file, or the folder that gets

@@ -388,9 +388,12 @@ impl RuleSet {
         usable.map(|rule| rule.spec.id.as_str()).collect::<HashSet<_>>().len()
     }
 
-    /// Compiles everything that is compiled on first use.
+    /// Compiles the project's rules, which otherwise happens on first use.
     pub(super) fn compile(&self) {
-        for language in ScanLanguage::ALL {
+        let own = self.project_rules.iter().chain(&self.utils);
+        let languages: BTreeSet<ScanLanguage> =
+            own.flat_map(|spec| spec.languages.iter().copied()).collect();
+        for language in languages {
             self.language_rules(language);
         }
     }
