@@ -274,14 +274,10 @@ fn rules_of_a_clone_that_abort_or_occupy_a_grammar_end_no_daemon() {
     let report = told();
     assert!(report.contains("good") && report.contains("sgconfig.yml"), "{report}");
     // Each of these patterns takes a third of a second.
-    let slow: String = (0..200)
-        .map(|at| {
-            format!(
-                "---\nid: s{at}\nlanguage: java\nrule: {{ pattern: '{at} {}' }}\n",
-                "a=>".repeat(650)
-            )
-        })
-        .collect();
+    let occupying = "a=>".repeat(650);
+    let rules = (0..200)
+        .map(|at| rule(&format!("s{at}"), &format!("rule: {{ pattern: '{at} {occupying}' }}")));
+    let slow = rules.map(|rule| rule.replace("yaml", "java")).collect::<Vec<_>>().join("---\n");
     sandbox.write("sgconfig.yml", "ruleDirs: [rules]\n");
     sandbox.write("rules/slow.yml", &slow);
     let report = told();
