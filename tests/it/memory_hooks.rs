@@ -251,8 +251,11 @@ fn nothing_private_and_no_secret_reaches_a_disk() {
     prompt(&sandbox, "one", &format!("<private>{private}</private>"));
     prompt(&sandbox, "one", &format!("결정: 키는 {secret}로 하기로 했다. <PRIVATE>{private}"));
     let file = sandbox.path("app.py");
-    let with_secret =
-        |text: &str| format!("{text}key = '{secret}'\n# <private>{private}</private>\n");
+    let named = "PrivatePlan77";
+    let with_secret = |text: &str| {
+        let hidden = format!("# <private>{private}\nclass {named}: pass\n# </private>\n");
+        format!("{text}key = '{secret}'\n{hidden}")
+    };
     write(&sandbox, "one", &file, &with_secret(DIRTY));
     write(&sandbox, "one", &file, &with_secret(CLEAN));
     let mut failed = input(&sandbox, "PostToolBatch-Bash-failed", "one");
@@ -266,7 +269,7 @@ fn nothing_private_and_no_secret_reaches_a_disk() {
     assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
     let state = sandbox.base().join("state");
     assert!(!files_with(&state, "하기로 했다").is_empty(), "the decision itself is kept");
-    for needle in [&secret, private] {
+    for needle in [&secret, private, named] {
         assert_eq!(files_with(&state, needle), [] as [PathBuf; 0], "{needle}");
     }
 }

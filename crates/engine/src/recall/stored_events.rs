@@ -16,7 +16,9 @@ use moai_memory::clean::CleanText;
 use moai_memory::database::{MemoryDatabase, ObservationFilter, StoredAs};
 use moai_memory::observation::{FixOutcome, NewObservation};
 use moai_memory::observe::commands::FailedCommand;
-use moai_memory::observe::edits::{EditTexts, is_remembered, measured_fixes, shape_of};
+use moai_memory::observe::edits::{
+    EditTexts, is_remembered, may_be_quoted, measured_fixes, shape_of,
+};
 use moai_memory::observe::prompts::ObservedPrompt;
 use moai_memory::observe::trace::{EditTrace, written_lines};
 use moai_memory::observe::{ObservationDraft, ObservationOrigin};
@@ -308,18 +310,25 @@ fn edit_observations(edit: &NotedEdit, language: MessageLanguage) -> EditObserva
         TextBeforeEdit::Absent => Some(""),
         TextBeforeEdit::Unknown => None,
     };
+    let texts = EditTexts { before: before.unwrap_or_default(), after };
+    // Names and messages are words of the file.
+    let is_quotable = may_be_quoted(&path, texts);
     let touched = TouchedSymbols::from_edit(&feedback.path, before, Some(after));
-    let names: Vec<String> = touched.names.into_iter().take(EDIT_NAMES_READ_MAX).collect();
+    let names = if is_quotable { touched.names } else { BTreeSet::new() };
+    let names: Vec<String> = names.into_iter().take(EDIT_NAMES_READ_MAX).collect();
     let mut drafts = Vec::new();
     let delta = &feedback.delta;
     let is_news =
         !delta.disappeared.is_empty() || delta.in_state(FindingState::Introduced).next().is_some();
     // A late result without news is about an edit that is noted already.
     if feedback.deferred_sensor.is_none() || is_news {
-        drafts.push(observed::edit(feedback, &names, language));
+        let mut draft = observed::edit(feedback, &names, language);
+        if !is_quotable {
+            draft.body.clear();
+        }
+        drafts.push(draft);
     }
-    if let Some(before) = before {
-        let texts = EditTexts { before, after };
+    if before.is_some() {
         let fixes = measured_fixes(&path, &delta.disappeared, &delta.findings, texts);
         drafts.extend(fixes.iter().map(|fix| observed::fix(&path, fix, language)));
     }

@@ -118,8 +118,10 @@ pub fn measured_fixes(
     fixes
 }
 
-/// Whether lines of a file may be kept: nothing in it is private or a secret.
-fn may_be_quoted(path: &str, texts: EditTexts<'_>) -> bool {
+/// Whether words of a file may be kept: nothing in it is private or a secret, and it is short enough to
+/// be searched for that.
+#[must_use]
+pub fn may_be_quoted(path: &str, texts: EditTexts<'_>) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let is_secret = SECRET_NAME_STARTS.iter().any(|start| name.starts_with(start))
         || SECRET_NAME_ENDS.iter().any(|end| name.ends_with(end));
