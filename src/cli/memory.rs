@@ -84,6 +84,7 @@ fn addition(add: &MemoryAddArgs) -> Result<MemoryAddition, String> {
         kind: add.kind.clone(),
         files: add.files.clone(),
         codes: add.codes.clone(),
+        is_for_team: add.team,
     })
 }
 

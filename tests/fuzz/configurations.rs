@@ -53,7 +53,12 @@ const OTHERS: [&str; 2] = [
 fn option_files() {
     fuzz("option-files", &texts(&OPTIONS), |input| {
         let is_trusted = input.len() % 2 == 0;
-        let file = OptionFile { name: "ralph.yaml".to_owned(), text: text(input), is_trusted };
+        let file = OptionFile {
+            name: "ralph.yaml".to_owned(),
+            text: text(input),
+            is_trusted,
+            is_of_user: is_trusted,
+        };
         match Config::load(&[file], &BTreeMap::new(), Catalogue::built_in()) {
             Ok(config) => shown(&config),
             Err(error) => {

@@ -316,7 +316,8 @@ fn options_that_are_shown_are_accepted() {
     for name in user_documents() {
         for (_, body) in fences(&read(&name)).into_iter().filter(|(language, _)| language == "yaml")
         {
-            let shown = OptionFile { name: name.clone(), text: body, is_trusted: true };
+            let shown =
+                OptionFile { name: name.clone(), text: body, is_trusted: true, is_of_user: true };
             let loaded = Config::load(&[shown], &BTreeMap::new(), Catalogue::built_in());
             assert!(loaded.is_ok_and(|options| options != Config::default()), "{name}");
             count += 1;

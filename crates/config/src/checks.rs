@@ -101,7 +101,7 @@ mod tests {
 
     fn load(text: &str) -> Result<Config, String> {
         let (name, text) = ("ralph.yaml".to_owned(), text.to_owned());
-        let file = OptionFile { name, text, is_trusted: true };
+        let file = OptionFile { name, text, is_trusted: true, is_of_user: true };
         Config::load(&[file], &BTreeMap::new(), Catalogue::built_in())
             .map_err(|error| error.to_string())
     }

@@ -7,6 +7,7 @@ mod loops;
 pub mod origins;
 pub mod prices;
 pub mod set_option;
+mod team_url;
 mod withheld;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use self::judge::JudgeOptions;
+pub use self::team_url::{is_for_users_only, shown_team_url};
 pub use self::withheld::WithheldOptions;
 use moai_loops::criteria::{CheckCommand, CheckCriterion};
 use moai_loops::options::{BaselineMode, LoopStartOptions, MAX_ITERATIONS_DEFAULT};
@@ -78,6 +80,8 @@ pub struct Config {
     pub judge: JudgeOptions,
     /// Whether hooks keep and show what earlier sessions learned.
     pub memory_enabled: bool,
+    /// URL of the memory that a team shares; `None` for the memory of this machine.
+    pub memory_url: Option<String>,
     /// Idle time of the daemon.
     pub daemon_idle: Duration,
     /// Tools offered to agents; `None` stands for all.
@@ -95,6 +99,8 @@ pub struct OptionFile {
     pub text: String,
     /// Whether its options may name programs and services.
     pub is_trusted: bool,
+    /// Whether it is the user's own file, and not a project's.
+    pub is_of_user: bool,
 }
 
 /// An invalid configuration.
@@ -148,6 +154,7 @@ struct ConfigLayer {
 #[serde(deny_unknown_fields, default)]
 struct MemoryLayer {
     enabled: Option<bool>,
+    url: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -226,7 +233,7 @@ const TOOLS: [&str; 13] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys; each has an environment variable.
-const KEYS: [&str; 37] = [
+const KEYS: [&str; 38] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -262,6 +269,7 @@ const KEYS: [&str; 37] = [
     "judge.max_budget_usd",
     "judge.judges",
     "memory.enabled",
+    "memory.url",
     "daemon.idle_secs",
     "mcp.tools",
 ];
@@ -302,6 +310,7 @@ impl Default for Config {
             context_window: None,
             judge: JudgeOptions::default(),
             memory_enabled: true,
+            memory_url: None,
             daemon_idle: Duration::from_mins(30),
             tools: None,
             withheld: WithheldOptions::default(),
@@ -318,12 +327,21 @@ impl Config {
         catalogue: &Catalogue,
     ) -> Result<Self, ConfigError> {
         let mut config = Self::default();
-        for OptionFile { name, text, is_trusted } in files {
+        for OptionFile { name, text, is_trusted, is_of_user } in files {
             let mut layer = parse(name, text)?;
             if !is_trusted {
                 layer.withhold_programs(&mut config.withheld);
             }
-            config.apply_layer(layer, catalogue).map_err(|(key, reason)| ConfigError {
+            if !is_of_user {
+                layer.memory.url = None;
+            }
+            let url = layer.memory.url.as_deref();
+            let refused = url.and_then(|url| team_url::refusal(url, true));
+            let applied = match refused {
+                Some(reason) => Err((team_url::TEAM_URL_KEY.to_owned(), reason.to_owned())),
+                None => config.apply_layer(layer, catalogue),
+            };
+            applied.map_err(|(key, reason)| ConfigError {
                 source_name: name.clone(),
                 line: line_of(text, &key),
                 key: format!("ralph.{key}"),
@@ -374,6 +392,12 @@ impl Config {
         self.apply_loop(looping)?;
         self.judge.apply_layer(judge)?;
         set(&mut self.memory_enabled, memory.enabled);
+        if let Some(url) = memory.url {
+            if let Some(reason) = team_url::refusal(&url, false) {
+                return Err((team_url::TEAM_URL_KEY.to_owned(), reason.to_owned()));
+            }
+            self.memory_url = Some(url).filter(|url| !url.is_empty());
+        }
         let secs = Duration::from_secs;
         bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)
     }
@@ -591,7 +615,12 @@ mod tests {
     fn load(files: &[&str], env: &[(&str, &str)]) -> Result<Config, String> {
         let files = files.iter().map(|text| (*text).to_owned());
         let files: Vec<_> = files
-            .map(|text| OptionFile { name: "ralph.yaml".to_owned(), text, is_trusted: true })
+            .map(|text| OptionFile {
+                name: "ralph.yaml".to_owned(),
+                text,
+                is_trusted: true,
+                is_of_user: true,
+            })
             .collect();
         let env =
             env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{KEYS, OptionFile, variable_of};
+use super::{KEYS, OptionFile, is_for_users_only, variable_of};
 
 /// Every option with its default, as it is documented.
 const DOCUMENTED: &str = include_str!("../../../config/ralph.yaml");
@@ -66,6 +66,9 @@ pub fn option_values(
             let pointer = format!("/ralph/{}", key.replace('.', "/"));
             let set = documents.iter().rev().find_map(|(file, document)| {
                 let value = document.pointer(&pointer)?;
+                if is_for_users_only(key) && !file.is_of_user {
+                    return None;
+                }
                 Some((value, OptionOrigin::File(file.name.clone())))
             });
             let (value, origin) = match set {
@@ -87,7 +90,12 @@ mod tests {
     use super::*;
 
     fn file(name: &str, text: &str) -> OptionFile {
-        OptionFile { name: name.to_owned(), text: text.to_owned(), is_trusted: true }
+        OptionFile {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            is_trusted: true,
+            is_of_user: true,
+        }
     }
 
     fn shown(files: &[OptionFile], env: &[(&str, &str)], key: &str) -> Vec<String> {

@@ -139,8 +139,12 @@ mod tests {
     use super::*;
 
     fn set(text: &str, key: &str, value: &str) -> Result<String, String> {
-        let file =
-            OptionFile { name: "ralph.yaml".to_owned(), text: text.to_owned(), is_trusted: true };
+        let file = OptionFile {
+            name: "ralph.yaml".to_owned(),
+            text: text.to_owned(),
+            is_trusted: true,
+            is_of_user: true,
+        };
         with_option(&file, key, value).map_err(|error| error.to_string())
     }
 

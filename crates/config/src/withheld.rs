@@ -39,7 +39,7 @@ mod tests {
                     judge: { backend: command, command: [./grade], model: large }\n";
         let load = |is_trusted| {
             let (name, text) = ("ralph.yaml".to_owned(), text.to_owned());
-            let file = OptionFile { name, text, is_trusted };
+            let file = OptionFile { name, text, is_trusted, is_of_user: true };
             Config::load(&[file], &BTreeMap::new(), Catalogue::built_in()).expect("valid")
         };
         let (trusted, untrusted) = (load(true), load(false));
@@ -59,6 +59,7 @@ mod tests {
                 name: "ralph.yaml".to_owned(),
                 text: format!("ralph: {{memory: {{enabled: {is_enabled}}}}}"),
                 is_trusted,
+                is_of_user: true,
             };
             let files = [file(user, true), file(project, is_trusted)];
             let config = Config::load(&files, &BTreeMap::new(), Catalogue::built_in());

@@ -8,12 +8,13 @@ use crate::branches::merge_work_tree;
 use crate::code::change_journal;
 use crate::engine::{Engine, HandlerOutcome};
 use crate::handlers;
-use crate::project::mcp_tools;
+use crate::project::{self, mcp_tools};
 use crate::restore::interrupted_restore;
 use crate::scan_workers;
 use moai_base::verdict::Gap;
 use moai_config::Config;
-use moai_host::ipc::StateDirs;
+use moai_host::ipc::{StateDirs, process_environment};
+use moai_lsp::registry::Catalogue;
 use moai_protocol::control::{CallerContext, CommandReply, DaemonRequest};
 
 impl Engine {
@@ -24,7 +25,12 @@ impl Engine {
         interrupted_restore::recover_all(&dirs);
         merge_work_tree::remove_all_stale_work_trees(&dirs);
         scan_workers::start();
-        Self::new(dirs, options, lsp_gap)
+        let mut options = options.clone();
+        // A front door without a daemon has no options of its own.
+        if options.memory_url.is_none() {
+            options.memory_url = user_memory_url(&dirs);
+        }
+        Self::new(dirs, &options, lsp_gap)
     }
 
     /// Answers one request; a panic becomes an error reply. Dropping the future cancels the work,
@@ -54,4 +60,13 @@ impl Engine {
             CommandReply::failure(1, "moai-ralph: internal error; see the daemon's log").into()
         })
     }
+}
+
+/// The memory that the user's own options and the environment choose. A project chooses none, because
+/// its file may come from anyone.
+fn user_memory_url(dirs: &StateDirs) -> Option<String> {
+    let env = process_environment();
+    let options =
+        project::load_options(&dirs.user_config, None, &env, Catalogue::built_in()).ok()?;
+    options.memory_url
 }

@@ -13,8 +13,9 @@ use crate::stop_registry::StopRegistry;
 use moai_base::limits::RECORDER_FLUSH_MS_MAX;
 use moai_base::verdict::{Cause, Gap};
 use moai_config::Config;
-use moai_host::ipc::StateDirs;
+use moai_host::ipc::{StateDirs, process_environment};
 use moai_host::memory::MemoryStore;
+use moai_host::memory::postgres::PostgresSettings;
 use moai_host::servers::{LanguageServers, MemoryLimits};
 use moai_host::store::Store;
 use moai_protocol::control::CommandReply;
@@ -67,7 +68,7 @@ impl Engine {
             soft_bytes: options.memory_soft_bytes.min(options.memory_hard_bytes),
             hard_bytes: options.memory_hard_bytes,
         };
-        let memory = MemoryStore::start(dirs.state.clone());
+        let memory = memory_store(&dirs, options.memory_url.as_deref());
         Arc::new(Self {
             servers: LanguageServers::start(dirs.data.clone(), options.server_idle, limits),
             store: Store::start(dirs.state.clone()),
@@ -139,6 +140,16 @@ pub(crate) struct JobGuard(Arc<Engine>);
 impl Drop for JobGuard {
     fn drop(&mut self) {
         self.0.jobs.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The memory of this machine, or the one that a team shares at a URL.
+fn memory_store(dirs: &StateDirs, url: Option<&str>) -> MemoryStore {
+    let local = MemoryStore::start(dirs.state.clone());
+    let Some(url) = url else { return local };
+    match PostgresSettings::from_url(url, &process_environment()) {
+        Ok(settings) => local.with_team(settings),
+        Err(reason) => local.with_refused_team(&reason),
     }
 }
 

@@ -13,7 +13,7 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::LINE_CHARS_MAX;
 use moai_config::origins::{EffectiveOption, option_values};
 use moai_config::set_option::with_option;
-use moai_config::{Config, OptionFile};
+use moai_config::{Config, OptionFile, is_for_users_only, shown_team_url};
 use moai_host::files::transaction;
 use moai_protocol::control::{CallerContext, CommandReply, ConfigAction, ConfigRequest};
 use moai_protocol::documents::json_text;
@@ -60,7 +60,7 @@ fn entries(engine: &Engine, caller: &CallerContext, key: &str) -> Result<Vec<Opt
     let files = project::option_files_of(user_file, &project.root, is_trusted)?;
     let entry = |it: EffectiveOption| OptionEntry {
         key: it.key,
-        value: it.value,
+        value: if it.key == "memory.url" { shown_team_url(&it.value) } else { it.value },
         origin: it.origin.to_string(),
     };
     let entries: Vec<OptionEntry> =
@@ -92,12 +92,16 @@ fn set_in_project(
     key: &str,
     value: &str,
 ) -> Result<String, String> {
+    if is_for_users_only(key) {
+        let own = engine.dirs.user_config.display();
+        return Err(format!("{key} has no effect in a project's file; set it in {own}"));
+    }
     let root = project_root(caller);
     let trust_before = ProjectTrust::of_root(&engine.dirs.state, &root, &caller.env);
     let path = project::option_file(&root);
     let name = path.display().to_string();
     let text = project::option_files::read_option_file(&path)?.unwrap_or_default();
-    let file = OptionFile { name: name.clone(), text, is_trusted: true };
+    let file = OptionFile { name: name.clone(), text, is_trusted: true, is_of_user: false };
     let text = with_option(&file, key, value).map_err(|error| error.to_string())?;
     let new = OptionFile { text: text.clone(), ..file };
     let catalogue = moai_lsp::registry::Catalogue::built_in();

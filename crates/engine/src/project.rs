@@ -51,6 +51,13 @@ pub(crate) struct Project {
 }
 
 impl Project {
+    /// Identifies it in the memory: for a team, by what all its clones have in common, if anything.
+    pub(crate) fn memory_key(&self) -> String {
+        let is_for_team = self.config.memory_url.is_some();
+        let shared = is_for_team.then(|| git::shared_identity(&self.root)).flatten();
+        shared.unwrap_or_else(|| self.key.as_str().to_owned())
+    }
+
     /// The project of a caller. The error is one line with file, line and key.
     pub(crate) fn load(engine: &Engine, caller: &CallerContext) -> Result<Self, String> {
         Ok(Self::load_strict(engine, caller, &project_root(caller))?
@@ -264,7 +271,7 @@ pub(crate) fn load_options(
 ) -> Result<Config, String> {
     let layers = match project {
         Some(ProjectOptions { root, is_trusted }) => option_files_of(user_file, root, is_trusted)?,
-        None => option_layer(user_file, true)?.into_iter().collect(),
+        None => user_layer(user_file)?.into_iter().collect(),
     };
     Config::load(&layers, env, catalogue).map_err(|error| error.to_string())
 }
@@ -275,7 +282,7 @@ pub(crate) fn option_files_of(
     root: &Path,
     is_trusted: bool,
 ) -> Result<Vec<OptionFile>, String> {
-    let user = option_layer(user_file, true)?;
+    let user = user_layer(user_file)?;
     let own = option_layer(&option_file(root), is_trusted)?;
     Ok(user.into_iter().chain(own).collect())
 }
@@ -285,7 +292,13 @@ pub(crate) fn option_file(root: &Path) -> PathBuf {
     root.join(CONFIG_FILE)
 }
 
+fn user_layer(path: &Path) -> Result<Option<OptionFile>, String> {
+    let layer = option_layer(path, true)?;
+    Ok(layer.map(|file| OptionFile { is_of_user: true, ..file }))
+}
+
 fn option_layer(path: &Path, is_trusted: bool) -> Result<Option<OptionFile>, String> {
     let text = read_option_file(path)?;
-    Ok(text.map(|text| OptionFile { name: path.display().to_string(), text, is_trusted }))
+    let name = path.display().to_string();
+    Ok(text.map(|text| OptionFile { name, text, is_trusted, is_of_user: false }))
 }

@@ -47,15 +47,12 @@ impl RecalledText {
 /// The project as the memory knows it.
 pub(crate) fn memory_project(project: &Project) -> MemoryProject {
     let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
-    MemoryProject { key: project.key.as_str().to_owned(), name: name.unwrap_or_default() }
+    MemoryProject { key: project.memory_key(), name: name.unwrap_or_default() }
 }
 
 /// The observations of a project.
 fn of_project(project: &Project) -> ObservationFilter {
-    ObservationFilter {
-        projects: vec![project.key.as_str().to_owned()],
-        ..ObservationFilter::default()
-    }
+    ObservationFilter { projects: vec![project.memory_key()], ..ObservationFilter::default() }
 }
 
 /// Milliseconds since 1970, as the memory counts them.

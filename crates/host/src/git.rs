@@ -9,6 +9,7 @@ pub mod foreign_commits;
 
 mod difference;
 mod hidden_entries;
+mod shared_identity;
 
 use std::collections::BTreeSet;
 use std::env;
@@ -21,6 +22,7 @@ use std::path::{Component, Path, PathBuf};
 use git2::{ErrorCode, Repository, Status, StatusOptions};
 
 pub use self::difference::{FileDifference, TextAtBase, diff_since};
+pub use self::shared_identity::shared_identity;
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::path::{NEVER_WALKED, RelPath};

@@ -3,17 +3,22 @@
 
 #[cfg(test)]
 mod conformance;
+pub mod postgres;
 mod spool;
+mod team;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use moai_memory::database::{ForgetSelection, MemoryDatabase, StoredAs};
 use moai_memory::observation::NewObservation;
 
+use self::postgres::{PostgresMemory, PostgresSettings};
 use self::spool::{LockedSpool, Spool};
+use self::team::TeamMemory;
 use crate::store::{ForgetChoice, SqliteMemory, StoreError, StoreRecovery};
 
 /// What became of observations that a hook wanted to store.
@@ -33,6 +38,17 @@ pub enum ObservationPlace {
 pub struct MemoryStore {
     database: SqliteMemory,
     spool: Spool,
+    /// Where observations are kept instead, if a team shares them.
+    team: Option<TeamMemory>,
+    /// Why there is no such place although the user named one.
+    refusal: Option<Arc<TeamRefusal>>,
+}
+
+/// Why the memory of a team cannot be used.
+#[derive(Debug)]
+struct TeamRefusal {
+    reason: String,
+    is_told: AtomicBool,
 }
 
 impl MemoryStore {
@@ -41,7 +57,49 @@ impl MemoryStore {
     pub fn start(home: PathBuf) -> Self {
         let database = SqliteMemory::start(home);
         let spool = Spool::in_folder(&database.folder());
-        Self { database, spool }
+        Self { database, spool, team: None, refusal: None }
+    }
+
+    /// The same with the memory of a team: observations are kept there; what the local database has is
+    /// read while the team's server is not available. Connects at the first use.
+    #[must_use]
+    pub fn with_team(self, settings: PostgresSettings) -> Self {
+        let postgres = PostgresMemory::start(settings);
+        let team = Some(TeamMemory::new(postgres, &self.database.folder()));
+        Self { team, ..self }
+    }
+
+    /// The same where the user named a memory of a team that cannot be used: the local database is.
+    #[must_use]
+    pub fn with_refused_team(self, reason: &str) -> Self {
+        let reason = format!("memory.url: {reason}");
+        let refusal = TeamRefusal { reason, is_told: AtomicBool::new(false) };
+        Self { refusal: Some(Arc::new(refusal)), ..self }
+    }
+
+    /// The same for a command that a person gave: it waits longer for the team's server than a hook.
+    #[must_use]
+    pub fn for_command(&self) -> Self {
+        Self { team: self.team.as_ref().map(TeamMemory::for_command), ..self.clone() }
+    }
+
+    /// Why the memory of the team is not used, once for each time that it becomes so.
+    #[must_use]
+    pub fn take_outage(&self) -> Option<String> {
+        if let Some(refusal) = &self.refusal {
+            let was_told = refusal.is_told.swap(true, Ordering::AcqRel);
+            return (!was_told).then(|| refusal.reason.clone());
+        }
+        self.team.as_ref()?.postgres.take_outage()
+    }
+
+    /// Where observations are kept, for people: the database file, or the team's database and host.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match &self.team {
+            Some(team) => team.postgres.place().to_owned(),
+            None => self.path().to_string_lossy().into_owned(),
+        }
     }
 
     /// The database file.
@@ -53,18 +111,21 @@ impl MemoryStore {
     /// Whether there is a memory at all: reading one that does not exist would create it.
     #[must_use]
     pub fn exists(&self) -> bool {
-        self.path().exists() || self.spool.has_lines()
+        self.team.is_some() || self.path().exists() || self.spool.has_lines()
     }
 
     /// Runs `work` in one transaction; changes inside are refused. Dropping the future does not stop
-    /// queued work.
+    /// queued work. While the team's server is not available, the local database is read.
     pub async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>
         + Send
         + 'static,
     ) -> Result<T, StoreError> {
-        self.database.read(work).await
+        match &self.team {
+            Some(team) if team.is_available().await => team.read(work).await,
+            _ => self.database.read(work).await,
+        }
     }
 
     /// Runs `work` in one transaction that may change something: committed when this returns `Ok`,
@@ -75,6 +136,9 @@ impl MemoryStore {
         + Send
         + 'static,
     ) -> Result<T, StoreError> {
+        if let Some(team) = &self.team {
+            return team.write(work).await;
+        }
         self.store_spool().await?;
         self.database.write(work).await
     }
@@ -93,7 +157,7 @@ impl MemoryStore {
         match self.write(move |database| database.add(&added)).await {
             Ok(stored) => Ok(ObservationPlace::Store(stored)),
             Err(reason) => {
-                let spool = self.spool.clone();
+                let spool = self.team.as_ref().map_or(&self.spool, |team| &team.spool).clone();
                 let appended = tokio::task::spawn_blocking(move || spool.append(&observations));
                 match appended.await {
                     Ok(Ok(())) => Ok(ObservationPlace::Spool { reason }),
@@ -107,7 +171,8 @@ impl MemoryStore {
     }
 
     /// Forgets the observations that `choose` selects, in the database, its backups and the spool; it is asked
-    /// again for every copy. Answers how many the database had.
+    /// again for every copy. Answers how many the database had. In the memory of a team only rows of
+    /// the caller are forgotten; the local database is left as it is, because its rows are others.
     pub async fn forget(
         &self,
         choose: impl Fn(
@@ -117,6 +182,9 @@ impl MemoryStore {
         + Sync
         + 'static,
     ) -> Result<u64, StoreError> {
+        if let Some(team) = &self.team {
+            return team.forget(choose).await;
+        }
         // What waits becomes part of the database, where it is forgotten.
         self.store_spool().await?;
         let choice: ForgetChoice = Arc::new(choose);
@@ -125,6 +193,7 @@ impl MemoryStore {
 
     /// Copies the database to a new file, or replaces the backup of this day. Answers with the file.
     pub async fn back_up(&self, file: Option<PathBuf>) -> Result<PathBuf, StoreError> {
+        self.require_local()?;
         self.database.back_up(file).await
     }
 
@@ -133,13 +202,25 @@ impl MemoryStore {
         &self,
         file: Option<PathBuf>,
     ) -> Result<(PathBuf, u64), StoreError> {
+        self.require_local()?;
         self.database.inspect_backup(file).await
     }
 
     /// Replaces the database by a backup, by default the newest. Answers with the backup and how many
     /// observations it has.
     pub async fn restore(&self, file: Option<PathBuf>) -> Result<(PathBuf, u64), StoreError> {
+        self.require_local()?;
         self.database.restore(file).await
+    }
+
+    fn require_local(&self) -> Result<(), StoreError> {
+        match &self.team {
+            None => Ok(()),
+            Some(team) => Err(StoreError::Conflict(format!(
+                "{} is backed up by its administrator",
+                team.postgres.place()
+            ))),
+        }
     }
 
     /// What became of a damaged database since the last call. Opens the database if necessary.

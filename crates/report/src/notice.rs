@@ -51,6 +51,16 @@ pub fn recovered(store: &Path, damage: &str, aside: &Path, backup_ms: Option<u64
     }
 }
 
+/// The memory that a team shares cannot be used.
+#[must_use]
+pub fn team_memory_lost(reason: &str) -> String {
+    let reason = sanitized_name(reason);
+    format!(
+        "[moai-ralph] the memory of the team is not used: {reason}. What this session learns waits \
+         for it if it is only away, and what this machine remembers is shown meanwhile."
+    )
+}
+
 /// A tool call that would write a protected place is denied; `what` names the place.
 #[must_use]
 pub fn write_denied(path: &str, what: &str) -> String {

@@ -120,6 +120,9 @@ pub(in crate::cli) struct MemoryAddArgs {
     /// A code that it is about; may be repeated
     #[arg(long = "code", value_name = "CODE")]
     pub(in crate::cli) codes: Vec<String>,
+    /// Show it to everyone who shares the memory (memory.url); otherwise it is yours alone
+    #[arg(long)]
+    pub(in crate::cli) team: bool,
 }
 
 #[derive(Debug, Args)]

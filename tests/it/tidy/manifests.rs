@@ -13,7 +13,8 @@ const PURE_CRATES: &[&str] =
     &["base", "protocol", "scan", "lsp", "guard", "loops", "memory", "report", "config"];
 
 /// Dependencies that a pure crate does not have.
-const WORLD_CRATES: &[&str] = &["git2", "ignore", "rusqlite", "rustix", "tokio", "ureq"];
+const WORLD_CRATES: &[&str] =
+    &["git2", "ignore", "rusqlite", "rustix", "tokio", "tokio_postgres", "tokio_rustls", "ureq"];
 
 /// Exceptions: a pure crate, its dependency, and the only module of it that the crate names. Hostile
 /// texts are bounded by processor time, which is no input of a result.
@@ -38,6 +39,9 @@ const OWNERS: &[(&str, &str)] = &[
     ("git2", "crates/host/src/git"),
     ("ignore", "crates/host/src/files"),
     ("rusqlite", "crates/host/src/store"),
+    ("tokio_postgres", "crates/host/src/memory/postgres"),
+    ("tokio_rustls", "crates/host/src/memory/postgres/tls"),
+    ("webpki_roots", "crates/host/src/memory/postgres/tls"),
     ("ureq", "crates/host/src/models/http"),
     ("clap", "src/cli"),
     ("indicatif", "src/cli"),

@@ -99,6 +99,9 @@ pub(crate) async fn handle(
         let recovery = engine.store.take_recovery(&key).await.ok().flatten();
         output = output.with_notice(recovery.as_ref().map(recovery_notice));
     }
+    let outage = engine.memory.take_outage();
+    let output =
+        output.with_notice(outage.map(|reason| moai_report::notice::team_memory_lost(&reason)));
     let reply = CommandReply::success(output.to_stdout(event));
     HandlerOutcome { reply, deferred_reports, recalled }
 }

@@ -42,6 +42,10 @@ pub(super) async fn add(
     };
     let provenance =
         if person::is_agent(engine, caller) { Provenance::Agent } else { Provenance::User };
+    if addition.is_for_team && provenance == Provenance::Agent {
+        let text = "--team is for a person: an agent started this shell";
+        return Err(MemoryRefusal::Invalid(text.to_owned()));
+    }
     let observation = NewObservation {
         external_id: None,
         project: caller_project(engine, caller),
@@ -56,7 +60,7 @@ pub(super) async fn add(
         provenance,
         importance: ADDED_IMPORTANCE,
         outcome: None,
-        visibility: Visibility::Private,
+        visibility: if addition.is_for_team { Visibility::Team } else { Visibility::Private },
     };
     let add = |database: &mut dyn moai_memory::database::MemoryDatabase<
         Error = moai_host::store::StoreError,
@@ -68,7 +72,7 @@ pub(super) async fn add(
         let rows: Vec<i64> = rows.collect();
         Ok((stored, database.load(&rows)?))
     };
-    let (stored, loaded) = engine.memory.write(add).await?;
+    let (stored, loaded) = engine.memory.for_command().write(add).await?;
     let repeated = stored.iter().filter(|it| matches!(it, StoredAs::Repeated(_))).count();
     let document = MemoryChangeDocument {
         command: "add",

@@ -30,7 +30,7 @@ pub(super) async fn export(
         })?;
         Ok(text)
     };
-    let stdout = engine.memory.read(write).await?;
+    let stdout = engine.memory.for_command().read(write).await?;
     Ok(CommandReply { stdout, ..CommandReply::default() })
 }
 

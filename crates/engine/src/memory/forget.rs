@@ -93,7 +93,7 @@ pub(super) async fn forget(
             Ok((rows.len() as u64, database.load(first)?, unknown))
         };
         // What waits in the spool is part of the preview.
-        let (count, first, unknown) = engine.memory.write(preview).await?;
+        let (count, first, unknown) = engine.memory.for_command().write(preview).await?;
         document.observations = count;
         document.ids = first.into_iter().map(|it| it.id).collect();
         document.rejected_total = unknown.len() as u64;
@@ -104,7 +104,7 @@ pub(super) async fn forget(
             let choose = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
                 target.rows(database).map(ForgetSelection::Rows)
             };
-            document.observations = engine.memory.forget(choose).await?;
+            document.observations = engine.memory.for_command().forget(choose).await?;
             document.status = "done";
         }
     } else if asked.apply {

@@ -112,7 +112,8 @@ async fn store_parts(
 ) -> Result<(u64, u64), MemoryRefusal> {
     let (mut new, mut repeated) = (0, 0);
     while let Some(part) = waiting.recv().await {
-        for stored in engine.memory.write(move |database| database.add(&part)).await? {
+        for stored in engine.memory.for_command().write(move |database| database.add(&part)).await?
+        {
             match stored {
                 StoredAs::New(_) => new += 1,
                 StoredAs::Repeated(_) => repeated += 1,

@@ -16,7 +16,7 @@ use moai_protocol::observation_lines::moment_ms;
 pub(super) fn caller_project(engine: &Engine, caller: &CallerContext) -> MemoryProject {
     let project = Project::load_unserved(engine, caller);
     let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
-    MemoryProject { key: project.key.as_str().to_owned(), name: name.unwrap_or_default() }
+    MemoryProject { key: project.memory_key(), name: name.unwrap_or_default() }
 }
 
 /// The filter of a scope.
@@ -81,7 +81,11 @@ async fn project_keys(
         keys.push(project.key);
     }
     if engine.memory.exists() {
-        let named = engine.memory.read(move |database| database.projects_named(&asked)).await?;
+        let named = engine
+            .memory
+            .for_command()
+            .read(move |database| database.projects_named(&asked))
+            .await?;
         keys.extend(named.into_iter().map(|project| project.key));
     }
     keys.sort();

@@ -58,7 +58,7 @@ pub(super) async fn search(
         let ask = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
             layered_search(database, &asked, filter, now_ms)
         };
-        engine.memory.read(ask).await?
+        engine.memory.for_command().read(ask).await?
     } else {
         LayeredSearch::default()
     };
@@ -164,7 +164,7 @@ fn record_search(engine: &Arc<Engine>, has_hits: bool) {
         return;
     }
     let job = engine.job();
-    let memory = engine.memory.clone();
+    let memory = engine.memory.for_command();
     tokio::spawn(async move {
         let _job = job;
         if let Err(error) = memory.write(move |database| database.record_search(has_hits)).await {
@@ -185,7 +185,7 @@ pub(super) async fn timeline(engine: &Arc<Engine>, id: String, json: bool) -> Me
             None => Ok(None),
         }
     };
-    let around = engine.memory.read(find).await?.ok_or_else(unknown)?;
+    let around = engine.memory.for_command().read(find).await?.ok_or_else(unknown)?;
     let document = TimelineDocument { rows: timeline_rows(&around) };
     let text = timeline_text(&document, now_ms());
     Ok(reply(json_text(&document), text, json))
@@ -206,7 +206,7 @@ pub(super) async fn get(
             let unknown: Vec<String> = unknown.map(|(id, _)| id).collect();
             Ok((database.load(&known)?, unknown))
         };
-        let (found, unknown) = engine.memory.read(find).await?;
+        let (found, unknown) = engine.memory.for_command().read(find).await?;
         document.observations = found.iter().map(observation_entry).collect();
         document.unknown = unknown;
     }

@@ -19,7 +19,7 @@ pub(super) async fn status(
 ) -> MemoryReply {
     let filter = filter(engine, caller, &scope).await?;
     let counts = if engine.memory.exists() {
-        engine.memory.read(move |database| database.counts(&filter)).await?
+        engine.memory.for_command().read(move |database| database.counts(&filter)).await?
     } else {
         MemoryCounts::default()
     };
@@ -28,7 +28,7 @@ pub(super) async fn status(
         observations: *observations,
     });
     let document = MemoryStatusDocument {
-        file: engine.memory.path().to_string_lossy().into_owned(),
+        file: engine.memory.place(),
         bytes: counts.bytes,
         observations: counts.by_kind.iter().map(|(_, observations)| observations).sum(),
         by_type: kinds.collect(),

@@ -51,8 +51,8 @@ pub(crate) async fn earlier_fix_lines(
             return Vec::new();
         }
     };
-    let (project, path) = (project.key.as_str(), feedback.path.as_str());
-    let reader = FixReader { project, session, path };
+    let key = project.memory_key();
+    let reader = FixReader { project: &key, session, path: feedback.path.as_str() };
     let told: Vec<StoredObservation> =
         found.into_iter().flat_map(|fixes| told_fixes(fixes, &reader)).collect();
     let now_ms = memory_now_ms();

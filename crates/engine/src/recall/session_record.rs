@@ -76,7 +76,7 @@ async fn read_record(call: &HookCall<'_>, event: InjectionEvent) -> Option<Recor
     if !engine.memory.exists() {
         return None;
     }
-    let (session, key) = (input.session_id.clone(), project.key.as_str().to_owned());
+    let (session, key) = (input.session_id.clone(), project.memory_key());
     let filter = ObservationFilter { kinds: INDEX_KINDS.to_vec(), ..of_project(project) };
     let read = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
         let sessions = database.sessions(&key, SESSIONS_COMPARED_MAX)?;

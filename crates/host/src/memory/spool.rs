@@ -36,8 +36,37 @@ impl Spool {
         Self { path: folder.join(FILE_NAME) }
     }
 
+    /// The spool of another store, which is identified by letters and digits.
+    pub(super) fn of_store(folder: &Path, store: &str) -> Self {
+        Self { path: folder.join(format!("spool-{store}.jsonl")) }
+    }
+
     pub(super) fn has_lines(&self) -> bool {
-        fs::metadata(&self.path).is_ok_and(|file| file.len() > 0)
+        let has_lines = |path: &Path| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+        has_lines(&self.path) || has_lines(&self.taken_path())
+    }
+
+    fn taken_path(&self) -> PathBuf {
+        self.path.with_extension("taken")
+    }
+
+    /// What waits, in a file that nobody adds to any more: storing it takes long, and what comes
+    /// meanwhile goes into a new file. `None` if nothing waits, or if somebody else has taken it.
+    pub(super) fn take(&self) -> Result<Option<LockedSpool>, StoreError> {
+        let path = self.taken_path();
+        let failed = |error: io::Error| unavailable(&path, &error);
+        // Left by a process that ended, or in the hands of one that runs.
+        match open(OpenOptions::new().read(true), &path) {
+            Ok(file) if file.try_lock().is_ok() => {
+                return Ok(is_still_named(&file, &path).then_some(LockedSpool { path, file }));
+            }
+            Ok(_) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error)),
+        }
+        let Some(locked) = self.lock()? else { return Ok(None) };
+        fs::rename(&locked.path, &path).map_err(failed)?;
+        Ok(Some(LockedSpool { path, file: locked.file }))
     }
 
     /// Adds observations, durably.

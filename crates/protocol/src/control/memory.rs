@@ -121,4 +121,6 @@ pub struct MemoryAddition {
     pub files: Vec<String>,
     /// Codes of findings.
     pub codes: Vec<String>,
+    /// Whether everyone who shares the memory may see it.
+    pub is_for_team: bool,
 }

@@ -1,0 +1,34 @@
+//! Bounds of the memory of a team on PostgreSQL.
+
+/// Time to connect to the server, in milliseconds.
+pub const POSTGRES_CONNECT_MS_MAX: u64 = 3_000;
+/// Time of one statement on the server, in milliseconds.
+pub const POSTGRES_STATEMENT_MS_MAX: u64 = 10_000;
+/// Time that a hook waits for the server, in milliseconds.
+pub const POSTGRES_HOOK_MS_MAX: u64 = 300;
+/// The same for a command that a person gave, and for what waits in the spool.
+pub const POSTGRES_COMMAND_MS_MAX: u64 = 15_000;
+/// Time after an answer in which the server is taken to be there, in milliseconds.
+pub const POSTGRES_FRESH_MS: u64 = 1_000;
+/// What a reply may take longer than its statement, in milliseconds.
+pub const POSTGRES_REPLY_MARGIN_MS: u64 = 1_000;
+/// Time that a statement waits for a lock on the server, in milliseconds.
+pub const POSTGRES_LOCK_MS_MAX: u64 = 2_000;
+/// Time after which the server ends a transaction that was left open, in milliseconds.
+pub const POSTGRES_IDLE_TRANSACTION_MS_MAX: u64 = 30_000;
+/// Time until the first attempt to reach a lost server again, in seconds; it doubles.
+pub const POSTGRES_RETRY_SECS_MIN: u64 = 2;
+/// The longest time between two attempts, in seconds.
+pub const POSTGRES_RETRY_SECS_MAX: u64 = 60;
+/// Requests that wait for the connection; later ones are answered as if the server were gone.
+pub const POSTGRES_QUEUE_MAX: usize = 256;
+/// Observations sent in one statement.
+pub const POSTGRES_BATCH_MAX: usize = 100;
+/// Matching rows that are counted before their number is estimated.
+pub const POSTGRES_COUNTED_ROWS_MAX: i64 = 500;
+/// Largest password file, in bytes.
+pub const POSTGRES_PASSWORDS_BYTES_MAX: u64 = 64 * 1024;
+/// Largest file of root certificates, in bytes.
+pub const POSTGRES_ROOTS_BYTES_MAX: u64 = 1024 * 1024;
+/// Characters of a server's message that are shown.
+pub const POSTGRES_MESSAGE_CHARS_MAX: usize = 300;

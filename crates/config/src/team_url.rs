@@ -1,0 +1,102 @@
+//! The URL of a team's memory. It counts only in the user's own options and environment, because a
+//! project must not choose where the user's memory is sent, and a file must not hold a password.
+
+/// The option.
+pub(super) const TEAM_URL_KEY: &str = "memory.url";
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+/// Whether an option counts only in the user's own file and environment.
+#[must_use]
+pub fn is_for_users_only(key: &str) -> bool {
+    key == TEAM_URL_KEY
+}
+
+/// Why a URL is refused, without repeating it.
+pub(super) fn refusal(url: &str, is_in_file: bool) -> Option<&'static str> {
+    let is_known = url.is_empty() || SCHEMES.iter().any(|scheme| url.starts_with(scheme));
+    if !is_known {
+        return Some("expected postgres://");
+    }
+    let has_password = shown_team_url(url) != url;
+    (is_in_file && has_password)
+        .then_some("a password does not belong into a file: use ~/.pgpass or PGPASSWORD")
+}
+
+/// The URL without its password.
+#[must_use]
+pub fn shown_team_url(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (login, place) = match rest.rsplit_once('@') {
+        Some((login, place)) => (Some(login), place),
+        None => (None, rest),
+    };
+    let login = login.map(|login| match login.split_once(':') {
+        Some((user, _)) => format!("{user}:[redacted]@"),
+        None => format!("{login}@"),
+    });
+    let place = match place.split_once("password=") {
+        Some((before, _)) => format!("{before}password=[redacted]"),
+        None => place.to_owned(),
+    };
+    format!("{scheme}://{}{place}", login.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use moai_lsp::registry::Catalogue;
+
+    use super::*;
+    use crate::{Config, ConfigError, OptionFile};
+
+    const URL: &str = "postgres://ann@db.example.com/team";
+
+    fn load(
+        url: &str,
+        is_of_user: bool,
+        env: &[(&str, &str)],
+    ) -> Result<Option<String>, ConfigError> {
+        let text = format!("ralph: {{memory: {{url: '{url}'}}}}");
+        let file = OptionFile { name: "ralph.yaml".to_owned(), text, is_trusted: true, is_of_user };
+        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let env: BTreeMap<String, String> = env.collect();
+        Config::load(&[file], &env, Catalogue::built_in()).map(|config| config.memory_url)
+    }
+
+    #[test]
+    fn a_project_does_not_choose_where_the_memory_is_sent() {
+        assert_eq!(load(URL, true, &[]), Ok(Some(URL.to_owned())));
+        assert_eq!(load(URL, false, &[]), Ok(None), "not even a trusted one");
+        let own = [("MOAI_RALPH_MEMORY_URL", "postgres://ann:placeholder@localhost/own")];
+        let url = load(URL, false, &own).expect("valid").expect("set");
+        assert!(url.ends_with("localhost/own"));
+        assert_eq!(load("", true, &[]), Ok(None));
+    }
+
+    #[test]
+    fn a_file_holds_no_password_and_no_error_repeats_one() {
+        for url in [
+            "postgres://ann:placeholder@db/team",
+            "postgres://db/team?user=ann&password=placeholder",
+            "mysql://ann:placeholder@db/team",
+        ] {
+            let error = load(url, true, &[]).expect_err(url).to_string();
+            assert!(error.contains("ralph.memory.url"), "{error}");
+            assert!(!error.contains("placeholder"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_url_is_shown_without_its_password() {
+        assert_eq!(shown_team_url(URL), URL);
+        assert_eq!(
+            shown_team_url("postgres://ann:secret@secret@db/team"),
+            "postgres://ann:[redacted]@db/team"
+        );
+        assert_eq!(
+            shown_team_url("postgres://db/team?password=placeholder"),
+            "postgres://db/team?password=[redacted]"
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! The memory of a team on PostgreSQL: one connection on a thread of its own. A server that hangs or
+//! is gone costs a caller no more than it wants to wait, and nothing while it is known to be gone.
+
+mod connection;
+mod database;
+mod filter;
+mod rows;
+mod schema;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod text_search;
+mod tls;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use moai_memory::database::MemoryDatabase;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use self::connection::PostgresConnection;
+use self::database::PostgresTransaction;
+pub use self::settings::PostgresSettings;
+use crate::store::StoreError;
+use moai_base::limits::{
+    POSTGRES_FRESH_MS, POSTGRES_QUEUE_MAX, POSTGRES_RETRY_SECS_MAX, POSTGRES_RETRY_SECS_MIN,
+};
+
+/// What is done with the connection on its thread.
+type PostgresJob = Box<dyn FnOnce(&mut PostgresThread) + Send>;
+
+/// Handle to the memory of a team; cheap to clone. Its thread ends with the last handle.
+#[derive(Clone, Debug)]
+pub struct PostgresMemory {
+    shared: Arc<PostgresShared>,
+}
+
+#[derive(Debug)]
+struct PostgresShared {
+    settings: PostgresSettings,
+    jobs: OnceLock<mpsc::Sender<PostgresJob>>,
+    /// The current outage; `None` while the server is available, or was not tried yet.
+    outage: watch::Sender<Option<PostgresOutage>>,
+    /// The number of the outage that the user was told of last.
+    told: AtomicU64,
+    /// When the server answered last.
+    answered: watch::Sender<Option<Instant>>,
+}
+
+/// A time in which the server is not available.
+#[derive(Clone, Debug)]
+struct PostgresOutage {
+    /// From 1 on.
+    number: u64,
+    /// The latest reason.
+    fault: StoreError,
+}
+
+/// How far the work of a caller is, so that what nobody waits for any more is not committed.
+#[derive(Debug, Default)]
+struct WorkState(AtomicU8);
+
+impl WorkState {
+    const WAITING: u8 = 0;
+    const GIVEN_UP: u8 = 1;
+    const COMMITTING: u8 = 2;
+
+    fn advance(&self, to: u8) -> bool {
+        self.0.compare_exchange(Self::WAITING, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.0.load(Ordering::Acquire) == Self::GIVEN_UP
+    }
+}
+
+impl PostgresMemory {
+    /// The memory of these settings. Connects at its first use.
+    #[must_use]
+    pub fn start(settings: PostgresSettings) -> Self {
+        let shared = PostgresShared {
+            settings,
+            jobs: OnceLock::new(),
+            outage: watch::Sender::new(None),
+            told: AtomicU64::new(0),
+            answered: watch::Sender::new(None),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Database and host, for messages.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.shared.settings.place
+    }
+
+    /// Identifies server, database and role.
+    pub(super) fn id(&self) -> &str {
+        &self.shared.settings.id
+    }
+
+    /// Why the server is not available, as far as it is known.
+    #[must_use]
+    pub fn fault(&self) -> Option<StoreError> {
+        self.shared.outage.borrow().as_ref().map(|outage| outage.fault.clone())
+    }
+
+    /// Why the server is not available, once for each time that it becomes so.
+    #[must_use]
+    pub fn take_outage(&self) -> Option<String> {
+        let outage = self.shared.outage.borrow().clone()?;
+        let told = self.shared.told.fetch_max(outage.number, Ordering::AcqRel);
+        (told < outage.number).then(|| outage.fault.to_string())
+    }
+
+    /// Whether the server answers within `wait`; at once if it has just done so.
+    ///
+    /// # Errors
+    ///
+    /// Why it does not.
+    pub(super) async fn require_answer(&self, wait: Duration) -> Result<(), StoreError> {
+        let fresh = Duration::from_millis(POSTGRES_FRESH_MS);
+        if self.fault().is_none()
+            && self.shared.answered.borrow().is_some_and(|answered| answered.elapsed() < fresh)
+        {
+            return Ok(());
+        }
+        self.run(wait, |thread, _| thread.connection.query("SELECT 1", &[]).map(drop)).await
+    }
+
+    /// Runs `work`, which cannot change anything. It fails when there is no answer within `wait`,
+    /// and at once while the server is known to be gone.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        wait: Duration,
+        work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>
+        + Send
+        + 'static,
+    ) -> Result<T, StoreError> {
+        self.run(wait, move |thread, state| {
+            if state.is_given_up() {
+                return Err(given_up());
+            }
+            let connection = &mut thread.connection;
+            work(&mut PostgresTransaction { connection, is_for_writing: false })
+        })
+        .await
+    }
+
+    /// Runs `work` in one transaction: committed when this returns `Ok`, rolled back after an error or
+    /// a panic. Without an answer within `wait` it fails; then it is committed only if the commit was
+    /// on its way.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        wait: Duration,
+        work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>
+        + Send
+        + 'static,
+    ) -> Result<T, StoreError> {
+        self.run(wait, move |thread, state| {
+            if state.is_given_up() {
+                return Err(given_up());
+            }
+            let connection = &mut thread.connection;
+            connection.require_known_schema()?;
+            connection.run_batch("BEGIN")?;
+            let worked = work(&mut PostgresTransaction { connection, is_for_writing: true });
+            let is_wanted = worked.is_ok() && state.advance(WorkState::COMMITTING);
+            let ended = thread.connection.end_transaction(is_wanted);
+            let value = worked?;
+            ended?;
+            if is_wanted { Ok(value) } else { Err(given_up()) }
+        })
+        .await
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        wait: Duration,
+        work: impl FnOnce(&mut PostgresThread, &WorkState) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if let Some(fault) = self.fault() {
+            return Err(fault);
+        }
+        let deadline = Instant::now() + wait;
+        let state = Arc::new(WorkState::default());
+        let (reply, answer) = oneshot::channel();
+        let job_state = Arc::clone(&state);
+        let job: PostgresJob = Box::new(move |thread| {
+            let result = thread.work_until(deadline, |thread| work(thread, &job_state));
+            // The caller may have given up.
+            drop(reply.send(result));
+        });
+        let full = |_| StoreError::Unavailable(format!("{} is busy", self.place()));
+        self.jobs()?.try_send(job).map_err(full)?;
+        let Ok(answered) = tokio::time::timeout(wait, answer).await else {
+            state.advance(WorkState::GIVEN_UP);
+            self.shared.answered.send_replace(None);
+            return Err(self.fault().unwrap_or_else(|| {
+                StoreError::Unavailable(format!("{} did not answer in time", self.place()))
+            }));
+        };
+        let result = answered.map_err(|_| given_up())?;
+        if result.is_ok() {
+            self.shared.answered.send_replace(Some(Instant::now()));
+        }
+        result
+    }
+
+    fn jobs(&self) -> Result<&mpsc::Sender<PostgresJob>, StoreError> {
+        if let Some(jobs) = self.shared.jobs.get() {
+            return Ok(jobs);
+        }
+        let (jobs, queue) = mpsc::channel(POSTGRES_QUEUE_MAX);
+        let thread = PostgresThread {
+            connection: PostgresConnection::new(self.shared.settings.clone())?,
+            outage: self.shared.outage.clone(),
+            outages: 0,
+            retry_at: None,
+            retry_after: Duration::from_secs(POSTGRES_RETRY_SECS_MIN),
+        };
+        // Another caller may have been faster: then this thread ends at once, with its queue.
+        let spawned = std::thread::Builder::new().name("postgres".to_owned());
+        spawned
+            .spawn(move || thread.work(queue))
+            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        Ok(self.shared.jobs.get_or_init(|| jobs))
+    }
+}
+
+fn given_up() -> StoreError {
+    StoreError::Unavailable("the connection was given up".to_owned())
+}
+
+/// The thread that owns the connection.
+struct PostgresThread {
+    connection: PostgresConnection,
+    outage: watch::Sender<Option<PostgresOutage>>,
+    /// How many there were.
+    outages: u64,
+    /// When a lost server is tried again.
+    retry_at: Option<Instant>,
+    retry_after: Duration,
+}
+
+impl PostgresThread {
+    fn work(mut self, mut queue: mpsc::Receiver<PostgresJob>) {
+        loop {
+            let received = match self.retry_at {
+                None => Ok(self.connection.wait_for(queue.recv())),
+                Some(at) => self
+                    .connection
+                    .wait_for(async { tokio::time::timeout_at(at.into(), queue.recv()).await }),
+            };
+            match received {
+                Ok(Some(job)) => job(&mut self),
+                Ok(None) => return,
+                Err(_) => self.try_again(),
+            }
+        }
+    }
+
+    /// Does the work of one caller, on an open connection.
+    fn work_until<T>(
+        &mut self,
+        deadline: Instant,
+        work: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if let Some(outage) = self.outage.borrow().as_ref() {
+            return Err(outage.fault.clone());
+        }
+        if let Err(error) = self.connection.open() {
+            self.note_fault(error.clone());
+            return Err(error);
+        }
+        self.connection.set_deadline(deadline);
+        // After a panic the connection is in an unknown state.
+        let result = catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|_| {
+            self.connection.close();
+            Err(StoreError::Unavailable("a panic inside a store operation".to_owned()))
+        });
+        if let Err(error) = &result
+            && !self.connection.is_open()
+        {
+            self.note_fault(error.clone());
+        }
+        result
+    }
+
+    fn note_fault(&mut self, error: StoreError) {
+        tracing::warn!(%error, "the memory of the team is not available");
+        self.retry_at = Some(Instant::now() + self.retry_after);
+        let longest = Duration::from_secs(POSTGRES_RETRY_SECS_MAX);
+        self.retry_after = (self.retry_after * 2).min(longest);
+        if self.outage.borrow().is_none() {
+            self.outages += 1;
+        }
+        self.outage.send_replace(Some(PostgresOutage { number: self.outages, fault: error }));
+    }
+
+    fn try_again(&mut self) {
+        match self.connection.open() {
+            Ok(()) => {
+                self.retry_at = None;
+                self.retry_after = Duration::from_secs(POSTGRES_RETRY_SECS_MIN);
+                self.outage.send_replace(None);
+            }
+            Err(error) => self.note_fault(error),
+        }
+    }
+}
