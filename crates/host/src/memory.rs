@@ -129,7 +129,7 @@ impl MemoryStore {
     }
 
     /// Runs `work` in one transaction that may change something: committed when this returns `Ok`,
-    /// rolled back after an error or a panic. What waits in the spool is stored before.
+    /// rolled back after an error or a panic. Spooled observations are stored first.
     pub async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>
@@ -185,7 +185,7 @@ impl MemoryStore {
         if let Some(team) = &self.team {
             return team.forget(choose).await;
         }
-        // What waits becomes part of the database, where it is forgotten.
+        // Spooled observations are stored first, and then forgotten with the rest.
         self.store_spool().await?;
         let choice: ForgetChoice = Arc::new(choose);
         self.database.forget(choice).await
@@ -228,8 +228,8 @@ impl MemoryStore {
         self.database.take_recovery().await
     }
 
-    /// Stores what waits in the spool. It is removed only after the commit; if the process ends in
-    /// between, the same observations are stored again, as repetitions.
+    /// Stores the spooled observations. The spool is removed only after the commit; if the process ends
+    /// in between, the same observations are stored again, as repetitions.
     async fn store_spool(&self) -> Result<(), StoreError> {
         if !self.spool.has_lines() {
             return Ok(());

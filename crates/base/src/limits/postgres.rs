@@ -6,7 +6,7 @@ pub const POSTGRES_CONNECT_MS_MAX: u64 = 3_000;
 pub const POSTGRES_STATEMENT_MS_MAX: u64 = 10_000;
 /// Time that a hook waits for the server, in milliseconds.
 pub const POSTGRES_HOOK_MS_MAX: u64 = 300;
-/// The same for a command that a person gave, and for what waits in the spool.
+/// The same for a command of a person, and for the spool.
 pub const POSTGRES_COMMAND_MS_MAX: u64 = 15_000;
 /// Time after an answer in which the server is taken to be there, in milliseconds.
 pub const POSTGRES_FRESH_MS: u64 = 1_000;

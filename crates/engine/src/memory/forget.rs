@@ -92,7 +92,7 @@ pub(super) async fn forget(
             let unknown: Vec<String> = unknown.map(|(id, _)| id.clone()).collect();
             Ok((rows.len() as u64, database.load(first)?, unknown))
         };
-        // What waits in the spool is part of the preview.
+        // The preview includes spooled observations.
         let (count, first, unknown) = engine.memory.for_command().write(preview).await?;
         document.observations = count;
         document.ids = first.into_iter().map(|it| it.id).collect();

@@ -158,7 +158,7 @@ fn explanation(found: &FoundMemory) -> MemoryExplanation {
     }
 }
 
-/// Counts a search after its answer; nobody waits for it.
+/// Counts a search in the background, so that its answer is not delayed.
 fn record_search(engine: &Arc<Engine>, has_hits: bool) {
     if !engine.memory.exists() {
         return;

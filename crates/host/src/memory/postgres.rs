@@ -58,7 +58,7 @@ struct PostgresOutage {
     fault: StoreError,
 }
 
-/// How far the work of a caller is, so that what nobody waits for any more is not committed.
+/// The progress of a caller's work, so that abandoned work is not committed.
 #[derive(Debug, Default)]
 struct WorkState(AtomicU8);
 

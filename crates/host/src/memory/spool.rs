@@ -50,8 +50,9 @@ impl Spool {
         self.path.with_extension("taken")
     }
 
-    /// What waits, in a file that nobody adds to any more: storing it takes long, and what comes
-    /// meanwhile goes into a new file. `None` if nothing waits, or if somebody else has taken it.
+    /// The spooled observations, in a file that is closed to new ones: storing them takes long, and
+    /// observations that arrive meanwhile go into a new file. `None` if there are none, or if another
+    /// process is storing them.
     pub(super) fn take(&self) -> Result<Option<LockedSpool>, StoreError> {
         let path = self.taken_path();
         let failed = |error: io::Error| unavailable(&path, &error);

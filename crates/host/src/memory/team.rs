@@ -18,7 +18,7 @@ const COMMAND_WAIT: Duration = Duration::from_millis(POSTGRES_COMMAND_MS_MAX);
 #[derive(Clone, Debug)]
 pub(super) struct TeamMemory {
     pub(super) postgres: PostgresMemory,
-    /// What waits for this server, database and role alone.
+    /// The observations spooled for this server, database and role alone.
     pub(super) spool: Spool,
     wait: Duration,
 }
@@ -48,7 +48,7 @@ impl TeamMemory {
         self.postgres.read(self.wait, work).await
     }
 
-    /// Afterwards, what waits in the spool is stored too, without delaying the caller.
+    /// Afterwards the spooled observations are stored too, without delaying the caller.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>
@@ -84,8 +84,8 @@ impl TeamMemory {
         self.postgres.write(self.wait, forget).await
     }
 
-    /// Stores what waits in the spool, part by part. It is removed only afterwards; if the server or
-    /// the process ends in between, the same observations are stored again, as repetitions.
+    /// Stores the spooled observations, part by part. The spool is removed only afterwards; if the
+    /// server or the process ends in between, the same observations are stored again, as repetitions.
     async fn store_spool(&self) -> Result<(), StoreError> {
         let spool = self.spool.clone();
         let take = move || -> Result<_, StoreError> {

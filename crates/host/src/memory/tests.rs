@@ -27,7 +27,7 @@ async fn sqlite_does_what_every_store_does() {
 }
 
 #[tokio::test]
-async fn what_is_written_is_there_for_the_next_process_and_for_nobody_else() {
+async fn the_database_survives_the_process_and_is_private() {
     let home = tempfile::tempdir().expect("a folder");
     let store = MemoryStore::start(home.path().to_path_buf());
     assert!(!store.exists());

@@ -140,7 +140,7 @@ fn open_sound(
         return Err(StoreError::Corrupt("the file is empty".to_owned()));
     }
     let mut connection = backups::open_existing(path)?;
-    // A young database is in its log alone, which somebody may have removed.
+    // All of a young database may be in its log, and the log may have been deleted.
     if !is_new && backups::has_no_tables(&connection)? && backups::has_backup(path) {
         return Err(StoreError::Corrupt("it has no tables".to_owned()));
     }

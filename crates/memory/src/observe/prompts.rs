@@ -140,7 +140,7 @@ impl ObservedPrompt {
         CleanText::of(&one_line(first, OBSERVED_TITLE_CHARS_MAX))
     }
 
-    /// The observation: a decision with its sentence as the title, or what was asked for.
+    /// The observation: a decision, titled with its sentence, or the prompt itself.
     #[must_use]
     pub fn draft(&self) -> ObservationDraft {
         let (kind, title) = match &self.decision {

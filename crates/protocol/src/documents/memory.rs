@@ -83,7 +83,7 @@ pub struct MemoryRowEntry {
 pub struct ScoreEntry {
     /// The strictest stage that found it.
     pub stage: &'static str,
-    /// How exactly it says what was asked for.
+    /// How exactly it matches the query.
     pub exactness: f64,
     /// How young it is for its kind.
     pub recency: f64,

@@ -40,7 +40,10 @@ async fn a_server_that_hangs_or_vanishes_costs_no_more_than_the_wait() {
     let observed = observation("while it hangs");
     let refused = memory.write(WAIT, move |database| database.add(&[observed])).await;
     assert!(reason(refused).contains("in time"));
-    assert!(memory.fault().is_some(), "known to be gone: nobody waits for it any more");
+    assert!(
+        memory.fault().is_some(),
+        "the server is known to be gone, so calls no longer wait for it"
+    );
     assert!(memory.take_outage().is_some_and(|text| text.contains("the database postgres at")));
     assert_eq!(memory.take_outage(), None, "told once");
     server.signal(Signal::CONT);
@@ -145,7 +148,7 @@ async fn a_database_in_another_encoding_is_refused() {
 }
 
 #[tokio::test]
-async fn work_that_nobody_waits_for_is_not_committed() {
+async fn abandoned_work_is_not_committed() {
     let server = PostgresServer::start();
     let memory = memory(&server, ADMIN);
     add(&memory, "one").await.expect("stored");

@@ -26,7 +26,7 @@ impl PostgresServer {
     /// Starts a server: on a Unix socket everybody is trusted, on loopback passwords are asked for.
     pub(super) fn start() -> Self {
         let folder = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").expect("a folder");
-        // The server refuses to run as root, so that the folder belongs to somebody else.
+        // The server refuses to run as root, so the folder belongs to an unprivileged user.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("changed");
         let data = folder.path().join("data");
         let made = program("initdb")
@@ -149,7 +149,7 @@ fn start(folder: &Path, port: u16) -> Child {
         .expect("postgres is installed")
 }
 
-/// A program of PostgreSQL, which is not on PATH; as somebody else if this is root.
+/// A program of PostgreSQL, which is not on PATH; run as an unprivileged user if this is root.
 fn program(name: &str) -> Command {
     let path = programs().join(name);
     let mut command = if rustix::process::getuid().is_root() {
