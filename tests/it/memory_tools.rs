@@ -114,3 +114,13 @@ fn a_database_that_is_no_memory_is_refused() {
     assert_eq!(refused.code, 3, "{refused:#?}");
     assert!(refused.stderr.contains("claude-mem or ralph-mem"), "{refused:#?}");
 }
+
+#[test]
+fn a_note_keeps_no_name_of_its_private_passages() {
+    let sandbox = Sandbox::new();
+    let note = "<private>plan src/merger/plan77.rs TS7777</private>\nthe build needs node 20";
+    assert_eq!(sandbox.run(&["memory", "add", note]).code, 0);
+    let exported = sandbox.run(&["memory", "export"]).stdout;
+    assert!(exported.contains("\"title\":\"the build needs node 20\""), "{exported}");
+    assert!(!exported.contains("plan77") && !exported.contains("TS7777"), "{exported}");
+}

@@ -153,6 +153,11 @@ fn memory_store(dirs: &StateDirs, url: Option<&str>) -> MemoryStore {
     }
 }
 
+/// Milliseconds since the epoch, as the memory counts them.
+pub(crate) fn memory_now_ms() -> i64 {
+    i64::try_from(now_ms()).unwrap_or(i64::MAX)
+}
+
 /// Milliseconds since the epoch.
 pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

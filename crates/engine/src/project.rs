@@ -23,6 +23,7 @@ use moai_host::servers::{ProjectPrograms, ServerContext, WithheldPrograms};
 use moai_host::store::ProjectKey;
 use moai_host::{files, git};
 use moai_lsp::registry::{Catalogue, CatalogueError, HostServers};
+use moai_memory::observation::MemoryProject;
 use moai_protocol::control::CallerContext;
 use moai_scan::RuleSet;
 
@@ -56,6 +57,12 @@ impl Project {
         let is_for_team = self.config.memory_url.is_some();
         let shared = is_for_team.then(|| git::shared_identity(&self.root)).flatten();
         shared.unwrap_or_else(|| self.key.as_str().to_owned())
+    }
+
+    /// The project as the memory knows it.
+    pub(crate) fn in_memory(&self) -> MemoryProject {
+        let name = self.root.file_name().map(|name| name.to_string_lossy().into_owned());
+        MemoryProject { key: self.memory_key(), name: name.unwrap_or_default() }
     }
 
     /// The project of a caller. The error is one line with file, line and key.

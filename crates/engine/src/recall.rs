@@ -13,7 +13,6 @@ mod stored_events;
 
 use crate::project::Project;
 use moai_memory::database::{Injection, ObservationFilter};
-use moai_memory::observation::MemoryProject;
 use moai_report::agent::EditText;
 use moai_report::recall::RecallText;
 
@@ -44,18 +43,7 @@ impl RecalledText {
     }
 }
 
-/// The project as the memory knows it.
-pub(crate) fn memory_project(project: &Project) -> MemoryProject {
-    let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
-    MemoryProject { key: project.memory_key(), name: name.unwrap_or_default() }
-}
-
 /// The observations of a project.
 fn of_project(project: &Project) -> ObservationFilter {
     ObservationFilter { projects: vec![project.memory_key()], ..ObservationFilter::default() }
-}
-
-/// Milliseconds since 1970, as the memory counts them.
-pub(crate) fn memory_now_ms() -> i64 {
-    i64::try_from(crate::engine::now_ms()).unwrap_or(i64::MAX)
 }

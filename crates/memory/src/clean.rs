@@ -80,5 +80,37 @@ impl CleanText {
     }
 }
 
+/// The parts of a record that may be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CleanRecord {
+    /// One line: the first line of the body if the title had nothing that may be stored.
+    pub title: CleanText,
+    /// Everything else.
+    pub body: Option<CleanText>,
+}
+
+impl CleanRecord {
+    /// Cleans both together, because a private passage may begin in the title and end in the body.
+    /// `None` if nothing is left.
+    #[must_use]
+    pub fn of(title: &str, body: &str) -> Option<Self> {
+        let mut cleaned = CleanText::of_fields(&[title, body]).into_iter();
+        let (title, body) = (cleaned.next().flatten(), cleaned.next().flatten());
+        if let Some(title) = title {
+            return Some(Self { title, body });
+        }
+        let body = body?;
+        let (first, rest) = body.as_str().split_once('\n').unwrap_or((body.as_str(), ""));
+        Some(Self { title: CleanText::of(first)?, body: CleanText::of(rest) })
+    }
+
+    /// Title and body, the only text that names and codes may be taken from.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let body = self.body.as_ref().map_or("", CleanText::as_str);
+        [self.title.as_str(), body].join("\n")
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::replies::{MemoryRefusal, MemoryReply, now_ms, reply};
+use super::replies::{MemoryRefusal, MemoryReply, reply};
 use super::scope::caller_project;
-use crate::engine::Engine;
+use crate::engine::{Engine, memory_now_ms};
 use crate::person;
 use moai_base::limits::MEMORY_NAMES_MAX;
-use moai_memory::clean::CleanText;
+use moai_memory::clean::{CleanRecord, CleanText};
 use moai_memory::database::StoredAs;
 use moai_memory::names::files_and_codes;
 use moai_memory::observation::{NewObservation, Provenance, Visibility};
@@ -29,13 +29,11 @@ pub(super) async fn add(
     let kind = ObservationKind::from_foreign_name(&addition.kind);
     let text = addition.text.trim();
     let (title, body) = text.split_once('\n').unwrap_or((text, ""));
-    // Together, because a private passage may begin in the title.
-    let mut cleaned = CleanText::of_fields(&[title, body]).into_iter();
-    let (title, body) = (cleaned.next().flatten(), cleaned.next().flatten());
-    let Some(title) = title else {
+    let Some(record) = CleanRecord::of(title, body) else {
         return Err(MemoryRefusal::Invalid("nothing is left that may be stored".to_owned()));
     };
-    let (files, codes) = files_and_codes(text);
+    let (files, codes) = files_and_codes(&record.text());
+    let CleanRecord { title, body } = record;
     let clean = |own: Vec<String>, found: Vec<String>| -> Vec<CleanText> {
         let names = own.iter().chain(found.iter().filter(|name| !own.contains(name)));
         names.filter_map(|name| CleanText::of(name)).take(MEMORY_NAMES_MAX).collect()
@@ -51,7 +49,7 @@ pub(super) async fn add(
         project: caller_project(engine, caller),
         session: String::new(),
         kind,
-        at_ms: now_ms(),
+        at_ms: memory_now_ms(),
         title,
         body,
         files: clean(addition.files, files),

@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::replies::{MemoryRefusal, MemoryReply, now_ms, reply};
+use super::replies::{MemoryRefusal, MemoryReply, reply};
 use super::scope::caller_project;
-use crate::engine::Engine;
+use crate::engine::{Engine, memory_now_ms};
 use moai_base::limits::{
     MEMORY_BAD_LINES_LISTED_MAX, MEMORY_ID_CHARS_MAX, MEMORY_IMPORTED_AT_ONCE,
     MEMORY_LINE_BYTES_MAX, MEMORY_NAMES_MAX,
 };
 use moai_host::store::StoreError;
 use moai_host::store::foreign_memories::{ForeignObservation, is_database, read_foreign_memory};
-use moai_memory::clean::CleanText;
+use moai_memory::clean::{CleanRecord, CleanText};
 use moai_memory::database::StoredAs;
 use moai_memory::names::files_and_codes;
 use moai_memory::observation::{MemoryProject, NewObservation, Provenance, Visibility};
@@ -70,7 +70,7 @@ pub(super) async fn import(
     let mut reader = ImportReader {
         own: caller_project(engine, caller),
         named: HashMap::new(),
-        now_ms: now_ms(),
+        now_ms: memory_now_ms(),
         bad: BadLines::default(),
     };
     let (parts, waiting) = channel(PARTS_WAITING);
@@ -192,19 +192,10 @@ impl ImportReader {
     }
 
     fn observation(&mut self, line: ObservationLine) -> Result<NewObservation, String> {
-        let mut cleaned = CleanText::of_fields(&[&line.title, &line.body]).into_iter();
-        let (mut title, mut body) = (cleaned.next().flatten(), cleaned.next().flatten());
-        if title.is_none() {
-            // The first line of the body serves as the title.
-            title = body.as_ref().and_then(|it| CleanText::of(it.as_str().lines().next()?));
-            let rest = body.as_ref().and_then(|it| it.as_str().split_once('\n'));
-            body = rest.and_then(|(_, rest)| CleanText::of(rest));
-        }
-        let Some(title) = title else {
-            return Err("nothing is left that may be stored".to_owned());
-        };
-        let text = [title.as_str(), body.as_ref().map_or("", CleanText::as_str)].join("\n");
-        let (files, codes) = files_and_codes(&text);
+        let record =
+            CleanRecord::of(&line.title, &line.body).ok_or("nothing is left that may be stored")?;
+        let (files, codes) = files_and_codes(&record.text());
+        let CleanRecord { title, body } = record;
         let files = if line.files.is_empty() { files } else { line.files };
         let codes = if line.codes.is_empty() { codes } else { line.codes };
         let names = |names: Vec<String>| -> Vec<CleanText> {

@@ -25,8 +25,3 @@ pub(super) fn reply(document: String, text: String, json: bool) -> CommandReply 
     let stdout = if json { document } else { text };
     CommandReply { stdout, ..CommandReply::default() }
 }
-
-/// Milliseconds since 1970, as the memory counts them.
-pub(super) fn now_ms() -> i64 {
-    i64::try_from(crate::engine::now_ms()).unwrap_or(i64::MAX)
-}

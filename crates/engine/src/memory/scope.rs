@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::replies::{MemoryRefusal, now_ms};
-use crate::engine::Engine;
+use super::replies::MemoryRefusal;
+use crate::engine::{Engine, memory_now_ms};
 use crate::project::Project;
 use moai_memory::database::ObservationFilter;
 use moai_memory::observation::MemoryProject;
@@ -14,9 +14,7 @@ use moai_protocol::observation_lines::moment_ms;
 
 /// The caller's project as the memory knows it.
 pub(super) fn caller_project(engine: &Engine, caller: &CallerContext) -> MemoryProject {
-    let project = Project::load_unserved(engine, caller);
-    let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
-    MemoryProject { key: project.memory_key(), name: name.unwrap_or_default() }
+    Project::load_unserved(engine, caller).in_memory()
 }
 
 /// The filter of a scope.
@@ -25,7 +23,7 @@ pub(super) async fn filter(
     caller: &CallerContext,
     scope: &MemoryScope,
 ) -> Result<ObservationFilter, MemoryRefusal> {
-    let now_ms = now_ms();
+    let now_ms = memory_now_ms();
     let moment = |name: &str, text: &Option<String>| match text {
         None => Ok(None),
         Some(text) => moment_ms(text, now_ms).map(Some).ok_or_else(|| {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::entries::{hit_entry, observation_entry, rounded, row_entry};
-use super::replies::{MemoryRefusal, MemoryReply, now_ms, reply};
+use super::replies::{MemoryRefusal, MemoryReply, reply};
 use super::scope::filter;
-use crate::engine::Engine;
+use crate::engine::{Engine, memory_now_ms};
 use moai_base::limits::{
     MEMORY_ROW_TOKENS_MAX, MEMORY_SHOWN_TOKENS_MAX, MEMORY_TIMELINES_MAX, TIMELINE_NEIGHBOURS_MAX,
 };
@@ -52,7 +52,7 @@ pub(super) async fn search(
     json: bool,
 ) -> MemoryReply {
     let filter = filter(engine, caller, &asked.scope).await?;
-    let now_ms = now_ms();
+    let now_ms = memory_now_ms();
     let (layer, explain, all_projects) = (asked.layer, asked.explain, asked.scope.all_projects);
     let searched = if engine.memory.exists() {
         let ask = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
@@ -187,7 +187,7 @@ pub(super) async fn timeline(engine: &Arc<Engine>, id: String, json: bool) -> Me
     };
     let around = engine.memory.for_command().read(find).await?.ok_or_else(unknown)?;
     let document = TimelineDocument { rows: timeline_rows(&around) };
-    let text = timeline_text(&document, now_ms());
+    let text = timeline_text(&document, memory_now_ms());
     Ok(reply(json_text(&document), text, json))
 }
 

@@ -4,9 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, memory_now_ms};
 use crate::project::Project;
-use crate::recall::memory_now_ms;
 use moai_base::finding::{Finding, FindingState};
 use moai_base::limits::{
     FIX_LOOKUP_MS_MAX, FIX_REPORTS_MAX, FIX_SHAPES_ASKED_MAX, FIXES_COMPARED_MAX,

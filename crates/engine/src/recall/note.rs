@@ -1,10 +1,9 @@
 //! Notes what happens in a session. Notes cost the hook nothing but a copy: [`super::recorder`]
 //! writes them.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, memory_now_ms};
 use crate::project::Project;
 use crate::recall::recorder::{NotedEvent, NotedEventKind};
-use crate::recall::{memory_now_ms, memory_project};
 use moai_loops::framework::MessageLanguage;
 use moai_memory::observe::{ObservationDraft, ObservationOrigin};
 
@@ -23,7 +22,7 @@ pub(crate) fn noted_event(
     kind: NotedEventKind,
 ) -> NotedEvent {
     let origin = ObservationOrigin {
-        project: memory_project(project),
+        project: project.in_memory(),
         session: session.to_owned(),
         at_ms: memory_now_ms(),
     };

@@ -34,6 +34,8 @@ pub(crate) async fn note_stop(
     if !project.config.memory_enabled {
         return;
     }
+    // The loop may have been started outside of the session, which then has no prompt with its goal.
+    note_goal(engine, project, state);
     let ruling = judged.and_then(|judged| observed::ruling(judged, state.language()));
     note_drafts(engine, project, session_of(state), ruling.into_iter().collect());
     let root = project.root.clone();

@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::engine::memory_now_ms;
 use crate::hooks::hook_call::HookCall;
 use crate::recall::note::note;
 use crate::recall::recorder::NotedEventKind;
 use crate::recall::session_record::{language_of_reader, missed_record, tokens_max};
-use crate::recall::{RecalledText, memory_now_ms, of_project};
+use crate::recall::{RecalledText, of_project};
 use moai_base::limits::{HITS_ENOUGH_MIN, PROMPT_HITS_RANKED_MAX, PROMPT_RECALL_MS_MAX};
 use moai_host::store::StoreError;
 use moai_memory::budget::{InjectionEvent, worth_injecting};

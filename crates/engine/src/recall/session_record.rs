@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, memory_now_ms};
 use crate::hooks::hook_call::HookCall;
 use crate::ledger::SessionLife;
 use crate::project::Project;
 use crate::recall::note::{note, record_language};
 use crate::recall::recorder::{NotedEventKind, NotedSession};
-use crate::recall::{RecalledText, memory_now_ms, of_project};
+use crate::recall::{RecalledText, of_project};
 use moai_base::limits::{
     CONTEXT_WINDOW_TOKENS_ASSUMED, DIGEST_ROWS_MAX, INDEX_ROWS_READ_MAX, RECALL_MS_MAX,
     SESSIONS_COMPARED_MAX,

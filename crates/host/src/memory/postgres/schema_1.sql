@@ -384,30 +384,43 @@ BEGIN
     RETURN coalesce(of_projects::tsquery && of_kinds::tsquery, of_projects::tsquery, of_kinds::tsquery);
 END $$;
 
+-- Entries that fulfil one of several questions, in any order or the last that was stored first. The questions come from
+-- a subquery, because the planner would otherwise estimate each of them, and no plan is allowed but the one that begins
+-- with the index of tokens: comparing entries one by one takes far longer than it assumes.
+CREATE FUNCTION moai_ralph.found(questions tsquery[], scope tsquery, rows_max bigint, is_newest_first boolean)
+RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_indexscan = off AS $$
+BEGIN
+    IF is_newest_first THEN
+        RETURN QUERY WITH unordered AS MATERIALIZED (
+            SELECT e.id FROM moai_ralph.entries AS e
+            WHERE e.tokens @@ ANY (ARRAY(SELECT coalesce(q && scope, q) FROM unnest(questions) AS q))
+            AND (e.author = session_user OR e.is_team)
+        ) SELECT id FROM unordered ORDER BY id DESC LIMIT rows_max;
+    ELSE
+        RETURN QUERY SELECT e.id FROM moai_ralph.entries AS e
+            WHERE e.tokens @@ ANY (ARRAY(SELECT coalesce(q && scope, q) FROM unnest(questions) AS q))
+            AND (e.author = session_user OR e.is_team) LIMIT rows_max;
+    END IF;
+END $$;
+
 -- Rows that fulfil one of several questions and conditions (NULL: any), the last that was stored first. Where there
 -- are other conditions than projects and kinds, they are applied to the last 20,000 rows that fulfil a question.
---
--- The questions come from a subquery, because the planner would otherwise estimate each of them, and the functions
--- allow no plan but the one that begins with the index.
 CREATE FUNCTION moai_ralph.matching(questions tsquery[], project_keys text[], kinds text[], session_id text,
     since bigint, until bigint, path text, code text, rows_max bigint)
 RETURNS TABLE (number bigint, kind text, at_ms bigint, importance double precision, tokens bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    scope tsquery := moai_ralph.scoped(project_keys, kinds);
     candidates bigint := rows_max;
 BEGIN
     IF coalesce(session_id, since::text, until::text, path, code) IS NOT NULL THEN
         candidates := greatest(rows_max, 20000);
     END IF;
-    RETURN QUERY WITH found AS MATERIALIZED (
-            SELECT e.id FROM moai_ralph.entries AS e
-            WHERE e.tokens @@ ANY (ARRAY(SELECT coalesce(q && scope, q) FROM unnest(questions) AS q))
-            AND (e.author = session_user OR e.is_team)
-        ) SELECT o.id, o.kind, o.at_ms, o.importance, o.tokens
-        FROM (SELECT id FROM found ORDER BY id DESC LIMIT candidates) AS f
-        JOIN moai_ralph.observations AS o ON o.id = f.id
+    RETURN QUERY SELECT o.id, o.kind, o.at_ms, o.importance, o.tokens
+        FROM moai_ralph.found(questions, moai_ralph.scoped(project_keys, kinds), candidates, true) AS f
+        JOIN moai_ralph.observations AS o ON o.id = f
         WHERE (session_id IS NULL OR o.session = session_id)
         AND (since IS NULL OR o.at_ms >= since) AND (until IS NULL OR o.at_ms <= until)
         AND (path IS NULL OR EXISTS (SELECT FROM moai_ralph.names AS n WHERE n.observation = o.id
@@ -417,18 +430,11 @@ BEGIN
         ORDER BY o.id DESC LIMIT rows_max;
 END $$;
 
--- How many rows of projects fulfil one of several questions: the first ones that the index leads to, up to a bound, and the greatest
--- number among them; with the greatest number of all, this is enough for an estimate.
+-- How many rows of projects fulfil one of several questions: the first ones that the index leads to, up to a bound, and
+-- the greatest number among them; with the greatest number of all, this is enough for an estimate.
 CREATE FUNCTION moai_ralph.count_matching(questions tsquery[], project_keys text[], rows_max bigint)
 RETURNS TABLE (counted bigint, greatest_counted bigint, greatest_number bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
-DECLARE
-    scope tsquery := moai_ralph.scoped(project_keys, NULL);
-BEGIN
-    RETURN QUERY SELECT count(*), coalesce(max(m.id), 0),
-        (SELECT coalesce(max(e.id), 0) FROM moai_ralph.entries AS e)
-        FROM (SELECT e.id FROM moai_ralph.entries AS e
-            WHERE e.tokens @@ ANY (ARRAY(SELECT coalesce(q && scope, q) FROM unnest(questions) AS q))
-            AND (e.author = session_user OR e.is_team) LIMIT rows_max) AS m;
-END $$;
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT count(*), coalesce(max(f), 0), (SELECT coalesce(max(e.id), 0) FROM moai_ralph.entries AS e)
+        FROM moai_ralph.found(questions, moai_ralph.scoped(project_keys, NULL), rows_max, false) AS f
+$$;
