@@ -210,6 +210,7 @@ fn new_observation(observation: &Observation) -> NewObservation {
         importance: observation.importance,
         outcome: None,
         visibility: Visibility::Private,
+        repeats: 0,
     }
 }
 

@@ -201,14 +201,28 @@ fn export_and_import_are_inverse() {
     let sandbox = Sandbox::new();
     import(
         &sandbox,
-        &[line("a", "결제를 고쳤다", "둘째 줄\n셋째 줄"), line("b", "cache", "src/a.rs")],
+        &[
+            line("a", "결제를 고쳤다", "둘째 줄\n셋째 줄"),
+            line("b", "cache", "src/a.rs"),
+            line("c", "cache", "src/a.rs").replace("s-1", "s-2").replace("179000", "179001"),
+            r#"{"project":"web","session":"s-1","title":"no id","ts":5}"#.to_owned(),
+            r#"{"project":"web","session":"s-2","title":"no id","ts":5}"#.to_owned(),
+            r#"{"project":"web","session":"s-2","title":"no id","ts":6,"repeats":4}"#.to_owned(),
+        ],
     );
-    let exported = sandbox.run(&["memory", "export", "--project", "web"]).stdout;
-    assert_eq!(exported.lines().count(), 2);
+    for _ in 0..2 {
+        assert_eq!(sandbox.run(&["memory", "add", "결정: 캐시는 쓰지 않는다"]).code, 0);
+    }
+    let export = |sandbox: &Sandbox| sandbox.run(&["memory", "export", "--all-projects"]).stdout;
+    let exported = export(&sandbox);
+    assert_eq!(exported.lines().count(), 7);
+    assert!(exported.contains("\"repeats\":4") && exported.contains("\"repeats\":1"), "{exported}");
     let other = Sandbox::new();
-    other.write("in.jsonl", &exported);
-    assert_eq!(other.run(&["memory", "import", "in.jsonl"]).code, 0);
-    assert_eq!(other.run(&["memory", "export", "--project", "web"]).stdout, exported);
+    for sandbox in [&other, &sandbox] {
+        sandbox.write("in.jsonl", &exported);
+        assert_eq!(sandbox.run(&["memory", "import", "in.jsonl"]).code, 0);
+        assert_eq!(export(sandbox), exported);
+    }
 }
 
 #[test]

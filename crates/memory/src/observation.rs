@@ -147,13 +147,18 @@ pub struct NewObservation {
     pub outcome: Option<FixOutcome>,
     /// Who may read it.
     pub visibility: Visibility,
+    /// How often it was seen again before it is stored here.
+    pub repeats: u32,
 }
 
 /// What a store computes from the text of an observation.
 #[derive(Clone, Debug)]
 pub struct ObservationFacts {
-    /// Of title and body; with project and kind it identifies an observation.
+    /// With project and kind it identifies an observation: that of the text, and for a record of
+    /// another system that of its id too, because two records may have the same text.
     pub hash: ContentHash,
+    /// Of title and body.
+    pub text_hash: ContentHash,
     /// Estimated tokens of title and body.
     pub tokens: usize,
     /// [`simhash`] of title and body.
@@ -169,8 +174,11 @@ impl NewObservation {
         let body = self.body.as_ref().map_or("", CleanText::as_str);
         let text = joined(self.title.as_str(), body);
         let names = self.files.iter().chain(&self.codes).map(CleanText::as_str);
+        let text_hash = normalized_hash(&text);
+        let of_record = |id: &String| ContentHash::of_bytes(format!("{text_hash} {id}").as_bytes());
         ObservationFacts {
-            hash: normalized_hash(&text),
+            hash: self.external_id.as_ref().map_or(text_hash, of_record),
+            text_hash,
             tokens: estimated_tokens(&text),
             simhash: simhash(&text),
             index: IndexTokens::of_text(&with_names(&text, names)),

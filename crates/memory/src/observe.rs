@@ -92,6 +92,7 @@ impl ObservationDraft {
             importance: self.importance,
             outcome: self.outcome,
             visibility: Visibility::default(),
+            repeats: 0,
         })
     }
 }

@@ -40,6 +40,8 @@ pub struct ObservationLine {
     pub importance: Option<f64>,
     /// Who vouches for it.
     pub provenance: Option<String>,
+    /// How often it was seen again.
+    pub repeats: u32,
 }
 
 impl ObservationLine {
@@ -75,6 +77,7 @@ impl ObservationLine {
             project_key: text("project_key")?,
             importance: fields.get("importance").and_then(Value::as_f64),
             provenance: text("provenance")?,
+            repeats: count_of(&fields, "repeats"),
         };
         if line.title.trim().is_empty() && line.body.trim().is_empty() {
             return Err("neither `title` nor `body` has text".to_owned());
@@ -90,6 +93,12 @@ fn text_of(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, St
         Some(Value::Number(number)) => Ok(Some(number.to_string())),
         Some(_) => Err(format!("`{name}` is no text")),
     }
+}
+
+/// 0 if there is none.
+fn count_of(fields: &Map<String, Value>, name: &str) -> u32 {
+    let number = fields.get(name).and_then(Value::as_u64).unwrap_or(0);
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 fn texts_of(fields: &Map<String, Value>, name: &str) -> Result<Vec<String>, String> {

@@ -59,6 +59,7 @@ pub(super) async fn add(
         importance: ADDED_IMPORTANCE,
         outcome: None,
         visibility: if addition.is_for_team { Visibility::Team } else { Visibility::Private },
+        repeats: 0,
     };
     let add = |database: &mut dyn moai_memory::database::MemoryDatabase<
         Error = moai_host::store::StoreError,

@@ -48,5 +48,6 @@ fn exported(observation: StoredObservation) -> ExportedObservation {
         project_key: observation.project.key,
         importance: observation.importance,
         provenance: observation.provenance.name(),
+        repeats: observation.repeats,
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use super::replies::{MemoryRefusal, MemoryReply, reply};
 use super::scope::caller_project;
 use crate::engine::{Engine, memory_now_ms};
+use moai_base::hash::ContentHash;
 use moai_base::limits::{
     MEMORY_BAD_LINES_LISTED_MAX, MEMORY_ID_CHARS_MAX, MEMORY_IMPORTED_AT_ONCE,
     MEMORY_LINE_BYTES_MAX, MEMORY_NAMES_MAX,
@@ -195,6 +196,9 @@ impl ImportReader {
         let record =
             CleanRecord::of(&line.title, &line.body).ok_or("nothing is left that may be stored")?;
         let (files, codes) = files_and_codes(&record.text());
+        let session = clean_id(&line.session).unwrap_or_default();
+        let id = line.id.as_deref().and_then(clean_id);
+        let id = id.unwrap_or_else(|| made_id(&record.text(), &session, line.at_ms));
         let CleanRecord { title, body } = record;
         let files = if line.files.is_empty() { files } else { line.files };
         let codes = if line.codes.is_empty() { codes } else { line.codes };
@@ -203,9 +207,9 @@ impl ImportReader {
         };
         let provenance = line.provenance.as_deref().and_then(Provenance::from_name);
         Ok(NewObservation {
-            external_id: line.id.as_deref().and_then(clean_id),
+            external_id: Some(id),
             project: self.project(line.project.as_deref(), line.project_key),
-            session: clean_id(&line.session).unwrap_or_default(),
+            session,
             kind: ObservationKind::from_foreign_name(&line.kind),
             at_ms: line.at_ms.unwrap_or(self.now_ms),
             title,
@@ -220,6 +224,7 @@ impl ImportReader {
             importance: line.importance.unwrap_or(IMPORTED_IMPORTANCE).clamp(0.0, 1.0),
             outcome: None,
             visibility: Visibility::Private,
+            repeats: line.repeats,
         })
     }
 
@@ -252,6 +257,13 @@ fn line_of(foreign: ForeignObservation) -> ObservationLine {
 
 fn clean_id(id: &str) -> Option<String> {
     CleanText::of(id).map(|id| id.as_str().chars().take(MEMORY_ID_CHARS_MAX).collect())
+}
+
+/// An id for a record without one: the same whenever the record is read.
+fn made_id(text: &str, session: &str, at_ms: Option<i64>) -> String {
+    let at = at_ms.map_or_else(String::new, |at_ms| at_ms.to_string());
+    let identity = format!("{session}\n{at}\n{text}");
+    format!("line-{}", ContentHash::of_bytes(identity.as_bytes()).short_hex())
 }
 
 fn is_key(key: &str) -> bool {

@@ -21,10 +21,11 @@ type Database<'d> = &'d mut dyn MemoryDatabase<Error = StoreError>;
 type ConformanceCase = (&'static str, fn(Database<'_>) -> Result<(), StoreError>);
 
 /// All checks. Each needs an empty store of its own and one transaction that may change it.
-pub(crate) const CASES: [ConformanceCase; 13] = [
+pub(crate) const CASES: [ConformanceCase; 14] = [
     ("what is stored is read back", stored_and_loaded),
     ("the same text again is a repetition", repeated),
     ("ids of an import are kept", external_ids),
+    ("what was exported is known when it is imported again", exported_again),
     ("rows are found by their tokens", matching),
     ("filters exclude what they say", filters),
     ("estimates are exact for few rows", estimates),
@@ -64,6 +65,7 @@ pub(crate) fn observation(title: &str) -> NewObservation {
         importance: 0.5,
         outcome: None,
         visibility: Visibility::Private,
+        repeats: 0,
     }
 }
 
@@ -108,6 +110,7 @@ fn stored_and_loaded(database: Database<'_>) -> Result<(), StoreError> {
         importance: 0.75,
         outcome: Some(FixOutcome::Held),
         visibility: Visibility::Team,
+        repeats: 3,
         ..observation("토큰 저장소를 고쳤다")
     };
     let row = add(database, new.clone())?;
@@ -124,7 +127,7 @@ fn stored_and_loaded(database: Database<'_>) -> Result<(), StoreError> {
     assert_eq!((stored.codes, stored.shapes), (vec!["TS2345".to_owned()], new.shapes.clone()));
     assert_eq!((stored.provenance, stored.importance), (Provenance::Measured, 0.75));
     assert_eq!((stored.outcome, stored.visibility), (new.outcome, new.visibility));
-    assert_eq!((stored.repeats, stored.is_superseded), (0, false));
+    assert_eq!((stored.repeats, stored.is_superseded), (3, false));
     let facts = new.facts();
     assert_eq!((stored.tokens, stored.simhash), (facts.tokens, facts.simhash));
     let alone =
@@ -163,12 +166,38 @@ fn external_ids(database: Database<'_>) -> Result<(), StoreError> {
     // Imported again: the same record, not a repetition.
     assert_eq!(database.add(&[imported("x-1", "from elsewhere")])?, [StoredAs::Repeated(row)]);
     assert_eq!(load_one(database, row)?.repeats, 0);
-    // Another record with the same text is one.
-    assert_eq!(database.add(&[imported("x-2", "from elsewhere")])?, [StoredAs::Repeated(row)]);
-    assert_eq!(load_one(database, row)?.repeats, 1);
+    // Another record with the same text is another observation, of another time and session.
+    let other = add(
+        database,
+        NewObservation {
+            session: "s2".to_owned(),
+            at_ms: NOW_MS + 1,
+            ..imported("x-2", "from elsewhere")
+        },
+    )?;
+    assert_eq!((load_one(database, row)?.repeats, load_one(database, other)?.repeats), (0, 0));
     let ids = ["x-1", "x-2", &format!("obs-{own}"), "obs-999999", "nothing", "obs-x"];
     let rows = database.rows_of_ids(&ids.map(str::to_owned))?;
-    assert_eq!(rows, [Some(row), Some(row), Some(own), None, None, None]);
+    assert_eq!(rows, [Some(row), Some(other), Some(own), None, None, None]);
+    Ok(())
+}
+
+/// What was exported here and is imported again is known, whatever its id.
+fn exported_again(database: Database<'_>) -> Result<(), StoreError> {
+    let own = add(database, observation("of our own"))?;
+    let of_id = |id: String| NewObservation {
+        external_id: Some(id),
+        at_ms: NOW_MS + 7,
+        session: "s9".to_owned(),
+        ..observation("of our own")
+    };
+    assert_eq!(database.add(&[of_id(format!("obs-{own}"))])?, [StoredAs::Repeated(own)]);
+    assert_eq!(load_one(database, own)?.repeats, 0);
+    // The same number of another memory is a record of its own.
+    let foreign = add(database, of_id(format!("obs-{}", own + 70)))?;
+    let id = format!("obs-{}", own + 70);
+    assert_eq!(database.rows_of_ids(&[id])?, [Some(foreign)]);
+    assert_eq!(database.count(&everything())?, 2);
     Ok(())
 }
 

@@ -162,6 +162,8 @@ struct SpoolLine {
     importance: f64,
     outcome: Option<String>,
     visibility: String,
+    #[serde(default)]
+    repeats: u32,
 }
 
 impl SpoolLine {
@@ -183,6 +185,7 @@ impl SpoolLine {
             importance: observation.importance,
             outcome: observation.outcome.map(|outcome| outcome.name().to_owned()),
             visibility: observation.visibility.name().to_owned(),
+            repeats: observation.repeats,
         }
     }
 
@@ -208,6 +211,7 @@ impl SpoolLine {
             importance: line.importance,
             outcome: line.outcome.as_deref().and_then(FixOutcome::from_name),
             visibility: Visibility::from_name(&line.visibility)?,
+            repeats: line.repeats,
         })
     }
 }

@@ -273,4 +273,12 @@ pub struct ExportedObservation {
     pub importance: f64,
     /// Who vouches for it.
     pub provenance: &'static str,
+    /// How often it was seen again.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub repeats: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use moai_base::hash::ContentHash;
 use moai_memory::clean::CleanText;
 use moai_memory::database::{Injection, MatchedRow};
 use moai_memory::observation::{
@@ -141,7 +142,7 @@ pub(super) fn observation_json(observation: &NewObservation) -> Value {
         texts.iter().map(|text| storable(text.as_str())).collect()
     };
     let importance = if observation.importance.is_nan() { 0.0 } else { observation.importance };
-    let hash = &facts.hash.to_string()[..2 * MEMORY_HASH_BYTES];
+    let hex = |hash: &ContentHash| hash.to_string()[..2 * MEMORY_HASH_BYTES].to_owned();
     json!({
         "project": storable(&observation.project.key),
         "project_name": storable(&observation.project.name),
@@ -158,7 +159,9 @@ pub(super) fn observation_json(observation: &NewObservation) -> Value {
         "outcome": observation.outcome.map(FixOutcome::name),
         "visibility": observation.visibility.name(),
         "external_id": observation.external_id.as_deref().map(storable),
-        "hash": hash,
+        "repeats": observation.repeats,
+        "hash": hex(&facts.hash),
+        "text_hash": hex(&facts.text_hash),
         "tokens": facts.tokens,
         "simhash": facts.simhash.map(u64::cast_signed),
         "tokenizer": TOKENIZER_VERSION,

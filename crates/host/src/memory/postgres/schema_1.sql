@@ -200,8 +200,18 @@ BEGIN
         ARRAY['@p' || project_number, '@k' || kind] || CASE WHEN is_team THEN ARRAY['@t'] ELSE '{}'::text[] END);
 END $$;
 
--- Adds observations. One with the same project, kind and normalized text as one of the caller is its repetition; the
--- same record of an import, read again, is not.
+-- The observation of the caller that a record of an import was exported from.
+CREATE FUNCTION moai_ralph.known_record(in_project bigint, item jsonb) RETURNS bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT o.id FROM moai_ralph.observations AS o
+        WHERE item ->> 'external_id' IS NOT NULL AND o.hash = decode(item ->> 'text_hash', 'hex')
+        AND o.project = in_project AND o.kind = item ->> 'kind'
+        AND (item ->> 'external_id' = 'obs-' || o.id OR EXISTS (SELECT FROM moai_ralph.external_ids AS e
+            WHERE e.external_id = item ->> 'external_id' AND e.observation = o.id))
+$$;
+
+-- Adds observations. One with the same project, kind and normalized text as one of the caller is its repetition. The
+-- hash of a record of an import depends on its id too, so that it repeats nothing but itself.
 CREATE FUNCTION moai_ralph.add_observations(batch jsonb, is_last_batch boolean) RETURNS TABLE (number bigint, is_new boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -213,18 +223,22 @@ BEGIN
     FOR item IN SELECT value FROM jsonb_array_elements(batch) LOOP
         in_project := moai_ralph.project_number(item ->> 'project', item ->> 'project_name');
         is_for_team := item ->> 'visibility' = 'team';
-        number := NULL;
-        INSERT INTO moai_ralph.observations AS o (author, visibility, project, session, kind, at_ms, importance,
-            tokens, provenance, outcome, simhash, external_id, hash, title, body, files, codes, shapes)
-            SELECT session_user, item ->> 'visibility', in_project, item ->> 'session', item ->> 'kind',
-                (item ->> 'at_ms')::bigint, (item ->> 'importance')::double precision, (item ->> 'tokens')::bigint,
-                item ->> 'provenance', item ->> 'outcome', (item ->> 'simhash')::bigint, item ->> 'external_id',
-                decode(item ->> 'hash', 'hex'), item ->> 'title', item ->> 'body',
-                ARRAY(SELECT jsonb_array_elements_text(item -> 'files')),
-                ARRAY(SELECT jsonb_array_elements_text(item -> 'codes')),
-                ARRAY(SELECT jsonb_array_elements_text(item -> 'shapes'))
-            ON CONFLICT (hash, project, kind) DO NOTHING RETURNING o.id INTO number;
-        is_new := number IS NOT NULL;
+        number := moai_ralph.known_record(in_project, item);
+        is_new := false;
+        IF number IS NULL THEN
+            INSERT INTO moai_ralph.observations AS o (author, visibility, project, session, kind, at_ms, importance,
+                tokens, provenance, outcome, simhash, external_id, repeats, hash, title, body, files, codes, shapes)
+                SELECT session_user, item ->> 'visibility', in_project, item ->> 'session', item ->> 'kind',
+                    (item ->> 'at_ms')::bigint, (item ->> 'importance')::double precision,
+                    (item ->> 'tokens')::bigint, item ->> 'provenance', item ->> 'outcome',
+                    (item ->> 'simhash')::bigint, item ->> 'external_id', (item ->> 'repeats')::bigint,
+                    decode(item ->> 'hash', 'hex'), item ->> 'title', item ->> 'body',
+                    ARRAY(SELECT jsonb_array_elements_text(item -> 'files')),
+                    ARRAY(SELECT jsonb_array_elements_text(item -> 'codes')),
+                    ARRAY(SELECT jsonb_array_elements_text(item -> 'shapes'))
+                ON CONFLICT (hash, project, kind) DO NOTHING RETURNING o.id INTO number;
+            is_new := number IS NOT NULL;
+        END IF;
         IF is_new THEN
             new_numbers := new_numbers || number;
             INSERT INTO moai_ralph.entries (id, author, is_team, tokenizer, tokens)
@@ -235,8 +249,10 @@ BEGIN
             END IF;
             PERFORM moai_ralph.insert_names(number, item);
         ELSE
-            SELECT o.id INTO STRICT number FROM moai_ralph.observations AS o
-                WHERE o.hash = decode(item ->> 'hash', 'hex') AND o.project = in_project AND o.kind = item ->> 'kind';
+            IF number IS NULL THEN
+                SELECT o.id INTO STRICT number FROM moai_ralph.observations AS o WHERE
+                    o.hash = decode(item ->> 'hash', 'hex') AND o.project = in_project AND o.kind = item ->> 'kind';
+            END IF;
             PERFORM moai_ralph.repeat_observation(number, item);
         END IF;
         RETURN NEXT;
@@ -263,16 +279,13 @@ BEGIN
     IF item ->> 'visibility' = 'team' THEN
         PERFORM moai_ralph.share(ARRAY[number]);
     END IF;
-    IF EXISTS (SELECT FROM moai_ralph.external_ids AS e
-        WHERE e.external_id = item ->> 'external_id' AND e.observation = number) THEN
+    -- A record that is read again.
+    IF item ->> 'external_id' IS NOT NULL THEN
         RETURN;
     END IF;
     UPDATE moai_ralph.observations SET repeats = repeats + 1, at_ms = greatest(at_ms, (item ->> 'at_ms')::bigint),
         importance = greatest(importance, (item ->> 'importance')::double precision),
         outcome = coalesce(item ->> 'outcome', outcome), superseded_by = NULL WHERE id = number;
-    IF item ->> 'external_id' IS NOT NULL THEN
-        INSERT INTO moai_ralph.external_ids VALUES (item ->> 'external_id', number);
-    END IF;
     PERFORM moai_ralph.insert_names(number, item);
 END $$;
 

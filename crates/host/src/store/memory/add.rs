@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use moai_base::hash::ContentHash;
 use moai_memory::clean::CleanText;
 use moai_memory::database::StoredAs;
 use moai_memory::observation::{MemoryProject, NewObservation, ObservationFacts};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::index::insert_entry;
-use super::rows::list_text;
+use super::rows::{ID_MARK, list_text};
 use crate::store::StoreError;
 use moai_base::limits::MEMORY_HASH_BYTES;
 
@@ -27,8 +28,10 @@ impl<'c> ObservationWriter<'c> {
         let facts = observation.facts();
         let project = self.project(&observation.project)?;
         let session = self.session(project, observation)?;
-        if let Some(row) = self.same_text(project, observation, &facts)? {
-            self.repeat(row, observation)?;
+        if let Some(row) = self.repeated_row(project, observation, &facts)? {
+            if observation.external_id.is_none() {
+                self.repeat(row, observation)?;
+            }
             return Ok(StoredAs::Repeated(row));
         }
         let row = self.insert_row(project, session, observation, &facts)?;
@@ -61,36 +64,44 @@ impl<'c> ObservationWriter<'c> {
         touched_session(self.connection, project, session, at_ms).map(Some)
     }
 
-    fn same_text(
+    /// The row that the observation repeats. A record of another system repeats only itself, and what
+    /// was exported here.
+    fn repeated_row(
         &self,
         project: i64,
         observation: &NewObservation,
         facts: &ObservationFacts,
     ) -> Result<Option<i64>, StoreError> {
+        let same = self.row_of_hash(project, observation, &facts.hash)?;
+        let Some(id) = observation.external_id.as_ref().filter(|_| same.is_none()) else {
+            return Ok(same);
+        };
+        let Some(row) = self.row_of_hash(project, observation, &facts.text_hash)? else {
+            return Ok(None);
+        };
+        let is_same = *id == format!("{ID_MARK}{row}") || self.has_external_id(row, id)?;
+        Ok(is_same.then_some(row))
+    }
+
+    fn row_of_hash(
+        &self,
+        project: i64,
+        observation: &NewObservation,
+        hash: &ContentHash,
+    ) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT id FROM observations WHERE hash = ?1 AND project = ?2 AND kind = ?3";
-        let hash = &facts.hash.as_bytes()[..MEMORY_HASH_BYTES];
-        let key = params![hash, project, observation.kind.name()];
+        let key = params![&hash.as_bytes()[..MEMORY_HASH_BYTES], project, observation.kind.name()];
         Ok(self.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?)
     }
 
-    /// Counts a repetition. The same record of an import, read again, is none.
+    /// Counts a repetition. A record that is read again is none.
     fn repeat(&self, row: i64, observation: &NewObservation) -> Result<(), StoreError> {
-        if let Some(id) = &observation.external_id
-            && self.has_external_id(row, id)?
-        {
-            return Ok(());
-        }
         let sql = "UPDATE observations SET repeats = repeats + 1, at_ms = max(at_ms, ?2),
                    importance = max(importance, ?3), outcome = coalesce(?4, outcome),
                    superseded_by = NULL WHERE id = ?1";
         let outcome = observation.outcome.map(moai_memory::observation::FixOutcome::name);
         let values = params![row, observation.at_ms, observation.importance, outcome];
         self.connection.prepare_cached(sql)?.execute(values)?;
-        if let Some(id) = &observation.external_id {
-            let sql =
-                "INSERT OR IGNORE INTO external_ids (external_id, observation) VALUES (?1, ?2)";
-            self.connection.prepare_cached(sql)?.execute(params![id, row])?;
-        }
         self.insert_names(row, observation)
     }
 
@@ -108,8 +119,8 @@ impl<'c> ObservationWriter<'c> {
         facts: &ObservationFacts,
     ) -> Result<i64, StoreError> {
         let sql = "INSERT INTO observations (project, session, kind, at_ms, importance, tokens,
-                   provenance, visibility, outcome, simhash, external_id, hash)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+                   provenance, visibility, outcome, simhash, external_id, hash, repeats)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
         let importance = if observation.importance.is_nan() { 0.0 } else { observation.importance };
         self.connection.prepare_cached(sql)?.execute(params![
             project,
@@ -124,6 +135,7 @@ impl<'c> ObservationWriter<'c> {
             facts.simhash.map(u64::cast_signed),
             observation.external_id,
             &facts.hash.as_bytes()[..MEMORY_HASH_BYTES],
+            observation.repeats,
         ])?;
         Ok(self.connection.last_insert_rowid())
     }
