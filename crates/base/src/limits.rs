@@ -4,6 +4,7 @@
 mod foreign_text;
 mod judge;
 mod memory;
+mod pipeline;
 mod postgres;
 mod redaction;
 mod scan_workers;
@@ -13,6 +14,7 @@ mod trust;
 pub use self::foreign_text::*;
 pub use self::judge::*;
 pub use self::memory::*;
+pub use self::pipeline::*;
 pub use self::postgres::*;
 pub use self::redaction::*;
 pub use self::scan_workers::*;

@@ -3,14 +3,14 @@
 
 /// Tracks the fences of a text, line by line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FenceTracker {
+pub struct FenceTracker {
     /// Character and length of the open fence; at least as many of the same character close it.
     open: Option<(char, usize)>,
 }
 
 /// Part of a text that a line belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FencePart {
+pub enum FencePart {
     /// Outside code blocks.
     Prose,
     /// Opens or closes a code block.
@@ -21,7 +21,7 @@ pub(super) enum FencePart {
 
 impl FenceTracker {
     /// Processes the next line.
-    pub(super) fn part(&mut self, line: &str) -> FencePart {
+    pub fn part(&mut self, line: &str) -> FencePart {
         let text = line.trim();
         let Some((open, length)) = self.open else {
             // A fence may begin a list item.
@@ -38,12 +38,13 @@ impl FenceTracker {
     }
 
     /// Whether the next line belongs to a code block, including its fences.
-    pub(super) fn is_code(&mut self, line: &str) -> bool {
+    pub fn is_code(&mut self, line: &str) -> bool {
         self.part(line) != FencePart::Prose
     }
 
     /// Whether a code block is open.
-    pub(super) fn is_open(&self) -> bool {
+    #[must_use]
+    pub fn is_open(&self) -> bool {
         self.open.is_some()
     }
 }

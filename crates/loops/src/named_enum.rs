@@ -4,11 +4,13 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::OPTION_CHARS_MAX;
 
 /// The error for a name that no variant has.
-pub(crate) fn unknown_name(name: &str, known: &[&str]) -> String {
+#[must_use]
+pub fn unknown_name(name: &str, known: &[&str]) -> String {
     format!("{:?} is not one of {}", one_line(name, OPTION_CHARS_MAX), known.join(", "))
 }
 
 /// Defines `NAMES`, `as_str` and `from_name`. A variant without a name does not compile.
+#[macro_export]
 macro_rules! named_variants {
     ($name:ident { $($variant:ident: $text:literal),+ $(,)? }) => {
         impl $name {
@@ -37,6 +39,7 @@ macro_rules! named_variants {
 }
 
 /// Serializes such an enum as its name.
+#[macro_export]
 macro_rules! serialize_by_name {
     ($name:ident) => {
         impl serde::Serialize for $name {
@@ -57,4 +60,4 @@ macro_rules! serialize_by_name {
     };
 }
 
-pub(crate) use {named_variants, serialize_by_name};
+pub use {named_variants, serialize_by_name};

@@ -9,8 +9,9 @@ use super::text::{code_only, line_of, word_positions};
 use crate::support::CHECKOUT;
 
 /// Crates in which nothing touches the world: values in, values out.
-const PURE_CRATES: &[&str] =
-    &["base", "protocol", "scan", "lsp", "guard", "loops", "memory", "report", "config"];
+const PURE_CRATES: &[&str] = &[
+    "base", "protocol", "scan", "lsp", "guard", "loops", "memory", "pipeline", "report", "config",
+];
 
 /// Dependencies that a pure crate does not have.
 const WORLD_CRATES: &[&str] =

@@ -1,0 +1,24 @@
+//! Bounds of the pipeline and its documents.
+
+/// Largest document of a specification or a plan that is parsed, in bytes.
+pub const PIPELINE_DOCUMENT_BYTES_MAX: usize = 1024 * 1024;
+/// TODOs of a plan.
+pub const PLAN_TODOS_MAX: usize = 500;
+/// Acceptance items of one TODO.
+pub const TODO_ITEMS_MAX: usize = 50;
+/// Longest title of a TODO, a requirement or a scenario, in characters.
+pub const PLAN_TITLE_CHARS_MAX: usize = 200;
+/// Longest text of an acceptance item or another entry of a plan, in characters.
+pub const PLAN_TEXT_CHARS_MAX: usize = 1_000;
+/// Words of a document quoted in the message about a fault, in characters.
+pub const FAULT_QUOTE_CHARS_MAX: usize = 60;
+/// Faults reported for one document; the first ones are enough to correct it.
+pub const DOCUMENT_FAULTS_MAX: usize = 50;
+/// Requirements of one specification.
+pub const SPEC_REQUIREMENTS_MAX: usize = 500;
+/// Scenarios of one specification.
+pub const SPEC_SCENARIOS_MAX: usize = 200;
+/// Steps of one scenario.
+pub const SCENARIO_STEPS_MAX: usize = 100;
+/// Specifications of a project that are listed.
+pub const SPECS_MAX: usize = 1_000;

@@ -1,0 +1,8 @@
+//! The pipeline from a goal to a verified change, as far as it needs no file and no clock. Its
+//! documents are Markdown that people and agents edit, so parsers are tolerant, faults name their
+//! line, and an edit of the engine preserves every other byte.
+
+pub mod document;
+pub mod plan;
+pub mod scenario;
+pub mod spec;

@@ -1,0 +1,103 @@
+//! Compares two versions of a plan. After its approval a plan may only grow: what was approved is
+//! part of what the work is examined with.
+
+use std::fmt;
+
+use super::{AcceptanceItem, PlanDocument, Todo, TodoId, TodoStatus};
+
+/// A change of an approved plan that is more than an addition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanChange {
+    /// The TODO that was approved.
+    pub id: TodoId,
+    /// 1-based line of the TODO in the new version; `None` if it is gone.
+    pub line: Option<usize>,
+    /// What was changed, as a fragment: `its dependencies were changed`.
+    pub what: String,
+}
+
+impl fmt::Display for PlanChange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(formatter, "line {line}: {}: {}", self.id, self.what),
+            None => write!(formatter, "{}: {}", self.id, self.what),
+        }
+    }
+}
+
+/// A checkbox that differs between two versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusChange {
+    /// The TODO.
+    pub id: TodoId,
+    /// 1-based line in the new version.
+    pub line: usize,
+    /// Its state before; [`TodoStatus::Open`] for a new TODO.
+    pub from: TodoStatus,
+    /// Its state now.
+    pub to: TodoStatus,
+}
+
+impl PlanDocument {
+    /// Changes from the approved version to this one that are not additions. New TODOs, new items at
+    /// the end of a TODO, descriptions and checkboxes are no such changes.
+    #[must_use]
+    pub fn unapproved_changes(&self, approved: &Self) -> Vec<PlanChange> {
+        let mut changes = Vec::new();
+        for old in &approved.todos {
+            match self.todo(&old.id) {
+                None => {
+                    let what = "it was removed".to_owned();
+                    changes.push(PlanChange { id: old.id.clone(), line: None, what });
+                }
+                Some(new) => changes.extend(todo_changes(old, new)),
+            }
+        }
+        changes
+    }
+
+    /// Checkboxes that differ from the earlier version, in the order of this one.
+    #[must_use]
+    pub fn status_changes(&self, earlier: &Self) -> Vec<StatusChange> {
+        let mut changes = Vec::new();
+        for todo in &self.todos {
+            let from = earlier.todo(&todo.id).map_or(TodoStatus::Open, |it| it.status);
+            if from != todo.status {
+                let id = todo.id.clone();
+                changes.push(StatusChange { id, line: todo.line, from, to: todo.status });
+            }
+        }
+        changes
+    }
+}
+
+fn todo_changes(old: &Todo, new: &Todo) -> Vec<PlanChange> {
+    let mut changed = Vec::new();
+    if old.title != new.title {
+        changed.push("its title was changed".to_owned());
+    }
+    if old.dependencies != new.dependencies {
+        changed.push("its dependencies were changed".to_owned());
+    }
+    if old.requirements != new.requirements {
+        changed.push("its requirements were changed".to_owned());
+    }
+    if old.files != new.files {
+        changed.push("its files were changed".to_owned());
+    }
+    for (at, item) in old.items.iter().enumerate() {
+        match new.items.get(at) {
+            None => changed.push(format!("{} was removed", item.id)),
+            Some(now) if is_same_item(item, now) => {}
+            Some(_) => changed.push(format!("{} was changed", item.id)),
+        }
+    }
+    let change = |what| PlanChange { id: new.id.clone(), line: Some(new.line), what };
+    changed.into_iter().map(change).collect()
+}
+
+/// Whether an item is verified in the same way, wherever it is now.
+fn is_same_item(old: &AcceptanceItem, new: &AcceptanceItem) -> bool {
+    let is_same_command = old.command == new.command && old.argv == new.argv;
+    old.id == new.id && old.kind == new.kind && old.text == new.text && is_same_command
+}
