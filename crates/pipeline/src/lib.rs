@@ -3,6 +3,10 @@
 //! line, and an edit of the engine preserves every other byte.
 
 pub mod document;
+pub mod file_patterns;
+pub mod pivot;
 pub mod plan;
+pub mod routing;
 pub mod scenario;
 pub mod spec;
+pub mod worker_report;

@@ -15,6 +15,7 @@ pub use self::edit::PlanEditError;
 pub use self::ids::TodoId;
 pub use self::revision::{PlanChange, StatusChange};
 use crate::document::DocumentFault;
+use crate::file_patterns::matches_pattern;
 use moai_loops::named_variants;
 
 /// A parsed plan. It can be worked with only if it has no faults.
@@ -173,6 +174,13 @@ impl Todo {
     /// Its items that are verified in this way.
     pub fn items_of(&self, kind: AcceptanceKind) -> impl Iterator<Item = &AcceptanceItem> {
         self.items.iter().filter(move |item| item.kind == kind)
+    }
+
+    /// Whether its worker may write a file; all files if it names none. `path` is relative to the
+    /// root.
+    #[must_use]
+    pub fn allows(&self, path: &str) -> bool {
+        self.files.is_empty() || matches_pattern(&self.files, path)
     }
 }
 

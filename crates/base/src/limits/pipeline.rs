@@ -22,3 +22,13 @@ pub const SPEC_SCENARIOS_MAX: usize = 200;
 pub const SCENARIO_STEPS_MAX: usize = 100;
 /// Specifications of a project that are listed.
 pub const SPECS_MAX: usize = 1_000;
+/// Beginning of a prompt that is searched for the keyword of a pipeline, in bytes.
+pub const ROUTED_PROMPT_BYTES_MAX: usize = 64 * 1024;
+/// Pivot points of a project.
+pub const PIVOT_POINTS_MAX: usize = 100;
+/// Largest report of a worker that is parsed, in bytes.
+pub const WORKER_REPORT_BYTES_MAX: usize = 256 * 1024;
+/// Entries of each list in a worker's report; later ones are ignored.
+pub const WORKER_ENTRIES_MAX: usize = 100;
+/// Longest quote of a prompt in which the keyword of a pipeline is ignored, in bytes.
+pub const QUOTE_BYTES_MAX: usize = 2_000;

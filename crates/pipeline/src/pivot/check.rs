@@ -1,0 +1,85 @@
+//! Checks what a worker discovered against the pivot points.
+
+use super::{PivotId, PivotPoint, PivotStatus};
+use crate::file_patterns::matches_pattern;
+
+/// Something that a worker found out and proposes to do in addition to its TODO.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Discovery {
+    /// What it proposes.
+    pub summary: String,
+    /// Files that it would change, relative to the root.
+    pub files: Vec<String>,
+    /// Pivot points that the worker itself sees a conflict with.
+    pub conflicts_with: Vec<PivotId>,
+}
+
+/// A pivot point that a discovery conflicts with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PivotConflict {
+    /// The pivot point.
+    pub id: PivotId,
+    /// Its title.
+    pub title: String,
+    /// Why, as a fragment: `it would change src/api.rs`.
+    pub why: String,
+}
+
+/// What becomes of a discovery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiscoveryVerdict {
+    /// No conflict is known.
+    Accepted,
+    /// It conflicts with provisional points only: the user decides.
+    AskUser(Vec<PivotConflict>),
+    /// It conflicts with confirmed points.
+    Rejected(Vec<PivotConflict>),
+}
+
+/// Checks a discovery against all points.
+#[must_use]
+pub fn check_discovery(points: &[PivotPoint], discovery: &Discovery) -> DiscoveryVerdict {
+    let mut confirmed = Vec::new();
+    let mut provisional = Vec::new();
+    for point in points {
+        let Some(why) = conflict_reason(point, discovery) else { continue };
+        let conflict = PivotConflict { id: point.id.clone(), title: point.title.clone(), why };
+        match point.status {
+            PivotStatus::Confirmed => confirmed.push(conflict),
+            PivotStatus::Provisional => provisional.push(conflict),
+        }
+    }
+    if !confirmed.is_empty() {
+        DiscoveryVerdict::Rejected(confirmed)
+    } else if !provisional.is_empty() {
+        DiscoveryVerdict::AskUser(provisional)
+    } else {
+        DiscoveryVerdict::Accepted
+    }
+}
+
+fn conflict_reason(point: &PivotPoint, discovery: &Discovery) -> Option<String> {
+    if discovery.conflicts_with.contains(&point.id) {
+        return Some("the worker says so".to_owned());
+    }
+    let mut files = discovery.files.iter();
+    if let Some(path) = files.find(|path| matches_pattern(&point.protects, path)) {
+        return Some(format!("it would change {path}"));
+    }
+    let mut words = point.forbids.iter();
+    let word = words.find(|word| contains_words(&discovery.summary, word))?;
+    Some(format!("it proposes {word}"))
+}
+
+/// Whether a text contains words, in any case, not as a part of other Latin words.
+fn contains_words(text: &str, words: &str) -> bool {
+    let text = text.to_lowercase();
+    let words = words.to_lowercase();
+    let is_letter = |it: char| it.is_ascii_alphanumeric();
+    !words.is_empty()
+        && text.match_indices(&words).any(|(at, _)| {
+            let is_whole_start = !text[..at].ends_with(is_letter) || !words.starts_with(is_letter);
+            let rest = &text[at + words.len()..];
+            is_whole_start && (!rest.starts_with(is_letter) || !words.ends_with(is_letter))
+        })
+}
