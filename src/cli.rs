@@ -15,6 +15,7 @@ mod patterns;
 mod queries;
 mod scan;
 mod server;
+mod specs;
 mod trust;
 
 use std::ffi::OsString;
@@ -145,6 +146,7 @@ fn execute(args: &CliArgs) -> CommandReply {
         CliCommand::Search(_) | CliCommand::Rewrite(_) => patterns::run(args),
         CliCommand::Loop(ref command) => looping::run(args, command),
         CliCommand::Memory(ref command) => memory::run(args, command),
+        CliCommand::Spec(ref command) => specs::run(args, command),
         CliCommand::Judge(ref judge) => {
             let request = DaemonRequest::Judge(JudgeChangeRequest {
                 rubric: judge.rubric.clone(),

@@ -4,6 +4,7 @@ pub(super) mod guard;
 pub(super) mod looping;
 pub(super) mod memory;
 pub(super) mod scan;
+pub(super) mod specs;
 
 use std::path::PathBuf;
 
@@ -83,6 +84,9 @@ pub(super) enum CliCommand {
     /// Find, keep and forget what earlier sessions learned
     #[command(subcommand)]
     Memory(memory::MemoryCommand),
+    /// Create and check specifications, and the constraints of the work
+    #[command(subcommand)]
+    Spec(specs::SpecCommand),
     /// Claude Code hook: JSON on stdin, JSON or nothing on stdout, always exits with 0
     Hook {
         /// session-start, user-prompt-submit, user-prompt-expansion, pre-tool-use, post-tool-use,

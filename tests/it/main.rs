@@ -43,6 +43,7 @@ mod sandbox;
 mod scan;
 mod servers;
 mod snapshots;
+mod specs;
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
 mod surroundings;

@@ -110,6 +110,7 @@ pub(crate) async fn handle(
         DaemonRequest::Memory(request) => {
             crate::memory::handle(engine, &caller, request).await.into()
         }
+        DaemonRequest::Spec(request) => crate::specs::handle(engine, &caller, request).await.into(),
         DaemonRequest::Doctor(request) => {
             crate::doctor::handle(engine, &caller, request).await.into()
         }

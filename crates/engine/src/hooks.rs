@@ -3,6 +3,7 @@
 pub(crate) mod hook;
 pub(crate) mod hook_call;
 pub(crate) mod memory_commands;
+pub(crate) mod pivot_command;
 pub(crate) mod pre_compact;
 pub(crate) mod pre_tool_use;
 pub(crate) mod session_end;

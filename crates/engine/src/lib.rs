@@ -31,6 +31,7 @@ pub(crate) mod replies;
 pub(crate) mod restore;
 pub mod scan_workers;
 pub(crate) mod servers;
+pub(crate) mod specs;
 pub(crate) mod stop;
 pub(crate) mod stop_registry;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 mod loops;
 mod memory;
+mod specs;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ pub use loops::{
 };
 
 pub use memory::{MemoryAddition, MemoryOperation, MemoryRequest, MemoryScope};
+pub use specs::{PivotAddition, SpecOperation, SpecRequest};
 
 /// Protocol version; part of the socket's name. Raised when a field changes its meaning.
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -130,6 +132,8 @@ pub enum DaemonRequest {
     LoopRestore(LoopRestoreRequest),
     /// `memory …`.
     Memory(MemoryRequest),
+    /// `spec …`.
+    Spec(SpecRequest),
     /// `doctor`.
     Doctor(DoctorRequest),
     /// `trust`.

@@ -10,6 +10,7 @@ pub mod queries;
 pub mod reports;
 pub mod rule_tests;
 pub mod servers;
+pub mod specs;
 pub mod tool_answers;
 pub mod trust;
 

@@ -29,6 +29,7 @@ pub mod rule_tests;
 pub mod sarif;
 pub mod search;
 pub mod servers;
+pub mod specs;
 pub mod spending;
 pub mod tools;
 pub mod trust;

@@ -14,7 +14,7 @@ use crate::mcp_client::Client;
 use crate::support::{CHECKOUT, Sandbox};
 
 /// The commands that print a JSON document, by its schema without the number.
-const PRINTED_BY: [(&str, &str); 32] = [
+const PRINTED_BY: [(&str, &str); 37] = [
     ("baseline", "file written by `scan` and `check --write-baseline`"),
     ("checks", "`loop checks`"),
     ("config", "`config show`"),
@@ -33,6 +33,8 @@ const PRINTED_BY: [(&str, &str); 32] = [
     ("memory-change", "`memory add`, `forget`, `import`, `backup`, `restore`"),
     ("memory-status", "`memory status`"),
     ("observations", "`memory get`"),
+    ("pivot-check", "`spec pivot check`"),
+    ("pivot-points", "`spec pivot list`, `add`, `confirm`"),
     ("refreeze", "`loop refreeze`"),
     ("rename", "`rename`"),
     ("report", "`check`, `scan`, `guard`"),
@@ -43,6 +45,9 @@ const PRINTED_BY: [(&str, &str); 32] = [
     ("server-acts", "`server start`, `stop`, `restart`"),
     ("server-logs", "`server logs`"),
     ("servers", "`server list`"),
+    ("spec", "`spec new`"),
+    ("spec-check", "`spec check`"),
+    ("specs", "`spec list`"),
     ("symbols", "`symbols`"),
     ("timeline", "`memory timeline`"),
     ("trust", "`trust`"),

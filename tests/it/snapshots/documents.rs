@@ -283,3 +283,43 @@ fn of_the_memory() {
         ],
     );
 }
+
+const LOGIN_SPEC: &str =
+    "# SPEC-AUTH-001: Login\n### REQ-AUTH-001: Session\n- The system shall create a session\n";
+const LOGIN_PLAN: &str = "# PLAN: Login\n### [x] TODO 1: Sessions\n- Requirements: REQ-AUTH-002\n\
+                          - [A] `true`\n";
+
+fn write_spec(sandbox: &Sandbox) {
+    sandbox.write(".moai/specs/SPEC-AUTH-001/spec.md", LOGIN_SPEC);
+    sandbox.write(".moai/specs/SPEC-AUTH-001/plan.md", LOGIN_PLAN);
+}
+
+fn add_point(sandbox: &Sandbox) -> Output {
+    let point = ["One binary", "--reason", "size", "--forbids", "docker", "--protects", "src/api"];
+    let add: Vec<&str> =
+        ["spec", "pivot", "add"].into_iter().chain(point).chain(["--json"]).collect();
+    sandbox.run(&add)
+}
+
+#[test]
+fn of_specifications() {
+    assert_documents(
+        "documents_specs",
+        &[
+            ("spec_new", |sandbox| sandbox.run(&["spec", "new", "Login", "--json"])),
+            ("spec_list", |sandbox| {
+                write_spec(sandbox);
+                sandbox.run(&["spec", "list", "--json"])
+            }),
+            ("spec_check", |sandbox| {
+                write_spec(sandbox);
+                sandbox.run(&["spec", "check", "--json"])
+            }),
+            ("spec_pivot_add", add_point),
+            ("spec_pivot_check", |sandbox| {
+                add_point(sandbox);
+                sandbox.run(&["spec", "pivot", "check", "Run it in Docker", "--json"])
+            }),
+        ],
+    );
+}

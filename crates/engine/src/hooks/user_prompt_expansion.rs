@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::engine::run_blocking;
 use crate::hooks::hook_call::HookCall;
-use crate::hooks::memory_commands;
+use crate::hooks::{memory_commands, pivot_command};
 use crate::loops::loop_files;
 use crate::loops::loop_start::LoopStartOutcome;
 use crate::loops::session_loop::checks_of_loop;
@@ -47,6 +47,7 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
         Some("moai-align") => {
             HookOutput::Context(loop_files::align(&call.project, &call.input.command_args).await)
         }
+        Some("moai-pivot") => pivot_command::handle(&call).await,
         Some(name @ ("mem-search" | "mem-inject" | "mem-forget" | "mem-status")) => {
             memory_commands::handle(&call, name).await
         }

@@ -1,0 +1,63 @@
+//! Requests of `spec …`.
+
+use serde::{Deserialize, Serialize};
+
+/// Arguments of `spec`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SpecRequest {
+    /// What to do.
+    pub action: SpecOperation,
+    /// JSON instead of text.
+    pub json: bool,
+}
+
+/// What `spec` does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpecOperation {
+    /// Creates the three documents of a specification.
+    New {
+        /// Its title.
+        title: String,
+        /// Its id; `None` for the first free one.
+        id: Option<String>,
+    },
+    /// Lists the specifications.
+    List,
+    /// Checks specifications.
+    Check {
+        /// Their ids; empty for all.
+        ids: Vec<String>,
+    },
+    /// Lists the pivot points.
+    PivotList,
+    /// Adds a pivot point.
+    PivotAdd(PivotAddition),
+    /// Confirms a provisional pivot point.
+    PivotConfirm {
+        /// Its id.
+        id: String,
+    },
+    /// Checks a proposal against the pivot points.
+    PivotCheck {
+        /// What is proposed.
+        proposal: String,
+        /// Files that it would change, relative to the root.
+        files: Vec<String>,
+    },
+}
+
+/// Arguments of `spec pivot add`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PivotAddition {
+    /// The constraint.
+    pub text: String,
+    /// Whether the user has confirmed it.
+    pub is_confirmed: bool,
+    /// Why it is one.
+    pub reason: Option<String>,
+    /// Patterns of files that must not be changed.
+    pub protects: Vec<String>,
+    /// Words that no proposal may have.
+    pub forbids: Vec<String>,
+}
