@@ -28,6 +28,7 @@ mod mcp_client;
 mod mcp_questions;
 mod memory;
 mod memory_hooks;
+mod memory_retention;
 mod memory_tools;
 mod options;
 mod patterns;

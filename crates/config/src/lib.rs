@@ -17,6 +17,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use self::judge::JudgeOptions;
+use self::team_url::MEMORY_SIZE_KEY;
 pub use self::team_url::{is_for_users_only, shown_team_url};
 pub use self::withheld::WithheldOptions;
 use moai_loops::criteria::{CheckCommand, CheckCriterion};
@@ -82,6 +83,8 @@ pub struct Config {
     pub memory_enabled: bool,
     /// URL of the memory that a team shares; `None` for the memory of this machine.
     pub memory_url: Option<String>,
+    /// Bytes of titles and bodies that the memory keeps of one project.
+    pub memory_text_bytes: u64,
     /// Idle time of the daemon.
     pub daemon_idle: Duration,
     /// Tools offered to agents; `None` stands for all.
@@ -155,6 +158,7 @@ struct ConfigLayer {
 struct MemoryLayer {
     enabled: Option<bool>,
     url: Option<String>,
+    max_mb: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -233,7 +237,7 @@ const TOOLS: [&str; 13] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys; each has an environment variable.
-const KEYS: [&str; 38] = [
+const KEYS: [&str; 39] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -270,6 +274,7 @@ const KEYS: [&str; 38] = [
     "judge.judges",
     "memory.enabled",
     "memory.url",
+    "memory.max_mb",
     "daemon.idle_secs",
     "mcp.tools",
 ];
@@ -311,6 +316,7 @@ impl Default for Config {
             judge: JudgeOptions::default(),
             memory_enabled: true,
             memory_url: None,
+            memory_text_bytes: 100 * MIB,
             daemon_idle: Duration::from_mins(30),
             tools: None,
             withheld: WithheldOptions::default(),
@@ -334,6 +340,7 @@ impl Config {
             }
             if !is_of_user {
                 layer.memory.url = None;
+                layer.memory.max_mb = None;
             }
             let url = layer.memory.url.as_deref();
             let refused = url.and_then(|url| team_url::refusal(url, true));
@@ -398,6 +405,8 @@ impl Config {
             }
             self.memory_url = Some(url).filter(|url| !url.is_empty());
         }
+        let mib = |mib| mib * MIB;
+        bounded(&mut self.memory_text_bytes, MEMORY_SIZE_KEY, memory.max_mb, 1..=1_048_576, mib)?;
         let secs = Duration::from_secs;
         bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)
     }

@@ -1,14 +1,16 @@
-//! The URL of a team's memory. It counts only in the user's own options and environment, because a
-//! project must not choose where the user's memory is sent, and a file must not hold a password.
+//! Options of the memory that count only in the user's own file and environment. A project must not
+//! choose where the user's memory is sent, and a file must not hold a password.
 
-/// The option.
+/// The URL of a team's memory.
 pub(super) const TEAM_URL_KEY: &str = "memory.url";
+/// The size of the memory. One memory holds all projects, so that none of them decides.
+pub(super) const MEMORY_SIZE_KEY: &str = "memory.max_mb";
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// Whether an option counts only in the user's own file and environment.
 #[must_use]
 pub fn is_for_users_only(key: &str) -> bool {
-    key == TEAM_URL_KEY
+    [TEAM_URL_KEY, MEMORY_SIZE_KEY].contains(&key)
 }
 
 /// Why a URL is refused, without repeating it.
@@ -98,5 +100,20 @@ mod tests {
             shown_team_url("postgres://db/team?password=placeholder"),
             "postgres://db/team?password=[redacted]"
         );
+    }
+
+    #[test]
+    fn the_size_of_the_memory_is_the_users_choice() {
+        let load = |max_mb: &str, is_of_user| {
+            let text = format!("ralph: {{memory: {{max_mb: {max_mb}}}}}");
+            let file =
+                OptionFile { name: "ralph.yaml".to_owned(), text, is_trusted: true, is_of_user };
+            let config = Config::load(&[file], &BTreeMap::new(), Catalogue::built_in());
+            config.map(|config| config.memory_text_bytes >> 20)
+        };
+        assert_eq!(load("7", true).expect("valid"), 7);
+        assert_eq!(load("7", false).expect("valid"), 100, "it has no effect in a project");
+        let error = load("0", true).expect_err("too small").to_string();
+        assert!(error.contains("memory.max_mb"), "{error}");
     }
 }

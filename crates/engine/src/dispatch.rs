@@ -27,8 +27,9 @@ impl Engine {
         scan_workers::start();
         let mut options = options.clone();
         // A front door without a daemon has no options of its own.
-        if options.memory_url.is_none() {
-            options.memory_url = user_memory_url(&dirs);
+        if let Some(of_user) = user_options(&dirs) {
+            options.memory_text_bytes = of_user.memory_text_bytes;
+            options.memory_url = options.memory_url.or(of_user.memory_url);
         }
         Self::new(dirs, &options, lsp_gap)
     }
@@ -62,11 +63,9 @@ impl Engine {
     }
 }
 
-/// The memory that the user's own options and the environment choose. A project chooses none, because
+/// The user's own options and the environment, which choose the memory. A project chooses none, because
 /// its file may come from anyone.
-fn user_memory_url(dirs: &StateDirs) -> Option<String> {
+fn user_options(dirs: &StateDirs) -> Option<Config> {
     let env = process_environment();
-    let options =
-        project::load_options(&dirs.user_config, None, &env, Catalogue::built_in()).ok()?;
-    options.memory_url
+    project::load_options(&dirs.user_config, None, &env, Catalogue::built_in()).ok()
 }

@@ -28,6 +28,8 @@ pub struct Engine {
     pub(crate) store: Store,
     /// What earlier sessions learned.
     pub(crate) memory: MemoryStore,
+    /// Bytes of text that the memory keeps of a project.
+    pub(crate) memory_text_bytes: u64,
     /// Writes what the hooks note.
     pub(crate) recorder: MemoryRecorder,
     /// Why language servers are not used at all; `None` if they are.
@@ -74,6 +76,7 @@ impl Engine {
             store: Store::start(dirs.state.clone()),
             recorder: MemoryRecorder::start(memory.clone()),
             memory,
+            memory_text_bytes: options.memory_text_bytes,
             dirs,
             lsp_gap,
             started: Instant::now(),

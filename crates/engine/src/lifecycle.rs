@@ -15,6 +15,7 @@ use tokio::net::UnixStream;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::engine::Engine;
+use crate::memory::retention;
 use crate::{log, project};
 use moai_base::limits::{
     CALL_READ_MS_MAX, COMMAND_CALLS_MAX, CONNECTIONS_MAX, DAEMON_DRAIN_MS_MAX, LARGE_CALLS_MAX,
@@ -84,6 +85,8 @@ pub async fn run_daemon(
     });
     tracing::info!(pid = std::process::id(), version = env!("CARGO_PKG_VERSION"), "listening");
     report_start(&DaemonStart::Ready(dirs.socket_path()));
+    let engine = &daemon.engine;
+    tokio::spawn(retention::keep_within_bounds(engine.memory.clone(), engine.memory_text_bytes));
     daemon.serve(&listening, options.daemon_idle).await;
     let lock = listening.close();
     daemon.drain().await;

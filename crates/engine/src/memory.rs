@@ -7,6 +7,7 @@ mod export;
 mod forget;
 mod import;
 mod replies;
+pub(crate) mod retention;
 mod scope;
 mod search;
 mod status;

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod conformance;
 pub mod postgres;
+pub mod retention;
 mod spool;
 mod team;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use moai_memory::database::{ForgetSelection, MemoryDatabase, StoredAs};
 use moai_memory::observation::NewObservation;
+use tokio::sync::watch;
 
 use self::postgres::{PostgresMemory, PostgresSettings};
 use self::spool::{LockedSpool, Spool};
@@ -42,6 +44,8 @@ pub struct MemoryStore {
     team: Option<TeamMemory>,
     /// Why there is no such place although the user named one.
     refusal: Option<Arc<TeamRefusal>>,
+    /// How often it was read or changed: retention works while it is not.
+    uses: watch::Sender<u64>,
 }
 
 /// Why the memory of a team cannot be used.
@@ -57,7 +61,7 @@ impl MemoryStore {
     pub fn start(home: PathBuf) -> Self {
         let database = SqliteMemory::start(home);
         let spool = Spool::in_folder(&database.folder());
-        Self { database, spool, team: None, refusal: None }
+        Self { database, spool, team: None, refusal: None, uses: watch::Sender::new(0) }
     }
 
     /// The same with the memory of a team: observations are kept there; what the local database has is
@@ -122,6 +126,7 @@ impl MemoryStore {
         + Send
         + 'static,
     ) -> Result<T, StoreError> {
+        self.note_use();
         match &self.team {
             Some(team) if team.is_available().await => team.read(work).await,
             _ => self.database.read(work).await,
@@ -136,6 +141,7 @@ impl MemoryStore {
         + Send
         + 'static,
     ) -> Result<T, StoreError> {
+        self.note_use();
         if let Some(team) = &self.team {
             return team.write(work).await;
         }
@@ -182,6 +188,7 @@ impl MemoryStore {
         + Sync
         + 'static,
     ) -> Result<u64, StoreError> {
+        self.note_use();
         if let Some(team) = &self.team {
             return team.forget(choose).await;
         }
@@ -211,6 +218,10 @@ impl MemoryStore {
     pub async fn restore(&self, file: Option<PathBuf>) -> Result<(PathBuf, u64), StoreError> {
         self.require_local()?;
         self.database.restore(file).await
+    }
+
+    fn note_use(&self) {
+        self.uses.send_modify(|uses| *uses += 1);
     }
 
     fn require_local(&self) -> Result<(), StoreError> {

@@ -218,5 +218,21 @@ pub(crate) fn set_schema_version(database: &Path, version: usize) {
     connection.pragma_update(None, "user_version", version).expect("it can be written");
 }
 
+/// Runs a statement on a database, and answers the first value as text.
+#[cfg(test)]
+pub(crate) fn run_sql(database: &Path, sql: &str) -> String {
+    let connection = backups::open_existing(database).expect("it exists");
+    let mut statement = connection.prepare(sql).expect("a valid statement");
+    let mut rows = statement.query([]).expect("it runs");
+    let value =
+        rows.next().expect("it runs").map(|row| row.get_unwrap::<_, rusqlite::types::Value>(0));
+    match value {
+        None => String::new(),
+        Some(rusqlite::types::Value::Text(text)) => text,
+        Some(rusqlite::types::Value::Integer(number)) => number.to_string(),
+        Some(other) => format!("{other:?}"),
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,9 @@ use crate::observation::{
     FixOutcome, MemoryProject, NewObservation, StoredObservation, StoredSession,
 };
 use crate::ranking::ObservationKind;
+use crate::retention::rows::{
+    DropChoice, DroppableRow, RetentionScan, RowFold, ScannedRows, TextSizes,
+};
 
 /// The observations that a question is about. Empty lists and `None` exclude nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -121,6 +124,12 @@ pub struct MemoryCounts {
     pub searches: u64,
     /// Of these, searches that found something.
     pub searches_with_hits: u64,
+    /// Bytes of titles and bodies in the project of the filter that has most, those of the caller.
+    pub largest_project_bytes: u64,
+    /// Rows that retention made part of others.
+    pub folded: u64,
+    /// Rows that retention dropped.
+    pub dropped: u64,
 }
 
 /// A store of the memory. All methods of one call run in one transaction of the implementation's
@@ -235,4 +244,42 @@ pub trait MemoryDatabase {
 
     /// Sizes and counts.
     fn counts(&mut self, filter: &ObservationFilter) -> Result<MemoryCounts, Self::Error>;
+
+    /// For retention: the keys of the caller's projects.
+    fn own_projects(&mut self) -> Result<Vec<String>, Self::Error>;
+
+    /// For retention: looks at the next rows of a project, those of the caller, and loads the ones that
+    /// may be folded.
+    fn scan_rows(&mut self, scan: &RetentionScan) -> Result<ScannedRows, Self::Error>;
+
+    /// Makes rows of the caller one; see [`RowFold`]. What was shown of them counts as shown of the new
+    /// one. Nothing is done if the target is gone, or if a row of a summary is gone or was seen again
+    /// since. Answers how many rows are gone.
+    fn fold(&mut self, fold: &RowFold) -> Result<u64, Self::Error>;
+
+    /// For retention: rows that may be dropped, the oldest first. Never what a person wrote.
+    fn droppable_rows(
+        &mut self,
+        choice: &DropChoice,
+        rows_max: usize,
+    ) -> Result<Vec<DroppableRow>, Self::Error>;
+
+    /// Forgets rows of the caller and counts them as dropped. Answers how many.
+    fn drop_rows(&mut self, rows: &[i64]) -> Result<u64, Self::Error>;
+
+    /// For retention: the sizes of rows of the caller whose numbers are greater than `after`.
+    fn text_sizes(&mut self, after: i64, rows_max: usize) -> Result<TextSizes, Self::Error>;
+
+    /// Whether an older version of the tokenizer made entries of the index that are still to be made
+    /// again by [`Self::refresh_index`].
+    fn has_outdated_entries(&mut self) -> Result<bool, Self::Error>;
+
+    /// Makes outdated entries of the index again, at most so many. Answers how many.
+    fn refresh_index(&mut self, entries_max: usize) -> Result<u64, Self::Error>;
+
+    /// When the last pass of retention ended, in milliseconds since 1970.
+    fn last_retention_ms(&mut self) -> Result<Option<i64>, Self::Error>;
+
+    /// Records that a pass of retention has ended.
+    fn record_retention(&mut self, at_ms: i64) -> Result<(), Self::Error>;
 }

@@ -300,7 +300,20 @@ pub fn status_text(document: &MemoryStatusDocument) -> String {
         document.searches,
         share_text(document.searches_with_hits, document.searches)
     );
+    let _ = writeln!(
+        text,
+        "text of the project: {:.1} of {} MiB; folded: {}, dropped: {}",
+        mib(document.project_bytes),
+        document.project_bytes_max >> 20,
+        document.folded,
+        document.dropped
+    );
     text
+}
+
+#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
 
 fn share_text(part: u64, whole: u64) -> String {

@@ -183,3 +183,41 @@ pub const FOREIGN_TITLE_CHARS_MAX: usize = 200;
 pub const MEMORY_TOOL_HITS_MAX: usize = 20;
 /// Observations that an agent reads with one call; each has at most 800 tokens.
 pub const MEMORY_TOOL_IDS_MAX: usize = 10;
+/// Share of the pairs of words that near duplicates have in common, in percent.
+pub const NEAR_DUPLICATE_SHARED_PERCENT_MIN: usize = 80;
+/// Shortest run of hexadecimal digits that is an address or a hash, in characters.
+pub const HEX_NUMBER_CHARS_MIN: usize = 6;
+/// Longest unit behind a number, such as `ms`, in characters.
+pub const NUMBER_UNIT_CHARS_MAX: usize = 3;
+/// Rows that retention reads at once.
+pub const RETENTION_ROWS_MAX: usize = 200;
+/// Rows whose size retention reads at once.
+pub const RETENTION_SIZES_MAX: usize = 1_000;
+/// Earlier rows with which retention compares those that it has read.
+pub const RETENTION_COMPARED_MAX: usize = 50;
+/// Rows that retention removes in one transaction.
+pub const RETENTION_REMOVED_MAX: usize = 50;
+/// Index entries that retention makes again in one transaction.
+pub const RETENTION_ENTRIES_MAX: usize = 50;
+/// Age at which the edits and the failed commands of a session are folded, one row a day.
+pub const SUMMARY_AGE_DAYS: i64 = 30;
+/// Age that an observation has before it is dropped because its project is too large.
+pub const DROPPED_AGE_DAYS_MIN: i64 = 7;
+/// Labels in the title of a summary.
+pub const SUMMARY_LABELS_MAX: usize = 4;
+/// Longest label in the title of a summary, in characters.
+pub const SUMMARY_LABEL_CHARS_MAX: usize = 48;
+/// Body of a summary, in characters.
+pub const SUMMARY_BODY_CHARS_MAX: usize = 4_000;
+/// Time without a use of the memory after which retention takes its next step.
+pub const RETENTION_QUIET_MS: u64 = 2_000;
+/// Time between two steps of retention.
+pub const RETENTION_STEP_MS: u64 = 100;
+/// Time between two passes of retention.
+pub const RETENTION_PASS_MS: i64 = 24 * 60 * 60 * 1_000;
+/// Time after which it is checked again whether a pass is due.
+pub const RETENTION_CHECK_SECS: u64 = 60 * 60;
+/// Pages that are taken off the end of the database file at once.
+pub const VACUUMED_PAGES_MAX: u32 = 128;
+/// Work of one merge of the index, in its pages.
+pub const INDEX_MERGE_PAGES: u32 = 64;

@@ -39,6 +39,10 @@ pub(super) async fn status(
         injected_tokens: counts.injected_tokens,
         searches: counts.searches,
         searches_with_hits: counts.searches_with_hits,
+        project_bytes: counts.largest_project_bytes,
+        project_bytes_max: engine.memory_text_bytes,
+        folded: counts.folded,
+        dropped: counts.dropped,
     };
     let text = status_text(&document);
     Ok(reply(json_text(&document), text, json))

@@ -1,6 +1,8 @@
 //! What every store of the memory does, as functions over the trait: the same for SQLite and for
 //! PostgreSQL. Each begins with an empty store.
 
+mod retention;
+
 use moai_memory::budget::InjectionEvent;
 use moai_memory::clean::CleanText;
 use moai_memory::database::{
@@ -21,7 +23,7 @@ type Database<'d> = &'d mut dyn MemoryDatabase<Error = StoreError>;
 type ConformanceCase = (&'static str, fn(Database<'_>) -> Result<(), StoreError>);
 
 /// All checks. Each needs an empty store of its own and one transaction that may change it.
-pub(crate) const CASES: [ConformanceCase; 14] = [
+pub(crate) const CASES: [ConformanceCase; 19] = [
     ("what is stored is read back", stored_and_loaded),
     ("the same text again is a repetition", repeated),
     ("ids of an import are kept", external_ids),
@@ -36,6 +38,11 @@ pub(crate) const CASES: [ConformanceCase; 14] = [
     ("sessions live, end and have a goal", sessions),
     ("injections are used once", injections),
     ("counts add up", counts),
+    ("near duplicates become one row", retention::near_duplicates),
+    ("old edits become one row a day", retention::summaries),
+    ("what changed meanwhile is not folded", retention::changed_meanwhile),
+    ("what matters least is dropped first", retention::dropped),
+    ("a pass goes over many rows", retention::many_rows),
 ];
 
 const NOW_MS: i64 = 1_800_000_000_000;
@@ -87,7 +94,7 @@ fn load_one(database: Database<'_>, row: i64) -> Result<StoredObservation, Store
 }
 
 /// The rows that the strictest stage of a query finds.
-fn found(
+pub(crate) fn found(
     database: Database<'_>,
     filter: &ObservationFilter,
     query: &str,

@@ -4,6 +4,7 @@
 mod connection;
 mod database;
 mod filter;
+mod retention;
 mod rows;
 mod schema;
 mod settings;

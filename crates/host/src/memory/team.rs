@@ -48,6 +48,26 @@ impl TeamMemory {
         self.postgres.read(self.wait, work).await
     }
 
+    /// Runs work that nobody waits for.
+    pub(super) async fn read_idly<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>
+        + Send
+        + 'static,
+    ) -> Result<T, StoreError> {
+        self.postgres.read(COMMAND_WAIT, work).await
+    }
+
+    /// The same for a change.
+    pub(super) async fn write_idly<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>
+        + Send
+        + 'static,
+    ) -> Result<T, StoreError> {
+        self.postgres.write(COMMAND_WAIT, work).await
+    }
+
     /// Afterwards the spooled observations are stored too, without delaying the caller.
     pub(super) async fn write<T: Send + 'static>(
         &self,

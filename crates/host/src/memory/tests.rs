@@ -1,8 +1,11 @@
 //! The memory over real files.
 
+mod retention;
+
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
+use moai_memory::clean::CleanText;
 use moai_memory::database::ObservationFilter;
 
 use super::conformance::{CASES, observation};

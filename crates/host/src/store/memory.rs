@@ -6,6 +6,7 @@ mod conditions;
 mod database;
 mod index;
 mod replace;
+mod retention;
 mod rows;
 
 use std::path::PathBuf;

@@ -52,6 +52,26 @@ impl StoreDatabase {
         Ok(self.connection.execute_batch(sql)?)
     }
 
+    /// Takes free pages off the end of the file, at most so many. Answers whether more are left. A
+    /// database that was made without room for this keeps its free pages and uses them again.
+    pub(super) fn vacuum(&mut self, pages_max: u32) -> Result<bool, StoreError> {
+        let free_before = self.free_pages()?;
+        if free_before > 0 && self.newer.is_none() {
+            self.connection.pragma_update(None, "query_only", false)?;
+            let sql = format!("PRAGMA incremental_vacuum({pages_max})");
+            let mut vacuum = self.connection.prepare(&sql)?;
+            let mut pages = vacuum.query([])?;
+            // One step for each page.
+            while pages.next()?.is_some() {}
+        }
+        let free = self.free_pages()?;
+        Ok(free > 0 && free < free_before)
+    }
+
+    fn free_pages(&self) -> Result<u64, StoreError> {
+        Ok(self.connection.query_row("PRAGMA freelist_count", [], |row| row.get(0))?)
+    }
+
     /// Runs `work` in one transaction; rolls back unless it returns `Ok`.
     pub(super) fn transact<T>(
         &mut self,
@@ -143,6 +163,10 @@ fn open_sound(
     // All of a young database may be in its log, and the log may have been deleted.
     if !is_new && backups::has_no_tables(&connection)? && backups::has_backup(path) {
         return Err(StoreError::Corrupt("it has no tables".to_owned()));
+    }
+    if is_new {
+        // Before anything is written, or it has no effect.
+        connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     }
     connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;")?;
     connection.execute_batch(schema.settings)?;

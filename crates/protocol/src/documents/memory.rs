@@ -231,6 +231,14 @@ pub struct MemoryStatusDocument {
     pub searches: u64,
     /// Of these, searches that found something.
     pub searches_with_hits: u64,
+    /// Bytes of text in the selected project that has most.
+    pub project_bytes: u64,
+    /// Bytes of text that a project may have (`memory.max_mb`).
+    pub project_bytes_max: u64,
+    /// Observations that were made part of others.
+    pub folded: u64,
+    /// Observations that were dropped because their project had too much.
+    pub dropped: u64,
 }
 
 /// Observations of one kind.

@@ -10,12 +10,16 @@ use moai_memory::expression::Expression;
 use moai_memory::observation::{
     FixOutcome, MemoryProject, NewObservation, StoredObservation, StoredSession,
 };
+use moai_memory::retention::rows::{
+    DropChoice, DroppableRow, RetentionScan, RowFold, ScannedRows, TextSizes,
+};
 use serde_json::Value;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::connection::{Parameter, PostgresConnection};
 use super::filter::{FULFILS_FILTER, FilterValues, IS_IN_PROJECTS, IS_VISIBLE, storable};
+use super::retention::{DROPPED, FOLDED};
 use super::rows::{
     ID_MARK, OBSERVATION_COLUMNS, count, in_order, injection, injection_json, is_new, kind_count,
     matched_row, number, observation_json, optional_row_numbers, project, row_numbers, session,
@@ -36,7 +40,11 @@ const TOTALS: &str = "SELECT
     (SELECT coalesce(sum(c.value), 0)::bigint FROM moai_ralph.counters AS c
         WHERE c.author = session_user AND c.name = $1),
     (SELECT coalesce(sum(c.value), 0)::bigint FROM moai_ralph.counters AS c
-        WHERE c.author = session_user AND c.name = $2)";
+        WHERE c.author = session_user AND c.name = $2),
+    (SELECT coalesce(sum(c.value), 0)::bigint FROM moai_ralph.counters AS c
+        WHERE c.author = session_user AND c.name = $3),
+    (SELECT coalesce(sum(c.value), 0)::bigint FROM moai_ralph.counters AS c
+        WHERE c.author = session_user AND c.name = $4)";
 
 /// The memory of a team, while it is read or changed.
 pub(super) struct PostgresTransaction<'c> {
@@ -45,11 +53,19 @@ pub(super) struct PostgresTransaction<'c> {
 }
 
 impl PostgresTransaction<'_> {
-    fn ask(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, StoreError> {
+    pub(super) fn ask(
+        &mut self,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
         self.connection.query(sql, parameters)
     }
 
-    fn change(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, StoreError> {
+    pub(super) fn change(
+        &mut self,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
         if !self.is_for_writing {
             return Err(StoreError::Unavailable("the memory is only being read".to_owned()));
         }
@@ -378,8 +394,18 @@ impl MemoryDatabase for PostgresTransaction<'_> {
              AND i.observation IN (SELECT o.id {of_filter})"
         );
         let injections = self.ask(&injections, &values.parameters())?;
-        let names: [Parameter<'_>; 2] =
-            [(&SEARCHES, Type::TEXT), (&SEARCHES_WITH_HITS, Type::TEXT)];
+        let largest = format!(
+            "SELECT coalesce(max(s.bytes), 0)::bigint FROM (
+                 SELECT sum(octet_length(o.title) + octet_length(o.body)) AS bytes {of_filter}
+                 AND o.author = session_user GROUP BY o.project) AS s"
+        );
+        let largest = self.ask(&largest, &values.parameters())?;
+        let names: [Parameter<'_>; 4] = [
+            (&SEARCHES, Type::TEXT),
+            (&SEARCHES_WITH_HITS, Type::TEXT),
+            (&FOLDED, Type::TEXT),
+            (&DROPPED, Type::TEXT),
+        ];
         let totals = self.ask(TOTALS, &names)?;
         let (Some(injections), Some(totals)) = (injections.first(), totals.first()) else {
             return Err(StoreError::Corrupt("no answer".to_owned()));
@@ -394,10 +420,57 @@ impl MemoryDatabase for PostgresTransaction<'_> {
             injected_tokens: count(injections, 2)?,
             searches: count(totals, 3)?,
             searches_with_hits: count(totals, 4)?,
+            largest_project_bytes: number(&largest)?,
+            folded: count(totals, 5)?,
+            dropped: count(totals, 6)?,
         })
+    }
+
+    fn own_projects(&mut self) -> Result<Vec<String>, StoreError> {
+        self.project_keys()
+    }
+
+    fn scan_rows(&mut self, scan: &RetentionScan) -> Result<ScannedRows, StoreError> {
+        self.scan(scan)
+    }
+
+    fn fold(&mut self, fold: &RowFold) -> Result<u64, StoreError> {
+        self.fold_rows(fold)
+    }
+
+    fn droppable_rows(
+        &mut self,
+        choice: &DropChoice,
+        rows_max: usize,
+    ) -> Result<Vec<DroppableRow>, StoreError> {
+        self.droppable(choice, rows_max)
+    }
+
+    fn drop_rows(&mut self, rows: &[i64]) -> Result<u64, StoreError> {
+        self.remove_rows(rows)
+    }
+
+    fn text_sizes(&mut self, after: i64, rows_max: usize) -> Result<TextSizes, StoreError> {
+        self.sizes_after(after, rows_max)
+    }
+
+    fn has_outdated_entries(&mut self) -> Result<bool, StoreError> {
+        self.has_outdated_rows()
+    }
+
+    fn refresh_index(&mut self, entries_max: usize) -> Result<u64, StoreError> {
+        self.refresh_entries(entries_max)
+    }
+
+    fn last_retention_ms(&mut self) -> Result<Option<i64>, StoreError> {
+        self.retention_ms()
+    }
+
+    fn record_retention(&mut self, at_ms: i64) -> Result<(), StoreError> {
+        self.note_retention(at_ms)
     }
 }
 
-fn limit(rows_max: usize) -> i64 {
+pub(super) fn limit(rows_max: usize) -> i64 {
     i64::try_from(rows_max).unwrap_or(i64::MAX)
 }

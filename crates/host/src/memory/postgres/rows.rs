@@ -29,7 +29,7 @@ pub(super) const OBSERVATION_COLUMNS: &str =
     o.at_ms, o.title, o.body, o.files, o.codes, o.shapes, o.provenance, o.importance, o.repeats,
     o.superseded_by IS NOT NULL, o.outcome, o.visibility, o.tokens, o.simhash";
 
-fn value<'r, T: FromSql<'r>>(row: &'r Row, column: usize) -> Result<T, StoreError> {
+pub(super) fn value<'r, T: FromSql<'r>>(row: &'r Row, column: usize) -> Result<T, StoreError> {
     row.try_get(column).map_err(|error| StoreError::Corrupt(error.to_string()))
 }
 

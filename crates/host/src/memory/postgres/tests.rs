@@ -3,6 +3,7 @@
 mod encryption;
 mod faults;
 mod offline;
+mod retention;
 mod server;
 mod team;
 

@@ -10,12 +10,16 @@ use moai_memory::observation::{
     FixOutcome, MemoryProject, NewObservation, StoredObservation, StoredSession,
 };
 use moai_memory::ranking::ObservationKind;
+use moai_memory::retention::rows::{
+    DropChoice, DroppableRow, RetentionScan, RowFold, ScannedRows, TextSizes,
+};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 
 use super::add::{ObservationWriter, project_number, touched_session};
 use super::conditions::Conditions;
 use super::index::{delete_entry, match_text};
+use super::retention::{DROPPED, FOLDED};
 use super::rows::{ID_MARK, MATCHED_COLUMNS, load, matched_row, row_numbers, session};
 use crate::store::StoreError;
 use moai_base::limits::{MEMORY_COUNTED_ROWS_MAX, MEMORY_LOADED_AT_ONCE};
@@ -70,15 +74,16 @@ impl MemoryTransaction<'_> {
         Ok(EstimatedRows { rows: share.max(rows), is_exact: false })
     }
 
-    fn forget_row(&self, row: i64) -> Result<(), StoreError> {
+    /// Answers how many rows there were.
+    pub(super) fn forget_row(&self, row: i64) -> Result<u64, StoreError> {
         let count = "UPDATE projects SET observations = observations - 1
                      WHERE id = (SELECT project FROM observations WHERE id = ?1)";
         self.connection.prepare_cached(count)?.execute([row])?;
         delete_entry(self.connection, row)?;
         let clear = "UPDATE observations SET superseded_by = NULL WHERE superseded_by = ?1";
         self.connection.prepare_cached(clear)?.execute([row])?;
-        self.connection.prepare_cached("DELETE FROM observations WHERE id = ?1")?.execute([row])?;
-        Ok(())
+        let delete = "DELETE FROM observations WHERE id = ?1";
+        Ok(self.connection.prepare_cached(delete)?.execute([row])? as u64)
     }
 
     /// Sessions and projects of which nothing is left: their names and goals are texts too.
@@ -89,13 +94,6 @@ impl MemoryTransaction<'_> {
              DELETE FROM projects WHERE observations <= 0
                  AND NOT EXISTS (SELECT 1 FROM sessions AS s WHERE s.project = projects.id);",
         )?;
-        Ok(())
-    }
-
-    fn count_up(&self, name: &str) -> Result<(), StoreError> {
-        let sql = "INSERT INTO counters (name, value) VALUES (?1, 1)
-                   ON CONFLICT (name) DO UPDATE SET value = value + 1";
-        self.connection.prepare_cached(sql)?.execute([name])?;
         Ok(())
     }
 
@@ -372,8 +370,8 @@ impl MemoryDatabase for MemoryTransaction<'_> {
     }
 
     fn record_search(&mut self, has_hits: bool) -> Result<(), StoreError> {
-        self.count_up(SEARCHES)?;
-        if has_hits { self.count_up(SEARCHES_WITH_HITS) } else { Ok(()) }
+        self.count_by(SEARCHES, 1)?;
+        self.count_by(SEARCHES_WITH_HITS, u64::from(has_hits))
     }
 
     fn counts(&mut self, filter: &ObservationFilter) -> Result<MemoryCounts, StoreError> {
@@ -393,9 +391,15 @@ impl MemoryDatabase for MemoryTransaction<'_> {
         );
         let mut select = self.connection.prepare_cached(&injections)?;
         let (injections, injections_used, injected_tokens) = select
-            .query_row(params_from_iter(values), |row| {
+            .query_row(params_from_iter(values.clone()), |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?;
+        let largest = format!(
+            "SELECT coalesce(max(bytes), 0) FROM (
+                 SELECT sum(octet_length(t.title) + octet_length(t.body)) AS bytes
+                 FROM observations AS o JOIN texts AS t ON t.id = o.id WHERE {sql} GROUP BY o.project)"
+        );
+        let largest_project_bytes = self.number(&largest, values)?;
         let bytes = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
         Ok(MemoryCounts {
             bytes: self.number(bytes, Vec::new())?,
@@ -407,6 +411,56 @@ impl MemoryDatabase for MemoryTransaction<'_> {
             injected_tokens,
             searches: self.counter(SEARCHES)?,
             searches_with_hits: self.counter(SEARCHES_WITH_HITS)?,
+            largest_project_bytes,
+            folded: self.counter(FOLDED)?,
+            dropped: self.counter(DROPPED)?,
         })
+    }
+
+    fn own_projects(&mut self) -> Result<Vec<String>, StoreError> {
+        self.project_keys()
+    }
+
+    fn scan_rows(&mut self, scan: &RetentionScan) -> Result<ScannedRows, StoreError> {
+        self.scan(scan)
+    }
+
+    fn fold(&mut self, fold: &RowFold) -> Result<u64, StoreError> {
+        self.fold_rows(fold)
+    }
+
+    fn droppable_rows(
+        &mut self,
+        choice: &DropChoice,
+        rows_max: usize,
+    ) -> Result<Vec<DroppableRow>, StoreError> {
+        self.droppable(choice, rows_max)
+    }
+
+    fn drop_rows(&mut self, rows: &[i64]) -> Result<u64, StoreError> {
+        let dropped = self.forget(&ForgetSelection::Rows(rows.to_vec()))?;
+        self.count_by(DROPPED, dropped)?;
+        Ok(dropped)
+    }
+
+    fn text_sizes(&mut self, after: i64, rows_max: usize) -> Result<TextSizes, StoreError> {
+        self.sizes_after(after, rows_max)
+    }
+
+    /// The whole index is made again before the first change.
+    fn has_outdated_entries(&mut self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn refresh_index(&mut self, _entries_max: usize) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    fn last_retention_ms(&mut self) -> Result<Option<i64>, StoreError> {
+        self.retention_ms()
+    }
+
+    fn record_retention(&mut self, at_ms: i64) -> Result<(), StoreError> {
+        self.note_retention(at_ms)
     }
 }
