@@ -7,6 +7,7 @@ mod hook_inputs;
 mod language_servers;
 mod loop_texts;
 mod mutation;
+mod pipeline_documents;
 mod positions;
 mod runner;
 mod sources;

@@ -2,8 +2,11 @@
 //! documents are Markdown that people and agents edit, so parsers are tolerant, faults name their
 //! line, and an edit of the engine preserves every other byte.
 
+pub mod commit_proposal;
 pub mod document;
 pub mod file_patterns;
+mod json_object;
+pub mod learnings;
 pub mod pivot;
 pub mod plan;
 pub mod routing;

@@ -3,6 +3,7 @@
 
 use serde::Deserialize;
 
+use crate::json_object::object_with;
 use crate::pivot::{Discovery, PivotId};
 use crate::plan::{AcceptanceKind, Todo, TodoId};
 use moai_base::foreign_text::one_line;
@@ -82,7 +83,7 @@ impl WorkerReport {
         if message.len() > WORKER_REPORT_BYTES_MAX {
             return Err(WorkerReportError::TooLarge);
         }
-        let object = json_object(message).ok_or(WorkerReportError::Prose)?;
+        let object = object_with(message, "todo_id").ok_or(WorkerReportError::Prose)?;
         let raw: RawReport = match serde_path_to_error::deserialize(object) {
             Ok(raw) => raw,
             Err(error) => {
@@ -175,35 +176,6 @@ enum RawDiscovery {
         conflicts_with: Vec<String>,
     },
 }
-
-/// The JSON object of a message that looks most like a report.
-fn json_object(message: &str) -> Option<serde_json::Value> {
-    let mut found: Option<serde_json::Value> = None;
-    let mut from = 0;
-    for _ in 0..OBJECT_STARTS_MAX {
-        let start = from + message[from..].find('{')?;
-        let mut values = serde_json::Deserializer::from_str(&message[start..]).into_iter();
-        match values.next() {
-            Some(Ok(value @ serde_json::Value::Object(_))) => {
-                from = start + values.byte_offset();
-                // Objects after the report, such as an example, have no id.
-                if value.get("todo_id").is_some() {
-                    found = Some(value);
-                } else {
-                    found.get_or_insert(value);
-                }
-            }
-            _ => from = start + 1,
-        }
-        if !message[from..].contains('{') {
-            break;
-        }
-    }
-    found
-}
-
-/// Braces of a message that are tried as the start of an object.
-const OBJECT_STARTS_MAX: usize = 200;
 
 fn lines(texts: Vec<String>) -> Vec<String> {
     let lines = texts.into_iter().map(|text| one_line(&text, PLAN_TEXT_CHARS_MAX));

@@ -1,6 +1,6 @@
 //! The order of the TODOs: their dependencies form a graph without cycles.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{PlanDocument, Todo, TodoId, TodoStatus};
 use crate::document::FaultList;
@@ -10,34 +10,34 @@ impl PlanDocument {
     /// other, so they can be worked on at the same time.
     #[must_use]
     pub fn ready_todos(&self) -> Vec<&Todo> {
-        let is_done = |id: &TodoId| self.todo(id).is_some_and(|it| it.status == TodoStatus::Done);
+        let statuses: HashMap<&TodoId, TodoStatus> =
+            self.todos.iter().map(|todo| (&todo.id, todo.status)).collect();
+        let is_done = |id: &TodoId| statuses.get(id) == Some(&TodoStatus::Done);
         let is_ready =
             |todo: &&Todo| todo.status == TodoStatus::Open && todo.dependencies.iter().all(is_done);
         self.todos.iter().filter(is_ready).collect()
     }
 
-    /// Open TODOs that wait, directly or not, for one that failed.
+    /// Open TODOs that wait, directly or not, for one that failed, in the order of the file.
     #[must_use]
     pub fn blocked_todos(&self) -> Vec<&Todo> {
-        let mut blocked: Vec<&Todo> = Vec::new();
-        // Each round finds those that are one step further from the failed ones.
-        loop {
-            let is_stopped = |id: &TodoId| {
-                self.todo(id).is_some_and(|it| it.status == TodoStatus::Failed)
-                    || blocked.iter().any(|it| it.id == *id)
-            };
-            let more: Vec<&Todo> = self
-                .todos
-                .iter()
-                .filter(|todo| todo.status == TodoStatus::Open)
-                .filter(|todo| !blocked.iter().any(|it| it.id == todo.id))
-                .filter(|todo| todo.dependencies.iter().any(is_stopped))
-                .collect();
-            if more.is_empty() {
-                return blocked;
+        let mut waiting: HashMap<&TodoId, Vec<&Todo>> = HashMap::new();
+        for todo in self.todos.iter().filter(|todo| todo.status == TodoStatus::Open) {
+            for id in &todo.dependencies {
+                waiting.entry(id).or_default().push(todo);
             }
-            blocked.extend(more);
         }
+        let failed = self.todos.iter().filter(|todo| todo.status == TodoStatus::Failed);
+        let mut reached: Vec<&TodoId> = failed.map(|todo| &todo.id).collect();
+        let mut blocked: HashSet<&TodoId> = HashSet::new();
+        while let Some(id) = reached.pop() {
+            for todo in waiting.remove(id).unwrap_or_default() {
+                if blocked.insert(&todo.id) {
+                    reached.push(&todo.id);
+                }
+            }
+        }
+        self.todos.iter().filter(|todo| blocked.contains(&todo.id)).collect()
     }
 }
 
