@@ -10,6 +10,8 @@ pub const STORE_OPEN_MAX: usize = 16;
 pub const STORE_BUSY_MS_MAX: u64 = 5_000;
 /// Interval of attempts to lock a database for opening.
 pub const STORE_LOCK_RETRY_MS: u64 = 10;
+/// Prepared statements that one connection keeps.
+pub const STORE_STATEMENTS_MAX: usize = 100;
 /// Databases up to this size are checked for damage at every opening; larger ones only after an
 /// error.
 pub const STORE_CHECKED_BYTES_MAX: u64 = 16 * 1024 * 1024;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use rustix::fs::{FlockOperation, flock};
 
@@ -17,6 +18,7 @@ use super::schema::StoreSchema;
 use super::{StoreError, backups};
 use moai_base::limits::{
     STORE_BUSY_MS_MAX, STORE_CHECKED_BYTES_MAX, STORE_CORRUPT_COPIES_MAX, STORE_LOCK_RETRY_MS,
+    STORE_STATEMENTS_MAX,
 };
 
 /// Access of a transaction.
@@ -170,6 +172,9 @@ fn open_sound(
     }
     connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;")?;
     connection.execute_batch(schema.settings)?;
+    // The planner would look at every bound value, and plan the look-ups of FTS5 anew for each token.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(STORE_STATEMENTS_MAX);
     if thorough || metadata.len() <= STORE_CHECKED_BYTES_MAX {
         backups::refuse_damage(&connection)?;
     }

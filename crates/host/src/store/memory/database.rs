@@ -18,7 +18,7 @@ use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 
 use super::add::{ObservationWriter, project_number, touched_session};
 use super::conditions::Conditions;
-use super::index::{delete_entry, match_text};
+use super::index::{ROW_OF_ENTRY, delete_entry, entry_range, match_text};
 use super::retention::{DROPPED, FOLDED};
 use super::rows::{ID_MARK, MATCHED_COLUMNS, load, matched_row, row_numbers, session};
 use crate::store::StoreError;
@@ -57,13 +57,20 @@ impl MemoryTransaction<'_> {
         Ok(select.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
-    /// Counts a few matching rows, the last that were stored, and assumes the same share of the rows
-    /// before them.
-    fn estimate(&self, expression: &str) -> Result<EstimatedRows, StoreError> {
-        let sql = "SELECT count(*), coalesce(min(row), 0) FROM (SELECT rowid AS row FROM entries
-                   WHERE entries MATCH ?1 ORDER BY rowid DESC LIMIT ?2)";
-        let mut select = self.connection.prepare_cached(sql)?;
-        let values = params![expression, MEMORY_COUNTED_ROWS_MAX];
+    /// Counts a few matching rows, in one project the last that were stored, and assumes the same share of
+    /// the rows before them.
+    fn estimate(
+        &self,
+        expression: &str,
+        projects: Option<&[i64]>,
+    ) -> Result<EstimatedRows, StoreError> {
+        let sql = format!(
+            "SELECT count(*), coalesce(min(row), 0) FROM (SELECT {ROW_OF_ENTRY} AS row FROM entries
+             WHERE entries MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC LIMIT ?4)"
+        );
+        let mut select = self.connection.prepare_cached(&sql)?;
+        let [first, last] = entry_range(projects);
+        let values = params![expression, first, last, MEMORY_COUNTED_ROWS_MAX];
         let (rows, first): (u64, u64) =
             select.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
         if rows < MEMORY_COUNTED_ROWS_MAX {
@@ -150,7 +157,7 @@ impl MemoryDatabase for MemoryTransaction<'_> {
         if conditions.projects.as_ref().is_some_and(Vec::is_empty) {
             return Ok(EstimatedRows { rows: 0, is_exact: true });
         }
-        self.estimate(&match_text(expression, &conditions, &[]))
+        self.estimate(&match_text(expression, &[]), conditions.projects.as_deref())
     }
 
     fn matching(
@@ -163,27 +170,30 @@ impl MemoryDatabase for MemoryTransaction<'_> {
         if conditions.projects.as_ref().is_some_and(Vec::is_empty) {
             return Ok(Vec::new());
         }
-        let text = match_text(expression, &conditions, &filter.kinds);
-        let mut values = vec![Value::from(text)];
+        let text = match_text(expression, &filter.kinds);
+        let is_one_project = conditions.projects.as_ref().is_some_and(|it| it.len() == 1);
+        let range = entry_range(conditions.projects.as_deref());
+        let mut values = vec![Value::from(text), Value::from(range[0]), Value::from(range[1])];
         let limit = Value::from(i64::try_from(rows_max).unwrap_or(i64::MAX));
         // CROSS JOIN: the index decides, whatever SQLite assumes of the other conditions.
-        let sql = if conditions.is_in_index {
-            values.push(limit);
+        let sql = if conditions.is_in_index && is_one_project {
             format!(
-                "SELECT {MATCHED_COLUMNS} FROM (SELECT rowid AS row FROM entries
-                 WHERE entries MATCH ? ORDER BY rowid DESC LIMIT ?) AS e
+                "SELECT {MATCHED_COLUMNS} FROM (SELECT {ROW_OF_ENTRY} AS row FROM entries
+                 WHERE entries MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?) AS e
                  CROSS JOIN observations AS o ON o.id = e.row"
             )
         } else {
+            // Only the entries of one project are in the order of their rows.
+            let order = if is_one_project { "entries.rowid" } else { "o.id" };
             values.extend(conditions.values);
-            values.push(limit);
             format!(
                 "SELECT {MATCHED_COLUMNS} FROM entries CROSS JOIN observations AS o
-                 ON o.id = entries.rowid WHERE entries MATCH ? AND {}
-                 ORDER BY entries.rowid DESC LIMIT ?",
+                 ON o.id = {ROW_OF_ENTRY} WHERE entries MATCH ? AND entries.rowid BETWEEN ? AND ?
+                 AND {} ORDER BY {order} DESC LIMIT ?",
                 conditions.sql
             )
         };
+        values.push(limit);
         let mut select = self.connection.prepare_cached(&sql)?;
         let rows = select.query_map(params_from_iter(values), matched_row)?;
         Ok(rows.collect::<Result<_, _>>()?)

@@ -6,43 +6,47 @@ use moai_memory::ranking::ObservationKind;
 use moai_memory::tokens::{IndexTokens, TOKENIZER_VERSION};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::conditions::Conditions;
 use super::database::MemoryTransaction;
 use crate::store::StoreError;
 use moai_base::limits::MEMORY_LOADED_AT_ONCE;
 
-const TOKENIZER: &str = "tokenizer";
+/// The name in `meta` of what made the index.
+const INDEX_VERSION: &str = "tokenizer";
+/// Changes whenever the same tokens get other entries.
+const ENTRY_VERSION: i64 = 2;
 
-/// The scope of a row: tokens for its project and its kind.
-fn scope(project: i64, kind: ObservationKind) -> String {
-    format!("{} {}", project_token(project), kind_token(kind))
+/// Bits of an entry's number that hold the row; those above hold the project. So the entries of one
+/// project follow each other, and a search in it skips the entries of all others.
+const ROW_BITS: u32 = 40;
+
+/// The row of an entry, in SQL.
+pub(super) const ROW_OF_ENTRY: &str = "(entries.rowid & 0xFFFFFFFFFF)";
+
+/// The number of a row's entry.
+fn entry_number(project: i64, row: i64) -> i64 {
+    project << ROW_BITS | row
 }
 
-fn project_token(project: i64) -> String {
-    format!("p{project}")
+/// The first and the last number that an entry of these projects may have.
+pub(super) fn entry_range(projects: Option<&[i64]>) -> [i64; 2] {
+    match projects {
+        Some([project]) => [entry_number(*project, 0), entry_number(*project + 1, 0) - 1],
+        _ => [0, i64::MAX],
+    }
 }
 
 fn kind_token(kind: ObservationKind) -> String {
     format!("k_{}", kind.name())
 }
 
-/// The argument of `MATCH`: an expression, restricted to projects and kinds.
-pub(super) fn match_text(
-    expression: &Expression,
-    conditions: &Conditions,
-    kinds: &[ObservationKind],
-) -> String {
-    let projects = conditions.projects.iter().flatten().map(|id| project_token(*id));
-    let kinds = kinds.iter().map(|kind| kind_token(*kind));
-    let scopes = [one_of_scopes(projects), one_of_scopes(kinds)];
-    let parts = [expression.to_string()].into_iter().chain(scopes.into_iter().flatten());
-    parts.collect::<Vec<String>>().join(" AND ")
-}
-
-/// `None` for no tokens at all: everything is meant.
-fn one_of_scopes(tokens: impl Iterator<Item = String>) -> Option<String> {
-    let quoted: Vec<String> = tokens.map(|token| format!("\"{token}\"")).collect();
-    (!quoted.is_empty()).then(|| format!("scope : ({})", quoted.join(" OR ")))
+/// The argument of `MATCH`: an expression, restricted to kinds.
+pub(super) fn match_text(expression: &Expression, kinds: &[ObservationKind]) -> String {
+    let kinds: Vec<String> =
+        kinds.iter().map(|kind| format!("\"{}\"", kind_token(*kind))).collect();
+    if kinds.is_empty() {
+        return expression.to_string();
+    }
+    format!("{expression} AND scope : ({})", kinds.join(" OR "))
 }
 
 pub(super) fn insert_entry(
@@ -54,34 +58,42 @@ pub(super) fn insert_entry(
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO entries (rowid, words, pairs, scope) VALUES (?1, ?2, ?3, ?4)";
     connection.prepare_cached(sql)?.execute(params![
-        row,
+        entry_number(project, row),
         tokens.words_column(),
         tokens.pairs_column(),
-        scope(project, kind)
+        kind_token(kind)
     ])?;
     Ok(())
 }
 
+/// Deletes the entry of a row that still exists.
 pub(super) fn delete_entry(connection: &Connection, row: i64) -> Result<(), StoreError> {
-    connection.prepare_cached("DELETE FROM entries WHERE rowid = ?1")?.execute([row])?;
+    let select = "SELECT project FROM observations WHERE id = ?1";
+    let project: Option<i64> =
+        connection.prepare_cached(select)?.query_row([row], |row| row.get(0)).optional()?;
+    if let Some(project) = project {
+        let delete = "DELETE FROM entries WHERE rowid = ?1";
+        connection.prepare_cached(delete)?.execute([entry_number(project, row)])?;
+    }
     Ok(())
 }
 
 impl MemoryTransaction<'_> {
-    /// Makes the index again if another version of the tokenizer made it.
+    /// Makes the index again if another version of the tokenizer made it, or entries were other ones.
     pub(super) fn update_index(&mut self) -> Result<(), StoreError> {
+        let current = i64::from(TOKENIZER_VERSION) << 32 | ENTRY_VERSION;
         let select = "SELECT value FROM meta WHERE name = ?1";
         let version: Option<i64> = self
             .connection
             .prepare_cached(select)?
-            .query_row([TOKENIZER], |row| row.get(0))
+            .query_row([INDEX_VERSION], |row| row.get(0))
             .optional()?;
-        if version == Some(i64::from(TOKENIZER_VERSION)) {
+        if version == Some(current) {
             return Ok(());
         }
         self.rebuild_index()?;
         let insert = "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)";
-        self.connection.execute(insert, params![TOKENIZER, TOKENIZER_VERSION])?;
+        self.connection.execute(insert, params![INDEX_VERSION, current])?;
         Ok(())
     }
 
