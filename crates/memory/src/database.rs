@@ -40,6 +40,15 @@ pub enum ForgetSelection {
     Filter(ObservationFilter),
 }
 
+/// Rows that fulfil a question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MatchingRows {
+    /// Numbers of rows, the last that was stored first.
+    pub rows: Vec<i64>,
+    /// Whether these are all.
+    pub is_complete: bool,
+}
+
 /// A row that fulfils a question, with what decides whether it is worth being loaded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MatchedRow {
@@ -145,23 +154,16 @@ pub trait MemoryDatabase {
     /// The number of observations.
     fn count(&mut self, filter: &ObservationFilter) -> Result<u64, Self::Error>;
 
-    /// How many observations of the projects of a filter fulfil an expression; other conditions of the
-    /// filter need not be considered. It weighs the units of a query, so that an estimate is enough
-    /// where there are many.
-    fn estimate_matching(
-        &mut self,
-        filter: &ObservationFilter,
-        expression: &Expression,
-    ) -> Result<EstimatedRows, Self::Error>;
-
-    /// Rows that fulfil an expression and a filter, the last that was stored first. The caller decides
-    /// which of them are worth being loaded.
+    /// For each expression, the last `rows_max` rows that fulfil it and a filter.
     fn matching(
         &mut self,
         filter: &ObservationFilter,
-        expression: &Expression,
+        expressions: &[Expression],
         rows_max: usize,
-    ) -> Result<Vec<MatchedRow>, Self::Error>;
+    ) -> Result<Vec<MatchingRows>, Self::Error>;
+
+    /// What decides whether rows are worth being loaded, in any order; unknown ones are left out.
+    fn describe(&mut self, rows: &[i64]) -> Result<Vec<MatchedRow>, Self::Error>;
 
     /// Observations by row, in the order of the rows; unknown ones are left out.
     fn load(&mut self, rows: &[i64]) -> Result<Vec<StoredObservation>, Self::Error>;

@@ -24,3 +24,4 @@ pub mod shape;
 mod stop_words;
 pub mod timeline;
 pub mod tokens;
+pub mod unit_rows;

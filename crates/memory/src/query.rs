@@ -1,20 +1,16 @@
-//! A question in a person's words as questions to the index, from strict to loose.
+//! A question in a person's words: what is looked for, and in which stages from strict to loose.
 
 mod units;
 
 use moai_base::limits::{HITS_ASKED_FOR_MIN, QUERY_CHARS_MAX};
 
 pub use self::units::{QueryUnit, UnitKind};
-use crate::expression::Expression;
 use crate::glossary::Glossary;
 use crate::runs::runs;
 
-/// Units between which one may be missing in [`StageKind::AllButOne`]; the expression grows with
-/// their square.
+/// Units of a query of which one may be missing in [`StageKind::AllButOne`].
 const ALL_BUT_ONE_UNITS: std::ops::RangeInclusive<usize> = 3..=6;
 
-/// Share of all texts above which a unit is too frequent to be asked for alone, in percent.
-const FREQUENT_PERCENT_MIN: u64 = 10;
 /// What the most frequent unit keeps of its weight.
 const FREQUENT_WEIGHT_SHARE: f64 = 0.2;
 
@@ -51,22 +47,13 @@ impl StageKind {
     }
 }
 
-/// One question to the index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueryStage {
-    /// How strict it is.
-    pub kind: StageKind,
-    /// The condition.
-    pub expression: Expression,
-}
-
 /// A parsed query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
     /// What is looked for; empty if the text only asks and fills.
     pub units: Vec<QueryUnit>,
-    /// The questions, the strictest first; empty exactly if there are no units.
-    pub stages: Vec<QueryStage>,
+    /// The stages that differ, the strictest first; empty exactly if there are no units.
+    pub stages: Vec<StageKind>,
 }
 
 impl Query {
@@ -80,21 +67,14 @@ impl Query {
         Self { units, stages }
     }
 
-    /// Takes into account how many of all texts of the index have each unit in any form
-    /// ([`QueryUnit::in_any_form`]), in the order of the units: rare units count more, frequent ones
-    /// are not asked for alone, and those that no text has do not count.
+    /// Takes into account how many of all texts of the index have each unit in any form, in the order of
+    /// the units: rare units count more, and those that no text has do not count.
     pub fn weigh(&mut self, texts: u64, texts_with_unit: &[u64]) {
         let most = rarity(texts, 1);
         for (unit, with_unit) in self.units.iter_mut().zip(texts_with_unit) {
             let share = if most > 0.0 { rarity(texts, *with_unit) / most } else { 1.0 };
             let share = FREQUENT_WEIGHT_SHARE + (1.0 - FREQUENT_WEIGHT_SHARE) * share;
             unit.weight = if *with_unit > 0 { unit.kind.weight() * share } else { 0.0 };
-        }
-        let is_rare = |with_unit: u64| with_unit * 100 <= texts * FREQUENT_PERCENT_MIN;
-        let rare = self.units.iter().zip(texts_with_unit).filter(|(_, count)| is_rare(**count));
-        let any = Expression::any(rare.map(|(unit, _)| unit.in_any_form()));
-        if let (Some(any), Some(stage)) = (any, self.stages.last_mut()) {
-            stage.expression = any;
         }
     }
 
@@ -112,31 +92,20 @@ fn rarity(texts: u64, with_unit: u64) -> f64 {
     (1.0 + texts as f64 / with_unit.max(1) as f64).ln()
 }
 
-fn stages(units: &[QueryUnit]) -> Vec<QueryStage> {
-    let all = |of: fn(&QueryUnit) -> Expression| Expression::all(units.iter().map(of));
-    let mut stages = Vec::new();
-    let mut push = |kind, expression: Option<Expression>| {
-        let stage = expression.map(|expression| QueryStage { kind, expression });
-        stages.extend(stage);
-    };
-    push(StageKind::Exact, all(|unit| unit.exact.clone()));
-    push(StageKind::Loose, all(QueryUnit::exact_or_loose));
-    if units.iter().any(|unit| unit.translated.is_some()) {
-        push(StageKind::Translated, all(QueryUnit::in_other_language));
+fn stages(units: &[QueryUnit]) -> Vec<StageKind> {
+    if units.is_empty() {
+        return Vec::new();
     }
-    let named: Vec<&QueryUnit> = units.iter().filter(|unit| unit.kind.is_literal()).collect();
-    if named.len() < units.len() {
-        push(StageKind::Named, Expression::all(named.iter().map(|unit| unit.exact.clone())));
-    }
-    if ALL_BUT_ONE_UNITS.contains(&units.len()) {
-        let without = |left_out| {
-            let rest = units.iter().enumerate().filter(move |(at, _)| *at != left_out);
-            Expression::all(rest.map(|(_, unit)| unit.in_any_form()))
-        };
-        push(StageKind::AllButOne, Expression::any((0..units.len()).filter_map(without)));
-    }
-    push(StageKind::Any, Expression::any(units.iter().map(QueryUnit::in_any_form)));
-    stages
+    let named = units.iter().filter(|unit| unit.kind.is_literal()).count();
+    let stages = [
+        (StageKind::Exact, true),
+        (StageKind::Loose, true),
+        (StageKind::Translated, units.iter().any(|unit| unit.translated.is_some())),
+        (StageKind::Named, named > 0 && named < units.len()),
+        (StageKind::AllButOne, ALL_BUT_ONE_UNITS.contains(&units.len())),
+        (StageKind::Any, true),
+    ];
+    stages.into_iter().filter(|(_, is_asked)| *is_asked).map(|(stage, _)| stage).collect()
 }
 
 /// Row of the index that a stage found.
@@ -169,15 +138,15 @@ impl<'q> StagedSearch<'q> {
     }
 
     /// The next question, until there is none or enough is found.
-    pub fn next_stage(&mut self) -> Option<&'q QueryStage> {
+    pub fn next_stage(&mut self) -> Option<StageKind> {
         let rest = self.query.stages.get(self.next..)?;
         let is_thin = self.hits.len() < self.enough;
-        let wanted = |stage: &QueryStage| {
-            is_thin || stage.kind == StageKind::Translated && self.query.is_in_one_language()
+        let wanted = |stage: &StageKind| {
+            is_thin || *stage == StageKind::Translated && self.query.is_in_one_language()
         };
         let skipped = rest.iter().position(wanted)?;
         self.next += skipped + 1;
-        Some(&rest[skipped])
+        Some(rest[skipped])
     }
 
     /// Adds the rows that a stage found, in the order of the index; known ones keep their stage.

@@ -1,16 +1,20 @@
-//! A search: asks a store one stage after the other, chooses what is worth being loaded, ranks it and
-//! varies it. The same for every store.
+//! A search: asks a store which rows have the units of a query, goes from the strictest stage to looser
+//! ones until there is enough, chooses what is worth being loaded, ranks it and varies it. The same for
+//! every store.
 
 use std::collections::HashMap;
 
-use moai_base::limits::{DURABLE_ROWS_MAX, HITS_ASKED_FOR_MIN, MATCHED_ROWS_MAX, RANKED_ROWS_MAX};
+use moai_base::limits::{
+    DURABLE_ROWS_MAX, HITS_ASKED_FOR_MIN, MATCHED_ROWS_MAX, MATCHING_ROWS_MAX, RANKED_ROWS_MAX,
+};
 
 use crate::database::{EstimatedRows, MatchedRow, MemoryDatabase, ObservationFilter};
 use crate::diversity::diversified;
 use crate::glossary::Glossary;
 use crate::observation::StoredObservation;
-use crate::query::{Query, QueryStage, QueryUnit, StageHit, StageKind, StagedSearch};
+use crate::query::{Query, StageHit, StageKind, StagedSearch};
 use crate::ranking::{ObservationKind, Proximity, RankedHit, RankingCandidate, prior, rank};
+use crate::unit_rows::UnitRows;
 
 /// Kinds whose old rows are still worth finding when newer ones fill a stage.
 const DURABLE_KINDS: [ObservationKind; 4] = [
@@ -88,7 +92,7 @@ pub struct FoundMemory {
     pub hits: Vec<MemoryHit>,
     /// The stages that were asked, in this order, with the rows that each found.
     pub stages: Vec<(StageKind, usize)>,
-    /// How many observations of the projects have each unit of the query, in any form.
+    /// How many observations that fulfil the filter have each unit of the query, in any form.
     pub unit_rows: Vec<EstimatedRows>,
     /// Observations of the projects of the filter.
     pub searched: u64,
@@ -112,21 +116,31 @@ pub fn search<D: MemoryDatabase + ?Sized>(
     let of_projects =
         ObservationFilter { projects: question.filter.projects.clone(), ..Default::default() };
     let searched = database.count(&of_projects)?;
-    let mut unit_rows = Vec::with_capacity(query.units.len());
-    for unit in &query.units {
-        unit_rows.push(database.estimate_matching(&of_projects, &unit.in_any_form())?);
-    }
-    let counts: Vec<u64> = unit_rows.iter().map(|unit| unit.rows).collect();
+    let unit_rows = UnitRows::ask(database, &question.filter, &query, MATCHING_ROWS_MAX)?;
+    let counts: Vec<u64> = unit_rows.counts().iter().map(|unit| unit.rows).collect();
     query.weigh(searched, &counts);
     let mut asked = StagedSearch::new(&query, question.enough);
     let mut stages = Vec::new();
     while let Some(stage) = asked.next_stage() {
-        let rows = rows_of_stage(database, question, &query, stage, &counts)?;
-        stages.push((stage.kind, rows.len()));
-        asked.add(stage.kind, rows);
+        let rows = rows_of_stage(database, question, &query, &unit_rows, stage)?;
+        stages.push((stage, rows.len()));
+        asked.add(stage, rows);
     }
     let hits = ranked_hits(database, question, &query, &asked.into_hits())?;
+    let unit_rows = unit_rows.counts().to_vec();
     Ok(FoundMemory { query, hits, stages, unit_rows, searched })
+}
+
+/// The rows that have all units of a query, as they are written or inside longer words; none for a query
+/// without units.
+pub fn rows_with_all_units<D: MemoryDatabase + ?Sized>(
+    database: &mut D,
+    filter: &ObservationFilter,
+    text: &str,
+) -> Result<Vec<i64>, D::Error> {
+    let query = Query::parse(text, Glossary::built_in());
+    let rows = UnitRows::ask(database, filter, &query, usize::MAX)?;
+    Ok(rows.fulfilling(&query, StageKind::Loose).map(|(row, _)| row).collect())
 }
 
 /// The rows of a stage that are worth being loaded, the best first.
@@ -134,33 +148,25 @@ fn rows_of_stage<D: MemoryDatabase + ?Sized>(
     database: &mut D,
     question: &MemoryQuestion<'_>,
     query: &Query,
-    stage: &QueryStage,
-    counts: &[u64],
+    unit_rows: &UnitRows,
+    stage: StageKind,
 ) -> Result<Vec<i64>, D::Error> {
-    let missing = counts.iter().filter(|count| **count == 0).count();
-    let is_hopeless = match stage.kind {
-        StageKind::Exact | StageKind::Loose | StageKind::Translated => missing > 0,
-        StageKind::AllButOne => missing > 1,
-        StageKind::Named => {
-            let mut units = query.units.iter().zip(counts);
-            units.any(|(unit, count)| unit.kind.is_literal() && *count == 0)
-        }
-        StageKind::Any => missing == counts.len(),
-    };
-    if is_hopeless {
-        return Ok(Vec::new());
+    let mut weights: Vec<(i64, f64)> = unit_rows.fulfilling(query, stage).collect();
+    // Those with the most, and of equal ones the last that were stored.
+    weights.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let is_cut = weights.len() > MATCHED_ROWS_MAX;
+    weights.truncate(MATCHED_ROWS_MAX);
+    let durable = durable(&question.filter);
+    if is_cut && !durable.kinds.is_empty() && stage != StageKind::Any {
+        let rows = UnitRows::ask(database, &durable, query, MATCHING_ROWS_MAX)?;
+        weights.extend(rows.fulfilling(query, stage).take(DURABLE_ROWS_MAX));
     }
-    if stage.kind == StageKind::Any {
-        return rows_with_any_unit(database, question, query, counts);
-    }
-    let mut rows = database.matching(&question.filter, &stage.expression, MATCHED_ROWS_MAX)?;
-    if rows.len() == MATCHED_ROWS_MAX {
-        let durable = durable(&question.filter);
-        if !durable.kinds.is_empty() {
-            rows.extend(database.matching(&durable, &stage.expression, DURABLE_ROWS_MAX)?);
-        }
-    }
-    Ok(best_rows(rows.into_iter().map(|row| (row, 0.0)), question.now_ms))
+    let rows: Vec<i64> = weights.iter().map(|(row, _)| *row).collect();
+    let weights: HashMap<i64, f64> = weights.into_iter().collect();
+    let described = database.describe(&rows)?;
+    let weighed =
+        described.into_iter().map(|row| (row, weights.get(&row.row).map_or(0.0, |it| *it)));
+    Ok(best_rows(weighed, question.now_ms))
 }
 
 /// The filter, restricted to kinds whose old observations count.
@@ -170,31 +176,9 @@ fn durable(filter: &ObservationFilter) -> ObservationFilter {
     ObservationFilter { kinds, ..filter.clone() }
 }
 
-/// Asks for one unit after the other, the rarest first, and adds up the weights of the units that a row
-/// has: one question for all of them would have to compare every row that has a frequent word.
-fn rows_with_any_unit<D: MemoryDatabase + ?Sized>(
-    database: &mut D,
-    question: &MemoryQuestion<'_>,
-    query: &Query,
-    counts: &[u64],
-) -> Result<Vec<i64>, D::Error> {
-    let mut units: Vec<(&QueryUnit, u64)> =
-        query.units.iter().zip(counts.iter().copied()).filter(|(_, count)| *count > 0).collect();
-    units.sort_by_key(|(_, count)| *count);
-    let mut found: HashMap<i64, (MatchedRow, f64)> = HashMap::new();
-    for (unit, _) in units {
-        let rows = database.matching(&question.filter, &unit.in_any_form(), MATCHED_ROWS_MAX)?;
-        for row in rows {
-            found.entry(row.row).or_insert((row, 0.0)).1 += unit.weight;
-        }
-    }
-    let mut rows: Vec<(MatchedRow, f64)> = found.into_values().collect();
-    rows.sort_by_key(|(row, _)| row.row);
-    Ok(best_rows(rows.into_iter(), question.now_ms))
-}
-
 /// The rows with the highest weights, and of equal ones those that their age and kind put first.
-fn best_rows(rows: impl Iterator<Item = (MatchedRow, f64)>, now_ms: i64) -> Vec<i64> {
+#[must_use]
+pub fn best_rows(rows: impl Iterator<Item = (MatchedRow, f64)>, now_ms: i64) -> Vec<i64> {
     let mut scored: Vec<(i64, f64)> =
         rows.map(|(row, weight)| (row.row, weight + prior(&row, now_ms))).collect();
     scored.sort_by(|one, other| other.1.total_cmp(&one.1).then(other.0.cmp(&one.0)));

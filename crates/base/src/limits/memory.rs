@@ -64,8 +64,6 @@ pub const MEMORY_WEEKLY_BACKUPS_MAX: usize = 2;
 pub const MEMORY_HASH_BYTES: usize = 16;
 /// Observations read at once where all are read.
 pub const MEMORY_LOADED_AT_ONCE: usize = 500;
-/// Matching rows that are counted before their number is estimated.
-pub const MEMORY_COUNTED_ROWS_MAX: u64 = 200;
 /// Observations that wait in the spool while the memory is not available, in bytes; later ones are lost.
 pub const MEMORY_SPOOL_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Title of an observation, in characters.
@@ -145,6 +143,8 @@ pub const RECORDED_SESSIONS_MAX: usize = 200;
 pub const SESSION_FIXES_MAX: usize = 200;
 /// Symbols read from an edit.
 pub const EDIT_NAMES_READ_MAX: usize = 20;
+/// Rows with one form of a unit of a query, the last that were stored; older ones count as if they had it.
+pub const MATCHING_ROWS_MAX: usize = 10_000;
 /// Rows of one stage of a search of which the best are loaded, the last that were stored.
 pub const MATCHED_ROWS_MAX: usize = 400;
 /// Older rows in addition, of kinds that stay true.
@@ -163,8 +163,6 @@ pub const MEMORY_TITLE_CHARS_MAX: usize = 200;
 pub const MEMORY_HITS_MAX: usize = 200;
 /// Hits whose surroundings are shown.
 pub const MEMORY_TIMELINES_MAX: usize = 5;
-/// Most observations that are forgotten by a query at once.
-pub const MEMORY_FORGOTTEN_MAX: usize = 100_000;
 /// Ids that a preview or a reply lists.
 pub const MEMORY_IDS_LISTED_MAX: usize = 20;
 /// Bad lines of an import that are named; the rest are counted.

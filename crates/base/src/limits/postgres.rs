@@ -24,8 +24,6 @@ pub const POSTGRES_RETRY_SECS_MAX: u64 = 60;
 pub const POSTGRES_QUEUE_MAX: usize = 256;
 /// Observations sent in one statement.
 pub const POSTGRES_BATCH_MAX: usize = 100;
-/// Matching rows that are counted before their number is estimated.
-pub const POSTGRES_COUNTED_ROWS_MAX: i64 = 500;
 /// Largest password file, in bytes.
 pub const POSTGRES_PASSWORDS_BYTES_MAX: u64 = 64 * 1024;
 /// Largest file of root certificates, in bytes.

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use super::replies::{MemoryRefusal, MemoryReply, reply};
 use super::scope::filter;
 use crate::engine::Engine;
-use moai_base::limits::{MEMORY_FORGOTTEN_MAX, MEMORY_IDS_LISTED_MAX};
+use moai_base::limits::MEMORY_IDS_LISTED_MAX;
 use moai_host::store::StoreError;
 use moai_memory::database::{ForgetSelection, MemoryDatabase, ObservationFilter};
-use moai_memory::glossary::Glossary;
-use moai_memory::query::{Query, StageKind};
+use moai_memory::search::rows_with_all_units;
 use moai_protocol::control::{CallerContext, MemoryScope};
 use moai_protocol::documents::json_text;
 use moai_protocol::documents::memory::{MemoryChangeDocument, RejectedLine};
@@ -41,12 +40,8 @@ impl ForgetTarget {
             return Ok(database.rows_of_ids(&self.ids)?.into_iter().flatten().collect());
         }
         if let Some(query) = &self.query {
-            let query = Query::parse(query, Glossary::built_in());
-            // Every unit, as it is written or inside of a longer word; nothing that is only similar.
-            let stage = query.stages.iter().find(|stage| stage.kind == StageKind::Loose);
-            let Some(stage) = stage.or(query.stages.first()) else { return Ok(Vec::new()) };
-            let rows = database.matching(&self.filter, &stage.expression, MEMORY_FORGOTTEN_MAX)?;
-            return Ok(rows.into_iter().map(|row| row.row).collect());
+            // Nothing that is only similar.
+            return rows_with_all_units(database, &self.filter, query);
         }
         let mut rows = Vec::new();
         database.export(&self.filter, &mut |observation| {

@@ -6,14 +6,16 @@ mod retention;
 use moai_memory::budget::InjectionEvent;
 use moai_memory::clean::CleanText;
 use moai_memory::database::{
-    ForgetSelection, Injection, MemoryDatabase, ObservationFilter, StoredAs,
+    ForgetSelection, Injection, MatchingRows, MemoryDatabase, ObservationFilter, StoredAs,
 };
+use moai_memory::expression::Expression;
 use moai_memory::glossary::Glossary;
 use moai_memory::observation::{
     FixOutcome, MemoryProject, NewObservation, Provenance, StoredObservation, Visibility,
 };
 use moai_memory::query::Query;
 use moai_memory::ranking::ObservationKind;
+use moai_memory::unit_rows::UnitRows;
 
 use crate::store::StoreError;
 
@@ -30,7 +32,7 @@ pub(crate) const CASES: [ConformanceCase; 19] = [
     ("what was exported is known when it is imported again", exported_again),
     ("rows are found by their tokens", matching),
     ("filters exclude what they say", filters),
-    ("estimates are exact for few rows", estimates),
+    ("several_questions are exact for few rows", several_questions),
     ("the newest come first", newest_and_exported),
     ("what is forgotten is gone", forgotten),
     ("fixes are found by their shape", fixes),
@@ -100,9 +102,9 @@ pub(crate) fn found(
     query: &str,
 ) -> Result<Vec<i64>, StoreError> {
     let query = Query::parse(query, Glossary::built_in());
-    let stage = query.stages.first().expect("the query has units");
-    let rows = database.matching(filter, &stage.expression, 100)?;
-    Ok(rows.iter().map(|row| row.row).collect())
+    let strictest = query.stages.first().expect("the query has units");
+    let rows = UnitRows::ask(database, filter, &query, 100)?;
+    Ok(rows.fulfilling(&query, *strictest).map(|(row, _)| row).collect())
 }
 
 fn stored_and_loaded(database: Database<'_>) -> Result<(), StoreError> {
@@ -223,9 +225,7 @@ fn matching(database: Database<'_>) -> Result<(), StoreError> {
     for odd in ["\" OR *", "a' OR 1=1 --", "NEAR(a b) ^words : \"x", "토큰\" ) OR ( \"", "\\ % _"]
     {
         let query = Query::parse(odd, Glossary::built_in());
-        for stage in &query.stages {
-            database.matching(&everything(), &stage.expression, 10)?;
-        }
+        UnitRows::ask(database, &everything(), &query, 10)?;
     }
     let several: Vec<NewObservation> =
         (0..5).map(|number| observation(&format!("webhook number{number}x"))).collect();
@@ -237,11 +237,16 @@ fn matching(database: Database<'_>) -> Result<(), StoreError> {
         })
         .collect();
     let query = Query::parse("webhook", Glossary::built_in());
-    let matched = database.matching(&everything(), &query.stages[0].expression, 3)?;
-    let numbers: Vec<i64> = matched.iter().map(|row| row.row).collect();
-    assert_eq!(numbers, [rows[4], rows[3], rows[2]], "the last that was stored comes first");
-    assert_eq!((matched[0].kind, matched[0].at_ms), (ObservationKind::Note, NOW_MS));
-    assert!((matched[0].importance - 0.5).abs() < f64::EPSILON && matched[0].tokens > 0);
+    let exact = query.units[0].exact.clone();
+    let answers = database.matching(&everything(), std::slice::from_ref(&exact), 3)?;
+    let last = MatchingRows { rows: vec![rows[4], rows[3], rows[2]], is_complete: false };
+    assert_eq!(answers, [last], "the last that was stored comes first");
+    assert!(database.matching(&everything(), &[exact], 6)?[0].is_complete);
+    let described = database.describe(&[rows[4], i64::MAX])?;
+    assert_eq!(described.len(), 1, "unknown rows are left out");
+    assert_eq!((described[0].row, described[0].at_ms), (rows[4], NOW_MS));
+    assert_eq!(described[0].kind, ObservationKind::Note);
+    assert!((described[0].importance - 0.5).abs() < f64::EPSILON && described[0].tokens > 0);
     Ok(())
 }
 
@@ -298,19 +303,23 @@ fn filters(database: Database<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn estimates(database: Database<'_>) -> Result<(), StoreError> {
+fn several_questions(database: Database<'_>) -> Result<(), StoreError> {
     let common: Vec<NewObservation> =
         (0..30).map(|number| observation(&format!("cache entry{number}x"))).collect();
     database.add(&common)?;
-    add(database, NewObservation { project: project("api"), ..observation("cache in api") })?;
-    let query = Query::parse("cache", Glossary::built_in());
-    let expression = query.units[0].in_any_form();
+    let api =
+        add(database, NewObservation { project: project("api"), ..observation("cache in api") })?;
+    let query = Query::parse("cache webhook api", Glossary::built_in());
+    let questions: Vec<Expression> = query.units.iter().map(|unit| unit.exact.clone()).collect();
     let web = ObservationFilter { projects: vec!["kweb".into()], ..everything() };
-    assert_eq!(database.estimate_matching(&web, &expression)?.rows, 30);
-    assert_eq!(database.estimate_matching(&everything(), &expression)?.rows, 31);
-    let other = Query::parse("webhook", Glossary::built_in());
-    let none = database.estimate_matching(&everything(), &other.units[0].in_any_form())?;
-    assert_eq!((none.rows, none.is_exact), (0, true));
+    let sizes = |answers: &[MatchingRows]| answers.iter().map(|it| it.rows.len()).collect();
+    let in_web: Vec<usize> = sizes(&database.matching(&web, &questions, 100)?);
+    assert_eq!(in_web, [30, 0, 0]);
+    let answers = database.matching(&everything(), &questions, 100)?;
+    let everywhere: Vec<usize> = sizes(&answers);
+    assert_eq!(everywhere, [31, 0, 1]);
+    assert_eq!(answers[0].rows[0], api, "rows of all projects are in one order");
+    assert!(answers.iter().all(|answer| answer.is_complete));
     Ok(())
 }
 

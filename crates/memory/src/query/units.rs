@@ -69,30 +69,6 @@ pub struct QueryUnit {
     pub translated: Option<Expression>,
 }
 
-impl QueryUnit {
-    pub(super) fn exact_or_loose(&self) -> Expression {
-        self.either([Some(&self.exact), self.loose.as_ref()])
-    }
-
-    pub(super) fn in_other_language(&self) -> Expression {
-        match &self.translated {
-            Some(translated) => translated.clone(),
-            None => self.exact_or_loose(),
-        }
-    }
-
-    /// Whether a text has it at all, in either language.
-    #[must_use]
-    pub fn in_any_form(&self) -> Expression {
-        self.either([Some(&self.exact), self.loose.as_ref(), self.translated.as_ref()])
-    }
-
-    fn either<const N: usize>(&self, forms: [Option<&Expression>; N]) -> Expression {
-        let forms = forms.into_iter().flatten().cloned();
-        Expression::any(forms).unwrap_or_else(|| self.exact.clone())
-    }
-}
-
 /// The distinct units of a query, without words that only ask or fill; at most [`QUERY_UNITS_MAX`].
 pub(super) fn units(runs: &[Run], glossary: &Glossary) -> Vec<QueryUnit> {
     let mut units: Vec<QueryUnit> = Vec::new();

@@ -3,17 +3,20 @@
 
 use std::collections::HashMap;
 
+use moai_memory::budget::estimated_tokens;
+use moai_memory::database::{MatchedRow, MatchingRows};
 use moai_memory::dedupe::simhash;
 use moai_memory::diversity::diversified;
 use moai_memory::glossary::Glossary;
 use moai_memory::query::{Query, StageHit, StagedSearch};
 use moai_memory::ranking::{Proximity, RankingCandidate, rank};
+use moai_memory::search::best_rows;
 use moai_memory::tokens::IndexTokens;
+use moai_memory::unit_rows::UnitRows;
 use rusqlite::Connection;
 
 use crate::corpus::{Corpus, NOW_MS, Observation};
 
-const ROWS_PER_STAGE: i64 = 60;
 const ENOUGH: usize = 10;
 
 /// A filled index.
@@ -45,12 +48,17 @@ impl<'c> MemoryIndex<'c> {
     /// What an explicit search shows, the best first.
     pub(crate) fn search(&self, text: &str) -> Vec<i64> {
         let mut query = Query::parse(text, Glossary::built_in());
-        let counts: Vec<u64> =
-            query.units.iter().map(|unit| self.count(&unit.in_any_form().to_string())).collect();
+        let questions = UnitRows::questions(&query);
+        let answers: Vec<MatchingRows> =
+            questions.iter().map(|question| self.rows(&question.to_string())).collect();
+        let unit_rows = UnitRows::new(&query, &answers);
+        let counts: Vec<u64> = unit_rows.counts().iter().map(|count| count.rows).collect();
         query.weigh(self.observations.len() as u64, &counts);
         let mut search = StagedSearch::new(&query, ENOUGH);
         while let Some(stage) = search.next_stage() {
-            search.add(stage.kind, self.rows(&stage.expression.to_string()));
+            let rows = unit_rows.fulfilling(&query, stage);
+            let rows = rows.map(|(row, weight)| (self.matched(row), weight));
+            search.add(stage, best_rows(rows, NOW_MS));
         }
         let candidates: Vec<RankingCandidate<'_>> =
             search.into_hits().into_iter().map(|hit| self.candidate(hit)).collect();
@@ -58,28 +66,25 @@ impl<'c> MemoryIndex<'c> {
         diversified(&ranked, 10).into_iter().map(|row| row.id).collect()
     }
 
-    fn count(&self, expression: &str) -> u64 {
+    fn rows(&self, expression: &str) -> MatchingRows {
         let mut select = self
             .connection
-            .prepare_cached("SELECT count(*) FROM entries WHERE entries MATCH ?1")
+            .prepare_cached("SELECT rowid FROM entries WHERE entries MATCH ?1 ORDER BY rowid DESC")
             .expect("a valid statement");
-        let count: i64 =
-            select.query_row([expression], |row| row.get(0)).expect("a valid expression");
-        count.unsigned_abs()
+        let rows = select.query_map([expression], |row| row.get(0)).and_then(Iterator::collect);
+        let rows = rows.unwrap_or_else(|fault| panic!("{fault}: {expression}"));
+        MatchingRows { rows, is_complete: true }
     }
 
-    fn rows(&self, expression: &str) -> Vec<i64> {
-        let mut select = self
-            .connection
-            .prepare_cached(
-                "SELECT rowid FROM entries WHERE entries MATCH ?1 \
-                 ORDER BY bm25(entries, 1.0, 0.5) LIMIT ?2",
-            )
-            .expect("a valid statement");
-        select
-            .query_map((expression, ROWS_PER_STAGE), |row| row.get(0))
-            .and_then(Iterator::collect)
-            .unwrap_or_else(|fault| panic!("{fault}: {expression}"))
+    fn matched(&self, row: i64) -> MatchedRow {
+        let observation = self.observations[&row];
+        MatchedRow {
+            row,
+            kind: observation.kind,
+            at_ms: observation.at_ms,
+            importance: observation.importance,
+            tokens: estimated_tokens(&observation.text),
+        }
     }
 
     fn candidate(&self, hit: StageHit) -> RankingCandidate<'c> {

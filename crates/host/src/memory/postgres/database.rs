@@ -3,7 +3,7 @@
 
 use moai_memory::clean::CleanText;
 use moai_memory::database::{
-    EstimatedRows, ForgetSelection, Injection, MatchedRow, MemoryCounts, MemoryDatabase,
+    ForgetSelection, Injection, MatchedRow, MatchingRows, MemoryCounts, MemoryDatabase,
     ObservationFilter, OpenInjection, StoredAs,
 };
 use moai_memory::expression::Expression;
@@ -22,11 +22,12 @@ use super::filter::{FULFILS_FILTER, FilterValues, IS_IN_PROJECTS, IS_VISIBLE, st
 use super::retention::{DROPPED, FOLDED};
 use super::rows::{
     ID_MARK, OBSERVATION_COLUMNS, count, in_order, injection, injection_json, is_new, kind_count,
-    matched_row, number, observation_json, optional_row_numbers, project, row_numbers, session,
+    matched_row, matching_row, number, observation_json, optional_row_numbers, project,
+    row_numbers, session,
 };
 use super::text_search::questions;
 use crate::store::StoreError;
-use moai_base::limits::{MEMORY_LOADED_AT_ONCE, POSTGRES_BATCH_MAX, POSTGRES_COUNTED_ROWS_MAX};
+use moai_base::limits::{MEMORY_LOADED_AT_ONCE, POSTGRES_BATCH_MAX};
 
 const SEARCHES: &str = "searches";
 const SEARCHES_WITH_HITS: &str = "searches with hits";
@@ -151,46 +152,47 @@ impl MemoryDatabase for PostgresTransaction<'_> {
         number(&self.ask(&sql, &values.parameters())?)
     }
 
-    fn estimate_matching(
-        &mut self,
-        filter: &ObservationFilter,
-        expression: &Expression,
-    ) -> Result<EstimatedRows, StoreError> {
-        let values = FilterValues::of(filter);
-        let questions = questions(expression);
-        let sql = "SELECT counted, greatest_counted, greatest_number
-                   FROM moai_ralph.count_matching($1::text[]::tsquery[], $2, $3)";
-        let parameters: [Parameter<'_>; 3] = [
-            (&questions, Type::TEXT_ARRAY),
-            values.projects(),
-            (&POSTGRES_COUNTED_ROWS_MAX, Type::INT8),
-        ];
-        let rows = self.ask(sql, &parameters)?;
-        let Some(row) = rows.first() else { return Ok(EstimatedRows::default()) };
-        let (counted, reached, last) = (count(row, 0)?, count(row, 1)?, count(row, 2)?);
-        if counted < POSTGRES_COUNTED_ROWS_MAX.unsigned_abs() {
-            return Ok(EstimatedRows { rows: counted, is_exact: true });
-        }
-        // The index leads to the rows in the order in which they were stored.
-        let share = counted.saturating_mul(last) / reached.max(1);
-        Ok(EstimatedRows { rows: share.max(counted), is_exact: false })
-    }
-
     fn matching(
         &mut self,
         filter: &ObservationFilter,
-        expression: &Expression,
+        expressions: &[Expression],
         rows_max: usize,
-    ) -> Result<Vec<MatchedRow>, StoreError> {
+    ) -> Result<Vec<MatchingRows>, StoreError> {
         let values = FilterValues::of(filter);
-        let questions = questions(expression);
-        let rows_max = limit(rows_max);
-        let sql = "SELECT number, kind, at_ms, importance, tokens
-                   FROM moai_ralph.matching($8::text[]::tsquery[], $1, $2, $3, $4, $5, $6, $7, $9)";
+        let mut places: Vec<i32> = Vec::new();
+        let mut texts: Vec<String> = Vec::new();
+        for (place, expression) in (0..).zip(expressions) {
+            for question in questions(expression) {
+                places.push(place);
+                texts.push(question);
+            }
+        }
+        let limit = limit(rows_max);
+        let sql = "SELECT place, number FROM moai_ralph.matching($8, $9::text[]::tsquery[],
+                   $1, $2, $3, $4, $5, $6, $7, $10)";
         let mut parameters = values.parameters();
-        parameters.push((&questions, Type::TEXT_ARRAY));
-        parameters.push((&rows_max, Type::INT8));
-        self.ask(sql, &parameters)?.iter().map(matched_row).collect()
+        parameters.push((&places, Type::INT4_ARRAY));
+        parameters.push((&texts, Type::TEXT_ARRAY));
+        parameters.push((&limit, Type::INT8));
+        let mut answers = vec![MatchingRows::default(); expressions.len()];
+        for row in self.ask(sql, &parameters)? {
+            let (place, number) = matching_row(&row)?;
+            if let Some(answer) = answers.get_mut(place) {
+                answer.rows.push(number);
+            }
+        }
+        for answer in &mut answers {
+            answer.is_complete = answer.rows.len() < rows_max;
+        }
+        Ok(answers)
+    }
+
+    fn describe(&mut self, rows: &[i64]) -> Result<Vec<MatchedRow>, StoreError> {
+        let sql = format!(
+            "SELECT o.id, o.kind, o.at_ms, o.importance, o.tokens FROM moai_ralph.observations AS o
+             WHERE o.id = ANY ($1) AND {IS_VISIBLE}"
+        );
+        self.ask(&sql, &[(&rows, Type::INT8_ARRAY)])?.iter().map(matched_row).collect()
     }
 
     fn load(&mut self, rows: &[i64]) -> Result<Vec<StoredObservation>, StoreError> {

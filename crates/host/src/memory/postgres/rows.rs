@@ -61,6 +61,11 @@ pub(super) fn is_new(row: &Row) -> Result<(i64, bool), StoreError> {
     Ok((value(row, 0)?, value(row, 1)?))
 }
 
+/// The place of a question and a row that fulfils it.
+pub(super) fn matching_row(row: &Row) -> Result<(usize, i64), StoreError> {
+    Ok((usize::try_from(value::<i32>(row, 0)?).unwrap_or(usize::MAX), value(row, 1)?))
+}
+
 pub(super) fn matched_row(row: &Row) -> Result<MatchedRow, StoreError> {
     Ok(MatchedRow {
         row: value(row, 0)?,

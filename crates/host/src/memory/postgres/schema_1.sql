@@ -397,57 +397,48 @@ BEGIN
     RETURN coalesce(of_projects::tsquery && of_kinds::tsquery, of_projects::tsquery, of_kinds::tsquery);
 END $$;
 
--- Entries that fulfil one of several questions, in any order or the last that was stored first. The questions come from
--- a subquery, because the planner would otherwise estimate each of them, and no plan is allowed but the one that begins
--- with the index of tokens: comparing entries one by one takes far longer than it assumes.
-CREATE FUNCTION moai_ralph.found(questions tsquery[], scope tsquery, rows_max bigint, is_newest_first boolean)
-RETURNS SETOF bigint
+-- Entries that fulfil one of several questions, the last that was stored first. The questions come from a subquery,
+-- because the planner would otherwise estimate each of them, and no plan is allowed but the one that begins with the
+-- index of tokens: comparing entries one by one takes far longer than it assumes.
+CREATE FUNCTION moai_ralph.found(questions tsquery[], scope tsquery, rows_max bigint) RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_indexscan = off AS $$
 BEGIN
-    IF is_newest_first THEN
-        RETURN QUERY WITH unordered AS MATERIALIZED (
-            SELECT e.id FROM moai_ralph.entries AS e
-            WHERE e.tokens @@ ANY (ARRAY(SELECT coalesce(q && scope, q) FROM unnest(questions) AS q))
-            AND (e.author = session_user OR e.is_team)
-        ) SELECT id FROM unordered ORDER BY id DESC LIMIT rows_max;
-    ELSE
-        RETURN QUERY SELECT e.id FROM moai_ralph.entries AS e
-            WHERE e.tokens @@ ANY (ARRAY(SELECT coalesce(q && scope, q) FROM unnest(questions) AS q))
-            AND (e.author = session_user OR e.is_team) LIMIT rows_max;
-    END IF;
+    RETURN QUERY WITH unordered AS MATERIALIZED (
+        SELECT e.id FROM moai_ralph.entries AS e
+        WHERE e.tokens @@ ANY (ARRAY(SELECT coalesce(q && scope, q) FROM unnest(questions) AS q))
+        AND (e.author = session_user OR e.is_team)
+    ) SELECT id FROM unordered ORDER BY id DESC LIMIT rows_max;
 END $$;
 
--- Rows that fulfil one of several questions and conditions (NULL: any), the last that was stored first. Where there
--- are other conditions than projects and kinds, they are applied to the last 20,000 rows that fulfil a question.
-CREATE FUNCTION moai_ralph.matching(questions tsquery[], project_keys text[], kinds text[], session_id text,
-    since bigint, until bigint, path text, code text, rows_max bigint)
-RETURNS TABLE (number bigint, kind text, at_ms bigint, importance double precision, tokens bigint)
+-- For each place, the rows that fulfil one of its questions and conditions (NULL: any), the last that was stored first.
+CREATE FUNCTION moai_ralph.matching(places int[], questions tsquery[], project_keys text[], kinds text[],
+    session_id text, since bigint, until bigint, path text, code text, rows_max bigint)
+RETURNS TABLE (place int, number bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    candidates bigint := rows_max;
+    scope tsquery := moai_ralph.scoped(project_keys, kinds);
+    is_in_index boolean := coalesce(session_id, since::text, until::text, path, code) IS NULL;
+    asked record;
 BEGIN
-    IF coalesce(session_id, since::text, until::text, path, code) IS NOT NULL THEN
-        candidates := greatest(rows_max, 20000);
-    END IF;
-    RETURN QUERY SELECT o.id, o.kind, o.at_ms, o.importance, o.tokens
-        FROM moai_ralph.found(questions, moai_ralph.scoped(project_keys, kinds), candidates, true) AS f
-        JOIN moai_ralph.observations AS o ON o.id = f
-        WHERE (session_id IS NULL OR o.session = session_id)
-        AND (since IS NULL OR o.at_ms >= since) AND (until IS NULL OR o.at_ms <= until)
-        AND (path IS NULL OR EXISTS (SELECT FROM moai_ralph.names AS n WHERE n.observation = o.id
-            AND n.sort = 'file' AND (n.name = path OR n.name > path || '/' AND n.name < path || '0')))
-        AND (code IS NULL OR EXISTS (SELECT FROM moai_ralph.names AS n WHERE n.observation = o.id
-            AND n.sort = 'code' AND n.name = lower(code)))
-        ORDER BY o.id DESC LIMIT rows_max;
+    FOR asked IN SELECT a.place, array_agg(a.question) AS questions
+        FROM unnest(places, questions) AS a (place, question) GROUP BY a.place
+    LOOP
+        IF is_in_index THEN
+            RETURN QUERY SELECT asked.place, f FROM moai_ralph.found(asked.questions, scope, rows_max) AS f;
+        ELSE
+            RETURN QUERY SELECT asked.place, o.id
+                FROM moai_ralph.found(asked.questions, scope, 9223372036854775807) AS f
+                JOIN moai_ralph.observations AS o ON o.id = f
+                WHERE (session_id IS NULL OR o.session = session_id)
+                AND (since IS NULL OR o.at_ms >= since) AND (until IS NULL OR o.at_ms <= until)
+                AND (path IS NULL OR EXISTS (SELECT FROM moai_ralph.names AS n WHERE n.observation = o.id
+                    AND n.sort = 'file' AND (n.name = path OR n.name > path || '/' AND n.name < path || '0')))
+                AND (code IS NULL OR EXISTS (SELECT FROM moai_ralph.names AS n WHERE n.observation = o.id
+                    AND n.sort = 'code' AND n.name = lower(code)))
+                ORDER BY o.id DESC LIMIT rows_max;
+        END IF;
+    END LOOP;
 END $$;
 
--- How many rows of projects fulfil one of several questions: the first ones that the index leads to, up to a bound, and
--- the greatest number among them; with the greatest number of all, this is enough for an estimate.
-CREATE FUNCTION moai_ralph.count_matching(questions tsquery[], project_keys text[], rows_max bigint)
-RETURNS TABLE (counted bigint, greatest_counted bigint, greatest_number bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT count(*), coalesce(max(f), 0), (SELECT coalesce(max(e.id), 0) FROM moai_ralph.entries AS e)
-        FROM moai_ralph.found(questions, moai_ralph.scoped(project_keys, NULL), rows_max, false) AS f
-$$;

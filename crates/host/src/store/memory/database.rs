@@ -2,7 +2,7 @@
 
 use moai_memory::clean::CleanText;
 use moai_memory::database::{
-    EstimatedRows, ForgetSelection, Injection, MatchedRow, MemoryCounts, MemoryDatabase,
+    ForgetSelection, Injection, MatchedRow, MatchingRows, MemoryCounts, MemoryDatabase,
     ObservationFilter, OpenInjection, StoredAs,
 };
 use moai_memory::expression::Expression;
@@ -22,7 +22,7 @@ use super::index::{ROW_OF_ENTRY, delete_entry, entry_range, match_text};
 use super::retention::{DROPPED, FOLDED};
 use super::rows::{ID_MARK, MATCHED_COLUMNS, load, matched_row, row_numbers, session};
 use crate::store::StoreError;
-use moai_base::limits::{MEMORY_COUNTED_ROWS_MAX, MEMORY_LOADED_AT_ONCE};
+use moai_base::limits::MEMORY_LOADED_AT_ONCE;
 
 const SEARCHES: &str = "searches";
 const SEARCHES_WITH_HITS: &str = "searches with hits";
@@ -55,30 +55,6 @@ impl MemoryTransaction<'_> {
     fn number(&self, sql: &str, values: Vec<Value>) -> Result<u64, StoreError> {
         let mut select = self.connection.prepare_cached(sql)?;
         Ok(select.query_row(params_from_iter(values), |row| row.get(0))?)
-    }
-
-    /// Counts a few matching rows, in one project the last that were stored, and assumes the same share of
-    /// the rows before them.
-    fn estimate(
-        &self,
-        expression: &str,
-        projects: Option<&[i64]>,
-    ) -> Result<EstimatedRows, StoreError> {
-        let sql = format!(
-            "SELECT count(*), coalesce(min(row), 0) FROM (SELECT {ROW_OF_ENTRY} AS row FROM entries
-             WHERE entries MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC LIMIT ?4)"
-        );
-        let mut select = self.connection.prepare_cached(&sql)?;
-        let [first, last] = entry_range(projects);
-        let values = params![expression, first, last, MEMORY_COUNTED_ROWS_MAX];
-        let (rows, first): (u64, u64) =
-            select.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
-        if rows < MEMORY_COUNTED_ROWS_MAX {
-            return Ok(EstimatedRows { rows, is_exact: true });
-        }
-        let last = self.number("SELECT coalesce(max(id), 0) FROM observations", Vec::new())?;
-        let share = last.max(1).saturating_mul(rows) / (last.saturating_sub(first) + 1);
-        Ok(EstimatedRows { rows: share.max(rows), is_exact: false })
     }
 
     /// Answers how many rows there were.
@@ -148,55 +124,56 @@ impl MemoryDatabase for MemoryTransaction<'_> {
         self.number(&sql, conditions.values)
     }
 
-    fn estimate_matching(
-        &mut self,
-        filter: &ObservationFilter,
-        expression: &Expression,
-    ) -> Result<EstimatedRows, StoreError> {
-        let conditions = self.conditions(filter)?;
-        if conditions.projects.as_ref().is_some_and(Vec::is_empty) {
-            return Ok(EstimatedRows { rows: 0, is_exact: true });
-        }
-        self.estimate(&match_text(expression, &[]), conditions.projects.as_deref())
-    }
-
     fn matching(
         &mut self,
         filter: &ObservationFilter,
-        expression: &Expression,
+        expressions: &[Expression],
         rows_max: usize,
-    ) -> Result<Vec<MatchedRow>, StoreError> {
+    ) -> Result<Vec<MatchingRows>, StoreError> {
         let conditions = self.conditions(filter)?;
         if conditions.projects.as_ref().is_some_and(Vec::is_empty) {
-            return Ok(Vec::new());
+            let nothing = MatchingRows { rows: Vec::new(), is_complete: true };
+            return Ok(vec![nothing; expressions.len()]);
         }
-        let text = match_text(expression, &filter.kinds);
         let is_one_project = conditions.projects.as_ref().is_some_and(|it| it.len() == 1);
-        let range = entry_range(conditions.projects.as_deref());
-        let mut values = vec![Value::from(text), Value::from(range[0]), Value::from(range[1])];
-        let limit = Value::from(i64::try_from(rows_max).unwrap_or(i64::MAX));
+        // Only the entries of one project are in the order of their rows.
+        let order = if is_one_project { "entries.rowid" } else { ROW_OF_ENTRY };
+        let is_in_index =
+            conditions.is_in_index && (is_one_project || conditions.projects.is_none());
         // CROSS JOIN: the index decides, whatever SQLite assumes of the other conditions.
-        let sql = if conditions.is_in_index && is_one_project {
-            format!(
-                "SELECT {MATCHED_COLUMNS} FROM (SELECT {ROW_OF_ENTRY} AS row FROM entries
-                 WHERE entries MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?) AS e
-                 CROSS JOIN observations AS o ON o.id = e.row"
-            )
+        let others = if is_in_index {
+            String::new()
         } else {
-            // Only the entries of one project are in the order of their rows.
-            let order = if is_one_project { "entries.rowid" } else { "o.id" };
-            values.extend(conditions.values);
-            format!(
-                "SELECT {MATCHED_COLUMNS} FROM entries CROSS JOIN observations AS o
-                 ON o.id = {ROW_OF_ENTRY} WHERE entries MATCH ? AND entries.rowid BETWEEN ? AND ?
-                 AND {} ORDER BY {order} DESC LIMIT ?",
-                conditions.sql
-            )
+            format!("CROSS JOIN observations AS o ON o.id = {ROW_OF_ENTRY} AND {}", conditions.sql)
         };
-        values.push(limit);
+        let sql = format!(
+            "SELECT {ROW_OF_ENTRY} FROM entries {others}
+             WHERE entries MATCH ? AND entries.rowid BETWEEN ? AND ? ORDER BY {order} DESC LIMIT ?"
+        );
+        let range = entry_range(conditions.projects.as_deref()).map(Value::from);
+        let limit = Value::from(i64::try_from(rows_max).unwrap_or(i64::MAX));
         let mut select = self.connection.prepare_cached(&sql)?;
-        let rows = select.query_map(params_from_iter(values), matched_row)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let mut answers = Vec::with_capacity(expressions.len());
+        for expression in expressions {
+            let mut values = if is_in_index { Vec::new() } else { conditions.values.clone() };
+            values.push(Value::from(match_text(expression, &filter.kinds)));
+            values.extend(range.clone());
+            values.push(limit.clone());
+            let rows = select.query_map(params_from_iter(values), |row| row.get(0))?;
+            let rows: Vec<i64> = rows.collect::<Result<_, _>>()?;
+            answers.push(MatchingRows { is_complete: rows.len() < rows_max, rows });
+        }
+        Ok(answers)
+    }
+
+    fn describe(&mut self, rows: &[i64]) -> Result<Vec<MatchedRow>, StoreError> {
+        let sql = format!("SELECT {MATCHED_COLUMNS} FROM observations AS o WHERE o.id = ?1");
+        let mut select = self.connection.prepare_cached(&sql)?;
+        let mut described = Vec::with_capacity(rows.len());
+        for row in rows {
+            described.extend(select.query_row([row], matched_row).optional()?);
+        }
+        Ok(described)
     }
 
     fn load(&mut self, rows: &[i64]) -> Result<Vec<StoredObservation>, StoreError> {

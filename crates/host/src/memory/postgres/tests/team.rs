@@ -5,6 +5,7 @@ use moai_memory::database::{ForgetSelection, MemoryDatabase};
 use moai_memory::glossary::Glossary;
 use moai_memory::observation::{NewObservation, Visibility};
 use moai_memory::query::Query;
+use moai_memory::unit_rows::UnitRows;
 
 use super::*;
 
@@ -34,12 +35,14 @@ async fn found(memory: &PostgresMemory, text: &'static str) -> Vec<i64> {
     let find = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
         let query = Query::parse(text, Glossary::built_in());
         let in_project = ObservationFilter { projects: vec!["kweb".to_owned()], ..everything() };
-        let expression = &query.stages[0].expression;
-        let found = database.matching(&everything(), expression, 10)?;
-        assert_eq!(database.matching(&in_project, expression, 10)?, found);
-        let estimated = database.estimate_matching(&everything(), expression)?;
-        assert_eq!(estimated.rows, found.len() as u64);
-        Ok(found.iter().map(|row| row.row).collect())
+        let found = UnitRows::ask(database, &everything(), &query, 10)?;
+        let found: Vec<i64> =
+            found.fulfilling(&query, query.stages[0]).map(|(row, _)| row).collect();
+        let same = UnitRows::ask(database, &in_project, &query, 10)?;
+        let same: Vec<i64> = same.fulfilling(&query, query.stages[0]).map(|(row, _)| row).collect();
+        assert_eq!(same, found);
+        assert_eq!(database.describe(&found)?.len(), found.len());
+        Ok(found)
     };
     memory.read(PATIENCE, find).await.expect("found")
 }
