@@ -12,6 +12,7 @@ mod looping;
 mod mcp;
 mod memory;
 mod patterns;
+mod pipeline;
 mod queries;
 mod scan;
 mod server;
@@ -145,6 +146,7 @@ fn execute(args: &CliArgs) -> CommandReply {
         | CliCommand::Rename(_) => queries::run(args),
         CliCommand::Search(_) | CliCommand::Rewrite(_) => patterns::run(args),
         CliCommand::Loop(ref command) => looping::run(args, command),
+        CliCommand::Pipeline(ref command) => pipeline::run(args, command),
         CliCommand::Memory(ref command) => memory::run(args, command),
         CliCommand::Spec(ref command) => specs::run(args, command),
         CliCommand::Judge(ref judge) => {

@@ -3,6 +3,7 @@
 pub(super) mod guard;
 pub(super) mod looping;
 pub(super) mod memory;
+pub(super) mod pipeline;
 pub(super) mod scan;
 pub(super) mod specs;
 
@@ -81,6 +82,9 @@ pub(super) enum CliCommand {
     /// Manage loops, which hold the agent's Stop until the evidence is clean
     #[command(subcommand)]
     Loop(looping::LoopCommand),
+    /// Work through an approved plan, each TODO accepted by the engine's own run
+    #[command(subcommand)]
+    Pipeline(pipeline::PipelineCommand),
     /// Find, keep and forget what earlier sessions learned
     #[command(subcommand)]
     Memory(memory::MemoryCommand),
@@ -90,7 +94,7 @@ pub(super) enum CliCommand {
     /// Claude Code hook: JSON on stdin, JSON or nothing on stdout, always exits with 0
     Hook {
         /// session-start, user-prompt-submit, user-prompt-expansion, pre-tool-use, post-tool-use,
-        /// post-tool-batch, stop, pre-compact or session-end
+        /// post-tool-batch, stop, subagent-stop, pre-compact or session-end
         event: String,
     },
     /// Manage language servers

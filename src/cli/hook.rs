@@ -25,6 +25,7 @@ use moai_host::models::RECURSION_MARK;
 use moai_host::protected_places::ProtectedPlaces;
 use moai_host::store::peek;
 use moai_host::store::peek::SessionQuery;
+use moai_host::store::pipelines;
 use moai_protocol::control::{CallerContext, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
 use moai_protocol::hook::{HookEvent, HookInput, HookOutput, add_to_stdout};
 use moai_report::notice::{self, Blindness};
@@ -56,6 +57,9 @@ pub(super) fn run(event: &str) -> u8 {
         return 0;
     }
     if event == "pre-tool-use" && !may_be_denied(&places, &caller, &input) {
+        return 0;
+    }
+    if event == "subagent-stop" && !is_of_pipeline(&places, &caller, &input) {
         return 0;
     }
     let is_new_session = event == "session-start" && !is_resumed_session(&input);
@@ -147,7 +151,19 @@ fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &str) -> boo
     let project = caller.env.get("CLAUDE_PROJECT_DIR").map_or(cwd.as_path(), Path::new);
     let protected = ProtectedPlaces::new(places, &caller.env, project);
     let written = written_paths(&input, &protected, cwd);
-    person_only_call(&input).is_some() || may_be_protected(&written, &protected)
+    person_only_call(&input).is_some()
+        || may_be_protected(&written, &protected)
+        || input.edited_file().is_some() && has_pipeline(places, caller, &input)
+}
+
+/// Whether an event may concern an active pipeline, determined without the daemon.
+fn is_of_pipeline(places: &StateDirs, caller: &CallerContext, input: &str) -> bool {
+    HookInput::parse(input).is_ok_and(|input| has_pipeline(places, caller, &input))
+}
+
+/// Whether a pipeline is active in a folder of the session.
+fn has_pipeline(places: &StateDirs, caller: &CallerContext, input: &HookInput) -> bool {
+    pipelines::has_active_pipeline(&places.state, || session_folders(caller, input))
 }
 
 fn print(stdout: &str) {
@@ -204,7 +220,7 @@ fn session_folders(caller: &CallerContext, input: &HookInput) -> Vec<PathBuf> {
 
 fn hook_timeout(event: &str) -> Duration {
     Duration::from_millis(match event {
-        "stop" => HOOK_STOP_MS_MAX,
+        "stop" | "subagent-stop" => HOOK_STOP_MS_MAX,
         "post-tool-use" | "post-tool-batch" => HOOK_EDIT_MS_MAX,
         "user-prompt-expansion" | "session-start" => HOOK_START_MS_MAX,
         "session-end" => HOOK_END_MS_MAX,

@@ -33,6 +33,7 @@ mod memory_tools;
 mod options;
 mod patterns;
 mod payload_files;
+mod pipelines;
 mod plugin;
 mod protection;
 mod queries;

@@ -29,7 +29,7 @@ use moai_host::store::exams::ExamTexts;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::charter::Charter;
 use moai_loops::control;
-use moai_loops::criteria::{AUTOCHECKS, CheckPlan, CheckScope};
+use moai_loops::criteria::{AUTOCHECKS, CheckCommand, CheckPlan, CheckScope};
 use moai_loops::exam::roles::{FOLDERS, TREES, UNSEEN, is_irrelevant_settings, relevant_bytes};
 use moai_loops::exam::runners;
 use moai_loops::exam::scripts::scripts_of_plan;
@@ -44,9 +44,25 @@ pub(crate) async fn freeze_exam(
     project: &Project,
     charter: &Charter,
 ) -> Result<(), StoreError> {
+    let before = engine.store.find_exam(&project.key, &charter.id, ExamRole::STRICT).await?;
+    let commands = before.into_iter().flat_map(|exam| exam.plan.commands);
+    let acceptance = commands.filter(CheckCommand::is_acceptance).collect();
+    freeze_exam_with(engine, project, charter, acceptance).await.map(drop)
+}
+
+/// Freezes the exam of a loop with the acceptance commands of its plan. Returns the names of all
+/// checks.
+pub(crate) async fn freeze_exam_with(
+    engine: &Engine,
+    project: &Project,
+    charter: &Charter,
+    acceptance: Vec<CheckCommand>,
+) -> Result<Vec<String>, StoreError> {
     let scope = charter.until.check_scope();
-    let (exam, texts) = take_exam(engine, project, scope, charter.mode).await?;
-    engine.store.freeze_exam(&project.key, &charter.id, exam, texts).await
+    let (exam, texts) = take_exam(engine, project, scope, charter.mode, acceptance).await?;
+    let names = criteria::names(project, &exam.plan);
+    engine.store.freeze_exam(&project.key, &charter.id, exam, texts).await?;
+    Ok(names)
 }
 
 /// The name of the user's own options in an exam. They count like the project's options, and the
@@ -72,7 +88,7 @@ pub(crate) async fn store_new_loop(
     state: &mut LoopState,
 ) -> Result<(), StoreError> {
     let scope = state.until.check_scope();
-    let (exam, texts) = take_exam(engine, project, scope, state.mode).await?;
+    let (exam, texts) = take_exam(engine, project, scope, state.mode, Vec::new()).await?;
     state.checks = criteria::names(project, &exam.plan);
     engine.store.begin_loop(&project.key, &project.root, state.clone(), exam, texts).await
 }
@@ -83,11 +99,12 @@ async fn take_exam(
     project: &Project,
     scope: CheckScope,
     mode: Mode,
+    acceptance: Vec<CheckCommand>,
 ) -> Result<(Exam, ExamTexts), StoreError> {
     let taken = {
         let project = project.clone();
         run_blocking(move || {
-            let plan = criteria::check_plan(&project, scope);
+            let plan = criteria::check_plan(&project, scope).preceded_by(acceptance);
             let (files, texts, is_cut) =
                 collect_exam_files(&project.root, &plan, &judge_words(&project));
             let exam = Exam {

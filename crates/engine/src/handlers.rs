@@ -111,6 +111,11 @@ pub(crate) async fn handle(
             crate::memory::handle(engine, &caller, request).await.into()
         }
         DaemonRequest::Spec(request) => crate::specs::handle(engine, &caller, request).await.into(),
+        DaemonRequest::Pipeline(request) => with_options_warning(
+            engine,
+            &caller,
+            Box::pin(crate::pipeline::handle(engine, &caller, request)).await,
+        ),
         DaemonRequest::Doctor(request) => {
             crate::doctor::handle(engine, &caller, request).await.into()
         }

@@ -22,6 +22,7 @@ pub(crate) mod loops;
 pub(crate) mod memory;
 pub(crate) mod options;
 pub(crate) mod person;
+pub(crate) mod pipeline;
 pub(crate) mod progress;
 pub(crate) mod project;
 pub mod protection;

@@ -263,6 +263,7 @@ fn request_name(request: &DaemonRequest) -> String {
         DaemonRequest::LoopRestore(_) => "loop restore".to_owned(),
         DaemonRequest::Memory(_) => "memory".to_owned(),
         DaemonRequest::Spec(_) => "spec".to_owned(),
+        DaemonRequest::Pipeline(_) => "pipeline".to_owned(),
         DaemonRequest::Doctor(_) => "doctor".to_owned(),
         DaemonRequest::Config(_) => "config".to_owned(),
         DaemonRequest::Trust(_) => "trust".to_owned(),

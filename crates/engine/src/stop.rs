@@ -23,6 +23,8 @@ use crate::loops::loop_files::IterationSummary;
 use crate::loops::session_loop::last_loop_of_session;
 use crate::loops::session_usage;
 use crate::loops::session_usage::SessionUsage;
+use crate::pipeline::pipeline_stop;
+use crate::pipeline::pipeline_stop::MeasuredPlan;
 use crate::project::Project;
 use crate::recall::note_loop::note_stop;
 use crate::stop::consult::StopConsultation;
@@ -38,6 +40,7 @@ use moai_loops::framework::MessageLanguage;
 use moai_loops::judge::judge_report::JudgeReport;
 use moai_loops::state::{LoopState, Status};
 use moai_loops::step::{StopAdmission, StopDecision, StopInput, StopOutcome, admit_stop};
+use moai_pipeline::state::PipelineState;
 use moai_protocol::hook::HookOutput;
 use moai_report::judging::JudgementContext;
 use moai_report::{loops, notice};
@@ -171,14 +174,33 @@ impl StopRun<'_> {
         }
     }
 
+    /// The pipeline of the loop, if its plan is not approved yet.
+    async fn unapproved_pipeline(&self, state: &LoopState) -> Option<PipelineState> {
+        let call = self.call;
+        let found = pipeline_stop::pipeline_of_loop(call.engine, &call.project, state).await;
+        found.filter(PipelineState::needs_approval)
+    }
+
     /// Measures, decides and saves; tries again if the loop was changed meanwhile and still runs.
     async fn decide(&self, mut state: LoopState) -> HookOutput {
         let call = self.call;
         for _ in 0..STOP_TRIES_MAX {
             let session = &call.input.session_id;
             let last_measurement = call.engine.ledger().session(session).pending_reports.last();
+            if let Some(pipeline) = self.unapproved_pipeline(&state).await {
+                return pipeline_stop::review_plan(call.engine, &call.project, &pipeline).await;
+            }
             let evidence = evidence::collect_stop_evidence(call, &state, self.schedule).await;
-            let mut consultation = StopConsultation::begin(self, &state, &evidence).await;
+            let readings = &evidence.measurement.evidence.readings;
+            let plan =
+                pipeline_stop::measure_plan(call.engine, &call.project, &state, readings).await;
+            let mut decided = state.clone();
+            if plan.as_ref().is_some_and(|plan| plan.is_exhausted) {
+                // The loop ends at its limit, as it does when its iterations are used up.
+                decided.max_iterations = decided.max_iterations.min(decided.iteration + 1);
+            }
+            let mut consultation =
+                StopConsultation::begin(self, &decided, &evidence, plan.as_ref()).await;
             let StopOutcome { mut next, decision } = Box::pin(consultation.decide()).await;
             tracing::info!(
                 id = next.id, iteration = next.iteration, status = next.status.as_str(),
@@ -198,6 +220,7 @@ impl StopRun<'_> {
                 next: next.clone(),
                 judged: consultation.judged,
                 rejections,
+                plan,
             };
             // From here on the Stop counts, even if its hook process has ended.
             match run_to_completion(decided.save()).await {
@@ -280,6 +303,8 @@ struct DecidedStop {
     judged: Option<JudgeReport>,
     /// Consecutive rejections by the judges.
     rejections: u32,
+    /// What the Stop changes in the pipeline of the loop.
+    plan: Option<MeasuredPlan>,
 }
 
 /// Why a decision was not saved.
@@ -293,8 +318,17 @@ impl DecidedStop {
     /// Saves the decision, and only then writes into the tree, because an overtaken decision must
     /// leave no trace. Returns notices for the user.
     async fn save(self) -> Result<Vec<String>, StopSaveError> {
-        let Self { engine, project, session, last_measurement, before, next, judged, rejections } =
-            self;
+        let Self {
+            engine,
+            project,
+            session,
+            last_measurement,
+            before,
+            next,
+            judged,
+            rejections,
+            plan,
+        } = self;
         match engine.store.advance_loop(&project.key, &before, next.clone()).await {
             Ok(SaveOutcome::Saved) => {}
             Ok(SaveOutcome::Overtaken) => return Err(StopSaveError::Overtaken),
@@ -315,6 +349,9 @@ impl DecidedStop {
             let (iteration, at_ms) = (Some(next.iteration), next.updated_ms);
             let moment = JudgementContext { iteration, rejections, at_ms };
             notices = judge_run::record_judgement(&engine, &project, judged, moment).await;
+        }
+        if let Some(plan) = plan {
+            notices.extend(plan.save(&engine, &project, &next).await);
         }
         notices.extend(
             loop_files::write_loop_notes(&engine, &project, &iteration_summary(&next)).await,

@@ -11,6 +11,7 @@ pub mod markers;
 mod memory;
 mod open;
 pub mod peek;
+pub mod pipelines;
 mod schema;
 mod session_writes;
 mod threads;

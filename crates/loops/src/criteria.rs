@@ -129,7 +129,13 @@ impl CheckCommand {
     /// Whether it is suggested by the project's files only.
     #[must_use]
     pub fn is_proposed(&self) -> bool {
-        self.source != OPTIONS && self.source != RUBRIC
+        self.source != OPTIONS && self.source != RUBRIC && !self.is_acceptance()
+    }
+
+    /// Whether it accepts a TODO of an approved plan.
+    #[must_use]
+    pub fn is_acceptance(&self) -> bool {
+        self.source.starts_with(SPECS_FOLDER)
     }
 }
 
@@ -138,6 +144,8 @@ pub const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
 
 /// The file of the rubric, below the root.
 pub const RUBRIC: &str = "RUBRIC.md";
+/// The folder of specifications and their plans, below the root.
+pub const SPECS_FOLDER: &str = ".moai/specs";
 /// The project's own checks as one script, below the root, as in the gulf-loop format.
 pub const AUTOCHECKS: &str = ".claude/autochecks.sh";
 
@@ -224,6 +232,14 @@ fn unknown_criterion(criterion: CheckCriterion) -> CriterionGap {
 }
 
 impl CheckPlan {
+    /// The plan with these commands before its own; a command that is there twice runs once.
+    #[must_use]
+    pub fn preceded_by(mut self, commands: Vec<CheckCommand>) -> Self {
+        self.commands.splice(0..0, commands);
+        self.deduplicate();
+        self
+    }
+
     /// Whether a command runs the tests.
     #[must_use]
     pub fn runs_tests(&self) -> bool {

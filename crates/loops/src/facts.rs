@@ -21,6 +21,10 @@ pub struct StopFacts {
     pub unrequested_criteria: Vec<String>,
     /// Changes of the exam that were not made by the loop's session, one line each.
     pub exam_changed: Vec<String>,
+    /// What the plan of the loop's pipeline still lacks, one line each.
+    pub plan_open: Vec<String>,
+    /// Why that plan cannot be used and the user is asked, one line each.
+    pub plan_unusable: Vec<String>,
     /// Number of problems that the failing checks report: failed tests, else error lines of
     /// compilers, else one for each check; `None` if unknown.
     pub check_problems: Option<u64>,

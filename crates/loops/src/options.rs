@@ -381,6 +381,9 @@ pub struct LoopOptions {
     /// Files and folders below the root that the loop is narrowed to; empty: everything.
     #[serde(default)]
     pub paths: Vec<String>,
+    /// The pipeline whose plan the loop works through.
+    #[serde(default)]
+    pub pipeline: Option<String>,
 }
 
 impl LoopOptions {
@@ -402,6 +405,7 @@ impl LoopOptions {
             workers: 0,
             baseline: BaselineMode::default(),
             paths: Vec::new(),
+            pipeline: None,
         }
     }
 }

@@ -20,6 +20,8 @@ pub struct LoopRequest {
     pub options: LoopStartOptions,
     /// Files and folders below the root that the loop is limited to.
     pub paths: Vec<String>,
+    /// The pipeline whose plan the loop works through.
+    pub pipeline: Option<String>,
 }
 
 /// The circumstances of a start.
@@ -123,6 +125,7 @@ pub fn initial_state(
         return Err(LoopStartError::NoRubric);
     }
     let options = resolve_options(&requested, mode, &request.paths)?;
+    let options = LoopOptions { pipeline: request.pipeline, ..options };
     Ok(LoopState {
         id: context.id.to_owned(),
         session_id: context.session_id.filter(|id| !id.is_empty()).map(str::to_owned),
@@ -225,6 +228,7 @@ fn resolve_options(
         .unwrap_or(defaults.workers),
         baseline: requested.baseline.unwrap_or(defaults.baseline),
         paths: bounded_paths(paths)?,
+        pipeline: None,
     })
 }
 

@@ -76,6 +76,8 @@ pub enum PauseReason {
     Overridden,
     /// The user works where the base branch is checked out, so only the user can move it.
     BaseInUse,
+    /// The plan of the loop's pipeline cannot be read, and the agent did not repair it.
+    PlanUnusable,
     /// Paused by the user.
     User,
 }
@@ -88,6 +90,7 @@ named_variants!(PauseReason {
     ExamChanged: "exam_changed",
     Overridden: "overridden",
     BaseInUse: "base_in_use",
+    PlanUnusable: "plan_unusable",
     User: "user",
 });
 

@@ -80,6 +80,8 @@ enum EvidenceOutlook {
     Dirty,
     /// A measurement is missing, for a reason that is temporary or that the agent can fix.
     WaitingFor(Gap),
+    /// There are no errors, but the plan lacks something.
+    PlanOpen,
     /// There are no errors, but the agent does not claim to be done.
     Unclaimed,
     /// There are no errors, but no file was changed, and the agent was not asked about that yet.
@@ -159,9 +161,13 @@ fn evidence_outlook(
     if has_unconfirmed_override(state) {
         return EvidenceOutlook::PausesForUser(PauseReason::Overridden);
     }
+    if !facts.plan_unusable.is_empty() {
+        return EvidenceOutlook::PausesForUser(PauseReason::PlanUnusable);
+    }
     let evidence = &losses::count_losses_as_failures(state, evidence);
     match evidence.verdict() {
         Verdict::Dirty => EvidenceOutlook::Dirty,
+        _ if !facts.plan_open.is_empty() => EvidenceOutlook::PlanOpen,
         Verdict::Unmeasured(gap) if may_close(&gap) && may_wait(state) => {
             EvidenceOutlook::WaitingFor(gap)
         }
@@ -241,6 +247,8 @@ pub struct HoldReasons {
     pub is_acknowledged: bool,
     /// Requirements of the research phase that are not met; the Stop was not counted.
     pub research_missing: Vec<String>,
+    /// What the plan of the loop's pipeline still lacks.
+    pub plan_open: Vec<String>,
     /// Claims of the agent that the measurements contradict.
     pub contradictions: Vec<String>,
     /// Comparison with the iterations before.
@@ -263,9 +271,13 @@ fn decide_stop(
     let mut next = record::record_measured_stop(state, input, evidence, facts);
     let now = record::iteration(&next, evidence, facts);
     let signals = progress::signals(&state.history, state.counted_from, &now);
-    let contradictions = facts.contradictions.clone();
-    let mut reasons =
-        HoldReasons { lost_sensors: lost, contradictions, signals, ..HoldReasons::default() };
+    let mut reasons = HoldReasons {
+        lost_sensors: lost,
+        plan_open: facts.plan_open.clone(),
+        contradictions: facts.contradictions.clone(),
+        signals,
+        ..HoldReasons::default()
+    };
     completion::complete(&mut next, &mut reasons, outlook, evidence, facts);
     next.counters.unmeasured_blocks =
         if reasons.waiting_gap.is_some() { state.counters.unmeasured_blocks + 1 } else { 0 };

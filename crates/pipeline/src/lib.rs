@@ -7,9 +7,17 @@ pub mod document;
 pub mod file_patterns;
 mod json_object;
 pub mod learnings;
+pub mod objection;
 pub mod pivot;
 pub mod plan;
 pub mod routing;
+#[cfg(test)]
+mod samples;
 pub mod scenario;
+#[cfg(test)]
+mod simulation;
 pub mod spec;
+pub mod state;
+pub mod step;
 pub mod worker_report;
+pub mod write_rules;

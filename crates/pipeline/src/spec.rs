@@ -15,8 +15,8 @@ pub use self::template::{SpecTemplates, spec_templates};
 use crate::document::DocumentFault;
 use moai_loops::named_variants;
 
-/// Folder of the specifications, below the root; each has a folder with its id as the name.
-pub const SPECS_FOLDER: &str = ".moai/specs";
+/// Folder of the specifications; each has a folder with its id as the name.
+pub use moai_loops::criteria::SPECS_FOLDER;
 
 /// A document of a specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,6 +3,7 @@
 
 mod loops;
 mod memory;
+mod pipelines;
 mod specs;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ pub use loops::{
 };
 
 pub use memory::{MemoryAddition, MemoryOperation, MemoryRequest, MemoryScope};
+pub use pipelines::{PipelineOperation, PipelineRequest};
 pub use specs::{PivotAddition, SpecOperation, SpecRequest};
 
 /// Protocol version; part of the socket's name. Raised when a field changes its meaning.
@@ -134,6 +136,8 @@ pub enum DaemonRequest {
     Memory(MemoryRequest),
     /// `spec …`.
     Spec(SpecRequest),
+    /// `pipeline …`.
+    Pipeline(PipelineRequest),
     /// `doctor`.
     Doctor(DoctorRequest),
     /// `trust`.

@@ -6,6 +6,7 @@ pub mod judgements;
 pub mod loops;
 pub mod memory;
 pub mod options;
+pub mod pipelines;
 pub mod queries;
 pub mod reports;
 pub mod rule_tests;

@@ -25,6 +25,8 @@ pub enum HookEvent {
     PostToolBatch,
     /// The agent is about to end its turn.
     Stop,
+    /// A subagent is about to end.
+    SubagentStop,
     /// The host is about to shorten the session.
     PreCompact,
     /// The session ended.
@@ -32,7 +34,7 @@ pub enum HookEvent {
 }
 
 impl HookEvent {
-    const NAMES: [(Self, &'static str, &'static str); 9] = [
+    const NAMES: [(Self, &'static str, &'static str); 10] = [
         (Self::SessionStart, "session-start", "SessionStart"),
         (Self::UserPromptSubmit, "user-prompt-submit", "UserPromptSubmit"),
         (Self::UserPromptExpansion, "user-prompt-expansion", "UserPromptExpansion"),
@@ -40,6 +42,7 @@ impl HookEvent {
         (Self::PostToolUse, "post-tool-use", "PostToolUse"),
         (Self::PostToolBatch, "post-tool-batch", "PostToolBatch"),
         (Self::Stop, "stop", "Stop"),
+        (Self::SubagentStop, "subagent-stop", "SubagentStop"),
         (Self::PreCompact, "pre-compact", "PreCompact"),
         (Self::SessionEnd, "session-end", "SessionEnd"),
     ];
@@ -76,6 +79,9 @@ pub struct HookInput {
     /// Id of the subagent, if the event comes from one.
     #[serde(deserialize_with = "lenient")]
     pub agent_id: Option<String>,
+    /// Type of the subagent: a name, with the prefix of its plugin; empty for the host's own agents.
+    #[serde(deserialize_with = "lenient")]
+    pub agent_type: String,
     /// Prompt: the text as it was typed.
     #[serde(deserialize_with = "lenient")]
     pub prompt: String,

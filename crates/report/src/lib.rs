@@ -21,6 +21,7 @@ pub mod merging;
 pub mod notice;
 pub mod observed;
 pub mod options;
+pub mod pipeline;
 pub mod recall;
 pub mod rename;
 pub mod restore;

@@ -231,6 +231,7 @@ phrases!(REASONS {
         "잠시 뒤 다시 Stop하세요. 나머지는 그때 측정합니다.";
     REJECTED: "The judge did not approve:", "심사자가 승인하지 않았습니다:";
     CONTRADICTED: "Your message contradicts the measurement:", "마지막 메시지가 측정 결과와 다릅니다:";
+    PLAN_OPEN: "The plan is not done:", "계획이 끝나지 않았습니다:";
     RESEARCH_FIRST:
         "The research phase comes first; this Stop does not count as an iteration.",
         "조사 단계가 먼저입니다. 이번 Stop은 반복으로 세지 않습니다.";
@@ -320,6 +321,9 @@ phrases!(ENDS {
          `moai-ralph loop resume`";
     EXAM_DIFFERS: "the frozen checks changed", "고정한 검사가 바뀌었습니다";
     BASE_IN_USE: "the work is done and merged, but {0}", "작업과 병합은 끝났지만 {0}";
+    PLAN_UNUSABLE:
+        "the plan cannot be used: {0}. Repair it, then `moai-ralph loop resume`",
+        "계획을 쓸 수 없습니다: {0}. 고친 다음 `moai-ralph loop resume`";
     BY_THE_USER: "by the user", "사용자가 멈춤";
     WAITS_FOR_TASKS:
         "[moai-ralph] loop {0}: background tasks are running ({1}), so this Stop does not count; \
@@ -461,6 +465,81 @@ phrases!(MEMORIES {
     KIND_DIGEST: "session", "세션";
 });
 
+phrases!(PIPELINES {
+    PIPELINE_STARTED: "[moai-ralph] pipeline {0} ({1}) begins with a plan. The goal, in the user's words:", "[moai-ralph] 파이프라인 {0}({1})은 계획부터 시작합니다. 사용자가 쓴 목표:";
+    PIPELINE_PLAN_FIRST:
+        "1. Look at the project, then write the plan to {0}. Change nothing else before it is approved. Its form:",
+        "1. 프로젝트를 살펴보고 {0}에 계획을 쓰십시오. 승인 전에는 다른 파일을 바꾸지 마십시오. 형식:";
+    PIPELINE_COMMAND_RULE:
+        "Each TODO needs at least one [A] item: one command without shell syntax, which fails now and passes once the TODO is done.",
+        "TODO마다 [A] 항목이 하나 이상 필요합니다. 셸 문법이 없는 명령 하나이며, 지금은 실패하고 TODO가 끝나면 통과해야 합니다.";
+    PIPELINE_ASK:
+        "2. Show the user the plan and ask whether to go on. Once the user agrees, run `moai-ralph pipeline approve`.",
+        "2. 사용자에게 계획을 보여 주고 진행할지 물으십시오. 사용자가 동의하면 `moai-ralph pipeline approve`를 실행하십시오.";
+    PIPELINE_BOXES:
+        "3. Then do the TODOs in the order of their dependencies. At every Stop the engine runs the acceptance commands itself and sets the boxes in {0}; a box that you set counts only if its run agrees. What was approved is frozen: the plan may only grow.",
+        "3. 그다음 의존 순서대로 TODO를 수행하십시오. Stop마다 엔진이 인수 명령을 직접 실행해 {0}의 체크박스를 표시합니다. 직접 표시한 체크박스는 그 실행이 통과해야만 인정됩니다. 승인된 내용은 고정되어 있어 계획은 추가만 할 수 있습니다.";
+    PIPELINE_APPROVED:
+        "[moai-ralph] pipeline {0}: the plan {1} is approved, and its acceptance commands are frozen ({2}). Work on the TODOs, then end your turn.",
+        "[moai-ralph] 파이프라인 {0}: 계획 {1}을 승인했고 인수 명령 {2}개를 고정했습니다. TODO를 수행한 뒤 턴을 끝내십시오.";
+    PIPELINE_WAITS:
+        "[moai-ralph] pipeline {0}: the plan {1} waits for approval: `moai-ralph pipeline approve`, or tell the agent what to change",
+        "[moai-ralph] 파이프라인 {0}: 계획 {1}이 승인을 기다립니다. `moai-ralph pipeline approve`로 승인하거나 에이전트에게 고칠 점을 알려 주십시오";
+    PIPELINE_NO_PLAN:
+        "[moai-ralph] pipeline {0}: there is no usable plan in {1}, and the agent is not held for it any longer:",
+        "[moai-ralph] 파이프라인 {0}: {1}에 쓸 수 있는 계획이 없으며, 이 때문에 에이전트를 더 붙잡지 않습니다:";
+    PIPELINE_PLAN_HELD: "[moai-ralph] pipeline {0}: the plan is not ready.", "[moai-ralph] 파이프라인 {0}: 계획이 준비되지 않았습니다.";
+    PIPELINE_NOT_APPROVED: "the plan of pipeline {0} cannot be approved:", "파이프라인 {0}의 계획을 승인할 수 없습니다:";
+    PLAN_MISSING: "{0} is missing or cannot be read", "{0} 파일이 없거나 읽을 수 없습니다";
+    PLAN_FAULT: "{0} line {1}: {2}", "{0} {1}번째 줄: {2}";
+    PLAN_WITHOUT_TODO: "{0} has no TODO: write `### [ ] TODO 1: title`", "{0}에 TODO가 없습니다. `### [ ] TODO 1: 제목`처럼 쓰십시오";
+    PLAN_WITHOUT_COMMAND:
+        "{0} line {1}: {2} has no command that the engine can run: add `- [A] `command``",
+        "{0} {1}번째 줄: {2}에 엔진이 실행할 명령이 없습니다. `- [A] `명령``을 추가하십시오";
+    PLAN_SHELL_COMMAND:
+        "{0} line {1}: {2} is not a single command: put it into a script of the project ({3})",
+        "{0} {1}번째 줄: {2}의 항목은 단일 명령이 아닙니다. 프로젝트의 스크립트에 넣으십시오 ({3})";
+    PLAN_CHANGED: "{0}: {1}: what was approved still counts: restore it", "{0}: {1}: 승인된 내용이 그대로 적용됩니다. 되돌리십시오";
+    PLAN_NEW_TODO:
+        "{0} line {1}: {2} is new: ask the user, then run `moai-ralph pipeline approve`",
+        "{0} {1}번째 줄: {2}은(는) 새 TODO입니다. 사용자에게 물은 뒤 `moai-ralph pipeline approve`를 실행하십시오";
+    PLAN_BOX_TAKEN_BACK:
+        "{0} was marked [{1}], but the engine's own run does not agree, so its box is open again: {2}",
+        "{0}에 [{1}] 표시가 있었지만 엔진이 직접 실행한 결과와 다르므로 체크박스를 되돌렸습니다: {2}";
+    BUGFIX_STARTED: "[moai-ralph] pipeline {0} (bugfix) begins; {1} attempts. The fault, in the user's words:", "[moai-ralph] 파이프라인 {0}(bugfix)을 시작합니다. 시도는 {1}번입니다. 사용자가 쓴 결함:";
+    BUGFIX_HOW:
+        "Reproduce the fault with a test that fails, find its cause, fix it there, then end your turn. Each Stop that is not clean is an attempt.",
+        "실패하는 테스트로 결함을 재현하고, 원인을 찾아 그 자리에서 고친 뒤 턴을 끝내십시오. 문제가 남은 Stop은 한 번의 시도로 셉니다.";
+    BUGFIX_ESCALATED:
+        "[moai-ralph] pipeline {0}: the fault is not fixed after {1} attempts. It may need a plan: `moai-ralph pipeline start --kind small --goal …`",
+        "[moai-ralph] 파이프라인 {0}: {1}번 시도했지만 결함을 고치지 못했습니다. 계획이 필요할 수 있습니다. `moai-ralph pipeline start --kind small --goal …`";
+    BUGFIX_ENDED: "[moai-ralph] pipeline {0}: {1}", "[moai-ralph] 파이프라인 {0} 결과: {1}";
+    PIPELINE_NOT_STARTED: "[moai-ralph] no pipeline was started: {0}", "[moai-ralph] 파이프라인을 시작하지 않았습니다: {0}";
+    WORKER_HELD: "[moai-ralph] pipeline {0}: this task is not done.", "[moai-ralph] 파이프라인 {0}: 이 작업은 끝나지 않았습니다.";
+    WORKER_WITHOUT_REPORT:
+        "there is no usable report: {0}. End with one JSON object: todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions",
+        "쓸 수 있는 보고가 없습니다: {0}. todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions가 있는 JSON 객체 하나로 끝내십시오";
+    WORKER_UNKNOWN_TODO: "{0} is not in the approved plan {1}", "{0}은(는) 승인된 계획 {1}에 없습니다";
+    WORKER_CONTRADICTS: "the report contradicts itself: {0}", "보고가 서로 맞지 않습니다: {0}";
+    WORKER_FAILS:
+        "{0} does not pass the engine's own run (attempt {1} of {2}): {3}",
+        "{0}이(가) 엔진의 직접 실행을 통과하지 못했습니다({2}번 중 {1}번째 시도): {3}";
+    WRITE_PLAN_FIRST:
+        "[moai-ralph] {0} is not written: the plan of pipeline {1} ({2}) is not approved yet",
+        "[moai-ralph] {0}을(를) 쓰지 않았습니다. 파이프라인 {1}의 계획({2})이 아직 승인되지 않았습니다";
+    WRITE_NEEDS_WORKER:
+        "[moai-ralph] {0} is not written: while pipeline {1} runs, source files are written by workers. Give the TODO to a worker agent",
+        "[moai-ralph] {0}을(를) 쓰지 않았습니다. 파이프라인 {1}이 실행되는 동안 소스 파일은 워커가 씁니다. TODO를 워커 에이전트에게 맡기십시오";
+    WRITE_OUTSIDE_TODOS:
+        "[moai-ralph] {0} is not written: it belongs to no open TODO of pipeline {1}, whose files are {2}",
+        "[moai-ralph] {0}을(를) 쓰지 않았습니다. 파이프라인 {1}의 열린 TODO에 속하지 않습니다. 그 파일: {2}";
+    PIPELINE_CANCELLED:
+        "[moai-ralph] pipeline {0} is cancelled; files stay as they are. `moai-ralph pipeline resume` continues it",
+        "[moai-ralph] 파이프라인 {0}을 취소했습니다. 파일은 그대로입니다. `moai-ralph pipeline resume`으로 이어서 할 수 있습니다";
+    PIPELINE_ENDED: "[moai-ralph] pipeline {0}: {1}; {2} of {3} TODOs pass", "[moai-ralph] 파이프라인 {0}: {1}; TODO {3}개 중 {2}개 통과";
+    PIPELINE_BOX_NOT_WRITTEN: "[moai-ralph] the boxes in {0} were not updated: {1}", "[moai-ralph] {0}의 체크박스를 갱신하지 못했습니다: {1}";
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -480,8 +559,9 @@ mod tests {
 
     #[test]
     fn every_phrase_exists_in_both_languages_with_the_same_parts() {
-        for (name, phrase) in
-            [EDITS, STARTS, REASONS, ENDS, SPENDING, LOSSES, MEMORIES].into_iter().flatten()
+        for (name, phrase) in [EDITS, STARTS, REASONS, ENDS, SPENDING, LOSSES, MEMORIES, PIPELINES]
+            .into_iter()
+            .flatten()
         {
             let (english, korean) = (phrase.english, phrase.korean);
             assert!(!english.trim().is_empty() && !has_hangul(english), "{name}: {english}");

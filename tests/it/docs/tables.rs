@@ -14,7 +14,7 @@ use crate::mcp_client::Client;
 use crate::support::{CHECKOUT, Sandbox};
 
 /// The commands that print a JSON document, by its schema without the number.
-const PRINTED_BY: [(&str, &str); 37] = [
+const PRINTED_BY: [(&str, &str); 38] = [
     ("baseline", "file written by `scan` and `check --write-baseline`"),
     ("checks", "`loop checks`"),
     ("config", "`config show`"),
@@ -35,6 +35,7 @@ const PRINTED_BY: [(&str, &str); 37] = [
     ("observations", "`memory get`"),
     ("pivot-check", "`spec pivot check`"),
     ("pivot-points", "`spec pivot list`, `add`, `confirm`"),
+    ("pipeline", "`pipeline start`, `approve`, `status`, `cancel`, `resume`, `report`"),
     ("refreeze", "`loop refreeze`"),
     ("rename", "`rename`"),
     ("report", "`check`, `scan`, `guard`"),

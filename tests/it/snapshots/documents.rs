@@ -11,6 +11,7 @@ use crate::terminal;
 const INJECTION: &str = "def run(text):\n    return eval(text)\n";
 const RULE: &str = "id: own\nlanguage: Python\nseverity: error\nmessage: leave it\n\
                     rule:\n  pattern: bad($X)\ntests:\n  valid: [good(1)]\n  invalid: [bad(1)]\n";
+const PLAN: &str = "### [ ] TODO 1: write it\n- [A] `test -f it.txt`\n";
 const CHECKS: &str = "ralph: {loop: {checks: [{name: unit, command: ['true']}]}}\n";
 
 fn assert_documents(folder: &str, cases: &[Case]) {
@@ -149,6 +150,14 @@ fn of_loops() {
         "documents_loops",
         &[
             ("start", start),
+            ("pipeline", |sandbox| {
+                let goal =
+                    ["pipeline", "start", "--session", SESSION, "--goal", "write it", "--json"];
+                let begun = sandbox.run(&goal).json();
+                let plan = begun["plan"].as_str().expect("a plan").to_owned();
+                sandbox.write(&plan, PLAN);
+                sandbox.run(&["pipeline", "approve", "--json"])
+            }),
             ("status", |sandbox| {
                 complete(sandbox);
                 sandbox.run(&["loop", "status", "--json"])

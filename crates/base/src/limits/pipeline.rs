@@ -40,3 +40,27 @@ pub const COMMIT_SUBJECT_CHARS_MAX: usize = 72;
 pub const COMMIT_STYLE_SUBJECTS_MIN: usize = 5;
 /// Longest name of the folder of a feature, in characters.
 pub const FEATURE_CHARS_MAX: usize = 48;
+/// Stops at which the agent is held for a plan that is missing or has faults; then the turn ends.
+pub const PLAN_HOLDS_MAX: u32 = 5;
+/// Stops at which the agent is held for faults of an approved plan; then the pipeline pauses.
+pub const PLAN_FAULT_HOLDS_MAX: u32 = 2;
+/// Longest goal of a pipeline, in bytes.
+pub const PIPELINE_GOAL_BYTES_MAX: usize = 16 * 1024;
+/// Stops of a loop that works through a plan.
+pub const PIPELINE_ITERATIONS_MAX: u32 = 60;
+/// Corrections of checkboxes that a pipeline keeps for its report.
+pub const BOX_CORRECTIONS_MAX: usize = 50;
+/// Pass counts that a pipeline keeps: one for each measured Stop.
+pub const PASS_COUNTS_MAX: usize = 120;
+/// Output of a failed acceptance command in a line about its TODO, in characters.
+pub const ACCEPTANCE_OUTPUT_CHARS_MAX: usize = 300;
+/// Runs of a TODO's acceptance commands at the end of workers; then the TODO has failed.
+pub const TODO_ATTEMPTS_MAX: u32 = 3;
+/// Times that a worker is held for its report; then it may end.
+pub const WORKER_HOLDS_MAX: u32 = 3;
+/// Workers whose holds a pipeline counts.
+pub const WORKERS_COUNTED_MAX: usize = 100;
+/// Marks of active pipelines that a hook reads.
+pub const PIPELINE_MARKS_MAX: usize = 100;
+/// Attempts at a fault before a pipeline with a plan is proposed.
+pub const BUGFIX_ATTEMPTS_MAX: u32 = 3;

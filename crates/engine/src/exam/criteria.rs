@@ -152,6 +152,24 @@ pub(crate) async fn run_checks(
     runs.results
 }
 
+/// Runs these commands alone, without comparing their tests with earlier runs.
+pub(crate) async fn run_commands(
+    project: &Project,
+    caller: &CallerContext,
+    commands: Vec<CheckCommand>,
+    deadline: Instant,
+) -> Vec<SensorReading> {
+    if let Some(gap) = project.trust.gap() {
+        let plan = CheckPlan { commands, unanswered: Vec::new() };
+        return withheld_checks(project, plan, &gap).readings;
+    }
+    let mut runs = CheckRunner { project, caller, deadline, results: CheckResults::default() };
+    for command in &commands {
+        runs.command(command, None).await;
+    }
+    runs.results.readings
+}
+
 /// The results in a project that is not trusted: every command is a gap.
 fn withheld_checks(project: &Project, plan: CheckPlan, gap: &Gap) -> CheckResults {
     let mut results = CheckResults::default();
@@ -224,7 +242,7 @@ impl CheckRunner<'_> {
         }
         let mut reading = reading(&command.name, without_module(run), counts.as_ref());
         let passed = reading.verdict() == Verdict::Clean;
-        let is_empty = command.criterion == CheckCriterion::TestPass
+        let is_empty = (command.criterion == CheckCriterion::TestPass || command.is_acceptance())
             && counts.as_ref().is_some_and(|counts| counts.run() == 0);
         let doubt = match (before, &counts) {
             _ if !passed => None,

@@ -14,6 +14,7 @@ use crate::hooks::{
 use crate::ledger::SessionState;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::lost_loops;
+use crate::pipeline::worker_stop;
 use crate::project::Project;
 use crate::stop;
 use moai_host::store::StoreRecovery;
@@ -87,6 +88,7 @@ pub(crate) async fn handle(
         HookEvent::PostToolUse => Box::pin(post_tool_use::handle(call)).await,
         HookEvent::PostToolBatch => post_tool_batch::handle(&call).await,
         HookEvent::Stop => Box::pin(stop::handle(call)).await.into(),
+        HookEvent::SubagentStop => Box::pin(worker_stop::handle(call)).await.into(),
         HookEvent::PreCompact => pre_compact::handle(&call).await.into(),
         HookEvent::SessionEnd => session_end::handle(&call).into(),
     };

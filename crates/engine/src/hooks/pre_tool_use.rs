@@ -1,7 +1,9 @@
-//! Before a tool call: an agent's writes to what decides about its work are denied.
+//! Before a tool call: an agent's writes to what decides about its work are denied, and writes that
+//! the pipeline of its loop does not allow.
 
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
+use crate::pipeline::write_guard;
 use crate::protection::{WrittenPath, first_protected, person_only_call, written_paths};
 use moai_base::path::RelPath;
 use moai_host::protected_places::ProtectedPlaces;
@@ -35,7 +37,9 @@ pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
         Some((one, denied_role(&path, one, exam.as_ref())?))
     });
     match denied {
-        None => HookOutput::Silent,
+        None => write_guard::refused_write(engine, &loop_project, &state, input, &written)
+            .await
+            .unwrap_or_default(),
         Some((one, role)) => {
             HookOutput::Deny(notice::exam_write_denied(&one.named, role.words(), &state.id))
         }

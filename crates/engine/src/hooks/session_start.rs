@@ -4,13 +4,14 @@
 use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
 use crate::loops::lost_loops;
 use crate::loops::session_loop::checks_of_loop;
+use crate::pipeline::pipeline_stop;
 use crate::recall::RecalledText;
 use crate::recall::session_record::record_for;
 use moai_host::store::loops::LoopQuery;
 use moai_memory::budget::InjectionEvent;
 use moai_report::agent::EditText;
 use moai_report::contributions::ContributionOrigin;
-use moai_report::loops;
+use moai_report::{loops, pipeline as words};
 
 pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
     if call.input.session_id.is_empty() {
@@ -28,7 +29,17 @@ async fn loop_text(call: &HookCall<'_>) -> Option<EditText> {
     match call.engine.store.find_loop(&project.key, &project.root, which).await {
         Ok(Some(state)) => {
             let checks = checks_of_loop(call.engine, project, &state).await;
-            Some(EditText::agent_only(loops::resume_instructions(&state, &checks)))
+            let pipeline = pipeline_stop::pipeline_of_loop(call.engine, project, &state).await;
+            let text = match pipeline {
+                Some(pipeline) if pipeline.needs_approval() => words::plan_instructions(&pipeline),
+                Some(pipeline) => format!(
+                    "{}\n{}",
+                    loops::resume_instructions(&state, &checks),
+                    words::work_instructions(&pipeline)
+                ),
+                None => loops::resume_instructions(&state, &checks),
+            };
+            Some(EditText::agent_only(text))
         }
         Ok(None) => lost_loops::offer(call, &call.input.source).await,
         Err(error) => {

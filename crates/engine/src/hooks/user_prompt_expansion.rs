@@ -13,6 +13,7 @@ use crate::loops::loop_start::LoopStartOutcome;
 use crate::loops::session_loop::checks_of_loop;
 use crate::loops::{loop_adopt, loop_cancel, loop_resume, loop_start};
 use crate::options;
+use crate::pipeline::commands as pipeline_commands;
 use crate::recall::note_loop::note_goal;
 use crate::stop;
 use moai_base::limits::FIX_LIST_MS_MAX;
@@ -51,7 +52,8 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
         Some(name @ ("mem-search" | "mem-inject" | "mem-forget" | "mem-status")) => {
             memory_commands::handle(&call, name).await
         }
-        _ => HookOutput::Silent,
+        Some(name) => Box::pin(pipeline_commands::handle(&call, name)).await.unwrap_or_default(),
+        None => HookOutput::Silent,
     }
 }
 

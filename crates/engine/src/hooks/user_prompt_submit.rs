@@ -8,6 +8,7 @@ use crate::evidence::disk_poll;
 use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
 use crate::loops::lost_loops;
 use crate::loops::session_loop::{checks_of_loop, loop_of_session};
+use crate::pipeline::commands as pipeline_commands;
 use crate::recall::prompt_record::recall_for_prompt;
 use moai_report::agent::EditText;
 use moai_report::contributions::ContributionOrigin;
@@ -15,7 +16,10 @@ use moai_report::loops;
 
 pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
     poll_in_background(&call);
-    let (texts, recalled) = tokio::join!(loop_texts(&call), recall_for_prompt(&call));
+    let routed = Box::pin(pipeline_commands::start_by_keyword(&call)).await;
+    let routed = routed.map(EditText::agent_only);
+    let (mut texts, recalled) = tokio::join!(loop_texts(&call), recall_for_prompt(&call));
+    texts.extend(routed);
     with_deferred_reports(&call, ContributionOrigin::Loop, texts, recalled).await
 }
 

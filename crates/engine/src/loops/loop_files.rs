@@ -114,6 +114,30 @@ pub(crate) async fn read_loop_notes(project: &Project) -> LoopFileNotes {
     }
 }
 
+/// The text of a file below the root; `None` if there is none or it cannot be read.
+pub(crate) async fn file_text(project: &Project, path: &str) -> Option<String> {
+    let (root, path) = (project.root.clone(), path.to_owned());
+    let read = run_blocking(move || load_loop_file(&root, &path)).await?.ok()?;
+    read.hash.map(|_| read.text)
+}
+
+/// Changes one existing file; `change` gets its text and returns the new one, or `None` to leave it
+/// as it is. Returns the notice if that failed.
+pub(crate) async fn change_file(
+    engine: &Arc<Engine>,
+    project: &Project,
+    path: &str,
+    change: impl Fn(&str) -> Option<String> + Clone + Send + 'static,
+) -> Option<String> {
+    let named = path.to_owned();
+    edit(engine, project, path, move |root: &Path| {
+        let file = read_loop_file(root, &named)?;
+        let text = file.hash.and_then(|_| change(&file.text));
+        Ok(text.map(|text| LoopFileWrite { file, text }).into_iter().collect())
+    })
+    .await
+}
+
 /// The text of a loop's file; empty if there is none, or if it cannot be read.
 pub(crate) fn loop_file_text(root: &Path, path: &str) -> String {
     load_loop_file(root, path).map(|file| file.text).unwrap_or_default()

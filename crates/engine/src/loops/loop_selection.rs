@@ -6,6 +6,7 @@ use std::fmt::Display;
 use crate::agent_session::{proven_session, session_of_tool};
 use crate::engine::Engine;
 use crate::person;
+use crate::pipeline::pipeline_end;
 use crate::project::Project;
 use crate::recall::note_loop::note_loop_end;
 use crate::replies::REFUSED;
@@ -114,6 +115,7 @@ pub(crate) async fn change_loop<E: ToString>(
                 if state.status.is_active() {
                     note_loop_end(engine, project, &next);
                 }
+                pipeline_end::end_with_loop(engine, project, &next).await;
                 return Ok(Some(next));
             }
             Ok(SaveOutcome::Overtaken) => {}

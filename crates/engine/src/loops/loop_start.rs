@@ -46,7 +46,7 @@ pub(crate) async fn handle(
     let (json, call) = (request.json, request.call.clone());
     let session = request.session.clone().or_else(|| session_of_tool(engine, caller));
     let request =
-        LoopRequest { prompt: request.prompt, options: request.options, paths: Vec::new() };
+        LoopRequest { prompt: request.prompt, options: request.options, ..LoopRequest::default() };
     match start_loop(engine, &project, request, session.as_deref(), &call).await {
         Ok(LoopStartOutcome::Loop(state)) => {
             if let Some(session) = &state.session_id {

@@ -11,6 +11,7 @@ use crate::judge::judge_run;
 use crate::judge::judge_run::JudgeRequest;
 use crate::loops::session_usage;
 use crate::loops::session_usage::SessionUsage;
+use crate::pipeline::pipeline_stop::MeasuredPlan;
 use crate::restore::checkpoints;
 use crate::stop::StopRun;
 use crate::stop::evidence::{StopEvidence, measure_work, within_deadline};
@@ -45,6 +46,7 @@ impl<'s> StopConsultation<'s> {
         run: &'s StopRun<'s>,
         state: &'s LoopState,
         evidence: &'s StopEvidence,
+        plan: Option<&MeasuredPlan>,
     ) -> Self {
         let (call, measurement) = (run.call, &evidence.measurement);
         let usage = within_deadline(run.schedule.deadline, usage_of_session(call, state)).await;
@@ -70,6 +72,8 @@ impl<'s> StopConsultation<'s> {
                 .map(|criterion| criterion.as_str().to_owned())
                 .collect(),
             exam_changed: measurement.exam_changes.clone(),
+            plan_open: plan.map(|plan| plan.open.clone()).unwrap_or_default(),
+            plan_unusable: plan.map(|plan| plan.unusable.clone()).unwrap_or_default(),
             check_problems: Some(measurement.check_problems),
             work: evidence.work_change.clone(),
             tree: snapshot.map(|snapshot| snapshot.id.clone()),

@@ -32,7 +32,7 @@ pub(super) static PROJECT_SCHEMA: StoreSchema = StoreSchema {
     weekly_backups_max: 0,
 };
 
-const PROJECT_MIGRATIONS: [&str; 6] = [
+const PROJECT_MIGRATIONS: [&str; 7] = [
     // Schema 1, loops. `state` is JSON with a version of its own (`host::store::loops::stored_loop`); the
     // other columns repeat searchable fields. Times are milliseconds since the epoch.
     "CREATE TABLE loops (
@@ -107,6 +107,17 @@ const PROJECT_MIGRATIONS: [&str; 6] = [
         link BLOB NOT NULL,
         PRIMARY KEY (loop_id, number)
     ) STRICT, WITHOUT ROWID;",
+    // Pipelines: `state` is JSON of `moai_pipeline::state`; the other columns repeat searchable fields.
+    "CREATE TABLE pipelines (
+        id TEXT PRIMARY KEY NOT NULL,
+        root TEXT NOT NULL,
+        loop_id TEXT NOT NULL,
+        is_active INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX pipelines_one_active ON pipelines (root) WHERE is_active = 1;",
 ];
 
 impl StoreSchema {

@@ -47,8 +47,8 @@ pub(super) fn complete(
     facts: &StopFacts,
 ) {
     match outlook {
-        // The loop is paused before its completion is decided.
-        EvidenceOutlook::PausesForUser(_) => {}
+        // The loop is paused before its completion is decided; the reasons name an open plan already.
+        EvidenceOutlook::PausesForUser(_) | EvidenceOutlook::PlanOpen => {}
         EvidenceOutlook::Dirty => reasons.is_dirty = true,
         EvidenceOutlook::WaitingFor(gap) => reasons.waiting_gap = Some(gap),
         EvidenceOutlook::Unclaimed => reasons.lacks_promise = true,

@@ -50,18 +50,22 @@ pub(super) fn record_measured_stop(
     next
 }
 
-/// The state, paused without counting the Stop, because the user must first accept a changed exam or
-/// confirm an override.
+/// The state, paused without counting the Stop, because the user must first accept a changed exam,
+/// confirm an override or repair the plan.
 pub(super) fn pause_for_user(
     state: &LoopState,
     reason: PauseReason,
     facts: &StopFacts,
 ) -> LoopState {
-    let exam_changed = (reason == PauseReason::ExamChanged).then(|| facts.exam_changed.join(", "));
+    let note = match reason {
+        PauseReason::ExamChanged => Some(facts.exam_changed.join(", ")),
+        PauseReason::PlanUnusable => Some(facts.plan_unusable.join(", ")),
+        _ => None,
+    };
     LoopState {
         status: Status::Paused,
         pause_reason: Some(reason),
-        note: exam_changed,
+        note,
         updated_ms: facts.now_ms,
         ..state.clone()
     }

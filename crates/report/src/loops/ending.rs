@@ -203,6 +203,9 @@ fn paused(state: &LoopState) -> String {
         Some(PauseReason::BaseInUse) => {
             wording::BASE_IN_USE.with(language, &[note.unwrap_or_default()])
         }
+        Some(PauseReason::PlanUnusable) => {
+            wording::PLAN_UNUSABLE.with(language, &[note.unwrap_or_default()])
+        }
         Some(PauseReason::User) | None => wording::BY_THE_USER.text_in(language).to_owned(),
     }
 }

@@ -237,6 +237,7 @@ impl HeldStop<'_> {
             let rejections = self.next.options.hitl_threshold;
             push(text, &framework::strategy_reset(language, rejections));
         }
+        push_list(text, wording::PLAN_OPEN.text_in(language), &reasons.plan_open);
         push_list(text, wording::REJECTED.text_in(language), &reasons.rejected);
         push_list(text, wording::CONTRADICTED.text_in(language), &reasons.contradictions);
         if !reasons.research_missing.is_empty() {

@@ -13,8 +13,8 @@ use moai_loops::state::{
 };
 
 /// Raised when a field changes its meaning, or when an older program would lose one. 2: modes,
-/// options, progress. 3: baseline, paths, checks, measured sensors. 4: manual overrides.
-const LOOP_VERSION: u32 = 4;
+/// options, progress. 3: baseline, paths, checks, measured sensors. 4: manual overrides. 5: pipelines.
+const LOOP_VERSION: u32 = 5;
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -1,0 +1,155 @@
+//! The slash commands of pipelines, and the keyword in a prompt. Both come from the user: a hook reads
+//! the words as they were typed.
+
+use crate::hooks::hook_call::HookCall;
+use crate::loops::loop_cancel;
+use crate::pipeline::pipeline_start::PipelineStart;
+use crate::pipeline::{PipelineCall, pipeline_approve, pipeline_resume, pipeline_start};
+use moai_host::store::loops::LoopQuery;
+use moai_loops::framework::language_of;
+use moai_pipeline::routing::{RoutedPipeline, routed_pipeline};
+use moai_pipeline::state::{PipelineKind, PlanApprover};
+use moai_protocol::control::CommandReply;
+use moai_protocol::hook::HookOutput;
+use moai_report::pipeline as words;
+
+/// Names of the commands, without a prefix; those of the second column mean the same.
+const NAMES: [(&str, &str); 7] = [
+    ("alfred", "uam"),
+    ("moai-plan", "uam-small"),
+    ("moai-run", "uam-run"),
+    ("moai-sync", "uam-compound"),
+    ("pipeline-status", "uam-status"),
+    ("pipeline-cancel", "uam-cancel"),
+    ("pipeline-resume", "uam-resume"),
+];
+/// The command for a fault.
+const BUGFIX: &str = "uam-bugfix";
+
+/// The answer to a slash command; `None` if it is not one of these.
+pub(crate) async fn handle(call: &HookCall<'_>, name: &str) -> Option<HookOutput> {
+    let known = NAMES.iter().find(|(own, alias)| name == *own || name == *alias);
+    let own = match known {
+        Some((own, _)) => own,
+        None if name == BUGFIX => BUGFIX,
+        None => return None,
+    };
+    let pipeline = PipelineCall {
+        engine: call.engine,
+        caller: &call.caller,
+        project: call.project.clone(),
+        json: false,
+    };
+    let session = call.input.session_id.clone();
+    if session.is_empty() {
+        return Some(HookOutput::Block("[moai-ralph] the host named no session".to_owned()));
+    }
+    let typed = call.input.command_args.trim();
+    let answered = match own {
+        "alfred" | "moai-plan" => start(&pipeline, typed, PipelineKind::Small, session).await,
+        BUGFIX => start(&pipeline, typed, PipelineKind::Bugfix, session).await,
+        "moai-run" => pipeline_approve::approve(&pipeline, None, PlanApprover::Person).await,
+        "pipeline-status" => pipeline.show(None, words::pipeline_status).await,
+        "moai-sync" => pipeline.show(None, words::pipeline_report).await,
+        "pipeline-cancel" => cancel(&pipeline).await,
+        _ => pipeline_resume::resume(&pipeline, None, Some(session)).await,
+    };
+    Some(match answered {
+        Ok(reply) => HookOutput::Context(with_mark(reply.stdout)),
+        Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
+    })
+}
+
+/// A text for the agent begins with the mark of this program.
+fn with_mark(text: String) -> String {
+    if text.starts_with('[') { text } else { format!("[moai-ralph] {text}") }
+}
+
+async fn start(
+    pipeline: &PipelineCall<'_>,
+    typed: &str,
+    kind: PipelineKind,
+    session: String,
+) -> Result<CommandReply, String> {
+    let request = parse_start(typed, kind)?;
+    let state =
+        pipeline_start::begin(pipeline.engine, &pipeline.project, request, Some(&session)).await?;
+    pipeline.reply(&state, words::instructions(&state)).await
+}
+
+/// Options before the goal; the rest is the goal, byte for byte.
+fn parse_start(typed: &str, kind: PipelineKind) -> Result<PipelineStart, String> {
+    let mut request = PipelineStart { kind, goal: String::new(), solo: false };
+    let mut rest = typed;
+    loop {
+        let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let after = after.trim_start();
+        rest = match word {
+            "--solo" => {
+                request.solo = true;
+                after
+            }
+            "--kind" => {
+                let (name, after) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
+                let known = PipelineKind::from_name(name);
+                request.kind = known.ok_or_else(|| "--kind is small or bugfix".to_owned())?;
+                after.trim_start()
+            }
+            "--" => {
+                rest = after;
+                break;
+            }
+            option if option.starts_with("--") => {
+                return Err("options are --kind small|bugfix and --solo".to_owned());
+            }
+            _ => break,
+        };
+    }
+    rest.clone_into(&mut request.goal);
+    Ok(request)
+}
+
+async fn cancel(pipeline: &PipelineCall<'_>) -> Result<CommandReply, String> {
+    let state = pipeline.require(None).await?;
+    let which = LoopQuery::Id(state.loop_id.clone());
+    let cancelled = loop_cancel::cancel_loop(pipeline.engine, &pipeline.project, which).await;
+    cancelled.map_err(|error| error.to_string())?;
+    let state = pipeline.require(Some(state.id)).await?;
+    pipeline.reply(&state, words::cancelled(&state)).await
+}
+
+/// Starts the pipeline that the keyword of a prompt asks for; the text is for the agent.
+pub(crate) async fn start_by_keyword(call: &HookCall<'_>) -> Option<String> {
+    let prompt = &call.input.prompt;
+    let kind = match routed_pipeline(prompt)? {
+        RoutedPipeline::Full | RoutedPipeline::Small => PipelineKind::Small,
+        RoutedPipeline::Bugfix => PipelineKind::Bugfix,
+    };
+    if call.input.agent_id.is_some() || call.input.session_id.is_empty() {
+        return None;
+    }
+    let request = PipelineStart { kind, goal: prompt.clone(), solo: false };
+    let session = Some(call.input.session_id.as_str());
+    Some(match pipeline_start::begin(call.engine, &call.project, request, session).await {
+        Ok(state) => words::instructions(&state),
+        Err(reason) => words::not_started(language_of(prompt), &reason),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_come_before_the_goal_and_the_goal_is_kept_as_typed() {
+        let parsed = parse_start("--kind bugfix --solo fix  \"it\" --kind x", PipelineKind::Small);
+        let parsed = parsed.expect("parsable");
+        assert_eq!((parsed.kind, parsed.solo), (PipelineKind::Bugfix, true));
+        assert_eq!(parsed.goal, "fix  \"it\" --kind x");
+        let plain = parse_start("-- --help me", PipelineKind::Small).expect("parsable");
+        assert_eq!(plain.goal, "--help me");
+        for wrong in ["--kind other x", "--unknown x"] {
+            assert!(parse_start(wrong, PipelineKind::Small).is_err(), "{wrong}");
+        }
+    }
+}

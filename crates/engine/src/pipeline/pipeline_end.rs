@@ -1,0 +1,56 @@
+//! The end of a pipeline, which comes with the end of its loop, however that ended.
+
+use crate::engine::{Engine, now_ms};
+use crate::project::Project;
+use moai_base::limits::STOP_TRIES_MAX;
+use moai_host::store::loops::SaveOutcome;
+use moai_host::store::pipelines::PipelineQuery;
+use moai_loops::state::{LoopState, Status};
+use moai_pipeline::state::PipelineState;
+use moai_pipeline::step::{LoopEnding, PipelineEvent, step};
+
+/// How the loop ended; `None` while it is active.
+pub(crate) fn loop_ending(state: &LoopState) -> Option<LoopEnding> {
+    match state.status {
+        Status::Running | Status::Paused => None,
+        Status::Completed => Some(LoopEnding::Completed),
+        Status::CompletedUnverified => Some(LoopEnding::Unverified),
+        Status::Cancelled => Some(LoopEnding::Cancelled),
+        status => Some(LoopEnding::Limit(status.as_str().to_owned())),
+    }
+}
+
+/// Ends the pipeline of a loop that was ended by a command. A failure is only logged: the next start
+/// ends the pipeline then.
+pub(crate) async fn end_with_loop(engine: &Engine, project: &Project, state: &LoopState) {
+    let (Some(id), Some(ending)) = (&state.options.pipeline, loop_ending(state)) else { return };
+    for _ in 0..STOP_TRIES_MAX {
+        let which = PipelineQuery::Id(id.clone());
+        let found = engine.store.find_pipeline(&project.key, &project.root, which).await;
+        let before = match found {
+            Ok(Some(before)) if before.loop_id == state.id && before.is_active() => before,
+            Ok(_) => return,
+            Err(error) => return tracing::warn!(%error, id, "a pipeline was not ended"),
+        };
+        let (next, _) = step(&before, PipelineEvent::LoopEnded(ending.clone()), now_ms());
+        match engine.store.advance_pipeline(&project.key, &before, next).await {
+            Ok(SaveOutcome::Saved) => return,
+            Ok(SaveOutcome::Overtaken) => {}
+            Err(error) => return tracing::warn!(%error, id, "a pipeline was not ended"),
+        }
+    }
+}
+
+/// Ends an active pipeline whose loop is over or gone.
+pub(super) async fn end_without_loop(
+    engine: &Engine,
+    project: &Project,
+    before: &PipelineState,
+    held: Option<&LoopState>,
+) -> Result<(), String> {
+    let gone = LoopEnding::Limit("its loop is gone".to_owned());
+    let ending = held.and_then(loop_ending).unwrap_or(gone);
+    let (next, _) = step(before, PipelineEvent::LoopEnded(ending), now_ms());
+    let saved = engine.store.advance_pipeline(&project.key, before, next).await;
+    saved.map(drop).map_err(|error| error.to_string())
+}

@@ -1,0 +1,154 @@
+//! `pipeline start`: begins a pipeline together with its loop. A root has at most one active pipeline.
+
+use std::sync::Arc;
+
+use super::PipelineCall;
+use crate::agent_session::named_session;
+use crate::engine::{Engine, now_ms, run_blocking};
+use crate::loops::loop_start::{LoopStartOutcome, start_loop};
+use crate::loops::{loop_cancel, session_loop};
+use crate::pipeline::pipeline_end;
+use crate::project::Project;
+use moai_base::hash::ContentHash;
+use moai_base::limits::{PIPELINE_GOAL_BYTES_MAX, SPECS_MAX};
+use moai_base::redaction::redact;
+use moai_host::store::StoreError;
+use moai_host::store::loops::LoopQuery;
+use moai_host::store::pipelines::PipelineQuery;
+use moai_loops::options::LoopStartOptions;
+use moai_loops::start::LoopRequest;
+use moai_loops::state::LoopState;
+use moai_pipeline::spec::{SPECS_FOLDER, SpecId};
+use moai_pipeline::state::{PipelineKind, PipelineState};
+use moai_protocol::control::CommandReply;
+use moai_report::agent::EditText;
+use moai_report::pipeline as words;
+
+pub(super) async fn start(
+    call: &PipelineCall<'_>,
+    kind: &str,
+    goal: String,
+    session: Option<String>,
+    solo: bool,
+) -> Result<CommandReply, String> {
+    let kind = PipelineKind::from_name(kind).ok_or_else(|| format!("unknown kind {kind:?}"))?;
+    let session = session.or_else(|| named_session(call.engine, call.caller));
+    let request = PipelineStart { kind, goal, solo };
+    let state = begin(call.engine, &call.project, request, session.as_deref()).await?;
+    let text = words::instructions(&state);
+    if let Some(session) = &session {
+        let text = EditText { text: text.clone(), notice: None };
+        call.engine.ledger().session(session).start_text = Some(text);
+    }
+    call.reply(&state, text).await
+}
+
+/// A pipeline that is to begin.
+pub(crate) struct PipelineStart {
+    pub(crate) kind: PipelineKind,
+    pub(crate) goal: String,
+    /// Whether the main agent may write source files itself.
+    pub(crate) solo: bool,
+}
+
+/// Starts a pipeline and its loop; the error is the reason for the user.
+pub(crate) async fn begin(
+    engine: &Arc<Engine>,
+    project: &Project,
+    request: PipelineStart,
+    session: Option<&str>,
+) -> Result<PipelineState, String> {
+    let PipelineStart { kind, goal, solo } = request;
+    if goal.trim().is_empty() {
+        return Err("a pipeline needs a goal: say what is to be reached".to_owned());
+    }
+    if goal.len() > PIPELINE_GOAL_BYTES_MAX {
+        let most = PIPELINE_GOAL_BYTES_MAX / 1024;
+        return Err(format!(
+            "the goal is longer than {most} KiB: write it to a file and name that"
+        ));
+    }
+    if let Some(active) = active_pipeline(engine, project).await? {
+        return Err(format!(
+            "pipeline {active} is already active: cancel it first (moai-ralph pipeline cancel)"
+        ));
+    }
+    let (id, spec) = (pipeline_id(), next_spec(project, &goal).await);
+    let mut state = PipelineState::begin(id, kind, redact(goal.clone()), spec, now_ms());
+    let started = start_pipeline_loop(engine, project, &state, goal, session).await?;
+    state.is_solo = solo;
+    state.loop_id = started.id;
+    let stored = engine.store.insert_pipeline(&project.key, &project.root, state.clone()).await;
+    if let Err(error) = stored {
+        let which = LoopQuery::Id(state.loop_id.clone());
+        if let Err(error) = loop_cancel::cancel_loop(engine, project, which).await {
+            tracing::warn!(%error, "the loop of a pipeline that did not begin was not cancelled");
+        }
+        return Err(match error {
+            StoreError::Conflict(_) => "another pipeline was started at the same moment".to_owned(),
+            error => error.to_string(),
+        });
+    }
+    Ok(state)
+}
+
+/// Starts a loop that belongs to a pipeline.
+pub(super) async fn start_pipeline_loop(
+    engine: &Arc<Engine>,
+    project: &Project,
+    state: &PipelineState,
+    goal: String,
+    session: Option<&str>,
+) -> Result<LoopState, String> {
+    let options = LoopStartOptions {
+        max_iterations: Some(state.kind.iterations_max()),
+        ..LoopStartOptions::default()
+    };
+    let pipeline = Some(state.id.clone());
+    let request = LoopRequest { prompt: goal, options, pipeline, ..LoopRequest::default() };
+    match start_loop(engine, project, request, session, "").await? {
+        LoopStartOutcome::Loop(started) => Ok(*started),
+        LoopStartOutcome::Workers(_) => Err("a pipeline has one loop".to_owned()),
+    }
+}
+
+/// The active pipeline of the root. One whose loop ended without it, such as in a restored store,
+/// ends now.
+async fn active_pipeline(
+    engine: &Arc<Engine>,
+    project: &Project,
+) -> Result<Option<String>, String> {
+    let (key, root) = (&project.key, &project.root);
+    let found = engine.store.find_pipeline(key, root, PipelineQuery::Latest).await;
+    let found = found.map_err(|error| error.to_string())?;
+    let Some(active) = found.filter(PipelineState::is_active) else { return Ok(None) };
+    let which = LoopQuery::Id(active.loop_id.clone());
+    let held = engine.store.find_loop(key, root, which).await.map_err(|error| error.to_string())?;
+    match held {
+        Some(state) if state.status.is_active() => Ok(Some(active.id)),
+        held => {
+            pipeline_end::end_without_loop(engine, project, &active, held.as_ref()).await?;
+            Ok(None)
+        }
+    }
+}
+
+/// A new pipeline id.
+fn pipeline_id() -> String {
+    session_loop::loop_id().replacen("loop-", "pipeline-", 1)
+}
+
+/// The id of the pipeline's specification: one without a folder yet.
+async fn next_spec(project: &Project, goal: &str) -> String {
+    let (root, goal) = (project.root.clone(), goal.to_owned());
+    let found = run_blocking(move || {
+        let names = root.join(SPECS_FOLDER).read_dir().into_iter().flatten().flatten();
+        let names = names.take(SPECS_MAX).filter_map(|entry| entry.file_name().into_string().ok());
+        let taken: Vec<SpecId> = names.filter_map(|name| SpecId::parse(&name)).collect();
+        SpecId::for_title(&goal, &taken).as_str().to_owned()
+    });
+    match found.await {
+        Some(spec) => spec,
+        None => format!("SPEC-{}", ContentHash::of_bytes(pipeline_id().as_bytes()).short_hex()),
+    }
+}

@@ -1,0 +1,168 @@
+//! The end of a worker: its report is read, the engine runs the acceptance commands of its TODO itself,
+//! and the worker goes on until they pass, or until it has failed often enough.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::engine::now_ms;
+use crate::exam::criteria;
+use crate::hooks::hook_call::HookCall;
+use crate::loops::loop_elsewhere::active_loop_anywhere;
+use crate::loops::loop_files;
+use crate::pipeline::pipeline_stop::{command_reading, pipeline_of_loop, with_boxes};
+use crate::project::Project;
+use crate::stop::schedule::StopSchedule;
+use moai_base::limits::STOP_TRIES_MAX;
+use moai_host::store::loops::SaveOutcome;
+use moai_loops::exam::ExamRole;
+use moai_loops::state::LoopState;
+use moai_pipeline::plan::{AcceptanceKind, PlanDocument, TodoId};
+use moai_pipeline::state::PipelineState;
+use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, WorkerReading, step};
+use moai_pipeline::worker_report::WorkerReport;
+use moai_protocol::hook::HookOutput;
+use moai_report::pipeline as words;
+
+/// Types of agents that must end with a report, without the prefix of the plugin.
+const WORKER_TYPES: [&str; 2] = ["worker", "frontend"];
+
+pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
+    let started_at = Instant::now();
+    let HookCall { engine, caller, project, input, .. } = &call;
+    // Agents of the host itself, such as the one that compacts a session, have no type.
+    if input.agent_type.is_empty() || input.must_end() {
+        return HookOutput::Silent;
+    }
+    let found = active_loop_anywhere(engine, caller, project, &input.session_id).await;
+    let Some((project, state)) = found else { return HookOutput::Silent };
+    let Some(pipeline) = pipeline_of_loop(engine, &project, &state).await else {
+        return HookOutput::Silent;
+    };
+    if pipeline.approved.is_none() {
+        return HookOutput::Silent;
+    }
+    let message = input.last_assistant_message.as_deref().unwrap_or_default();
+    let report = WorkerReport::parse(message).map_err(|error| error.to_string());
+    // Other agents, such as those that explore, end as they like.
+    if report.is_err() && !is_worker(&input.agent_type) {
+        return HookOutput::Silent;
+    }
+    let deadline = StopSchedule::from_config(started_at, Duration::ZERO, &project.config).deadline;
+    let commands = match &report {
+        Ok(report) => run_todo(&call, &project, &state, &pipeline, &report.todo, deadline).await,
+        Err(_) => BTreeMap::new(),
+    };
+    let agent = input.agent_id.clone().unwrap_or_default();
+    decide(&call, &project, pipeline, WorkerReading { agent, report, commands }).await
+}
+
+/// Whether agents of this type must end with a report: `moai-ralph:worker`, `uam-worker`.
+fn is_worker(agent_type: &str) -> bool {
+    let name = agent_type.rsplit(':').next().unwrap_or_default();
+    let name = name.rsplit('-').next().unwrap_or_default();
+    WORKER_TYPES.contains(&name)
+}
+
+/// The engine's own runs of the frozen commands of one TODO.
+async fn run_todo(
+    call: &HookCall<'_>,
+    project: &Project,
+    state: &LoopState,
+    pipeline: &PipelineState,
+    todo: &TodoId,
+    deadline: Instant,
+) -> BTreeMap<Vec<String>, CommandReading> {
+    let plan = pipeline.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
+    let Some(todo) = plan.as_ref().and_then(|plan| plan.todo(todo)) else {
+        return BTreeMap::new();
+    };
+    let exam = call.engine.store.find_exam(&project.key, &state.id, ExamRole::STRICT).await;
+    let mut commands = exam.ok().flatten().map(|exam| exam.plan.commands).unwrap_or_default();
+    commands.retain(|command| {
+        let mut items = todo.items_of(AcceptanceKind::Automatic);
+        command.is_acceptance() && items.any(|item| item.argv == command.argv)
+    });
+    let argvs: Vec<(String, Vec<String>)> =
+        commands.iter().map(|command| (command.name.clone(), command.argv.clone())).collect();
+    let readings = criteria::run_commands(project, &call.caller, commands, deadline).await;
+    let mut runs = BTreeMap::new();
+    for (name, argv) in argvs {
+        if let Some(reading) = readings.iter().find(|reading| reading.sensor == name) {
+            runs.insert(argv, command_reading(reading));
+        }
+    }
+    runs
+}
+
+/// Decides, and saves before the reply. Another worker may have ended meanwhile.
+async fn decide(
+    call: &HookCall<'_>,
+    project: &Project,
+    mut before: PipelineState,
+    reading: WorkerReading,
+) -> HookOutput {
+    let engine = call.engine;
+    for _ in 0..STOP_TRIES_MAX {
+        let event = PipelineEvent::WorkerEnded(reading.clone());
+        let (next, decisions) = step(&before, event, now_ms());
+        match engine.store.advance_pipeline(&project.key, &before, next.clone()).await {
+            Ok(SaveOutcome::Saved) => return answer(call, project, &next, decisions).await,
+            Ok(SaveOutcome::Overtaken) => {}
+            Err(error) => {
+                tracing::warn!(%error, id = next.id, "the end of a worker was not saved");
+                return HookOutput::Silent;
+            }
+        }
+        let which = moai_host::store::pipelines::PipelineQuery::Id(before.id.clone());
+        let found = engine.store.find_pipeline(&project.key, &project.root, which).await;
+        match found {
+            Ok(Some(now)) if now.is_active() => before = now,
+            _ => return HookOutput::Silent,
+        }
+    }
+    HookOutput::Silent
+}
+
+async fn answer(
+    call: &HookCall<'_>,
+    project: &Project,
+    next: &PipelineState,
+    decisions: Vec<PipelineDecision>,
+) -> HookOutput {
+    let mut held = Vec::new();
+    let mut boxes = Vec::new();
+    for decision in decisions {
+        match decision {
+            PipelineDecision::Hold(objections) => held.extend(objections),
+            PipelineDecision::SetBox { todo, status } => boxes.push((todo, status)),
+            _ => {}
+        }
+    }
+    let mut notice = None;
+    if !boxes.is_empty() {
+        let change = move |text: &str| with_boxes(text, &boxes);
+        let path = next.plan_path();
+        notice = loop_files::change_file(call.engine, project, &path, change).await;
+    }
+    let output = if held.is_empty() {
+        HookOutput::Silent
+    } else {
+        HookOutput::Block(words::worker_held(next, &held))
+    };
+    output.with_notice(notice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_worker;
+
+    #[test]
+    fn workers_are_known_by_their_type_whatever_the_prefix() {
+        for name in ["worker", "moai-ralph:worker", "uam-worker", "moai-ralph:moai-frontend"] {
+            assert!(is_worker(name), "{name}");
+        }
+        for name in ["", "explore", "moai-ralph:pm", "coworkers"] {
+            assert!(!is_worker(name), "{name}");
+        }
+    }
+}

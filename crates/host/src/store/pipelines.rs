@@ -1,0 +1,186 @@
+//! The table of pipelines. A root has at most one active pipeline. A change is written only over the
+//! state it was computed from, so that a cancelled pipeline is never revived.
+//!
+//! While a pipeline is active, a file with its root is in a folder of its own. Hooks look there
+//! before anything else, so that they cost nothing without a pipeline. The file decides nothing: one
+//! that was left over costs a question to the daemon.
+
+use std::fs;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{OptionalExtension as _, Row, Transaction, params};
+
+use super::loops::SaveOutcome;
+use super::{ProjectKey, Store, StoreError};
+use crate::files::private_dir;
+use moai_base::limits::PIPELINE_MARKS_MAX;
+use moai_pipeline::state::PipelineState;
+
+/// Selects one pipeline of a root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PipelineQuery {
+    /// By id, among all roots of the project.
+    Id(String),
+    /// The last one, an active one first.
+    Latest,
+}
+
+impl Store {
+    /// Adds a pipeline. [`StoreError::Conflict`] if the root has an active one.
+    pub async fn insert_pipeline(
+        &self,
+        project: &ProjectKey,
+        root: &Path,
+        state: PipelineState,
+    ) -> Result<(), StoreError> {
+        let mark = self.pipeline_mark(&state.id);
+        write_mark(&mark, root);
+        let root = root.to_string_lossy().into_owned();
+        let inserted = self.write(project, move |transaction| {
+            transaction.execute(
+                "INSERT INTO pipelines (id, root, loop_id, is_active, state, created_ms, updated_ms)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                params![
+                    state.id,
+                    root,
+                    state.loop_id,
+                    state.is_active(),
+                    encode(&state)?,
+                    whole(state.created_ms),
+                    whole(state.updated_ms)
+                ],
+            )?;
+            Ok(())
+        });
+        let inserted = inserted.await;
+        if inserted.is_err() {
+            remove_mark(&mark);
+        }
+        inserted
+    }
+
+    /// Replaces `before` by `next` if the pipeline is unchanged.
+    pub async fn advance_pipeline(
+        &self,
+        project: &ProjectKey,
+        before: &PipelineState,
+        next: PipelineState,
+    ) -> Result<SaveOutcome, StoreError> {
+        let before = before.clone();
+        let (mark, is_active) = (self.pipeline_mark(&next.id), next.is_active());
+        let saved = self.write(project, move |transaction| {
+            if find(transaction, "id = ?1", &next.id)? != Some(before) {
+                return Ok((SaveOutcome::Overtaken, None));
+            }
+            transaction.execute(
+                "UPDATE pipelines SET loop_id = ?2, is_active = ?3, state = ?4, updated_ms = ?5
+                 WHERE id = ?1",
+                params![
+                    next.id,
+                    next.loop_id,
+                    next.is_active(),
+                    encode(&next)?,
+                    whole(next.updated_ms)
+                ],
+            )?;
+            let sql = "SELECT root FROM pipelines WHERE id = ?1";
+            let root: String = transaction.query_row(sql, params![next.id], |row| row.get(0))?;
+            Ok((SaveOutcome::Saved, Some(root)))
+        });
+        let (outcome, root) = saved.await?;
+        match root {
+            Some(root) if is_active => write_mark(&mark, Path::new(&root)),
+            Some(_) => remove_mark(&mark),
+            None => {}
+        }
+        Ok(outcome)
+    }
+
+    fn pipeline_mark(&self, id: &str) -> PathBuf {
+        self.threads.home().join(MARKS_FOLDER).join(id)
+    }
+
+    /// Finds a pipeline.
+    pub async fn find_pipeline(
+        &self,
+        project: &ProjectKey,
+        root: &Path,
+        which: PipelineQuery,
+    ) -> Result<Option<PipelineState>, StoreError> {
+        let root = root.to_string_lossy().into_owned();
+        self.read(project, move |transaction| match which {
+            PipelineQuery::Id(id) => find(transaction, "id = ?1", &id),
+            PipelineQuery::Latest => find(transaction, "root = ?1", &root),
+        })
+        .await
+    }
+}
+
+/// The folder of the marks, below the state folder.
+const MARKS_FOLDER: &str = "pipelines";
+
+/// Whether a pipeline is active in one of these folders or above it. Reads one folder, and nothing
+/// else where no pipeline is active.
+#[must_use]
+pub fn has_active_pipeline(state: &Path, folders: impl FnOnce() -> Vec<PathBuf>) -> bool {
+    let Ok(marks) = fs::read_dir(state.join(MARKS_FOLDER)) else { return false };
+    let marks = marks.flatten().take(PIPELINE_MARKS_MAX);
+    let roots: Vec<PathBuf> = marks
+        .filter_map(|mark| fs::read(mark.path()).ok())
+        .map(|root| PathBuf::from(std::ffi::OsString::from_vec(root)))
+        .collect();
+    !roots.is_empty()
+        && folders().iter().any(|folder| roots.iter().any(|root| folder.starts_with(root)))
+}
+
+/// A mark that cannot be written leaves source files unguarded, which the log says.
+fn write_mark(mark: &Path, root: &Path) {
+    if fs::read(mark).is_ok_and(|known| known == root.as_os_str().as_bytes()) {
+        return;
+    }
+    let written = mark.parent().map_or(Ok(()), private_dir);
+    let written = written.and_then(|()| fs::write(mark, root.as_os_str().as_bytes()));
+    if let Err(error) = written {
+        tracing::warn!(%error, "the mark of a pipeline could not be written");
+    }
+}
+
+fn remove_mark(mark: &Path) {
+    if let Err(error) = fs::remove_file(mark)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        tracing::warn!(%error, "the mark of a pipeline could not be removed");
+    }
+}
+
+fn find(
+    at: &Transaction<'_>,
+    condition: &str,
+    value: &str,
+) -> Result<Option<PipelineState>, StoreError> {
+    let sql = format!(
+        "SELECT id, state FROM pipelines WHERE {condition}
+         ORDER BY is_active DESC, created_ms DESC, rowid DESC LIMIT 1"
+    );
+    let row = at
+        .prepare_cached(&sql)?
+        .query_row(params![value], |row: &Row<'_>| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        })
+        .optional()?;
+    row.map(|(id, state)| decode(&id, &state)).transpose()
+}
+
+fn encode(state: &PipelineState) -> Result<String, StoreError> {
+    serde_json::to_string(state).map_err(|error| StoreError::Unavailable(error.to_string()))
+}
+
+fn decode(id: &str, state: &str) -> Result<PipelineState, StoreError> {
+    serde_json::from_str(state)
+        .map_err(|error| StoreError::Unavailable(format!("pipeline {id} cannot be read ({error})")))
+}
+
+fn whole(ms: u64) -> i64 {
+    i64::try_from(ms).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,73 @@
+//! What keeps a plan from being approved, or a pipeline from ending.
+
+use crate::document::DocumentFault;
+use crate::plan::{PlanChange, TodoId, TodoStatus};
+
+/// One objection to a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanObjection {
+    /// The file does not exist or cannot be read.
+    Missing,
+    /// A line cannot be understood.
+    Fault(DocumentFault),
+    /// There is nothing to do.
+    NoTodo,
+    /// The engine cannot check this TODO.
+    NoCommand {
+        /// The TODO.
+        todo: TodoId,
+        /// 1-based line of the TODO.
+        line: usize,
+    },
+    /// A command cannot run without a shell.
+    ShellCommand {
+        /// The TODO.
+        todo: TodoId,
+        /// 1-based line of the item.
+        line: usize,
+        /// The command as it is written, or the text of the item.
+        command: String,
+    },
+    /// What was approved was changed.
+    Changed(PlanChange),
+    /// This TODO was added after the approval.
+    New {
+        /// The TODO.
+        todo: TodoId,
+        /// 1-based line of the TODO.
+        line: usize,
+    },
+    /// A worker ended without a usable report.
+    NoReport {
+        /// Why, as a fragment.
+        reason: String,
+    },
+    /// A worker's report is about a TODO that the plan does not have.
+    UnknownTodo {
+        /// The TODO.
+        todo: TodoId,
+    },
+    /// A worker's report contradicts itself or its task.
+    Contradiction {
+        /// How, as a fragment.
+        what: String,
+    },
+    /// The commands of a worker's TODO do not pass.
+    WorkFails {
+        /// The TODO.
+        todo: TodoId,
+        /// What the run showed, on one line.
+        failure: String,
+        /// Number of the attempt, from 1.
+        attempt: u32,
+    },
+    /// An agent set a checkbox, but the engine's own run does not agree.
+    BoxTakenBack {
+        /// The TODO.
+        todo: TodoId,
+        /// What the box said.
+        status: TodoStatus,
+        /// What the run showed, on one line.
+        failure: String,
+    },
+}

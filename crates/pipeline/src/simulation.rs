@@ -1,0 +1,424 @@
+//! A seeded simulation of pipelines with the loops that hold them: agents that lie, workers that fail,
+//! report wrongly or crash, users who approve, cancel, repair and continue. After every step the
+//! invariants are checked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::plan::{PlanDocument, TodoId, TodoStatus};
+use crate::state::{PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover};
+use crate::step::{
+    CommandReading, LoopEnding, PipelineDecision, PipelineEvent, WorkReading, WorkerReading,
+    approval_objections, step,
+};
+use crate::worker_report::WorkerReport;
+use moai_base::evidence::{Evidence, SensorKind, SensorReading};
+use moai_base::limits::{
+    PIPELINE_ITERATIONS_MAX, PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX, TODO_ATTEMPTS_MAX,
+    WORKER_HOLDS_MAX,
+};
+use moai_base::verdict::{Cause, Gap};
+use moai_loops::control;
+use moai_loops::facts::{Consultation, StopFacts, WorkChange};
+use moai_loops::samples::state as sample_loop;
+use moai_loops::state::{LoopState, Status, UntilCondition};
+use moai_loops::step::{StopDecision, StopInput, StopStep, next_step};
+
+/// Simulated pipelines.
+const PIPELINES: u64 = 2_000;
+/// Steps of one pipeline.
+const STEPS: u32 = 40;
+
+/// `SplitMix64`: the same numbers on every machine.
+struct PipelineRng(u64);
+
+impl PipelineRng {
+    fn number_below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+
+    fn one_in(&mut self, sides: u64) -> bool {
+        self.number_below(sides) == 0
+    }
+}
+
+/// A pipeline with its loop, its plan on disk, and the truth about its TODOs.
+struct SimulatedPipeline {
+    random: PipelineRng,
+    pipeline: PipelineState,
+    held: LoopState,
+    /// The plan on disk; `None` if it is missing.
+    plan: Option<String>,
+    /// TODOs that are really done.
+    done: BTreeSet<usize>,
+    count: usize,
+    now_ms: u64,
+    ends: BTreeMap<&'static str, u32>,
+    plan_holds: u32,
+    resumes: u32,
+}
+
+fn argv(todo: usize) -> Vec<String> {
+    vec!["check".to_owned(), todo.to_string()]
+}
+
+fn plan_of(count: usize) -> String {
+    let todo = |number: usize| {
+        let before = if number > 1 { format!("TODO-{}", number - 1) } else { "none".to_owned() };
+        format!("### [ ] TODO {number}: part\n- Dependencies: {before}\n- [A] `check {number}`\n\n")
+    };
+    format!("# PLAN: parts\n\n{}", (1..=count).map(todo).collect::<String>())
+}
+
+impl SimulatedPipeline {
+    fn new(seed: u64) -> Self {
+        let mut random = PipelineRng(seed);
+        let count = usize::try_from(random.number_below(5)).unwrap_or_default() + 1;
+        let (id, goal) = ("pipeline-1".to_owned(), "parts".to_owned());
+        let begun = PipelineState::begin(id, PipelineKind::Small, goal, "SPEC-A-001".into(), 1);
+        let mut simulated = Self {
+            random,
+            pipeline: PipelineState { loop_id: "loop-1".to_owned(), ..begun },
+            held: sample_loop(),
+            plan: None,
+            done: BTreeSet::new(),
+            count,
+            now_ms: 1,
+            ends: BTreeMap::new(),
+            plan_holds: 0,
+            resumes: 0,
+        };
+        simulated.held = simulated.new_loop("loop-1");
+        simulated
+    }
+
+    fn new_loop(&self, id: &str) -> LoopState {
+        LoopState {
+            id: id.to_owned(),
+            max_iterations: PIPELINE_ITERATIONS_MAX,
+            until: UntilCondition::Clean,
+            promise: None,
+            clock_ms: self.now_ms,
+            ..sample_loop()
+        }
+    }
+
+    fn apply(&mut self, event: PipelineEvent) -> Vec<PipelineDecision> {
+        let (next, decisions) = step(&self.pipeline, event, self.now_ms);
+        self.pipeline = next;
+        decisions
+    }
+
+    fn some_todo(&mut self) -> usize {
+        usize::try_from(self.random.number_below(self.count as u64)).unwrap_or_default() + 1
+    }
+
+    /// What the agents do between two Stops.
+    fn work(&mut self) {
+        let todo = self.some_todo();
+        match self.random.number_below(14) {
+            0..=4 => drop(self.done.insert(todo)),
+            5 => drop(self.done.remove(&todo)),
+            6 => self.mark(todo, TodoStatus::Done),
+            7 => self.mark(todo, TodoStatus::Failed),
+            // A user would not approve a plan that checks nothing.
+            8 if self.pipeline.approved.is_some() => {
+                self.plan =
+                    self.plan.take().map(|plan| plan.replace("[A] `check 1`", "[A] `true`"));
+            }
+            9 => self.plan = self.plan.take().map(|plan| plan.replace("TODO 1", "TODO one")),
+            10 => self.plan = None,
+            11..=12 => self.worker(todo),
+            _ => {
+                if let Some(plan) = &mut self.plan {
+                    plan.push_str("### [x] TODO 99: more\n- [A] `check 99`\n");
+                }
+            }
+        }
+        if self.random.one_in(3) {
+            self.plan = Some(match &self.pipeline.approved {
+                Some(approved) => approved.text.clone(),
+                None => plan_of(self.count),
+            });
+        }
+    }
+
+    /// An agent writes a checkbox itself.
+    fn mark(&mut self, todo: usize, status: TodoStatus) {
+        let id = TodoId::parse(&todo.to_string()).expect("a number");
+        if let Some(plan) = &self.plan
+            && let Ok(marked) = PlanDocument::set_status(plan, &id, status)
+        {
+            self.plan = Some(marked);
+        }
+    }
+
+    /// A worker ends: with prose, a wrong TODO, or a report that may be a lie.
+    fn worker(&mut self, todo: usize) {
+        if self.pipeline.approved.is_none() || !self.held.status.is_active() {
+            return;
+        }
+        let agent = format!("agent-{}", self.random.number_below(4));
+        let report = match self.random.number_below(5) {
+            0 => "I am done.".to_owned(),
+            1 => report_text("TODO-77", todo),
+            _ => report_text(&format!("TODO-{todo}"), todo),
+        };
+        let report = WorkerReport::parse(&report).map_err(|error| error.to_string());
+        let before = self.pipeline.todos.clone();
+        let holds = self.pipeline.worker_holds.get(&agent).copied().unwrap_or_default();
+        let is_report = report.is_ok();
+        let commands = self.runs();
+        let decisions =
+            self.apply(PipelineEvent::WorkerEnded(WorkerReading { agent, report, commands }));
+        self.write_boxes(&decisions);
+        let is_held = decisions.iter().any(|it| matches!(it, PipelineDecision::Hold(_)));
+        if is_held && !is_report {
+            assert!(holds < WORKER_HOLDS_MAX, "a worker is not held for its report for ever");
+        }
+        for (id, progress) in &self.pipeline.todos {
+            assert!(progress.attempts <= before[id].attempts + 1);
+            if progress.is_given_up && !before[id].is_given_up {
+                assert_eq!(progress.attempts, TODO_ATTEMPTS_MAX);
+                assert!(!is_held, "a worker whose TODO failed may end");
+            }
+        }
+    }
+
+    /// The engine's runs: what is really done passes; rarely a run is not finished.
+    fn runs(&mut self) -> BTreeMap<Vec<String>, CommandReading> {
+        let mut runs = BTreeMap::new();
+        for todo in 1..=self.count {
+            let reading = match (self.done.contains(&todo), self.random.one_in(25)) {
+                (_, true) => CommandReading::Unmeasured("no answer in time".to_owned()),
+                (true, false) => CommandReading::Passed,
+                (false, false) => CommandReading::Failed("1 failed".to_owned()),
+            };
+            runs.insert(argv(todo), reading);
+        }
+        runs
+    }
+
+    fn write_boxes(&mut self, decisions: &[PipelineDecision]) {
+        for decision in decisions {
+            let PipelineDecision::SetBox { todo, status } = decision else { continue };
+            let plan = self.plan.as_ref().map(|plan| PlanDocument::set_status(plan, todo, *status));
+            if let Some(Ok(plan)) = plan {
+                self.plan = Some(plan);
+            }
+        }
+    }
+
+    /// A Stop of the main agent.
+    fn stop(&mut self) {
+        if self.held.status != Status::Running || !self.pipeline.is_active() {
+            return;
+        }
+        if self.pipeline.approved.is_none() {
+            let decisions = self.apply(PipelineEvent::PlanReviewed(self.plan.clone()));
+            let is_held = matches!(decisions.first(), Some(PipelineDecision::Hold(_)));
+            self.plan_holds = if is_held { self.plan_holds + 1 } else { 0 };
+            assert!(self.plan_holds <= PLAN_HOLDS_MAX, "nobody is trapped without a plan");
+            return;
+        }
+        let runs = self.runs();
+        let reading = WorkReading { plan: self.plan.clone(), commands: runs.clone() };
+        let holds = self.pipeline.plan_holds;
+        let decisions = self.apply(PipelineEvent::WorkMeasured(reading));
+        self.write_boxes(&decisions);
+        self.check_boxes(&runs);
+        if decisions.iter().any(|it| matches!(it, PipelineDecision::Pause(_))) {
+            assert_eq!(holds, PLAN_FAULT_HOLDS_MAX);
+        }
+        let is_open = decisions.iter().any(|it| matches!(it, PipelineDecision::Hold(_)));
+        let is_ended = self.decide(&decisions, &runs);
+        if is_ended {
+            assert!(!is_open || self.held.status != Status::Completed, "an open plan holds");
+        }
+    }
+
+    /// The loop decides with what the plan lacks. Returns whether it ended.
+    fn decide(
+        &mut self,
+        decisions: &[PipelineDecision],
+        runs: &BTreeMap<Vec<String>, CommandReading>,
+    ) -> bool {
+        let evidence = Evidence {
+            readings: runs.iter().map(|(argv, run)| sensor_reading(argv, run)).collect(),
+            ..Evidence::default()
+        };
+        let mut facts = StopFacts {
+            work: WorkChange::Changed,
+            checkpoint: Consultation::Empty,
+            now_ms: self.now_ms,
+            ..StopFacts::default()
+        };
+        let mut before = self.held.clone();
+        for decision in decisions {
+            match decision {
+                PipelineDecision::Hold(_) => facts.plan_open.push("open".to_owned()),
+                PipelineDecision::Pause(_) => facts.plan_unusable.push("unusable".to_owned()),
+                PipelineDecision::EndWithFailures => before.max_iterations = before.iteration + 1,
+                _ => {}
+            }
+        }
+        let input = StopInput { session_id: "s", now_ms: self.now_ms, ..StopInput::default() };
+        let StopStep::Decided(outcome) = next_step(&before, &input, &evidence, &facts) else {
+            panic!("a basic loop needs no judge and no merge");
+        };
+        assert_ne!(outcome.decision, StopDecision::Yield(Default::default()));
+        self.held = outcome.next;
+        let Some(ending) = ending_of(self.held.status) else { return false };
+        self.apply(PipelineEvent::LoopEnded(ending));
+        self.check_end(runs);
+        true
+    }
+
+    /// No box is checked without a passing run of this Stop.
+    fn check_boxes(&self, runs: &BTreeMap<Vec<String>, CommandReading>) {
+        let Some(plan) = &self.plan else { return };
+        let plan = PlanDocument::parse(plan);
+        if !plan.faults.is_empty() {
+            return;
+        }
+        for todo in &plan.todos {
+            let number = todo.id.as_str().trim_start_matches("TODO-").parse().unwrap_or_default();
+            let has_passed = runs.get(&argv(number)) == Some(&CommandReading::Passed);
+            match todo.status {
+                TodoStatus::Done => assert!(has_passed, "{todo:?}"),
+                TodoStatus::Failed => {
+                    let progress = &self.pipeline.todos[todo.id.as_str()];
+                    assert!(progress.is_given_up && !has_passed, "{todo:?}");
+                }
+                TodoStatus::Open => assert!(!has_passed || number > self.count, "{todo:?}"),
+            }
+        }
+    }
+
+    /// Every end has an outcome that the runs agree with.
+    fn check_end(&mut self, runs: &BTreeMap<Vec<String>, CommandReading>) {
+        assert_eq!(self.pipeline.phase, PipelinePhase::Ended);
+        let outcome = self.pipeline.outcome.expect("every end has a name");
+        let all_passed = runs.values().all(|run| *run == CommandReading::Passed);
+        if outcome == PipelineOutcome::Completed {
+            assert!(all_passed, "completed means that every command passed just now");
+        }
+        *self.ends.entry(outcome.as_str()).or_default() += 1;
+    }
+
+    /// What the user does.
+    fn user(&mut self) {
+        if self.pipeline.is_active() {
+            if self.held.status == Status::Paused {
+                self.plan = self.pipeline.approved.as_ref().map(|plan| plan.text.clone());
+                let raise = control::NewLimits::default();
+                self.held = control::resume_loop(&self.held, raise, self.now_ms).expect("resumed");
+            }
+            match self.random.number_below(30) {
+                0 => {
+                    self.held = control::cancel_loop(&self.held, self.now_ms);
+                    self.apply(PipelineEvent::LoopEnded(LoopEnding::Cancelled));
+                    *self.ends.entry("cancelled").or_default() += 1;
+                }
+                1..=9 if approval_objections(&self.pipeline, self.plan.as_deref()).is_empty() => {
+                    let text = self.plan.clone().unwrap_or_default();
+                    // TODO 99 is never done, so nobody approves it here.
+                    if !text.contains("TODO 99") {
+                        let by = PlanApprover::Person;
+                        self.apply(PipelineEvent::PlanApproved { text, by });
+                    }
+                }
+                _ => {}
+            }
+        } else if self.pipeline.outcome != Some(PipelineOutcome::Completed)
+            && self.resumes < 3
+            && self.random.one_in(4)
+        {
+            self.resumes += 1;
+            let loop_id = format!("loop-{}", self.resumes + 1);
+            self.held = self.new_loop(&loop_id);
+            self.apply(PipelineEvent::Resumed { loop_id });
+            self.plan_holds = 0;
+            assert!(self.pipeline.is_active());
+        }
+    }
+
+    fn run(mut self) -> BTreeMap<&'static str, u32> {
+        for _ in 0..STEPS {
+            self.now_ms += 1_000;
+            self.user();
+            self.work();
+            self.stop();
+            self.check_state();
+        }
+        self.finish()
+    }
+
+    /// With an agent that does nothing, every pipeline ends or waits for the user.
+    fn finish(mut self) -> BTreeMap<&'static str, u32> {
+        let most = PIPELINE_ITERATIONS_MAX + PLAN_HOLDS_MAX + PLAN_FAULT_HOLDS_MAX + 1;
+        for _ in 0..most {
+            self.now_ms += 1_000;
+            self.stop();
+        }
+        let waits = self.pipeline.approved.is_none() || self.held.status == Status::Paused;
+        assert!(!self.pipeline.is_active() || waits, "{:?}", self.pipeline);
+        self.ends
+    }
+
+    /// The stored form keeps everything, and an end has an outcome.
+    fn check_state(&self) {
+        let text = serde_json::to_string(&self.pipeline).expect("it can be stored");
+        let read: PipelineState = serde_json::from_str(&text).expect("it can be read");
+        assert_eq!(read, self.pipeline);
+        assert_eq!(self.pipeline.is_active(), self.pipeline.outcome.is_none());
+        assert!(self.held.iteration <= PIPELINE_ITERATIONS_MAX);
+        assert_eq!(self.held.status.is_active(), self.pipeline.is_active());
+    }
+}
+
+fn report_text(id: &str, todo: usize) -> String {
+    format!(
+        r#"{{"todo_id": "{id}", "status": "PASS", "outputs": {{"files_changed": [], "summary": "x"}},
+        "acceptance_criteria": [{{"id": "AC-{todo}", "status": "PASS"}}],
+        "learnings": [], "issues": [], "decisions": []}}"#
+    )
+}
+
+fn sensor_reading(argv: &[String], run: &CommandReading) -> SensorReading {
+    let clean = SensorReading::clean(&argv.join(" "), SensorKind::Check, 0);
+    match run {
+        CommandReading::Passed => clean,
+        CommandReading::Failed(output) => {
+            SensorReading { dirty: true, output: Some(output.clone()), ..clean }
+        }
+        CommandReading::Unmeasured(reason) => {
+            SensorReading { gap: Some(Gap::new(Cause::TimedOut, reason.clone())), ..clean }
+        }
+    }
+}
+
+fn ending_of(status: Status) -> Option<LoopEnding> {
+    match status {
+        Status::Running | Status::Paused => None,
+        Status::Completed => Some(LoopEnding::Completed),
+        Status::CompletedUnverified => Some(LoopEnding::Unverified),
+        Status::Cancelled => Some(LoopEnding::Cancelled),
+        status => Some(LoopEnding::Limit(status.as_str().to_owned())),
+    }
+}
+
+#[test]
+fn no_pipeline_checks_a_box_without_a_passing_run_or_ends_without_a_name() {
+    let mut ends: BTreeMap<&str, u32> = BTreeMap::new();
+    for seed in 0..PIPELINES {
+        for (name, count) in SimulatedPipeline::new(seed).run() {
+            *ends.entry(name).or_default() += count;
+        }
+    }
+    for outcome in ["completed", "partial", "cancelled"] {
+        assert!(ends.get(outcome).is_some_and(|count| *count > 50), "{outcome}: {ends:?}");
+    }
+}

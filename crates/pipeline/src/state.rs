@@ -1,0 +1,253 @@
+//! The state of one pipeline. It owns a loop, which holds the agent, measures its work and ends; the
+//! pipeline adds what a plan adds: phases, TODOs and gates.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use moai_base::limits::{BUGFIX_ATTEMPTS_MAX, PIPELINE_ITERATIONS_MAX};
+use moai_loops::criteria::SPECS_FOLDER;
+use moai_loops::{named_variants, serialize_by_name};
+
+/// How much of a pipeline a goal needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PipelineKind {
+    /// A plan, the work, and its end.
+    Small,
+    /// A few attempts at one fault, without a plan.
+    Bugfix,
+}
+
+named_variants!(PipelineKind { Small: "small", Bugfix: "bugfix" });
+serialize_by_name!(PipelineKind);
+
+impl PipelineKind {
+    /// Whether the user approves a plan before the work.
+    #[must_use]
+    pub fn has_plan(self) -> bool {
+        self != Self::Bugfix
+    }
+
+    /// Stops that its loop may take.
+    #[must_use]
+    pub fn iterations_max(self) -> u32 {
+        match self {
+            Self::Small => PIPELINE_ITERATIONS_MAX,
+            Self::Bugfix => BUGFIX_ATTEMPTS_MAX,
+        }
+    }
+
+    fn first_phase(self) -> PipelinePhase {
+        if self.has_plan() { PipelinePhase::Plan } else { PipelinePhase::Fix }
+    }
+}
+
+/// Where a pipeline is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PipelinePhase {
+    /// The agent writes the plan, and the user approves it.
+    Plan,
+    /// The TODOs are worked on.
+    Sprint,
+    /// A fault is fixed.
+    Fix,
+    /// Everything passes; the loop completes.
+    Finalize,
+    /// It has ended; the outcome says how.
+    Ended,
+}
+
+named_variants!(PipelinePhase {
+    Plan: "plan",
+    Sprint: "sprint",
+    Fix: "fix",
+    Finalize: "finalize",
+    Ended: "ended",
+});
+serialize_by_name!(PipelinePhase);
+
+/// How a pipeline ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PipelineOutcome {
+    /// Every TODO passes the engine's own runs, and everything was measured.
+    Completed,
+    /// Every TODO passes, but something could not be measured.
+    Unverified,
+    /// Some TODOs do not pass.
+    Partial,
+    /// The attempts at a fault are used up; a pipeline with a plan is proposed.
+    Escalated,
+    /// The user cancelled it.
+    Cancelled,
+}
+
+named_variants!(PipelineOutcome {
+    Completed: "completed",
+    Unverified: "completed_unverified",
+    Partial: "partial",
+    Escalated: "escalated",
+    Cancelled: "cancelled",
+});
+serialize_by_name!(PipelineOutcome);
+
+/// Who ran the command that approved a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanApprover {
+    /// No agent started the shell.
+    Person,
+    /// An agent, which says that the user agreed.
+    Agent,
+}
+
+named_variants!(PlanApprover { Person: "person", Agent: "agent" });
+serialize_by_name!(PlanApprover);
+
+/// A plan that the user agreed to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovedPlan {
+    /// Its text, byte for byte.
+    pub text: String,
+    /// When, in milliseconds since the epoch.
+    pub at_ms: u64,
+    /// Who approved it.
+    pub by: PlanApprover,
+}
+
+/// What the engine knows about a TODO.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TodoProgress {
+    /// Whether all its acceptance commands passed in the engine's last run.
+    pub has_passed: bool,
+    /// When they first passed, in milliseconds since the epoch.
+    pub passed_ms: Option<u64>,
+    /// Why it does not pass, on one line; empty if it does or was not run.
+    pub failure: String,
+    /// Ends of workers at which its commands did not pass.
+    pub attempts: u32,
+    /// Whether these were too many.
+    pub is_given_up: bool,
+}
+
+/// A claim that the engine's own run did not confirm: a checkbox that was set back, or a worker's
+/// report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoxCorrection {
+    /// The TODO.
+    pub todo: String,
+    /// When, in milliseconds since the epoch.
+    pub at_ms: u64,
+    /// The reason, on one line.
+    pub reason: String,
+}
+
+/// Acceptance commands at one Stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassCount {
+    /// TODOs whose commands all passed.
+    pub passed: usize,
+    /// TODOs of the approved plan.
+    pub total: usize,
+}
+
+/// One pipeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PipelineState {
+    /// `pipeline-` and 8 hex digits.
+    pub id: String,
+    /// Its kind.
+    pub kind: PipelineKind,
+    /// Its phase.
+    pub phase: PipelinePhase,
+    /// Set when it has ended.
+    pub outcome: Option<PipelineOutcome>,
+    /// The goal, without the secrets in it.
+    pub goal: String,
+    /// Id of its specification, the name of a folder below `.moai/specs`.
+    pub spec: String,
+    /// The loop that holds the agent.
+    pub loop_id: String,
+    /// The approved plan; `None` until then.
+    pub approved: Option<ApprovedPlan>,
+    /// The TODOs of the approved plan, by id.
+    #[serde(default)]
+    pub todos: BTreeMap<String, TodoProgress>,
+    /// Whether the main agent may write source files itself, because the host has no subagents.
+    #[serde(default)]
+    pub is_solo: bool,
+    /// How often each worker was held for its report, by the host's id of the agent.
+    #[serde(default)]
+    pub worker_holds: BTreeMap<String, u32>,
+    /// Consecutive Stops at which the agent was held for its plan.
+    #[serde(default)]
+    pub plan_holds: u32,
+    /// Checkboxes that were set back, oldest first.
+    #[serde(default)]
+    pub corrections: Vec<BoxCorrection>,
+    /// One entry for each measured Stop, oldest first.
+    #[serde(default)]
+    pub pass_counts: Vec<PassCount>,
+    /// Explains the outcome.
+    #[serde(default)]
+    pub note: Option<String>,
+    /// Start, in milliseconds since the epoch.
+    pub created_ms: u64,
+    /// Last change, in milliseconds since the epoch.
+    pub updated_ms: u64,
+}
+
+impl PipelineState {
+    /// A pipeline that begins.
+    #[must_use]
+    pub fn begin(id: String, kind: PipelineKind, goal: String, spec: String, now_ms: u64) -> Self {
+        Self {
+            id,
+            kind,
+            phase: kind.first_phase(),
+            outcome: None,
+            goal,
+            spec,
+            loop_id: String::new(),
+            approved: None,
+            todos: BTreeMap::new(),
+            is_solo: false,
+            worker_holds: BTreeMap::new(),
+            plan_holds: 0,
+            corrections: Vec::new(),
+            pass_counts: Vec::new(),
+            note: None,
+            created_ms: now_ms,
+            updated_ms: now_ms,
+        }
+    }
+
+    /// Whether its plan is still to be approved.
+    #[must_use]
+    pub fn needs_approval(&self) -> bool {
+        self.kind.has_plan() && self.approved.is_none()
+    }
+
+    /// Whether it still holds its session.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.phase != PipelinePhase::Ended
+    }
+
+    /// Path of its plan, relative to the root.
+    #[must_use]
+    pub fn plan_path(&self) -> String {
+        format!("{SPECS_FOLDER}/{}/plan.md", self.spec)
+    }
+
+    /// Number of TODOs that workers failed at too often.
+    #[must_use]
+    pub fn failed_todos(&self) -> usize {
+        self.todos.values().filter(|it| it.is_given_up && !it.has_passed).count()
+    }
+
+    /// Number of TODOs that passed in the engine's last run.
+    #[must_use]
+    pub fn passed_todos(&self) -> usize {
+        self.todos.values().filter(|it| it.has_passed).count()
+    }
+}

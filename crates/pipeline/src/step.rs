@@ -1,0 +1,431 @@
+//! The decisions of a pipeline: state and event in, next state and decisions out. The loop of the
+//! pipeline holds and ends the agent's turn; a pipeline says what its plan still lacks.
+
+use std::collections::BTreeMap;
+
+use crate::objection::PlanObjection;
+use crate::plan::{AcceptanceKind, PlanDocument, Todo, TodoId, TodoStatus};
+use crate::state::{
+    ApprovedPlan, BoxCorrection, PassCount, PipelineOutcome, PipelinePhase, PipelineState,
+    PlanApprover,
+};
+use crate::worker_report::{WorkerReport, WorkerStatus};
+use moai_base::foreign_text::one_line;
+use moai_base::limits::{
+    ACCEPTANCE_OUTPUT_CHARS_MAX, BOX_CORRECTIONS_MAX, PASS_COUNTS_MAX, PLAN_FAULT_HOLDS_MAX,
+    PLAN_HOLDS_MAX, TODO_ATTEMPTS_MAX, WORKER_HOLDS_MAX, WORKERS_COUNTED_MAX,
+};
+
+/// What the engine's own run of a command showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandReading {
+    /// It passed.
+    Passed,
+    /// It failed, with this output.
+    Failed(String),
+    /// It was not run to its end, for this reason.
+    Unmeasured(String),
+}
+
+/// The readings of a Stop after the approval.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkReading {
+    /// The plan as it is; `None` if it is missing or cannot be read.
+    pub plan: Option<String>,
+    /// The engine's runs, by program and arguments.
+    pub commands: BTreeMap<Vec<String>, CommandReading>,
+}
+
+/// The end of a worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerReading {
+    /// The host's id of the agent.
+    pub agent: String,
+    /// Its report, or why it has none, as a fragment.
+    pub report: Result<WorkerReport, String>,
+    /// The engine's runs of its TODO's commands, by program and arguments.
+    pub commands: BTreeMap<Vec<String>, CommandReading>,
+}
+
+/// The end of the pipeline's loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoopEnding {
+    /// Complete and measured.
+    Completed,
+    /// Complete as far as it was measured.
+    Unverified,
+    /// The user cancelled it.
+    Cancelled,
+    /// At a limit, without success: the name of the loop's status.
+    Limit(String),
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PipelineEvent {
+    /// A Stop before the approval; the plan as it is, if there is one.
+    PlanReviewed(Option<String>),
+    /// The user agreed to this plan.
+    PlanApproved {
+        /// Its text.
+        text: String,
+        /// Who ran the command.
+        by: PlanApprover,
+    },
+    /// A Stop after the approval.
+    WorkMeasured(WorkReading),
+    /// A worker is about to end.
+    WorkerEnded(WorkerReading),
+    /// The loop ended.
+    LoopEnded(LoopEnding),
+    /// The user continues a pipeline that has ended, with this loop.
+    Resumed {
+        /// The new loop.
+        loop_id: String,
+    },
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PipelineDecision {
+    /// The turn goes on.
+    Hold(Vec<PlanObjection>),
+    /// The turn may end: the user is to approve the plan.
+    AwaitApproval,
+    /// The turn may end: the agent was held often enough for a plan.
+    GiveUpPlan(Vec<PlanObjection>),
+    /// Pause for the user.
+    Pause(Vec<PlanObjection>),
+    /// Nothing is left but TODOs that failed: the loop's next decision is its last.
+    EndWithFailures,
+    /// Write this state into the checkbox of a TODO.
+    SetBox {
+        /// The TODO.
+        todo: TodoId,
+        /// Its state.
+        status: TodoStatus,
+    },
+}
+
+/// The next state of a pipeline, and what is to be done.
+#[must_use]
+pub fn step(
+    state: &PipelineState,
+    event: PipelineEvent,
+    now_ms: u64,
+) -> (PipelineState, Vec<PipelineDecision>) {
+    let mut next = PipelineState { updated_ms: now_ms, ..state.clone() };
+    let is_resumed = matches!(event, PipelineEvent::Resumed { .. });
+    if state.is_active() == is_resumed {
+        return (state.clone(), Vec::new());
+    }
+    let decisions = match event {
+        PipelineEvent::PlanReviewed(text) => review_plan(&mut next, text.as_deref()),
+        PipelineEvent::PlanApproved { text, by } => approve_plan(&mut next, text, by, now_ms),
+        PipelineEvent::WorkMeasured(reading) => measure_work(&mut next, &reading, now_ms),
+        PipelineEvent::WorkerEnded(reading) => worker_end(&mut next, &reading, now_ms),
+        PipelineEvent::LoopEnded(ending) => end(&mut next, ending),
+        PipelineEvent::Resumed { loop_id } => resume(&mut next, loop_id),
+    };
+    (next, decisions)
+}
+
+/// What keeps a plan from being approved; empty if nothing does.
+#[must_use]
+pub fn approval_objections(state: &PipelineState, text: Option<&str>) -> Vec<PlanObjection> {
+    let Some(text) = text else { return vec![PlanObjection::Missing] };
+    let plan = PlanDocument::parse(text);
+    if plan.todos.is_empty() && plan.faults.is_empty() {
+        return vec![PlanObjection::NoTodo];
+    }
+    let mut objections: Vec<PlanObjection> =
+        plan.faults.iter().cloned().map(PlanObjection::Fault).collect();
+    for todo in &plan.todos {
+        let mut commands = todo.items_of(AcceptanceKind::Automatic).peekable();
+        if commands.peek().is_none() {
+            objections.push(PlanObjection::NoCommand { todo: todo.id.clone(), line: todo.line });
+        }
+        let shell = commands.filter(|item| item.argv.is_empty());
+        objections.extend(shell.map(|item| PlanObjection::ShellCommand {
+            todo: todo.id.clone(),
+            line: item.line,
+            command: item.command.clone().unwrap_or_else(|| item.text.clone()),
+        }));
+    }
+    if let Some(approved) = &state.approved {
+        let changes = plan.unapproved_changes(&PlanDocument::parse(&approved.text));
+        objections.extend(changes.into_iter().map(PlanObjection::Changed));
+    }
+    objections
+}
+
+fn review_plan(next: &mut PipelineState, text: Option<&str>) -> Vec<PipelineDecision> {
+    let objections = approval_objections(next, text);
+    if objections.is_empty() {
+        next.plan_holds = 0;
+        return vec![PipelineDecision::AwaitApproval];
+    }
+    next.plan_holds += 1;
+    if next.plan_holds > PLAN_HOLDS_MAX {
+        next.plan_holds = 0;
+        return vec![PipelineDecision::GiveUpPlan(objections)];
+    }
+    vec![PipelineDecision::Hold(objections)]
+}
+
+fn approve_plan(
+    next: &mut PipelineState,
+    text: String,
+    by: PlanApprover,
+    now_ms: u64,
+) -> Vec<PipelineDecision> {
+    let plan = PlanDocument::parse(&text);
+    for todo in &plan.todos {
+        next.todos.entry(todo.id.to_string()).or_default();
+    }
+    next.approved = Some(ApprovedPlan { text, at_ms: now_ms, by });
+    next.phase = PipelinePhase::Sprint;
+    next.plan_holds = 0;
+    Vec::new()
+}
+
+/// What the runs show about one TODO.
+enum TodoReading {
+    Passed,
+    Failed(String),
+}
+
+fn measure_work(
+    next: &mut PipelineState,
+    reading: &WorkReading,
+    now_ms: u64,
+) -> Vec<PipelineDecision> {
+    let Some(approved) = next.approved.clone() else { return Vec::new() };
+    let agreed = PlanDocument::parse(&approved.text);
+    for todo in &agreed.todos {
+        note_run(next, todo, &reading.commands, now_ms);
+    }
+    let (passed, total) = (next.passed_todos(), next.todos.len());
+    next.pass_counts.push(PassCount { passed, total });
+    let surplus = next.pass_counts.len().saturating_sub(PASS_COUNTS_MAX);
+    next.pass_counts.drain(..surplus);
+    let Some(text) = &reading.plan else {
+        return hold_for_plan(next, vec![PlanObjection::Missing]);
+    };
+    let plan = PlanDocument::parse(text);
+    if !plan.faults.is_empty() {
+        let faults = plan.faults.into_iter().map(PlanObjection::Fault).collect();
+        return hold_for_plan(next, faults);
+    }
+    next.plan_holds = 0;
+    next.phase = if passed == total { PipelinePhase::Finalize } else { PipelinePhase::Sprint };
+    let changes = plan.unapproved_changes(&agreed).into_iter();
+    let mut objections: Vec<PlanObjection> = changes.map(PlanObjection::Changed).collect();
+    let mut decisions = Vec::new();
+    for todo in &plan.todos {
+        let (expected, objection) = review_box(next, todo, now_ms);
+        if expected != todo.status {
+            decisions.push(PipelineDecision::SetBox { todo: todo.id.clone(), status: expected });
+        }
+        objections.extend(objection);
+    }
+    if !objections.is_empty() {
+        decisions.push(PipelineDecision::Hold(objections));
+    }
+    if next.failed_todos() > 0 && passed + next.failed_todos() == total {
+        decisions.push(PipelineDecision::EndWithFailures);
+    }
+    decisions
+}
+
+/// The state that the checkbox of a TODO must show, and the objection to what it shows.
+fn review_box(
+    next: &mut PipelineState,
+    todo: &Todo,
+    now_ms: u64,
+) -> (TodoStatus, Option<PlanObjection>) {
+    let Some(progress) = next.todos.get(todo.id.as_str()) else {
+        let objection = PlanObjection::New { todo: todo.id.clone(), line: todo.line };
+        return (TodoStatus::Open, Some(objection));
+    };
+    if progress.has_passed {
+        return (TodoStatus::Done, None);
+    }
+    let expected = if progress.is_given_up { TodoStatus::Failed } else { TodoStatus::Open };
+    if todo.status == expected || todo.status == TodoStatus::Open {
+        return (expected, None);
+    }
+    let failure = progress.failure.clone();
+    let (id, status) = (todo.id.clone(), todo.status);
+    note_correction(next, todo, failure.clone(), now_ms);
+    let objection = PlanObjection::BoxTakenBack { todo: id, status, failure };
+    (expected, Some(objection))
+}
+
+/// Holds for an approved plan that cannot be read; if that does not help, the user is asked.
+fn hold_for_plan(
+    next: &mut PipelineState,
+    objections: Vec<PlanObjection>,
+) -> Vec<PipelineDecision> {
+    next.plan_holds += 1;
+    if next.plan_holds > PLAN_FAULT_HOLDS_MAX {
+        next.plan_holds = 0;
+        return vec![PipelineDecision::Pause(objections)];
+    }
+    vec![PipelineDecision::Hold(objections)]
+}
+
+fn note_correction(next: &mut PipelineState, todo: &Todo, reason: String, now_ms: u64) {
+    next.corrections.push(BoxCorrection { todo: todo.id.to_string(), at_ms: now_ms, reason });
+    let surplus = next.corrections.len().saturating_sub(BOX_CORRECTIONS_MAX);
+    next.corrections.drain(..surplus);
+}
+
+fn note_run(
+    next: &mut PipelineState,
+    todo: &Todo,
+    commands: &BTreeMap<Vec<String>, CommandReading>,
+    now_ms: u64,
+) {
+    let progress = next.todos.entry(todo.id.to_string()).or_default();
+    match read_todo(todo, commands) {
+        TodoReading::Passed => {
+            progress.has_passed = true;
+            progress.passed_ms.get_or_insert(now_ms);
+            progress.failure.clear();
+        }
+        TodoReading::Failed(failure) => {
+            progress.has_passed = false;
+            progress.failure = failure;
+        }
+    }
+}
+
+/// A TODO passes only if all its commands ran and passed.
+fn read_todo(todo: &Todo, commands: &BTreeMap<Vec<String>, CommandReading>) -> TodoReading {
+    let mut is_run = false;
+    for item in todo.items_of(AcceptanceKind::Automatic).filter(|item| !item.argv.is_empty()) {
+        let name = item.command.clone().unwrap_or_else(|| item.argv.join(" "));
+        let failure = match commands.get(&item.argv) {
+            Some(CommandReading::Passed) => {
+                is_run = true;
+                continue;
+            }
+            Some(CommandReading::Failed(output)) => format!("`{name}` fails: {output}"),
+            Some(CommandReading::Unmeasured(reason)) => format!("`{name}` was not run: {reason}"),
+            None => format!("`{name}` was not run"),
+        };
+        return TodoReading::Failed(one_line(&failure, ACCEPTANCE_OUTPUT_CHARS_MAX));
+    }
+    if is_run { TodoReading::Passed } else { TodoReading::Failed("it has no command".to_owned()) }
+}
+
+/// A worker may end when the engine's own run of its TODO's commands passes, or when it has failed
+/// often enough.
+fn worker_end(
+    next: &mut PipelineState,
+    reading: &WorkerReading,
+    now_ms: u64,
+) -> Vec<PipelineDecision> {
+    let Some(approved) = next.approved.clone() else { return Vec::new() };
+    let plan = PlanDocument::parse(&approved.text);
+    let report = match &reading.report {
+        Ok(report) => report,
+        Err(reason) => {
+            let objection = PlanObjection::NoReport { reason: reason.clone() };
+            return hold_worker(next, &reading.agent, vec![objection]);
+        }
+    };
+    let Some(todo) = plan.todo(&report.todo) else {
+        let objection = PlanObjection::UnknownTodo { todo: report.todo.clone() };
+        return hold_worker(next, &reading.agent, vec![objection]);
+    };
+    note_run(next, todo, &reading.commands, now_ms);
+    let progress = next.todos.entry(todo.id.to_string()).or_default();
+    if progress.has_passed {
+        let contradictions = report.contradictions(todo);
+        let mut decisions =
+            vec![PipelineDecision::SetBox { todo: todo.id.clone(), status: TodoStatus::Done }];
+        if !contradictions.is_empty() {
+            let objections = contradictions.into_iter();
+            let objections = objections.map(|what| PlanObjection::Contradiction { what });
+            decisions.extend(hold_worker(next, &reading.agent, objections.collect()));
+        }
+        return decisions;
+    }
+    progress.attempts += 1;
+    let (attempt, failure) = (progress.attempts, progress.failure.clone());
+    progress.is_given_up |= attempt >= TODO_ATTEMPTS_MAX;
+    let is_given_up = progress.is_given_up;
+    if report.status == WorkerStatus::Pass {
+        note_correction(next, todo, format!("its worker reported PASS: {failure}"), now_ms);
+    }
+    if is_given_up {
+        return vec![PipelineDecision::SetBox {
+            todo: todo.id.clone(),
+            status: TodoStatus::Failed,
+        }];
+    }
+    let objection = PlanObjection::WorkFails { todo: todo.id.clone(), failure, attempt };
+    vec![PipelineDecision::Hold(vec![objection])]
+}
+
+/// Holds a worker for its report a few times.
+fn hold_worker(
+    next: &mut PipelineState,
+    agent: &str,
+    objections: Vec<PlanObjection>,
+) -> Vec<PipelineDecision> {
+    if !next.worker_holds.contains_key(agent) && next.worker_holds.len() >= WORKERS_COUNTED_MAX {
+        return Vec::new();
+    }
+    let holds = next.worker_holds.entry(agent.to_owned()).or_default();
+    if *holds >= WORKER_HOLDS_MAX {
+        return Vec::new();
+    }
+    *holds += 1;
+    vec![PipelineDecision::Hold(objections)]
+}
+
+fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
+    next.phase = match (next.kind.has_plan(), next.approved.is_some()) {
+        (false, _) => PipelinePhase::Fix,
+        (true, true) => PipelinePhase::Sprint,
+        (true, false) => PipelinePhase::Plan,
+    };
+    next.loop_id = loop_id;
+    for progress in next.todos.values_mut() {
+        progress.attempts = 0;
+        progress.is_given_up = false;
+    }
+    next.worker_holds.clear();
+    next.outcome = None;
+    next.note = None;
+    next.plan_holds = 0;
+    Vec::new()
+}
+
+fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
+    let (passed, total) = (next.passed_todos(), next.todos.len());
+    let is_whole = !next.needs_approval() && passed == total;
+    let (outcome, note) = match ending {
+        LoopEnding::Completed if is_whole => (PipelineOutcome::Completed, None),
+        LoopEnding::Cancelled => (PipelineOutcome::Cancelled, None),
+        LoopEnding::Unverified if is_whole => (PipelineOutcome::Unverified, None),
+        LoopEnding::Limit(_) if next.failed_todos() > 0 => {
+            let failed = next.failed_todos();
+            (PipelineOutcome::Partial, Some(format!("workers failed at {failed} of {total} TODOs")))
+        }
+        LoopEnding::Limit(status) if !next.kind.has_plan() => {
+            (PipelineOutcome::Escalated, Some(status))
+        }
+        LoopEnding::Limit(status) => (PipelineOutcome::Partial, Some(status)),
+        LoopEnding::Completed | LoopEnding::Unverified => {
+            (PipelineOutcome::Partial, Some(format!("{passed} of {total} TODOs pass")))
+        }
+    };
+    next.phase = PipelinePhase::Ended;
+    next.outcome = Some(outcome);
+    next.note = note;
+    Vec::new()
+}

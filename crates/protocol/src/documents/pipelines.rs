@@ -1,0 +1,61 @@
+//! Document of `pipeline` and its subcommands.
+
+use serde::Serialize;
+
+/// `moai-ralph/pipeline@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/pipeline@1")]
+pub struct PipelineDocument<'s> {
+    /// Id of the pipeline.
+    pub id: &'s str,
+    /// `small`.
+    pub kind: &'static str,
+    /// `plan`, `sprint`, `finalize` or `ended`.
+    pub phase: &'static str,
+    /// How it ended; `None` while it has not.
+    pub outcome: Option<&'static str>,
+    /// The goal.
+    pub goal: &'s str,
+    /// The plan, relative to the root.
+    pub plan: String,
+    /// Who approved the plan: `person` or `agent`; `None` until then.
+    pub approved_by: Option<&'static str>,
+    /// Its loop.
+    pub loop_id: &'s str,
+    /// The TODOs of the approved plan.
+    pub todos: PipelineTodoCounts,
+    /// The gates.
+    pub gates: PipelineGateEntries,
+    /// Rounds of fixes after a gate failed.
+    pub fix_loops: u32,
+    /// Tokens used since the start; `None` if unknown.
+    pub tokens: Option<u64>,
+    /// TODOs that passed, at each measured Stop.
+    pub convergence: Vec<usize>,
+    /// What the outcome does not say.
+    pub note: Option<&'s str>,
+}
+
+/// Numbers of TODOs.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PipelineTodoCounts {
+    /// All.
+    pub total: usize,
+    /// Those that passed in the engine's last run.
+    pub done: usize,
+    /// Those that were given up.
+    pub failed: usize,
+    /// Those that are worked on.
+    pub in_progress: usize,
+}
+
+/// The gates: `open`, `passed`, `failed` or `skipped`.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PipelineGateEntries {
+    /// Acceptance commands.
+    pub tests: &'static str,
+    /// Review.
+    pub review: &'static str,
+    /// Scenarios.
+    pub scenarios: &'static str,
+}

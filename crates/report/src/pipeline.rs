@@ -1,0 +1,345 @@
+//! The texts of a pipeline for its agent and its user, and its JSON document.
+
+use std::fmt::Write as _;
+
+use crate::wording;
+use moai_base::foreign_text::{one_line, quoted_lines};
+use moai_base::limits::{
+    BUGFIX_ATTEMPTS_MAX, LINE_CHARS_MAX, REASON_LINE_CHARS_MAX, TASK_CHARS_MAX, TODO_ATTEMPTS_MAX,
+};
+use moai_loops::framework::{MessageLanguage, language_of};
+use moai_pipeline::objection::PlanObjection;
+use moai_pipeline::plan::PlanDocument;
+use moai_pipeline::state::{
+    PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover,
+};
+use moai_pipeline::write_rules::WriteObjection;
+use moai_protocol::documents::pipelines::{
+    PipelineDocument, PipelineGateEntries, PipelineTodoCounts,
+};
+
+/// The form of a plan, as the agent is shown it.
+const PLAN_FORM: &str = "\
+# PLAN: name of the feature
+
+## TODOs
+
+### [ ] TODO 1: title
+- Description: what is to be done
+- Dependencies: none
+- Files: src/…
+- Acceptance Criteria:
+  - [A] `command and arguments` passes
+";
+
+/// The language of a pipeline's texts: that of its goal.
+#[must_use]
+pub fn language(state: &PipelineState) -> MessageLanguage {
+    language_of(&state.goal)
+}
+
+/// The agent's instructions at the start, and again after a compaction while the plan is not
+/// approved.
+#[must_use]
+pub fn plan_instructions(state: &PipelineState) -> String {
+    let language = language(state);
+    let started = wording::PIPELINE_STARTED.with(language, &[&state.id, state.kind.as_str()]);
+    let path = state.plan_path();
+    let goal: String = state.goal.chars().take(TASK_CHARS_MAX).collect();
+    let goal: Vec<String> = quoted_lines(&goal).collect();
+    let lines = [
+        started,
+        goal.join("\n"),
+        String::new(),
+        wording::PIPELINE_PLAN_FIRST.with(language, &[&path]),
+        PLAN_FORM.trim_end().to_owned(),
+        wording::PIPELINE_COMMAND_RULE.text_in(language).to_owned(),
+        wording::PIPELINE_ASK.text_in(language).to_owned(),
+        wording::PIPELINE_BOXES.with(language, &[&path]),
+    ];
+    lines.join("\n")
+}
+
+/// What an agent needs to know at the start and when a pipeline is continued.
+#[must_use]
+pub fn instructions(state: &PipelineState) -> String {
+    match state.kind {
+        PipelineKind::Bugfix => fix_instructions(state),
+        PipelineKind::Small if state.needs_approval() => plan_instructions(state),
+        PipelineKind::Small => work_instructions(state),
+    }
+}
+
+fn fix_instructions(state: &PipelineState) -> String {
+    let (language, most) = (language(state), BUGFIX_ATTEMPTS_MAX.to_string());
+    let goal: String = state.goal.chars().take(TASK_CHARS_MAX).collect();
+    let goal: Vec<String> = quoted_lines(&goal).collect();
+    let started = wording::BUGFIX_STARTED.with(language, &[&state.id, &most]);
+    format!("{started}\n{}\n{}", goal.join("\n"), wording::BUGFIX_HOW.text_in(language))
+}
+
+/// What an agent needs to know to go on after the approval.
+#[must_use]
+pub fn work_instructions(state: &PipelineState) -> String {
+    let rule = wording::PIPELINE_BOXES.with(language(state), &[&state.plan_path()]);
+    format!("{rule}\n{}", pipeline_status(state))
+}
+
+/// For the agent and the user: the plan was approved.
+#[must_use]
+pub fn approved(state: &PipelineState, commands: usize) -> String {
+    let parts = [state.id.as_str(), &state.plan_path(), &commands.to_string()];
+    wording::PIPELINE_APPROVED.with(language(state), &parts)
+}
+
+/// For the user: the turn ended because the plan waits for approval.
+#[must_use]
+pub fn awaits_approval(state: &PipelineState) -> String {
+    wording::PIPELINE_WAITS.with(language(state), &[&state.id, &state.plan_path()])
+}
+
+/// For the user: the agent wrote no usable plan.
+#[must_use]
+pub fn no_plan(state: &PipelineState, objections: &[PlanObjection]) -> String {
+    let head = wording::PIPELINE_NO_PLAN.with(language(state), &[&state.id, &state.plan_path()]);
+    with_lines(head, state, objections)
+}
+
+/// For the agent: why the turn goes on before the approval.
+#[must_use]
+pub fn plan_held(state: &PipelineState, objections: &[PlanObjection]) -> String {
+    let head = wording::PIPELINE_PLAN_HELD.with(language(state), &[&state.id]);
+    format!("{}\n{}", with_lines(head, state, objections), plan_instructions(state))
+}
+
+/// Why `pipeline approve` is refused.
+#[must_use]
+pub fn not_approved(state: &PipelineState, objections: &[PlanObjection]) -> String {
+    let head = wording::PIPELINE_NOT_APPROVED.with(language(state), &[&state.id]);
+    with_lines(head, state, objections)
+}
+
+fn with_lines(mut head: String, state: &PipelineState, objections: &[PlanObjection]) -> String {
+    for line in objection_lines(state, objections) {
+        let _ = write!(head, "\n  {line}");
+    }
+    head
+}
+
+/// The objections, one bounded line each.
+#[must_use]
+pub fn objection_lines(state: &PipelineState, objections: &[PlanObjection]) -> Vec<String> {
+    let (language, path) = (language(state), state.plan_path());
+    let lines = objections.iter().map(|objection| objection_line(language, &path, objection));
+    lines.map(|line| one_line(&line, LINE_CHARS_MAX)).collect()
+}
+
+fn objection_line(language: MessageLanguage, path: &str, objection: &PlanObjection) -> String {
+    match objection {
+        PlanObjection::Missing => wording::PLAN_MISSING.with(language, &[path]),
+        PlanObjection::Fault(fault) => {
+            let parts = [path, &fault.line.to_string(), &fault.reason];
+            wording::PLAN_FAULT.with(language, &parts)
+        }
+        PlanObjection::NoTodo => wording::PLAN_WITHOUT_TODO.with(language, &[path]),
+        PlanObjection::NoCommand { todo, line } => {
+            let parts = [path, &line.to_string(), todo.as_str()];
+            wording::PLAN_WITHOUT_COMMAND.with(language, &parts)
+        }
+        PlanObjection::ShellCommand { todo, line, command } => {
+            let command = one_line(command, REASON_LINE_CHARS_MAX);
+            let parts = [path, &line.to_string(), todo.as_str(), &command];
+            wording::PLAN_SHELL_COMMAND.with(language, &parts)
+        }
+        PlanObjection::Changed(change) => {
+            wording::PLAN_CHANGED.with(language, &[path, &change.to_string()])
+        }
+        PlanObjection::New { todo, line } => {
+            let parts = [path, &line.to_string(), todo.as_str()];
+            wording::PLAN_NEW_TODO.with(language, &parts)
+        }
+        PlanObjection::NoReport { reason } => {
+            wording::WORKER_WITHOUT_REPORT.with(language, &[reason])
+        }
+        PlanObjection::UnknownTodo { todo } => {
+            wording::WORKER_UNKNOWN_TODO.with(language, &[todo.as_str(), path])
+        }
+        PlanObjection::Contradiction { what } => {
+            wording::WORKER_CONTRADICTS.with(language, &[what])
+        }
+        PlanObjection::WorkFails { todo, failure, attempt } => {
+            let (attempt, most) = (attempt.to_string(), TODO_ATTEMPTS_MAX.to_string());
+            let parts = [todo.as_str(), attempt.as_str(), &most, failure];
+            wording::WORKER_FAILS.with(language, &parts)
+        }
+        PlanObjection::BoxTakenBack { todo, status, failure } => {
+            let parts = [todo.as_str(), status.mark(), failure];
+            wording::PLAN_BOX_TAKEN_BACK.with(language, &parts)
+        }
+    }
+}
+
+/// For a worker: why it must go on.
+#[must_use]
+pub fn worker_held(state: &PipelineState, objections: &[PlanObjection]) -> String {
+    let head = wording::WORKER_HELD.with(language(state), &[&state.id]);
+    with_lines(head, state, objections)
+}
+
+/// For an agent: why it must not write a file.
+#[must_use]
+pub fn write_refused(state: &PipelineState, file: &str, objection: &WriteObjection) -> String {
+    let (language, file) = (language(state), one_line(file, REASON_LINE_CHARS_MAX));
+    match objection {
+        WriteObjection::PlanFirst => {
+            wording::WRITE_PLAN_FIRST.with(language, &[&file, &state.id, &state.plan_path()])
+        }
+        WriteObjection::NeedsWorker => {
+            wording::WRITE_NEEDS_WORKER.with(language, &[&file, &state.id])
+        }
+        WriteObjection::OutsideTodos(patterns) => {
+            let patterns = one_line(&patterns.join(", "), REASON_LINE_CHARS_MAX);
+            wording::WRITE_OUTSIDE_TODOS.with(language, &[&file, &state.id, &patterns])
+        }
+    }
+}
+
+/// For the user: the pipeline was cancelled.
+#[must_use]
+pub fn cancelled(state: &PipelineState) -> String {
+    wording::PIPELINE_CANCELLED.with(language(state), &[&state.id])
+}
+
+/// For the agent: why a keyword started nothing.
+#[must_use]
+pub fn not_started(language: MessageLanguage, reason: &str) -> String {
+    wording::PIPELINE_NOT_STARTED.with(language, &[&one_line(reason, LINE_CHARS_MAX)])
+}
+
+/// For the user: how the pipeline ended.
+#[must_use]
+pub fn ended(state: &PipelineState) -> String {
+    let outcome = state.outcome.map_or("", PipelineOutcome::as_str);
+    if state.outcome == Some(PipelineOutcome::Escalated) {
+        let most = BUGFIX_ATTEMPTS_MAX.to_string();
+        return wording::BUGFIX_ESCALATED.with(language(state), &[&state.id, &most]);
+    }
+    if !state.kind.has_plan() {
+        return wording::BUGFIX_ENDED.with(language(state), &[&state.id, outcome]);
+    }
+    let (passed, total) = (state.passed_todos().to_string(), state.todos.len().to_string());
+    wording::PIPELINE_ENDED.with(language(state), &[&state.id, outcome, &passed, &total])
+}
+
+/// For the user: the boxes could not be written.
+#[must_use]
+pub fn boxes_not_written(state: &PipelineState, reason: &str) -> String {
+    wording::PIPELINE_BOX_NOT_WRITTEN.with(language(state), &[&state.plan_path(), reason])
+}
+
+/// `pipeline status`: phase, TODOs, gates and progress.
+#[must_use]
+pub fn pipeline_status(state: &PipelineState) -> String {
+    let goal = one_line(&state.goal, REASON_LINE_CHARS_MAX);
+    let phase = match state.outcome {
+        Some(outcome) => format!("{} ({})", state.phase.as_str(), outcome.as_str()),
+        None => state.phase.as_str().to_owned(),
+    };
+    let mut text = format!("{} ({}): {phase}\n  goal: {goal}\n", state.id, state.kind.as_str());
+    let approval = state.approved.as_ref().map_or_else(
+        || "not approved".to_owned(),
+        |plan| format!("approved by {}", approver(plan.by)),
+    );
+    if state.kind.has_plan() {
+        let _ = writeln!(text, "  plan: {} ({approval})", state.plan_path());
+    }
+    let _ = writeln!(text, "  loop: {}", state.loop_id);
+    push_todos(&mut text, state);
+    if !state.pass_counts.is_empty() {
+        let counts = state.pass_counts.iter();
+        let counts: Vec<String> =
+            counts.map(|count| format!("{}/{}", count.passed, count.total)).collect();
+        let counts = one_line(&counts.join(" "), REASON_LINE_CHARS_MAX);
+        let _ = writeln!(text, "  passing at each Stop: {counts}");
+    }
+    if let Some(note) = &state.note {
+        let _ = writeln!(text, "  {}", one_line(note, REASON_LINE_CHARS_MAX));
+    }
+    text
+}
+
+fn approver(by: PlanApprover) -> &'static str {
+    match by {
+        PlanApprover::Person => "a person",
+        PlanApprover::Agent => "an agent, on the user's word as it says",
+    }
+}
+
+fn push_todos(text: &mut String, state: &PipelineState) {
+    let Some(approved) = &state.approved else { return };
+    for todo in PlanDocument::parse(&approved.text).todos {
+        let Some(progress) = state.todos.get(todo.id.as_str()) else { continue };
+        let mark = match (progress.has_passed, progress.is_given_up) {
+            (true, _) => "x",
+            (false, true) => "FAILED",
+            (false, false) => " ",
+        };
+        let title = one_line(&todo.title, REASON_LINE_CHARS_MAX);
+        let _ = write!(text, "  [{mark}] {} {title}", todo.id);
+        if !progress.failure.is_empty() {
+            let _ = write!(text, ": {}", one_line(&progress.failure, REASON_LINE_CHARS_MAX));
+        }
+        text.push('\n');
+    }
+}
+
+/// `pipeline report`: what was claimed, what the engine's runs showed, and what is missing.
+#[must_use]
+pub fn pipeline_report(state: &PipelineState) -> String {
+    let mut text = pipeline_status(state);
+    if !state.corrections.is_empty() {
+        let _ = writeln!(text, "  boxes that were set without a passing run:");
+        for correction in &state.corrections {
+            let reason = one_line(&correction.reason, REASON_LINE_CHARS_MAX);
+            let _ = writeln!(text, "    {}: {reason}", correction.todo);
+        }
+    }
+    if state.is_active() {
+        let _ = writeln!(text, "  it has not ended yet");
+    }
+    text
+}
+
+/// `moai-ralph/pipeline@1`; `tokens` were used since the start, if they are known.
+#[must_use]
+pub fn pipeline_document(state: &PipelineState, tokens: Option<u64>) -> PipelineDocument<'_> {
+    let (done, total) = (state.passed_todos(), state.todos.len());
+    let failed = state.failed_todos();
+    let is_sprint = state.phase == PipelinePhase::Sprint;
+    let tests = match (state.approved.is_some(), done == total) {
+        (true, true) => "passed",
+        (true, false) if !state.pass_counts.is_empty() => "failed",
+        _ => "open",
+    };
+    PipelineDocument {
+        id: &state.id,
+        kind: state.kind.as_str(),
+        phase: state.phase.as_str(),
+        outcome: state.outcome.map(PipelineOutcome::as_str),
+        goal: &state.goal,
+        plan: state.plan_path(),
+        approved_by: state.approved.as_ref().map(|plan| plan.by.as_str()),
+        loop_id: &state.loop_id,
+        todos: PipelineTodoCounts {
+            total,
+            done,
+            failed,
+            in_progress: if is_sprint { total - done - failed } else { 0 },
+        },
+        gates: PipelineGateEntries { tests, review: "skipped", scenarios: "skipped" },
+        fix_loops: 0,
+        tokens,
+        convergence: state.pass_counts.iter().map(|count| count.passed).collect(),
+        note: state.note.as_deref(),
+    }
+}

@@ -1,0 +1,65 @@
+//! Arguments of `pipeline …`.
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum PipelineCommand {
+    /// Start a pipeline: the agent writes a plan, and works once it is approved
+    Start(PipelineStartArgs),
+    /// Approve the plan; its acceptance commands are frozen, and later the plan may only grow
+    Approve(PipelineSelectArgs),
+    /// Show the phase, the TODOs and the progress
+    Status(PipelineSelectArgs),
+    /// End the pipeline and its loop; files stay as they are
+    Cancel(PipelineSelectArgs),
+    /// Continue a pipeline that has ended without success, with a new loop
+    Resume {
+        #[command(flatten)]
+        select: PipelineSelectArgs,
+        /// The session that continues it [default: the next one in this project]
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+    },
+    /// Report what the engine's own runs showed for each TODO
+    Report(PipelineSelectArgs),
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PipelineStartArgs {
+    /// How much of a pipeline the goal needs
+    #[arg(long, value_enum, default_value_t = PipelineKindArg::Small, value_name = "KIND")]
+    pub(in crate::cli) kind: PipelineKindArg,
+    /// What is to be reached
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub(in crate::cli) goal: String,
+    /// The session that works on it [default: the next one in this project]
+    #[arg(long, value_name = "ID")]
+    pub(in crate::cli) session: Option<String>,
+    /// Let the main agent write source files itself, for a host without subagents
+    #[arg(long)]
+    pub(in crate::cli) solo: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum PipelineKindArg {
+    /// A plan, the work, and its end
+    Small,
+    /// Three attempts at one fault, without a plan
+    Bugfix,
+}
+
+impl PipelineKindArg {
+    pub(in crate::cli) fn as_str(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Bugfix => "bugfix",
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PipelineSelectArgs {
+    /// Id of the pipeline [default: the active or last one of this project]
+    pub(in crate::cli) id: Option<String>,
+}

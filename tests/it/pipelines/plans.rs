@@ -1,0 +1,113 @@
+//! Plans that cannot be approved, and plans that change after their approval.
+
+use serde_json::json;
+
+use super::{GOAL, PLAN, approved, begun, notice, pipeline, plan_path, status, stop, stop_output};
+
+/// Why a plan is not approved.
+fn refusal(plan: &str) -> String {
+    let sandbox = begun(GOAL);
+    sandbox.write(&plan_path(&sandbox), plan);
+    let output = pipeline(&sandbox, &["approve"]);
+    assert_eq!((output.code, status(&sandbox)["phase"].as_str()), (1, Some("plan")));
+    output.stderr
+}
+
+#[test]
+fn a_plan_that_the_engine_cannot_check_is_not_approved_and_says_which_line() {
+    let without = PLAN.replace("[A] `test -f one.txt` passes", "[H] it looks right");
+    let text = refusal(&without);
+    assert!(text.contains("line 5: TODO-1 has no command"), "{text}");
+    let shell = PLAN.replace("test -f one.txt", "test -f one.txt && rm -rf x");
+    let text = refusal(&shell);
+    assert!(text.contains("line 8"), "{text}");
+    let twice = PLAN.replace("TODO 2", "TODO 1");
+    let text = refusal(&twice);
+    assert!(text.contains("TODO-1 is also on line 5"), "{text}");
+    let cycle = PLAN.replace("Dependencies: none", "Dependencies: TODO-2");
+    let text = refusal(&cycle);
+    assert!(text.contains("cycle"), "{text}");
+    assert!(refusal("# PLAN: nothing\n").contains("has no TODO"));
+}
+
+#[test]
+fn without_a_plan_the_agent_is_held_a_few_times_and_then_the_user_is_told() {
+    let sandbox = begun(GOAL);
+    for _ in 0..5 {
+        assert!(stop(&sandbox).is_some());
+    }
+    let answer = stop_output(&sandbox);
+    assert!(notice(&answer).contains("no usable plan"), "{answer}");
+}
+
+#[test]
+fn what_was_approved_counts_whatever_the_plan_says_later() {
+    let sandbox = approved(PLAN);
+    let path = plan_path(&sandbox);
+    sandbox.write("one.txt", "one\n");
+    sandbox.write(&path, &PLAN.replace("grep -q two two.txt", "true"));
+    let reason = stop(&sandbox).expect("the frozen command decides");
+    assert!(reason.contains("AC-1 was changed") && reason.contains("two.txt"), "{reason}");
+    sandbox.write("two.txt", "two\n");
+    let reason = stop(&sandbox).expect("the plan is not as it was approved");
+    assert!(reason.contains("AC-1 was changed"), "{reason}");
+    sandbox.write(&path, PLAN);
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(status(&sandbox)["outcome"], "completed");
+}
+
+#[test]
+fn an_added_todo_needs_the_users_word_and_is_then_examined_too() {
+    let sandbox = approved(PLAN);
+    let path = plan_path(&sandbox);
+    sandbox.write("one.txt", "one\n");
+    sandbox.write("two.txt", "two\n");
+    let more = format!("{PLAN}\n### [x] TODO 3: a third file\n- [A] `test -f three.txt`\n");
+    sandbox.write(&path, &more);
+    let reason = stop(&sandbox).expect("the third is not approved");
+    assert!(reason.contains("TODO-3 is new"), "{reason}");
+    assert!(sandbox.read(&path).contains("### [ ] TODO 3"), "its box is not the agent's to set");
+    assert_eq!(pipeline(&sandbox, &["approve"]).code, 0);
+    let reason = stop(&sandbox).expect("the third file is missing");
+    assert!(reason.contains("three.txt"), "{reason}");
+    sandbox.write("three.txt", "");
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(status(&sandbox)["todos"]["done"], 3);
+}
+
+#[test]
+fn a_plan_edited_into_nonsense_names_the_line_then_pauses_and_loses_nothing() {
+    let sandbox = approved(PLAN);
+    let path = plan_path(&sandbox);
+    sandbox.write("one.txt", "one\n");
+    let broken = PLAN.replace("### [ ] TODO 2", "### [maybe] TODO 2");
+    sandbox.write(&path, &broken);
+    let reason = stop(&sandbox).expect("the plan cannot be read");
+    assert!(reason.contains("line 10"), "{reason}");
+    assert!(stop(&sandbox).is_some());
+    let answer = stop_output(&sandbox);
+    assert!(notice(&answer).contains("the plan cannot be used"), "{answer}");
+    assert_eq!(sandbox.read(&path), broken, "it is the user's to repair");
+    sandbox.write(&path, PLAN);
+    sandbox.write("two.txt", "two\n");
+    assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(status(&sandbox)["outcome"], json!("completed"));
+}
+
+#[test]
+fn a_command_that_hangs_is_ended_and_is_no_pass() {
+    let sandbox = begun(GOAL);
+    sandbox.write(
+        ".moai/config/sections/ralph.yaml",
+        "ralph:\n  loop:\n    check_timeout_secs: 1\n    stop_timeout: 60\n",
+    );
+    let plan = PLAN.replace("test -f one.txt", "sleep 1000");
+    sandbox.write(&plan_path(&sandbox), &plan);
+    let output = pipeline(&sandbox, &["approve"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    sandbox.write("two.txt", "two\n");
+    let _ = stop_output(&sandbox);
+    let status = status(&sandbox);
+    assert_eq!(status["todos"]["done"], 1, "{status}");
+}

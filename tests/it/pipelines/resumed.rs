@@ -1,0 +1,73 @@
+//! Pipelines that are refused, cancelled and continued.
+
+use serde_json::json;
+
+use super::{GOAL, PLAN, approved, begun, pipeline, plan_path, status, stop};
+use crate::support::SESSION;
+
+#[test]
+fn a_second_pipeline_is_refused_with_the_id_of_the_first() {
+    let sandbox = begun(GOAL);
+    let id = status(&sandbox)["id"].as_str().expect("an id").to_owned();
+    let second = pipeline(&sandbox, &["start", "--goal", "something else"]);
+    assert_eq!(second.code, 1);
+    assert!(second.stderr.contains(&id), "{second:#?}");
+}
+
+#[test]
+fn a_cancelled_pipeline_holds_nobody_and_can_be_continued_where_it_was() {
+    let sandbox = approved(PLAN);
+    let path = plan_path(&sandbox);
+    sandbox.write("one.txt", "one\n");
+    assert!(stop(&sandbox).is_some());
+    let before = sandbox.read(&path);
+    for _ in 0..2 {
+        let output = pipeline(&sandbox, &["cancel"]);
+        assert_eq!(output.code, 0, "{output:#?}");
+    }
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(status(&sandbox)["outcome"], "cancelled");
+    assert_eq!(sandbox.read(&path), before);
+
+    let output = pipeline(&sandbox, &["resume", "--session", SESSION]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert_eq!(status(&sandbox)["phase"], "sprint");
+    let reason = stop(&sandbox).expect("the approved commands are examined again");
+    assert!(reason.contains("two.txt"), "{reason}");
+    sandbox.write("two.txt", "two\n");
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(status(&sandbox)["outcome"], "completed");
+    assert_eq!(pipeline(&sandbox, &["resume"]).code, 1, "it is done");
+}
+
+#[test]
+fn cancelling_the_loop_ends_its_pipeline() {
+    let sandbox = approved(PLAN);
+    assert_eq!(sandbox.run(&["loop", "cancel"]).code, 0);
+    let status = status(&sandbox);
+    assert_eq!((&status["phase"], &status["outcome"]), (&json!("ended"), &json!("cancelled")));
+    assert_eq!(pipeline(&sandbox, &["start", "--goal", "the next one"]).code, 0);
+}
+
+#[test]
+fn a_loop_that_ends_without_success_leaves_a_partial_pipeline() {
+    let sandbox = approved(PLAN);
+    sandbox.write("one.txt", "one\n");
+    while stop(&sandbox).is_some() {}
+    let status = status(&sandbox);
+    assert_eq!(status["outcome"], "partial", "{status}");
+    assert_eq!(status["note"], "stalled");
+    let report = pipeline(&sandbox, &["report"]).stdout;
+    assert!(report.contains("[ ] TODO-2") && report.contains("two.txt"), "{report}");
+}
+
+#[test]
+fn a_restarted_daemon_still_knows_the_pipeline() {
+    let sandbox = approved(PLAN);
+    sandbox.write("one.txt", "one\n");
+    assert!(stop(&sandbox).is_some());
+    sandbox.run(&["daemon", "stop"]);
+    sandbox.write("two.txt", "two\n");
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(status(&sandbox)["outcome"], "completed");
+}

@@ -1,0 +1,146 @@
+//! Workers: what they may write, and when they may end.
+
+use serde_json::{Value, json};
+
+use super::{PLAN, approved, begun, pipeline, plan_path, status, stop};
+use crate::support::{SESSION, Sandbox};
+
+const WORKER: &str = "moai-ralph:worker";
+
+fn report(todo: &str, status: &str) -> String {
+    json!({
+        "todo_id": todo,
+        "status": status,
+        "outputs": {"files_changed": ["one.txt"], "summary": "written"},
+        "acceptance_criteria": [{"id": "AC-1", "status": status}],
+        "learnings": [], "issues": [], "decisions": [],
+    })
+    .to_string()
+}
+
+/// The end of a subagent: the reason when it is held.
+fn end(sandbox: &Sandbox, agent_type: &str, words: &str) -> Option<String> {
+    let mut input = sandbox.payload("SubagentStop");
+    input["agent_type"] = agent_type.into();
+    input["last_assistant_message"] = words.into();
+    let output = sandbox.hook("subagent-stop", &input);
+    assert_eq!(output.code, 0, "{output:#?}");
+    if output.stdout.trim().is_empty() {
+        return None;
+    }
+    let answer = output.json();
+    assert_eq!(answer["decision"], "block", "{answer}");
+    answer["reason"].as_str().map(str::to_owned)
+}
+
+/// The reason why a write is denied.
+fn denial(sandbox: &Sandbox, file: &str, agent: Option<&str>) -> Option<String> {
+    let mut input = sandbox.payload("PreToolUse-Edit");
+    input["tool_name"] = "Write".into();
+    input["tool_input"] = json!({"file_path": sandbox.path(file), "content": "x"});
+    if let Some(agent) = agent {
+        input["agent_id"] = agent.into();
+        input["agent_type"] = WORKER.into();
+    }
+    let output = sandbox.hook("pre-tool-use", &input);
+    assert_eq!(output.code, 0, "{output:#?}");
+    if output.stdout.trim().is_empty() {
+        return None;
+    }
+    let answer: Value = output.json();
+    assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny", "{answer}");
+    answer["hookSpecificOutput"]["permissionDecisionReason"].as_str().map(str::to_owned)
+}
+
+#[test]
+fn a_worker_that_lies_about_its_commands_is_held_and_then_its_todo_has_failed() {
+    let sandbox = approved(PLAN);
+    let path = plan_path(&sandbox);
+    for attempt in 1..=2 {
+        let reason = end(&sandbox, WORKER, &report("TODO-1", "PASS")).expect("one.txt is missing");
+        let told = format!("attempt {attempt} of 3");
+        assert!(reason.contains("test -f one.txt") && reason.contains(&told), "{reason}");
+    }
+    assert_eq!(end(&sandbox, WORKER, &report("TODO-1", "PASS")), None, "it has failed");
+    assert!(sandbox.read(&path).contains("### [FAILED] TODO 1"));
+    assert_eq!(status(&sandbox)["todos"]["failed"], 1);
+    let text = pipeline(&sandbox, &["report"]).stdout;
+    assert_eq!(text.matches("its worker reported PASS").count(), 3, "{text}");
+    // Another worker may still do it.
+    sandbox.write("one.txt", "one\n");
+    assert_eq!(end(&sandbox, WORKER, &report("TODO-1", "PASS")), None);
+    assert!(sandbox.read(&path).contains("### [x] TODO 1"));
+}
+
+#[test]
+fn a_worker_ends_with_a_report_or_is_held_three_times() {
+    let sandbox = approved(PLAN);
+    for _ in 0..3 {
+        let reason = end(&sandbox, WORKER, "All done, everything works!").expect("no report");
+        assert!(reason.contains("JSON"), "{reason}");
+    }
+    assert_eq!(end(&sandbox, WORKER, "All done, everything works!"), None);
+    assert_eq!(status(&sandbox)["todos"]["done"], 0);
+    let reason = end(&sandbox, "moai-ralph:frontend", &report("TODO-9", "PASS"));
+    assert_eq!(reason, None, "the same agent was held often enough");
+}
+
+#[test]
+fn agents_that_are_no_workers_end_as_they_like() {
+    let sandbox = approved(PLAN);
+    for agent_type in ["moai-ralph:explore", "", "general-purpose"] {
+        assert_eq!(end(&sandbox, agent_type, "I have seen the code."), None, "{agent_type}");
+    }
+    let without = Sandbox::new();
+    assert_eq!(end(&without, WORKER, "no pipeline here"), None);
+}
+
+#[test]
+fn the_main_agent_writes_the_plan_and_workers_write_source() {
+    let sandbox = begun("guard the files");
+    let path = plan_path(&sandbox);
+    assert_eq!(denial(&sandbox, &path, None), None);
+    for agent in [None, Some("a1")] {
+        let reason = denial(&sandbox, "app.py", agent).expect("the plan comes first");
+        assert!(reason.contains("not approved"), "{reason}");
+    }
+    let plan = PLAN.replace("- Dependencies: none", "- Dependencies: none\n- Files: src/**");
+    let plan = plan.replace("- Dependencies: TODO-1", "- Dependencies: TODO-1\n- Files: two.txt");
+    sandbox.write(&path, &plan);
+    assert_eq!(pipeline(&sandbox, &["approve"]).code, 0);
+    let reason = denial(&sandbox, "src/app.py", None).expect("a worker must write it");
+    assert!(reason.contains("worker"), "{reason}");
+    assert_eq!(denial(&sandbox, "src/app.py", Some("a1")), None);
+    let reason = denial(&sandbox, "lib/other.py", Some("a1")).expect("no TODO names it");
+    assert!(reason.contains("src/**"), "{reason}");
+    for free in ["docs/notes.md", ".claude/agents/x.md", "README.md"] {
+        assert_eq!(denial(&sandbox, free, None), None, "{free}");
+    }
+    assert_eq!(pipeline(&sandbox, &["cancel"]).code, 0);
+    assert_eq!(denial(&sandbox, "src/app.py", None), None, "nothing is guarded any more");
+}
+
+#[test]
+fn on_a_host_without_subagents_the_main_agent_writes_itself() {
+    let sandbox = Sandbox::new();
+    let arguments = ["start", "--goal", "alone", "--solo", "--session", SESSION];
+    assert_eq!(pipeline(&sandbox, &arguments).code, 0);
+    assert!(denial(&sandbox, "app.py", None).is_some(), "the plan still comes first");
+    sandbox.write(&plan_path(&sandbox), PLAN);
+    assert_eq!(pipeline(&sandbox, &["approve"]).code, 0);
+    assert_eq!(denial(&sandbox, "app.py", None), None);
+}
+
+#[test]
+fn when_only_failed_todos_are_left_the_pipeline_ends_as_partial() {
+    let sandbox = approved(PLAN);
+    sandbox.write("one.txt", "one\n");
+    for _ in 0..3 {
+        end(&sandbox, WORKER, &report("TODO-2", "FAIL"));
+    }
+    assert_eq!(stop(&sandbox), None, "nothing is left to try");
+    let status = status(&sandbox);
+    assert_eq!(status["outcome"], "partial", "{status}");
+    assert_eq!(status["note"], "workers failed at 1 of 2 TODOs");
+    assert!(sandbox.read(&plan_path(&sandbox)).contains("### [FAILED] TODO 2"));
+}
