@@ -271,7 +271,8 @@ fn every_flag_option_and_slash_command_named_exists() {
 
 #[test]
 fn every_slash_command_and_detector_is_documented() {
-    let documented = read("docs/loops.md") + &read("docs/memory.md") + &read("docs/specs.md");
+    let pages = ["docs/loops.md", "docs/memory.md", "docs/pipeline.md", "docs/specs.md"];
+    let documented = pages.map(read).concat();
     for entry in fs::read_dir(Path::new(CHECKOUT).join("commands")).expect("commands").flatten() {
         let file = entry.file_name().to_string_lossy().into_owned();
         let command = format!("/moai-ralph:{}", file.trim_end_matches(".md"));
