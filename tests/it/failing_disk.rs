@@ -11,13 +11,13 @@ use crate::failed_writes::{allow, assert_valid, assert_works, left_over, private
 use crate::support::{CHECKOUT, SESSION, Sandbox};
 
 /// A project in a sandbox whose processes can be given a failing disk.
-struct FailingDisk {
-    sandbox: Sandbox,
+pub(crate) struct FailingDisk {
+    pub(crate) sandbox: Sandbox,
     flag: PathBuf,
 }
 
 impl FailingDisk {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut sandbox = Sandbox::new();
         let library = sandbox.base().join("failing-disk.so");
         let source = Path::new(CHECKOUT).join("tests/data/failing_disk.c");
@@ -35,7 +35,13 @@ impl FailingDisk {
         fs::write(&self.flag, "").expect("ours");
     }
 
-    fn work(&self) {
+    /// Lets so many calls that write in the folder of the memory succeed; the disk is full then.
+    pub(crate) fn fail_after(&self, calls: usize) {
+        assert!(calls > 0, "an empty file stands for another failure");
+        fs::write(&self.flag, "x".repeat(calls)).expect("ours");
+    }
+
+    pub(crate) fn work(&self) {
         fs::remove_file(&self.flag).expect("it was failing");
     }
 }

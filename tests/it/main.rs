@@ -27,6 +27,7 @@ mod mcp;
 mod mcp_client;
 mod mcp_questions;
 mod memory;
+mod memory_faults;
 mod memory_hooks;
 mod memory_retention;
 mod memory_tools;

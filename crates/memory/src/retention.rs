@@ -264,7 +264,7 @@ fn whole_days(scanned: &mut ScannedRows, summary_end_ms: i64) -> Option<TimePosi
         return Some(end);
     }
     scanned.foldable.retain(|row| row.at_ms < day_ms);
-    Some(TimePosition { at_ms: day_ms - 1, row: i64::MAX })
+    Some(TimePosition { at_ms: day_ms.saturating_sub(1), row: i64::MAX })
 }
 
 /// One summary for the rows of a session, a kind and a day, where there are several.

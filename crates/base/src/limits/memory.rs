@@ -194,7 +194,7 @@ pub const RETENTION_SIZES_MAX: usize = 1_000;
 /// Earlier rows with which retention compares those that it has read.
 pub const RETENTION_COMPARED_MAX: usize = 50;
 /// Rows that retention removes in one transaction.
-pub const RETENTION_REMOVED_MAX: usize = 50;
+pub const RETENTION_REMOVED_MAX: usize = 20;
 /// Index entries that retention makes again in one transaction.
 pub const RETENTION_ENTRIES_MAX: usize = 50;
 /// Age at which the edits and the failed commands of a session are folded, one row a day.

@@ -25,7 +25,7 @@ type Database<'d> = &'d mut dyn MemoryDatabase<Error = StoreError>;
 type ConformanceCase = (&'static str, fn(Database<'_>) -> Result<(), StoreError>);
 
 /// All checks. Each needs an empty store of its own and one transaction that may change it.
-pub(crate) const CASES: [ConformanceCase; 19] = [
+pub(crate) const CASES: [ConformanceCase; 20] = [
     ("what is stored is read back", stored_and_loaded),
     ("the same text again is a repetition", repeated),
     ("ids of an import are kept", external_ids),
@@ -38,6 +38,7 @@ pub(crate) const CASES: [ConformanceCase; 19] = [
     ("fixes are found by their shape", fixes),
     ("later observations replace earlier ones", superseded),
     ("sessions live, end and have a goal", sessions),
+    ("a clock that jumps loses nothing", jumping_clock),
     ("injections are used once", injections),
     ("counts add up", counts),
     ("near duplicates become one row", retention::near_duplicates),
@@ -449,6 +450,48 @@ fn sessions(database: Database<'_>) -> Result<(), StoreError> {
     assert_eq!(database.sessions("kapi", 5)?, []);
     assert_eq!(database.projects_named("web")?, std::slice::from_ref(&web));
     assert_eq!(database.projects_named("kweb")?, [web]);
+    Ok(())
+}
+
+fn jumping_clock(database: Database<'_>) -> Result<(), StoreError> {
+    const YEAR_MS: i64 = 366 * 24 * 60 * 60 * 1_000;
+    let times = [
+        NOW_MS,
+        NOW_MS - 40 * YEAR_MS,
+        NOW_MS + 40 * YEAR_MS,
+        0,
+        -5,
+        NOW_MS + 1,
+        i64::MAX,
+        i64::MIN,
+    ];
+    let edit = |number: usize, at_ms| NewObservation {
+        kind: ObservationKind::Edit,
+        provenance: Provenance::Measured,
+        at_ms,
+        ..observation(&format!("src/f{number}.rs: edited"))
+    };
+    let mut rows = Vec::new();
+    for (number, at_ms) in times.into_iter().enumerate() {
+        database.touch_session(&project("web"), "s1", at_ms, None, None)?;
+        rows.push((at_ms, add(database, edit(number, at_ms))?));
+    }
+    rows.sort_unstable();
+    let oldest = database.oldest(&everything(), 100)?;
+    let oldest: Vec<(i64, i64)> = oldest.iter().map(|it| (it.at_ms, it.row)).collect();
+    assert_eq!(oldest, rows);
+    let until = ObservationFilter { until_ms: Some(NOW_MS), ..everything() };
+    assert_eq!(database.count(&until)?, 5);
+    let session = &database.sessions("kweb", 1)?[0];
+    assert_eq!((session.started_ms, session.last_ms), (i64::MIN, i64::MAX));
+    // Nothing of the future is old, and two edits of one day long ago are folded.
+    database.add(&[edit(97, NOW_MS - 40 * YEAR_MS), edit(98, 7)])?;
+    for now_ms in [NOW_MS - 50 * YEAR_MS, NOW_MS, NOW_MS - YEAR_MS] {
+        retention::retain_at(database, u64::MAX, now_ms)?;
+    }
+    assert_eq!(database.count(&everything())?, times.len() as u64);
+    let seen: u32 = database.newest(&everything(), 100)?.iter().map(|it| 1 + it.repeats).sum();
+    assert_eq!(seen as usize, times.len() + 2);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use moai_memory::clean::CleanText;
@@ -78,19 +78,23 @@ impl Spool {
             private_dir(folder)?;
         }
         let mut file = loop {
-            let file = open(OpenOptions::new().append(true).create(true), &self.path)?;
+            let file = open(OpenOptions::new().read(true).append(true).create(true), &self.path)?;
             file.lock()?;
             // The file may have been stored and removed while this process waited.
             if is_still_named(&file, &self.path) {
                 break file;
             }
         };
-        let text = lines.concat();
-        if file.metadata()?.len() + text.len() as u64 > MEMORY_SPOOL_BYTES_MAX {
+        let length = file.metadata()?.len();
+        // A process that was killed has left part of a line.
+        let is_cut = length > 0 && !ends_line(&file, length)?;
+        let text = if is_cut { "\n".to_owned() } else { String::new() } + &lines.concat();
+        if length + text.len() as u64 > MEMORY_SPOOL_BYTES_MAX {
             return Err(io::Error::other("the spool is full"));
         }
-        file.write_all(text.as_bytes())?;
-        file.sync_data()
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
+        // On a full disk part of the text may be written.
+        written.inspect_err(|_| drop(file.set_len(length)))
     }
 
     /// `None` if nothing waits.
@@ -131,6 +135,12 @@ impl LockedSpool {
 
 fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.mode(0o600).open(path)
+}
+
+fn ends_line(file: &File, length: u64) -> io::Result<bool> {
+    let mut last = [0];
+    file.read_exact_at(&mut last, length - 1)?;
+    Ok(last == *b"\n")
 }
 
 fn is_still_named(file: &File, path: &Path) -> bool {

@@ -133,8 +133,8 @@ pub(super) fn back_up_to(database: &Path, file: &Path) -> Result<(), StoreError>
     copy_database(database, file).inspect_err(|_| drop(fs::remove_file(file)))
 }
 
-/// Changes all backups in the same way. One that cannot be changed is removed, because it would bring back
-/// what was to be gone.
+/// Changes all backups in the same way. A damaged one is removed, because it would bring back what was to
+/// be gone. One that cannot be changed now, on a full disk, stays: then this fails after the others.
 pub(super) fn change_backups(
     database: &Path,
     change: impl Fn(&mut Connection) -> Result<(), StoreError>,
@@ -146,9 +146,13 @@ pub(super) fn change_backups(
     let failed = |error: io::Error| unavailable(&folder, &error);
     let lock = open_lock(&folder).map_err(failed)?;
     lock.lock().map_err(failed)?;
+    let mut unchanged = Ok(());
     for (backup, made_at) in newest_first(database) {
         let changed = open_existing(&backup).and_then(|mut copy| change(&mut copy));
-        if let Err(error) = changed {
+        if let Err(StoreError::Unavailable(error)) = changed {
+            let text = format!("{} was not changed, repeat this: {error}", backup.display());
+            unchanged = Err(StoreError::Unavailable(text));
+        } else if let Err(error) = changed {
             tracing::warn!(%error, backup = %backup.display(), "a backup was removed");
             fs::remove_file(&backup).map_err(|error| unavailable(&backup, &error))?;
         } else if let Ok(file) = File::options().write(true).open(&backup) {
@@ -158,7 +162,7 @@ pub(super) fn change_backups(
     }
     match fs::remove_file(folder.join(UNFINISHED)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
-        _ => Ok(()),
+        _ => unchanged,
     }
 }
 

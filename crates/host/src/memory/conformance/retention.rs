@@ -15,7 +15,16 @@ const PLENTY: u64 = 1 << 40;
 
 /// A whole pass.
 fn retain(database: Database<'_>, text_bytes_max: u64) -> Result<u64, StoreError> {
-    let mut pass = RetentionPass::new(text_bytes_max, NOW_MS);
+    retain_at(database, text_bytes_max, NOW_MS)
+}
+
+/// A whole pass at some time.
+pub(super) fn retain_at(
+    database: Database<'_>,
+    text_bytes_max: u64,
+    now_ms: i64,
+) -> Result<u64, StoreError> {
+    let mut pass = RetentionPass::new(text_bytes_max, now_ms);
     let mut removed = 0;
     while !pass.is_done() {
         for change in pass.next_changes(database)? {

@@ -13,7 +13,9 @@ const AT_ONCE: RetentionPace = RetentionPace { quiet: Duration::ZERO, step: Dura
 
 fn store(server: &PostgresServer, role: &str, home: &tempfile::TempDir) -> MemoryStore {
     let settings = PostgresSettings::from_url(&server.url(role), &BTreeMap::new());
-    MemoryStore::start(home.path().to_path_buf()).with_team(settings.expect("a valid URL"))
+    let store = MemoryStore::start(home.path().to_path_buf());
+    // A command waits longer than a hook.
+    store.with_team(settings.expect("a valid URL")).for_command()
 }
 
 #[tokio::test]
