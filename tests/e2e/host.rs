@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
-use crate::model::{Model, Turn, shortened, texts};
+use crate::model::{Model, SideScript, Turn, shortened, texts};
 use crate::support::{CHECKOUT, Sandbox, eventually, finish, json_lines, test_cache, write_file};
 
 /// The version whose behaviour these tests pin.
@@ -130,22 +130,25 @@ impl Run {
 
 /// Starts the host with a prompt and a plugin folder, and waits for its end.
 pub(crate) fn run(sandbox: &Sandbox, plugin: &Path, prompt: &str, turns: Vec<Turn>) -> Run {
-    run_with(sandbox, plugin, prompt, turns, &[])
+    run_with(sandbox, plugin, prompt, Model::start(turns, None), &[])
+}
+
+/// The same with another agent of the host.
+pub(crate) fn run_with_agent(
+    sandbox: &Sandbox,
+    prompt: &str,
+    turns: Vec<Turn>,
+    side: SideScript,
+) -> Run {
+    run_with(sandbox, checkout(), prompt, Model::start(turns, Some(side)), &[])
 }
 
 /// Goes on with a session that ended, with another prompt.
 pub(crate) fn resume(sandbox: &Sandbox, session: &str, prompt: &str, turns: Vec<Turn>) -> Run {
-    run_with(sandbox, checkout(), prompt, turns, &["--resume", session])
+    run_with(sandbox, checkout(), prompt, Model::start(turns, None), &["--resume", session])
 }
 
-fn run_with(
-    sandbox: &Sandbox,
-    plugin: &Path,
-    prompt: &str,
-    turns: Vec<Turn>,
-    options: &[&str],
-) -> Run {
-    let model = Model::start(turns);
+fn run_with(sandbox: &Sandbox, plugin: &Path, prompt: &str, model: Model, options: &[&str]) -> Run {
     let base = sandbox.base();
     let (stdout, stderr) = (base.join("stream.jsonl"), base.join("host-stderr.txt"));
     let mut command = claude(sandbox);

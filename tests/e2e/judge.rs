@@ -36,7 +36,7 @@ pub(crate) fn verdict(request: &Value) -> Option<String> {
 
 #[test]
 fn the_hosts_own_program_judges_without_tools_hooks_or_the_project() {
-    let model = Model::start(Vec::new());
+    let model = Model::start(Vec::new(), None);
     let mut sandbox = Sandbox::new();
     // The environment of the host, so that it reaches nothing but loopback.
     let host = claude(&sandbox);

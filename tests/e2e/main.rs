@@ -12,6 +12,7 @@ mod judge;
 mod loops;
 mod memory;
 mod model;
+mod pipelines;
 mod plugin;
 #[path = "../../benches/edits/past/requests.rs"]
 mod requests;

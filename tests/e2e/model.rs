@@ -31,6 +31,12 @@ impl Turn {
         Self::Tool { name: "Write", input: json!({"file_path": path, "content": content}) }
     }
 
+    /// The host's Agent tool.
+    pub(crate) fn agent(kind: &str, prompt: &str) -> Self {
+        let input = json!({"description": "work", "prompt": prompt, "subagent_type": kind});
+        Self::Tool { name: "Agent", input }
+    }
+
     /// The host's Bash tool.
     pub(crate) fn bash(command: &str) -> Self {
         Self::Tool { name: "Bash", input: json!({"command": command, "description": "work"}) }
@@ -53,13 +59,27 @@ impl Turn {
     }
 }
 
+/// The answers to another agent of the host, which has its own conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct SideScript {
+    /// Words of the agent's own instructions.
+    pub(crate) marker: &'static str,
+    /// Its answers, over all its conversations.
+    pub(crate) turns: Vec<Turn>,
+}
+
 /// What the model knows and has heard.
 struct Script {
     turns: Vec<Turn>,
+    side: Option<SideScript>,
+    side_requests: Vec<Value>,
     requests: Vec<Value>,
     judged: Vec<Value>,
     other: Vec<String>,
 }
+
+/// Ids of another agent's messages begin here.
+const SIDE_IDS: usize = 1_000_000;
 
 /// A running scripted model.
 #[derive(Clone)]
@@ -70,11 +90,18 @@ pub(crate) struct Model {
 
 impl Model {
     /// Listens on loopback until the test's process ends. After the last turn it says "DONE".
-    pub(crate) fn start(turns: Vec<Turn>) -> Self {
+    pub(crate) fn start(turns: Vec<Turn>, side: Option<SideScript>) -> Self {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
-        let script = Script { turns, requests: Vec::new(), judged: Vec::new(), other: Vec::new() };
+        let script = Script {
+            turns,
+            side,
+            side_requests: Vec::new(),
+            requests: Vec::new(),
+            judged: Vec::new(),
+            other: Vec::new(),
+        };
         let model = Self { script: Arc::new(Mutex::new(script)), address };
         let accepting = model.clone();
         thread::spawn(move || {
@@ -93,6 +120,11 @@ impl Model {
     /// Main requests so far, oldest first.
     pub(crate) fn requests(&self) -> Vec<Value> {
         self.with(|script| script.requests.clone())
+    }
+
+    /// Requests of the other agent so far, oldest first.
+    pub(crate) fn side_requests(&self) -> Vec<Value> {
+        self.with(|script| script.side_requests.clone())
     }
 
     /// Questions that were put to it as a judge.
@@ -156,6 +188,13 @@ impl Model {
             return (Turn::text("ok"), 0);
         }
         self.with(|script| {
+            let is_side = |side: &SideScript| body["system"].to_string().contains(side.marker);
+            if let Some(side) = script.side.clone().filter(is_side) {
+                let number = script.side_requests.len();
+                script.side_requests.push(body.clone());
+                let turn = side.turns.get(number).cloned();
+                return (turn.unwrap_or_else(|| Turn::text("DONE")), SIDE_IDS + number);
+            }
             let number = script.requests.len();
             script.requests.push(body.clone());
             (script.turns.get(number).cloned().unwrap_or_else(|| Turn::text("DONE")), number)

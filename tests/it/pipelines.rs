@@ -1,6 +1,7 @@
 //! Pipelines: a plan, its approval, and boxes that only the engine's own runs set.
 
 mod commands;
+mod gates;
 mod plans;
 mod resumed;
 mod workers;
@@ -37,7 +38,8 @@ fn begun(goal: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("readme.txt", "a project\n");
     sandbox.commit();
-    let output = pipeline(&sandbox, &["start", "--goal", goal, "--session", SESSION]);
+    let output =
+        pipeline(&sandbox, &["start", "--kind", "small", "--goal", goal, "--session", SESSION]);
     assert_eq!(output.code, 0, "{output:#?}");
     sandbox
 }

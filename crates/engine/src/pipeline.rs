@@ -2,6 +2,7 @@
 //! holds the agent; `pipeline::step` decides what the plan still lacks.
 
 pub(crate) mod commands;
+mod learnings_files;
 mod pipeline_approve;
 pub(crate) mod pipeline_end;
 mod pipeline_resume;

@@ -40,6 +40,7 @@ use moai_loops::framework::MessageLanguage;
 use moai_loops::judge::judge_report::JudgeReport;
 use moai_loops::state::{LoopState, Status};
 use moai_loops::step::{StopAdmission, StopDecision, StopInput, StopOutcome, admit_stop};
+use moai_pipeline::gate::ReviewReading;
 use moai_pipeline::state::PipelineState;
 use moai_protocol::hook::HookOutput;
 use moai_report::judging::JudgementContext;
@@ -191,9 +192,9 @@ impl StopRun<'_> {
                 return pipeline_stop::review_plan(call.engine, &call.project, &pipeline).await;
             }
             let evidence = evidence::collect_stop_evidence(call, &state, self.schedule).await;
-            let readings = &evidence.measurement.evidence.readings;
+            let measured = &evidence.measurement.evidence;
             let plan =
-                pipeline_stop::measure_plan(call.engine, &call.project, &state, readings).await;
+                pipeline_stop::measure_plan(call.engine, &call.project, &state, measured).await;
             let mut decided = state.clone();
             if plan.as_ref().is_some_and(|plan| plan.is_exhausted) {
                 // The loop ends at its limit, as it does when its iterations are used up.
@@ -210,6 +211,7 @@ impl StopRun<'_> {
             let output = decision_output(&state, &next, &decision, &evidence, usage);
             next.answer = stored_answer::stored_answer(&call.delivery, &output);
             let rejections = consultation.consecutive_rejections();
+            let review = consultation.review();
             let mut notices = [evidence.notes.notices.clone(), consultation.notices].concat();
             let decided = DecidedStop {
                 engine: Arc::clone(call.engine),
@@ -221,6 +223,7 @@ impl StopRun<'_> {
                 judged: consultation.judged,
                 rejections,
                 plan,
+                review,
             };
             // From here on the Stop counts, even if its hook process has ended.
             match run_to_completion(decided.save()).await {
@@ -305,6 +308,8 @@ struct DecidedStop {
     rejections: u32,
     /// What the Stop changes in the pipeline of the loop.
     plan: Option<MeasuredPlan>,
+    /// What the judges said.
+    review: ReviewReading,
 }
 
 /// Why a decision was not saved.
@@ -328,6 +333,7 @@ impl DecidedStop {
             judged,
             rejections,
             plan,
+            review,
         } = self;
         match engine.store.advance_loop(&project.key, &before, next.clone()).await {
             Ok(SaveOutcome::Saved) => {}
@@ -351,7 +357,7 @@ impl DecidedStop {
             notices = judge_run::record_judgement(&engine, &project, judged, moment).await;
         }
         if let Some(plan) = plan {
-            notices.extend(plan.save(&engine, &project, &next).await);
+            notices.extend(plan.save(&engine, &project, &next, review).await);
         }
         notices.extend(
             loop_files::write_loop_notes(&engine, &project, &iteration_summary(&next)).await,

@@ -3,8 +3,10 @@
 //! line, and an edit of the engine preserves every other byte.
 
 pub mod commit_proposal;
+pub mod convergence;
 pub mod document;
 pub mod file_patterns;
+pub mod gate;
 mod json_object;
 pub mod learnings;
 pub mod objection;

@@ -1,5 +1,6 @@
 //! What keeps a plan from being approved, or a pipeline from ending.
 
+use crate::convergence::FixStrategy;
 use crate::document::DocumentFault;
 use crate::plan::{PlanChange, TodoId, TodoStatus};
 
@@ -60,6 +61,13 @@ pub enum PlanObjection {
         failure: String,
         /// Number of the attempt, from 1.
         attempt: u32,
+    },
+    /// A gate failed: how to go on.
+    GateFailed {
+        /// Number of the round, from 1.
+        round: usize,
+        /// How.
+        strategy: FixStrategy,
     },
     /// An agent set a checkbox, but the engine's own run does not agree.
     BoxTakenBack {

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::gate::{GateStatus, ReviewReading};
 use crate::plan::{PlanDocument, TodoId, TodoStatus};
 use crate::state::{PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover};
 use crate::step::{
@@ -13,8 +14,8 @@ use crate::step::{
 use crate::worker_report::WorkerReport;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::limits::{
-    PIPELINE_ITERATIONS_MAX, PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX, TODO_ATTEMPTS_MAX,
-    WORKER_HOLDS_MAX,
+    GATE_ROUNDS_MAX, PIPELINE_ITERATIONS_MAX, PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX,
+    TODO_ATTEMPTS_MAX, WORKER_HOLDS_MAX,
 };
 use moai_base::verdict::{Cause, Gap};
 use moai_loops::control;
@@ -75,9 +76,10 @@ fn plan_of(count: usize) -> String {
 impl SimulatedPipeline {
     fn new(seed: u64) -> Self {
         let mut random = PipelineRng(seed);
+        let kind = if random.one_in(2) { PipelineKind::Full } else { PipelineKind::Small };
         let count = usize::try_from(random.number_below(5)).unwrap_or_default() + 1;
         let (id, goal) = ("pipeline-1".to_owned(), "parts".to_owned());
-        let begun = PipelineState::begin(id, PipelineKind::Small, goal, "SPEC-A-001".into(), 1);
+        let begun = PipelineState::begin(id, kind, goal, "SPEC-A-001".into(), 1);
         let mut simulated = Self {
             random,
             pipeline: PipelineState { loop_id: "loop-1".to_owned(), ..begun },
@@ -224,7 +226,9 @@ impl SimulatedPipeline {
             return;
         }
         let runs = self.runs();
-        let reading = WorkReading { plan: self.plan.clone(), commands: runs.clone() };
+        let is_dirty = runs.values().any(|run| matches!(run, CommandReading::Failed(_)));
+        let problems = is_dirty.then(|| "problems".to_owned());
+        let reading = WorkReading { plan: self.plan.clone(), commands: runs.clone(), problems };
         let holds = self.pipeline.plan_holds;
         let decisions = self.apply(PipelineEvent::WorkMeasured(reading));
         self.write_boxes(&decisions);
@@ -270,6 +274,13 @@ impl SimulatedPipeline {
         };
         assert_ne!(outcome.decision, StopDecision::Yield(Default::default()));
         self.held = outcome.next;
+        let review = match self.random.number_below(3) {
+            0 => ReviewReading::Approved,
+            1 => ReviewReading::Absent,
+            _ => ReviewReading::Unmeasured,
+        };
+        self.apply(PipelineEvent::ReviewGiven(review));
+        assert!(self.pipeline.fix_rounds.len() <= GATE_ROUNDS_MAX);
         let Some(ending) = ending_of(self.held.status) else { return false };
         self.apply(PipelineEvent::LoopEnded(ending));
         self.check_end(runs);
@@ -304,6 +315,9 @@ impl SimulatedPipeline {
         let all_passed = runs.values().all(|run| *run == CommandReading::Passed);
         if outcome == PipelineOutcome::Completed {
             assert!(all_passed, "completed means that every command passed just now");
+            let is_full = self.pipeline.kind == PipelineKind::Full;
+            let review = self.pipeline.gates.review;
+            assert!(!is_full || review == GateStatus::Passed, "skipped has not passed");
         }
         *self.ends.entry(outcome.as_str()).or_default() += 1;
     }

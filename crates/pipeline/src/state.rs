@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::convergence::FixRound;
+use crate::gate::PipelineGates;
 use moai_base::limits::{BUGFIX_ATTEMPTS_MAX, PIPELINE_ITERATIONS_MAX};
 use moai_loops::criteria::SPECS_FOLDER;
 use moai_loops::{named_variants, serialize_by_name};
@@ -12,13 +14,15 @@ use moai_loops::{named_variants, serialize_by_name};
 /// How much of a pipeline a goal needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PipelineKind {
+    /// A plan, the work, gates, and rounds of fixes.
+    Full,
     /// A plan, the work, and its end.
     Small,
     /// A few attempts at one fault, without a plan.
     Bugfix,
 }
 
-named_variants!(PipelineKind { Small: "small", Bugfix: "bugfix" });
+named_variants!(PipelineKind { Full: "full", Small: "small", Bugfix: "bugfix" });
 serialize_by_name!(PipelineKind);
 
 impl PipelineKind {
@@ -32,7 +36,7 @@ impl PipelineKind {
     #[must_use]
     pub fn iterations_max(self) -> u32 {
         match self {
-            Self::Small => PIPELINE_ITERATIONS_MAX,
+            Self::Full | Self::Small => PIPELINE_ITERATIONS_MAX,
             Self::Bugfix => BUGFIX_ATTEMPTS_MAX,
         }
     }
@@ -49,7 +53,9 @@ pub enum PipelinePhase {
     Plan,
     /// The TODOs are worked on.
     Sprint,
-    /// A fault is fixed.
+    /// Every TODO passes; the gates decide.
+    Gate,
+    /// A gate failed, or a fault is fixed.
     Fix,
     /// Everything passes; the loop completes.
     Finalize,
@@ -60,6 +66,7 @@ pub enum PipelinePhase {
 named_variants!(PipelinePhase {
     Plan: "plan",
     Sprint: "sprint",
+    Gate: "gate",
     Fix: "fix",
     Finalize: "finalize",
     Ended: "ended",
@@ -141,6 +148,17 @@ pub struct BoxCorrection {
     pub reason: String,
 }
 
+/// Something that a worker learned, decided or left open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptLearning {
+    /// Name of its document: `learnings.md`.
+    pub file: String,
+    /// The text, on one line.
+    pub text: String,
+    /// The TODO that it comes from.
+    pub todo: String,
+}
+
 /// Acceptance commands at one Stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassCount {
@@ -172,6 +190,15 @@ pub struct PipelineState {
     /// The TODOs of the approved plan, by id.
     #[serde(default)]
     pub todos: BTreeMap<String, TodoProgress>,
+    /// The gates.
+    #[serde(default)]
+    pub gates: PipelineGates,
+    /// What accepted reports of workers say for later work.
+    #[serde(default)]
+    pub learnings: Vec<KeptLearning>,
+    /// Rounds of fixes, oldest first.
+    #[serde(default)]
+    pub fix_rounds: Vec<FixRound>,
     /// Whether the main agent may write source files itself, because the host has no subagents.
     #[serde(default)]
     pub is_solo: bool,
@@ -210,6 +237,9 @@ impl PipelineState {
             loop_id: String::new(),
             approved: None,
             todos: BTreeMap::new(),
+            gates: PipelineGates::default(),
+            learnings: Vec::new(),
+            fix_rounds: Vec::new(),
             is_solo: false,
             worker_holds: BTreeMap::new(),
             plan_holds: 0,

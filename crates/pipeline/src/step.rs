@@ -3,17 +3,21 @@
 
 use std::collections::BTreeMap;
 
+use crate::convergence::{FixRound, FixStrategy, fix_strategy};
+use crate::gate::{GateStatus, ReviewReading};
+use crate::learnings::entries_of;
 use crate::objection::PlanObjection;
 use crate::plan::{AcceptanceKind, PlanDocument, Todo, TodoId, TodoStatus};
 use crate::state::{
-    ApprovedPlan, BoxCorrection, PassCount, PipelineOutcome, PipelinePhase, PipelineState,
-    PlanApprover,
+    ApprovedPlan, BoxCorrection, KeptLearning, PassCount, PipelineKind, PipelineOutcome,
+    PipelinePhase, PipelineState, PlanApprover,
 };
 use crate::worker_report::{WorkerReport, WorkerStatus};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
-    ACCEPTANCE_OUTPUT_CHARS_MAX, BOX_CORRECTIONS_MAX, PASS_COUNTS_MAX, PLAN_FAULT_HOLDS_MAX,
-    PLAN_HOLDS_MAX, TODO_ATTEMPTS_MAX, WORKER_HOLDS_MAX, WORKERS_COUNTED_MAX,
+    ACCEPTANCE_OUTPUT_CHARS_MAX, BOX_CORRECTIONS_MAX, GATE_ROUNDS_MAX, LEARNINGS_KEPT_MAX,
+    PASS_COUNTS_MAX, PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX, TODO_ATTEMPTS_MAX, WORKER_HOLDS_MAX,
+    WORKERS_COUNTED_MAX,
 };
 
 /// What the engine's own run of a command showed.
@@ -34,6 +38,8 @@ pub struct WorkReading {
     pub plan: Option<String>,
     /// The engine's runs, by program and arguments.
     pub commands: BTreeMap<Vec<String>, CommandReading>,
+    /// Hash over everything that is wrong beside the acceptance commands; `None` if nothing is.
+    pub problems: Option<String>,
 }
 
 /// The end of a worker.
@@ -76,6 +82,8 @@ pub enum PipelineEvent {
     WorkMeasured(WorkReading),
     /// A worker is about to end.
     WorkerEnded(WorkerReading),
+    /// The loop decided a Stop after the approval, having asked the judges or not.
+    ReviewGiven(ReviewReading),
     /// The loop ended.
     LoopEnded(LoopEnding),
     /// The user continues a pipeline that has ended, with this loop.
@@ -124,6 +132,7 @@ pub fn step(
         PipelineEvent::PlanApproved { text, by } => approve_plan(&mut next, text, by, now_ms),
         PipelineEvent::WorkMeasured(reading) => measure_work(&mut next, &reading, now_ms),
         PipelineEvent::WorkerEnded(reading) => worker_end(&mut next, &reading, now_ms),
+        PipelineEvent::ReviewGiven(review) => note_review(&mut next, review),
         PipelineEvent::LoopEnded(ending) => end(&mut next, ending),
         PipelineEvent::Resumed { loop_id } => resume(&mut next, loop_id),
     };
@@ -218,7 +227,7 @@ fn measure_work(
         return hold_for_plan(next, faults);
     }
     next.plan_holds = 0;
-    next.phase = if passed == total { PipelinePhase::Finalize } else { PipelinePhase::Sprint };
+    let strategy = enter_phase(next, passed == total, reading);
     let changes = plan.unapproved_changes(&agreed).into_iter();
     let mut objections: Vec<PlanObjection> = changes.map(PlanObjection::Changed).collect();
     let mut decisions = Vec::new();
@@ -229,13 +238,79 @@ fn measure_work(
         }
         objections.extend(objection);
     }
+    if let Some(strategy) = strategy {
+        let round = next.fix_rounds.len();
+        objections.push(PlanObjection::GateFailed { round, strategy });
+    }
     if !objections.is_empty() {
         decisions.push(PipelineDecision::Hold(objections));
     }
-    if next.failed_todos() > 0 && passed + next.failed_todos() == total {
+    let is_without_rounds = next.fix_rounds.len() >= GATE_ROUNDS_MAX;
+    if is_without_rounds || next.failed_todos() > 0 && passed + next.failed_todos() == total {
         decisions.push(PipelineDecision::EndWithFailures);
     }
     decisions
+}
+
+/// Enters the phase that the runs lead to. In a full pipeline a gate that fails begins a round of
+/// fixes; returns how it goes on.
+fn enter_phase(
+    next: &mut PipelineState,
+    have_all_passed: bool,
+    reading: &WorkReading,
+) -> Option<FixStrategy> {
+    if next.kind != PipelineKind::Full {
+        next.phase = if have_all_passed { PipelinePhase::Finalize } else { PipelinePhase::Sprint };
+        return None;
+    }
+    let is_clean = have_all_passed && reading.problems.is_none();
+    let was_gated = next.phase != PipelinePhase::Sprint;
+    if is_clean {
+        next.gates.tests = GateStatus::Passed;
+        next.gates.scenarios = scenario_gate(next);
+        next.phase = PipelinePhase::Gate;
+        return None;
+    }
+    // Before all TODOs have passed once, what fails is the work itself.
+    if !have_all_passed && !was_gated {
+        return None;
+    }
+    next.gates.tests = GateStatus::Failed;
+    next.phase = PipelinePhase::Fix;
+    Some(begin_round(next, reading.problems.clone()))
+}
+
+fn begin_round(next: &mut PipelineState, problems: Option<String>) -> FixStrategy {
+    let (passed, total) = (next.passed_todos(), next.todos.len());
+    next.fix_rounds.push(FixRound { passed, total, problems });
+    fix_strategy(&next.fix_rounds)
+}
+
+/// Nothing plays scenarios yet, so they are skipped and never passed.
+fn scenario_gate(next: &PipelineState) -> GateStatus {
+    let plan = next.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
+    let todos = plan.iter().flat_map(|plan| &plan.todos);
+    let has_scenario = |todo: &Todo| todo.items_of(AcceptanceKind::Scenario).next().is_some();
+    if todos.into_iter().any(has_scenario) { GateStatus::Skipped } else { GateStatus::Absent }
+}
+
+/// Notes what the judges said. A rejection begins a round of fixes.
+fn note_review(next: &mut PipelineState, review: ReviewReading) -> Vec<PipelineDecision> {
+    if next.kind != PipelineKind::Full || next.phase != PipelinePhase::Gate {
+        return Vec::new();
+    }
+    next.gates.review = match review {
+        ReviewReading::NotAsked => next.gates.review,
+        ReviewReading::Approved => GateStatus::Passed,
+        ReviewReading::Rejected => GateStatus::Failed,
+        ReviewReading::Unmeasured => GateStatus::Degraded,
+        ReviewReading::Absent => GateStatus::Skipped,
+    };
+    if review == ReviewReading::Rejected {
+        next.phase = PipelinePhase::Fix;
+        begin_round(next, Some("review".to_owned()));
+    }
+    Vec::new()
 }
 
 /// The state that the checkbox of a TODO must show, and the objection to what it shows.
@@ -344,6 +419,9 @@ fn worker_end(
     let progress = next.todos.entry(todo.id.to_string()).or_default();
     if progress.has_passed {
         let contradictions = report.contradictions(todo);
+        if contradictions.is_empty() {
+            keep_learnings(next, report);
+        }
         let mut decisions =
             vec![PipelineDecision::SetBox { todo: todo.id.clone(), status: TodoStatus::Done }];
         if !contradictions.is_empty() {
@@ -368,6 +446,20 @@ fn worker_end(
     }
     let objection = PlanObjection::WorkFails { todo: todo.id.clone(), failure, attempt };
     vec![PipelineDecision::Hold(vec![objection])]
+}
+
+/// Keeps what an accepted report says for later work.
+fn keep_learnings(next: &mut PipelineState, report: &WorkerReport) {
+    for entry in entries_of(std::slice::from_ref(report)) {
+        let kept = KeptLearning {
+            file: entry.file.as_str().to_owned(),
+            text: entry.text,
+            todo: entry.source,
+        };
+        if next.learnings.len() < LEARNINGS_KEPT_MAX && !next.learnings.contains(&kept) {
+            next.learnings.push(kept);
+        }
+    }
 }
 
 /// Holds a worker for its report a few times.
@@ -399,19 +491,33 @@ fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
         progress.is_given_up = false;
     }
     next.worker_holds.clear();
+    next.fix_rounds.clear();
     next.outcome = None;
     next.note = None;
     next.plan_holds = 0;
     Vec::new()
 }
 
+/// The gates and their states: `review skipped, scenarios skipped`.
+fn gate_words(gates: &[(&str, GateStatus)]) -> String {
+    let words = gates.iter().map(|(name, status)| format!("{name} {}", status.as_str()));
+    words.collect::<Vec<_>>().join(", ")
+}
+
 fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
     let (passed, total) = (next.passed_todos(), next.todos.len());
     let is_whole = !next.needs_approval() && passed == total;
+    let unproven = if next.kind == PipelineKind::Full { next.gates.unproven() } else { Vec::new() };
     let (outcome, note) = match ending {
+        LoopEnding::Completed if is_whole && !unproven.is_empty() => {
+            (PipelineOutcome::Unverified, Some(gate_words(&unproven)))
+        }
         LoopEnding::Completed if is_whole => (PipelineOutcome::Completed, None),
         LoopEnding::Cancelled => (PipelineOutcome::Cancelled, None),
-        LoopEnding::Unverified if is_whole => (PipelineOutcome::Unverified, None),
+        LoopEnding::Unverified if is_whole => {
+            let note = (!unproven.is_empty()).then(|| gate_words(&unproven));
+            (PipelineOutcome::Unverified, note)
+        }
         LoopEnding::Limit(_) if next.failed_todos() > 0 => {
             let failed = next.failed_todos();
             (PipelineOutcome::Partial, Some(format!("workers failed at {failed} of {total} TODOs")))

@@ -5,9 +5,12 @@ use std::fmt::Write as _;
 use crate::wording;
 use moai_base::foreign_text::{one_line, quoted_lines};
 use moai_base::limits::{
-    BUGFIX_ATTEMPTS_MAX, LINE_CHARS_MAX, REASON_LINE_CHARS_MAX, TASK_CHARS_MAX, TODO_ATTEMPTS_MAX,
+    BUGFIX_ATTEMPTS_MAX, GATE_ROUNDS_MAX, LINE_CHARS_MAX, REASON_LINE_CHARS_MAX, TASK_CHARS_MAX,
+    TODO_ATTEMPTS_MAX,
 };
 use moai_loops::framework::{MessageLanguage, language_of};
+use moai_pipeline::convergence::FixStrategy;
+use moai_pipeline::gate::GateStatus;
 use moai_pipeline::objection::PlanObjection;
 use moai_pipeline::plan::PlanDocument;
 use moai_pipeline::state::{
@@ -65,8 +68,8 @@ pub fn plan_instructions(state: &PipelineState) -> String {
 pub fn instructions(state: &PipelineState) -> String {
     match state.kind {
         PipelineKind::Bugfix => fix_instructions(state),
-        PipelineKind::Small if state.needs_approval() => plan_instructions(state),
-        PipelineKind::Small => work_instructions(state),
+        _ if state.needs_approval() => plan_instructions(state),
+        PipelineKind::Full | PipelineKind::Small => work_instructions(state),
     }
 }
 
@@ -172,6 +175,15 @@ fn objection_line(language: MessageLanguage, path: &str, objection: &PlanObjecti
             let parts = [todo.as_str(), attempt.as_str(), &most, failure];
             wording::WORKER_FAILS.with(language, &parts)
         }
+        PlanObjection::GateFailed { round, strategy } => {
+            let (round, most) = (round.to_string(), GATE_ROUNDS_MAX.to_string());
+            let phrase = match strategy {
+                FixStrategy::FixNow => wording::FIX_NOW,
+                FixStrategy::FreshContext => wording::FIX_AFRESH,
+                FixStrategy::Replan => wording::FIX_BY_PLAN,
+            };
+            phrase.with(language, &[&round, &most])
+        }
         PlanObjection::BoxTakenBack { todo, status, failure } => {
             let parts = [todo.as_str(), status.mark(), failure];
             wording::PLAN_BOX_TAKEN_BACK.with(language, &parts)
@@ -262,6 +274,14 @@ pub fn pipeline_status(state: &PipelineState) -> String {
         let counts = one_line(&counts.join(" "), REASON_LINE_CHARS_MAX);
         let _ = writeln!(text, "  passing at each Stop: {counts}");
     }
+    if state.kind == PipelineKind::Full {
+        let gates = gate_entries(state);
+        let PipelineGateEntries { tests, review, scenarios } = gates;
+        let _ = writeln!(text, "  gates: tests {tests}, review {review}, scenarios {scenarios}");
+    }
+    if !state.fix_rounds.is_empty() {
+        let _ = writeln!(text, "  rounds of fixes: {}", state.fix_rounds.len());
+    }
     if let Some(note) = &state.note {
         let _ = writeln!(text, "  {}", one_line(note, REASON_LINE_CHARS_MAX));
     }
@@ -310,17 +330,52 @@ pub fn pipeline_report(state: &PipelineState) -> String {
     text
 }
 
+/// Numbers of a pipeline that ended, one line each, for `metrics.md`.
+#[must_use]
+pub fn metric_lines(state: &PipelineState) -> Vec<String> {
+    let PipelineGateEntries { tests, review, scenarios } = gate_entries(state);
+    let outcome = state.outcome.map_or("", PipelineOutcome::as_str);
+    let (passed, total) = (state.passed_todos(), state.todos.len());
+    let minutes = state.updated_ms.saturating_sub(state.created_ms) / 60_000;
+    vec![
+        format!("outcome: {outcome}; {passed} of {total} TODOs pass"),
+        format!("gates: tests {tests}, review {review}, scenarios {scenarios}"),
+        format!(
+            "measured Stops: {}; rounds of fixes: {}",
+            state.pass_counts.len(),
+            state.fix_rounds.len()
+        ),
+        format!("claims that the engine's runs did not confirm: {}", state.corrections.len()),
+        format!("minutes from start to end: {minutes}"),
+    ]
+}
+
+/// The gates; a small pipeline has only the first.
+fn gate_entries(state: &PipelineState) -> PipelineGateEntries {
+    if state.kind == PipelineKind::Full {
+        let gates = state.gates;
+        return PipelineGateEntries {
+            tests: gates.tests.as_str(),
+            review: gates.review.as_str(),
+            scenarios: gates.scenarios.as_str(),
+        };
+    }
+    let has_all = state.passed_todos() == state.todos.len();
+    let tests = match (state.approved.is_some(), has_all) {
+        (true, true) => GateStatus::Passed,
+        (true, false) if !state.pass_counts.is_empty() => GateStatus::Failed,
+        _ => GateStatus::Open,
+    };
+    let absent = GateStatus::Absent.as_str();
+    PipelineGateEntries { tests: tests.as_str(), review: absent, scenarios: absent }
+}
+
 /// `moai-ralph/pipeline@1`; `tokens` were used since the start, if they are known.
 #[must_use]
 pub fn pipeline_document(state: &PipelineState, tokens: Option<u64>) -> PipelineDocument<'_> {
     let (done, total) = (state.passed_todos(), state.todos.len());
     let failed = state.failed_todos();
     let is_sprint = state.phase == PipelinePhase::Sprint;
-    let tests = match (state.approved.is_some(), done == total) {
-        (true, true) => "passed",
-        (true, false) if !state.pass_counts.is_empty() => "failed",
-        _ => "open",
-    };
     PipelineDocument {
         id: &state.id,
         kind: state.kind.as_str(),
@@ -336,8 +391,8 @@ pub fn pipeline_document(state: &PipelineState, tokens: Option<u64>) -> Pipeline
             failed,
             in_progress: if is_sprint { total - done - failed } else { 0 },
         },
-        gates: PipelineGateEntries { tests, review: "skipped", scenarios: "skipped" },
-        fix_loops: 0,
+        gates: gate_entries(state),
+        fix_loops: state.fix_rounds.len(),
         tokens,
         convergence: state.pass_counts.iter().map(|count| count.passed).collect(),
         note: state.note.as_deref(),

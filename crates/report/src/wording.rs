@@ -515,6 +515,13 @@ phrases!(PIPELINES {
         "[moai-ralph] 파이프라인 {0}: {1}번 시도했지만 결함을 고치지 못했습니다. 계획이 필요할 수 있습니다. `moai-ralph pipeline start --kind small --goal …`";
     BUGFIX_ENDED: "[moai-ralph] pipeline {0}: {1}", "[moai-ralph] 파이프라인 {0} 결과: {1}";
     PIPELINE_NOT_STARTED: "[moai-ralph] no pipeline was started: {0}", "[moai-ralph] 파이프라인을 시작하지 않았습니다: {0}";
+    FIX_NOW: "a gate failed (round {0} of {1}): fix what is reported above", "게이트를 통과하지 못했습니다({1}회 중 {0}회): 위에 보고된 문제를 고치십시오";
+    FIX_AFRESH:
+        "a gate failed with the same problems again (round {0} of {1}): give the task to a fresh worker, tell it what was tried, and take another approach",
+        "같은 문제로 다시 게이트를 통과하지 못했습니다({1}회 중 {0}회): 새 워커에게 맡기고, 지금까지의 시도를 알려 주고, 다른 방법을 쓰십시오";
+    FIX_BY_PLAN:
+        "most of it fails, or it gets worse (round {0} of {1}): add TODOs to the plan, ask the user, and run `moai-ralph pipeline approve`",
+        "대부분 실패하거나 더 나빠지고 있습니다({1}회 중 {0}회): 계획에 TODO를 추가하고 사용자에게 물은 뒤 `moai-ralph pipeline approve`를 실행하십시오";
     WORKER_HELD: "[moai-ralph] pipeline {0}: this task is not done.", "[moai-ralph] 파이프라인 {0}: 이 작업은 끝나지 않았습니다.";
     WORKER_WITHOUT_REPORT:
         "there is no usable report: {0}. End with one JSON object: todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions",

@@ -28,7 +28,7 @@ pub(in crate::cli) enum PipelineCommand {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PipelineStartArgs {
     /// How much of a pipeline the goal needs
-    #[arg(long, value_enum, default_value_t = PipelineKindArg::Small, value_name = "KIND")]
+    #[arg(long, value_enum, default_value_t = PipelineKindArg::Full, value_name = "KIND")]
     pub(in crate::cli) kind: PipelineKindArg,
     /// What is to be reached
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
@@ -43,6 +43,8 @@ pub(in crate::cli) struct PipelineStartArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum PipelineKindArg {
+    /// A plan, the work, gates, and rounds of fixes
+    Full,
     /// A plan, the work, and its end
     Small,
     /// Three attempts at one fault, without a plan
@@ -52,6 +54,7 @@ pub(in crate::cli) enum PipelineKindArg {
 impl PipelineKindArg {
     pub(in crate::cli) fn as_str(self) -> &'static str {
         match self {
+            Self::Full => "full",
             Self::Small => "small",
             Self::Bugfix => "bugfix",
         }

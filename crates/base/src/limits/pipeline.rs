@@ -64,3 +64,11 @@ pub const WORKERS_COUNTED_MAX: usize = 100;
 pub const PIPELINE_MARKS_MAX: usize = 100;
 /// Attempts at a fault before a pipeline with a plan is proposed.
 pub const BUGFIX_ATTEMPTS_MAX: u32 = 3;
+/// Rounds of fixes after a gate failed; then the pipeline ends as partial.
+pub const GATE_ROUNDS_MAX: usize = 10;
+/// Rounds with the same problems after which another approach is asked for.
+pub const SAME_FAILURE_ROUNDS: usize = 3;
+/// Drop of the share of passing TODOs below its best, in percent, after which a plan is asked for.
+pub const STRUCTURAL_DROP_PERCENT: usize = 10;
+/// Entries for the learnings documents that a pipeline keeps.
+pub const LEARNINGS_KEPT_MAX: usize = 200;

@@ -129,10 +129,20 @@ pub(crate) async fn change_file(
     path: &str,
     change: impl Fn(&str) -> Option<String> + Clone + Send + 'static,
 ) -> Option<String> {
+    change_or_create(engine, project, path, move |text: Option<&str>| text.and_then(&change)).await
+}
+
+/// Like [`change_file`]; `change` gets `None` for a file that does not exist.
+pub(crate) async fn change_or_create(
+    engine: &Arc<Engine>,
+    project: &Project,
+    path: &str,
+    change: impl Fn(Option<&str>) -> Option<String> + Clone + Send + 'static,
+) -> Option<String> {
     let named = path.to_owned();
     edit(engine, project, path, move |root: &Path| {
         let file = read_loop_file(root, &named)?;
-        let text = file.hash.and_then(|_| change(&file.text));
+        let text = change(file.hash.map(|_| file.text.as_str()));
         Ok(text.map(|text| LoopFileWrite { file, text }).into_iter().collect())
     })
     .await

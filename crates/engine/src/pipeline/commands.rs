@@ -16,14 +16,15 @@ use moai_report::pipeline as words;
 /// Names of the commands, without a prefix; those of the second column mean the same.
 const NAMES: [(&str, &str); 7] = [
     ("alfred", "uam"),
-    ("moai-plan", "uam-small"),
+    ("moai-plan", "uam-plan"),
     ("moai-run", "uam-run"),
     ("moai-sync", "uam-compound"),
     ("pipeline-status", "uam-status"),
     ("pipeline-cancel", "uam-cancel"),
     ("pipeline-resume", "uam-resume"),
 ];
-/// The command for a fault.
+/// The commands for a small pipeline and for a fault.
+const SMALL: &str = "uam-small";
 const BUGFIX: &str = "uam-bugfix";
 
 /// The answer to a slash command; `None` if it is not one of these.
@@ -32,6 +33,7 @@ pub(crate) async fn handle(call: &HookCall<'_>, name: &str) -> Option<HookOutput
     let own = match known {
         Some((own, _)) => own,
         None if name == BUGFIX => BUGFIX,
+        None if name == SMALL => SMALL,
         None => return None,
     };
     let pipeline = PipelineCall {
@@ -46,7 +48,8 @@ pub(crate) async fn handle(call: &HookCall<'_>, name: &str) -> Option<HookOutput
     }
     let typed = call.input.command_args.trim();
     let answered = match own {
-        "alfred" | "moai-plan" => start(&pipeline, typed, PipelineKind::Small, session).await,
+        "alfred" | "moai-plan" => start(&pipeline, typed, PipelineKind::Full, session).await,
+        SMALL => start(&pipeline, typed, PipelineKind::Small, session).await,
         BUGFIX => start(&pipeline, typed, PipelineKind::Bugfix, session).await,
         "moai-run" => pipeline_approve::approve(&pipeline, None, PlanApprover::Person).await,
         "pipeline-status" => pipeline.show(None, words::pipeline_status).await,
@@ -92,7 +95,7 @@ fn parse_start(typed: &str, kind: PipelineKind) -> Result<PipelineStart, String>
             "--kind" => {
                 let (name, after) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
                 let known = PipelineKind::from_name(name);
-                request.kind = known.ok_or_else(|| "--kind is small or bugfix".to_owned())?;
+                request.kind = known.ok_or_else(|| "--kind is full, small or bugfix".to_owned())?;
                 after.trim_start()
             }
             "--" => {
@@ -100,7 +103,7 @@ fn parse_start(typed: &str, kind: PipelineKind) -> Result<PipelineStart, String>
                 break;
             }
             option if option.starts_with("--") => {
-                return Err("options are --kind small|bugfix and --solo".to_owned());
+                return Err("options are --kind full|small|bugfix and --solo".to_owned());
             }
             _ => break,
         };
@@ -122,7 +125,8 @@ async fn cancel(pipeline: &PipelineCall<'_>) -> Result<CommandReply, String> {
 pub(crate) async fn start_by_keyword(call: &HookCall<'_>) -> Option<String> {
     let prompt = &call.input.prompt;
     let kind = match routed_pipeline(prompt)? {
-        RoutedPipeline::Full | RoutedPipeline::Small => PipelineKind::Small,
+        RoutedPipeline::Full => PipelineKind::Full,
+        RoutedPipeline::Small => PipelineKind::Small,
         RoutedPipeline::Bugfix => PipelineKind::Bugfix,
     };
     if call.input.agent_id.is_some() || call.input.session_id.is_empty() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::PipelineCall;
 use crate::agent_session::named_session;
 use crate::engine::{Engine, now_ms, run_blocking};
+use crate::exam::rubrics;
 use crate::loops::loop_start::{LoopStartOutcome, start_loop};
 use crate::loops::{loop_cancel, session_loop};
 use crate::pipeline::pipeline_end;
@@ -17,7 +18,7 @@ use moai_host::store::loops::LoopQuery;
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::options::LoopStartOptions;
 use moai_loops::start::LoopRequest;
-use moai_loops::state::LoopState;
+use moai_loops::state::{LoopState, Mode};
 use moai_pipeline::spec::{SPECS_FOLDER, SpecId};
 use moai_pipeline::state::{PipelineKind, PipelineState};
 use moai_protocol::control::CommandReply;
@@ -100,8 +101,12 @@ pub(super) async fn start_pipeline_loop(
     goal: String,
     session: Option<&str>,
 ) -> Result<LoopState, String> {
+    let is_reviewed = state.kind == PipelineKind::Full && has_criteria(project).await;
     let options = LoopStartOptions {
         max_iterations: Some(state.kind.iterations_max()),
+        mode: Some(if is_reviewed { Mode::Judge } else { Mode::Basic }),
+        // The plan takes the place of the research phase.
+        research: Some(false),
         ..LoopStartOptions::default()
     };
     let pipeline = Some(state.id.clone());
@@ -110,6 +115,13 @@ pub(super) async fn start_pipeline_loop(
         LoopStartOutcome::Loop(started) => Ok(*started),
         LoopStartOutcome::Workers(_) => Err("a pipeline has one loop".to_owned()),
     }
+}
+
+/// Whether the project has criteria for a review.
+async fn has_criteria(project: &Project) -> bool {
+    let root = project.root.clone();
+    let rubric = run_blocking(move || rubrics::rubric_on_disk(&root)).await;
+    rubric.is_some_and(|rubric| !rubric.criteria.is_empty())
 }
 
 /// The active pipeline of the root. One whose loop ended without it, such as in a restored store,

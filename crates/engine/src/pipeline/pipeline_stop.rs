@@ -6,18 +6,22 @@ use std::sync::Arc;
 
 use crate::engine::{Engine, now_ms};
 use crate::loops::loop_files;
+use crate::pipeline::learnings_files::write_learnings;
 use crate::pipeline::pipeline_end::loop_ending;
 use crate::project::Project;
-use moai_base::evidence::{SensorKind, SensorReading};
+use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::ACCEPTANCE_OUTPUT_CHARS_MAX;
 use moai_base::verdict::Verdict;
 use moai_host::store::loops::SaveOutcome;
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::exam::ExamRole;
-use moai_loops::state::LoopState;
+use moai_loops::facts::{Consultation, JudgeOutcome};
+use moai_loops::progress;
+use moai_loops::state::{LoopState, Mode};
+use moai_pipeline::gate::ReviewReading;
 use moai_pipeline::plan::{PlanDocument, TodoId, TodoStatus};
-use moai_pipeline::state::PipelineState;
+use moai_pipeline::state::{PipelineKind, PipelineState};
 use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, WorkReading, step};
 use moai_protocol::hook::HookOutput;
 use moai_report::pipeline as words;
@@ -85,12 +89,13 @@ pub(crate) async fn measure_plan(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
-    readings: &[SensorReading],
+    evidence: &Evidence,
 ) -> Option<MeasuredPlan> {
     let before = pipeline_of_loop(engine, project, state).await?;
-    let commands = command_readings(engine, project, state, readings).await;
+    let commands = command_readings(engine, project, state, &evidence.readings).await;
     let plan = loop_files::file_text(project, &before.plan_path()).await;
-    let event = PipelineEvent::WorkMeasured(WorkReading { plan, commands });
+    let problems = other_problems(evidence);
+    let event = PipelineEvent::WorkMeasured(WorkReading { plan, commands, problems });
     let (next, decisions) = step(&before, event, now_ms());
     let mut measured = MeasuredPlan {
         before,
@@ -114,6 +119,11 @@ pub(crate) async fn measure_plan(
         }
     }
     Some(measured)
+}
+
+/// What is wrong at this Stop, as the loop compares it from one Stop to the next.
+fn other_problems(evidence: &Evidence) -> Option<String> {
+    (evidence.verdict() == Verdict::Dirty).then(|| progress::weigh(evidence, None).hash).flatten()
 }
 
 /// The runs of the frozen commands at this Stop, by program and arguments.
@@ -156,8 +166,10 @@ impl MeasuredPlan {
         engine: &Arc<Engine>,
         project: &Project,
         decided: &LoopState,
+        review: ReviewReading,
     ) -> Vec<String> {
-        let Self { before, mut next, boxes, .. } = self;
+        let Self { before, next, boxes, .. } = self;
+        let (mut next, _) = step(&next, PipelineEvent::ReviewGiven(review), now_ms());
         if let Some(ending) = loop_ending(decided) {
             next = step(&next, PipelineEvent::LoopEnded(ending), now_ms()).0;
         }
@@ -173,9 +185,26 @@ impl MeasuredPlan {
             notices.extend(loop_files::change_file(engine, project, &path, change).await);
         }
         if !next.is_active() {
+            if next.kind == PipelineKind::Full {
+                notices.extend(write_learnings(engine, project, &next).await);
+            }
             notices.push(words::ended(&next));
         }
         notices
+    }
+}
+
+/// What the judges said at a Stop.
+pub(crate) fn review_reading(
+    state: &LoopState,
+    judge: &Consultation<JudgeOutcome>,
+) -> ReviewReading {
+    match judge.outcome() {
+        Some(JudgeOutcome::Approved) => ReviewReading::Approved,
+        Some(JudgeOutcome::Rejected { .. }) => ReviewReading::Rejected,
+        Some(JudgeOutcome::Unmeasured(_)) => ReviewReading::Unmeasured,
+        None if state.mode == Mode::Basic => ReviewReading::Absent,
+        None => ReviewReading::NotAsked,
     }
 }
 

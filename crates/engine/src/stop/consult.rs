@@ -11,7 +11,7 @@ use crate::judge::judge_run;
 use crate::judge::judge_run::JudgeRequest;
 use crate::loops::session_usage;
 use crate::loops::session_usage::SessionUsage;
-use crate::pipeline::pipeline_stop::MeasuredPlan;
+use crate::pipeline::pipeline_stop::{MeasuredPlan, review_reading};
 use crate::restore::checkpoints;
 use crate::stop::StopRun;
 use crate::stop::evidence::{StopEvidence, measure_work, within_deadline};
@@ -25,6 +25,7 @@ use moai_loops::judge::judge_report::JudgeReport;
 use moai_loops::research::ResearchGate;
 use moai_loops::state::{LoopState, Mode};
 use moai_loops::step::{StopOutcome, StopStep, next_step};
+use moai_pipeline::gate::ReviewReading;
 
 /// The consultations of one Stop.
 pub(crate) struct StopConsultation<'s> {
@@ -106,6 +107,11 @@ impl<'s> StopConsultation<'s> {
     pub(crate) fn consecutive_rejections(&self) -> u32 {
         let is_rejected = matches!(self.facts.judge.outcome(), Some(JudgeOutcome::Rejected { .. }));
         self.state.counters.consecutive_rejections + u32::from(is_rejected)
+    }
+
+    /// What the judges said, for the gates of a pipeline.
+    pub(crate) fn review(&self) -> ReviewReading {
+        review_reading(self.state, &self.facts.judge)
     }
 
     /// Runs the judges. Without criteria they are not asked; a rubric of checks alone is met when

@@ -8,9 +8,9 @@ use serde::Serialize;
 pub struct PipelineDocument<'s> {
     /// Id of the pipeline.
     pub id: &'s str,
-    /// `small`.
+    /// `full`, `small` or `bugfix`.
     pub kind: &'static str,
-    /// `plan`, `sprint`, `finalize` or `ended`.
+    /// `plan`, `sprint`, `gate`, `fix`, `finalize` or `ended`.
     pub phase: &'static str,
     /// How it ended; `None` while it has not.
     pub outcome: Option<&'static str>,
@@ -27,7 +27,7 @@ pub struct PipelineDocument<'s> {
     /// The gates.
     pub gates: PipelineGateEntries,
     /// Rounds of fixes after a gate failed.
-    pub fix_loops: u32,
+    pub fix_loops: usize,
     /// Tokens used since the start; `None` if unknown.
     pub tokens: Option<u64>,
     /// TODOs that passed, at each measured Stop.
@@ -49,7 +49,7 @@ pub struct PipelineTodoCounts {
     pub in_progress: usize,
 }
 
-/// The gates: `open`, `passed`, `failed` or `skipped`.
+/// The gates: `open`, `passed`, `failed`, `skipped`, `degraded` or `none`.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PipelineGateEntries {
     /// Acceptance commands.

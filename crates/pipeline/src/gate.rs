@@ -1,0 +1,70 @@
+//! The gates of a full pipeline. What was skipped has not passed.
+
+use serde::{Deserialize, Serialize};
+
+use moai_loops::{named_variants, serialize_by_name};
+
+/// State of a gate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GateStatus {
+    /// Not reached yet.
+    #[default]
+    Open,
+    /// Passed at the last Stop that reached it.
+    Passed,
+    /// Failed at the last Stop that reached it.
+    Failed,
+    /// Nothing can answer it.
+    Skipped,
+    /// It was asked, but gave no usable answer.
+    Degraded,
+    /// The plan has nothing for it.
+    Absent,
+}
+
+named_variants!(GateStatus {
+    Open: "open",
+    Passed: "passed",
+    Failed: "failed",
+    Skipped: "skipped",
+    Degraded: "degraded",
+    Absent: "none",
+});
+serialize_by_name!(GateStatus);
+
+/// The gates of one pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PipelineGates {
+    /// All acceptance commands, and everything else that the loop measures.
+    pub tests: GateStatus,
+    /// The judges' review against the project's criteria.
+    pub review: GateStatus,
+    /// Scenarios that an agent plays as a user.
+    pub scenarios: GateStatus,
+}
+
+/// What the judges said at a Stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewReading {
+    /// They were not asked, because something else was missing.
+    NotAsked,
+    /// Every criterion is met.
+    Approved,
+    /// Some criteria are not met.
+    Rejected,
+    /// They gave no usable answer.
+    Unmeasured,
+    /// The project has no criteria or no judge.
+    Absent,
+}
+
+impl PipelineGates {
+    /// The gates that keep a pipeline from being called completed, with their states.
+    #[must_use]
+    pub fn unproven(&self) -> Vec<(&'static str, GateStatus)> {
+        let all = [("tests", self.tests), ("review", self.review), ("scenarios", self.scenarios)];
+        let is_proven = |status| matches!(status, GateStatus::Passed | GateStatus::Absent);
+        all.into_iter().filter(|(_, status)| !is_proven(*status)).collect()
+    }
+}
