@@ -173,8 +173,12 @@ impl SimulatedPipeline {
         let holds = self.pipeline.worker_holds.get(&agent).copied().unwrap_or_default();
         let is_report = report.is_ok();
         let commands = self.runs();
-        let decisions =
-            self.apply(PipelineEvent::WorkerEnded(WorkerReading { agent, report, commands }));
+        let decisions = self.apply(PipelineEvent::WorkerEnded(WorkerReading {
+            agent,
+            report,
+            commands,
+            pivots: Vec::new(),
+        }));
         self.write_boxes(&decisions);
         let is_held = decisions.iter().any(|it| matches!(it, PipelineDecision::Hold(_)));
         if is_held && !is_report {
@@ -418,7 +422,7 @@ fn ending_of(status: Status) -> Option<LoopEnding> {
     match status {
         Status::Running | Status::Paused => None,
         Status::Completed => Some(LoopEnding::Completed),
-        Status::CompletedUnverified => Some(LoopEnding::Unverified),
+        Status::CompletedUnverified => Some(LoopEnding::Unverified(None)),
         Status::Cancelled => Some(LoopEnding::Cancelled),
         status => Some(LoopEnding::Limit(status.as_str().to_owned())),
     }

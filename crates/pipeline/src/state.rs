@@ -159,6 +159,19 @@ pub struct KeptLearning {
     pub todo: String,
 }
 
+/// Something that a worker proposes in addition, checked against the project's pivot points.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptDiscovery {
+    /// The proposal, on one line.
+    pub summary: String,
+    /// The TODO of its worker.
+    pub todo: String,
+    /// `accepted`, `ask the user` or `rejected`.
+    pub verdict: String,
+    /// Ids of the pivot points that it conflicts with, and why.
+    pub conflicts: Vec<String>,
+}
+
 /// Acceptance commands at one Stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassCount {
@@ -196,6 +209,9 @@ pub struct PipelineState {
     /// What accepted reports of workers say for later work.
     #[serde(default)]
     pub learnings: Vec<KeptLearning>,
+    /// What workers propose in addition.
+    #[serde(default)]
+    pub discoveries: Vec<KeptDiscovery>,
     /// Rounds of fixes, oldest first.
     #[serde(default)]
     pub fix_rounds: Vec<FixRound>,
@@ -239,6 +255,7 @@ impl PipelineState {
             todos: BTreeMap::new(),
             gates: PipelineGates::default(),
             learnings: Vec::new(),
+            discoveries: Vec::new(),
             fix_rounds: Vec::new(),
             is_solo: false,
             worker_holds: BTreeMap::new(),

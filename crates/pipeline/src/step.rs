@@ -7,10 +7,11 @@ use crate::convergence::{FixRound, FixStrategy, fix_strategy};
 use crate::gate::{GateStatus, ReviewReading};
 use crate::learnings::entries_of;
 use crate::objection::PlanObjection;
+use crate::pivot::{DiscoveryVerdict, PivotPoint, check_discovery};
 use crate::plan::{AcceptanceKind, PlanDocument, Todo, TodoId, TodoStatus};
 use crate::state::{
-    ApprovedPlan, BoxCorrection, KeptLearning, PassCount, PipelineKind, PipelineOutcome,
-    PipelinePhase, PipelineState, PlanApprover,
+    ApprovedPlan, BoxCorrection, KeptDiscovery, KeptLearning, PassCount, PipelineKind,
+    PipelineOutcome, PipelinePhase, PipelineState, PlanApprover,
 };
 use crate::worker_report::{WorkerReport, WorkerStatus};
 use moai_base::foreign_text::one_line;
@@ -49,6 +50,8 @@ pub struct WorkerReading {
     pub agent: String,
     /// Its report, or why it has none, as a fragment.
     pub report: Result<WorkerReport, String>,
+    /// The project's pivot points.
+    pub pivots: Vec<PivotPoint>,
     /// The engine's runs of its TODO's commands, by program and arguments.
     pub commands: BTreeMap<Vec<String>, CommandReading>,
 }
@@ -58,8 +61,8 @@ pub struct WorkerReading {
 pub enum LoopEnding {
     /// Complete and measured.
     Completed,
-    /// Complete as far as it was measured.
-    Unverified,
+    /// Complete as far as it was measured; what was not, as the loop names it.
+    Unverified(Option<String>),
     /// The user cancelled it.
     Cancelled,
     /// At a limit, without success: the name of the loop's status.
@@ -421,6 +424,7 @@ fn worker_end(
         let contradictions = report.contradictions(todo);
         if contradictions.is_empty() {
             keep_learnings(next, report);
+            keep_discoveries(next, report, &reading.pivots);
         }
         let mut decisions =
             vec![PipelineDecision::SetBox { todo: todo.id.clone(), status: TodoStatus::Done }];
@@ -458,6 +462,27 @@ fn keep_learnings(next: &mut PipelineState, report: &WorkerReport) {
         };
         if next.learnings.len() < LEARNINGS_KEPT_MAX && !next.learnings.contains(&kept) {
             next.learnings.push(kept);
+        }
+    }
+}
+
+/// Keeps what an accepted report proposes in addition, with the verdict of the pivot points.
+fn keep_discoveries(next: &mut PipelineState, report: &WorkerReport, pivots: &[PivotPoint]) {
+    for discovery in &report.discoveries {
+        let (verdict, conflicts) = match check_discovery(pivots, discovery) {
+            DiscoveryVerdict::Accepted => ("accepted", Vec::new()),
+            DiscoveryVerdict::AskUser(conflicts) => ("ask the user", conflicts),
+            DiscoveryVerdict::Rejected(conflicts) => ("rejected", conflicts),
+        };
+        let conflicts = conflicts.iter().map(|one| format!("{} ({})", one.id, one.why));
+        let kept = KeptDiscovery {
+            summary: discovery.summary.clone(),
+            todo: report.todo.to_string(),
+            verdict: verdict.to_owned(),
+            conflicts: conflicts.collect(),
+        };
+        if next.discoveries.len() < LEARNINGS_KEPT_MAX && !next.discoveries.contains(&kept) {
+            next.discoveries.push(kept);
         }
     }
 }
@@ -514,9 +539,10 @@ fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
         }
         LoopEnding::Completed if is_whole => (PipelineOutcome::Completed, None),
         LoopEnding::Cancelled => (PipelineOutcome::Cancelled, None),
-        LoopEnding::Unverified if is_whole => {
-            let note = (!unproven.is_empty()).then(|| gate_words(&unproven));
-            (PipelineOutcome::Unverified, note)
+        LoopEnding::Unverified(missing) if is_whole => {
+            let gates = (!unproven.is_empty()).then(|| gate_words(&unproven));
+            let note: Vec<String> = gates.into_iter().chain(missing).collect();
+            (PipelineOutcome::Unverified, (!note.is_empty()).then(|| note.join("; ")))
         }
         LoopEnding::Limit(_) if next.failed_todos() > 0 => {
             let failed = next.failed_todos();
@@ -526,7 +552,7 @@ fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
             (PipelineOutcome::Escalated, Some(status))
         }
         LoopEnding::Limit(status) => (PipelineOutcome::Partial, Some(status)),
-        LoopEnding::Completed | LoopEnding::Unverified => {
+        LoopEnding::Completed | LoopEnding::Unverified(_) => {
             (PipelineOutcome::Partial, Some(format!("{passed} of {total} TODOs pass")))
         }
     };

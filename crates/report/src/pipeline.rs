@@ -324,6 +324,18 @@ pub fn pipeline_report(state: &PipelineState) -> String {
             let _ = writeln!(text, "    {}: {reason}", correction.todo);
         }
     }
+    if !state.discoveries.is_empty() {
+        let _ = writeln!(text, "  proposals of workers, checked against the pivot points:");
+    }
+    for discovery in &state.discoveries {
+        let summary = one_line(&discovery.summary, REASON_LINE_CHARS_MAX);
+        let conflicts = match discovery.conflicts.as_slice() {
+            [] => String::new(),
+            conflicts => format!(": {}", one_line(&conflicts.join(", "), REASON_LINE_CHARS_MAX)),
+        };
+        let (todo, verdict) = (&discovery.todo, &discovery.verdict);
+        let _ = writeln!(text, "    {todo}: {summary}: {verdict}{conflicts}");
+    }
     if state.is_active() {
         let _ = writeln!(text, "  it has not ended yet");
     }

@@ -86,6 +86,27 @@ fn a_worker_ends_with_a_report_or_is_held_three_times() {
 }
 
 #[test]
+fn proposals_of_workers_are_checked_against_the_pivot_points() {
+    let sandbox = approved(PLAN);
+    for (id, title, words) in [("confirmed", "one file", "database"), ("open", "no web", "server")]
+    {
+        let output =
+            sandbox.run(&["spec", "pivot", "add", title, "--forbids", words, "--reason", id]);
+        assert_eq!(output.code, 0, "{output:#?}");
+    }
+    assert_eq!(sandbox.run(&["spec", "pivot", "confirm", "PP-1"]).code, 0);
+    sandbox.write("one.txt", "one\n");
+    let mut words: Value = serde_json::from_str(&report("TODO-1", "PASS")).expect("JSON");
+    words["discoveries"] =
+        json!(["a database is faster", "a server is nicer", "a test is missing"]);
+    assert_eq!(end(&sandbox, WORKER, &words.to_string()), None);
+    let text = pipeline(&sandbox, &["report"]).stdout;
+    assert!(text.contains("a database is faster: rejected: PP-1"), "{text}");
+    assert!(text.contains("a server is nicer: ask the user: PP-2"), "{text}");
+    assert!(text.contains("a test is missing: accepted"), "{text}");
+}
+
+#[test]
 fn agents_that_are_no_workers_end_as_they_like() {
     let sandbox = approved(PLAN);
     for agent_type in ["moai-ralph:explore", "", "general-purpose"] {

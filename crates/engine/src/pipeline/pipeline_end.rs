@@ -14,7 +14,7 @@ pub(crate) fn loop_ending(state: &LoopState) -> Option<LoopEnding> {
     match state.status {
         Status::Running | Status::Paused => None,
         Status::Completed => Some(LoopEnding::Completed),
-        Status::CompletedUnverified => Some(LoopEnding::Unverified),
+        Status::CompletedUnverified => Some(LoopEnding::Unverified(state.note.clone())),
         Status::Cancelled => Some(LoopEnding::Cancelled),
         status => Some(LoopEnding::Limit(status.as_str().to_owned())),
     }

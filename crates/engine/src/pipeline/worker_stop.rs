@@ -16,6 +16,7 @@ use moai_base::limits::STOP_TRIES_MAX;
 use moai_host::store::loops::SaveOutcome;
 use moai_loops::exam::ExamRole;
 use moai_loops::state::LoopState;
+use moai_pipeline::pivot::{PIVOT_FILE, PivotDocument};
 use moai_pipeline::plan::{AcceptanceKind, PlanDocument, TodoId};
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, WorkerReading, step};
@@ -53,7 +54,9 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
         Err(_) => BTreeMap::new(),
     };
     let agent = input.agent_id.clone().unwrap_or_default();
-    decide(&call, &project, pipeline, WorkerReading { agent, report, commands }).await
+    let text = loop_files::file_text(&project, PIVOT_FILE).await.unwrap_or_default();
+    let pivots = PivotDocument::parse(&text).points;
+    decide(&call, &project, pipeline, WorkerReading { agent, report, pivots, commands }).await
 }
 
 /// Whether agents of this type must end with a report: `moai-ralph:worker`, `uam-worker`.
