@@ -273,12 +273,18 @@ async fn measure(sessions: u64, with_retention: bool, report: &mut String) -> (f
     tokio::time::sleep(Duration::from_millis(500)).await;
     store = MemoryStore::start(home.path().to_path_buf());
     let disk = disk_mb(&store);
+    let connection = rusqlite::Connection::open(store.path()).expect("it exists");
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u64>(0));
+    let index = number("SELECT sum(length(block)) FROM entries_data").expect("a number");
+    let free = number("PRAGMA freelist_count").expect("a number") * 4_096;
     let rows: u64 = counts.by_kind.iter().map(|(_, rows)| rows).sum();
     let name = if with_retention { "with retention" } else { "without" };
     writeln!(
         report,
         "{name}: {stored} observations of {sessions} sessions, {rows} rows, {removed} folded or \
-         dropped; {disk:.1} MB on disk; text of the largest project {:.1} MB",
+         dropped; {disk:.1} MB on disk, {:.1} of them index and {:.1} free; text of the largest project {:.1} MB",
+        mb(index),
+        mb(free),
         mb(counts.largest_project_bytes)
     )
     .expect("text");

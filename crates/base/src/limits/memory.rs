@@ -188,7 +188,7 @@ pub const HEX_NUMBER_CHARS_MIN: usize = 6;
 /// Longest unit behind a number, such as `ms`, in characters.
 pub const NUMBER_UNIT_CHARS_MAX: usize = 3;
 /// Rows that retention reads at once.
-pub const RETENTION_ROWS_MAX: usize = 200;
+pub const RETENTION_ROWS_MAX: usize = 100;
 /// Rows whose size retention reads at once.
 pub const RETENTION_SIZES_MAX: usize = 1_000;
 /// Earlier rows with which retention compares those that it has read.

@@ -34,7 +34,7 @@ pub(super) static MEMORY_SCHEMA: StoreSchema = StoreSchema {
     weekly_backups_max: moai_base::limits::MEMORY_WEEKLY_BACKUPS_MAX,
 };
 
-const MEMORY_MIGRATIONS: [&str; 1] = [
+const MEMORY_MIGRATIONS: [&str; 2] = [
     // Times are milliseconds since the epoch. Rows of observations are short, because many are read to
     // choose the few whose texts are. `hash` is the beginning of the hash of the normalized text;
     // `files`, `codes` and `shapes` of `texts` are JSON, the tables of these names find rows by them.
@@ -127,6 +127,9 @@ const MEMORY_MIGRATIONS: [&str; 1] = [
     CREATE INDEX injections_by_observation ON injections (observation);
     CREATE VIRTUAL TABLE entries USING fts5 (words, pairs, scope, content = '',
         contentless_delete = 1, tokenize = \"unicode61 tokenchars '_'\");",
+    // Whatever is forgotten may have replaced others.
+    "CREATE INDEX observations_by_later_one ON observations (superseded_by)
+        WHERE superseded_by IS NOT NULL;",
 ];
 
 /// Handle to the database of the memory; cheap to clone. Its thread ends with the last handle.
