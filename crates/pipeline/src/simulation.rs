@@ -22,7 +22,7 @@ use moai_loops::control;
 use moai_loops::facts::{Consultation, StopFacts, WorkChange};
 use moai_loops::samples::state as sample_loop;
 use moai_loops::state::{LoopState, Status, UntilCondition};
-use moai_loops::step::{StopDecision, StopInput, StopStep, next_step};
+use moai_loops::step::{HoldReasons, StopDecision, StopInput, StopStep, next_step};
 
 /// Simulated pipelines.
 const PIPELINES: u64 = 2_000;
@@ -276,7 +276,7 @@ impl SimulatedPipeline {
         let StopStep::Decided(outcome) = next_step(&before, &input, &evidence, &facts) else {
             panic!("a basic loop needs no judge and no merge");
         };
-        assert_ne!(outcome.decision, StopDecision::Yield(Default::default()));
+        assert_ne!(outcome.decision, StopDecision::Yield(HoldReasons::default()));
         self.held = outcome.next;
         let review = match self.random.number_below(3) {
             0 => ReviewReading::Approved,
