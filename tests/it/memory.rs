@@ -29,6 +29,16 @@ fn found(sandbox: &Sandbox, query: &str) -> Vec<String> {
     ids.map(|hit| hit["id"].as_str().expect("an id").to_owned()).collect()
 }
 
+#[test]
+fn words_of_the_glossary_are_found_in_the_other_language() {
+    let sandbox = Sandbox::new();
+    import(&sandbox, &[line("a", "the weighbridge reported twice", "")]);
+    assert_eq!(found(&sandbox, "계근대가"), [""; 0]);
+    let options = "ralph:\n  memory:\n    glossary:\n      계근대: weighbridge, truck scale\n";
+    sandbox.write(".moai/config/sections/ralph.yaml", options);
+    assert_eq!(found(&sandbox, "계근대가"), ["a"]);
+}
+
 /// Files below the state folder that have a text.
 fn files_with(sandbox: &Sandbox, text: &str) -> Vec<String> {
     let mut found = Vec::new();

@@ -12,6 +12,7 @@ mod withheld;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -23,6 +24,7 @@ pub use self::withheld::WithheldOptions;
 use moai_loops::criteria::{CheckCommand, CheckCriterion};
 use moai_loops::options::{BaselineMode, LoopStartOptions, MAX_ITERATIONS_DEFAULT};
 use moai_lsp::registry::{Catalogue, CatalogueOverrides, ServerOverride};
+use moai_memory::glossary::Glossary;
 
 /// The effective options.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +87,8 @@ pub struct Config {
     pub memory_url: Option<String>,
     /// Bytes of titles and bodies that the memory keeps of one project.
     pub memory_text_bytes: u64,
+    /// Korean and English words that mean the same; `None` for the built-in ones alone.
+    pub memory_glossary: Option<Arc<Glossary>>,
     /// Idle time of the daemon.
     pub daemon_idle: Duration,
     /// Tools offered to agents; `None` stands for all.
@@ -159,6 +163,7 @@ struct MemoryLayer {
     enabled: Option<bool>,
     url: Option<String>,
     max_mb: Option<u64>,
+    glossary: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -237,7 +242,7 @@ const TOOLS: [&str; 13] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys; each has an environment variable.
-const KEYS: [&str; 39] = [
+const KEYS: [&str; 40] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -275,6 +280,7 @@ const KEYS: [&str; 39] = [
     "memory.enabled",
     "memory.url",
     "memory.max_mb",
+    "memory.glossary",
     "daemon.idle_secs",
     "mcp.tools",
 ];
@@ -317,6 +323,7 @@ impl Default for Config {
             memory_enabled: true,
             memory_url: None,
             memory_text_bytes: 100 * MIB,
+            memory_glossary: None,
             daemon_idle: Duration::from_mins(30),
             tools: None,
             withheld: WithheldOptions::default(),
@@ -407,8 +414,24 @@ impl Config {
         }
         let mib = |mib| mib * MIB;
         bounded(&mut self.memory_text_bytes, MEMORY_SIZE_KEY, memory.max_mb, 1..=1_048_576, mib)?;
+        self.add_to_glossary(memory.glossary)?;
         let secs = Duration::from_secs;
         bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)
+    }
+
+    fn add_to_glossary(&mut self, words: BTreeMap<String, String>) -> Result<(), OptionRefusal> {
+        if words.is_empty() {
+            return Ok(());
+        }
+        let known = self.memory_glossary.as_deref().unwrap_or_else(|| Glossary::built_in());
+        let mut glossary = known.clone();
+        for (korean, english) in words {
+            let added = glossary.extend(&format!("{}\t{}", korean.trim(), english.trim()));
+            added
+                .map_err(|fault| (format!("memory.glossary.{korean}"), fault.reason.to_owned()))?;
+        }
+        self.memory_glossary = Some(Arc::new(glossary));
+        Ok(())
     }
 
     fn apply_scan(&mut self, scan: ScanLayer) -> Result<(), OptionRefusal> {
@@ -720,6 +743,18 @@ mod tests {
         check_error(&[long], &[], &["loop.cooldown_ms", "0 and 60000"]);
         let baseline = "ralph: {loop: {baseline: HEAD}}";
         check_error(&[baseline], &[], &["loop.baseline", "HEAD is not one of base, none"]);
+    }
+
+    #[test]
+    fn words_of_all_layers_extend_the_glossary() {
+        let user = "ralph:\n  memory:\n    glossary: {정산: 'settlement, payout batch'}\n";
+        let project = "ralph:\n  memory:\n    glossary: {원장: ledger}\n";
+        let config = load(&[user, project], &[]).expect("valid");
+        let mut expected = Glossary::built_in().clone();
+        expected.extend("정산\tsettlement, payout batch\n원장\tledger").unwrap();
+        assert_eq!(config.memory_glossary.as_deref(), Some(&expected));
+        let wrong = "ralph:\n  memory:\n    glossary: {ledger: 원장}\n";
+        check_error(&[wrong], &[], &["ralph.yaml:3", "memory.glossary.ledger", "not Korean"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! every store.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use moai_base::limits::{
     DURABLE_ROWS_MAX, HITS_ASKED_FOR_MIN, MATCHED_ROWS_MAX, MATCHING_ROWS_MAX, RANKED_ROWS_MAX,
@@ -67,6 +68,8 @@ pub struct MemoryQuestion<'q> {
     pub now_ms: i64,
     /// Where the work is.
     pub place: WorkPlace,
+    /// Words that mean the same; `None` for the built-in ones.
+    pub glossary: Option<Arc<Glossary>>,
 }
 
 impl<'q> MemoryQuestion<'q> {
@@ -79,7 +82,7 @@ impl<'q> MemoryQuestion<'q> {
         now_ms: i64,
     ) -> Self {
         let place = WorkPlace::default();
-        Self { text, filter, hits_max, enough: HITS_ASKED_FOR_MIN, now_ms, place }
+        Self { text, filter, hits_max, enough: HITS_ASKED_FOR_MIN, now_ms, place, glossary: None }
     }
 }
 
@@ -112,7 +115,8 @@ pub fn search<D: MemoryDatabase + ?Sized>(
     database: &mut D,
     question: &MemoryQuestion<'_>,
 ) -> Result<FoundMemory, D::Error> {
-    let mut query = Query::parse(question.text, Glossary::built_in());
+    let glossary = question.glossary.as_deref().unwrap_or_else(|| Glossary::built_in());
+    let mut query = Query::parse(question.text, glossary);
     let of_projects =
         ObservationFilter { projects: question.filter.projects.clone(), ..Default::default() };
     let searched = database.count(&of_projects)?;

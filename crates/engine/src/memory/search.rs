@@ -7,6 +7,7 @@ use super::entries::{hit_entry, observation_entry, rounded, row_entry};
 use super::replies::{MemoryRefusal, MemoryReply, reply};
 use super::scope::filter;
 use crate::engine::{Engine, memory_now_ms};
+use crate::project::Project;
 use moai_base::limits::{
     MEMORY_ROW_TOKENS_MAX, MEMORY_SHOWN_TOKENS_MAX, MEMORY_TIMELINES_MAX, TIMELINE_NEIGHBOURS_MAX,
 };
@@ -55,8 +56,10 @@ pub(super) async fn search(
     let now_ms = memory_now_ms();
     let (layer, explain, all_projects) = (asked.layer, asked.explain, asked.scope.all_projects);
     let searched = if engine.memory.exists() {
+        let glossary = Project::load_unserved(engine, caller).config.memory_glossary;
         let ask = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
-            layered_search(database, &asked, filter, now_ms)
+            let question = MemoryQuestion::asked_for(&asked.query, filter, asked.hits_max, now_ms);
+            layered_search(database, &asked, MemoryQuestion { glossary, ..question })
         };
         engine.memory.for_command().read(ask).await?
     } else {
@@ -87,13 +90,11 @@ pub(super) async fn search(
 fn layered_search(
     database: &mut dyn MemoryDatabase<Error = StoreError>,
     asked: &AskedSearch,
-    filter: ObservationFilter,
-    now_ms: i64,
+    question: MemoryQuestion<'_>,
 ) -> Result<LayeredSearch, StoreError> {
     let started = Instant::now();
-    let is_everywhere = filter.projects.is_empty();
-    let elsewhere = ObservationFilter { projects: Vec::new(), ..filter.clone() };
-    let question = MemoryQuestion::asked_for(&asked.query, filter, asked.hits_max, now_ms);
+    let is_everywhere = question.filter.projects.is_empty();
+    let elsewhere = ObservationFilter { projects: Vec::new(), ..question.filter.clone() };
     let found = search_memory(database, &question)?;
     let mut entries = Vec::new();
     for (at, hit) in found.hits.iter().enumerate() {

@@ -83,6 +83,7 @@ async fn find_related(
         call.engine.ledger().session(&call.input.session_id).written(&call.project.root);
     let files = written.iter().map(ToString::to_string).collect();
     let place = WorkPlace { files, ..WorkPlace::default() };
+    let glossary = call.project.config.memory_glossary.clone();
     let ask = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
         let question = MemoryQuestion {
             text: &text,
@@ -91,6 +92,7 @@ async fn find_related(
             enough: HITS_ENOUGH_MIN,
             now_ms: memory_now_ms(),
             place,
+            glossary,
         };
         search(database, &question)
     };
