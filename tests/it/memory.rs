@@ -30,6 +30,16 @@ fn found(sandbox: &Sandbox, query: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_pipe_is_imported_from_its_first_line_on() {
+    let sandbox = Sandbox::new();
+    let lines = [line("a", "from a pipe", ""), line("b", "its second line", "")].join("\n");
+    let output = sandbox.run_with(&["memory", "import", "-", "--json"], &lines);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(output.json()["rejected_total"], 0, "{output:?}");
+    assert_eq!(found(&sandbox, "from a pipe"), ["a"]);
+}
+
+#[test]
 fn words_of_the_glossary_are_found_in_the_other_language() {
     let sandbox = Sandbox::new();
     import(&sandbox, &[line("a", "the weighbridge reported twice", "")]);

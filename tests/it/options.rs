@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::support::{PATIENCE, SESSION, Sandbox, eventually};
+use crate::terminal;
 
 const FILE: &str = ".moai/config/sections/ralph.yaml";
 const DIRTY: &str = "word = 'BAD'\nprint(eval(word))\n";
@@ -227,7 +228,7 @@ fn options_are_shown_with_their_origins() {
 #[test]
 fn an_option_is_set_in_the_file_of_the_project() {
     let sandbox = project(json!({}));
-    let is_set = |key: &str, value: &str| sandbox.run(&["config", "set", key, value]);
+    let is_set = |key: &str, value: &str| terminal::run(&sandbox, &["config", "set", key, value]);
     assert_eq!(is_set("loop.max_iterations", "4").code, 0);
     sandbox.write(FILE, &(sandbox.read(FILE) + "  # mine\n"));
     assert_eq!(is_set("loop.max_iterations", "5").code, 0);
@@ -250,8 +251,11 @@ fn an_option_is_set_in_the_file_of_the_project() {
 #[test]
 fn an_agent_sets_no_option() {
     let mut sandbox = project(json!({}));
+    // As a process that the agent has detached.
+    let without_terminal = sandbox.run(&["config", "set", "loop.max_iterations", "900"]);
+    assert_eq!(without_terminal.code, 1, "{without_terminal:#?}");
     sandbox.set("CLAUDECODE", "1");
-    let refused = sandbox.run(&["config", "set", "loop.max_iterations", "900"]);
+    let refused = terminal::run(&sandbox, &["config", "set", "loop.max_iterations", "900"]);
     assert_eq!(refused.code, 1, "{refused:#?}");
     assert!(!sandbox.path(FILE).exists());
 }

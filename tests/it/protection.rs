@@ -109,9 +109,11 @@ fn commands_for_a_person_are_denied() {
         "moai-ralph --root . -q trust",
         "bash -c 'setsid moai-ralph loop refreeze'",
         "claude plugin uninstall moai-ralph",
+        "moai-ralph config set enabled false",
+        "cat stop.json | moai-ralph hook stop",
     ] {
         let reason = denied(&bash(&sandbox, command));
-        assert!(reason.contains("is for a person"), "{reason}");
+        assert!(reason.contains("is not for agents"), "{reason}");
     }
     for command in [
         "moai-ralph check; moai-ralph loop status; echo moai-ralph trust",

@@ -98,6 +98,8 @@ fn a_loop_keeps_no_secret_in_its_store_and_notes() {
     assert!(status.contains("[redacted: GitHub token]"), "{status}");
     let decisions = sandbox.read("decisions.md");
     assert!(decisions.contains("chose: [redacted: GitHub token]"), "{decisions}");
+    let reason = held["reason"].as_str().expect("a reason");
+    assert!(reason.contains("FAILED with [redacted: GitHub token]"), "{reason}");
     let again = sandbox.hook("stop", &stop).json();
     assert_eq!(again["decision"], "block", "the loop goes on: {again:#}");
     sandbox.run(&["daemon", "stop"]);

@@ -25,6 +25,8 @@ pub use self::trust::*;
 pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
 /// Longest tick of the clock that a kernel takes file times from: Linux with 100 ticks per second.
 pub const FILE_TIME_TICK_MS_MAX: u64 = 10;
+/// Largest file with ignore rules that is obeyed, in bytes.
+pub const IGNORE_RULES_BYTES_MAX: u64 = 1024 * 1024;
 /// Files per directory walk; the rest of a larger tree is reported as skipped.
 pub const WALK_FILES_MAX: usize = 200_000;
 /// Files up to which one thread walks and stamps a tree; more threads would take longer to start.

@@ -11,7 +11,10 @@ use regex::{Captures, Regex, RegexSet};
 
 use crate::limits::{SECRET_ENTROPY_BITS_MIN, SECRET_WORD_CHARS_MAX};
 use resident_number::is_resident_number;
-use shapes::{PLAIN_VALUE, QUOTED_VALUE, RESIDENT_NUMBER, SHAPES, SecretShape, URL_PASSWORD};
+use shapes::{
+    CURL_PASSWORD, KOREAN_VALUE, PLAIN_VALUE, QUOTED_VALUE, RESIDENT_NUMBER, SHAPES, SecretShape,
+    URL_PASSWORD, URL_TOKEN,
+};
 
 /// Parts of values that are placeholders and not secrets, in lower case.
 const PLACEHOLDERS: [&str; 12] = [
@@ -49,6 +52,9 @@ static PATTERNS: LazyLock<SecretPatterns> = LazyLock::new(|| {
         pattern(URL_PASSWORD, |password| !is_placeholder(password)),
         pattern(QUOTED_VALUE, looks_random),
         pattern(PLAIN_VALUE, looks_random),
+        pattern(KOREAN_VALUE, looks_random),
+        pattern(URL_TOKEN, looks_random),
+        pattern(CURL_PASSWORD, looks_random),
         pattern(RESIDENT_NUMBER, is_resident_number),
     ];
     let patterns: Vec<SecretPattern> = known.chain(judged).collect();

@@ -77,6 +77,12 @@ fn set(engine: &Engine, caller: &CallerContext, key: &str, value: &str) -> Comma
         let text = "moai-ralph: config set is for a person: an agent started this shell";
         return CommandReply::failure(REFUSED, text);
     }
+    // A process that an agent detached has no ancestors that betray it.
+    if !person::has_terminal(caller) {
+        let text =
+            "moai-ralph: config set is for a person at a terminal: edit the project's file instead";
+        return CommandReply::failure(REFUSED, text);
+    }
     match set_in_project(engine, caller, key, value) {
         Ok(text) => CommandReply::success(text),
         Err(error) => {

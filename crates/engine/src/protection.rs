@@ -12,8 +12,10 @@ const EXAM_FOLDERS: [&str; 3] = [".moai", ".claude", ".git"];
 const EXAM_FILE: &str = "RUBRIC.md";
 /// The name of this program.
 const PROGRAM: &str = "moai-ralph";
-/// Its commands that are reserved for people.
-const PERSON_ONLY: [&[&str]; 3] = [&["trust"], &["loop", "refreeze"], &["guard", "allow"]];
+/// Its commands that are reserved for people and hosts. A hook that an agent calls itself would report
+/// what has not happened.
+const PERSON_ONLY: [&[&str]; 5] =
+    [&["trust"], &["loop", "refreeze"], &["guard", "allow"], &["config", "set"], &["hook"]];
 /// Its options before a command that take a value.
 const VALUE_OPTIONS: [&str; 2] = ["--color", "--root"];
 /// The host's program, and its commands that take a plugin away.

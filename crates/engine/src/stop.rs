@@ -277,7 +277,7 @@ fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
         must_end: input.must_end() || input.is_planning() || input.agent_id.is_some(),
         is_continuation: input.stop_hook_active,
         has_acted: false,
-        waiting_stops: call.engine.ledger().session(&input.session_id).count_stops_with_same_tasks(
+        waiting_stops: call.engine.ledger().session(&input.session_id).count_stops_with_tasks(
             &input.running_tasks(),
             call.delivery.start_ms,
             now_ms(),

@@ -28,7 +28,7 @@ pub struct StopInput<'a> {
     pub is_continuation: bool,
     /// Whether the agent called a tool since its last Stop; the host then starts counting again.
     pub has_acted: bool,
-    /// Number of consecutive Stops, including this one, at which the same background tasks were
+    /// Number of consecutive Stops, including this one, at which background tasks were
     /// running; 0 without tasks.
     pub waiting_stops: u32,
     /// Now, in milliseconds since the epoch.

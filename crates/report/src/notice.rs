@@ -76,7 +76,7 @@ pub fn write_denied(path: &str, what: &str) -> String {
 pub fn command_denied(command: &str) -> String {
     let command = sanitized_name(command);
     format!(
-        "[moai-ralph] denied: `{command}` is for a person. Ask the user to run it, or go on without it."
+        "[moai-ralph] denied: `{command}` is not for agents. Ask the user to run it, or go on without it."
     )
 }
 

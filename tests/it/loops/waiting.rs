@@ -19,11 +19,11 @@ fn the_user_hears_once_of_running_tasks_and_the_fourth_stop_is_measured() {
     let first = stop_waiting(&sandbox, "one");
     assert_eq!(blocked(&first), None);
     assert!(notice(&first).contains("background task"), "{first:#?}");
-    for _ in 0..2 {
-        assert_eq!(stop_waiting(&sandbox, "one").stdout, "");
+    for task in ["two", "three"] {
+        assert_eq!(stop_waiting(&sandbox, task).stdout, "");
     }
     assert_eq!(iteration(&status(&sandbox)), 0);
-    let reason = blocked(&stop_waiting(&sandbox, "one")).expect("it is measured all the same");
+    let reason = blocked(&stop_waiting(&sandbox, "four")).expect("it is measured all the same");
     assert!(reason.contains("bad word"), "{reason}");
     assert_eq!(iteration(&status(&sandbox)), 1);
     assert_eq!(blocked(&stop_waiting(&sandbox, "another")), None, "it waits for something else");

@@ -122,16 +122,32 @@ pub(super) const URL_PASSWORD: SecretShape = (
     r#"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^/ \t\r\n:@'"<>]{0,80}:([^/ \t\r\n:@'"<>]{3,200})@"#,
 );
 
+/// A token in place of the user of a URL. Redacted if it looks random.
+pub(super) const URL_TOKEN: SecretShape =
+    ("token in a URL", r#"\bhttps?://([^/ \t\r\n:@'"<>]{16,200})@"#);
+
+/// What `curl` is to log in with. Redacted if the password looks random.
+pub(super) const CURL_PASSWORD: SecretShape = (
+    "credentials of curl",
+    r#"\bcurl\b[^\n|;&]{0,200}[ \t](?:-u|--user)[ \t=]?["']?[^ \t\r\n:"']{1,80}:([^ \t\r\n"']{8,200})"#,
+);
+
 /// A quoted value behind a name that says it is secret. Redacted if it looks random.
 pub(super) const QUOTED_VALUE: SecretShape = (
     "secret value",
     r#"(?i-u:passw(?:or)?d|passphrase|token|secret|api_?-?key|access_?-?key|auth_?-?key|credentials?)[A-Za-z0-9_.-]{0,30}["']?[ \t]*(?::=|=>|=|:)[ \t]*["']([^ \t\r\n"']{12,200})["']"#,
 );
 
-/// The same without quotes, as environment files have it.
+/// The same without quotes, as environment files, options of programs and notes have it.
 pub(super) const PLAIN_VALUE: SecretShape = (
     "secret value",
-    r"\b[A-Z0-9_]{0,40}(?:PASSWORD|PASSWD|TOKEN|SECRET|API_KEY|ACCESS_KEY)[A-Z0-9_]{0,20}=([^ \t\r\n\x22']{12,200})",
+    r"(?i-u:passw(?:or)?d|passphrase|token|secret|api_?-?key|access_?-?key|auth_?-?key|_auth|credentials?|\bpwd|cookie)[A-Za-z0-9_.-]{0,30}(?:[ \t]*[=:][ \t]*|[ \t]+)([^ \t\r\n\x22'<>&;,]{12,200})",
+);
+
+/// The same in Korean.
+pub(super) const KOREAN_VALUE: SecretShape = (
+    "secret value",
+    r"(?:비밀번호|패스워드|암호|비번|토큰|시크릿)(?:는|은|가|이)?[ \t]*[=:]?[ \t]*([^ \t\r\n\x22'<>&;,]{12,200})",
 );
 
 /// A Korean resident registration number. Redacted if its date and check digit are right.

@@ -42,6 +42,19 @@ fn filler(what: &str) -> Option<String> {
 
 /// Name, an example, and a text that nearly has the shape.
 const CORPUS: &[(&str, &str, &str)] = &[
+    ("secret value", "password: {a16}\n", "password: {l16}\n"),
+    (
+        "secret value",
+        "spring.datasource.password={a16}",
+        "spring.datasource.password=${DB_PASSWORD}",
+    ),
+    ("secret value", "tool --password {a20} --x", "tool --password {l20} --x"),
+    ("secret value", "https://h/?access_token={a20}&x=1", "https://h/?access_token=&x={a20}"),
+    ("secret value", "//registry/:_authToken={a36}", "the tokens expired after2345seconds"),
+    ("secret value", "X-Api-Key: {a24}", "apiKeyProviderV2: the class"),
+    ("secret value", "비밀번호는 {a16}", "비밀번호는 길어야 한다"),
+    ("credentials of curl", "curl -s -u ann:{a16} https://h", "curl -s -u ann https://h"),
+    ("token in a URL", "https://{a36}@git.example.com/x", "https://ann@git.example.com/x"),
     (
         "private key",
         "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n{b64}\n{b64}\n{b20}==\n-----END RSA PRIVATE KEY-----",
@@ -60,7 +73,7 @@ const CORPUS: &[(&str, &str, &str)] = &[
     ("age secret key", "AGE-SECRET-KEY-1{k58}", "AGE-SECRET-KEY-1{k20}"),
     ("AWS access key id", "AKIA{k16}", "AKIA{k15}"),
     ("AWS access key id", "id=ASIA{k16};", "XAKIA{k16}"),
-    ("AWS secret access key", "aws_secret_access_key = {b40}\n", "aws_secret_access_key = {b39}\n"),
+    ("AWS secret access key", "aws_secret_access_key = {b40}\n", "aws_secret_access_key = {l39}\n"),
     ("AWS secret access key", "\"SecretAccessKey\": \"{b40}\"", "\"AccessKey\": \"{l40}\""),
     ("AWS session token", "aws_session_token={b200}", "aws_session_token={l40}"),
     ("Azure storage key", "AccountName=x;AccountKey={b86}==;", "AccountKey={b20}=="),

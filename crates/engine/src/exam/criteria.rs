@@ -16,6 +16,7 @@ use moai_base::finding::{Finding, assign_fingerprints};
 use moai_base::hash::ContentHash;
 use moai_base::limits::{COMMAND_KILL_GRACE_MS, PROPOSAL_FOLDERS_MAX};
 use moai_base::path::{NEVER_WALKED, RelPath};
+use moai_base::redaction::redact;
 use moai_base::verdict::{Cause, Gap, Verdict};
 use moai_host::files;
 use moai_host::programs::{self, CommandOutcome, CommandRun, ProgramCall};
@@ -264,7 +265,9 @@ impl CheckRunner<'_> {
             let problems = if failed > 0 { failed } else { error_lines.max(1) };
             self.results.problems = self.results.problems.saturating_add(problems);
         }
-        self.results.readings.push(reading);
+        // The output goes to the agent's model.
+        let output = reading.output.map(redact);
+        self.results.readings.push(SensorReading { output, ..reading });
     }
 
     /// A proposed command that found no test: it passes in a project without tests; if the project

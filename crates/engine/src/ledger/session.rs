@@ -11,7 +11,8 @@ use crate::recall::session_recall::SessionRecall;
 use moai_base::finding::Finding;
 use moai_base::hash::TextId;
 use moai_base::limits::{
-    REPORTED_GAPS_MAX, SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_MAX,
+    BACKGROUND_STOPS_MAX, REPORTED_GAPS_MAX, SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX,
+    TOUCHED_NAMES_MAX,
 };
 use moai_base::path::RelPath;
 use moai_host::files::Snapshot;
@@ -59,6 +60,7 @@ pub(crate) struct QueuedReport {
 /// The background tasks that a session awaits.
 #[derive(Debug, Default)]
 struct TaskWait {
+    /// At the last Stop.
     tasks: BTreeSet<String>,
     stops: u32,
     /// The time of the last counted Stop, in milliseconds since the epoch.
@@ -147,17 +149,20 @@ impl SessionState {
         }
     }
 
-    /// Counts the consecutive Stops, including this one, at which the same background tasks were
-    /// running; 0 without tasks. A second hook process of one Stop is not counted.
-    pub(crate) fn count_stops_with_same_tasks(
+    /// Counts the consecutive Stops, including this one, at which background tasks were running; 0 without
+    /// tasks. Other tasks are counted anew only after a Stop that was measured, because an agent could start
+    /// another one before each Stop. A second hook process of one Stop is not counted.
+    pub(crate) fn count_stops_with_tasks(
         &mut self,
         tasks: &BTreeSet<String>,
         started_ms: Option<u64>,
         now_ms: u64,
     ) -> u32 {
-        if tasks.is_empty() || self.task_wait.tasks != *tasks {
-            self.task_wait = TaskWait { tasks: tasks.clone(), ..TaskWait::default() };
+        let was_measured = self.task_wait.stops > BACKGROUND_STOPS_MAX;
+        if tasks.is_empty() || was_measured && self.task_wait.tasks != *tasks {
+            self.task_wait = TaskWait::default();
         }
+        self.task_wait.tasks.clone_from(tasks);
         let is_another = started_ms.is_none_or(|started_ms| started_ms > self.task_wait.at_ms);
         if !tasks.is_empty() && is_another {
             self.task_wait.stops = self.task_wait.stops.saturating_add(1);

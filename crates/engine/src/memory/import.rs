@@ -62,10 +62,14 @@ pub(super) async fn import(
 ) -> MemoryReply {
     let path = caller.cwd.join(file);
     let opened = File::open(&path).and_then(|file| {
-        let is_folder = file.metadata()?.is_dir();
-        if is_folder { Err(std::io::ErrorKind::IsADirectory.into()) } else { Ok(file) }
+        let kind = file.metadata()?.file_type();
+        if kind.is_dir() {
+            return Err(std::io::ErrorKind::IsADirectory.into());
+        }
+        // Looking into a pipe would take its beginning away.
+        Ok((file, kind.is_file() && is_database(&path)))
     });
-    let opened =
+    let (opened, is_database) =
         opened.map_err(|error| MemoryRefusal::Invalid(format!("{}: {error}", path.display())))?;
     let job = engine.job();
     let mut reader = ImportReader {
@@ -77,7 +81,7 @@ pub(super) async fn import(
     let (parts, waiting) = channel(PARTS_WAITING);
     let source = path.clone();
     let reading = tokio::task::spawn_blocking(move || {
-        let read = if is_database(&source) {
+        let read = if is_database {
             reader.read_database(&source, &parts).map_err(|error| error.to_string())
         } else {
             let read = reader.read(BufReader::new(opened), &parts);

@@ -12,8 +12,12 @@ use ignore::{DirEntry, Match, WalkBuilder, WalkState};
 
 use super::{canonical, io_error_reason, resolve_in_root, skipped_file};
 use moai_base::evidence::SkippedFile;
-use moai_base::limits::{SERIAL_WALK_FILES_MAX, WALK_FILES_MAX};
+use moai_base::limits::{IGNORE_RULES_BYTES_MAX, SERIAL_WALK_FILES_MAX, WALK_FILES_MAX};
 use moai_base::path::{NEVER_WALKED, RelPath};
+
+/// Name of the files with ignore rules.
+const GITIGNORE: &str = ".gitignore";
+const UNREADABLE_RULES: &str = "ignore rules that are no regular file or too large";
 
 /// The files of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -348,7 +352,11 @@ impl WalkCollector<'_> {
     }
 
     fn below(&mut self, directory: &Path) {
-        for entry in walker(&self.root, directory).hidden(!self.with_hidden).build() {
+        if let Some(rules) = unreadable_rules_above(&self.root, directory) {
+            return self.skip(&rules, UNREADABLE_RULES);
+        }
+        let (left_out, folders) = mpsc::channel();
+        for entry in walker(&self.root, directory, left_out).hidden(!self.with_hidden).build() {
             let file = match entry {
                 Ok(entry) => self.entry(&entry),
                 Err(error) => {
@@ -362,6 +370,9 @@ impl WalkCollector<'_> {
                 return self.skip(directory, &reason);
             }
             self.files.extend(file);
+        }
+        for folder in folders.try_iter() {
+            self.skip(&folder.join(GITIGNORE), UNREADABLE_RULES);
         }
     }
 
@@ -410,7 +421,8 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-fn walker(root: &Path, directory: &Path) -> WalkBuilder {
+/// `left_out` gets the folders whose rules cannot be read.
+fn walker(root: &Path, directory: &Path, left_out: mpsc::Sender<PathBuf>) -> WalkBuilder {
     let has_git = root.ancestors().any(|ancestor| ancestor.join(".git").exists());
     // Without git, the `ignore` crate would obey every .gitignore up to `/`, such as the `*` that
     // people keep in a home directory; so the files between root and start are read here. A
@@ -432,9 +444,29 @@ fn walker(root: &Path, directory: &Path) -> WalkBuilder {
             let name = entry.file_name();
             // `.git` is a file in a worktree and in a submodule.
             let is_never = (is_dir || name == ".git") && name.to_str().is_some_and(is_never_walked);
-            entry.depth() == 0 || !(is_never || is_ignored(&above, entry.path(), is_dir))
+            if entry.depth() == 0 || is_never || is_ignored(&above, entry.path(), is_dir) {
+                return entry.depth() == 0;
+            }
+            let is_unreadable = is_dir && has_unreadable_rules(&entry.path().join(GITIGNORE));
+            if is_unreadable {
+                let _ = left_out.send(entry.path().to_path_buf());
+            }
+            !is_unreadable
         });
     builder
+}
+
+/// Whether ignore rules must not be opened: reading a pipe or a device, perhaps through a link of the
+/// repository, would not end.
+fn has_unreadable_rules(rules: &Path) -> bool {
+    std::fs::metadata(rules).is_ok_and(|it| !it.is_file() || it.len() > IGNORE_RULES_BYTES_MAX)
+}
+
+/// Rules of a folder, of one above it, or of the repository alone that must not be opened.
+fn unreadable_rules_above(root: &Path, directory: &Path) -> Option<PathBuf> {
+    let above = directory.ancestors().map(|folder| folder.join(GITIGNORE));
+    let mut rules = above.chain([root.join(".git/info/exclude")]);
+    rules.find(|rules| has_unreadable_rules(rules))
 }
 
 fn is_never_walked(name: &str) -> bool {
@@ -445,7 +477,7 @@ fn is_never_walked(name: &str) -> bool {
 fn ignores_above(root: &Path, directory: &Path) -> Vec<Gitignore> {
     let parents = directory.ancestors().skip(1).take_while(|parent| parent.starts_with(root));
     // An invalid line costs only itself, as in git.
-    parents.map(|parent| Gitignore::new(parent.join(".gitignore")).0).collect()
+    parents.map(|parent| Gitignore::new(parent.join(GITIGNORE)).0).collect()
 }
 
 fn is_ignored(above: &[Gitignore], path: &Path, is_dir: bool) -> bool {
@@ -527,6 +559,19 @@ mod tests {
         ]);
         tree.finds(&["."], &["a.py", "b.py", "src/s.py", "target/t.py"]);
         tree.finds(&["src", "src/s.py", "a.py", "src"], &["a.py", "src/s.py"]);
+    }
+
+    #[test]
+    fn rules_that_never_end_leave_their_folder_out() {
+        let tree = Tree::new(&[("a.py", ""), ("sub/b.py", ""), ("sub/deep/c.py", "")]);
+        symlink("/dev/zero", tree.root().join("sub/.gitignore")).unwrap();
+        let walk = walk_up_to(10, &tree.root(), false, &[PathBuf::from(".")], &|_| true);
+        let files: Vec<&str> = walk.files.iter().map(RelPath::as_str).collect();
+        assert_eq!(files, ["a.py"]);
+        assert_eq!(walk.skipped.len(), 1, "{:?}", walk.skipped);
+        assert_eq!(walk.skipped[0].path, "sub/.gitignore");
+        let inside = walk_up_to(10, &tree.root(), false, &[PathBuf::from("sub/deep")], &|_| true);
+        assert!(inside.files.is_empty() && inside.skipped.len() == 1, "{:?}", inside.skipped);
     }
 
     #[test]

@@ -272,8 +272,9 @@ fn newest_first(database: &Path) -> Vec<(PathBuf, SystemTime)> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|kind| kind == EXTENSION))
         .filter_map(|path| {
-            let made_at = fs::metadata(&path).and_then(|it| it.modified()).ok()?;
-            Some((path, made_at))
+            // Opening something else, such as a pipe, could wait for ever.
+            let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+            Some((path, metadata.modified().ok()?))
         })
         .collect();
     found.sort_by_key(|(_, made_at)| std::cmp::Reverse(*made_at));
