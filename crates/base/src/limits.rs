@@ -75,6 +75,8 @@ pub const GAP_CHARS_MAX: usize = 300;
 pub const LINE_CHARS_MAX: usize = 1_200;
 /// Unmeasured files listed in a text for agents; the rest are counted.
 pub const SKIPPED_NAMED_MAX: usize = 5;
+/// Files named that changed after the end of a loop.
+pub const CHANGED_FILES_NAMED_MAX: usize = 5;
 /// Largest reason of a held Stop in bytes, without the task, the promise and the merge
 /// instructions. Hosts show it twice.
 pub const REASON_BYTES_MAX: usize = 1_024;

@@ -2,6 +2,7 @@
 //! reports of each session, the changes on disk. Pure bookkeeping over maps.
 
 pub(crate) mod code_questions;
+pub(crate) mod completed_work;
 pub(crate) mod deferred_reports;
 pub(crate) mod disk;
 pub(crate) mod host_sessions;

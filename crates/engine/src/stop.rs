@@ -2,6 +2,7 @@
 //! saves it before the reply. Any failure lets the turn end, so that a broken engine never traps the
 //! agent.
 
+pub(crate) mod completed_work;
 pub(crate) mod consult;
 pub(crate) mod cooldown;
 pub(crate) mod evidence;
@@ -17,6 +18,7 @@ use crate::engine::{Engine, now_ms, run_to_completion};
 use crate::hooks::hook_call::HookCall;
 use crate::judge::judge_run;
 use crate::ledger::SessionState;
+use crate::ledger::completed_work::CompletedWork;
 use crate::loops::loop_elsewhere;
 use crate::loops::loop_files;
 use crate::loops::loop_files::IterationSummary;
@@ -67,10 +69,15 @@ pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     let active = state.as_ref().filter(|state| state.status.is_active());
     let language = active.map_or(MessageLanguage::English, LoopState::language);
     engine.ledger().session(session).language = Some(language);
+    let is_active = active.is_some();
     let waited_ms = call.delivery.start_ms.map_or(0, |start_ms| now_ms().saturating_sub(start_ms));
     let waited = Duration::from_millis(waited_ms);
     let schedule = StopSchedule::from_config(started_at, waited, &call.project.config);
     let mut run = StopRun { call: &call, input: stop_input(&call), schedule };
+    if !is_active {
+        let changed = completed_work::changed_since(&call).await;
+        return run.answer(state).await.with_notice(changed);
+    }
     run.answer(state).await
 }
 
@@ -212,6 +219,7 @@ impl StopRun<'_> {
             next.answer = stored_answer::stored_answer(&call.delivery, &output);
             let rejections = consultation.consecutive_rejections();
             let review = consultation.review();
+            let completed = completed_work::completed_work(call, &next, &evidence);
             let mut notices = [evidence.notes.notices.clone(), consultation.notices].concat();
             let decided = DecidedStop {
                 engine: Arc::clone(call.engine),
@@ -224,6 +232,7 @@ impl StopRun<'_> {
                 rejections,
                 plan,
                 review,
+                completed,
             };
             // From here on the Stop counts, even if its hook process has ended.
             match run_to_completion(decided.save()).await {
@@ -310,6 +319,8 @@ struct DecidedStop {
     plan: Option<MeasuredPlan>,
     /// What the judges said.
     review: ReviewReading,
+    /// The work, if the loop is complete.
+    completed: Option<CompletedWork>,
 }
 
 /// Why a decision was not saved.
@@ -334,6 +345,7 @@ impl DecidedStop {
             rejections,
             plan,
             review,
+            completed,
         } = self;
         match engine.store.advance_loop(&project.key, &before, next.clone()).await {
             Ok(SaveOutcome::Saved) => {}
@@ -344,7 +356,10 @@ impl DecidedStop {
             }
         }
         if !next.status.is_active() {
-            engine.ledger().session(&session).language = Some(MessageLanguage::English);
+            let mut ledger = engine.ledger();
+            let session = ledger.session(&session);
+            session.language = Some(MessageLanguage::English);
+            session.completed_work = completed;
         }
         // The evidence includes what they report; a subagent's edits during the Stop may be newer.
         if let Some(session) = engine.ledger().known_session(&session) {

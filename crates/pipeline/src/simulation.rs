@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::gate::{GateStatus, ReviewReading};
+use crate::pivot::PivotDocument;
 use crate::plan::{PlanDocument, TodoId, TodoStatus};
 use crate::state::{PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover};
 use crate::step::{
@@ -173,12 +174,12 @@ impl SimulatedPipeline {
         let holds = self.pipeline.worker_holds.get(&agent).copied().unwrap_or_default();
         let is_report = report.is_ok();
         let commands = self.runs();
-        let decisions = self.apply(PipelineEvent::WorkerEnded(WorkerReading {
+        let decisions = self.apply(PipelineEvent::WorkerEnded(Box::new(WorkerReading {
             agent,
             report,
             commands,
-            pivots: Vec::new(),
-        }));
+            pivots: PivotDocument::default(),
+        })));
         self.write_boxes(&decisions);
         let is_held = decisions.iter().any(|it| matches!(it, PipelineDecision::Hold(_)));
         if is_held && !is_report {

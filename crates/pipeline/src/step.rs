@@ -7,7 +7,7 @@ use crate::convergence::{FixRound, FixStrategy, fix_strategy};
 use crate::gate::{GateStatus, ReviewReading};
 use crate::learnings::entries_of;
 use crate::objection::PlanObjection;
-use crate::pivot::{DiscoveryVerdict, PivotPoint, check_discovery};
+use crate::pivot::{DiscoveryVerdict, PIVOT_FILE, PivotDocument, check_discovery};
 use crate::plan::{AcceptanceKind, PlanDocument, Todo, TodoId, TodoStatus};
 use crate::state::{
     ApprovedPlan, BoxCorrection, KeptDiscovery, KeptLearning, PassCount, PipelineKind,
@@ -51,7 +51,7 @@ pub struct WorkerReading {
     /// Its report, or why it has none, as a fragment.
     pub report: Result<WorkerReport, String>,
     /// The project's pivot points.
-    pub pivots: Vec<PivotPoint>,
+    pub pivots: PivotDocument,
     /// The engine's runs of its TODO's commands, by program and arguments.
     pub commands: BTreeMap<Vec<String>, CommandReading>,
 }
@@ -84,7 +84,7 @@ pub enum PipelineEvent {
     /// A Stop after the approval.
     WorkMeasured(WorkReading),
     /// A worker is about to end.
-    WorkerEnded(WorkerReading),
+    WorkerEnded(Box<WorkerReading>),
     /// The loop decided a Stop after the approval, having asked the judges or not.
     ReviewGiven(ReviewReading),
     /// The loop ended.
@@ -467,14 +467,18 @@ fn keep_learnings(next: &mut PipelineState, report: &WorkerReport) {
 }
 
 /// Keeps what an accepted report proposes in addition, with the verdict of the pivot points.
-fn keep_discoveries(next: &mut PipelineState, report: &WorkerReport, pivots: &[PivotPoint]) {
+fn keep_discoveries(next: &mut PipelineState, report: &WorkerReport, pivots: &PivotDocument) {
     for discovery in &report.discoveries {
-        let (verdict, conflicts) = match check_discovery(pivots, discovery) {
-            DiscoveryVerdict::Accepted => ("accepted", Vec::new()),
-            DiscoveryVerdict::AskUser(conflicts) => ("ask the user", conflicts),
+        let (verdict, conflicts) = match check_discovery(&pivots.points, discovery) {
             DiscoveryVerdict::Rejected(conflicts) => ("rejected", conflicts),
+            DiscoveryVerdict::AskUser(conflicts) => ("ask the user", conflicts),
+            // A fault may hide a point.
+            DiscoveryVerdict::Accepted if !pivots.faults.is_empty() => ("ask the user", Vec::new()),
+            DiscoveryVerdict::Accepted => ("accepted", Vec::new()),
         };
-        let conflicts = conflicts.iter().map(|one| format!("{} ({})", one.id, one.why));
+        let faults = pivots.faults.iter().map(|fault| format!("{PIVOT_FILE}: {fault}"));
+        let conflicts =
+            conflicts.iter().map(|one| format!("{} ({})", one.id, one.why)).chain(faults);
         let kept = KeptDiscovery {
             summary: discovery.summary.clone(),
             todo: report.todo.to_string(),

@@ -15,7 +15,8 @@ use super::wording::{self, ERRORS, ITERATIONS, WARNINGS, severity_counts_in};
 use super::{finding_line, framework};
 pub use adoption::{adoption_offer, adoption_offer_for_agent, mark_difference};
 pub use ending::{
-    end_notice, forgotten, loop_report, loop_report_document, override_notice, waits_for_tasks,
+    changed_since_completed, end_notice, forgotten, loop_report, loop_report_document,
+    override_notice, waits_for_tasks,
 };
 pub use hold_reason::{IterationNotes, hold_reason};
 use moai_base::evidence::Evidence;
@@ -27,9 +28,10 @@ use moai_loops::state::{LoopState, Mode, Status, UntilCondition};
 use moai_loops::step::HoldReasons;
 pub use proposals::{no_checks, no_rubric};
 pub use status_text::{
-    NO_SESSION_ID, already_owns_loop, loop_history, loop_history_document, loop_list,
-    loop_list_document, loop_of_other_root, loop_of_other_session, loop_status, no_active_loop,
-    no_loop, owner_still_active, session_contradicted, session_unknown, several_active_loops,
+    NO_SESSION_ID, adopted_for_another, already_owns_loop, loop_history, loop_history_document,
+    loop_list, loop_list_document, loop_of_other_root, loop_of_other_session, loop_status,
+    no_active_loop, no_loop, owner_still_active, session_contradicted, session_unknown,
+    several_active_loops,
 };
 
 /// The agent's instructions at the start of a loop; `checks` are the commands that a Stop runs.

@@ -325,6 +325,11 @@ phrases!(ENDS {
         "the plan cannot be used: {0}. Repair it, then `moai-ralph loop resume`",
         "계획을 쓸 수 없습니다: {0}. 고친 다음 `moai-ralph loop resume`";
     BY_THE_USER: "by the user", "사용자가 멈춤";
+    CHANGED_SINCE_COMPLETED:
+        "[moai-ralph] loop {0} ended as complete, but the turn went on and changed {1}: that is not measured. \
+         Run moai-ralph check",
+        "[moai-ralph] 루프 {0}: 완료로 끝난 뒤 같은 턴에서 파일이 바뀌었습니다({1}). 이 변경은 측정되지 않았으니 \
+         moai-ralph check를 실행하세요";
     WAITS_FOR_TASKS:
         "[moai-ralph] loop {0}: background tasks are running ({1}), so this Stop does not count; \
          after {2} such Stops the loop measures anyway",

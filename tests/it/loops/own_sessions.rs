@@ -63,6 +63,50 @@ fn a_variable_does_not_give_an_agent_the_loop_of_another_session() {
 }
 
 #[test]
+fn what_changes_after_a_stop_that_the_agent_called_itself_is_named() {
+    let sandbox = looping(&["--max-iterations", "5"]);
+    sandbox.write("app.py", "x = 2\n");
+    let stop = sandbox.payload("Stop");
+    let called = sandbox.hook("stop", &stop);
+    assert!(called.stdout.contains("completed"), "{called:#?}");
+    // The next Stop of the same turn, once without a change.
+    assert_eq!(sandbox.hook("stop", &stop).stdout, "");
+    sandbox.write("app.py", "x = 3  # as before\n");
+    let named = sandbox.hook("stop", &stop).json();
+    let notice = named["systemMessage"].as_str().expect("a notice");
+    assert!(notice.contains("app.py") && notice.contains("not measured"), "{notice}");
+    assert_eq!(sandbox.hook("stop", &stop).stdout, "", "once");
+}
+
+#[test]
+fn work_after_the_next_prompt_is_not_the_loops() {
+    let sandbox = looping(&["--max-iterations", "5"]);
+    sandbox.write("app.py", "x = 2\n");
+    let stop = sandbox.payload("Stop");
+    assert!(sandbox.hook("stop", &stop).stdout.contains("completed"));
+    sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit"));
+    sandbox.write("app.py", "x = 3\n");
+    assert_eq!(sandbox.hook("stop", &stop).stdout, "");
+}
+
+#[test]
+fn an_agent_gives_its_loop_to_no_other_session() {
+    let sandbox = looping(&["--max-iterations", "5"]);
+    let id =
+        sandbox.run(&["loop", "status", "--json"]).json()["id"].as_str().expect("an id").to_owned();
+    let mut host = host_of(&sandbox, SESSION);
+    // As if its session had ended.
+    let mut end = sandbox.payload("SessionEnd");
+    end["session_id"] = SESSION.into();
+    assert_eq!(sandbox.hook("session-end", &end).code, 0);
+    let adopted = host.agent(&format!("'{PROGRAM}' loop adopt --session {OTHER}; exit $?"));
+    assert_eq!(adopted.code, 1, "{adopted:#?}");
+    assert!(adopted.stderr.contains("its own session only"), "{adopted:#?}");
+    let status = sandbox.run(&["loop", "status", &id, "--json"]).json();
+    assert_eq!(status["session_id"], SESSION);
+}
+
+#[test]
 fn an_agent_that_drops_its_variables_is_no_person() {
     let (sandbox, id) = two_loops();
     let mut host = host_of(&sandbox, SESSION);

@@ -107,6 +107,21 @@ fn proposals_of_workers_are_checked_against_the_pivot_points() {
 }
 
 #[test]
+fn a_discovery_is_for_the_user_if_constraints_cannot_be_read() {
+    let sandbox = approved(PLAN);
+    sandbox.write(".moai/specs/pivot-points.md", "<!-- never closed\n\n# Pivot points\n");
+    sandbox.write("one.txt", "one\n");
+    let mut words: Value = serde_json::from_str(&report("TODO-1", "PASS")).expect("JSON");
+    words["discoveries"] = json!(["a test is missing"]);
+    assert_eq!(end(&sandbox, WORKER, &words.to_string()), None);
+    let text = pipeline(&sandbox, &["report"]).stdout;
+    assert!(
+        text.contains("a test is missing: ask the user: .moai/specs/pivot-points.md"),
+        "{text}"
+    );
+}
+
+#[test]
 fn agents_that_are_no_workers_end_as_they_like() {
     let sandbox = approved(PLAN);
     for agent_type in ["moai-ralph:explore", "", "general-purpose"] {

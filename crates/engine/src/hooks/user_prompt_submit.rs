@@ -15,6 +15,7 @@ use moai_report::contributions::ContributionOrigin;
 use moai_report::loops;
 
 pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
+    call.engine.ledger().session(&call.input.session_id).completed_work = None;
     poll_in_background(&call);
     let routed = Box::pin(pipeline_commands::start_by_keyword(&call)).await;
     let routed = routed.map(EditText::agent_only);

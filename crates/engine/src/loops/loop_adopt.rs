@@ -1,6 +1,6 @@
 //! `loop adopt`: moves an active loop to another session.
 
-use crate::agent_session::named_session;
+use crate::agent_session::{named_session, proven_session};
 use crate::engine::{Engine, now_ms};
 use crate::ledger::SessionLife;
 use crate::loops::loop_selection::{change_loop, failure_reply, loop_reply};
@@ -25,6 +25,16 @@ pub(crate) async fn handle(
     let session = select.session.clone().or_else(|| named_session(engine, caller));
     if session.as_deref().is_some_and(|session| !is_session_id(session)) {
         return failure_reply(&loops::NO_SESSION_ID);
+    }
+    // An agent could otherwise give its loop to a session that does not exist.
+    if person::is_agent(engine, caller) {
+        match proven_session(engine, caller) {
+            Err(reason) => return failure_reply(&reason),
+            Ok(Some(own)) if session.as_deref() != Some(&own) => {
+                return failure_reply(&loops::adopted_for_another(&own));
+            }
+            Ok(_) => {}
+        }
     }
     if person::is_agent(engine, caller)
         && let Some(id) = loop_of_live_session(engine, &project, &select, session.as_deref()).await

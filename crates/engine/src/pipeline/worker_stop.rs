@@ -55,7 +55,7 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
     };
     let agent = input.agent_id.clone().unwrap_or_default();
     let text = loop_files::file_text(&project, PIVOT_FILE).await.unwrap_or_default();
-    let pivots = PivotDocument::parse(&text).points;
+    let pivots = PivotDocument::parse(&text);
     decide(&call, &project, pipeline, WorkerReading { agent, report, pivots, commands }).await
 }
 
@@ -106,7 +106,7 @@ async fn decide(
 ) -> HookOutput {
     let engine = call.engine;
     for _ in 0..STOP_TRIES_MAX {
-        let event = PipelineEvent::WorkerEnded(reading.clone());
+        let event = PipelineEvent::WorkerEnded(Box::new(reading.clone()));
         let (next, decisions) = step(&before, event, now_ms());
         match engine.store.advance_pipeline(&project.key, &before, next.clone()).await {
             Ok(SaveOutcome::Saved) => return answer(call, project, &next, decisions).await,

@@ -6,9 +6,11 @@ use std::fmt::Write as _;
 use super::older_errors;
 use crate::count_noun;
 use crate::json::rfc3339;
+use crate::sanitized_name;
 use crate::wording::{self, ERRORS, FILES, ITERATIONS, TESTS, TIMES, WARNINGS};
 use moai_base::evidence::SensorKind;
-use moai_base::limits::{BACKGROUND_STOPS_MAX, STALL_ITERATIONS_MAX};
+use moai_base::limits::{BACKGROUND_STOPS_MAX, CHANGED_FILES_NAMED_MAX, STALL_ITERATIONS_MAX};
+use moai_base::path::RelPath;
 use moai_loops::criteria::CheckCriterion;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::progress;
@@ -168,6 +170,17 @@ fn noticed(state: &LoopState) -> Option<String> {
 #[must_use]
 pub fn forgotten(id: &str, checkpoints: usize) -> String {
     format!("deleted loop {id} with {}", count_noun(checkpoints, "checkpoint"))
+}
+
+/// The session went on after a Stop that found its loop complete, and changed these files.
+#[must_use]
+pub fn changed_since_completed(id: &str, language: MessageLanguage, files: &[&RelPath]) -> String {
+    let mut names: Vec<String> =
+        files.iter().take(CHANGED_FILES_NAMED_MAX).map(|it| sanitized_name(it.as_str())).collect();
+    if files.len() > CHANGED_FILES_NAMED_MAX {
+        names.push(format!("+{}", files.len() - CHANGED_FILES_NAMED_MAX));
+    }
+    wording::CHANGED_SINCE_COMPLETED.with(language, &[id, &names.join(", ")])
 }
 
 /// The turn ends while the loop runs, because the agent waits for its background tasks.

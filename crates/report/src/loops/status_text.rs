@@ -154,6 +154,12 @@ pub fn session_contradicted(named: &str, known: &str) -> String {
     )
 }
 
+/// Why an agent may not adopt a loop: it is to go to another session than the agent's.
+#[must_use]
+pub fn adopted_for_another(own: &str) -> String {
+    format!("an agent adopts a loop for its own session only: --session {own}")
+}
+
 /// Why an agent may not change a loop: the daemon has seen no hook of its session.
 #[must_use]
 pub fn session_unknown(named: &str) -> String {
