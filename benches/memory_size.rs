@@ -1,6 +1,6 @@
 //! What the memory of 1,000 typical sessions takes on disk: `cargo bench --bench memory_size`. Half a year
 //! of sessions in four projects, with a pass of retention each week; and how much
-//! processor time each step of a pass takes, which holds up whoever asks meanwhile. `MOAI_RALPH_MEMORY_SESSIONS` sets their number. Ends with 1 when a
+//! processor time each step of a pass takes, which delays searches and writes. `MOAI_RALPH_MEMORY_SESSIONS` sets their number. Ends with 1 when a
 //! budget is exceeded.
 
 use std::env;

@@ -73,7 +73,12 @@ impl PipelineCall<'_> {
 
     /// Like [`Self::find`]; without a pipeline a refusal.
     async fn require(&self, id: Option<String>) -> Result<PipelineState, String> {
-        self.find(id).await?.ok_or_else(|| "there is no such pipeline".to_owned())
+        let refusal = if id.is_some() {
+            "there is no pipeline with this id"
+        } else {
+            "no pipeline was started in this project; start one with moai-ralph pipeline start --goal …"
+        };
+        self.find(id).await?.ok_or_else(|| refusal.to_owned())
     }
 
     /// Saves the next state of a pipeline.
@@ -96,7 +101,7 @@ impl PipelineCall<'_> {
         let is_named = id.is_some();
         match self.find(id).await? {
             Some(state) => self.reply(&state, words(&state)).await,
-            None if is_named => Err("there is no such pipeline".to_owned()),
+            None if is_named => Err("there is no pipeline with this id".to_owned()),
             None if self.json => Ok(CommandReply::success("null\n".to_owned())),
             None => Ok(CommandReply::success("no pipeline was started in this project\n".into())),
         }

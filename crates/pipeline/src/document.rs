@@ -106,7 +106,7 @@ pub(crate) fn normalized_name(name: &str) -> String {
     bare.to_lowercase().replace(['_', '-'], " ")
 }
 
-/// Whether a text is a place of a template that nobody has filled in: `{…}`.
+/// Whether a text is a placeholder of a template that is still to be filled in: `{…}`.
 pub(crate) fn is_placeholder(text: &str) -> bool {
     text.starts_with('{') && text.ends_with('}')
 }

@@ -12,11 +12,6 @@ pub(crate) fn object_with(answer: &str, key: &str) -> Option<Value> {
     (at < objects.len()).then(|| objects.swap_remove(at))
 }
 
-/// The last object with this key.
-pub(crate) fn last_object_with(answer: &str, key: &str) -> Option<Value> {
-    object_with(answer, key).filter(|object| object.get(key).is_some())
-}
-
 /// The objects of an answer that are in no other object.
 fn objects(answer: &str) -> Vec<Value> {
     let mut objects = Vec::new();

@@ -2,7 +2,6 @@
 //! documents are Markdown that people and agents edit, so parsers are tolerant, faults name their
 //! line, and an edit of the engine preserves every other byte.
 
-pub mod commit_proposal;
 pub mod convergence;
 pub mod document;
 pub mod file_patterns;

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 pub use self::edit::PlanEditError;
 pub use self::ids::TodoId;
-pub use self::revision::{PlanChange, StatusChange};
+pub use self::revision::PlanChange;
 use crate::document::DocumentFault;
 use crate::file_patterns::matches_pattern;
 use moai_loops::named_variants;

@@ -183,7 +183,10 @@ impl SimulatedPipeline {
         self.write_boxes(&decisions);
         let is_held = decisions.iter().any(|it| matches!(it, PipelineDecision::Hold(_)));
         if is_held && !is_report {
-            assert!(holds < WORKER_HOLDS_MAX, "a worker is not held for its report for ever");
+            assert!(
+                holds < WORKER_HOLDS_MAX,
+                "a worker is held for its report a bounded number of times"
+            );
         }
         for (id, progress) in &self.pipeline.todos {
             assert!(progress.attempts <= before[id].attempts + 1);
@@ -227,7 +230,10 @@ impl SimulatedPipeline {
             let decisions = self.apply(PipelineEvent::PlanReviewed(self.plan.clone()));
             let is_held = matches!(decisions.first(), Some(PipelineDecision::Hold(_)));
             self.plan_holds = if is_held { self.plan_holds + 1 } else { 0 };
-            assert!(self.plan_holds <= PLAN_HOLDS_MAX, "nobody is trapped without a plan");
+            assert!(
+                self.plan_holds <= PLAN_HOLDS_MAX,
+                "a session without a plan is held a bounded number of times"
+            );
             return;
         }
         let runs = self.runs();
@@ -343,7 +349,7 @@ impl SimulatedPipeline {
                 }
                 1..=9 if approval_objections(&self.pipeline, self.plan.as_deref()).is_empty() => {
                     let text = self.plan.clone().unwrap_or_default();
-                    // TODO 99 is never done, so nobody approves it here.
+                    // TODO 99 is never done, so it is not approved here.
                     if !text.contains("TODO 99") {
                         let by = PlanApprover::Person;
                         self.apply(PipelineEvent::PlanApproved { text, by });

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::convergence::{FixRound, FixStrategy, fix_strategy};
-use crate::gate::{GateStatus, ReviewReading};
+use crate::gate::{GateStatus, PipelineGates, ReviewReading};
 use crate::learnings::entries_of;
 use crate::objection::PlanObjection;
 use crate::pivot::{DiscoveryVerdict, PIVOT_FILE, PivotDocument, check_discovery};
@@ -39,7 +39,7 @@ pub struct WorkReading {
     pub plan: Option<String>,
     /// The engine's runs, by program and arguments.
     pub commands: BTreeMap<Vec<String>, CommandReading>,
-    /// Hash over everything that is wrong beside the acceptance commands; `None` if nothing is.
+    /// Hash over everything that is wrong apart from the acceptance commands; `None` if nothing is.
     pub problems: Option<String>,
 }
 
@@ -152,12 +152,14 @@ pub fn approval_objections(state: &PipelineState, text: Option<&str>) -> Vec<Pla
     }
     let mut objections: Vec<PlanObjection> =
         plan.faults.iter().cloned().map(PlanObjection::Fault).collect();
+    // A fault of a line says more precisely what is wrong with it.
+    let is_sound = |line: usize| plan.faults.iter().all(|fault| fault.line != line);
     for todo in &plan.todos {
         let mut commands = todo.items_of(AcceptanceKind::Automatic).peekable();
-        if commands.peek().is_none() {
+        if commands.peek().is_none() && is_sound(todo.line) {
             objections.push(PlanObjection::NoCommand { todo: todo.id.clone(), line: todo.line });
         }
-        let shell = commands.filter(|item| item.argv.is_empty());
+        let shell = commands.filter(|item| item.argv.is_empty() && is_sound(item.line));
         objections.extend(shell.map(|item| PlanObjection::ShellCommand {
             todo: todo.id.clone(),
             line: item.line,
@@ -521,6 +523,7 @@ fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
     }
     next.worker_holds.clear();
     next.fix_rounds.clear();
+    next.gates = PipelineGates::default();
     next.outcome = None;
     next.note = None;
     next.plan_holds = 0;

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_writes_source_before_the_approval() {
+    fn no_agent_writes_source_before_the_approval() {
         for writer in [PipelineWriter::Orchestrator, PipelineWriter::Worker] {
             assert_eq!(objection(&begun(), writer, "src/a.rs").as_deref(), Some("PlanFirst"));
         }

@@ -124,7 +124,7 @@ pub fn pivot_verdict(document: &PivotCheckDocument) -> String {
     text
 }
 
-/// The context of `/moai-pivot` without arguments: what is there, and how to ask for more.
+/// The context of `/moai-pivot` without arguments: the present points, and how to add others.
 #[must_use]
 pub fn pivot_interview(document: &PivotPointsDocument) -> String {
     format!(

@@ -516,8 +516,8 @@ phrases!(PIPELINES {
         "Reproduce the fault with a test that fails, find its cause, fix it there, then end your turn. Each Stop that is not clean is an attempt.",
         "실패하는 테스트로 결함을 재현하고, 원인을 찾아 그 자리에서 고친 뒤 턴을 끝내십시오. 문제가 남은 Stop은 한 번의 시도로 셉니다.";
     BUGFIX_ESCALATED:
-        "[moai-ralph] pipeline {0}: the fault is not fixed after {1} attempts. It may need a plan: `moai-ralph pipeline start --kind small --goal …`",
-        "[moai-ralph] 파이프라인 {0}: {1}번 시도했지만 결함을 고치지 못했습니다. 계획이 필요할 수 있습니다. `moai-ralph pipeline start --kind small --goal …`";
+        "[moai-ralph] pipeline {0}: the fault is not fixed after {1} attempts. It may need a plan: `moai-ralph pipeline start --kind full --goal …`",
+        "[moai-ralph] 파이프라인 {0}: {1}번 시도했지만 결함을 고치지 못했습니다. 계획이 필요할 수 있습니다. `moai-ralph pipeline start --kind full --goal …`";
     BUGFIX_ENDED: "[moai-ralph] pipeline {0}: {1}", "[moai-ralph] 파이프라인 {0} 결과: {1}";
     PIPELINE_NOT_STARTED: "[moai-ralph] no pipeline was started: {0}", "[moai-ralph] 파이프라인을 시작하지 않았습니다: {0}";
     FIX_NOW: "a gate failed (round {0} of {1}): fix what is reported above", "게이트를 통과하지 못했습니다({1}회 중 {0}회): 위에 보고된 문제를 고치십시오";

@@ -82,6 +82,7 @@ fn a_fault_that_is_not_fixed_in_three_attempts_is_escalated() {
     sandbox.write("try.txt", "3\n");
     let answer = stop_output(&sandbox);
     assert!(notice(&answer).contains("may need a plan"), "{answer}");
+    assert!(notice(&answer).contains("--kind full"), "{answer}");
     assert_eq!(status(&sandbox)["outcome"], "escalated");
     // Continued, it has its attempts again.
     assert_eq!(pipeline(&sandbox, &["resume", "--session", SESSION]).code, 0);

@@ -70,7 +70,7 @@ fn a_review_that_rejects_begins_a_round_and_one_that_approves_completes() {
     sandbox.write("ok.txt", "");
     sandbox.write("one.txt", "good bye\n");
     sandbox.write("two.txt", "two\n");
-    let reason = stop(&sandbox).expect("nobody is greeted");
+    let reason = stop(&sandbox).expect("the Stop is held");
     assert!(reason.contains("People are greeted"), "{reason}");
     let now = status(&sandbox);
     assert_eq!((&now["phase"], &now["gates"]["review"]), (&json!("fix"), &json!("failed")));
@@ -85,4 +85,8 @@ fn a_review_that_rejects_begins_a_round_and_one_that_approves_completes() {
     assert_eq!(ended["gates"]["scenarios"], "skipped", "nothing plays scenarios: {ended}");
     assert_eq!(ended["outcome"], "completed_unverified");
     assert_eq!(ended["fix_loops"], 2);
+    let resumed = pipeline(&sandbox, &["resume", "--session", SESSION]);
+    assert_eq!(resumed.code, 0, "{resumed:#?}");
+    let gates = status(&sandbox)["gates"].clone();
+    assert_eq!((&gates["tests"], &gates["review"]), (&json!("open"), &json!("open")), "{gates}");
 }

@@ -1,7 +1,6 @@
 //! The plugin's agents: each has its model and its forbidden tools, and the reports that they show as
 //! examples are what the program reads.
 
-use moai_pipeline::commit_proposal::CommitProposal;
 use moai_pipeline::worker_report::WorkerReport;
 
 use super::sources::files;
@@ -57,6 +56,4 @@ fn what_the_agents_are_shown_is_what_the_program_reads() {
         let report = WorkerReport::parse(&agent(name).1).expect(name);
         assert_eq!((report.todo.as_str(), report.discoveries.len()), ("TODO-1", 1), "{name}");
     }
-    let proposal = CommitProposal::parse(&agent("git-master").1).expect("a proposal");
-    assert_eq!(proposal.commits[0].files.len(), 2);
 }

@@ -32,12 +32,6 @@ pub const WORKER_REPORT_BYTES_MAX: usize = 256 * 1024;
 pub const WORKER_ENTRIES_MAX: usize = 100;
 /// Longest quote of a prompt in which the keyword of a pipeline is ignored, in bytes.
 pub const QUOTE_BYTES_MAX: usize = 2_000;
-/// Commits that are proposed for one change.
-pub const COMMITS_MAX: usize = 100;
-/// Longest subject of a proposed commit, in characters.
-pub const COMMIT_SUBJECT_CHARS_MAX: usize = 72;
-/// Subjects of a history below which its style is unknown.
-pub const COMMIT_STYLE_SUBJECTS_MIN: usize = 5;
 /// Longest name of the folder of a feature, in characters.
 pub const FEATURE_CHARS_MAX: usize = 48;
 /// Stops at which the agent is held for a plan that is missing or has faults; then the turn ends.

@@ -1,4 +1,4 @@
-//! Keeps the memory within its bounds while nobody uses it.
+//! Keeps the memory within its bounds while it is idle.
 
 use std::time::Duration;
 

@@ -48,7 +48,7 @@ impl TeamMemory {
         self.postgres.read(self.wait, work).await
     }
 
-    /// Runs work that nobody waits for.
+    /// Runs background work.
     pub(super) async fn read_idly<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>

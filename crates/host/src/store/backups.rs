@@ -272,7 +272,7 @@ fn newest_first(database: &Path) -> Vec<(PathBuf, SystemTime)> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|kind| kind == EXTENSION))
         .filter_map(|path| {
-            // Opening something else, such as a pipe, could wait for ever.
+            // Opening anything else, such as a pipe, could block forever.
             let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
             Some((path, metadata.modified().ok()?))
         })

@@ -1,45 +1,9 @@
 //! The order of the TODOs: their dependencies form a graph without cycles.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::{PlanDocument, Todo, TodoId, TodoStatus};
+use super::{Todo, TodoId};
 use crate::document::FaultList;
-
-impl PlanDocument {
-    /// Open TODOs whose dependencies are done, in the order of the file. They do not depend on each
-    /// other, so they can be worked on at the same time.
-    #[must_use]
-    pub fn ready_todos(&self) -> Vec<&Todo> {
-        let statuses: HashMap<&TodoId, TodoStatus> =
-            self.todos.iter().map(|todo| (&todo.id, todo.status)).collect();
-        let is_done = |id: &TodoId| statuses.get(id) == Some(&TodoStatus::Done);
-        let is_ready =
-            |todo: &&Todo| todo.status == TodoStatus::Open && todo.dependencies.iter().all(is_done);
-        self.todos.iter().filter(is_ready).collect()
-    }
-
-    /// Open TODOs that wait, directly or not, for one that failed, in the order of the file.
-    #[must_use]
-    pub fn blocked_todos(&self) -> Vec<&Todo> {
-        let mut waiting: HashMap<&TodoId, Vec<&Todo>> = HashMap::new();
-        for todo in self.todos.iter().filter(|todo| todo.status == TodoStatus::Open) {
-            for id in &todo.dependencies {
-                waiting.entry(id).or_default().push(todo);
-            }
-        }
-        let failed = self.todos.iter().filter(|todo| todo.status == TodoStatus::Failed);
-        let mut reached: Vec<&TodoId> = failed.map(|todo| &todo.id).collect();
-        let mut blocked: HashSet<&TodoId> = HashSet::new();
-        while let Some(id) = reached.pop() {
-            for todo in waiting.remove(id).unwrap_or_default() {
-                if blocked.insert(&todo.id) {
-                    reached.push(&todo.id);
-                }
-            }
-        }
-        self.todos.iter().filter(|todo| blocked.contains(&todo.id)).collect()
-    }
-}
 
 /// Adds the faults that concern a whole TODO or several ones.
 pub(super) fn check_todos(todos: &[Todo], faults: &mut FaultList) {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::{AcceptanceItem, PlanDocument, Todo, TodoId, TodoStatus};
+use super::{AcceptanceItem, PlanDocument, Todo, TodoId};
 
 /// A change of an approved plan that is more than an addition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,19 +25,6 @@ impl fmt::Display for PlanChange {
     }
 }
 
-/// A checkbox that differs between two versions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatusChange {
-    /// The TODO.
-    pub id: TodoId,
-    /// 1-based line in the new version.
-    pub line: usize,
-    /// Its state before; [`TodoStatus::Open`] for a new TODO.
-    pub from: TodoStatus,
-    /// Its state now.
-    pub to: TodoStatus,
-}
-
 impl PlanDocument {
     /// Changes from the approved version to this one that are not additions. New TODOs, new items at
     /// the end of a TODO, descriptions and checkboxes are no such changes.
@@ -51,20 +38,6 @@ impl PlanDocument {
                     changes.push(PlanChange { id: old.id.clone(), line: None, what });
                 }
                 Some(new) => changes.extend(todo_changes(old, new)),
-            }
-        }
-        changes
-    }
-
-    /// Checkboxes that differ from the earlier version, in the order of this one.
-    #[must_use]
-    pub fn status_changes(&self, earlier: &Self) -> Vec<StatusChange> {
-        let mut changes = Vec::new();
-        for todo in &self.todos {
-            let from = earlier.todo(&todo.id).map_or(TodoStatus::Open, |it| it.status);
-            if from != todo.status {
-                let id = todo.id.clone();
-                changes.push(StatusChange { id, line: todo.line, from, to: todo.status });
             }
         }
         changes

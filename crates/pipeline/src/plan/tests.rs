@@ -45,10 +45,6 @@ fn id(text: &str) -> TodoId {
     TodoId::parse(text).expect("an id")
 }
 
-fn names(todos: &[&super::Todo]) -> Vec<String> {
-    todos.iter().map(|todo| todo.id.to_string()).collect()
-}
-
 /// The only fault of a plan.
 fn fault(text: &str) -> String {
     let faults = PlanDocument::parse(text).faults;
@@ -172,19 +168,6 @@ fn a_cycle_is_named_with_its_todos() {
 }
 
 #[test]
-fn todos_are_ready_in_the_order_of_their_dependencies() {
-    let plan = PlanDocument::parse(PLAN);
-    assert_eq!(names(&plan.ready_todos()), ["TODO-2"]);
-    let text = "### [ ] TODO 1: a\n- [A] `true`\n### [ ] TODO 2: b\n- [A] `true`\n\
-                ### [FAILED] TODO 3: c\n- [A] `true`\n\
-                ### [ ] TODO 4: d\n- Dependencies: 3\n- [A] `true`\n\
-                ### [ ] TODO 5: e\n- Dependencies: 4, 1\n- [A] `true`\n";
-    let plan = PlanDocument::parse(text);
-    assert_eq!(names(&plan.ready_todos()), ["TODO-1", "TODO-2"]);
-    assert_eq!(names(&plan.blocked_todos()), ["TODO-4", "TODO-5"]);
-}
-
-#[test]
 fn an_approved_plan_may_only_grow() {
     let approved = PlanDocument::parse(PLAN);
     let changes = |text: &str| -> Vec<String> {
@@ -207,13 +190,4 @@ fn an_approved_plan_may_only_grow() {
         changes(&PLAN.replace("### [FAILED] TODO 3", "### [FAILED] TODO 5")),
         ["TODO-3: it was removed"]
     );
-}
-
-#[test]
-fn ticked_boxes_are_found() {
-    let now = PlanDocument::parse(&PLAN.replace("[ ] TODO-2", "[x] TODO-2"));
-    let changes = now.status_changes(&PlanDocument::parse(PLAN));
-    assert_eq!(changes.len(), 1);
-    assert_eq!((changes[0].from, changes[0].to), (TodoStatus::Open, TodoStatus::Done));
-    assert_eq!((&changes[0].id, changes[0].line), (&id("2"), 22));
 }

@@ -154,7 +154,7 @@ fn check_named_requirements(sources: &SpecSources<'_>, faults: &mut LinkFaults) 
     }
 }
 
-/// Each [S] item names a scenario, and each scenario belongs to an [S] item, or nobody plays it.
+/// Each [S] item names a scenario, and each scenario belongs to an [S] item; otherwise it is never run.
 fn check_scenarios(sources: &SpecSources<'_>, faults: &mut LinkFaults) {
     let Some(acceptance) = sources.acceptance else { return };
     let mut played: Vec<ScenarioId> = Vec::new();

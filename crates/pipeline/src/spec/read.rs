@@ -220,7 +220,8 @@ fn check_statements(requirement: &Requirement, faults: &mut FaultList) {
             faults.add(statement.line, format!("{id} is not filled in"));
         } else if !statement.has_obligation {
             let words = quoted_words(&statement.text);
-            let reason = format!("{id}: {words} obliges nobody: write shall or must (…해야 한다)");
+            let reason =
+                format!("{id}: {words} states no obligation: write shall or must (…해야 한다)");
             faults.add(statement.line, reason);
         }
     }

@@ -95,7 +95,7 @@ fn a_specification_that_says_nothing_is_faulty() {
     let with = |lines: &str| format!("### REQ-A-1: a\n{lines}");
     fault("", 1, "no requirement");
     fault(&with(""), 1, "does not say");
-    fault(&with("- It works well\n"), 2, "obliges nobody");
+    fault(&with("- It works well\n"), 2, "states no obligation");
     fault(&with("- EARS Pattern: Sometimes\n- It shall work\n"), 2, "no EARS pattern");
     fault(&with("- EARS Pattern: Event-Driven\n- It shall work\n"), 1, "not Event-Driven: WHEN");
     fault(&with("- EARS Pattern: ubiquitous\n- WHEN asked it shall work\n"), 1, "not Ubiquitous");
