@@ -1,7 +1,5 @@
 //! How exactly a text says what was asked for: from 1.2 for a name in the same style down to 0.
 
-use std::collections::HashSet;
-
 use moai_base::limits::RANKED_TEXT_BYTES_MAX;
 
 use crate::english::stem;
@@ -44,13 +42,14 @@ pub(crate) struct Exactness {
 /// How exactly a text answers a query.
 pub(crate) fn exactness(query: &Query, text: &str) -> Exactness {
     let runs = runs(beginning(text, RANKED_TEXT_BYTES_MAX));
-    let plain: Vec<Run> = runs.iter().filter(|run| !is_compound_name(run)).cloned().collect();
-    let (tokens, plain) = (IndexTokens::of_runs(&runs), IndexTokens::of_runs(&plain));
-    let facts = TextFacts {
-        places: TokenPlaces::new(&tokens),
-        plain: TokenPlaces::new(&plain),
-        names: written_names(&runs),
-    };
+    let mut tokens = IndexTokens::default();
+    let mut inside_names = Vec::new();
+    for run in &runs {
+        tokens.push_run(run);
+        inside_names.resize(tokens.words.len(), is_compound_name(run));
+    }
+    let places = TokenPlaces::with_names(&tokens, inside_names);
+    let facts = TextFacts { places, names: written_names(&runs) };
     let (mut sum, mut found, mut weights) = (0.0, 0.0, 0.0);
     for unit in &query.units {
         let exactness = unit_exactness(unit, &facts);
@@ -68,21 +67,19 @@ pub(crate) fn exactness(query: &Query, text: &str) -> Exactness {
 /// What a text says, in the forms that units are compared with.
 struct TextFacts<'t> {
     places: TokenPlaces<'t>,
-    /// Without names of several parts: words of their own.
-    plain: TokenPlaces<'t>,
     /// Names and their segments as written.
-    names: HashSet<&'t str>,
+    names: Vec<&'t str>,
 }
 
 fn is_compound_name(run: &Run) -> bool {
     matches!(run, Run::Name(name) if name.parts().nth(1).is_some())
 }
 
-fn written_names(runs: &[Run]) -> HashSet<&str> {
-    let mut names = HashSet::new();
+fn written_names(runs: &[Run]) -> Vec<&str> {
+    let mut names = Vec::new();
     for run in runs {
         if let Run::Name(name) = run {
-            names.insert(name.raw.as_str());
+            names.push(name.raw.as_str());
             names.extend(name.segments.iter().map(|segment| segment.raw.as_str()));
         }
     }
@@ -104,7 +101,7 @@ fn unit_exactness(unit: &QueryUnit, facts: &TextFacts<'_>) -> f64 {
             }
         };
     }
-    if unit.translated.as_ref().is_some_and(|it| it.matches(&facts.plain)) {
+    if unit.translated.as_ref().is_some_and(|it| it.matches_plain(&facts.places)) {
         TRANSLATED
     } else if matches(&unit.loose) {
         match unit.kind {
@@ -119,14 +116,14 @@ fn unit_exactness(unit: &QueryUnit, facts: &TextFacts<'_>) -> f64 {
 }
 
 fn has_korean_word(word: &str, facts: &TextFacts<'_>) -> bool {
-    forms(word).into_iter().chain(short_noun(word)).any(|form| facts.plain.has_word(form))
+    forms(word).into_iter().chain(short_noun(word)).any(|form| facts.places.has_plain_word(form))
 }
 
 fn word_exactness(word: &str, is_whole: bool, facts: &TextFacts<'_>) -> f64 {
     let lower = word.to_lowercase();
-    if is_whole || facts.names.contains(word) && lower != word {
+    if is_whole || facts.names.contains(&word) && lower != word {
         SAME_STYLE
-    } else if facts.plain.has_word(stem(&lower)) {
+    } else if facts.places.has_plain_word(stem(&lower)) {
         STANDALONE
     } else {
         PART_OF_IDENTIFIER
@@ -137,7 +134,7 @@ fn name_exactness(name: &str, is_whole: bool, facts: &TextFacts<'_>) -> f64 {
     let ends_so = |other: &&str| {
         other.strip_suffix(name).is_some_and(|before| before.ends_with(['/', '\\', '.', ':']))
     };
-    if facts.names.contains(name) {
+    if facts.names.contains(&name) {
         SAME_STYLE
     } else if facts.names.iter().any(ends_so) {
         SAME_END

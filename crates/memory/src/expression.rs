@@ -1,7 +1,6 @@
 //! A question to the index: tokens in columns, joined by and and or. It is built from tokens alone,
 //! so nothing that a user typed is ever read as syntax.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use crate::tokens::IndexTokens;
@@ -88,12 +87,21 @@ impl Expression {
     /// Whether the tokens of a text fulfil it.
     #[must_use]
     pub fn matches(&self, tokens: &TokenPlaces<'_>) -> bool {
+        self.is_fulfilled(&|column, phrase, is_prefix| tokens.has_phrase(column, phrase, is_prefix))
+    }
+
+    /// Whether the tokens of a text fulfil it without those inside names of several parts.
+    pub(crate) fn matches_plain(&self, tokens: &TokenPlaces<'_>) -> bool {
+        self.is_fulfilled(&|column, phrase, is_prefix| {
+            tokens.has_plain_phrase(column, phrase, is_prefix)
+        })
+    }
+
+    fn is_fulfilled(&self, has_phrase: &dyn Fn(IndexColumn, &[String], bool) -> bool) -> bool {
         match self {
-            Self::Phrase { column, tokens: phrase, is_prefix } => {
-                tokens.has_phrase(*column, phrase, *is_prefix)
-            }
-            Self::All(conditions) => conditions.iter().all(|it| it.matches(tokens)),
-            Self::Any(alternatives) => alternatives.iter().any(|it| it.matches(tokens)),
+            Self::Phrase { column, tokens, is_prefix } => has_phrase(*column, tokens, *is_prefix),
+            Self::All(conditions) => conditions.iter().all(|it| it.is_fulfilled(has_phrase)),
+            Self::Any(alternatives) => alternatives.iter().any(|it| it.is_fulfilled(has_phrase)),
         }
     }
 }
@@ -116,51 +124,101 @@ impl fmt::Display for Expression {
     }
 }
 
-/// Where each token of a text stands.
+/// Where each token of a text is.
 #[derive(Clone, Debug)]
 pub struct TokenPlaces<'t> {
     tokens: &'t IndexTokens,
-    words: HashMap<&'t str, Vec<usize>>,
-    pairs: HashMap<&'t str, Vec<usize>>,
+    /// Places in [`IndexTokens::words`], in the order of the tokens there.
+    words: Vec<usize>,
+    /// The same of [`IndexTokens::pairs`].
+    pairs: Vec<usize>,
+    /// Words inside names of several parts, by place; those after the last one are not.
+    inside_names: Vec<bool>,
 }
 
 impl<'t> TokenPlaces<'t> {
     /// The places of these tokens.
     #[must_use]
     pub fn new(tokens: &'t IndexTokens) -> Self {
-        Self { tokens, words: places(&tokens.words), pairs: places(&tokens.pairs) }
+        Self::with_names(tokens, Vec::new())
     }
 
-    pub(crate) fn has_word(&self, word: &str) -> bool {
-        self.words.contains_key(word)
+    /// The same, with whether each word is inside a name of several parts.
+    pub(crate) fn with_names(tokens: &'t IndexTokens, inside_names: Vec<bool>) -> Self {
+        let (words, pairs) = (in_order(&tokens.words), in_order(&tokens.pairs));
+        Self { tokens, words, pairs, inside_names }
+    }
+
+    /// Whether the text has a word that is not inside a name of several parts.
+    pub(crate) fn has_plain_word(&self, word: &str) -> bool {
+        self.starts(IndexColumn::Words, word, false).any(|place| self.is_plain(place))
     }
 
     fn has_phrase(&self, column: IndexColumn, phrase: &[String], is_prefix: bool) -> bool {
-        let (starts, all) = match column {
-            IndexColumn::Words => (&self.words, &self.tokens.words),
-            IndexColumn::Pairs => (&self.pairs, &self.tokens.pairs),
-        };
-        let Some((last, others)) = phrase.split_last() else { return false };
-        let ends = |token: &String| token == last || is_prefix && token.starts_with(last.as_str());
-        match others.first() {
-            None if is_prefix => all.iter().any(ends),
-            None => starts.contains_key(last.as_str()),
-            Some(first) => starts.get(first.as_str()).is_some_and(|firsts| {
-                firsts.iter().any(|start| {
-                    all[*start..].starts_with(others)
-                        && all.get(start + others.len()).is_some_and(ends)
+        self.places_of_phrase(column, phrase, is_prefix).next().is_some()
+    }
+
+    fn has_plain_phrase(&self, column: IndexColumn, phrase: &[String], is_prefix: bool) -> bool {
+        self.places_of_phrase(column, phrase, is_prefix).any(|start| {
+            column == IndexColumn::Pairs
+                || (start..start + phrase.len()).all(|place| self.is_plain(place))
+        })
+    }
+
+    fn is_plain(&self, place: usize) -> bool {
+        !self.inside_names.get(place).is_some_and(|is_inside| *is_inside)
+    }
+
+    fn places_of_phrase<'p>(
+        &'p self,
+        column: IndexColumn,
+        phrase: &'p [String],
+        is_prefix: bool,
+    ) -> impl Iterator<Item = usize> + 'p {
+        let all = self.column(column);
+        let first = phrase.first().map_or("", String::as_str);
+        let is_only_prefix = is_prefix && phrase.len() == 1;
+        self.starts(column, first, is_only_prefix).filter(move |start| {
+            let Some((last, others)) = phrase.split_last() else { return false };
+            all[*start..].starts_with(others)
+                && all.get(start + others.len()).is_some_and(|token| {
+                    token == last || is_prefix && token.starts_with(last.as_str())
                 })
-            }),
+        })
+    }
+
+    /// The places of a token, or of all tokens that begin so.
+    fn starts<'p>(
+        &'p self,
+        column: IndexColumn,
+        token: &'p str,
+        is_prefix: bool,
+    ) -> impl Iterator<Item = usize> + 'p {
+        let all = self.column(column);
+        let order = match column {
+            IndexColumn::Words => &self.words,
+            IndexColumn::Pairs => &self.pairs,
+        };
+        let first = order.partition_point(|place| all[*place].as_str() < token);
+        let is_meant = move |place: &usize| {
+            all[*place] == token || is_prefix && all[*place].starts_with(token)
+        };
+        order[first..].iter().copied().take_while(is_meant)
+    }
+
+    fn column(&self, column: IndexColumn) -> &'t [String] {
+        match column {
+            IndexColumn::Words => &self.tokens.words,
+            IndexColumn::Pairs => &self.tokens.pairs,
         }
     }
 }
 
-fn places(tokens: &[String]) -> HashMap<&str, Vec<usize>> {
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, token) in tokens.iter().enumerate() {
-        places.entry(token).or_default().push(at);
-    }
-    places
+/// Places in the order of the tokens.
+fn in_order(tokens: &[String]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..tokens.len()).collect();
+    order.sort_unstable_by(|one, other| tokens[*one].cmp(&tokens[*other]).then(one.cmp(other)));
+    order
 }
 
 #[cfg(test)]

@@ -121,32 +121,32 @@ pub struct StageHit {
 
 /// Asks one stage after the other until enough is found. The caller asks the index.
 #[derive(Clone, Debug)]
-pub struct StagedSearch<'q> {
-    query: &'q Query,
+pub struct StagedSearch {
+    stages: std::vec::IntoIter<StageKind>,
+    is_in_one_language: bool,
     enough: usize,
-    next: usize,
     hits: Vec<StageHit>,
 }
 
-impl<'q> StagedSearch<'q> {
+impl StagedSearch {
     /// Looser stages are asked while there are fewer than `enough` hits: [`moai_base::limits::HITS_ENOUGH_MIN`] for a
     /// prompt, [`HITS_ASKED_FOR_MIN`], which is also the most, for a person's search. For words of one language
     /// the other language is always asked, because its texts never fulfil a stricter stage.
     #[must_use]
-    pub fn new(query: &'q Query, enough: usize) -> Self {
-        Self { query, enough: enough.min(HITS_ASKED_FOR_MIN), next: 0, hits: Vec::new() }
+    pub fn new(query: &Query, enough: usize) -> Self {
+        Self {
+            stages: query.stages.clone().into_iter(),
+            is_in_one_language: query.is_in_one_language(),
+            enough: enough.min(HITS_ASKED_FOR_MIN),
+            hits: Vec::new(),
+        }
     }
 
     /// The next question, until there is none or enough is found.
     pub fn next_stage(&mut self) -> Option<StageKind> {
-        let rest = self.query.stages.get(self.next..)?;
         let is_thin = self.hits.len() < self.enough;
-        let wanted = |stage: &StageKind| {
-            is_thin || *stage == StageKind::Translated && self.query.is_in_one_language()
-        };
-        let skipped = rest.iter().position(wanted)?;
-        self.next += skipped + 1;
-        Some(rest[skipped])
+        let is_in_one_language = self.is_in_one_language;
+        self.stages.find(|stage| is_thin || *stage == StageKind::Translated && is_in_one_language)
     }
 
     /// Adds the rows that a stage found, in the order of the index; known ones keep their stage.

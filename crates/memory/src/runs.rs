@@ -1,10 +1,12 @@
 //! A text as runs of one kind of writing: Korean syllables, other East Asian characters, and names
 //! (words, identifiers, paths and codes) of letters and digits.
 
+use std::borrow::Cow;
+
 use moai_base::foreign_text::is_hidden;
 use moai_base::limits::{INDEX_TOKEN_CHARS_MAX, NAME_PARTS_MAX};
-use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use crate::hangul::is_syllable;
 
@@ -103,10 +105,11 @@ impl Name {
 
 /// The runs of a text in composed form (NFC); invisible characters do not count.
 pub(crate) fn runs(text: &str) -> Vec<Run> {
+    let composed = composed(text);
     let mut runs = Vec::new();
     let mut current = String::new();
     let mut kind = Kind::Other;
-    for character in text.nfc().filter(|it| !is_hidden(*it)).chain([' ']) {
+    for character in composed.chars().filter(|it| !is_hidden(*it)).chain([' ']) {
         let next = kind_after(character, kind);
         if next != kind {
             push_run(&mut runs, kind, &current);
@@ -121,6 +124,14 @@ pub(crate) fn runs(text: &str) -> Vec<Run> {
         }
     }
     runs.into_iter().flatten().collect()
+}
+
+/// In composed form (NFC), which most texts have already.
+fn composed(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.nfc().collect())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -211,23 +222,28 @@ fn has_extension(base: &str) -> bool {
 }
 
 fn parts(raw: &str) -> Vec<String> {
-    let characters: Vec<char> = raw.chars().collect();
-    let mut parts = vec![String::new()];
-    for (at, character) in characters.iter().enumerate() {
-        if CONNECTORS.contains(character) {
-            parts.push(String::new());
-            continue;
+    let mut parts = Vec::new();
+    let mut part = String::new();
+    let mut before = None;
+    let mut characters = raw.chars().peekable();
+    while let Some(character) = characters.next() {
+        let is_connector = CONNECTORS.contains(&character);
+        let after = characters.peek();
+        let is_start = before.is_some_and(|before| begins_part(before, character, after));
+        if (is_connector || is_start) && !part.is_empty() {
+            parts.push(bounded(&part));
+            part.clear();
         }
-        if at > 0 && begins_part(characters[at - 1], *character, characters.get(at + 1)) {
-            parts.push(String::new());
-        }
-        if let Some(part) = parts.last_mut() {
+        if !is_connector {
             part.extend(character.to_lowercase());
         }
+        before = Some(character);
     }
-    parts.retain(|part| !part.is_empty());
+    if !part.is_empty() {
+        parts.push(bounded(&part));
+    }
     parts.truncate(NAME_PARTS_MAX);
-    parts.into_iter().map(|part| bounded(&part)).collect()
+    parts
 }
 
 /// `getURLPath` is `get`, `url`, `path`; `utf8` is `utf`, `8`.
@@ -241,7 +257,8 @@ fn begins_part(before: char, character: char, after: Option<&char>) -> bool {
 
 /// The beginning of a token that is too long.
 pub(crate) fn bounded(token: &str) -> String {
-    token.chars().take(INDEX_TOKEN_CHARS_MAX).collect()
+    let end = token.char_indices().nth(INDEX_TOKEN_CHARS_MAX).map_or(token.len(), |(at, _)| at);
+    token[..end].to_owned()
 }
 
 #[cfg(test)]

@@ -95,7 +95,8 @@ pub struct FoundMemory {
     pub hits: Vec<MemoryHit>,
     /// The stages that were asked, in this order, with the rows that each found.
     pub stages: Vec<(StageKind, usize)>,
-    /// How many observations that fulfil the filter have each unit of the query, in any form.
+    /// How many observations that fulfil the filter have each unit of the query, in the forms that the
+    /// stages needed.
     pub unit_rows: Vec<EstimatedRows>,
     /// Observations of the projects of the filter.
     pub searched: u64,
@@ -120,18 +121,19 @@ pub fn search<D: MemoryDatabase + ?Sized>(
     let of_projects =
         ObservationFilter { projects: question.filter.projects.clone(), ..Default::default() };
     let searched = database.count(&of_projects)?;
-    let unit_rows = UnitRows::ask(database, &question.filter, &query, MATCHING_ROWS_MAX)?;
-    let counts: Vec<u64> = unit_rows.counts().iter().map(|unit| unit.rows).collect();
-    query.weigh(searched, &counts);
+    let mut unit_rows = UnitRows::default();
     let mut asked = StagedSearch::new(&query, question.enough);
     let mut stages = Vec::new();
     while let Some(stage) = asked.next_stage() {
+        unit_rows.ask(database, &question.filter, &query, stage, MATCHING_ROWS_MAX)?;
+        let counts: Vec<u64> = unit_rows.counts(&query).iter().map(|unit| unit.rows).collect();
+        query.weigh(searched, &counts);
         let rows = rows_of_stage(database, question, &query, &unit_rows, stage)?;
         stages.push((stage, rows.len()));
         asked.add(stage, rows);
     }
     let hits = ranked_hits(database, question, &query, &asked.into_hits())?;
-    let unit_rows = unit_rows.counts().to_vec();
+    let unit_rows = unit_rows.counts(&query);
     Ok(FoundMemory { query, hits, stages, unit_rows, searched })
 }
 
@@ -143,7 +145,7 @@ pub fn rows_with_all_units<D: MemoryDatabase + ?Sized>(
     text: &str,
 ) -> Result<Vec<i64>, D::Error> {
     let query = Query::parse(text, Glossary::built_in());
-    let rows = UnitRows::ask(database, filter, &query, usize::MAX)?;
+    let rows = UnitRows::of_stage(database, filter, &query, StageKind::Loose, usize::MAX)?;
     Ok(rows.fulfilling(&query, StageKind::Loose).map(|(row, _)| row).collect())
 }
 
@@ -162,7 +164,7 @@ fn rows_of_stage<D: MemoryDatabase + ?Sized>(
     weights.truncate(MATCHED_ROWS_MAX);
     let durable = durable(&question.filter);
     if is_cut && !durable.kinds.is_empty() && stage != StageKind::Any {
-        let rows = UnitRows::ask(database, &durable, query, MATCHING_ROWS_MAX)?;
+        let rows = UnitRows::of_stage(database, &durable, query, stage, MATCHING_ROWS_MAX)?;
         weights.extend(rows.fulfilling(query, stage).take(DURABLE_ROWS_MAX));
     }
     let rows: Vec<i64> = weights.iter().map(|(row, _)| *row).collect();

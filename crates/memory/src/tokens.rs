@@ -36,11 +36,7 @@ impl IndexTokens {
     pub(crate) fn of_runs(runs: &[Run]) -> Self {
         let mut tokens = Self::default();
         for run in runs {
-            match run {
-                Run::Hangul { word, .. } => tokens.push_hangul(word),
-                Run::Ideographs(run) => tokens.pairs.extend(pairs(run)),
-                Run::Name(name) => tokens.words.extend(name_tokens(name)),
-            }
+            tokens.push_run(run);
             if tokens.words.len() + tokens.pairs.len() > INDEX_TOKENS_MAX {
                 break;
             }
@@ -60,6 +56,14 @@ impl IndexTokens {
     #[must_use]
     pub fn pairs_column(&self) -> String {
         self.pairs.join(" ")
+    }
+
+    pub(crate) fn push_run(&mut self, run: &Run) {
+        match run {
+            Run::Hangul { word, .. } => self.push_hangul(word),
+            Run::Ideographs(run) => self.pairs.extend(pairs(run)),
+            Run::Name(name) => self.words.extend(name_tokens(name)),
+        }
     }
 
     fn push_hangul(&mut self, word: &str) {

@@ -1,5 +1,5 @@
-//! Which rows have which units of a query. The index is asked for each form of a unit once; whether a
-//! row fulfils a stage is decided from the answers.
+//! Which rows have which units of a query. The index is asked for each form of a unit once, when the first
+//! stage needs it; whether a row fulfils a stage is decided from the answers.
 
 use moai_base::limits::QUERY_UNITS_MAX;
 
@@ -90,93 +90,139 @@ impl FoundUnits {
     }
 }
 
-/// The rows that have any unit of a query.
+/// A form of a unit of a query, as a question to the index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnitQuestion {
+    /// What the index is asked for.
+    pub expression: Expression,
+    form: UnitForm,
+    /// The place of the unit in the query.
+    unit: usize,
+}
+
+/// The rows that have any unit of a query, as far as the index was asked for the forms of its units.
 #[derive(Clone, Debug, Default)]
 pub struct UnitRows {
+    asked: Vec<(UnitForm, usize)>,
     /// The last that was stored first.
     rows: Vec<(i64, FoundUnits)>,
-    counts: Vec<EstimatedRows>,
+    /// Units that more rows have than an answer holds, with the oldest row of that answer.
+    cut: Vec<(i64, FoundUnits)>,
 }
 
 impl UnitRows {
-    /// What the index is to be asked for, in the order that [`Self::new`] expects.
+    /// What the index is to be asked for before [`Self::fulfilling`] knows the rows of a stage. Most
+    /// queries never need the looser forms, which cost the index most.
     #[must_use]
-    pub fn questions(query: &Query) -> Vec<Expression> {
-        forms(query).map(|(_, _, expression)| expression.clone()).collect()
-    }
-
-    /// The answers to [`Self::questions`]. A unit that more rows have than an answer holds distinguishes
-    /// little: older rows count as if they had it.
-    #[must_use]
-    pub fn new(query: &Query, answers: &[MatchingRows]) -> Self {
-        let mut rows: Vec<(i64, FoundUnits)> = Vec::new();
-        let mut assumed: Vec<(i64, FoundUnits)> = Vec::new();
-        for ((form, unit, _), answer) in forms(query).zip(answers) {
-            let found = FoundUnits::of(form, unit);
-            rows.extend(answer.rows.iter().map(|row| (*row, found)));
-            if let Some(oldest) = answer.rows.last().filter(|_| !answer.is_complete) {
-                assumed.push((*oldest, found));
+    pub fn open_questions(&self, query: &Query, stage: StageKind) -> Vec<UnitQuestion> {
+        let mut questions = Vec::new();
+        for (at, unit) in query.units.iter().enumerate() {
+            for form in deciding_forms(stage, unit) {
+                let Some(expression) = form.of(unit) else { continue };
+                if !self.asked.contains(&(*form, at)) {
+                    let expression = expression.clone();
+                    questions.push(UnitQuestion { expression, form: *form, unit: at });
+                }
             }
         }
-        rows.sort_unstable_by_key(|(row, _)| std::cmp::Reverse(*row));
-        rows.dedup_by(|next, kept| {
+        questions
+    }
+
+    /// Adds the answers to questions.
+    pub fn add(&mut self, questions: &[UnitQuestion], answers: &[MatchingRows]) {
+        for (question, answer) in questions.iter().zip(answers) {
+            let found = FoundUnits::of(question.form, question.unit);
+            self.asked.push((question.form, question.unit));
+            self.rows.extend(answer.rows.iter().map(|row| (*row, found)));
+            if let Some(oldest) = answer.rows.last().filter(|_| !answer.is_complete) {
+                self.cut.push((*oldest, found));
+            }
+        }
+        self.rows.sort_unstable_by_key(|(row, _)| std::cmp::Reverse(*row));
+        self.rows.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
             if is_same {
                 kept.1.add(next.1);
             }
             is_same
         });
+    }
+
+    /// Asks a store for what a stage needs and was not asked yet, for each form of a unit the last
+    /// `rows_max` rows.
+    pub fn ask<D: MemoryDatabase + ?Sized>(
+        &mut self,
+        database: &mut D,
+        filter: &ObservationFilter,
+        query: &Query,
+        stage: StageKind,
+        rows_max: usize,
+    ) -> Result<(), D::Error> {
+        let questions = self.open_questions(query, stage);
+        if questions.is_empty() {
+            return Ok(());
+        }
+        let expressions: Vec<Expression> =
+            questions.iter().map(|question| question.expression.clone()).collect();
+        let answers = database.matching(filter, &expressions, rows_max)?;
+        self.add(&questions, &answers);
+        Ok(())
+    }
+
+    /// The rows that one stage needs.
+    pub fn of_stage<D: MemoryDatabase + ?Sized>(
+        database: &mut D,
+        filter: &ObservationFilter,
+        query: &Query,
+        stage: StageKind,
+        rows_max: usize,
+    ) -> Result<Self, D::Error> {
+        let mut rows = Self::default();
+        rows.ask(database, filter, query, stage, rows_max)?;
+        Ok(rows)
+    }
+
+    /// How many rows have each unit in one of the forms that were asked for, in the order of the units.
+    #[must_use]
+    pub fn counts(&self, query: &Query) -> Vec<EstimatedRows> {
         let counts = (0..query.units.len()).map(|unit| EstimatedRows {
-            rows: rows.iter().filter(|(_, found)| found.has(unit)).count() as u64,
-            is_exact: assumed.iter().all(|(_, found)| !found.has(unit)),
+            rows: self.rows.iter().filter(|(_, found)| found.has(unit)).count() as u64,
+            is_exact: self.cut.iter().all(|(_, found)| !found.has(unit)),
         });
-        let counts = counts.collect();
-        for (row, found) in &mut rows {
-            for (oldest, unit) in &assumed {
+        counts.collect()
+    }
+
+    /// The rows that fulfil a stage, the last that was stored first, and the sum of the weights of the
+    /// units that each has. A unit that more rows have than an answer holds distinguishes little: older
+    /// rows count as if they had it.
+    pub fn fulfilling(&self, query: &Query, stage: StageKind) -> impl Iterator<Item = (i64, f64)> {
+        let assumed = self.rows.iter().map(|(row, found)| {
+            let mut found = *found;
+            for (oldest, unit) in &self.cut {
                 if *row < *oldest {
                     found.add(*unit);
                 }
             }
-        }
-        Self { rows, counts }
-    }
-
-    /// Asks a store for the last `rows_max` rows with each form of a unit.
-    pub fn ask<D: MemoryDatabase + ?Sized>(
-        database: &mut D,
-        filter: &ObservationFilter,
-        query: &Query,
-        rows_max: usize,
-    ) -> Result<Self, D::Error> {
-        if query.units.is_empty() {
-            return Ok(Self::default());
-        }
-        let answers = database.matching(filter, &Self::questions(query), rows_max)?;
-        Ok(Self::new(query, &answers))
-    }
-
-    /// How many rows have each unit in any form, in the order of the units.
-    #[must_use]
-    pub fn counts(&self) -> &[EstimatedRows] {
-        &self.counts
-    }
-
-    /// The rows that fulfil a stage, the last that was stored first, and the sum of the weights of the
-    /// units that each has.
-    pub fn fulfilling(&self, query: &Query, stage: StageKind) -> impl Iterator<Item = (i64, f64)> {
-        let fulfilling = self.rows.iter().filter(move |(_, found)| found.fulfil(query, stage));
+            (*row, found)
+        });
+        let fulfilling = assumed.filter(move |(_, found)| found.fulfil(query, stage));
         fulfilling.map(|(row, found)| {
             let units = query.units.iter().enumerate().filter(|(at, _)| found.has(*at));
-            (*row, units.map(|(_, unit)| unit.weight).sum())
+            (row, units.map(|(_, unit)| unit.weight).sum())
         })
     }
 }
 
-/// The forms of the units of a query, with the place of the unit.
-fn forms(query: &Query) -> impl Iterator<Item = (UnitForm, usize, &Expression)> {
-    query.units.iter().enumerate().flat_map(|(at, unit)| {
-        UnitForm::ALL.into_iter().filter_map(move |form| Some((form, at, form.of(unit)?)))
-    })
+/// The forms of a unit that decide whether a row fulfils a stage.
+fn deciding_forms(stage: StageKind, unit: &QueryUnit) -> &'static [UnitForm] {
+    match stage {
+        StageKind::Exact => &[UnitForm::Exact],
+        StageKind::Named if unit.kind.is_literal() => &[UnitForm::Exact],
+        StageKind::Named => &[],
+        StageKind::Translated if unit.translated.is_some() => &[UnitForm::Translated],
+        StageKind::Loose | StageKind::Translated => &[UnitForm::Exact, UnitForm::Loose],
+        StageKind::AllButOne | StageKind::Any => &UnitForm::ALL,
+    }
 }
 
 #[cfg(test)]
@@ -191,19 +237,14 @@ mod tests {
     #[test]
     fn older_rows_count_as_if_they_had_a_very_frequent_unit() {
         let query = Query::parse("zzqcache zzqwebhook", Glossary::built_in());
-        let answers: Vec<MatchingRows> = forms(&query)
-            .map(|(form, unit, _)| match (form, unit) {
-                (UnitForm::Exact, 0) => answer(&[9, 8], false),
-                (UnitForm::Exact, 1) => answer(&[10, 8, 3], true),
-                _ => answer(&[], true),
-            })
-            .collect();
-        let rows = UnitRows::new(&query, &answers);
+        let mut rows = UnitRows::default();
+        let questions = rows.open_questions(&query, StageKind::Exact);
+        rows.add(&questions, &[answer(&[9, 8], false), answer(&[10, 8, 3], true)]);
         let found: Vec<i64> =
             rows.fulfilling(&query, StageKind::Exact).map(|(row, _)| row).collect();
         assert_eq!(found, [8, 3], "10 is newer than the rows that were listed");
         let counts: Vec<(u64, bool)> =
-            rows.counts().iter().map(|count| (count.rows, count.is_exact)).collect();
+            rows.counts(&query).iter().map(|count| (count.rows, count.is_exact)).collect();
         assert_eq!(counts, [(2, false), (3, true)], "what is assumed is not counted");
     }
 
@@ -211,13 +252,36 @@ mod tests {
     fn a_row_weighs_as_much_as_the_units_that_it_has() {
         let mut query = Query::parse("zzqcache TS2345", Glossary::built_in());
         query.weigh(1_000, &[2, 2]);
-        let answers: Vec<MatchingRows> = forms(&query)
-            .map(|(_, unit, _)| answer(if unit == 0 { &[1, 2] } else { &[2, 3] }, true))
-            .collect();
-        let rows = UnitRows::new(&query, &answers);
+        let mut rows = UnitRows::default();
+        let questions = rows.open_questions(&query, StageKind::Any);
+        let of_unit = |question: &UnitQuestion| {
+            answer(if question.unit == 0 { &[1, 2] } else { &[2, 3] }, true)
+        };
+        let answers: Vec<MatchingRows> = questions.iter().map(of_unit).collect();
+        rows.add(&questions, &answers);
         let weights: Vec<(i64, f64)> = rows.fulfilling(&query, StageKind::Any).collect();
         let numbers: Vec<i64> = weights.iter().map(|(row, _)| *row).collect();
         assert_eq!(numbers, [3, 2, 1], "the last that was stored first");
         assert!(weights[1].1 > weights[0].1 && weights[0].1 > weights[2].1, "{weights:?}");
+    }
+
+    #[test]
+    fn the_index_is_asked_for_each_form_once_and_not_before_a_stage_needs_it() {
+        let query = Query::parse("session timeout", Glossary::built_in());
+        let mut rows = UnitRows::default();
+        let mut asked: Vec<(UnitForm, usize)> = Vec::new();
+        for stage in [StageKind::Exact, StageKind::Loose, StageKind::Translated, StageKind::Any] {
+            let questions = rows.open_questions(&query, stage);
+            let answers = vec![answer(&[], true); questions.len()];
+            rows.add(&questions, &answers);
+            asked.extend(questions.iter().map(|question| (question.form, question.unit)));
+            let is_loose_asked = asked.iter().any(|(form, _)| *form == UnitForm::Loose);
+            assert_eq!(is_loose_asked, stage != StageKind::Exact, "{stage:?}: {asked:?}");
+        }
+        let mut distinct = asked.clone();
+        distinct.sort_by_key(|(form, unit)| (*form as usize, *unit));
+        distinct.dedup();
+        assert_eq!(distinct.len(), asked.len(), "{asked:?}");
+        assert_eq!(asked.len(), 6, "two words in three forms: {asked:?}");
     }
 }

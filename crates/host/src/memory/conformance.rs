@@ -13,7 +13,7 @@ use moai_memory::glossary::Glossary;
 use moai_memory::observation::{
     FixOutcome, MemoryProject, NewObservation, Provenance, StoredObservation, Visibility,
 };
-use moai_memory::query::Query;
+use moai_memory::query::{Query, StageKind};
 use moai_memory::ranking::ObservationKind;
 use moai_memory::unit_rows::UnitRows;
 
@@ -104,7 +104,7 @@ pub(crate) fn found(
 ) -> Result<Vec<i64>, StoreError> {
     let query = Query::parse(query, Glossary::built_in());
     let strictest = query.stages.first().expect("the query has units");
-    let rows = UnitRows::ask(database, filter, &query, 100)?;
+    let rows = UnitRows::of_stage(database, filter, &query, *strictest, 100)?;
     Ok(rows.fulfilling(&query, *strictest).map(|(row, _)| row).collect())
 }
 
@@ -226,7 +226,7 @@ fn matching(database: Database<'_>) -> Result<(), StoreError> {
     for odd in ["\" OR *", "a' OR 1=1 --", "NEAR(a b) ^words : \"x", "토큰\" ) OR ( \"", "\\ % _"]
     {
         let query = Query::parse(odd, Glossary::built_in());
-        UnitRows::ask(database, &everything(), &query, 10)?;
+        UnitRows::of_stage(database, &everything(), &query, StageKind::Any, 10)?;
     }
     let several: Vec<NewObservation> =
         (0..5).map(|number| observation(&format!("webhook number{number}x"))).collect();

@@ -48,14 +48,15 @@ impl<'c> MemoryIndex<'c> {
     /// What an explicit search shows, the best first.
     pub(crate) fn search(&self, text: &str) -> Vec<i64> {
         let mut query = Query::parse(text, Glossary::built_in());
-        let questions = UnitRows::questions(&query);
-        let answers: Vec<MatchingRows> =
-            questions.iter().map(|question| self.rows(&question.to_string())).collect();
-        let unit_rows = UnitRows::new(&query, &answers);
-        let counts: Vec<u64> = unit_rows.counts().iter().map(|count| count.rows).collect();
-        query.weigh(self.observations.len() as u64, &counts);
+        let mut unit_rows = UnitRows::default();
         let mut search = StagedSearch::new(&query, ENOUGH);
         while let Some(stage) = search.next_stage() {
+            let questions = unit_rows.open_questions(&query, stage);
+            let answers: Vec<MatchingRows> =
+                questions.iter().map(|it| self.rows(&it.expression.to_string())).collect();
+            unit_rows.add(&questions, &answers);
+            let counts: Vec<u64> = unit_rows.counts(&query).iter().map(|it| it.rows).collect();
+            query.weigh(self.observations.len() as u64, &counts);
             let rows = unit_rows.fulfilling(&query, stage);
             let rows = rows.map(|(row, weight)| (self.matched(row), weight));
             search.add(stage, best_rows(rows, NOW_MS));

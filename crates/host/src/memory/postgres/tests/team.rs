@@ -35,11 +35,11 @@ async fn found(memory: &PostgresMemory, text: &'static str) -> Vec<i64> {
     let find = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
         let query = Query::parse(text, Glossary::built_in());
         let in_project = ObservationFilter { projects: vec!["kweb".to_owned()], ..everything() };
-        let found = UnitRows::ask(database, &everything(), &query, 10)?;
-        let found: Vec<i64> =
-            found.fulfilling(&query, query.stages[0]).map(|(row, _)| row).collect();
-        let same = UnitRows::ask(database, &in_project, &query, 10)?;
-        let same: Vec<i64> = same.fulfilling(&query, query.stages[0]).map(|(row, _)| row).collect();
+        let strictest = query.stages[0];
+        let found = UnitRows::of_stage(database, &everything(), &query, strictest, 10)?;
+        let found: Vec<i64> = found.fulfilling(&query, strictest).map(|(row, _)| row).collect();
+        let same = UnitRows::of_stage(database, &in_project, &query, strictest, 10)?;
+        let same: Vec<i64> = same.fulfilling(&query, strictest).map(|(row, _)| row).collect();
         assert_eq!(same, found);
         assert_eq!(database.describe(&found)?.len(), found.len());
         Ok(found)
