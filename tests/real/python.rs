@@ -114,6 +114,28 @@ fn what_one_virtual_environment_has_is_missing_in_another() {
 }
 
 #[test]
+fn an_edited_package_is_read_again() {
+    let mut sandbox = project_of("python", "pyright");
+    let environment = virtual_environment(&sandbox, "environment");
+    let libraries = fs::read_dir(environment.join("lib")).expect("a folder");
+    let library = libraries.flatten().next().expect("that of the version").path();
+    let source = library.join("site-packages/thing/sizes.py");
+    write_file(&source, "SIZE: int = 3\n");
+    sandbox.set("VIRTUAL_ENV", environment.as_os_str());
+    sandbox.write("app.py", "from thing.sizes import SIZE\n\nsize: int = SIZE\n");
+    report(&sandbox.run(&["check", "--all", "--json"]), 0);
+    // In place, as a shell's redirection writes it.
+    write_file(&source, "SIZE: str = ''\n");
+    let dirty = report(&sandbox.run(&["check", "--all", "--json"]), 1);
+    let found: Vec<String> =
+        findings(&dirty, "pyright").into_iter().map(|(_, code, _)| code).collect();
+    assert_eq!(found, ["reportAssignmentType"], "{dirty:#}");
+    fs::remove_file(&source).expect("it is there");
+    write_file(&source, "SIZE: int = 4\n");
+    report(&sandbox.run(&["check", "--all", "--json"]), 0);
+}
+
+#[test]
 fn shells_with_links_of_their_own_to_one_node_share_a_server() {
     let mut sandbox = project_of("python", "pyright");
     let path = std::env::var_os("PATH").expect("a PATH");

@@ -34,6 +34,11 @@ pub const SERIAL_WALK_FILES_MAX: usize = 1_000;
 /// Files outside a root's walk that are polled because its language servers depend on them; results
 /// that may depend on more have a gap.
 pub const OUTSIDE_FILES_MAX: usize = 20_000;
+/// Folders of one `site-packages` whose sources are known; deeper and later ones are not looked at.
+pub const INSTALLED_FOLDERS_MAX: usize = 20_000;
+/// Sources of one `site-packages` that are stamped for each request, about 1.5 µs each. Among more, only
+/// those are noticed that are added, removed or replaced.
+pub const INSTALLED_SOURCES_STAMPED_MAX: usize = 4_000;
 /// Deepest syntax tree that is scanned, because matching recurses along it.
 pub const TREE_DEPTH_MAX: usize = 500;
 /// Processor time for parsing any text; the slowest real sources take 0.3 ms per KiB.

@@ -11,6 +11,7 @@ mod eviction;
 mod fault_facts;
 mod go_workspace;
 pub mod install;
+mod installed_packages;
 mod log_buffer;
 mod memory;
 mod pool;
@@ -23,13 +24,14 @@ pub mod supervisor;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 
 use self::checking_config::CheckingConfig;
 use self::compile_database::DatabaseSearch;
 use self::fault_facts::MeasuredFile;
+use self::installed_packages::InstalledPackages;
 pub use self::log_buffer::LogLine;
 pub use self::memory::MemoryLimits;
 pub use self::resolve::ServerIdentity;
@@ -85,8 +87,8 @@ struct RequestFacts {
     path_folders: OnceLock<Vec<PathBuf>>,
     /// The project's Python interpreter.
     python: OnceLock<resolve::PythonInterpreter>,
-    /// When packages were last installed; determining it means reading whole folders.
-    package_times: OnceLock<Vec<Option<SystemTime>>>,
+    /// Digest of the installed packages; computing it means looking at all their folders.
+    packages: OnceLock<u64>,
     /// The first compilation database that was needed.
     compile_database: OnceLock<(PathBuf, Arc<compile_database::CompileEntries>)>,
     /// The programs of each server, by its id.
@@ -247,6 +249,7 @@ pub struct ServerLogTail {
 pub struct LanguageServers {
     pool: mpsc::Sender<pool::PoolRequest>,
     data: PathBuf,
+    packages: Arc<InstalledPackages>,
 }
 
 impl LanguageServers {
@@ -256,14 +259,14 @@ impl LanguageServers {
     pub fn start(data: PathBuf, idle: Duration, memory: MemoryLimits) -> Self {
         let (sender, requests) = mpsc::channel(SERVER_QUEUE_MAX);
         tokio::spawn(pool::ServerPool::new(idle, memory).run(requests));
-        Self { pool: sender, data }
+        Self { pool: sender, data, packages: Arc::default() }
     }
 
     /// The servers to ask about a file: those the user chose, else the language's main server (or
     /// the gap in its place) and its companions. Empty for a file in no known language.
     #[must_use]
     pub fn select(&self, context: &ServerContext, path: &RelPath) -> Vec<ServerSelection> {
-        resolve::select_servers(context, &self.data, path)
+        resolve::select_servers(context, &self.data, &self.packages, path)
     }
 
     /// The auxiliary languages without an installed server.

@@ -14,7 +14,7 @@ use moai_base::path::RelPath;
 /// Modification and change time (nanoseconds since the epoch), size and inode of a file. Every
 /// write changes at least one of them, because the change time cannot be set back, unless it has the
 /// same size and happens within one tick of the kernel's clock; see [`await_tick`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileStamp {
     modified_ns: i128,
     changed_ns: i128,

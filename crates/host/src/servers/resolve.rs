@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use self::placeholders::PlaceholderFiller;
 use self::tools::IdentityBasis;
+use super::installed_packages::InstalledPackages;
 use super::{ServerContext, ServerSelection, go_workspace};
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
@@ -54,13 +55,14 @@ pub struct ResolvedServer {
 pub(super) fn select_servers(
     context: &ServerContext,
     data: &Path,
+    packages: &InstalledPackages,
     path: &RelPath,
 ) -> Vec<ServerSelection> {
     let catalogue = &context.catalogue;
     let Some((language_id, language, lsp_id)) = catalogue.language_of(path) else {
         return Vec::new();
     };
-    let resolver = ServerResolver { context, data, path, language_id, lsp_id };
+    let resolver = ServerResolver { context, data, packages, path, language_id, lsp_id };
     if let Some(chosen) = &language.user_servers {
         let chosen = chosen.iter().filter(|id| resolver.applies(id));
         return chosen.map(|id| resolver.required_server(id, None)).collect();
@@ -79,6 +81,7 @@ pub(super) fn is_served(context: &ServerContext, data: &Path, language: &Languag
 struct ServerResolver<'a> {
     context: &'a ServerContext,
     data: &'a Path,
+    packages: &'a InstalledPackages,
     path: &'a RelPath,
     language_id: &'a str,
     lsp_id: &'a str,
@@ -180,14 +183,14 @@ impl ServerResolver<'_> {
         let is_pinned = program.starts_with(self.data);
         let withheld =
             self.context.withheld().filter(|_| packages::lacks_interpreter(spec, self.context));
-        let read_once = packages::restart_times(spec, self.context, &workspace);
+        let read_once = packages::read_once(spec, self.context, &workspace, self.packages);
         let basis = IdentityBasis {
             id,
             spec: &filled,
             program: &program,
             is_pinned,
             workspace: &workspace,
-            restart_times: &read_once,
+            read_once: &read_once,
         };
         ResolvedServer {
             id: id.to_owned(),

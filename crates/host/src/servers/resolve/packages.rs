@@ -1,44 +1,47 @@
-//! The project's Python interpreter, and modification times of what a server reads only once.
+//! The project's Python interpreter, and what a server reads only once.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::program::{is_of_project, is_program};
 use crate::servers::ServerContext;
 use crate::servers::compile_database::DatabaseSearch;
 use crate::servers::go_workspace;
+use crate::servers::installed_packages::InstalledPackages;
 use moai_lsp::registry::ServerSpec;
 
-/// Modification times of everything in `restart_on`. A running server does not notice a new
-/// package, or briefly answers from an old configuration after a change.
-pub(super) fn restart_times(
+/// The state of everything in `restart_on`, as a text that changes with it. A running server does not
+/// notice a new package, or briefly answers from an old configuration after a change.
+pub(super) fn read_once(
     spec: &ServerSpec,
     context: &ServerContext,
     workspace: &Path,
-) -> Vec<Option<SystemTime>> {
-    let mut times = Vec::new();
+    packages: &InstalledPackages,
+) -> String {
+    let mut states: Vec<String> = Vec::new();
     for name in &spec.restart_on {
         match name.as_str() {
             "${python}" => {
-                let times_of_packages = &context.facts.package_times;
-                times.extend(times_of_packages.get_or_init(|| site_packages(context)));
+                let digest =
+                    context.facts.packages.get_or_init(|| packages.digest(&site_packages(context)));
+                states.push(digest.to_string());
             }
             "${compile_database}" => {
                 let files = DatabaseSearch::new(context, spec, workspace).distant_files(workspace);
-                times.extend(files.iter().map(|file| modified(file)));
+                states.extend(files.iter().map(|file| modified(file)));
             }
             "${go_settings}" => {
-                times.push(go_workspace::settings_file(&context.env).and_then(|it| modified(&it)));
+                let settings = go_workspace::settings_file(&context.env);
+                states.extend(settings.map(|file| modified(&file)));
             }
             name => {
-                times.push(modified(&context.root.join(name)));
+                states.push(modified(&context.root.join(name)));
                 if workspace != context.root {
-                    times.push(modified(&workspace.join(name)));
+                    states.push(modified(&workspace.join(name)));
                 }
             }
         }
     }
-    times
+    states.join(" ")
 }
 
 /// The interpreter of the caller's active virtual environment, else of the project's `.venv` or
@@ -81,9 +84,8 @@ fn find_python(context: &ServerContext) -> PythonInterpreter {
     PythonInterpreter { program, is_withheld }
 }
 
-/// Modification times of the site-packages folders and of what installers write into them, because
-/// installing a package changes no file of the project.
-fn site_packages(context: &ServerContext) -> Vec<Option<SystemTime>> {
+/// The interpreter's folders of installed packages.
+fn site_packages(context: &ServerContext) -> Vec<PathBuf> {
     let libraries = python_interpreter(context)
         .and_then(|python| Some(python.parent()?.parent()?.join("lib")))
         .and_then(|library| std::fs::read_dir(library).ok());
@@ -95,18 +97,10 @@ fn site_packages(context: &ServerContext) -> Vec<Option<SystemTime>> {
         .map(|path| path.join("site-packages"))
         .collect();
     sites.sort();
-    sites.into_iter().map(installation_time).collect()
+    sites
 }
 
-/// The latest modification of a `site-packages` folder and of what installers write into it.
-fn installation_time(site: PathBuf) -> Option<SystemTime> {
-    let entries = std::fs::read_dir(&site).into_iter().flatten().flatten();
-    let written = entries.map(|entry| entry.path()).filter(|path| {
-        path.extension().is_some_and(|it| matches!(it.to_str(), Some("dist-info" | "pth")))
-    });
-    written.chain([site]).filter_map(|path| modified(&path)).max()
-}
-
-fn modified(path: &Path) -> Option<SystemTime> {
-    path.metadata().and_then(|meta| meta.modified()).ok()
+/// The modification time of a file; another text for what does not exist.
+fn modified(path: &Path) -> String {
+    format!("{:?}", path.metadata().and_then(|meta| meta.modified()).ok())
 }

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use super::*;
 use crate::servers::ProjectPrograms;
+use crate::servers::installed_packages::InstalledPackages;
 use moai_lsp::registry::{Catalogue, CatalogueOverrides};
 
 /// A project in a temporary folder, with executables below any `bin` or `.bin`.
@@ -56,7 +57,7 @@ impl Project {
         let context =
             ServerContext::new(self.root.clone(), env.into(), catalogue, ProjectPrograms::Allowed);
         let path = RelPath::below(&self.root, &self.root.join(path)).expect("relative");
-        select_servers(&context, &self.root.join("data"), &path)
+        select_servers(&context, &self.root.join("data"), &InstalledPackages::default(), &path)
     }
 
     fn relative(&self, path: &Path) -> String {

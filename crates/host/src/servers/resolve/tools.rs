@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::packages::python_interpreter;
 use crate::servers::ServerContext;
@@ -52,8 +51,8 @@ pub(super) struct IdentityBasis<'a> {
     /// Whether `server install` installed the program, so that its path changes with its version.
     pub(super) is_pinned: bool,
     pub(super) workspace: &'a Path,
-    /// Modification times of what the server reads only once; `None` for what does not exist.
-    pub(super) restart_times: &'a [Option<SystemTime>],
+    /// The state of what the server reads only once.
+    pub(super) read_once: &'a str,
 }
 
 impl IdentityBasis<'_> {
@@ -72,11 +71,11 @@ impl IdentityBasis<'_> {
         let variables =
             KEY_VARIABLES.into_iter().chain(self.spec.variables.iter().map(String::as_str));
         let variables: Vec<Option<&String>> = variables.map(|name| context.env.get(name)).collect();
-        let Self { id, spec, program, workspace, restart_times, .. } = self;
+        let Self { id, spec, program, workspace, read_once, .. } = self;
         let environment = format!("{}{variables:?}", tools.places);
         let (program, workspace) = (program.display(), workspace.display());
         let state =
-            format!("{id}\n{program}\n{workspace}\n{spec:?}\n{restart_times:?}\n{}", tools.targets);
+            format!("{id}\n{program}\n{workspace}\n{spec:?}\n{read_once}\n{}", tools.targets);
         ServerIdentity::new(
             ContentHash::of_bytes(environment.as_bytes()),
             ContentHash::of_bytes(state.as_bytes()),

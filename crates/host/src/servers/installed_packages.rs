@@ -1,0 +1,161 @@
+//! The sources of installed Python packages. A server reads each of them once, and no poll of a root
+//! covers them: a package is installed, replaced or edited without any file of the project changing.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::files::{FileStamp, await_tick, stamp_file};
+use moai_base::limits::{INSTALLED_FOLDERS_MAX, INSTALLED_SOURCES_STAMPED_MAX};
+
+/// Python writes compiled sources there whenever a package is imported.
+const COMPILED: &str = "__pycache__";
+/// What a server reads of a package, by extension; `pth` names further folders.
+const SOURCES: [&str; 4] = ["py", "pyi", "pth", "typed"];
+
+/// What is known of each `site-packages` folder, from request to request.
+#[derive(Debug, Default)]
+pub(super) struct InstalledPackages {
+    sites: Mutex<BTreeMap<PathBuf, Arc<Mutex<SitePackages>>>>,
+}
+
+impl InstalledPackages {
+    /// Changes whenever a source in one of these folders was added, removed or written. In a folder
+    /// with more than [`INSTALLED_SOURCES_STAMPED_MAX`] sources, one that is overwritten in place is
+    /// not seen; one that is replaced is.
+    pub(super) fn digest(&self, sites: &[PathBuf]) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for path in sites {
+            let known = Arc::clone(
+                self.sites
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .entry(path.clone())
+                    .or_default(),
+            );
+            let mut site = known.lock().unwrap_or_else(PoisonError::into_inner);
+            site.update(path);
+            (path, site.digest()).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
+
+/// The folders of one `site-packages`.
+#[derive(Debug, Default)]
+struct SitePackages {
+    folders: BTreeMap<PathBuf, PackageFolder>,
+}
+
+/// One folder, as it was when it changed last.
+#[derive(Debug)]
+struct PackageFolder {
+    stamp: FileStamp,
+    folders: Vec<PathBuf>,
+    sources: Vec<(PathBuf, Option<FileStamp>)>,
+}
+
+impl SitePackages {
+    /// Reads folders again that have changed; a folder changes with the names in it.
+    fn update(&mut self, site: &Path) {
+        let mut known = std::mem::take(&mut self.folders);
+        let mut open = vec![site.to_path_buf()];
+        while let Some(path) = open.pop() {
+            let Some(stamp) = stamp_file(&path) else { continue };
+            let folder = match known.remove(&path) {
+                Some(folder) if folder.stamp == stamp => folder,
+                _ => PackageFolder::read(&path, stamp),
+            };
+            if self.folders.len() + open.len() < INSTALLED_FOLDERS_MAX {
+                open.extend(folder.folders.iter().cloned());
+            }
+            self.folders.insert(path, folder);
+        }
+        let sources: usize = self.folders.values().map(|folder| folder.sources.len()).sum();
+        if sources <= INSTALLED_SOURCES_STAMPED_MAX {
+            for (source, stamp) in self.folders.values_mut().flat_map(|it| &mut it.sources) {
+                *stamp = stamp_file(source);
+            }
+        }
+        let folders = self.folders.values();
+        let sources = folders.clone().flat_map(|it| &it.sources);
+        let stamps = sources.filter_map(|(_, stamp)| stamp.as_ref());
+        await_tick(stamps.chain(folders.map(|folder| &folder.stamp)));
+    }
+
+    fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for folder in self.folders.values() {
+            folder.sources.hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
+
+impl PackageFolder {
+    fn read(path: &Path, stamp: FileStamp) -> Self {
+        let (mut folders, mut sources) = (Vec::new(), Vec::new());
+        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+            let entry_path = entry.path();
+            let extension = entry_path.extension().and_then(|it| it.to_str());
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if entry.file_name() != COMPILED {
+                    folders.push(entry_path);
+                }
+            } else if extension.is_some_and(|it| SOURCES.contains(&it)) {
+                let stamp = stamp_file(&entry_path);
+                sources.push((entry_path, stamp));
+            }
+        }
+        sources.sort();
+        Self { stamp, folders, sources }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn sources_that_are_written_added_or_removed_change_the_digest_and_compiled_ones_do_not() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let site = temp.path().join("site-packages");
+        fs::create_dir_all(site.join("lib/inner")).expect("the folder is ours");
+        let write = |name: &str, text: &str| {
+            fs::write(site.join(name), text).expect("the folder is ours");
+        };
+        write("lib/__init__.py", "def f(): ...\n");
+        write("lib/inner/deep.pyi", "x: int\n");
+        let packages = InstalledPackages::default();
+        let digest = || packages.digest(std::slice::from_ref(&site));
+        let first = digest();
+        fs::create_dir(site.join("lib/__pycache__")).expect("the folder is ours");
+        write("lib/__pycache__/__init__.pyc", "compiled");
+        write("lib/README", "text");
+        assert_eq!(digest(), first, "nothing that a server reads has changed");
+        write("lib/inner/deep.pyi", "x: str\n");
+        let edited = digest();
+        assert_ne!(edited, first, "overwritten in place, with the same size");
+        write("lib/more.py", "");
+        let added = digest();
+        assert_ne!(added, edited);
+        fs::remove_dir_all(site.join("lib/inner")).expect("it is there");
+        assert_ne!(digest(), added);
+        let fresh = InstalledPackages::default();
+        assert_eq!(fresh.digest(std::slice::from_ref(&site)), digest(), "the same after a restart");
+    }
+
+    #[test]
+    fn a_folder_that_is_missing_is_like_an_empty_one_until_it_appears() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let site = temp.path().join("site-packages");
+        let packages = InstalledPackages::default();
+        let missing = packages.digest(std::slice::from_ref(&site));
+        fs::create_dir(&site).expect("the folder is ours");
+        fs::write(site.join("one.py"), "").expect("the folder is ours");
+        assert_ne!(packages.digest(std::slice::from_ref(&site)), missing);
+    }
+}
