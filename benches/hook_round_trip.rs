@@ -1,13 +1,16 @@
 //! What the program costs its host: `cargo bench --bench hook_round_trip`.
 //!
 //! Machines differ and are shared, so no budget is a time: each is a ratio of two things measured
-//! alternately in this run, except the memory of the idle daemon and the time of a loop's Stop. Ends
-//! with 1 when a budget is exceeded, with 4 when something could not be measured.
+//! alternately in this run, except the memory of the idle daemon, the time of a loop's Stop, and the
+//! pure parts of a pipeline. Ends with 1 when a budget is exceeded, with 4 when something could not be
+//! measured.
 
 #[path = "hook_round_trip/edits.rs"]
 mod edits;
 #[path = "hook_round_trip/memory.rs"]
 mod memory;
+#[path = "hook_round_trip/pipelines.rs"]
+mod pipelines;
 #[path = "hook_round_trip/raw_client.rs"]
 #[expect(dead_code, reason = "shared with the bench of edits, which uses the rest")]
 mod raw_client;
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         process_start
     };
     recall::measure(&mut table);
+    pipelines::measure(&mut table);
     stops::measure(&mut table);
     edits::measure(process_start, &mut table);
     let _ = write!(std::io::stdout().lock(), "{table}");

@@ -12,7 +12,7 @@ use crate::support::{CHECKOUT, PROGRAM, Sandbox};
 use crate::table::{Figure, Samples, Table, times};
 
 /// The smallest program there is.
-const TRUE: &str = "/bin/true";
+pub(crate) const TRUE: &str = "/bin/true";
 /// Starts of each kind, one after the other.
 const STARTS: usize = 400;
 /// Hooks at once, as subagents cause them.
@@ -28,14 +28,14 @@ const AT_ONCE_BUDGET: Figure = Figure::Times(12.0);
 
 /// One process to start, with a file as its input.
 #[derive(Clone, Debug)]
-struct Start {
+pub(crate) struct Start {
     program: PathBuf,
     arguments: Vec<&'static str>,
     input: PathBuf,
 }
 
 impl Start {
-    fn new(program: impl AsRef<Path>, arguments: &[&'static str], input: &Path) -> Self {
+    pub(crate) fn new(program: impl AsRef<Path>, arguments: &[&'static str], input: &Path) -> Self {
         let (program, input) = (program.as_ref().to_path_buf(), input.to_path_buf());
         Self { program, arguments: arguments.to_vec(), input }
     }
@@ -112,7 +112,7 @@ pub(crate) fn measure(sandbox: &Sandbox, table: &mut Table) -> Duration {
 }
 
 /// Starts each process in turn, `count` times over.
-fn alternate<const N: usize>(
+pub(crate) fn alternate<const N: usize>(
     sandbox: &Sandbox,
     starts: &[Start; N],
     count: usize,

@@ -23,6 +23,9 @@ pub(super) fn run(args: &CliArgs, command: &PipelineCommand) -> CommandReply {
             PipelineOperation::Resume { id: select.id.clone(), session: session.clone() }
         }
         PipelineCommand::Report(select) => PipelineOperation::Report { id: select.id.clone() },
+        PipelineCommand::PullRequest { select, create } => {
+            PipelineOperation::PullRequest { id: select.id.clone(), create: *create }
+        }
     };
     let request = DaemonRequest::Pipeline(PipelineRequest { action, json: args.json });
     client::send_request(args.root.as_deref(), request, false)

@@ -1,6 +1,7 @@
 //! Documents and answers of a pipeline: plans, specifications, scenarios, pivot points, reports of
 //! workers, and prompts.
 
+use moai_pipeline::commit_proposal::{CommitProposal, CommitStyle};
 use moai_pipeline::pivot::{Discovery, PivotDocument, check_discovery};
 use moai_pipeline::plan::{PlanDocument, TodoStatus};
 use moai_pipeline::routing::routed_pipeline;
@@ -19,6 +20,7 @@ const SPEC: &str = "# SPEC-A-1: t\nSPEC-ID: SPEC-A-1\n### REQ-A-1: b\n- EARS Pat
 const ACCEPTANCE: &str = "Feature: f\nBackground:\n  Given g\n@REQ-A-1\nScenario Outline: SC-2: h\n  When i\n  Then j\n  And k\nExamples:\n  | l |\n\
                           ## 시나리오 3: m\n- **만일** n\n- **그러면** o\n";
 const POINTS: &str = "## PP-1: a\n- Status: CONFIRMED\n- Forbids: redis, `x y`\n- Protects: src/**\n### PP-2: b\n* 상태: 잠정\n";
+const COMMITS: &str = r#"{"commits": [{"message": "feat: a\n\nb", "files": ["a", "b"]}]}"#;
 const REPORT: &str = r#"Done. {"todo_id": "TODO-1", "status": "PASS", "outputs": {"files_changed": ["a"], "summary": "b"}, "acceptance_criteria": [{"id": "AC-1", "status": "PASS"}], "learnings": ["c"], "issues": [], "decisions": [], "discoveries": ["d", {"summary": "e", "files": ["f"], "conflicts_with": ["PP-1"]}]}"#;
 
 /// TODOs or pivot points of a document that are edited; each edit is parsed again.
@@ -83,10 +85,15 @@ fn pivot_points() {
 
 #[test]
 fn answers_of_workers() {
-    fuzz("answers_of_workers", &texts(&[REPORT]), |sample| {
+    fuzz("answers_of_workers", &texts(&[REPORT, COMMITS]), |sample| {
         let text = text_of(sample);
         let todo = PlanDocument::parse(PLAN).todos.remove(0);
-        WorkerReport::parse(&text).map_or(0, |report| report.contradictions(&todo).len())
+        let contradictions =
+            WorkerReport::parse(&text).map_or(0, |report| report.contradictions(&todo).len());
+        let changed = ["a".to_owned()];
+        let faults = CommitProposal::parse(&text)
+            .map_or(0, |proposal| proposal.faults(&changed, CommitStyle::Area).len());
+        contradictions + faults
     });
 }
 

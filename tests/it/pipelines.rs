@@ -1,6 +1,7 @@
 //! Pipelines: a plan, its approval, and boxes that only the engine's own runs set.
 
 mod commands;
+mod commits;
 mod gates;
 mod plans;
 mod resumed;

@@ -118,7 +118,8 @@ impl Sandbox {
         self.git(&["commit", "-q", "--allow-empty", "-m", "step"]);
     }
 
-    fn git(&self, arguments: &[&str]) {
+    /// Runs git in the project; it must succeed.
+    pub(crate) fn git(&self, arguments: &[&str]) {
         let mut command = Command::new("git");
         self.prepare(&mut command);
         let output = finish(command.args(arguments), "");

@@ -5,6 +5,7 @@ mod checks;
 pub mod judge;
 mod loops;
 pub mod origins;
+pub mod pipeline;
 pub mod prices;
 pub mod set_option;
 mod team_url;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use self::judge::JudgeOptions;
+use self::pipeline::PipelineOptions;
 use self::team_url::MEMORY_SIZE_KEY;
 pub use self::team_url::{is_for_users_only, shown_team_url};
 pub use self::withheld::WithheldOptions;
@@ -81,6 +83,8 @@ pub struct Config {
     pub context_window: Option<u64>,
     /// Options of the judges.
     pub judge: JudgeOptions,
+    /// Options of pipelines.
+    pub pipeline: PipelineOptions,
     /// Whether hooks keep and show what earlier sessions learned.
     pub memory_enabled: bool,
     /// URL of the memory that a team shares; `None` for the memory of this machine.
@@ -152,6 +156,8 @@ struct ConfigLayer {
     #[serde(rename = "loop")]
     looping: loops::LoopLayer,
     judge: judge::JudgeLayer,
+    pipeline: pipeline::PipelineLayer,
+    sync: pipeline::SyncLayer,
     memory: MemoryLayer,
     daemon: DaemonLayer,
     mcp: McpLayer,
@@ -242,7 +248,7 @@ const TOOLS: [&str; 13] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys; each has an environment variable.
-const KEYS: [&str; 40] = [
+const KEYS: [&str; 48] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -277,6 +283,14 @@ const KEYS: [&str; 40] = [
     "judge.timeout_secs",
     "judge.max_budget_usd",
     "judge.judges",
+    "pipeline.sandbox",
+    "pipeline.image",
+    "pipeline.escalate_after",
+    "pipeline.escalate_sizes",
+    "pipeline.escalate_model",
+    "sync.commits",
+    "sync.verify_each",
+    "sync.branch",
     "memory.enabled",
     "memory.url",
     "memory.max_mb",
@@ -320,6 +334,7 @@ impl Default for Config {
             context_permille: 0,
             context_window: None,
             judge: JudgeOptions::default(),
+            pipeline: PipelineOptions::default(),
             memory_enabled: true,
             memory_url: None,
             memory_text_bytes: 100 * MIB,
@@ -398,13 +413,15 @@ impl Config {
         layer: ConfigLayer,
         catalogue: &Catalogue,
     ) -> Result<(), OptionRefusal> {
-        let ConfigLayer { enabled, lsp, scan, looping, judge, memory, daemon, mcp } = layer;
+        let ConfigLayer { enabled, lsp, scan, looping, judge, pipeline, sync, memory, daemon, mcp } =
+            layer;
         set(&mut self.is_enabled, enabled);
         self.apply_scan(scan)?;
         self.apply_lsp(lsp, catalogue)?;
         self.apply_tools(mcp.tools)?;
         self.apply_loop(looping)?;
         self.judge.apply_layer(judge)?;
+        self.pipeline.apply_layer(pipeline, &sync)?;
         set(&mut self.memory_enabled, memory.enabled);
         if let Some(url) = memory.url {
             if let Some(reason) = team_url::refusal(&url, false) {

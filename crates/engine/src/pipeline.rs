@@ -2,13 +2,21 @@
 //! holds the agent; `pipeline::step` decides what the plan still lacks.
 
 pub(crate) mod commands;
+mod commit_check;
+mod commit_survey;
+mod escalations;
+mod gate_files;
+mod gates;
+mod helper_stop;
 mod learnings_files;
 mod pipeline_approve;
 pub(crate) mod pipeline_end;
+mod pipeline_report;
 mod pipeline_resume;
 pub(crate) mod pipeline_start;
 pub(crate) mod pipeline_stop;
 mod plan_commands;
+mod sandbox;
 pub(crate) mod worker_stop;
 pub(crate) mod write_guard;
 
@@ -44,11 +52,14 @@ pub(crate) async fn handle(
             let by = if is_agent { PlanApprover::Agent } else { PlanApprover::Person };
             pipeline_approve::approve(&call, id, by).await
         }
-        PipelineOperation::Status { id } => call.show(id, words::pipeline_status).await,
-        PipelineOperation::Report { id } => call.show(id, words::pipeline_report).await,
+        PipelineOperation::Status { id } => pipeline_report::status(&call, id).await,
+        PipelineOperation::Report { id } => pipeline_report::report(&call, id).await,
+        PipelineOperation::PullRequest { id, create } => {
+            pipeline_report::pull_request(&call, id, create).await
+        }
         PipelineOperation::Cancel { id } => cancel(&call, id).await,
         PipelineOperation::Resume { id, session } => {
-            pipeline_resume::resume(&call, id, session).await
+            Box::pin(pipeline_resume::resume(&call, id, session)).await
         }
     };
     answered.unwrap_or_else(|reason| failure_reply(&reason))
@@ -107,16 +118,20 @@ impl PipelineCall<'_> {
         }
     }
 
+    /// Tokens that the session used since the pipeline's loop began; `None` if unknown.
+    async fn tokens(&self, state: &PipelineState) -> Option<u64> {
+        let (project, which) = (&self.project, LoopQuery::Id(state.loop_id.clone()));
+        let found = self.engine.store.find_loop(&project.key, &project.root, which).await;
+        found.ok().flatten().and_then(|held| held.counters.tokens)
+    }
+
     /// The document of a pipeline, or a text.
     async fn reply(&self, state: &PipelineState, text: String) -> Result<CommandReply, String> {
         if !self.json {
             let end = if text.ends_with('\n') { "" } else { "\n" };
             return Ok(CommandReply::success(format!("{text}{end}")));
         }
-        let which = LoopQuery::Id(state.loop_id.clone());
-        let project = &self.project;
-        let found = self.engine.store.find_loop(&project.key, &project.root, which).await;
-        let tokens = found.ok().flatten().and_then(|state| state.counters.tokens);
+        let tokens = self.tokens(state).await;
         Ok(CommandReply::success(json_text(&words::pipeline_document(state, tokens))))
     }
 }

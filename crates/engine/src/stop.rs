@@ -200,8 +200,8 @@ impl StopRun<'_> {
             }
             let evidence = evidence::collect_stop_evidence(call, &state, self.schedule).await;
             let measured = &evidence.measurement.evidence;
-            let plan =
-                pipeline_stop::measure_plan(call.engine, &call.project, &state, measured).await;
+            let deadline = self.schedule.deadline;
+            let plan = pipeline_stop::measure_plan(call, &state, measured, deadline).await;
             let mut decided = state.clone();
             if plan.as_ref().is_some_and(|plan| plan.is_exhausted) {
                 // The loop ends at its limit, as it does when its iterations are used up.
@@ -235,7 +235,7 @@ impl StopRun<'_> {
                 completed,
             };
             // From here on the Stop counts, even if its hook process has ended.
-            match run_to_completion(decided.save()).await {
+            match Box::pin(run_to_completion(decided.save())).await {
                 Some(Ok(saved)) => {
                     notices.extend(saved);
                     let output = cooldown::after_cooldown(self, &next, output).await;

@@ -42,6 +42,8 @@ pub struct PipelineGates {
     pub review: GateStatus,
     /// Scenarios that an agent plays as a user.
     pub scenarios: GateStatus,
+    /// The judges' review in eight categories, a part of `review`; open if it was not asked for.
+    pub categories: GateStatus,
 }
 
 /// What the judges said at a Stop.
@@ -60,6 +62,21 @@ pub enum ReviewReading {
 }
 
 impl PipelineGates {
+    /// The review of the categories and that against the project's criteria together. `own` is the
+    /// latter; `None` if the judges were not asked about criteria.
+    #[must_use]
+    pub fn whole_review(&self, own: Option<GateStatus>) -> GateStatus {
+        match (self.categories, own) {
+            (GateStatus::Open, own) => own.unwrap_or(self.review),
+            (categories, None) => categories,
+            (categories, Some(own)) => {
+                let order = [GateStatus::Failed, GateStatus::Degraded, GateStatus::Skipped];
+                let worst = order.into_iter().find(|status| [categories, own].contains(status));
+                worst.unwrap_or(GateStatus::Passed)
+            }
+        }
+    }
+
     /// The gates that keep a pipeline from being called completed, with their states.
     #[must_use]
     pub fn unproven(&self) -> Vec<(&'static str, GateStatus)> {

@@ -29,3 +29,8 @@ fn objects(answer: &str) -> Vec<Value> {
     }
     objects
 }
+
+/// The last object with this key.
+pub(crate) fn last_object_with(answer: &str, key: &str) -> Option<Value> {
+    object_with(answer, key).filter(|object| object.get(key).is_some())
+}

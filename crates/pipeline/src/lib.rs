@@ -2,19 +2,26 @@
 //! documents are Markdown that people and agents edit, so parsers are tolerant, faults name their
 //! line, and an edit of the engine preserves every other byte.
 
+pub mod commit_proposal;
+pub mod commits;
 pub mod convergence;
 pub mod document;
+pub mod escalation;
+pub mod evidence_chain;
 pub mod file_patterns;
 pub mod gate;
+pub mod gate_document;
 mod json_object;
 pub mod learnings;
 pub mod objection;
 pub mod pivot;
 pub mod plan;
+pub mod review;
 pub mod routing;
 #[cfg(test)]
 mod samples;
 pub mod scenario;
+pub mod scenario_runs;
 #[cfg(test)]
 mod simulation;
 pub mod spec;

@@ -1,8 +1,10 @@
 //! What keeps a plan from being approved, or a pipeline from ending.
 
+use crate::commits::CommitFault;
 use crate::convergence::FixStrategy;
 use crate::document::DocumentFault;
 use crate::plan::{PlanChange, TodoId, TodoStatus};
+use crate::review::ReviewFinding;
 
 /// One objection to a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,5 +79,30 @@ pub enum PlanObjection {
         status: TodoStatus,
         /// What the run showed, on one line.
         failure: String,
+    },
+    /// Something is wrong with the commits.
+    Commits(CommitFault),
+    /// The answer of an agent that helps the pipeline cannot be used.
+    Answer {
+        /// Why, as a fragment.
+        what: String,
+    },
+    /// These scenarios must still be played: each with its title and the number of its runs.
+    PlayScenarios(Vec<String>),
+    /// Too few runs of a scenario passed.
+    ScenarioFails {
+        /// Key and title.
+        scenario: String,
+        /// What failed last, on one line.
+        failure: String,
+    },
+    /// The review found something.
+    Reviewed(ReviewFinding),
+    /// A command passes on the host but not in the container.
+    SandboxFails {
+        /// The command.
+        command: String,
+        /// The end of its output.
+        output: String,
     },
 }

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::commits::PipelineCommit;
 use crate::convergence::FixRound;
 use crate::gate::PipelineGates;
+use crate::review::CategoryReview;
+use crate::scenario_runs::{FrozenScenario, ScenarioRun};
 use moai_base::limits::{BUGFIX_ATTEMPTS_MAX, PIPELINE_ITERATIONS_MAX};
 use moai_loops::criteria::SPECS_FOLDER;
 use moai_loops::{named_variants, serialize_by_name};
@@ -230,6 +233,51 @@ pub struct PipelineState {
     /// One entry for each measured Stop, oldest first.
     #[serde(default)]
     pub pass_counts: Vec<PassCount>,
+    /// The scenarios of the approved plan.
+    #[serde(default)]
+    pub scenarios: Vec<FrozenScenario>,
+    /// Their runs, oldest first, by key.
+    #[serde(default)]
+    pub scenario_runs: BTreeMap<String, Vec<ScenarioRun>>,
+    /// Consecutive Stops at which the agent was held for scenarios without a new run.
+    #[serde(default)]
+    pub scenario_holds: u32,
+    /// The last review in eight categories.
+    #[serde(default)]
+    pub review: Option<CategoryReview>,
+    /// Where gate 1 ran the commands in addition to a Stop's own runs, or why it did not.
+    #[serde(default)]
+    pub sandbox: Option<String>,
+    /// Hashes of the gates' documents as they were written, by name.
+    #[serde(default)]
+    pub gate_documents: BTreeMap<String, String>,
+    /// Documents of gates that others changed, oldest first.
+    #[serde(default)]
+    pub changed_documents: Vec<String>,
+    /// The commit that the changes count from; `None` without git.
+    #[serde(default)]
+    pub base: Option<String>,
+    /// The branch on which it began.
+    #[serde(default)]
+    pub first_branch: Option<String>,
+    /// Files that were in no commit when it began, relative to the root.
+    #[serde(default)]
+    pub uncommitted_at_start: Vec<String>,
+    /// Commits since its base, oldest first, if they are checked.
+    #[serde(default)]
+    pub commits: Vec<PipelineCommit>,
+    /// Number of faults of the commits at the last Stop that looked at them.
+    #[serde(default)]
+    pub commit_faults: usize,
+    /// Why the commits are not verified, although they are to be.
+    #[serde(default)]
+    pub commit_gap: Option<String>,
+    /// Consecutive Stops whose time did not suffice for the checks of the commits.
+    #[serde(default)]
+    pub commit_waits: u32,
+    /// Whether its documents for later work are written.
+    #[serde(default)]
+    pub has_left_documents: bool,
     /// Explains the outcome.
     #[serde(default)]
     pub note: Option<String>,
@@ -262,6 +310,21 @@ impl PipelineState {
             plan_holds: 0,
             corrections: Vec::new(),
             pass_counts: Vec::new(),
+            scenarios: Vec::new(),
+            scenario_runs: BTreeMap::new(),
+            scenario_holds: 0,
+            review: None,
+            sandbox: None,
+            gate_documents: BTreeMap::new(),
+            changed_documents: Vec::new(),
+            base: None,
+            first_branch: None,
+            uncommitted_at_start: Vec::new(),
+            commits: Vec::new(),
+            commit_faults: 0,
+            commit_gap: None,
+            commit_waits: 0,
+            has_left_documents: false,
             note: None,
             created_ms: now_ms,
             updated_ms: now_ms,

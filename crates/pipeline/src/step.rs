@@ -1,14 +1,20 @@
 //! The decisions of a pipeline: state and event in, next state and decisions out. The loop of the
 //! pipeline holds and ends the agent's turn; a pipeline says what its plan still lacks.
 
+mod gate_steps;
+
 use std::collections::BTreeMap;
 
+pub use self::gate_steps::{SandboxFailure, SandboxReading};
+use crate::commits::CommitsReading;
 use crate::convergence::{FixRound, FixStrategy, fix_strategy};
 use crate::gate::{GateStatus, PipelineGates, ReviewReading};
 use crate::learnings::entries_of;
 use crate::objection::PlanObjection;
 use crate::pivot::{DiscoveryVerdict, PIVOT_FILE, PivotDocument, check_discovery};
 use crate::plan::{AcceptanceKind, PlanDocument, Todo, TodoId, TodoStatus};
+use crate::review::CategoryReview;
+use crate::scenario_runs::ScenarioRun;
 use crate::state::{
     ApprovedPlan, BoxCorrection, KeptDiscovery, KeptLearning, PassCount, PipelineKind,
     PipelineOutcome, PipelinePhase, PipelineState, PlanApprover,
@@ -94,6 +100,36 @@ pub enum PipelineEvent {
         /// The new loop.
         loop_id: String,
     },
+    /// Everything passes, and the options ask for commits: what is committed.
+    CommitsMeasured(CommitsReading),
+    /// An agent that helps the pipeline is about to end.
+    HelperEnded {
+        /// The host's id of the agent.
+        agent: String,
+        /// What is wrong with its answer, as fragments; empty if nothing is.
+        faults: Vec<String>,
+    },
+    /// A plan was approved: the text of the specification's `acceptance.md`, if there is one.
+    ScenariosFrozen(Option<String>),
+    /// An agent has played a scenario once.
+    ScenarioPlayed {
+        /// The host's id of the agent.
+        agent: String,
+        /// Key of the scenario.
+        scenario: String,
+        /// The run.
+        run: ScenarioRun,
+        /// Whether the agent reports that it passed.
+        is_claimed: bool,
+    },
+    /// Every test passes: what identifies the files of the work, for the scenarios' runs.
+    ScenariosReviewed(Option<String>),
+    /// Every test passes: the judges' review in eight categories.
+    CategoriesReviewed(CategoryReview),
+    /// Every test passes on the host: what a container showed.
+    SandboxMeasured(SandboxReading),
+    /// Paths of documents of gates that were changed after they were written.
+    DocumentsChanged(Vec<String>),
 }
 
 /// What is to be done.
@@ -138,6 +174,26 @@ pub fn step(
         PipelineEvent::ReviewGiven(review) => note_review(&mut next, review),
         PipelineEvent::LoopEnded(ending) => end(&mut next, ending),
         PipelineEvent::Resumed { loop_id } => resume(&mut next, loop_id),
+        PipelineEvent::CommitsMeasured(reading) => gate_steps::measure_commits(&mut next, reading),
+        PipelineEvent::HelperEnded { agent, faults } => {
+            gate_steps::helper_end(&mut next, &agent, faults)
+        }
+        PipelineEvent::ScenariosFrozen(acceptance) => {
+            gate_steps::freeze_scenarios(&mut next, acceptance.as_deref())
+        }
+        PipelineEvent::ScenarioPlayed { agent, scenario, run, is_claimed } => {
+            gate_steps::note_scenario_run(&mut next, &agent, &scenario, run, is_claimed, now_ms)
+        }
+        PipelineEvent::ScenariosReviewed(work) => {
+            gate_steps::review_scenarios(&mut next, work.as_deref())
+        }
+        PipelineEvent::CategoriesReviewed(review) => {
+            gate_steps::review_categories(&mut next, review)
+        }
+        PipelineEvent::SandboxMeasured(reading) => gate_steps::note_sandbox(&mut next, reading),
+        PipelineEvent::DocumentsChanged(changed) => {
+            gate_steps::note_changed_documents(&mut next, changed)
+        }
     };
     (next, decisions)
 }
@@ -291,26 +347,31 @@ fn begin_round(next: &mut PipelineState, problems: Option<String>) -> FixStrateg
     fix_strategy(&next.fix_rounds)
 }
 
-/// Nothing plays scenarios yet, so they are skipped and never passed.
+/// Before their runs are looked at, scenarios are open and never passed.
 fn scenario_gate(next: &PipelineState) -> GateStatus {
     let plan = next.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
     let todos = plan.iter().flat_map(|plan| &plan.todos);
     let has_scenario = |todo: &Todo| todo.items_of(AcceptanceKind::Scenario).next().is_some();
-    if todos.into_iter().any(has_scenario) { GateStatus::Skipped } else { GateStatus::Absent }
+    if todos.into_iter().any(has_scenario) { GateStatus::Open } else { GateStatus::Absent }
 }
 
 /// Notes what the judges said. A rejection begins a round of fixes.
 fn note_review(next: &mut PipelineState, review: ReviewReading) -> Vec<PipelineDecision> {
-    if next.kind != PipelineKind::Full || next.phase != PipelinePhase::Gate {
+    let is_reviewed = matches!(next.phase, PipelinePhase::Gate | PipelinePhase::Finalize);
+    if next.kind != PipelineKind::Full || !is_reviewed {
         return Vec::new();
     }
-    next.gates.review = match review {
-        ReviewReading::NotAsked => next.gates.review,
-        ReviewReading::Approved => GateStatus::Passed,
-        ReviewReading::Rejected => GateStatus::Failed,
-        ReviewReading::Unmeasured => GateStatus::Degraded,
-        ReviewReading::Absent => GateStatus::Skipped,
+    let own = match review {
+        ReviewReading::NotAsked => return Vec::new(),
+        ReviewReading::Approved => Some(GateStatus::Passed),
+        ReviewReading::Rejected => Some(GateStatus::Failed),
+        ReviewReading::Unmeasured => Some(GateStatus::Degraded),
+        ReviewReading::Absent if next.gates.categories == GateStatus::Open => {
+            Some(GateStatus::Skipped)
+        }
+        ReviewReading::Absent => None,
     };
+    next.gates.review = next.gates.whole_review(own);
     if review == ReviewReading::Rejected {
         next.phase = PipelinePhase::Fix;
         begin_round(next, Some("review".to_owned()));
@@ -524,6 +585,11 @@ fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
     next.worker_holds.clear();
     next.fix_rounds.clear();
     next.gates = PipelineGates::default();
+    next.scenario_holds = 0;
+    next.commit_faults = 0;
+    next.commit_gap = None;
+    next.commit_waits = 0;
+    next.has_left_documents = false;
     next.outcome = None;
     next.note = None;
     next.plan_holds = 0;
@@ -540,16 +606,23 @@ fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
     let (passed, total) = (next.passed_todos(), next.todos.len());
     let is_whole = !next.needs_approval() && passed == total;
     let unproven = if next.kind == PipelineKind::Full { next.gates.unproven() } else { Vec::new() };
+    let unproven = (!unproven.is_empty()).then(|| gate_words(&unproven));
+    let commits = next.commit_gap.as_ref().map(|gap| format!("commits: {gap}"));
+    let missing: Vec<String> = unproven.into_iter().chain(commits).collect();
+    let faults = next.commit_faults;
     let (outcome, note) = match ending {
-        LoopEnding::Completed if is_whole && !unproven.is_empty() => {
-            (PipelineOutcome::Unverified, Some(gate_words(&unproven)))
+        LoopEnding::Completed if is_whole && !missing.is_empty() => {
+            (PipelineOutcome::Unverified, Some(missing.join("; ")))
         }
         LoopEnding::Completed if is_whole => (PipelineOutcome::Completed, None),
         LoopEnding::Cancelled => (PipelineOutcome::Cancelled, None),
-        LoopEnding::Unverified(missing) if is_whole => {
-            let gates = (!unproven.is_empty()).then(|| gate_words(&unproven));
-            let note: Vec<String> = gates.into_iter().chain(missing).collect();
+        LoopEnding::Unverified(unmeasured) if is_whole => {
+            let note: Vec<String> = missing.into_iter().chain(unmeasured).collect();
             (PipelineOutcome::Unverified, (!note.is_empty()).then(|| note.join("; ")))
+        }
+        LoopEnding::Limit(status) if is_whole && faults > 0 => {
+            let note = format!("{status}; {faults} faults of the commits are left");
+            (PipelineOutcome::Partial, Some(note))
         }
         LoopEnding::Limit(_) if next.failed_todos() > 0 => {
             let failed = next.failed_todos();

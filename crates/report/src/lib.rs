@@ -22,6 +22,7 @@ pub mod notice;
 pub mod observed;
 pub mod options;
 pub mod pipeline;
+pub mod pipeline_evidence;
 pub mod recall;
 pub mod rename;
 pub mod restore;

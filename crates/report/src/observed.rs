@@ -20,6 +20,8 @@ use moai_memory::observe::commands::FailedCommand;
 use moai_memory::observe::digest::SessionDigest;
 use moai_memory::observe::edits::{MeasuredFix, is_remembered, shape_of};
 use moai_memory::ranking::ObservationKind;
+use moai_pipeline::learnings::LearningsFile;
+use moai_pipeline::state::PipelineState;
 
 use super::agent::EditFeedback;
 
@@ -156,6 +158,25 @@ pub fn ruling(judged: &JudgeReport, language: MessageLanguage) -> Option<Observa
 #[must_use]
 pub fn decision(entry: &str) -> ObservationDraft {
     ObservationDraft::new(ObservationKind::Decision, Provenance::Agent, entry.to_owned())
+}
+
+/// What a pipeline that ended leaves for later work: what its workers learned and decided.
+#[must_use]
+pub fn pipeline_learnings(state: &PipelineState) -> Vec<ObservationDraft> {
+    let goal = one_line(&redacted(&state.goal), OBSERVED_TITLE_CHARS_MAX);
+    let drafts = state.learnings.iter().filter_map(|kept| {
+        let kind = match LearningsFile::from_name(&kept.file)? {
+            LearningsFile::Decisions => ObservationKind::Decision,
+            LearningsFile::Learnings | LearningsFile::Issues => ObservationKind::Note,
+            LearningsFile::Metrics => return None,
+        };
+        let body = format!("{} {}: {goal}", state.id, kept.todo);
+        Some(ObservationDraft {
+            body,
+            ..ObservationDraft::new(kind, Provenance::Agent, kept.text.clone())
+        })
+    });
+    drafts.collect()
 }
 
 /// What an ended session was about; `None` if nothing is known of it.

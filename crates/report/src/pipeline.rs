@@ -5,20 +5,22 @@ use std::fmt::Write as _;
 use crate::wording;
 use moai_base::foreign_text::{one_line, quoted_lines};
 use moai_base::limits::{
-    BUGFIX_ATTEMPTS_MAX, GATE_ROUNDS_MAX, LINE_CHARS_MAX, REASON_LINE_CHARS_MAX, TASK_CHARS_MAX,
-    TODO_ATTEMPTS_MAX,
+    BUGFIX_ATTEMPTS_MAX, COMMITS_MAX, GATE_ROUNDS_MAX, LINE_CHARS_MAX, REASON_LINE_CHARS_MAX,
+    SPARKLINE_CHARS_MAX, TASK_CHARS_MAX, TODO_ATTEMPTS_MAX,
 };
 use moai_loops::framework::{MessageLanguage, language_of};
+use moai_pipeline::commits::{CommitFault, PipelineCommit};
 use moai_pipeline::convergence::FixStrategy;
+use moai_pipeline::escalation::Escalation;
 use moai_pipeline::gate::GateStatus;
 use moai_pipeline::objection::PlanObjection;
 use moai_pipeline::plan::PlanDocument;
 use moai_pipeline::state::{
-    PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover,
+    PassCount, PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover,
 };
 use moai_pipeline::write_rules::WriteObjection;
 use moai_protocol::documents::pipelines::{
-    PipelineDocument, PipelineGateEntries, PipelineTodoCounts,
+    PipelineCommitEntry, PipelineDocument, PipelineGateEntries, PipelineTodoCounts,
 };
 
 /// The form of a plan, as the agent is shown it.
@@ -188,7 +190,68 @@ fn objection_line(language: MessageLanguage, path: &str, objection: &PlanObjecti
             let parts = [todo.as_str(), status.mark(), failure];
             wording::PLAN_BOX_TAKEN_BACK.with(language, &parts)
         }
+        PlanObjection::Commits(fault) => commit_fault_line(language, path, fault),
+        PlanObjection::Answer { what } => wording::HELPER_ANSWER.with(language, &[what]),
+        PlanObjection::PlayScenarios(open) => {
+            wording::PLAY_SCENARIOS.with(language, &[&open.join(", ")])
+        }
+        PlanObjection::ScenarioFails { scenario, failure } => {
+            wording::SCENARIO_FAILS.with(language, &[scenario, failure])
+        }
+        PlanObjection::Reviewed(found) => {
+            let severity = found.severity.as_str();
+            let parts = [found.category.as_str(), severity, &found.place, &found.reason];
+            wording::REVIEWED.with(language, &parts)
+        }
+        PlanObjection::SandboxFails { command, output } => {
+            wording::SANDBOX_FAILS.with(language, &[command, output])
+        }
     }
+}
+
+fn commit_fault_line(language: MessageLanguage, plan: &str, fault: &CommitFault) -> String {
+    match fault {
+        CommitFault::Uncommitted { files, total } => {
+            wording::COMMIT_FILES.with(language, &[&files.join(", "), &total.to_string()])
+        }
+        CommitFault::TooMany => {
+            wording::COMMIT_TOO_MANY.with(language, &[&COMMITS_MAX.to_string()])
+        }
+        CommitFault::OnFirstBranch { branch } => {
+            let spec = plan.rsplit('/').nth(1).unwrap_or("work");
+            wording::COMMIT_ON_BRANCH.with(language, &[branch, spec])
+        }
+        CommitFault::Message(what) => wording::COMMIT_MESSAGE.with(language, &[what]),
+        CommitFault::Breaks { commit, command, output } => {
+            wording::COMMIT_BREAKS.with(language, &[commit, command, output])
+        }
+        CommitFault::Unfinished { checked, total } => {
+            let parts = [checked.to_string(), total.to_string()];
+            wording::COMMIT_UNFINISHED.with(language, &[&parts[0], &parts[1]])
+        }
+    }
+}
+
+/// For the agent: where a stronger model is proposed.
+#[must_use]
+pub fn escalation_lines(
+    state: &PipelineState,
+    model: &str,
+    proposals: &[Escalation],
+) -> Vec<String> {
+    let language = language(state);
+    let lines = proposals.iter().map(|proposal| match proposal {
+        Escalation::Size { todo, size } => {
+            wording::ESCALATE_SIZE.with(language, &[todo, size.as_str(), model])
+        }
+        Escalation::Attempts { todo, attempts } => {
+            wording::ESCALATE_ATTEMPTS.with(language, &[todo, &attempts.to_string(), model])
+        }
+        Escalation::Rounds(rounds) => {
+            wording::ESCALATE_ROUNDS.with(language, &[&rounds.to_string(), model])
+        }
+    });
+    lines.collect()
 }
 
 /// For a worker: why it must go on.
@@ -243,6 +306,12 @@ pub fn ended(state: &PipelineState) -> String {
     wording::PIPELINE_ENDED.with(language(state), &[&state.id, outcome, &passed, &total])
 }
 
+/// For the user: a document of a gate is not as the engine wrote it.
+#[must_use]
+pub fn document_changed(state: &PipelineState, path: &str) -> String {
+    wording::DOCUMENT_CHANGED.with(language(state), &[path])
+}
+
 /// For the user: the boxes could not be written.
 #[must_use]
 pub fn boxes_not_written(state: &PipelineState, reason: &str) -> String {
@@ -267,17 +336,15 @@ pub fn pipeline_status(state: &PipelineState) -> String {
     }
     let _ = writeln!(text, "  loop: {}", state.loop_id);
     push_todos(&mut text, state);
-    if !state.pass_counts.is_empty() {
-        let counts = state.pass_counts.iter();
-        let counts: Vec<String> =
-            counts.map(|count| format!("{}/{}", count.passed, count.total)).collect();
-        let counts = one_line(&counts.join(" "), REASON_LINE_CHARS_MAX);
-        let _ = writeln!(text, "  passing at each Stop: {counts}");
+    if let Some(last) = state.pass_counts.last() {
+        let line = sparkline(&state.pass_counts);
+        let _ = writeln!(text, "  passing at each Stop: {line} {}/{}", last.passed, last.total);
     }
     if state.kind == PipelineKind::Full {
         let gates = gate_entries(state);
         let PipelineGateEntries { tests, review, scenarios } = gates;
         let _ = writeln!(text, "  gates: tests {tests}, review {review}, scenarios {scenarios}");
+        push_gates(&mut text, state);
     }
     if !state.fix_rounds.is_empty() {
         let _ = writeln!(text, "  rounds of fixes: {}", state.fix_rounds.len());
@@ -286,6 +353,52 @@ pub fn pipeline_status(state: &PipelineState) -> String {
         let _ = writeln!(text, "  {}", one_line(note, REASON_LINE_CHARS_MAX));
     }
     text
+}
+
+/// One character for each of the last measured Stops: the share of TODOs that passed.
+fn sparkline(counts: &[PassCount]) -> String {
+    let shown = &counts[counts.len().saturating_sub(SPARKLINE_CHARS_MAX)..];
+    let level = |count: &PassCount| {
+        let top = SPARKLINE_LEVELS.len() - 1;
+        let level = (count.passed * top).checked_div(count.total).unwrap_or(0);
+        SPARKLINE_LEVELS[level.min(top)]
+    };
+    shown.iter().map(level).collect()
+}
+
+/// From nothing to everything.
+const SPARKLINE_LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The tokens of a pipeline, as a line of its status.
+#[must_use]
+pub fn tokens_line(tokens: Option<u64>) -> String {
+    match tokens {
+        Some(tokens) => format!("  tokens: {tokens}\n"),
+        None => "  tokens: unknown\n".to_owned(),
+    }
+}
+
+/// What the gates' words do not say.
+fn push_gates(text: &mut String, state: &PipelineState) {
+    if let Some(place) = &state.sandbox {
+        let _ = writeln!(text, "    gate 1: {}", one_line(place, REASON_LINE_CHARS_MAX));
+    }
+    if let Some(review) = &state.review {
+        let (verdict, judges) = (&review.verdict, review.judges.join(", "));
+        let (critical, warnings) = (review.critical, review.warnings);
+        let _ = write!(text, "    gate 2: {verdict}, critical {critical}, warnings {warnings}");
+        let rest = review.gap.as_ref().unwrap_or(&judges);
+        let _ = writeln!(text, " ({})", one_line(rest, REASON_LINE_CHARS_MAX));
+    }
+    for scenario in &state.scenarios {
+        let runs = state.scenario_runs.get(&scenario.key).map(Vec::as_slice).unwrap_or_default();
+        let passed = runs.iter().filter(|run| run.has_passed).count();
+        let _ =
+            writeln!(text, "    gate 3: {}: {passed} of {} runs passed", scenario.key, runs.len());
+    }
+    for path in &state.changed_documents {
+        let _ = writeln!(text, "    changed after it was written: {path}");
+    }
 }
 
 fn approver(by: PlanApprover) -> &'static str {
@@ -346,7 +459,7 @@ pub fn pipeline_report(state: &PipelineState) -> String {
 #[must_use]
 pub fn metric_lines(state: &PipelineState) -> Vec<String> {
     let PipelineGateEntries { tests, review, scenarios } = gate_entries(state);
-    let outcome = state.outcome.map_or("", PipelineOutcome::as_str);
+    let outcome = state.outcome.map_or("not ended yet", PipelineOutcome::as_str);
     let (passed, total) = (state.passed_todos(), state.todos.len());
     let minutes = state.updated_ms.saturating_sub(state.created_ms) / 60_000;
     vec![
@@ -407,6 +520,18 @@ pub fn pipeline_document(state: &PipelineState, tokens: Option<u64>) -> Pipeline
         fix_loops: state.fix_rounds.len(),
         tokens,
         convergence: state.pass_counts.iter().map(|count| count.passed).collect(),
+        commits: state.commits.iter().map(commit_entry).collect(),
         note: state.note.as_deref(),
+    }
+}
+
+fn commit_entry(commit: &PipelineCommit) -> PipelineCommitEntry<'_> {
+    let check = commit.check.as_ref();
+    let names = check.map(|check| check.failed.keys().map(String::as_str).collect());
+    PipelineCommitEntry {
+        id: &commit.id,
+        subject: &commit.subject,
+        checked: check.is_some(),
+        failing: names.unwrap_or_default(),
     }
 }

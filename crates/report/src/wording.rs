@@ -549,6 +549,33 @@ phrases!(PIPELINES {
         "[moai-ralph] pipeline {0} is cancelled; files stay as they are. `moai-ralph pipeline resume` continues it",
         "[moai-ralph] 파이프라인 {0}을 취소했습니다. 파일은 그대로입니다. `moai-ralph pipeline resume`으로 이어서 할 수 있습니다";
     PIPELINE_ENDED: "[moai-ralph] pipeline {0}: {1}; {2} of {3} TODOs pass", "[moai-ralph] 파이프라인 {0}: {1}; TODO {3}개 중 {2}개 통과";
+    COMMIT_FILES:
+        "the work passes and is not committed: {0} ({1} files): let the agent git-master propose the commits, then make them with git; nothing else is missing",
+        "작업은 모두 통과했지만 커밋되지 않았습니다: {0}(파일 {1}개). git-master 에이전트가 커밋을 제안하게 한 다음 git으로 커밋하십시오. 그 밖에 빠진 것은 없습니다";
+    COMMIT_TOO_MANY: "there are more than {0} commits since the pipeline began", "파이프라인을 시작한 뒤의 커밋이 {0}개를 넘습니다";
+    COMMIT_ON_BRANCH:
+        "sync.branch is set, but the work is still on {0}: git switch --create moai/{1}",
+        "sync.branch가 켜져 있지만 작업이 아직 {0} 브랜치에 있습니다: git switch --create moai/{1}";
+    COMMIT_MESSAGE: "{0}: reword it", "{0}: 메시지를 고치십시오";
+    COMMIT_BREAKS:
+        "`{1}` fails at commit {0}, though the work as a whole passes it: {2}: change the commits so that each one passes",
+        "전체 작업은 통과하지만 커밋 {0}에서 `{1}`이(가) 실패합니다: {2}: 커밋마다 통과하도록 나누어 다시 커밋하십시오";
+    COMMIT_UNFINISHED:
+        "{0} of {1} commits are checked; the time of one Stop (loop.stop_timeout) was not enough, so end your turn again",
+        "커밋 {1}개 중 {0}개를 검사했습니다. Stop 한 번의 시간(loop.stop_timeout)이 모자라므로 턴을 다시 끝내십시오";
+    PLAY_SCENARIOS:
+        "every test passes; scenarios are still to be played: {0}: give each run to the agent scenario-runner (3 to 5 runs of each, one run per agent, 4 of 5 must pass)",
+        "테스트는 모두 통과했습니다. 실행할 시나리오가 남았습니다: {0}. 실행마다 scenario-runner 에이전트에게 하나씩 맡기십시오(시나리오마다 3~5번, 80% 이상 통과해야 합니다)";
+    SCENARIO_FAILS: "too few runs of {0} passed: {1}", "{0} 시나리오의 통과 횟수가 모자랍니다: {1}";
+    REVIEWED: "review, {0} ({1}): {2} {3}", "리뷰, {0}({1}): {2} {3}";
+    SANDBOX_FAILS: "`{0}` passes here but fails in the container: {1}", "`{0}`은(는) 여기서는 통과하지만 컨테이너에서 실패합니다: {1}";
+    DOCUMENT_CHANGED:
+        "[moai-ralph] {0} was changed after the gate had written it; the engine's own results count, and it is written again",
+        "[moai-ralph] 게이트가 {0}을(를) 쓴 뒤에 내용이 바뀌었습니다. 엔진의 결과가 적용되며 파일은 다시 씁니다";
+    ESCALATE_SIZE: "{0} is of size {1}: give it to a worker with model {2}", "{0}의 크기는 {1}입니다. 모델 {2}을(를) 쓰는 워커에게 맡기십시오";
+    ESCALATE_ATTEMPTS: "{0} failed {1} attempts: give it to a worker with model {2}", "{0}은(는) {1}번 실패했습니다. 모델 {2}을(를) 쓰는 워커에게 맡기십시오";
+    ESCALATE_ROUNDS: "{0} rounds of fixes: let the agent debugger with model {1} find the cause first", "수정이 {0}회째입니다. 먼저 모델 {1}을(를) 쓰는 debugger 에이전트로 원인을 찾으십시오";
+    HELPER_ANSWER: "the answer cannot be used: {0}", "답을 사용할 수 없습니다: {0}";
     PIPELINE_BOX_NOT_WRITTEN: "[moai-ralph] the boxes in {0} were not updated: {1}", "[moai-ralph] {0}의 체크박스를 갱신하지 못했습니다: {1}";
 });
 

@@ -21,8 +21,17 @@ pub(in crate::cli) enum PipelineCommand {
         #[arg(long, value_name = "ID")]
         session: Option<String>,
     },
-    /// Report what the engine's own runs showed for each TODO
+    /// Report what the engine's own runs showed for each TODO, requirement and commit
     Report(PipelineSelectArgs),
+    /// Show the text of a pull request with the evidence for each requirement
+    #[command(name = "pr")]
+    PullRequest {
+        #[command(flatten)]
+        select: PipelineSelectArgs,
+        /// Let gh open it; only for a person
+        #[arg(long)]
+        create: bool,
+    },
 }
 
 #[derive(Debug, Args)]

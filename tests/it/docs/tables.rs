@@ -14,13 +14,14 @@ use crate::mcp_client::Client;
 use crate::support::{CHECKOUT, Sandbox};
 
 /// The commands that print a JSON document, by its schema without the number.
-const PRINTED_BY: [(&str, &str); 38] = [
+const PRINTED_BY: [(&str, &str); 39] = [
     ("baseline", "file written by `scan` and `check --write-baseline`"),
     ("checks", "`loop checks`"),
     ("config", "`config show`"),
     ("daemon", "`daemon status`, `daemon stop`"),
     ("doctor", "`doctor`"),
     ("forgotten", "`loop forget`"),
+    ("gate", "file written by the gates of a pipeline"),
     ("hover", "`hover`"),
     ("install", "`server install`"),
     ("judge", "`judge`"),

@@ -1,12 +1,14 @@
 //! The plugin's agents: each has its model and its forbidden tools, and the reports that they show as
 //! examples are what the program reads.
 
+use moai_pipeline::commit_proposal::CommitProposal;
+use moai_pipeline::scenario_runs::ScenarioReport;
 use moai_pipeline::worker_report::WorkerReport;
 
 use super::sources::files;
 
 /// Agents with their models, and whether they may write files and run programs.
-const AGENTS: [(&str, &str, &str); 12] = [
+const AGENTS: [(&str, &str, &str); 13] = [
     ("code-reviewer", "sonnet", "Write, Edit, NotebookEdit"),
     ("debugger", "sonnet", "Write, Edit, NotebookEdit, Agent, Task"),
     ("designer", "sonnet", "Write, Edit, NotebookEdit, Bash, Agent, Task"),
@@ -16,6 +18,7 @@ const AGENTS: [(&str, &str, &str); 12] = [
     ("git-master", "sonnet", "Write, Edit, NotebookEdit, Agent, Task"),
     ("pm", "opus", "Write, Edit, NotebookEdit, Bash, Agent, Task"),
     ("researcher", "sonnet", "Write, Edit, NotebookEdit, Agent, Task"),
+    ("scenario-runner", "sonnet", "Write, Edit, NotebookEdit, Agent, Task"),
     ("tradeoff-analyzer", "sonnet", "Write, Edit, NotebookEdit, Bash, Agent, Task"),
     ("verification-planner", "sonnet", "Write, Edit, NotebookEdit, Bash, Agent, Task"),
     ("worker", "sonnet", "Agent, Task"),
@@ -56,4 +59,8 @@ fn what_the_agents_are_shown_is_what_the_program_reads() {
         let report = WorkerReport::parse(&agent(name).1).expect(name);
         assert_eq!((report.todo.as_str(), report.discoveries.len()), ("TODO-1", 1), "{name}");
     }
+    let played = ScenarioReport::parse(&agent("scenario-runner").1).expect("a report");
+    assert_eq!((played.scenario.as_str(), played.steps.len()), ("SC-1", 2));
+    let proposal = CommitProposal::parse(&agent("git-master").1).expect("a proposal");
+    assert_eq!(proposal.commits[0].files.len(), 2);
 }

@@ -66,3 +66,45 @@ pub const SAME_FAILURE_ROUNDS: usize = 3;
 pub const STRUCTURAL_DROP_PERCENT: usize = 10;
 /// Entries for the learnings documents that a pipeline keeps.
 pub const LEARNINGS_KEPT_MAX: usize = 200;
+/// Commits that are proposed for one change, and commits of a pipeline that are checked.
+pub const COMMITS_MAX: usize = 100;
+/// Longest subject of a commit, in characters.
+pub const COMMIT_SUBJECT_CHARS_MAX: usize = 72;
+/// Subjects of a history below which its style is unknown.
+pub const COMMIT_STYLE_SUBJECTS_MIN: usize = 5;
+/// Latest subjects of a history that show its style.
+pub const COMMIT_STYLE_SUBJECTS_READ: usize = 30;
+/// Files of one commit that a pipeline keeps.
+pub const COMMIT_FILES_KEPT_MAX: usize = 100;
+/// Files without a commit that are named; the others are counted.
+pub const UNCOMMITTED_NAMED_MAX: usize = 20;
+/// Files that were not committed when a pipeline began and that it remembers.
+pub const UNCOMMITTED_KEPT_MAX: usize = 1_000;
+/// Stops that a pipeline waits for the checks of its commits; then they are unmeasured.
+pub const COMMIT_CHECK_STOPS_MAX: u32 = 5;
+/// Part of a Stop's remaining time that is left for what follows the checks of commits.
+pub const COMMIT_CHECK_REST_SHARE: u32 = 8;
+/// Faults of one answer that an agent is told.
+pub const HELPER_FAULTS_MAX: usize = 10;
+/// Longest name of a model or an image in the options, in characters.
+pub const MODEL_NAME_CHARS_MAX: usize = 200;
+/// Runs of a scenario before it can pass.
+pub const SCENARIO_RUNS_MIN: usize = 3;
+/// Runs of a scenario that count for one state of the work.
+pub const SCENARIO_RUNS_MAX: usize = 5;
+/// Share of the runs that must pass, in percent.
+pub const SCENARIO_PASS_PERCENT_MIN: usize = 80;
+/// Runs of one scenario that a pipeline keeps; the latest ones.
+pub const SCENARIO_RUNS_KEPT_MAX: usize = 20;
+/// Consecutive Stops at which the agent is held for scenarios without a new run; then they are skipped.
+pub const SCENARIO_HOLDS_MAX: u32 = 3;
+/// Warnings of the review with which a change may ship.
+pub const REVIEW_WARNINGS_MAX: usize = 2;
+/// Time in which a container engine must say that it is there, in milliseconds.
+pub const SANDBOX_ANSWER_MS_MAX: u64 = 10_000;
+/// Time in which a container is removed, in milliseconds.
+pub const SANDBOX_REMOVE_MS_MAX: u64 = 10_000;
+/// Changed documents of gates that a pipeline keeps for its report.
+pub const CHANGED_DOCUMENTS_MAX: usize = 20;
+/// Measured Stops that a status shows, one character each.
+pub const SPARKLINE_CHARS_MAX: usize = 60;

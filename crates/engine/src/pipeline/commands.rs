@@ -4,7 +4,9 @@
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_cancel;
 use crate::pipeline::pipeline_start::PipelineStart;
-use crate::pipeline::{PipelineCall, pipeline_approve, pipeline_resume, pipeline_start};
+use crate::pipeline::{
+    PipelineCall, pipeline_approve, pipeline_report, pipeline_resume, pipeline_start,
+};
 use moai_host::store::loops::LoopQuery;
 use moai_loops::framework::language_of;
 use moai_pipeline::routing::{RoutedPipeline, routed_pipeline};
@@ -52,10 +54,10 @@ pub(crate) async fn handle(call: &HookCall<'_>, name: &str) -> Option<HookOutput
         SMALL => start(&pipeline, typed, PipelineKind::Small, session).await,
         BUGFIX => start(&pipeline, typed, PipelineKind::Bugfix, session).await,
         "moai-run" => pipeline_approve::approve(&pipeline, None, PlanApprover::Person).await,
-        "pipeline-status" => pipeline.show(None, words::pipeline_status).await,
-        "moai-sync" => pipeline.show(None, words::pipeline_report).await,
+        "pipeline-status" => pipeline_report::status(&pipeline, None).await,
+        "moai-sync" => pipeline_report::report(&pipeline, None).await,
         "pipeline-cancel" => cancel(&pipeline).await,
-        _ => pipeline_resume::resume(&pipeline, None, Some(session)).await,
+        _ => Box::pin(pipeline_resume::resume(&pipeline, None, Some(session))).await,
     };
     Some(match answered {
         Ok(reply) => HookOutput::Context(with_mark(reply.stdout)),

@@ -2,6 +2,7 @@
 //! the first approval the plan may only grow, and what was added is approved the same way.
 
 use super::PipelineCall;
+use super::escalations::size_lines;
 use super::plan_commands::acceptance_commands;
 use crate::engine::now_ms;
 use crate::exam;
@@ -10,6 +11,7 @@ use crate::loops::loop_selection::change_loop;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::state::LoopState;
 use moai_pipeline::plan::PlanDocument;
+use moai_pipeline::spec::{SPECS_FOLDER, SpecFile};
 use moai_pipeline::state::PlanApprover;
 use moai_pipeline::step::{PipelineEvent, approval_objections, step};
 use moai_protocol::control::CommandReply;
@@ -35,8 +37,12 @@ pub(super) async fn approve(
     };
     let count = freeze_plan(call, &state.loop_id, &text, &state.plan_path()).await?;
     let (next, _) = step(&state, PipelineEvent::PlanApproved { text, by }, now_ms());
+    let acceptance = format!("{SPECS_FOLDER}/{}/{}", state.spec, SpecFile::Acceptance.as_str());
+    let acceptance = loop_files::file_text(&call.project, &acceptance).await;
+    let (next, _) = step(&next, PipelineEvent::ScenariosFrozen(acceptance), now_ms());
     call.save(&state, &next).await?;
-    call.reply(&next, words::approved(&next, count)).await
+    let lines = [vec![words::approved(&next, count)], size_lines(&call.project, &next)].concat();
+    call.reply(&next, lines.join("\n")).await
 }
 
 /// Freezes the commands of a plan into the exam of an active loop; returns their number.

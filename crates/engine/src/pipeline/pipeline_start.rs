@@ -8,6 +8,7 @@ use crate::engine::{Engine, now_ms, run_blocking};
 use crate::exam::rubrics;
 use crate::loops::loop_start::{LoopStartOutcome, start_loop};
 use crate::loops::{loop_cancel, session_loop};
+use crate::pipeline::commit_survey::note_start;
 use crate::pipeline::pipeline_end;
 use crate::project::Project;
 use moai_base::hash::ContentHash;
@@ -79,6 +80,8 @@ pub(crate) async fn begin(
     let started = start_pipeline_loop(engine, project, &state, goal, session).await?;
     state.is_solo = solo;
     state.loop_id = started.id;
+    state.base = started.base;
+    note_start(project, &mut state).await;
     let stored = engine.store.insert_pipeline(&project.key, &project.root, state.clone()).await;
     if let Err(error) = stored {
         let which = LoopQuery::Id(state.loop_id.clone());

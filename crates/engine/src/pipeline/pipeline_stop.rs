@@ -3,12 +3,19 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::engine::{Engine, now_ms};
+use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
+use crate::pipeline::commit_check::{CommitRun, read_commits};
+use crate::pipeline::escalations::failure_lines;
+use crate::pipeline::gate_files::{changed_documents, documents_of, write_documents};
+use crate::pipeline::gates::{GateRun, work_digest};
 use crate::pipeline::learnings_files::write_learnings;
 use crate::pipeline::pipeline_end::loop_ending;
 use crate::project::Project;
+use crate::recall::note::note_drafts;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::ACCEPTANCE_OUTPUT_CHARS_MAX;
@@ -21,10 +28,10 @@ use moai_loops::progress;
 use moai_loops::state::{LoopState, Mode};
 use moai_pipeline::gate::ReviewReading;
 use moai_pipeline::plan::{PlanDocument, TodoId, TodoStatus};
-use moai_pipeline::state::{PipelineKind, PipelineState};
+use moai_pipeline::state::{PipelineKind, PipelinePhase, PipelineState};
 use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, WorkReading, step};
 use moai_protocol::hook::HookOutput;
-use moai_report::pipeline as words;
+use moai_report::{observed, pipeline as words};
 
 /// The active pipeline of a loop; a loop without one costs nothing.
 pub(crate) async fn pipeline_of_loop(
@@ -84,39 +91,47 @@ pub(crate) struct MeasuredPlan {
     pub(crate) is_exhausted: bool,
 }
 
-/// Compares the plan with the runs of its acceptance commands.
+/// Compares the plan with the runs of its acceptance commands; once they pass, the commits.
 pub(crate) async fn measure_plan(
-    engine: &Engine,
-    project: &Project,
+    call: &HookCall<'_>,
     state: &LoopState,
     evidence: &Evidence,
+    deadline: Instant,
 ) -> Option<MeasuredPlan> {
+    let (engine, project) = (call.engine, &call.project);
     let before = pipeline_of_loop(engine, project, state).await?;
     let commands = command_readings(engine, project, state, &evidence.readings).await;
     let plan = loop_files::file_text(project, &before.plan_path()).await;
     let problems = other_problems(evidence);
     let event = PipelineEvent::WorkMeasured(WorkReading { plan, commands, problems });
-    let (next, decisions) = step(&before, event, now_ms());
     let mut measured = MeasuredPlan {
+        next: before.clone(),
         before,
-        next,
         boxes: Vec::new(),
         open: Vec::new(),
         unusable: Vec::new(),
         is_exhausted: false,
     };
-    for decision in decisions {
-        match decision {
-            PipelineDecision::Hold(objections) => {
-                measured.open = words::objection_lines(&measured.next, &objections);
-            }
-            PipelineDecision::Pause(objections) => {
-                measured.unusable = words::objection_lines(&measured.next, &objections);
-            }
-            PipelineDecision::SetBox { todo, status } => measured.boxes.push((todo, status)),
-            PipelineDecision::EndWithFailures => measured.is_exhausted = true,
-            PipelineDecision::AwaitApproval | PipelineDecision::GiveUpPlan(_) => {}
-        }
+    let changed = changed_documents(project, &measured.before).await;
+    if !changed.is_empty() {
+        measured.take(PipelineEvent::DocumentsChanged(changed));
+    }
+    measured.take(event);
+    let is_dirty = evidence.verdict() == Verdict::Dirty;
+    if !is_dirty && measured.next.kind == PipelineKind::Full {
+        measured.pass_gates(&GateRun { call, held: state, evidence, deadline }).await;
+    }
+    if !measured.lacks_nothing() {
+        measured.open.extend(failure_lines(project, &measured.next));
+    }
+    if is_dirty {
+        return Some(measured);
+    }
+    if measured.lacks_nothing() && project.config.pipeline.wants_commits() {
+        let pipeline = &measured.next;
+        let run = CommitRun { engine, project, caller: &call.caller, pipeline, deadline };
+        let reading = read_commits(&run).await;
+        measured.take(PipelineEvent::CommitsMeasured(reading));
     }
     Some(measured)
 }
@@ -159,6 +174,48 @@ pub(super) fn command_reading(reading: &SensorReading) -> CommandReading {
 }
 
 impl MeasuredPlan {
+    /// Takes a step of the pipeline, and keeps what is to be done.
+    fn take(&mut self, event: PipelineEvent) {
+        let (next, decisions) = step(&self.next, event, now_ms());
+        self.next = next;
+        for decision in decisions {
+            match decision {
+                PipelineDecision::Hold(objections) => {
+                    self.open.extend(words::objection_lines(&self.next, &objections));
+                }
+                PipelineDecision::Pause(objections) => {
+                    self.unusable.extend(words::objection_lines(&self.next, &objections));
+                }
+                PipelineDecision::SetBox { todo, status } => self.boxes.push((todo, status)),
+                PipelineDecision::EndWithFailures => self.is_exhausted = true,
+                PipelineDecision::AwaitApproval | PipelineDecision::GiveUpPlan(_) => {}
+            }
+        }
+    }
+
+    /// Asks the gates one after the other; one that fails holds, and later ones are not asked.
+    async fn pass_gates(&mut self, run: &GateRun<'_>) {
+        if self.lacks_nothing()
+            && let Some(reading) = run.sandbox().await
+        {
+            self.take(PipelineEvent::SandboxMeasured(reading));
+        }
+        if self.lacks_nothing() {
+            let review = run.review(&self.next).await;
+            self.take(PipelineEvent::CategoriesReviewed(review));
+        }
+        if self.lacks_nothing() && !self.next.scenarios.is_empty() {
+            let work = work_digest(run.call.engine, &run.call.project, &self.next).await;
+            self.take(PipelineEvent::ScenariosReviewed(work));
+        }
+    }
+
+    /// Whether the approved plan is done as far as it was compared.
+    fn lacks_nothing(&self) -> bool {
+        let is_open = !self.open.is_empty() || !self.unusable.is_empty() || self.is_exhausted;
+        !is_open && self.next.kind.has_plan() && self.next.passed_todos() == self.next.todos.len()
+    }
+
     /// Saves the pipeline and then writes the boxes, after the decision of the loop was saved.
     /// Returns notices for the user.
     pub(crate) async fn save(
@@ -173,21 +230,32 @@ impl MeasuredPlan {
         if let Some(ending) = loop_ending(decided) {
             next = step(&next, PipelineEvent::LoopEnded(ending), now_ms()).0;
         }
+        next.has_left_documents |=
+            next.kind == PipelineKind::Full && next.phase == PipelinePhase::Finalize;
+        let (documents, hashes) = documents_of(&next);
+        next.gate_documents.extend(hashes);
         match engine.store.advance_pipeline(&project.key, &before, next.clone()).await {
             Ok(SaveOutcome::Saved) => {}
             Ok(SaveOutcome::Overtaken) => return Vec::new(),
             Err(error) => return vec![words::boxes_not_written(&next, &error.to_string())],
         }
-        let mut notices = Vec::new();
+        let mut notices = write_documents(engine, project, documents).await;
+        let is_new = |path: &&String| !before.changed_documents.contains(path);
+        let changed = next.changed_documents.iter().filter(is_new);
+        notices.extend(changed.map(|path| words::document_changed(&next, path)));
         if !boxes.is_empty() {
             let path = next.plan_path();
             let change = move |text: &str| with_boxes(text, &boxes);
             notices.extend(loop_files::change_file(engine, project, &path, change).await);
         }
+        // Documents that are to be committed are there before the commits.
+        let is_time = !next.is_active() || next.phase == PipelinePhase::Finalize;
+        if is_time && next.kind == PipelineKind::Full && !before.has_left_documents {
+            notices.extend(write_learnings(engine, project, &next).await);
+        }
         if !next.is_active() {
-            if next.kind == PipelineKind::Full {
-                notices.extend(write_learnings(engine, project, &next).await);
-            }
+            let session = decided.session_id.as_deref().unwrap_or_default();
+            note_drafts(engine, project, session, observed::pipeline_learnings(&next));
             notices.push(words::ended(&next));
         }
         notices

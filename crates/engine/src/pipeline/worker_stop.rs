@@ -9,6 +9,7 @@ use crate::exam::criteria;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::loop_files;
+use crate::pipeline::helper_stop;
 use crate::pipeline::pipeline_stop::{command_reading, pipeline_of_loop, with_boxes};
 use crate::project::Project;
 use crate::stop::schedule::StopSchedule;
@@ -41,6 +42,9 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
     };
     if pipeline.approved.is_none() {
         return HookOutput::Silent;
+    }
+    if let Some(output) = helper_stop::handle(&call, &project, &pipeline).await {
+        return output;
     }
     let message = input.last_assistant_message.as_deref().unwrap_or_default();
     let report = WorkerReport::parse(message).map_err(|error| error.to_string());

@@ -54,4 +54,11 @@ pub enum PipelineOperation {
         /// The pipeline.
         id: Option<String>,
     },
+    /// Shows the text of a pull request.
+    PullRequest {
+        /// The pipeline.
+        id: Option<String>,
+        /// Whether `gh` opens it.
+        create: bool,
+    },
 }

@@ -32,6 +32,8 @@ pub struct PipelineDocument<'s> {
     pub tokens: Option<u64>,
     /// TODOs that passed, at each measured Stop.
     pub convergence: Vec<usize>,
+    /// Commits since it began, oldest first, if they are asked for.
+    pub commits: Vec<PipelineCommitEntry<'s>>,
     /// What the outcome does not say.
     pub note: Option<&'s str>,
 }
@@ -58,4 +60,17 @@ pub struct PipelineGateEntries {
     pub review: &'static str,
     /// Scenarios.
     pub scenarios: &'static str,
+}
+
+/// One commit of a pipeline.
+#[derive(Clone, Debug, Serialize)]
+pub struct PipelineCommitEntry<'s> {
+    /// Its id in hex.
+    pub id: &'s str,
+    /// The first line of its message.
+    pub subject: &'s str,
+    /// Whether the commands were run in a checkout of it.
+    pub checked: bool,
+    /// Commands that fail there. An acceptance command may fail before the commit that makes it pass.
+    pub failing: Vec<&'s str>,
 }

@@ -1,0 +1,173 @@
+//! Options of pipelines: where gate 1 runs, when a stronger model is proposed, and what is asked of
+//! the commits at the end.
+
+use serde::Deserialize;
+
+use super::{OptionRefusal, bounded, set};
+use moai_base::limits::{MODEL_NAME_CHARS_MAX, TODO_ATTEMPTS_MAX};
+
+/// Where a gate runs the acceptance commands in addition to a Stop's own runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxKind {
+    /// Nowhere else.
+    #[default]
+    Host,
+    /// In a container.
+    Docker,
+}
+
+/// Estimated complexity of a TODO, as plans write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum EscalatedSize {
+    /// One file.
+    S,
+    /// Several files.
+    M,
+    /// Architecture.
+    L,
+}
+
+/// The effective options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PipelineOptions {
+    /// Where gate 1 runs.
+    pub sandbox: SandboxKind,
+    /// Image of the container; empty: there is none.
+    pub image: String,
+    /// Failed attempts at a TODO, or rounds of fixes, after which a stronger model is proposed; 0:
+    /// never.
+    pub escalate_after: u32,
+    /// Sizes of TODOs that get the stronger model from the start.
+    pub escalate_sizes: Vec<EscalatedSize>,
+    /// Name of the stronger model, as the host knows it.
+    pub escalate_model: String,
+    /// Whether the work must be committed before a pipeline ends.
+    pub has_commits: bool,
+    /// Whether each of its commits is checked; implies that it must be committed.
+    pub verifies_each: bool,
+    /// Whether the commits must be on a branch of their own.
+    pub has_branch: bool,
+}
+
+impl Default for PipelineOptions {
+    fn default() -> Self {
+        Self {
+            sandbox: SandboxKind::Host,
+            image: String::new(),
+            escalate_after: 2,
+            escalate_sizes: vec![EscalatedSize::L],
+            escalate_model: "opus".to_owned(),
+            has_commits: false,
+            verifies_each: false,
+            has_branch: false,
+        }
+    }
+}
+
+/// `pipeline` of one layer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct PipelineLayer {
+    sandbox: Option<SandboxKind>,
+    image: Option<String>,
+    escalate_after: Option<u64>,
+    escalate_sizes: Option<Vec<EscalatedSize>>,
+    escalate_model: Option<String>,
+}
+
+/// `sync` of one layer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct SyncLayer {
+    commits: Option<bool>,
+    verify_each: Option<bool>,
+    branch: Option<bool>,
+}
+
+impl PipelineOptions {
+    /// Whether the work must be committed.
+    #[must_use]
+    pub fn wants_commits(&self) -> bool {
+        self.has_commits || self.verifies_each || self.has_branch
+    }
+
+    pub(super) fn apply_layer(
+        &mut self,
+        layer: PipelineLayer,
+        sync: &SyncLayer,
+    ) -> Result<(), OptionRefusal> {
+        set(&mut self.sandbox, layer.sandbox);
+        if let Some(image) = layer.image {
+            if !image.is_empty() && !is_plain_name(&image) {
+                let reason = format!("{image:?} is no name of an image");
+                return Err(("pipeline.image".to_owned(), reason));
+            }
+            self.image = image;
+        }
+        let most = u64::from(TODO_ATTEMPTS_MAX);
+        let after = layer.escalate_after;
+        bounded(&mut self.escalate_after, "pipeline.escalate_after", after, 0..=most, |count| {
+            u32::try_from(count).unwrap_or_default()
+        })?;
+        set(&mut self.escalate_sizes, layer.escalate_sizes);
+        if let Some(model) = layer.escalate_model {
+            if !is_plain_name(&model) {
+                let reason = format!("{model:?} is no name of a model");
+                return Err(("pipeline.escalate_model".to_owned(), reason));
+            }
+            self.escalate_model = model;
+        }
+        set(&mut self.has_commits, sync.commits);
+        set(&mut self.verifies_each, sync.verify_each);
+        set(&mut self.has_branch, sync.branch);
+        Ok(())
+    }
+}
+
+/// Whether a name of an image or a model is one argument that is no option.
+fn is_plain_name(name: &str) -> bool {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "._-:/@[]".contains(it);
+    name.starts_with(|it: char| it.is_ascii_alphanumeric())
+        && name.chars().all(is_plain)
+        && name.chars().count() <= MODEL_NAME_CHARS_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{Config, OptionFile};
+    use moai_lsp::registry::Catalogue;
+
+    fn load(text: &str) -> Result<PipelineOptions, String> {
+        let (name, text) = ("ralph.yaml".to_owned(), text.to_owned());
+        let file = OptionFile { name, text, is_trusted: true, is_of_user: true };
+        let config = Config::load(&[file], &BTreeMap::new(), Catalogue::built_in());
+        config.map(|config| config.pipeline).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn options_of_pipelines_are_read_and_bounded() {
+        let text = "ralph:\n  pipeline: {sandbox: docker, image: 'python:3.12', escalate_after: 0, \
+                    escalate_sizes: [M, L], escalate_model: 'opus[1m]'}\n  sync: {verify_each: true}\n";
+        let options = load(text).expect("valid");
+        assert_eq!((options.sandbox, options.image.as_str()), (SandboxKind::Docker, "python:3.12"));
+        assert_eq!(options.escalate_sizes, [EscalatedSize::M, EscalatedSize::L]);
+        assert_eq!((options.escalate_after, options.escalate_model.as_str()), (0, "opus[1m]"));
+        assert!(options.wants_commits() && !options.has_commits);
+        assert!(!PipelineOptions::default().wants_commits());
+        for wrong in [
+            "pipeline: {sandbox: podman}",
+            "pipeline: {image: --privileged}",
+            "pipeline: {image: 'a b'}",
+            "pipeline: {escalate_after: 4}",
+            "pipeline: {escalate_sizes: [XL]}",
+            "pipeline: {escalate_model: ''}",
+            "sync: {push: true}",
+        ] {
+            assert!(load(&format!("ralph:\n  {wrong}\n")).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What of a pipeline's work is committed: the work tree, the commits since the pipeline's base, and
+//! the style of the history before it.
+
+use crate::branches::branch_merge::new_files::is_note;
+use crate::branches::loop_branch::read_git;
+use crate::project::Project;
+use moai_base::limits::{COMMIT_STYLE_SUBJECTS_READ, COMMITS_MAX, UNCOMMITTED_KEPT_MAX};
+use moai_base::path::RelPath;
+use moai_base::protected::foreign_folder;
+use moai_host::git::branches::{self, WorkTreeStatus};
+use moai_host::git::{GitError, history};
+use moai_pipeline::commit_proposal::CommitStyle;
+use moai_pipeline::commits::{CommitSurvey, PipelineCommit, SurveyedCommit};
+use moai_pipeline::state::PipelineState;
+use std::path::Path;
+
+/// The branch and the uncommitted files of a root when its pipeline begins. Without git both are
+/// empty.
+pub(super) async fn note_start(project: &Project, state: &mut PipelineState) {
+    let root = project.root.clone();
+    let found = read_git(move || {
+        let status = branches::work_tree_status(&root)?;
+        let files = uncommitted_files(&root, &status);
+        Ok::<_, GitError>((status.branch, files))
+    });
+    let Ok((branch, mut files)) = found.await else { return };
+    files.truncate(UNCOMMITTED_KEPT_MAX);
+    state.first_branch = branch;
+    state.uncommitted_at_start = files;
+}
+
+/// The commits of a pipeline and the files of its work without one. The error is a fragment for
+/// people.
+pub(super) async fn survey_commits(
+    project: &Project,
+    state: &PipelineState,
+) -> Result<CommitSurvey, String> {
+    let Some(base) = state.base.clone() else {
+        return Err("there is no git repository".to_owned());
+    };
+    let (root, kept) = (project.root.clone(), state.uncommitted_at_start.clone());
+    let first_branch = state.first_branch.clone();
+    let needs_branch = project.config.pipeline.has_branch;
+    let surveyed = read_git(move || {
+        let status = branches::work_tree_status(&root)?;
+        let mut uncommitted = uncommitted_files(&root, &status);
+        uncommitted.retain(|file| !kept.contains(file));
+        let commits = history::commits_since(&root, &base, COMMITS_MAX + 1)?;
+        let subjects = history::subjects_until(&root, &base, COMMIT_STYLE_SUBJECTS_READ)?;
+        let on_first_branch =
+            first_branch.filter(|first| needs_branch && status.branch.as_ref() == Some(first));
+        let commits = commits.into_iter().map(|commit| SurveyedCommit {
+            commit: PipelineCommit::new(commit.id, &commit.message, commit.files),
+            message: commit.message,
+        });
+        let (commits, style) = (commits.collect(), CommitStyle::of_subjects(&subjects));
+        Ok::<_, GitError>(CommitSurvey { uncommitted, commits, style, on_first_branch })
+    });
+    surveyed.await.map_err(|error| error.to_string())
+}
+
+/// The files below the root that are work and in no commit, relative to it and sorted. Notes of
+/// loops and what tools leave are no work.
+fn uncommitted_files(root: &Path, status: &WorkTreeStatus) -> Vec<String> {
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    let untracked = status.untracked.iter().map(|path| (path, true));
+    let changed = status.uncommitted.iter().map(|path| (path, false));
+    let mut files = Vec::new();
+    for (path, is_untracked) in untracked.chain(changed) {
+        let file = status.work_tree.join(path);
+        let Some(below) = RelPath::below(&root, &file) else { continue };
+        let is_left = is_untracked && foreign_folder(&below).is_some();
+        if !is_left && !is_note(&root, &file) {
+            files.push(below.to_string());
+        }
+    }
+    files.sort();
+    files.dedup();
+    files
+}

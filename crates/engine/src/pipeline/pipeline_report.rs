@@ -1,0 +1,114 @@
+//! `pipeline report` with the evidence for each requirement, and `pipeline pr`: the text of
+//! a pull request, which `gh` opens when a person asks for it.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::PipelineCall;
+use super::gate_files::changed_documents;
+use crate::loops::loop_files;
+use crate::person;
+use moai_base::foreign_text::one_line;
+use moai_base::limits::{COMMAND_KILL_GRACE_MS, GIT_REMOTE_MS_MAX, LINE_CHARS_MAX};
+use moai_base::verdict::Cause;
+use moai_host::files::private_temporary;
+use moai_host::programs::{self, CommandOutcome, ProgramCall};
+use moai_pipeline::spec::{SPECS_FOLDER, SpecDocument, SpecFile};
+use moai_pipeline::state::PipelineState;
+use moai_protocol::control::CommandReply;
+use moai_report::pipeline as words;
+use moai_report::pipeline_evidence::{PullRequestText, evidence_lines, pull_request as text_of};
+
+/// The program that opens pull requests on GitHub.
+const GH: &str = "gh";
+
+/// One screen: the phase, the TODOs, the gates, the progress and the tokens.
+pub(super) async fn status(
+    call: &PipelineCall<'_>,
+    id: Option<String>,
+) -> Result<CommandReply, String> {
+    let tokens = match call.find(id.clone()).await? {
+        Some(state) => call.tokens(&state).await,
+        None => return call.show(id, words::pipeline_status).await,
+    };
+    let state = call.require(id).await?;
+    let text = format!("{}{}", words::pipeline_status(&state), words::tokens_line(tokens));
+    call.reply(&state, text).await
+}
+
+/// What the engine's runs showed, for each TODO and for each requirement.
+pub(super) async fn report(
+    call: &PipelineCall<'_>,
+    id: Option<String>,
+) -> Result<CommandReply, String> {
+    if id.is_none() && call.find(None).await?.is_none() {
+        return call.show(None, words::pipeline_report).await;
+    }
+    let state = call.require(id).await?;
+    let spec = spec_of(call, &state).await;
+    let mut text = words::pipeline_report(&state);
+    text.push_str(&evidence_lines(&state, spec.as_ref()));
+    for path in changed_documents(&call.project, &state).await {
+        let _ = writeln!(text, "  {path} is not as its gate wrote it");
+    }
+    call.reply(&state, text).await
+}
+
+async fn spec_of(call: &PipelineCall<'_>, state: &PipelineState) -> Option<SpecDocument> {
+    let path = format!("{SPECS_FOLDER}/{}/{}", state.spec, SpecFile::Spec.as_str());
+    let text = loop_files::file_text(&call.project, &path).await?;
+    Some(SpecDocument::parse(&text))
+}
+
+/// Shows the text of a pull request; `create` lets `gh` open it, which only a person may ask for.
+pub(super) async fn pull_request(
+    call: &PipelineCall<'_>,
+    id: Option<String>,
+    create: bool,
+) -> Result<CommandReply, String> {
+    if create && person::is_agent(call.engine, call.caller) {
+        let text =
+            "--create is for a person: an agent started this shell; show the text without it";
+        return Err(text.to_owned());
+    }
+    let state = call.require(id).await?;
+    let spec = spec_of(call, &state).await;
+    let text = text_of(&state, spec.as_ref());
+    if create {
+        return open_pull_request(call, &text).await;
+    }
+    call.reply(&state, format!("{}\n\n{}", text.title, text.body)).await
+}
+
+/// Opens the pull request that a person asked for.
+async fn open_pull_request(
+    call: &PipelineCall<'_>,
+    text: &PullRequestText,
+) -> Result<CommandReply, String> {
+    let folder = call.project.key.folder(&call.engine.dirs.state);
+    let file = private_temporary(&folder, text.body.as_bytes());
+    let file = file.map_err(|error| format!("the text could not be written: {error}"))?;
+    let body = file.path().to_string_lossy().into_owned();
+    let run = programs::run_command(ProgramCall {
+        program: GH.into(),
+        args: ["pr", "create", "--title", &text.title, "--body-file", &body]
+            .map(str::to_owned)
+            .to_vec(),
+        cwd: call.project.root.clone(),
+        env: call.caller.env.clone().into_iter().collect(),
+        timeout: Duration::from_millis(GIT_REMOTE_MS_MAX),
+        kill_grace: Duration::from_millis(COMMAND_KILL_GRACE_MS),
+        parent: None,
+    });
+    let run = run.await;
+    match run.outcome {
+        CommandOutcome::Passed => Ok(CommandReply::success(format!("{}\n", run.output.trim()))),
+        CommandOutcome::Unmeasured(gap) if gap.cause == Cause::NotInstalled => {
+            Err("gh is not installed; use the text of moai-ralph pipeline pr".to_owned())
+        }
+        CommandOutcome::Unmeasured(gap) => Err(format!("gh: {gap}")),
+        CommandOutcome::Failed(how) => {
+            Err(format!("gh: {} ({how})", one_line(&run.output, LINE_CHARS_MAX)))
+        }
+    }
+}

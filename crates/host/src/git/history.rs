@@ -1,0 +1,112 @@
+//! Commits since a base, with their messages and files, read-only.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use git2::{Oid, Repository, Sort};
+
+use super::{
+    GitError, NO_COMMIT, needed, no_repository, unreadable_repository, work_tree_and_root,
+};
+use moai_base::path::RelPath;
+
+/// One commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryCommit {
+    /// Its id in hex.
+    pub id: String,
+    /// Its whole message.
+    pub message: String,
+    /// Paths that it changes, relative to the root, sorted.
+    pub files: Vec<String>,
+}
+
+/// The commits that HEAD contains and `base` does not, oldest first; at most `most` of them, the
+/// latest ones. `base` is a result of [`super::base_commit`].
+pub fn commits_since(root: &Path, base: &str, most: usize) -> Result<Vec<HistoryCommit>, GitError> {
+    let repository = needed(root)?;
+    let (work_tree, root) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;
+    let read = || -> Result<Vec<HistoryCommit>, git2::Error> {
+        if repository.head().is_err() {
+            return Ok(Vec::new());
+        }
+        let mut walk = repository.revwalk()?;
+        walk.set_sorting(Sort::TOPOLOGICAL)?;
+        walk.push_head()?;
+        if base != NO_COMMIT {
+            walk.hide(Oid::from_str(base)?)?;
+        }
+        let ids: Vec<Oid> = walk.take(most).collect::<Result<_, _>>()?;
+        let read = ids.into_iter().rev().map(|id| read_commit(&repository, &work_tree, &root, id));
+        read.collect()
+    };
+    read().map_err(|error| unreadable_repository(&root, &error))
+}
+
+/// The first lines of the messages of the latest commits before a base, its own first.
+pub fn subjects_until(root: &Path, base: &str, most: usize) -> Result<Vec<String>, GitError> {
+    if base == NO_COMMIT {
+        return Ok(Vec::new());
+    }
+    let repository = needed(root)?;
+    let read = || -> Result<Vec<String>, git2::Error> {
+        let mut walk = repository.revwalk()?;
+        walk.push(Oid::from_str(base)?)?;
+        let mut subjects = Vec::new();
+        for id in walk.take(most) {
+            let commit = repository.find_commit(id?)?;
+            let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+            subjects.push(message.lines().next().unwrap_or_default().to_owned());
+        }
+        Ok(subjects)
+    };
+    read().map_err(|error| unreadable_repository(root, &error))
+}
+
+fn read_commit(
+    repository: &Repository,
+    work_tree: &Path,
+    root: &Path,
+    id: Oid,
+) -> Result<HistoryCommit, git2::Error> {
+    let commit = repository.find_commit(id)?;
+    let before = commit.parent(0).and_then(|parent| parent.tree()).ok();
+    let diff = repository.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), None)?;
+    let mut files = BTreeSet::new();
+    for delta in diff.deltas() {
+        let sides = [delta.old_file().path(), delta.new_file().path()];
+        let below = |path: &Path| RelPath::below(root, &work_tree.join(path));
+        files.extend(sides.into_iter().flatten().filter_map(below).map(|path| path.to_string()));
+    }
+    Ok(HistoryCommit {
+        id: id.to_string(),
+        message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
+        files: files.into_iter().collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Tree as Project;
+    use super::*;
+
+    #[test]
+    fn commits_since_a_base_come_oldest_first_with_their_files() {
+        let project = Project::with(&["a"]);
+        let root = project.root();
+        let base = super::super::head_commit(&root).expect("a commit");
+        assert_eq!(commits_since(&root, &base, 9), Ok(Vec::new()));
+        project.write("a", "second\n");
+        let second = project.commit();
+        project.write("deep/b", "1\n");
+        let third = project.commit();
+        let commits = commits_since(&root, &base, 9).expect("readable");
+        let seen: Vec<_> = commits.iter().map(|it| (it.id.as_str(), it.files.join(" "))).collect();
+        assert_eq!(seen, [(second.as_str(), "a".into()), (third.as_str(), "deep/b".to_owned())]);
+        let latest = commits_since(&root, &base, 1).expect("readable");
+        assert_eq!(latest[0].id, third);
+        assert_eq!(commits_since(&root, NO_COMMIT, 9).map(|all| all.len()), Ok(3));
+        assert_eq!(subjects_until(&root, &base, 9).map(|all| all.len()), Ok(1));
+        assert!(commits_since(&root, "0000", 9).is_err());
+    }
+}

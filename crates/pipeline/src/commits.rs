@@ -1,0 +1,278 @@
+//! The commits of a pipeline: what is not committed yet, whether the messages fit the project, and
+//! whether each commit passes the commands that it must pass. An acceptance command must pass from
+//! the first commit where it passed; a check of the project must pass at every commit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::commit_proposal::{CommitStyle, message_faults};
+use moai_base::foreign_text::one_line;
+use moai_base::limits::{
+    COMMIT_FILES_KEPT_MAX, COMMITS_MAX, PLAN_TITLE_CHARS_MAX, UNCOMMITTED_NAMED_MAX,
+};
+
+/// One commit since the pipeline began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PipelineCommit {
+    /// Its id in hex.
+    pub id: String,
+    /// The first line of its message, bounded.
+    pub subject: String,
+    /// Files that it changes, relative to the root; bounded.
+    pub files: Vec<String>,
+    /// The runs of the commands in a checkout of it; `None` before they ended.
+    pub check: Option<CommitCheck>,
+}
+
+/// The runs of all commands at one commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitCheck {
+    /// Identifies the commands that were run.
+    pub commands: String,
+    /// Commands that failed, with the end of their output on one line.
+    pub failed: BTreeMap<String, String>,
+    /// Commands without a result, with the reason.
+    pub unmeasured: BTreeMap<String, String>,
+}
+
+/// The commits and the work tree, before any command is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitSurvey {
+    /// Files of the work that are in no commit, relative to the root.
+    pub uncommitted: Vec<String>,
+    /// The commits, oldest first.
+    pub commits: Vec<SurveyedCommit>,
+    /// The style of the project's commits.
+    pub style: CommitStyle,
+    /// The branch on which the pipeline began, if the work is still on it and must not be.
+    pub on_first_branch: Option<String>,
+}
+
+/// A commit with its whole message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SurveyedCommit {
+    /// The commit.
+    pub commit: PipelineCommit,
+    /// Its message.
+    pub message: String,
+}
+
+/// What a Stop shows about the commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommitsReading {
+    /// They cannot be known, for this reason.
+    Unavailable(String),
+    /// The commits.
+    Surveyed {
+        /// Oldest first.
+        commits: Vec<PipelineCommit>,
+        /// What is wrong; empty if nothing is.
+        faults: Vec<CommitFault>,
+        /// What could not be measured.
+        gap: Option<String>,
+    },
+}
+
+/// One thing that is wrong with the commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommitFault {
+    /// These files of the work are in no commit.
+    Uncommitted {
+        /// The first ones.
+        files: Vec<String>,
+        /// Number of all.
+        total: usize,
+    },
+    /// There are more commits than can be checked.
+    TooMany,
+    /// The work is to be on a branch of its own.
+    OnFirstBranch {
+        /// The branch where the pipeline began.
+        branch: String,
+    },
+    /// A message does not fit; the text names the commit.
+    Message(String),
+    /// A command fails at a commit that must pass it.
+    Breaks {
+        /// Short id and subject.
+        commit: String,
+        /// The command.
+        command: String,
+        /// The end of its output.
+        output: String,
+    },
+    /// The time of this Stop did not suffice for all commits.
+    Unfinished {
+        /// Commits that are checked.
+        checked: usize,
+        /// All commits.
+        total: usize,
+    },
+}
+
+impl PipelineCommit {
+    /// A commit that was not checked yet.
+    #[must_use]
+    pub fn new(id: String, message: &str, mut files: Vec<String>) -> Self {
+        let subject = one_line(message.lines().next().unwrap_or_default(), PLAN_TITLE_CHARS_MAX);
+        files.truncate(COMMIT_FILES_KEPT_MAX);
+        Self { id, subject, files, check: None }
+    }
+
+    /// The short id.
+    #[must_use]
+    pub fn short_id(&self) -> &str {
+        self.id.get(..SHORT_ID_CHARS).unwrap_or(&self.id)
+    }
+
+    /// Short id and subject.
+    #[must_use]
+    pub fn named(&self) -> String {
+        format!("{} ({})", self.short_id(), self.subject)
+    }
+}
+
+/// Characters of a short id.
+const SHORT_ID_CHARS: usize = 10;
+
+impl CommitSurvey {
+    /// What is wrong before any command is run.
+    #[must_use]
+    pub fn faults(&self) -> Vec<CommitFault> {
+        let mut faults = Vec::new();
+        if let Some(branch) = &self.on_first_branch {
+            faults.push(CommitFault::OnFirstBranch { branch: branch.clone() });
+        }
+        if !self.uncommitted.is_empty() {
+            let files = self.uncommitted.iter().take(UNCOMMITTED_NAMED_MAX).cloned().collect();
+            faults.push(CommitFault::Uncommitted { files, total: self.uncommitted.len() });
+        }
+        if self.commits.len() > COMMITS_MAX {
+            faults.push(CommitFault::TooMany);
+        }
+        for SurveyedCommit { commit, message } in self.commits.iter().take(COMMITS_MAX) {
+            // Git writes the messages of merges.
+            if !message.starts_with("Merge ") {
+                let found = message_faults(message, commit.short_id(), self.style);
+                faults.extend(found.into_iter().map(CommitFault::Message));
+            }
+        }
+        faults
+    }
+}
+
+/// What the runs show about checked commits, oldest first. `acceptance` names the commands that need
+/// not pass before the commit that makes them pass. A command that fails at the last commit says
+/// nothing about any of them: the same files pass in the work tree, so it needs files without a
+/// commit, such as installed packages; it is part of the gap.
+#[must_use]
+pub fn run_faults(
+    commits: &[PipelineCommit],
+    acceptance: &BTreeSet<String>,
+) -> (Vec<CommitFault>, Option<String>) {
+    let Some(last) = commits.last().and_then(|commit| commit.check.as_ref()) else {
+        return (Vec::new(), None);
+    };
+    let mut gaps: BTreeMap<&str, String> = BTreeMap::new();
+    for name in last.failed.keys() {
+        let reason = "passes in the work tree but not in a checkout of its commit: \
+                      it needs files that are in no commit";
+        gaps.insert(name, reason.to_owned());
+    }
+    let mut faults = Vec::new();
+    let mut passed: BTreeSet<&str> = BTreeSet::new();
+    for commit in commits {
+        let Some(check) = &commit.check else { continue };
+        for (name, reason) in &check.unmeasured {
+            gaps.entry(name).or_insert_with(|| reason.clone());
+        }
+        for (name, output) in &check.failed {
+            let must_pass = !acceptance.contains(name) || passed.contains(name.as_str());
+            if must_pass && !last.failed.contains_key(name) {
+                let (commit, command) = (commit.named(), name.clone());
+                faults.push(CommitFault::Breaks { commit, command, output: output.clone() });
+            }
+        }
+        let is_result = |name: &&str| {
+            !check.failed.contains_key(*name) && !check.unmeasured.contains_key(*name)
+        };
+        passed.extend(acceptance.iter().map(String::as_str).filter(is_result));
+    }
+    let gap = gaps.iter().map(|(name, reason)| format!("`{name}` {reason}"));
+    let gap = gap.collect::<Vec<_>>().join("; ");
+    (faults, (!gap.is_empty()).then_some(gap))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commit(id: &str, failed: &[&str]) -> PipelineCommit {
+        let failed = failed.iter().map(|name| ((*name).to_owned(), "1 failed".to_owned()));
+        let check = CommitCheck { failed: failed.collect(), ..CommitCheck::default() };
+        PipelineCommit { check: Some(check), ..PipelineCommit::new(id.into(), "auth: x", vec![]) }
+    }
+
+    fn broken(commits: &[PipelineCommit]) -> Vec<String> {
+        let acceptance = ["one", "two"].map(str::to_owned).into();
+        let (faults, gap) = run_faults(commits, &acceptance);
+        assert_eq!(gap, None);
+        let named = faults.iter().map(|fault| match fault {
+            CommitFault::Breaks { commit, command, .. } => format!("{command} at {commit}"),
+            other => panic!("{other:?}"),
+        });
+        named.collect()
+    }
+
+    #[test]
+    fn an_acceptance_command_passes_from_the_commit_that_makes_it_pass() {
+        let grows = [commit("a", &["one", "two"]), commit("b", &["two"]), commit("c", &[])];
+        assert_eq!(broken(&grows), [""; 0]);
+        let breaks = [commit("a", &["two"]), commit("b", &["one"]), commit("c", &[])];
+        assert_eq!(broken(&breaks), ["one at b (auth: x)"]);
+    }
+
+    #[test]
+    fn a_check_of_the_project_passes_at_every_commit() {
+        let commits = [commit("a", &["build", "two"]), commit("b", &[])];
+        assert_eq!(broken(&commits), ["build at a (auth: x)"]);
+    }
+
+    #[test]
+    fn what_fails_at_the_last_commit_needs_files_without_a_commit_and_is_a_gap() {
+        let commits = [commit("a", &["build"]), commit("b", &["build"])];
+        let (faults, gap) = run_faults(&commits, &BTreeSet::new());
+        assert_eq!(faults, []);
+        assert!(gap.is_some_and(|gap| gap.starts_with("`build` passes in the work tree")));
+        assert_eq!(run_faults(&[], &BTreeSet::new()), (Vec::new(), None));
+        let mut unmeasured = commit("a", &[]);
+        if let Some(check) = &mut unmeasured.check {
+            check.unmeasured.insert("one".to_owned(), "no answer".to_owned());
+        }
+        let (faults, gap) = run_faults(&[unmeasured, commit("b", &[])], &BTreeSet::new());
+        assert_eq!((faults, gap.as_deref()), (Vec::new(), Some("`one` no answer")));
+    }
+
+    #[test]
+    fn a_survey_names_what_is_not_committed_and_messages_that_do_not_fit() {
+        let surveyed = |id: &str, message: &str| SurveyedCommit {
+            commit: commit(id, &[]),
+            message: message.to_owned(),
+        };
+        let merge = surveyed("a1", "Merge branch 'x' into some very long name.");
+        let wrong = surveyed("b2", "Add a thing.");
+        let survey = CommitSurvey {
+            uncommitted: (0..30).map(|number| format!("f{number}")).collect(),
+            commits: vec![merge, wrong],
+            style: CommitStyle::Area,
+            on_first_branch: Some("main".to_owned()),
+        };
+        let faults = survey.faults();
+        assert_eq!(faults[0], CommitFault::OnFirstBranch { branch: "main".to_owned() });
+        let CommitFault::Uncommitted { files, total } = &faults[1] else { panic!("{faults:?}") };
+        assert_eq!((files.len(), *total), (UNCOMMITTED_NAMED_MAX, 30));
+        let messages = &faults[2..];
+        assert_eq!(messages.len(), 2, "the full stop and the missing area: {messages:?}");
+    }
+}

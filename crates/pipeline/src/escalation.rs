@@ -1,0 +1,101 @@
+//! When a stronger model is proposed: for large TODOs from the start, after failed attempts at a TODO,
+//! and after rounds of fixes.
+
+use crate::plan::{PlanDocument, TodoSize};
+use crate::state::{PipelinePhase, PipelineState};
+
+/// The rules of a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EscalationRules {
+    /// Failed attempts at a TODO, or rounds of fixes, after which it is proposed; 0: never.
+    pub after: u32,
+    /// Sizes of TODOs that get it from the start.
+    pub sizes: Vec<TodoSize>,
+    /// The stronger model, as the host names it.
+    pub model: String,
+}
+
+/// One proposal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Escalation {
+    /// A TODO of this size.
+    Size {
+        /// The TODO.
+        todo: String,
+        /// Its size.
+        size: TodoSize,
+    },
+    /// A TODO that workers failed at.
+    Attempts {
+        /// The TODO.
+        todo: String,
+        /// Failed attempts.
+        attempts: u32,
+    },
+    /// A gate that still fails.
+    Rounds(u32),
+}
+
+/// What the rules propose for the TODOs that are not done, by their size.
+#[must_use]
+pub fn escalated_sizes(state: &PipelineState, rules: &EscalationRules) -> Vec<Escalation> {
+    let plan = state.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
+    let mut proposals = Vec::new();
+    for todo in plan.iter().flat_map(|plan| &plan.todos) {
+        let is_open = state.todos.get(todo.id.as_str()).is_none_or(|it| !it.has_passed);
+        if let Some(size) = todo.size.filter(|size| is_open && rules.sizes.contains(size)) {
+            proposals.push(Escalation::Size { todo: todo.id.to_string(), size });
+        }
+    }
+    proposals
+}
+
+/// What the rules propose after failures.
+#[must_use]
+pub fn escalated_failures(state: &PipelineState, rules: &EscalationRules) -> Vec<Escalation> {
+    if rules.after == 0 {
+        return Vec::new();
+    }
+    let mut proposals = Vec::new();
+    for (todo, progress) in &state.todos {
+        if !progress.has_passed && !progress.is_given_up && progress.attempts >= rules.after {
+            let attempts = progress.attempts;
+            proposals.push(Escalation::Attempts { todo: todo.clone(), attempts });
+        }
+    }
+    let rounds = u32::try_from(state.fix_rounds.len()).unwrap_or(u32::MAX);
+    if state.phase == PipelinePhase::Fix && rounds >= rules.after {
+        proposals.push(Escalation::Rounds(rounds));
+    }
+    proposals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convergence::FixRound;
+    use crate::samples::{PLAN, begun};
+    use crate::state::{ApprovedPlan, PlanApprover, TodoProgress};
+
+    #[test]
+    fn size_attempts_and_rounds_escalate_and_zero_never_does() {
+        let rules =
+            EscalationRules { after: 2, sizes: vec![TodoSize::Large], model: "opus".to_owned() };
+        let mut state = begun();
+        let text = PLAN.replace("- Files: two.py", "- Files: two.py\n- Complexity: L");
+        state.approved = Some(ApprovedPlan { text, at_ms: 1, by: PlanApprover::Person });
+        let size = Escalation::Size { todo: "TODO-2".to_owned(), size: TodoSize::Large };
+        assert_eq!(escalated_sizes(&state, &rules), [size]);
+        let progress = TodoProgress { attempts: 2, ..TodoProgress::default() };
+        state.todos.insert("TODO-1".to_owned(), progress);
+        let failed = Escalation::Attempts { todo: "TODO-1".to_owned(), attempts: 2 };
+        assert_eq!(escalated_failures(&state, &rules), std::slice::from_ref(&failed));
+        state.fix_rounds = vec![FixRound::default(), FixRound::default()];
+        let now = escalated_failures(&state, &rules);
+        assert_eq!(now, std::slice::from_ref(&failed), "no gate fails now");
+        state.phase = PipelinePhase::Fix;
+        assert_eq!(escalated_failures(&state, &rules), [failed, Escalation::Rounds(2)]);
+        let never = EscalationRules { after: 0, ..rules };
+        assert_eq!(escalated_failures(&state, &never), []);
+    }
+}
