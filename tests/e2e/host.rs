@@ -148,6 +148,18 @@ pub(crate) fn resume(sandbox: &Sandbox, session: &str, prompt: &str, turns: Vec<
     run_with(sandbox, checkout(), prompt, Model::start(turns, None), &["--resume", session])
 }
 
+/// The same with another agent of the host.
+pub(crate) fn resume_with_agent(
+    sandbox: &Sandbox,
+    session: &str,
+    prompt: &str,
+    turns: Vec<Turn>,
+    side: SideScript,
+) -> Run {
+    let model = Model::start(turns, Some(side));
+    run_with(sandbox, checkout(), prompt, model, &["--resume", session])
+}
+
 fn run_with(sandbox: &Sandbox, plugin: &Path, prompt: &str, model: Model, options: &[&str]) -> Run {
     let base = sandbox.base();
     let (stdout, stderr) = (base.join("stream.jsonl"), base.join("host-stderr.txt"));

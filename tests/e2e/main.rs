@@ -5,6 +5,7 @@
 #[expect(dead_code, reason = "shared with the benches, which use the rest")]
 mod download;
 mod engine;
+mod full_pipeline;
 mod honesty;
 mod host;
 mod http;
