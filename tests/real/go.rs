@@ -65,6 +65,30 @@ fn gopls_follows_the_disk() {
 }
 
 #[test]
+fn an_embedded_file_may_disappear_and_come_back() {
+    let sandbox = go();
+    let text = "package main\n\nimport \"embed\"\n\n//go:embed data/a.txt\nvar text string\n\n\
+         //go:embed static\nvar pages embed.FS\n\nfunc main() { _, _ = text, pages }\n";
+    sandbox.write("main.go", text);
+    sandbox.write("data/a.txt", "1");
+    sandbox.write("static/page.html", "1");
+    let expect = |code: i32, what: &str| {
+        let (actual, report) = check(&sandbox, "main.go");
+        assert_eq!(actual, code, "{what}: {report:#}");
+    };
+    let remove = |name: &str| std::fs::remove_file(sandbox.path(name)).expect("the file is ours");
+    expect(0, "both are there");
+    remove("data/a.txt");
+    expect(1, "a file is gone");
+    sandbox.write("data/a.txt", "2");
+    expect(0, "it is back");
+    remove("static/page.html");
+    expect(1, "a folder is empty");
+    sandbox.write("static/page.html", "2");
+    expect(0, "it is back");
+}
+
+#[test]
 fn a_burst_ends_with_the_truth_about_the_last_text() {
     let sandbox = go();
     check(&sandbox, "main.go");

@@ -9,6 +9,7 @@
 
 mod changes;
 mod documents;
+mod embedded;
 mod loading;
 pub(crate) mod outside;
 mod queries;
@@ -27,6 +28,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use self::documents::{OpenDocuments, ResendPolicy};
+use self::embedded::EmbeddedPlaces;
 use self::loading::{LoadingState, ProgressKind};
 use self::outside::ProjectLists;
 pub use self::outside::{OutsidePlaces, ProjectListing};
@@ -188,6 +190,8 @@ pub struct LspSession {
     is_behind_disk: bool,
     registrations: Registrations,
     project_lists: ProjectLists,
+    /// What Go sources embed.
+    embedded: BTreeMap<RelPath, EmbeddedPlaces>,
     outside_places: OutsidePlaces,
     /// The bytes of changed files, as they were last announced; at most one entry per watched file.
     announced_hashes: HashMap<RelPath, ContentHash>,
@@ -236,6 +240,7 @@ impl LspSession {
             is_behind_disk: false,
             registrations: Registrations::default(),
             project_lists: ProjectLists::default(),
+            embedded: BTreeMap::new(),
             outside_places: OutsidePlaces::default(),
             announced_hashes: HashMap::new(),
             unsent_changes: BTreeMap::new(),
@@ -471,6 +476,7 @@ impl LspSession {
         let earlier =
             if resend == ResendPolicy::Never { Vec::new() } else { self.take_over(&request) };
         self.follow_configurations(&request.path.under(&self.root));
+        self.follow_embedded(&request);
         let (version, is_header_saved) = self.send_text(&request, resend);
         let id = self.next_job;
         self.next_job += 1;

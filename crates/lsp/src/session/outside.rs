@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::{DiskChange, LspSession, SessionEffect};
+use super::embedded::{EmbeddedPlaces, embedded_places};
+use super::{DiskChange, DocumentRequest, LspSession, SessionEffect};
 use crate::registry::{DiagnosticsMethod, OutsideRestart};
 use moai_base::path::is_unpolled;
 use moai_base::verdict::Gap;
@@ -98,6 +99,23 @@ impl LspSession {
         }
     }
 
+    /// gopls does not look again for the files that a source embeds.
+    pub(super) fn follow_embedded(&mut self, document: &DocumentRequest) {
+        if self.method != DiagnosticsMethod::Gopls {
+            return;
+        }
+        let file = document.path.under(&self.root);
+        let places = embedded_places(file.parent().unwrap_or(&self.root), &document.text);
+        let before = if places == EmbeddedPlaces::default() {
+            self.embedded.remove(&document.path)
+        } else {
+            self.embedded.insert(document.path.clone(), places.clone())
+        };
+        if before.unwrap_or_default() != places {
+            self.update_outside_places();
+        }
+    }
+
     /// The answer to [`SessionEffect::ListProjectFiles`] of this job.
     pub fn project_files_listed(
         &mut self,
@@ -120,8 +138,10 @@ impl LspSession {
         let Some(first) = outside.next() else { return };
         // tsserver ignores notices about `node_modules/.*`; it rereads all files on request.
         self.is_behind_disk |= self.method == DiagnosticsMethod::Tsserver;
+        let mut of_embedding = self.embedded.values().flat_map(|embedded| &embedded.folders);
         let has_other_names = first.1 != DiskChange::Changed
-            || outside.any(|(_, change)| *change != DiskChange::Changed);
+            || outside.any(|(_, change)| *change != DiskChange::Changed)
+            || of_embedding.any(|folder| changes.iter().any(|(path, _)| path == folder));
         let is_restarted = match self.spec.outside_restart {
             OutsideRestart::None => false,
             OutsideRestart::Names => has_other_names,
@@ -134,7 +154,12 @@ impl LspSession {
 
     /// Reports the places if they have changed.
     pub(super) fn update_outside_places(&mut self) {
-        let files = self.project_lists.files.values().flatten().cloned().collect();
+        let of_projects = self.project_lists.files.values().flatten();
+        let of_embedding = self
+            .embedded
+            .values()
+            .flat_map(|embedded| embedded.files.iter().chain(&embedded.folders));
+        let files = of_projects.chain(of_embedding).cloned().collect();
         let mut watched = self.registrations.outside_places(&self.root);
         watched.extend(self.dependencies.iter().cloned());
         let places = OutsidePlaces { files, watched };
