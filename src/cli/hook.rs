@@ -238,7 +238,8 @@ fn read_input() -> Result<String, String> {
     if bytes.is_empty() {
         return Err("the input is empty".to_owned());
     }
-    String::from_utf8(bytes).map_err(|_| "the input is not UTF-8".to_owned())
+    // What a host quotes of a tool's output may be any bytes.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Whether the session start continues or replaces a session that may own a loop.

@@ -141,6 +141,21 @@ fn broken_input_is_met_with_silence() {
 }
 
 #[test]
+fn half_a_character_in_a_payload_hides_no_error() {
+    let sandbox = project(json!({}));
+    assert_eq!(sandbox.tool_write("app.py", "word = 'fine'\n").context(), "");
+    sandbox.write("app.py", DIRTY);
+    let mut input = sandbox.payload("PostToolUse-Write");
+    input["tool_input"]["file_path"] = json!(sandbox.path("app.py"));
+    input["tool_response"]["filePath"] = json!(sandbox.path("app.py"));
+    input["tool_input"]["content"] = json!("cut here");
+    // What a program leaves that cuts a text by UTF-16 units.
+    let text = input.to_string().replace("cut here", "cut \\ud83d");
+    let told = sandbox.run_with(&["hook", "post-tool-use"], &text).context();
+    assert!(told.contains("introduced 1 error"), "{told:?}");
+}
+
+#[test]
 fn files_that_cannot_be_read_are_no_reason_to_fail() {
     let sandbox = project(json!({}));
     let mut input = sandbox.payload("PostToolUse-Write");

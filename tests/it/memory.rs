@@ -246,6 +246,54 @@ fn export_and_import_are_inverse() {
 }
 
 #[test]
+fn two_memories_number_their_records_alike_and_can_still_be_united() {
+    let (one, other) = (Sandbox::new(), Sandbox::new());
+    assert_eq!(one.run(&["memory", "add", "zzqfirst machine"]).code, 0);
+    assert_eq!(other.run(&["memory", "add", "zzqsecond machine"]).code, 0);
+    let exported = one.run(&["memory", "export", "--all-projects"]).stdout;
+    other.write("in.jsonl", &exported);
+    for _ in 0..2 {
+        assert_eq!(other.run(&["memory", "import", "in.jsonl"]).code, 0);
+    }
+    let hits =
+        |query: &str| other.run(&["memory", "search", query, "--all-projects", "--json"]).json();
+    let ids: Vec<String> = ["zzqfirst", "zzqsecond"]
+        .iter()
+        .flat_map(|query| hits(query)["hits"].as_array().cloned().expect("hits"))
+        .map(|hit| hit["id"].as_str().expect("an id").to_owned())
+        .collect();
+    assert_eq!(ids.len(), 2, "{ids:?}");
+    assert_ne!(ids[0], ids[1]);
+    for (id, text) in ids.iter().zip(["zzqfirst", "zzqsecond"]) {
+        let shown = other.run(&["memory", "get", id]).stdout;
+        assert!(shown.contains(text), "{id}: {shown}");
+    }
+}
+
+#[test]
+fn what_became_of_a_fix_is_exported_and_imported() {
+    let sandbox = Sandbox::new();
+    let fix = r#"{"id":"f","project":"web","type":"fix","title":"fixed E0308 in a.rs","ts":5,"shapes":["00112233445566aa","../x"],"outcome":"held","files":[],"codes":["E0308"]}"#;
+    sandbox.write("in.jsonl", fix);
+    assert_eq!(sandbox.run(&["memory", "import", "in.jsonl"]).code, 0);
+    let exported = sandbox.run(&["memory", "export", "--all-projects"]).stdout;
+    let line: Value = serde_json::from_str(&exported).expect("one line");
+    assert_eq!(line["outcome"], "held", "{line}");
+    assert_eq!(line["shapes"], json!(["00112233445566aa"]), "{line}");
+    assert_eq!(line["files"], json!([]), "the text names one, but the list is empty: {line}");
+}
+
+#[test]
+fn a_folder_in_place_of_a_project_is_the_project_there() {
+    let sandbox = Sandbox::new();
+    let record = json!({"id": "r", "project": sandbox.root(), "title": "zzqfolder", "ts": 5});
+    sandbox.write("in.jsonl", &record.to_string());
+    assert_eq!(sandbox.run(&["memory", "import", "in.jsonl"]).code, 0);
+    let found = sandbox.run(&["memory", "search", "zzqfolder", "--json"]).json();
+    assert_eq!(found["hits"].as_array().map(Vec::len), Some(1), "{found:#}");
+}
+
+#[test]
 fn a_full_or_unwritable_place_is_a_clear_error() {
     let sandbox = Sandbox::new();
     let state = sandbox.base().join("state");

@@ -25,6 +25,13 @@ pub(crate) async fn handle(
     request: MemoryRequest,
 ) -> CommandReply {
     let json = request.json;
+    let is_local_second_best = matches!(
+        request.action,
+        MemoryOperation::Search { .. }
+            | MemoryOperation::Timeline { .. }
+            | MemoryOperation::Get { .. }
+            | MemoryOperation::Status { .. }
+    );
     let answered = match request.action {
         MemoryOperation::Search { query, layer, scope, hits_max, explain } => {
             let asked = search::AskedSearch { query, layer, scope, hits_max, explain };
@@ -45,12 +52,18 @@ pub(crate) async fn handle(
             backups::restore(engine, caller, file, apply, json).await
         }
     };
-    answered.unwrap_or_else(|refusal| match refusal {
+    let mut reply = answered.unwrap_or_else(|refusal| match refusal {
         MemoryRefusal::Invalid(reason) => {
             CommandReply::failure(INVALID, &format!("moai-ralph: {reason}"))
         }
         MemoryRefusal::Store(error) => {
             CommandReply::failure(REFUSED, &format!("moai-ralph: the memory: {error}"))
         }
-    })
+    });
+    if is_local_second_best && let Some(outage) = engine.memory.team_outage().await {
+        let line =
+            format!("moai-ralph: this is the memory of this machine alone, because {outage}\n");
+        reply.stderr.insert_str(0, &line);
+    }
+    reply
 }

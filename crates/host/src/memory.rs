@@ -97,6 +97,16 @@ impl MemoryStore {
         self.team.as_ref()?.postgres.take_outage()
     }
 
+    /// Why the memory of the team does not answer, so that a command reads the local one instead; `None`
+    /// if it answers, or if there is none.
+    pub async fn team_outage(&self) -> Option<String> {
+        if let Some(refusal) = &self.refusal {
+            return Some(refusal.reason.clone());
+        }
+        let team = self.team.as_ref()?.for_command();
+        team.outage().await.map(|error| error.to_string())
+    }
+
     /// Where observations are kept, for people: the database file, or the team's database and host.
     #[must_use]
     pub fn place(&self) -> String {

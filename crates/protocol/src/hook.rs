@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use crate::lone_surrogates::parse_with_lone_surrogates;
 use moai_base::foreign_text::visible;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -193,9 +194,10 @@ pub enum TextBeforeEdit {
 }
 
 impl HookInput {
-    /// Parses a payload; the error names the position.
+    /// Parses a payload, in which a half of a character counts as the replacement character; the error
+    /// names the position.
     pub fn parse(input: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(input)
+        parse_with_lone_surrogates(input)
     }
 
     /// The file that a Write, Edit or `NotebookEdit` changed.

@@ -5,5 +5,6 @@ pub mod baseline;
 pub mod control;
 pub mod documents;
 pub mod hook;
+pub mod lone_surrogates;
 pub mod observation_lines;
 pub mod transcript;

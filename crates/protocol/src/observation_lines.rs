@@ -4,6 +4,8 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
+use crate::lone_surrogates::parse_with_lone_surrogates;
+
 const MS_PER_MINUTE: i64 = 60_000;
 /// Units of an age and their lengths.
 const AGES: [(char, i64); 4] = [
@@ -30,10 +32,14 @@ pub struct ObservationLine {
     pub title: String,
     /// Everything else; may be empty.
     pub body: String,
-    /// Files that it is about.
-    pub files: Vec<String>,
-    /// Codes of findings.
-    pub codes: Vec<String>,
+    /// Files that it is about; `None` if they are not listed.
+    pub files: Option<Vec<String>>,
+    /// Codes of findings; `None` if they are not listed.
+    pub codes: Option<Vec<String>>,
+    /// Ids of the shapes of findings, of a fix.
+    pub shapes: Vec<String>,
+    /// What became of a fix.
+    pub outcome: Option<String>,
     /// Key of a project of this program.
     pub project_key: Option<String>,
     /// From 0 to 1.
@@ -51,13 +57,8 @@ impl ObservationLine {
     ///
     /// Why the line cannot be used, without its text.
     pub fn parse(line: &str) -> Result<Self, String> {
-        let value: Value = serde_json::from_str(line)
-            .or_else(|error| {
-                // A program that cuts texts by UTF-16 units leaves halves of characters.
-                let repaired = without_lone_surrogates(line);
-                if repaired == line { Err(error) } else { serde_json::from_str(&repaired) }
-            })
-            .map_err(|error| format!("not JSON: {error}"))?;
+        let value: Value =
+            parse_with_lone_surrogates(line).map_err(|error| format!("not JSON: {error}"))?;
         let Value::Object(fields) = value else { return Err("not a JSON object".to_owned()) };
         let at_ms = match fields.get("ts") {
             None | Some(Value::Null) => None,
@@ -74,6 +75,8 @@ impl ObservationLine {
             body: text("body")?.unwrap_or_default(),
             files: texts_of(&fields, "files")?,
             codes: texts_of(&fields, "codes")?,
+            shapes: texts_of(&fields, "shapes")?.unwrap_or_default(),
+            outcome: text("outcome")?,
             project_key: text("project_key")?,
             importance: fields.get("importance").and_then(Value::as_f64),
             provenance: text("provenance")?,
@@ -101,13 +104,13 @@ fn count_of(fields: &Map<String, Value>, name: &str) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-fn texts_of(fields: &Map<String, Value>, name: &str) -> Result<Vec<String>, String> {
+fn texts_of(fields: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, String> {
     let wrong = || format!("`{name}` is no list of texts");
     match fields.get(name) {
-        None | Some(Value::Null) => Ok(Vec::new()),
+        None | Some(Value::Null) => Ok(None),
         Some(Value::Array(items)) => {
             let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
-            texts.collect::<Option<Vec<String>>>().ok_or_else(wrong)
+            texts.collect::<Option<Vec<String>>>().map(Some).ok_or_else(wrong)
         }
         Some(_) => Err(wrong()),
     }
@@ -134,40 +137,6 @@ fn time_of(value: &Value) -> Option<i64> {
 #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
 fn whole(number: f64) -> Option<i64> {
     (number.abs() < 9.0e15).then_some(number as i64)
-}
-
-/// The text with every escape of half a character replaced by that of the replacement character.
-fn without_lone_surrogates(line: &str) -> String {
-    const ESCAPE: usize = 6;
-    let unit = |at: usize| {
-        let digits = line.get(at..at + ESCAPE)?.strip_prefix("\\u")?;
-        u16::from_str_radix(digits, 16).ok()
-    };
-    let is_high = |unit: u16| (0xd800..0xdc00).contains(&unit);
-    let is_low = |unit: u16| (0xdc00..0xe000).contains(&unit);
-    let mut out = String::new();
-    let mut at = 0;
-    while let Some(found) = line[at..].find('\\') {
-        out.push_str(&line[at..at + found]);
-        at += found;
-        match unit(at) {
-            Some(first) if is_high(first) && unit(at + ESCAPE).is_some_and(is_low) => {
-                out.push_str(&line[at..at + 2 * ESCAPE]);
-                at += 2 * ESCAPE;
-            }
-            Some(first) if is_high(first) || is_low(first) => {
-                out.push_str("\\ufffd");
-                at += ESCAPE;
-            }
-            _ => {
-                let length = line[at + 1..].chars().next().map_or(1, |next| 1 + next.len_utf8());
-                out.push_str(&line[at..at + length]);
-                at += length;
-            }
-        }
-    }
-    out.push_str(&line[at..]);
-    out
 }
 
 fn fixed_time_ms(text: &str) -> Option<i64> {

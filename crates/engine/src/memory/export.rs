@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::replies::MemoryReply;
+use super::replies::{MemoryRefusal, MemoryReply};
 use super::scope::filter;
 use crate::engine::Engine;
 use moai_host::store::StoreError;
 use moai_memory::database::MemoryDatabase;
-use moai_memory::observation::StoredObservation;
+use moai_memory::observation::{FixOutcome, StoredObservation};
 use moai_protocol::control::{CallerContext, CommandReply, MemoryScope};
 use moai_protocol::documents::json_value;
 use moai_protocol::documents::memory::ExportedObservation;
@@ -17,6 +17,10 @@ pub(super) async fn export(
     caller: &CallerContext,
     scope: MemoryScope,
 ) -> MemoryReply {
+    // A part of the memory would look like all of it.
+    if let Some(outage) = engine.memory.team_outage().await {
+        return Err(MemoryRefusal::Store(StoreError::Unavailable(outage)));
+    }
     let filter = filter(engine, caller, &scope).await?;
     if !engine.memory.exists() {
         return Ok(CommandReply::default());
@@ -45,6 +49,8 @@ fn exported(observation: StoredObservation) -> ExportedObservation {
         body: observation.body,
         files: observation.files,
         codes: observation.codes,
+        shapes: observation.shapes,
+        outcome: observation.outcome.map(FixOutcome::name),
         project_key: observation.project.key,
         importance: observation.importance,
         provenance: observation.provenance.name(),

@@ -20,9 +20,9 @@ use moai_base::limits::{
 use moai_host::store::StoreError;
 use moai_host::store::foreign_memories::{ForeignObservation, is_database, read_foreign_memory};
 use moai_memory::clean::{CleanRecord, CleanText};
-use moai_memory::database::StoredAs;
+use moai_memory::database::{MemoryDatabase, StoredAs};
 use moai_memory::names::files_and_codes;
-use moai_memory::observation::{MemoryProject, NewObservation, Provenance, Visibility};
+use moai_memory::observation::{FixOutcome, MemoryProject, NewObservation, Provenance, Visibility};
 use moai_memory::ranking::ObservationKind;
 use moai_protocol::control::CallerContext;
 use moai_protocol::documents::json_text;
@@ -73,6 +73,8 @@ pub(super) async fn import(
         opened.map_err(|error| MemoryRefusal::Invalid(format!("{}: {error}", path.display())))?;
     let job = engine.job();
     let mut reader = ImportReader {
+        engine: Arc::clone(engine),
+        caller: caller.clone(),
         own: caller_project(engine, caller),
         named: HashMap::new(),
         now_ms: memory_now_ms(),
@@ -117,8 +119,11 @@ async fn store_parts(
 ) -> Result<(u64, u64), MemoryRefusal> {
     let (mut new, mut repeated) = (0, 0);
     while let Some(part) = waiting.recv().await {
-        for stored in engine.memory.for_command().write(move |database| database.add(&part)).await?
-        {
+        let store = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
+            let part = with_ids_of_other_memories(database, part)?;
+            database.add(&part)
+        };
+        for stored in engine.memory.for_command().write(store).await? {
             match stored {
                 StoredAs::New(_) => new += 1,
                 StoredAs::Repeated(_) => repeated += 1,
@@ -128,8 +133,38 @@ async fn store_parts(
     Ok((new, repeated))
 }
 
+/// An id that this program gave in another memory may be the one of another record here: then the imported
+/// one gets an id that is made of its text.
+fn with_ids_of_other_memories(
+    database: &mut dyn MemoryDatabase<Error = StoreError>,
+    mut part: ImportPart,
+) -> Result<ImportPart, StoreError> {
+    for record in &mut part {
+        let Some(id) = record.external_id.clone().filter(|id| is_own_id(id)) else { continue };
+        let row = database.rows_of_ids(&[id])?.into_iter().flatten().next();
+        let Some(known) = database.load(row.as_slice())?.into_iter().next() else { continue };
+        let body = record.body.as_ref().map_or("", CleanText::as_str);
+        let is_same = known.kind == record.kind
+            && known.project.key == record.project.key
+            && known.title == record.title.as_str()
+            && known.body == body;
+        if !is_same {
+            let text = format!("{}\n{body}", record.title.as_str());
+            record.external_id = Some(made_id(&text, &record.session, Some(record.at_ms)));
+        }
+    }
+    Ok(part)
+}
+
+/// Whether this program numbers observations so.
+fn is_own_id(id: &str) -> bool {
+    id.strip_prefix("obs-").is_some_and(|number| number.parse::<u64>().is_ok())
+}
+
 /// Reads lines as observations.
 struct ImportReader {
+    engine: Arc<Engine>,
+    caller: CallerContext,
     /// For lines without a project.
     own: MemoryProject,
     named: HashMap<String, MemoryProject>,
@@ -204,8 +239,8 @@ impl ImportReader {
         let id = line.id.as_deref().and_then(clean_id);
         let id = id.unwrap_or_else(|| made_id(&record.text(), &session, line.at_ms));
         let CleanRecord { title, body } = record;
-        let files = if line.files.is_empty() { files } else { line.files };
-        let codes = if line.codes.is_empty() { codes } else { line.codes };
+        let files = line.files.unwrap_or(files);
+        let codes = line.codes.unwrap_or(codes);
         let names = |names: Vec<String>| -> Vec<CleanText> {
             names.iter().filter_map(|name| CleanText::of(name)).take(MEMORY_NAMES_MAX).collect()
         };
@@ -220,16 +255,31 @@ impl ImportReader {
             body,
             files: names(files),
             codes: names(codes),
-            shapes: Vec::new(),
+            shapes: line
+                .shapes
+                .into_iter()
+                .filter(|id| is_shape(id))
+                .take(MEMORY_NAMES_MAX)
+                .collect(),
             // A file cannot say that this program measured something.
             provenance: provenance
                 .filter(|it| *it != Provenance::Measured)
                 .unwrap_or(Provenance::Agent),
             importance: line.importance.unwrap_or(IMPORTED_IMPORTANCE).clamp(0.0, 1.0),
-            outcome: None,
+            outcome: line.outcome.as_deref().and_then(FixOutcome::from_name),
             visibility: Visibility::Private,
             repeats: line.repeats,
         })
+    }
+
+    /// The project of a folder that a line names in place of a project, as ralph-mem does.
+    fn project_at(&self, name: &str) -> Option<MemoryProject> {
+        let folder = Path::new(name);
+        if !folder.is_absolute() || !folder.is_dir() {
+            return None;
+        }
+        let there = CallerContext { cwd: folder.to_path_buf(), root: None, ..self.caller.clone() };
+        Some(caller_project(&self.engine, &there))
     }
 
     /// The project of a line. A key is taken as it is if this program could have made it.
@@ -238,8 +288,12 @@ impl ImportReader {
         if let Some(key) = key.filter(|key| is_key(key)) {
             return MemoryProject { key, name };
         }
-        let named = self.named.entry(name.clone());
-        named.or_insert_with(|| MemoryProject::named(&name)).clone()
+        if let Some(project) = self.named.get(&name) {
+            return project.clone();
+        }
+        let project = self.project_at(&name).unwrap_or_else(|| MemoryProject::named(&name));
+        self.named.insert(name, project.clone());
+        project
     }
 }
 
@@ -254,7 +308,7 @@ fn line_of(foreign: ForeignObservation) -> ObservationLine {
         at_ms: Some(at_ms),
         title,
         body,
-        files,
+        files: Some(files).filter(|files| !files.is_empty()),
         ..ObservationLine::default()
     }
 }
@@ -268,6 +322,11 @@ fn made_id(text: &str, session: &str, at_ms: Option<i64>) -> String {
     let at = at_ms.map_or_else(String::new, |at_ms| at_ms.to_string());
     let identity = format!("{session}\n{at}\n{text}");
     format!("line-{}", ContentHash::of_bytes(identity.as_bytes()).short_hex())
+}
+
+/// Whether this program could have made the id of a shape.
+fn is_shape(id: &str) -> bool {
+    id.len() == 16 && id.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
 fn is_key(key: &str) -> bool {

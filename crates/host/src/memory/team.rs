@@ -36,7 +36,12 @@ impl TeamMemory {
 
     /// Whether it is worth asking.
     pub(super) async fn is_available(&self) -> bool {
-        self.postgres.require_answer(self.wait).await.is_ok()
+        self.outage().await.is_none()
+    }
+
+    /// Why it is not worth asking.
+    pub(super) async fn outage(&self) -> Option<StoreError> {
+        self.postgres.require_answer(self.wait).await.err()
     }
 
     pub(super) async fn read<T: Send + 'static>(

@@ -270,11 +270,15 @@ pub struct ExportedObservation {
     /// Everything else.
     pub body: String,
     /// Files that it is about.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// Codes of findings.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub codes: Vec<String>,
+    /// Ids of the shapes of findings, of a fix.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shapes: Vec<String>,
+    /// What became of a fix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'static str>,
     /// Key of the project.
     pub project_key: String,
     /// From 0 to 1.
