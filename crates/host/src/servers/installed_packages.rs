@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::files::{FileStamp, await_tick, stamp_file};
 use moai_base::limits::{INSTALLED_FOLDERS_MAX, INSTALLED_SOURCES_STAMPED_MAX};
@@ -17,7 +17,7 @@ const SOURCES: [&str; 4] = ["py", "pyi", "pth", "typed"];
 /// What is known of each `site-packages` folder, from request to request.
 #[derive(Debug, Default)]
 pub(super) struct InstalledPackages {
-    sites: Mutex<BTreeMap<PathBuf, Arc<Mutex<SitePackages>>>>,
+    sites: Mutex<BTreeMap<PathBuf, SitePackages>>,
 }
 
 impl InstalledPackages {
@@ -27,18 +27,18 @@ impl InstalledPackages {
     pub(super) fn digest(&self, sites: &[PathBuf]) -> u64 {
         let mut hasher = DefaultHasher::new();
         for path in sites {
-            let known = Arc::clone(
-                self.sites
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .entry(path.clone())
-                    .or_default(),
-            );
-            let mut site = known.lock().unwrap_or_else(PoisonError::into_inner);
+            // Taken out, so that nobody waits while the disk is read; a second request at the same time
+            // reads all of it.
+            let mut site = self.known().remove(path).unwrap_or_default();
             site.update(path);
             (path, site.digest()).hash(&mut hasher);
+            self.known().insert(path.clone(), site);
         }
         hasher.finish()
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<PathBuf, SitePackages>> {
+        self.sites.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
