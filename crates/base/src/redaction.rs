@@ -1,6 +1,7 @@
 //! Removes secrets from a text before it is sent to a model, logged or stored. What a secret looks
 //! like is data (`shapes`); values behind a name such as `password` are removed if they look random.
 
+mod passwords;
 mod resident_number;
 mod shapes;
 
@@ -10,10 +11,14 @@ use std::sync::{LazyLock, OnceLock};
 use regex::{Captures, Regex, RegexSet};
 
 use crate::limits::{SECRET_ENTROPY_BITS_MIN, SECRET_WORD_CHARS_MAX};
-use resident_number::is_resident_number;
+use passwords::{
+    SecretPlace, is_assigned_password, is_element_password, is_given, is_strong_password,
+};
+use resident_number::{is_plain_resident_number, is_resident_number};
 use shapes::{
-    CURL_PASSWORD, KOREAN_VALUE, PLAIN_VALUE, QUOTED_VALUE, RESIDENT_NUMBER, SHAPES, SecretShape,
-    URL_PASSWORD, URL_TOKEN,
+    ASSIGNED_PASSWORD, COMMAND_PASSWORDS, ELEMENT_PASSWORD, KOREAN_VALUE, NAMED_VALUES,
+    PLAIN_RESIDENT_NUMBER, PLAIN_VALUE, QUOTED_VALUE, RESIDENT_NUMBER, SHAPES, SPOKEN_PASSWORDS,
+    SecretShape, SurroundedShape, URL_PASSWORD, URL_TOKEN,
 };
 
 /// Parts of values that are placeholders and not secrets, in lower case.
@@ -32,10 +37,13 @@ const PLACEHOLDERS: [&str; 12] = [
     "****",
 ];
 
-/// The compiled table; `set` finds the shapes that occur, in one pass over the text.
+/// The table; `set` finds the shapes that occur, in one pass over the text.
 struct SecretPatterns {
     set: RegexSet,
-    patterns: Vec<SecretPattern>,
+    in_set: Vec<SecretPattern>,
+    surrounded: Vec<SecretPattern>,
+    /// Any word of the shapes that are known by what surrounds them.
+    words: Regex,
 }
 
 struct SecretPattern {
@@ -43,47 +51,82 @@ struct SecretPattern {
     source: String,
     /// Compiled when it occurs for the first time.
     expression: OnceLock<Regex>,
-    is_secret: fn(&str) -> bool,
+    /// Words of which a text has at least one; none for a shape of the set.
+    words: &'static [&'static str],
+    is_secret: fn(SecretPlace<'_>) -> bool,
 }
 
 static PATTERNS: LazyLock<SecretPatterns> = LazyLock::new(|| {
     let known = SHAPES.iter().map(|shape| pattern(*shape, |_| true));
     let judged = [
-        pattern(URL_PASSWORD, |password| !is_placeholder(password)),
-        pattern(QUOTED_VALUE, looks_random),
-        pattern(PLAIN_VALUE, looks_random),
-        pattern(KOREAN_VALUE, looks_random),
-        pattern(URL_TOKEN, looks_random),
-        pattern(CURL_PASSWORD, looks_random),
-        pattern(RESIDENT_NUMBER, is_resident_number),
+        pattern(URL_PASSWORD, |place| !is_placeholder(place.value)),
+        pattern(QUOTED_VALUE, |place| looks_random(place.value)),
+        pattern(PLAIN_VALUE, |place| looks_random(place.value)),
+        pattern(KOREAN_VALUE, |place| looks_random(place.value)),
+        pattern(URL_TOKEN, |place| looks_random(place.value)),
+        pattern(RESIDENT_NUMBER, |place| is_resident_number(place.value)),
+        pattern(PLAIN_RESIDENT_NUMBER, is_plain_resident_number),
     ];
-    let patterns: Vec<SecretPattern> = known.chain(judged).collect();
-    let sources = patterns.iter().map(|pattern| &pattern.source);
-    SecretPatterns { set: RegexSet::new(sources).expect("each expression compiles"), patterns }
+    let in_set: Vec<SecretPattern> = known.chain(judged).collect();
+    let sources = in_set.iter().map(|pattern| &pattern.source);
+    let set = RegexSet::new(sources).expect("each expression compiles");
+    let surrounded = surrounded_patterns();
+    let words = surrounded.iter().flat_map(|pattern| pattern.words);
+    let words: Vec<String> = words.map(|word| regex::escape(word)).collect();
+    let words = Regex::new(&format!("(?i-u:{})", words.join("|"))).expect("escaped words");
+    SecretPatterns { set, in_set, surrounded, words }
 });
+
+fn surrounded_patterns() -> Vec<SecretPattern> {
+    let all = |shapes: &[SurroundedShape], is_secret| {
+        shapes.iter().map(|shape| surrounded(*shape, is_secret)).collect::<Vec<_>>()
+    };
+    let mut patterns = all(COMMAND_PASSWORDS, is_given);
+    patterns.push(surrounded(ASSIGNED_PASSWORD, is_assigned_password));
+    patterns.push(surrounded(ELEMENT_PASSWORD, is_element_password));
+    patterns.extend(all(SPOKEN_PASSWORDS, is_strong_password));
+    patterns.extend(all(NAMED_VALUES, |place| looks_random(place.value)));
+    patterns
+}
 
 impl SecretPattern {
     fn expression(&self) -> &Regex {
-        self.expression.get_or_init(|| Regex::new(&self.source).expect("the set compiled it"))
+        self.expression.get_or_init(|| Regex::new(&self.source).expect("a row of the table"))
+    }
+
+    fn replace(&self, text: &mut Cow<'_, str>) {
+        let replace = |captures: &Captures<'_>| replacement(self, text, captures);
+        if let Cow::Owned(replaced) = self.expression().replace_all(text, replace) {
+            *text = Cow::Owned(replaced);
+        }
     }
 }
 
-fn pattern(shape: SecretShape, is_secret: fn(&str) -> bool) -> SecretPattern {
-    let source = shape.1.replace(r"\b", r"(?-u:\b)");
-    SecretPattern { name: shape.0, source, expression: OnceLock::new(), is_secret }
+fn pattern(shape: SecretShape, is_secret: fn(SecretPlace<'_>) -> bool) -> SecretPattern {
+    surrounded((shape.0, shape.1, &[]), is_secret)
+}
+
+fn surrounded(shape: SurroundedShape, is_secret: fn(SecretPlace<'_>) -> bool) -> SecretPattern {
+    let (name, source, words) = shape;
+    let source = source.replace(r"\b", r"(?-u:\b)");
+    SecretPattern { name, source, expression: OnceLock::new(), words, is_secret }
 }
 
 /// The text with every secret replaced by `[redacted: NAME]`; the rest of the text is unchanged. A
 /// second call changes nothing.
 #[must_use]
 pub fn redacted(text: &str) -> Cow<'_, str> {
-    let found = PATTERNS.set.matches(text);
     let mut clean = Cow::Borrowed(text);
-    for index in &found {
-        let pattern = &PATTERNS.patterns[index];
-        let replace = |captures: &Captures<'_>| replacement(pattern, captures);
-        if let Cow::Owned(replaced) = pattern.expression().replace_all(&clean, replace) {
-            clean = Cow::Owned(replaced);
+    for index in &PATTERNS.set.matches(text) {
+        PATTERNS.in_set[index].replace(&mut clean);
+    }
+    if !PATTERNS.words.is_match(text) {
+        return clean;
+    }
+    let lower = text.to_ascii_lowercase();
+    for pattern in &PATTERNS.surrounded {
+        if pattern.words.iter().any(|word| lower.contains(word)) {
+            pattern.replace(&mut clean);
         }
     }
     clean
@@ -98,15 +141,22 @@ pub fn redact(text: String) -> String {
     }
 }
 
-fn replacement(pattern: &SecretPattern, captures: &Captures<'_>) -> String {
+fn replacement(pattern: &SecretPattern, text: &str, captures: &Captures<'_>) -> String {
     let whole = captures.get_match();
-    let secret = captures.get(1).unwrap_or(whole);
-    if !(pattern.is_secret)(secret.as_str()) {
+    let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
+    let line_start = text[..whole.start()].rfind('\n').map_or(0, |at| at + 1);
+    let line_end = text[secret.end()..].find('\n').map_or(text.len(), |at| secret.end() + at);
+    let place = SecretPlace {
+        before: &text[line_start..whole.start()],
+        name: &text[whole.start()..secret.start()],
+        value: secret.as_str(),
+        after: &text[secret.end()..line_end],
+    };
+    if !(pattern.is_secret)(place) {
         return whole.as_str().to_owned();
     }
-    let (from, to) = (secret.start() - whole.start(), secret.end() - whole.start());
-    let (before, after) = (&whole.as_str()[..from], &whole.as_str()[to..]);
-    format!("{before}[redacted: {}]{after}", pattern.name)
+    let behind = &text[secret.end()..whole.end()];
+    format!("{}[redacted: {}]{behind}", place.name, pattern.name)
 }
 
 /// Whether a value is a stand-in, or names a variable.

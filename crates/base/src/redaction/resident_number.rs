@@ -1,5 +1,12 @@
 //! Resident registration numbers of Korea: six digits of the birth date, a hyphen, and seven digits.
 
+use super::passwords::SecretPlace;
+
+/// Words, in small letters, of a line that names such a number.
+const NAMES: [&str; 6] = ["주민", "외국인등록", "jumin", "resident", "rrn", "ssn"];
+/// The first two digits of times in milliseconds since the epoch in these years, and of dates.
+const TIMES: std::ops::RangeInclusive<u32> = 15..=20;
+
 /// First month of birth, as `YYYYMM`, whose numbers end in random digits instead of a check digit.
 const FIRST_MONTH_WITHOUT_CHECK: u32 = 202_010;
 
@@ -22,6 +29,25 @@ pub(super) fn is_resident_number(text: &str) -> bool {
     };
     let month_of_birth = (century + y1 * 10 + y2) * 100 + month;
     month_of_birth >= FIRST_MONTH_WITHOUT_CHECK || digits[12] == check_digit(&digits)
+}
+
+/// Whether 13 digits without a hyphen are such a number. Unless the line says so, they may be a time or
+/// a bar code.
+pub(super) fn is_plain_resident_number(place: SecretPlace<'_>) -> bool {
+    if !is_resident_number(place.value) {
+        return false;
+    }
+    let digits: Vec<u32> = place.value.chars().filter_map(|it| it.to_digit(10)).collect();
+    let before = place.before.to_lowercase();
+    let is_named = NAMES.iter().any(|name| before.contains(name));
+    let is_time = TIMES.contains(&(digits[0] * 10 + digits[1]));
+    is_named || (1..=8).contains(&digits[6]) && !is_time && !is_bar_code(&digits)
+}
+
+/// Whether the last of 13 digits is the check digit of a bar code (EAN-13).
+fn is_bar_code(digits: &[u32]) -> bool {
+    let weights = [1, 3].into_iter().cycle();
+    digits.iter().zip(weights).map(|(digit, weight)| digit * weight).sum::<u32>() % 10 == 0
 }
 
 /// The last digit, from the other twelve. The seventh digit is 5 to 8 for foreigners.
