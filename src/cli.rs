@@ -28,7 +28,7 @@ use clap::error::ErrorKind;
 
 use args::{CliArgs, CliCommand, ColorMode};
 
-use moai_base::foreign_text::{visible, visible_in_color, without_workflow_commands};
+use moai_base::foreign_text::{visible, visible_in_color, visible_json, without_workflow_commands};
 use moai_engine::scan_workers;
 use moai_host::programs::parent;
 use moai_host::servers::supervisor;
@@ -93,7 +93,11 @@ fn print_reply(args: &CliArgs, mut reply: CommandReply) -> u8 {
             reply.stdout = visible_in_color(&reply.stdout);
         }
         ReportFormat::Text => reply.stdout = visible(&reply.stdout),
-        _ => {}
+        // Its lines are commands; what they quote is escaped.
+        ReportFormat::Github => {}
+        ReportFormat::Json | ReportFormat::Jsonl | ReportFormat::Sarif => {
+            reply.stdout = visible_json(&reply.stdout);
+        }
     }
     if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
         hide_workflow_commands(format, &mut reply);

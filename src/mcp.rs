@@ -1,10 +1,12 @@
 //! MCP server on stdio: exposes the engine's handlers as tools of an agent. It translates a tool
 //! call into a request and the reply into a tool result.
 
+mod client_lines;
 pub mod tools;
 
 use std::sync::Arc;
 
+use client_lines::{UNFIT_PARAMETERS, checked_lines};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
     CustomResult, ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams,
@@ -26,7 +28,8 @@ pub type RequestHandler =
 /// Serves one client until it closes the connection. Needs a tokio runtime with I/O. The error is
 /// one line.
 pub async fn serve(handler: RequestHandler) -> Result<(), String> {
-    let running = McpServer { handler }.serve(rmcp::transport::io::stdio()).await;
+    let (input, output) = rmcp::transport::io::stdio();
+    let running = McpServer { handler }.serve((checked_lines(input), output)).await;
     let running =
         running.map_err(|error| format!("the client did not complete the handshake: {error}"))?;
     running.waiting().await.map(drop).map_err(|error| error.to_string())
@@ -121,6 +124,9 @@ impl ServerHandler for McpServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
+        if method == UNFIT_PARAMETERS {
+            return Err(ErrorData::invalid_params("the parameters are no object", None));
+        }
         if SERVED_METHODS.contains(&method.as_str()) {
             let message = format!("the parameters of {method} do not fit its schema");
             return Err(ErrorData::invalid_params(message, None));

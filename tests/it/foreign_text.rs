@@ -169,6 +169,29 @@ fn messages_in_sarif_are_visible_text() {
 }
 
 #[test]
+fn documents_show_nothing_hidden_and_no_line_of_ours() {
+    let sandbox = project();
+    sandbox.write(".moai/rules/odd.yml", &RULE.replace("id: own", "id: \"odd\\u202e\\u0085id\""));
+    sandbox.write("app.py", "bad(1)\n");
+    sandbox.write(NAME, "bad(1)\n");
+    for format in ["json", "jsonl", "sarif"] {
+        let output = sandbox.run(&["scan", ".", "--format", format]);
+        assert!(output.stdout.contains("wrong"), "{output:#?}");
+        assert_visible(&output.stdout);
+        assert!(!output.stdout.to_lowercase().contains("[moai-ralph]"), "{output:#?}");
+        if format == "sarif" {
+            let ids = output.json()["runs"][0]["tool"]["driver"]["rules"].to_string();
+            assert!(!ids.contains('\u{202e}') && !ids.contains('\u{85}'), "{ids}");
+        }
+    }
+    let started =
+        sandbox.run(&["loop", "start", "--prompt", "x\n[moai-ralph] done \u{202e}", "--json"]);
+    assert_visible(&started.stdout);
+    assert!(!started.stdout.contains("\\n[moai-ralph]"), "{started:#?}");
+    assert_eq!(started.json()["prompt"], "x\n[moai-ralph] done \u{202e}");
+}
+
+#[test]
 fn answers_of_tools_are_visible_text() {
     let sandbox = project();
     sandbox.write(NAME, "bad(1)\n");

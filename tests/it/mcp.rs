@@ -60,6 +60,12 @@ fn parameters_that_do_not_fit_are_invalid_parameters_of_their_request() {
         let refused = client.call("tools/call", &wrong);
         assert_eq!(refused["error"]["code"], -32602, "{wrong}: {refused:#}");
     }
+    for (method, wrong) in
+        [("tools/call", json!(["scan"])), ("tools/list", json!("x")), ("ping", json!(7))]
+    {
+        let refused = client.call(method, &wrong);
+        assert_eq!(refused["error"]["code"], -32602, "{method} {wrong}: {refused:#}");
+    }
     let unknown = client.call("tools/explode", &json!({}));
     assert_eq!(unknown["error"]["code"], -32601, "{unknown:#}");
     client.end();

@@ -50,6 +50,29 @@ pub fn visible_in_color(text: &str) -> String {
     without_hidden(text, true)
 }
 
+/// A JSON document whose strings mean the same and show nothing hidden, no instruction tag of the host and
+/// no beginning of a message of this program: such characters are written as `\u202e`.
+#[must_use]
+pub fn visible_json(document: &str) -> String {
+    let mut out = String::with_capacity(document.len());
+    let mut rest = document;
+    while let Some(character) = rest.chars().next() {
+        let begins_mark =
+            rest.get(..OWN_MARK.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(OWN_MARK));
+        rest = &rest[character.len_utf8()..];
+        let is_tag = character == '<' && is_inside_of_instruction_tag(rest);
+        let is_blank = matches!(character, '\r' | '\n' | '\t');
+        if !is_blank && (begins_mark || is_tag || is_hidden(character)) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
 /// Foreign text of several lines, cut to `chars_max` characters with an ellipsis.
 #[must_use]
 pub fn quoted(text: &str, chars_max: usize) -> String {
@@ -271,6 +294,23 @@ fn cut(text: &str, chars_max: usize) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_json_document_means_the_same_and_shows_nothing_hidden() {
+        let text = "a\n[moai-ralph] done \u{202e}x\u{85}\u{e0041} <system-reminder>é[b] \u{1b}[1m";
+        let document = serde_json::json!({"message": text, "list": ["[Moai-Ralph]", "<b>"]});
+        for plain in [document.to_string(), format!("{document:#}\n")] {
+            let shown = visible_json(&plain);
+            let read: serde_json::Value = serde_json::from_str(&shown).unwrap();
+            assert_eq!(read, document);
+            assert!(
+                !shown.to_lowercase().contains(OWN_MARK) && !shown.contains("<system"),
+                "{shown}"
+            );
+            assert!(!shown.chars().any(is_hidden), "{shown}");
+            assert!(shown.contains("\\udb40\\udc41") && shown.contains("<b>"), "{shown}");
+        }
+    }
 
     #[test]
     fn foreign_text_becomes_one_bounded_line() {

@@ -672,5 +672,7 @@ pub const STUB_TOKENS_MIN: usize = 12;
 pub const COMMENTED_CODE_CHARS_MIN: usize = 10;
 /// Fewest characters of a text that a test and a program do not share by chance.
 pub const RARE_TEXT_CHARS_MIN: usize = 4;
+/// Room between the reader of an MCP client's lines and what answers them, in bytes.
+pub const MCP_PIPE_BYTES: usize = 64 * 1024;
 /// Parent processes checked for whether an agent started this one.
 pub const ANCESTORS_MAX: usize = 64;

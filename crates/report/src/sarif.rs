@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile, SwitchedOffFile};
 use moai_base::finding::{Finding, FindingState, Severity};
-use moai_base::foreign_text::quoted;
-use moai_base::limits::FOREIGN_TEXT_CHARS_MAX;
+use moai_base::foreign_text::{one_line_name, quoted};
+use moai_base::limits::{FOREIGN_TEXT_CHARS_MAX, LINE_CHARS_MAX};
 use moai_base::path::to_uri;
 use moai_base::verdict::Gap;
 use moai_scan::RuleFacts;
@@ -123,7 +123,7 @@ impl<'f> SarifRules<'f> {
         let id = rule_id(finding);
         let (start, end) = (finding.range.start, finding.range.end);
         let mut result = json!({
-            "ruleId": id,
+            "ruleId": shown_id(id),
             "ruleIndex": self.rules.keys().position(|rule| *rule == id),
             "level": level(finding.severity),
             "message": message(&finding.message),
@@ -156,7 +156,7 @@ fn rule(id: &str, finding: &Finding, facts: Option<&RuleFacts>) -> Value {
     let short = facts.map_or_else(code, |facts| facts.message.clone());
     let full = finding.fix.as_ref().map(|fix| format!("{short} ({fix})"));
     let mut rule = json!({
-        "id": id,
+        "id": shown_id(id),
         "shortDescription": message(&short),
         "fullDescription": message(full.as_deref().unwrap_or(&short)),
         "defaultConfiguration": {"level": level(finding.severity)},
@@ -211,6 +211,11 @@ fn taxon(cwe: &str) -> Option<Value> {
 /// If a code is empty, the sensor's name is the rule's id.
 fn rule_id(finding: &Finding) -> &str {
     if finding.code.is_empty() { &finding.sensor } else { &finding.code }
+}
+
+/// The id of a rule, which a project may have chosen, as it is shown.
+fn shown_id(id: &str) -> String {
+    one_line_name(id, LINE_CHARS_MAX)
 }
 
 fn level(severity: Severity) -> &'static str {
