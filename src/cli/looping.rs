@@ -9,6 +9,7 @@ use super::args::looping::{
 };
 use super::{INVALID, REFUSED, client, trust};
 use moai_base::limits::PROMPT_BYTES_MAX;
+use moai_host::files;
 use moai_protocol::control::{
     CommandReply, DaemonRequest, LoopAdoptRequest, LoopHistoryRequest, LoopRefreezeRequest,
     LoopRestoreRequest, LoopResumeRequest, LoopSelector, LoopStartRequest,
@@ -104,7 +105,7 @@ fn read_prompt(text: Option<&str>, file: Option<&Path>) -> Result<String, String
     let read = if file == Path::new("-") {
         std::io::stdin().take(bound).read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(file).and_then(|open| open.take(bound).read_to_end(&mut bytes))
+        files::open_input(file).and_then(|open| open.take(bound).read_to_end(&mut bytes))
     };
     read.map_err(|error| format!("--prompt-file {}: {error}", file.display()))?;
     String::from_utf8(bytes)

@@ -46,6 +46,7 @@ mod sandbox;
 mod scan;
 mod servers;
 mod snapshots;
+mod special_files;
 mod specs;
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;

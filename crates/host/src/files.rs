@@ -3,6 +3,7 @@
 
 pub mod copies;
 mod ignores;
+mod inputs;
 pub mod kinds;
 mod nested;
 mod private;
@@ -20,6 +21,7 @@ use moai_base::evidence::SkippedFile;
 use moai_base::path::{RelPath, normalize};
 
 pub use ignores::IgnoreRules;
+pub use inputs::{open_input, open_regular};
 pub use nested::other_repository;
 pub use private::{
     private_dir, private_temporary, read_private, remove_abandoned, write_private,

@@ -11,6 +11,7 @@ pub mod history;
 mod difference;
 mod hidden_entries;
 mod shared_identity;
+mod special_files;
 
 use std::collections::BTreeSet;
 use std::env;
@@ -24,6 +25,7 @@ use git2::{ErrorCode, Repository, Status, StatusOptions};
 
 pub use self::difference::{FileDifference, TextAtBase, diff_since};
 pub use self::shared_identity::shared_identity;
+use self::special_files::find_special_file;
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::path::{NEVER_WALKED, RelPath};
@@ -57,12 +59,12 @@ pub struct WorkTreeChanges {
 /// from the folder do not change while those are fixed.
 #[must_use]
 pub fn common_dir(root: &Path) -> Option<PathBuf> {
-    let git_dir = Repository::discover_path(root, no_ceiling()).ok()?;
+    let git_dir = work_tree_git_dir(root)?;
     // gitrepository-layout(5): in a linked worktree `commondir` leads to the shared folder,
     // relative to the worktree's own.
-    let common = match fs::read(git_dir.join("commondir")) {
-        Ok(bytes) => git_dir.join(OsStr::from_bytes(bytes.trim_ascii())),
-        Err(_) => git_dir,
+    let common = match read_some(&git_dir.join("commondir")) {
+        Some(bytes) => git_dir.join(OsStr::from_bytes(bytes.trim_ascii())),
+        None => git_dir,
     };
     common.canonicalize().ok()
 }
@@ -70,6 +72,10 @@ pub fn common_dir(root: &Path) -> Option<PathBuf> {
 /// Git's folder for the work tree of a root.
 #[must_use]
 pub fn work_tree_git_dir(root: &Path) -> Option<PathBuf> {
+    // Finding the folder must not wait for a pipe, and its name must stay while git cannot be used.
+    if find_special_file(root).is_some() {
+        return root.ancestors().map(|at| at.join(".git")).find(|git| git.is_dir());
+    }
     Repository::discover_path(root, no_ceiling()).ok()
 }
 
@@ -291,6 +297,10 @@ fn no_ceiling() -> std::iter::Empty<&'static OsStr> {
 }
 
 fn open(root: &Path) -> Result<Option<Repository>, GitError> {
+    if let Some(special) = find_special_file(root) {
+        let detail = format!("git data is not read: {} is not a regular file", special.display());
+        return Err(GitError { detail, remedy: None });
+    }
     match Repository::discover(root) {
         Ok(repository) => Ok(Some(repository)),
         // A `.git` that is broken or incomplete is "not found" too, but then git was expected.

@@ -219,3 +219,5 @@ pub const RETENTION_CHECK_SECS: u64 = 60 * 60;
 pub const VACUUMED_PAGES_MAX: u32 = 128;
 /// Work of one merge of the index, in its pages.
 pub const INDEX_MERGE_PAGES: u32 = 64;
+/// Largest input of `memory import`, in bytes.
+pub const MEMORY_IMPORT_BYTES_MAX: u64 = 4 << 30;

@@ -1,6 +1,5 @@
 //! Baseline files: read before the measurement, applied to the findings, written as a whole.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -8,7 +7,7 @@ use moai_base::baseline::Baseline;
 use moai_base::evidence::Evidence;
 use moai_base::finding::Severity;
 use moai_base::limits::BASELINE_BYTES_MAX;
-use moai_host::files::transaction;
+use moai_host::files::{self, transaction};
 use moai_protocol::baseline;
 
 /// The baselines of one run.
@@ -95,15 +94,13 @@ fn load(path: &Path) -> Result<Option<Baseline>, String> {
 
 /// A file's text; `None` if it is missing.
 fn bounded(path: &Path) -> Result<Option<String>, String> {
-    let file = match File::open(path) {
+    let file = match files::open_regular(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.to_string()),
     };
-    let is_file =
-        file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= BASELINE_BYTES_MAX);
-    if !is_file {
-        return Err(format!("not a regular file of at most {BASELINE_BYTES_MAX} bytes"));
+    if !file.metadata().is_ok_and(|meta| meta.len() <= BASELINE_BYTES_MAX) {
+        return Err(format!("larger than {BASELINE_BYTES_MAX} bytes"));
     }
     let mut text = String::new();
     let read = file.take(BASELINE_BYTES_MAX).read_to_string(&mut text);

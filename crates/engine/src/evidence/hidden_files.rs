@@ -1,7 +1,7 @@
 //! Finds files ignored only since the base state, which git does not list as changed. Blocking.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::io::Read as _;
 use std::path::Path;
 
 use crate::evidence::work_base::{BaseText, WorkBase};
@@ -97,6 +97,7 @@ fn private_rules(root: &Path) -> IgnoreRules {
 }
 
 fn read_text(root: &Path, path: &RelPath) -> Option<String> {
-    let bytes = fs::read(path.under(root)).ok()?;
+    let mut bytes = Vec::new();
+    files::open_regular(&path.under(root)).ok()?.read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader, Read as _, Take};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,9 +14,10 @@ use super::scope::caller_project;
 use crate::engine::{Engine, memory_now_ms};
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
-    MEMORY_BAD_LINES_LISTED_MAX, MEMORY_ID_CHARS_MAX, MEMORY_IMPORTED_AT_ONCE,
-    MEMORY_LINE_BYTES_MAX, MEMORY_NAMES_MAX,
+    MEMORY_BAD_LINES_LISTED_MAX, MEMORY_ID_CHARS_MAX, MEMORY_IMPORT_BYTES_MAX,
+    MEMORY_IMPORTED_AT_ONCE, MEMORY_LINE_BYTES_MAX, MEMORY_NAMES_MAX,
 };
+use moai_host::files;
 use moai_host::store::StoreError;
 use moai_host::store::foreign_memories::{ForeignObservation, is_database, read_foreign_memory};
 use moai_memory::clean::{CleanRecord, CleanText};
@@ -61,13 +62,10 @@ pub(super) async fn import(
     json: bool,
 ) -> MemoryReply {
     let path = caller.cwd.join(file);
-    let opened = File::open(&path).and_then(|file| {
-        let kind = file.metadata()?.file_type();
-        if kind.is_dir() {
-            return Err(std::io::ErrorKind::IsADirectory.into());
-        }
+    let opened = files::open_input(&path).and_then(|file| {
         // Looking into a pipe would take its beginning away.
-        Ok((file, kind.is_file() && is_database(&path)))
+        let is_file = file.metadata()?.is_file();
+        Ok((file, is_file && is_database(&path)))
     });
     let (opened, is_database) =
         opened.map_err(|error| MemoryRefusal::Invalid(format!("{}: {error}", path.display())))?;
@@ -86,7 +84,9 @@ pub(super) async fn import(
         let read = if is_database {
             reader.read_database(&source, &parts).map_err(|error| error.to_string())
         } else {
-            let read = reader.read(BufReader::new(opened), &parts);
+            // One byte more than allowed, so that an endless input is detected instead of cut.
+            let bounded = opened.take(MEMORY_IMPORT_BYTES_MAX + 1);
+            let read = reader.read(BufReader::new(bounded), &parts);
             read.map_err(|error| format!("{}: {error}", source.display()))
         };
         (reader.bad, read)
@@ -173,11 +173,19 @@ struct ImportReader {
 }
 
 impl ImportReader {
-    fn read(&mut self, mut file: impl BufRead, parts: &Sender<ImportPart>) -> std::io::Result<()> {
+    fn read(
+        &mut self,
+        mut file: BufReader<Take<File>>,
+        parts: &Sender<ImportPart>,
+    ) -> std::io::Result<()> {
         let mut part = ImportPart::new();
         let mut bytes = Vec::new();
         for number in 1.. {
             bytes.clear();
+            if file.get_ref().limit() == 0 {
+                let reason = format!("more than {MEMORY_IMPORT_BYTES_MAX} bytes");
+                return Err(std::io::Error::other(reason));
+            }
             let line_max = MEMORY_LINE_BYTES_MAX as u64 + 1;
             if file.by_ref().take(line_max).read_until(b'\n', &mut bytes)? == 0 {
                 break;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Index, IndexEntry, IndexTime, Oid, Repository, Tree};
 
-use super::{files_changed_since_head, path_of};
+use super::{files_changed_since_head, find_special_file, path_of};
 
 /// `GIT_INDEX_ENTRY_VALID`, which `git update-index --assume-unchanged` sets.
 const ASSUME_UNCHANGED: u16 = 1 << 15;
@@ -75,6 +75,9 @@ pub(super) fn changed_inner_repositories(
 fn is_clean_at(folder: &Path, commit: Oid) -> bool {
     if !folder.join(".git").exists() {
         return folder.read_dir().is_ok_and(|mut entries| entries.next().is_none());
+    }
+    if find_special_file(folder).is_some() {
+        return false;
     }
     let Ok(inner) = Repository::open(folder) else { return false };
     let is_at =

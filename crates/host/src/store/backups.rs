@@ -13,7 +13,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use super::StoreError;
-use crate::files::private_dir;
+use crate::files::{open_regular, private_dir};
 use moai_base::limits::{
     STORE_BACKUP_DAY_SECS, STORE_BACKUP_PAUSE_MS, STORE_BACKUP_REFRESH_SECS,
     STORE_BACKUP_STEP_PAGES, STORE_BACKUP_STEPS_MAX, STORE_BACKUPS_KEPT_MAX, STORE_BUSY_MS_MAX,
@@ -254,8 +254,10 @@ pub(super) fn prepare_restored(database: &Path) -> Option<(PathBuf, SystemTime)>
 
 pub(super) fn copy_sound(backup: &Path, restored: &Path) -> Result<(), StoreError> {
     let failed = |error: io::Error| unavailable(backup, &error);
+    let mut opened = open_regular(backup).map_err(failed)?;
     create_empty(restored).map_err(failed)?;
-    fs::copy(backup, restored).map_err(failed)?;
+    let copied = File::options().write(true).truncate(true).open(restored);
+    copied.and_then(|mut copy| io::copy(&mut opened, &mut copy)).map_err(failed)?;
     let connection = open_existing(restored)?;
     if has_no_tables(&connection)? {
         return Err(StoreError::Corrupt("it has no tables".to_owned()));

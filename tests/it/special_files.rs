@@ -1,0 +1,86 @@
+//! Named pipes and devices in the place of files: nothing waits for their writers, and nothing reads
+//! without end.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::support::{Output, SESSION, Sandbox, finish};
+
+const LINE: &str = r#"{"title": "the cache is cold after a restart", "kind": "note"}"#;
+
+fn pipe(sandbox: &Sandbox, name: &str) -> String {
+    let path = sandbox.path(name).display().to_string();
+    let _ = std::fs::remove_file(&path);
+    let made = Command::new("mkfifo").arg(&path).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+    path
+}
+
+/// Runs a command line of bash, in which `$P` is the program.
+fn bash(sandbox: &Sandbox, line: &str) -> Output {
+    let mut command = Command::new("bash");
+    sandbox.prepare(&mut command);
+    finish(command.args(["-c", line]).env("P", crate::support::PROGRAM), "")
+}
+
+#[test]
+fn what_has_no_end_is_refused_where_a_user_names_a_file() {
+    let sandbox = Sandbox::new();
+    sandbox.write("app.py", "x = 1\n");
+    let pipe = pipe(&sandbox, "pipe");
+    for special in [pipe.as_str(), "/dev/zero"] {
+        for arguments in [
+            &["check", "--all", "--no-lsp", "--baseline", special][..],
+            &["scan", "--write-baseline", special],
+            &["memory", "import", special],
+            &["memory", "restore", special, "--apply"],
+            &["loop", "start", "--session", SESSION, "--prompt-file", special],
+        ] {
+            let refused = sandbox.run(arguments);
+            assert!(matches!(refused.code, 1 | 3), "{arguments:?}: {refused:#?}");
+            assert!(!refused.stderr.is_empty(), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn pipes_that_a_shell_opens_are_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lines.jsonl", &format!("{LINE}\n"));
+    let pipe = pipe(&sandbox, "pipe");
+    for line in [
+        "\"$P\" memory import <(cat lines.jsonl)".to_owned(),
+        "cat lines.jsonl | \"$P\" memory import -".to_owned(),
+        "\"$P\" memory import - <lines.jsonl".to_owned(),
+        format!("cat lines.jsonl >'{pipe}' & \"$P\" memory import - <'{pipe}'; wait"),
+    ] {
+        let imported = bash(&sandbox, &line);
+        assert_eq!(imported.code, 0, "{line}: {imported:#?}");
+    }
+    let found = sandbox.run(&["memory", "search", "cache cold", "--json"]).json();
+    assert_eq!(found["hits"].as_array().map(Vec::len), Some(1), "{found:#}");
+    let started = bash(&sandbox, "\"$P\" loop start --prompt-file <(echo 'fix it')");
+    assert_eq!(started.code, 0, "{started:#?}");
+}
+
+#[test]
+fn git_data_with_a_pipe_in_it_is_a_named_gap() {
+    for name in [".git/config", ".git/info/attributes", ".gitattributes", ".git/packed-refs"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("app.py", "x = 1\n");
+        sandbox.commit();
+        sandbox.write("app.py", "x = 2\n");
+        let path = pipe(&sandbox, name);
+        let checked = sandbox.run(&["check", "--no-lsp"]);
+        let told = format!("{}{}", checked.stdout, checked.stderr);
+        assert!(told.contains(&format!("{path} is not a regular file")), "{name}: {checked:#?}");
+        assert_ne!(checked.code, 0, "{checked:#?}");
+        assert_eq!(sandbox.tool_write("app.py", "x = 3\n").code, 0);
+        assert_eq!(sandbox.hook("stop", &sandbox.payload("Stop")).code, 0);
+        let prompt = sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit"));
+        assert_eq!(prompt.code, 0, "{prompt:#?}");
+        let denied = sandbox.hook("pre-tool-use", &json!({"session_id": SESSION}));
+        assert_eq!(denied.code, 0, "{denied:#?}");
+    }
+}
