@@ -16,7 +16,7 @@ use moai_base::limits::{
 };
 use moai_base::redaction::redacted;
 use moai_base::verdict::{Cause, Gap};
-use moai_engine::protection::{may_be_protected, person_only_call, written_paths};
+use moai_engine::protection::{WrittenPath, may_be_protected, person_only_call, written_paths};
 use moai_host::callers::parent_was_started_with;
 use moai_host::ipc::client::{CallError, CallTimeout};
 use moai_host::ipc::{StateDirs, client as ipc_client};
@@ -153,7 +153,12 @@ fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &str) -> boo
     let written = written_paths(&input, &protected, cwd);
     person_only_call(&input).is_some()
         || may_be_protected(&written, &protected)
-        || input.edited_file().is_some() && has_pipeline(places, caller, &input)
+        || writes_files(&input, &written) && has_pipeline(places, caller, &input)
+}
+
+/// Whether a tool writes files itself; what a shell command writes is noticed afterwards.
+fn writes_files(input: &HookInput, written: &[WrittenPath]) -> bool {
+    input.tool_input.command.is_none() && !written.is_empty()
 }
 
 /// Whether an event may concern an active pipeline, determined without the daemon.

@@ -1,6 +1,6 @@
 //! Before a tool call: writes to what decides about the agent's work are denied, all others are free.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Output, SESSION, Sandbox};
 
@@ -13,6 +13,14 @@ fn edit(sandbox: &Sandbox, path: &str) -> Output {
 fn bash(sandbox: &Sandbox, command: &str) -> Output {
     let mut input = sandbox.payload("PreToolUse-Bash");
     input["tool_input"]["command"] = command.into();
+    sandbox.hook("pre-tool-use", &input)
+}
+
+/// A call of a tool of an MCP server.
+fn mcp(sandbox: &Sandbox, tool: &str, arguments: Value) -> Output {
+    let mut input = sandbox.payload("PreToolUse-Edit");
+    input["tool_name"] = format!("mcp__{tool}").into();
+    input["tool_input"] = arguments;
     sandbox.hook("pre-tool-use", &input)
 }
 
@@ -88,6 +96,51 @@ fn the_frozen_exam_is_denied_during_a_loop_and_free_without_one() {
 
     assert_eq!(sandbox.run(&["loop", "cancel", &id]).code, 0);
     free(&edit(&sandbox, &path("RUBRIC.md")));
+}
+
+#[test]
+fn tools_of_servers_do_not_write_what_the_hosts_own_tools_may_not() {
+    let sandbox = Sandbox::new();
+    sandbox.write("RUBRIC.md", "# Rubric\n\n## Judge criteria\n- It is right.\n");
+    sandbox.commit();
+    let settings = sandbox.path(".claude/settings.json").display().to_string();
+    let writes = |named: &str| {
+        [
+            ("filesystem__write_file", json!({"path": named, "content": "{}"})),
+            ("filesystem__edit_file", json!({"path": named, "edits": [{"oldText": "a"}]})),
+            ("filesystem__move_file", json!({"source": "a.json", "destination": named})),
+            ("filesystem__move_file", json!({"source": named, "destination": "a.json"})),
+            ("fs__saveFiles", json!({"files": [{"file_path": named, "text": "x"}]})),
+            ("editor__apply_patch", json!({"uri": format!("file://{named}")})),
+            ("any__do", json!({"target-path": named})),
+        ]
+    };
+    for (tool, arguments) in writes(&settings) {
+        let reason = denied(&mcp(&sandbox, tool, arguments));
+        assert!(reason.contains("agents do not change"), "{tool}: {reason}");
+    }
+    denied(&mcp(
+        &sandbox,
+        "filesystem__move_file",
+        json!({"source": ".claude", "destination": "x"}),
+    ));
+    denied(&mcp(&sandbox, "shell__run", json!({"command": format!("rm {settings}")})));
+    let rubric = sandbox.path("RUBRIC.md").display().to_string();
+    free(&mcp(&sandbox, "filesystem__write_file", json!({"path": rubric, "content": ""})));
+    let started = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "go", "--json"]);
+    assert_eq!(started.code, 0, "{started:#?}");
+    for (tool, arguments) in writes(&rubric) {
+        let reason = denied(&mcp(&sandbox, tool, arguments));
+        assert!(reason.contains("RUBRIC.md"), "{tool}: {reason}");
+    }
+    for (tool, arguments) in [
+        ("filesystem__read_text_file", json!({"path": rubric})),
+        ("filesystem__list_directory", json!({"path": ".claude"})),
+        ("filesystem__write_file", json!({"path": "notes.md", "content": rubric})),
+        ("browser__navigate", json!({"url": "https://example.invalid/RUBRIC.md"})),
+    ] {
+        free(&mcp(&sandbox, tool, arguments));
+    }
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! The files that a tool call of an agent would write, and which of them are protected.
 
+mod mcp_files;
+
 use std::path::{Path, PathBuf};
+
+use mcp_files::{mcp_written_files, takes_whole_folders};
 
 use moai_guard::shell_writes::{ShellWrite, calls_of, shell_writes};
 use moai_host::protected_places::{ProtectedPlace, ProtectedPlaces};
@@ -42,6 +46,11 @@ pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) ->
         let named = file.to_string_lossy().into_owned();
         let path = places.resolve(cwd, &named);
         written.push(WrittenPath { named, path, is_whole_folder: false });
+    }
+    for named in mcp_written_files(input) {
+        let path = places.resolve(cwd, named);
+        let is_whole_folder = takes_whole_folders(input);
+        written.push(WrittenPath { named: named.clone(), path, is_whole_folder });
     }
     for found in shell_writes(tool.command.as_deref().unwrap_or_default()) {
         let ShellWrite { path: named, is_whole_folder, is_pattern } = found;

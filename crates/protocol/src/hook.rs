@@ -1,6 +1,8 @@
 //! Claude Code's hook payloads and outputs. Fields as observed with Claude Code 2.1.330; unknown
 //! fields are ignored and missing ones get neutral values, so that other host versions work too.
 
+mod file_arguments;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -90,7 +92,7 @@ pub struct HookInput {
     #[serde(deserialize_with = "lenient")]
     pub tool_name: String,
     /// Tool events: the tool's arguments.
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "tool_input")]
     pub tool_input: ToolInput,
     /// Tool events: the tool's response.
     #[serde(deserialize_with = "lenient")]
@@ -140,6 +142,9 @@ pub struct ToolInput {
     /// Bash: what the agent says about the command.
     #[serde(deserialize_with = "lenient")]
     pub description: Option<String>,
+    /// All tools: the values of arguments that name files or folders, by their names.
+    #[serde(skip)]
+    pub named_files: Vec<String>,
 }
 
 /// One of several tool calls of a message.
@@ -180,6 +185,14 @@ where
 {
     let value = Value::deserialize(input)?;
     Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+/// Reads the arguments of a tool leniently, with the files that they name.
+fn tool_input<'de, D: serde::Deserializer<'de>>(input: D) -> Result<ToolInput, D::Error> {
+    let arguments = Value::deserialize(input)?;
+    let named_files = file_arguments::named_files(&arguments);
+    let known: ToolInput = serde_json::from_value(arguments).unwrap_or_default();
+    Ok(ToolInput { named_files, ..known })
 }
 
 /// The text before an edit, as far as the host reports it.

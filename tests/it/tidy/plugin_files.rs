@@ -61,6 +61,9 @@ fn every_tool_that_writes_is_heard_of() {
     for tool in ["Write", "Edit", "NotebookEdit", "Bash"] {
         assert!(matcher.split('|').any(|name| name == tool), "{tool} is missing: {matcher}");
     }
+    let before = hooks["hooks"]["PreToolUse"].as_array().expect("groups");
+    let matchers: Vec<&str> = before.iter().filter_map(|it| it["matcher"].as_str()).collect();
+    assert_eq!(matchers, [matcher, "mcp__.*"], "what is written is looked at before");
     // The batch event covers all others and failed commands; it measures like an edit.
     let batch = &hooks["hooks"]["PostToolBatch"][0];
     assert!(batch.get("matcher").is_none(), "{batch}");

@@ -19,3 +19,18 @@ pub const TRUST_RECORD_BYTES_MAX: usize = 64 << 10;
 pub const HOST_RECORD_BYTES_MAX: u64 = 64 << 20;
 /// Host processes whose sessions are kept in memory; the least recently used are forgotten.
 pub const HOST_PROCESSES_MAX: usize = 256;
+/// Sessions of hosts that are kept in memory and on disk; the oldest are forgotten.
+pub const HOST_SESSIONS_MAX: usize = 1_024;
+/// Largest record of the host processes and their sessions, in bytes.
+pub const HOST_PROCESSES_BYTES_MAX: usize = 1 << 20;
+/// Events from other processes than the host that a loop records; later ones are only logged.
+pub const LOOP_FOREIGN_EVENTS_MAX: usize = 20;
+/// Sessions of a project that are examined once more at the end of the turn that completed their loop;
+/// the oldest are forgotten.
+pub const COMPLETIONS_MAX: usize = 64;
+/// Largest record of a completed loop, in bytes.
+pub const COMPLETION_BYTES_MAX: usize = 1_024;
+/// Files that the arguments of one tool call name; later ones are not examined.
+pub const FILE_ARGUMENTS_MAX: usize = 1_000;
+/// Lists and objects inside each other in which arguments of a tool call are examined.
+pub const FILE_ARGUMENT_DEPTH_MAX: usize = 8;

@@ -10,7 +10,7 @@ use moai_pipeline::write_rules::{PipelineWriter, write_objection};
 use moai_protocol::hook::{HookInput, HookOutput};
 use moai_report::pipeline as words;
 
-/// Refuses a write by the host's tools that the pipeline of the loop does not allow.
+/// Refuses a write by a tool that the pipeline of the loop does not allow.
 pub(crate) async fn refused_write(
     engine: &Engine,
     project: &Project,
@@ -19,7 +19,9 @@ pub(crate) async fn refused_write(
     written: &[WrittenPath],
 ) -> Option<HookOutput> {
     // What a shell command writes is noticed afterwards.
-    input.edited_file()?;
+    if input.tool_input.command.is_some() {
+        return None;
+    }
     let pipeline = pipeline_of_loop(engine, project, state).await?;
     let writer = match input.agent_id {
         None => PipelineWriter::Orchestrator,
