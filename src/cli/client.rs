@@ -11,7 +11,7 @@ use moai_base::limits::{COMMAND_SECS_MAX, PROCESS_START_PRECISION_MS};
 use moai_base::verdict::Gap;
 use moai_config::Config;
 use moai_engine::engine::Engine;
-use moai_host::callers::own_process;
+use moai_host::callers::{input_maker, own_process};
 use moai_host::files;
 use moai_host::ipc::client::{self, CallError, CallTimeout};
 use moai_host::ipc::{StateDirs, process_environment};
@@ -230,7 +230,8 @@ pub(super) fn current_caller(root: Option<&Path>) -> Result<CallerContext, Strin
 /// Context for a hook: the working directory may have been deleted, and the host names the project
 /// itself.
 pub(super) fn hook_caller() -> Result<CallerContext, String> {
-    caller_in(std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")), None)
+    let caller = caller_in(std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")), None)?;
+    Ok(CallerContext { input_maker: input_maker(), ..caller })
 }
 
 fn caller_in(cwd: PathBuf, root: Option<&Path>) -> Result<CallerContext, String> {
@@ -244,6 +245,7 @@ fn caller_in(cwd: PathBuf, root: Option<&Path>) -> Result<CallerContext, String>
         root,
         env: process_environment(),
         process: Some(own_process()),
+        input_maker: None,
         tool: None,
     })
 }

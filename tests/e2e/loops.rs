@@ -78,6 +78,35 @@ fn a_basic_one_is_held_until_the_check_passes() {
     assert_ended(&run, &sandbox, "completed", 2);
 }
 
+/// A script of the agent that plays a Stop twice: as a child of its shell, and in the place of it.
+const PLAY: &str = r#"
+session=$("$MOAI_RALPH_BIN" loop status --json | sed -n 's/.*"session_id": *"\([^"]*\)".*/\1/p')
+cd "$(dirname "$0")"
+printf '{"session_id":"%s","hook_event_name":"Stop","cwd":"%s/project"}' "$session" "$PWD" >stop.json
+"$MOAI_RALPH_BIN" hook stop <stop.json >answers
+exec "$MOAI_RALPH_BIN" hook stop <stop.json >>answers
+"#;
+
+#[test]
+fn a_stop_that_a_script_of_the_agent_plays_is_ignored_and_named() {
+    let sandbox = project();
+    let script = sandbox.base().join("play.sh");
+    write_file(&script, PLAY);
+    let turns = vec![
+        Turn::write(&sandbox.path("word.txt"), "very good\n"),
+        Turn::bash(&format!("exec sh {}", script.display())),
+        Turn::text("finished"),
+    ];
+    let run = play(&sandbox, "fix it --until checks", turns);
+    assert_ended(&run, &sandbox, "completed", 1);
+    let hosts = fs::read_to_string(sandbox.base().join("state/hosts/hosts.json"));
+    let report = sandbox.run(&["loop", "report"]).stdout;
+    let ignored = "hook events ignored, because the host did not send them: Stop (2)";
+    assert!(report.contains(ignored), "{report}\n{hosts:?}");
+    let answers = fs::read_to_string(sandbox.base().join("answers")).expect("the script ran");
+    assert_eq!(answers, "");
+}
+
 /// A judge as a program: it finds the criterion met when the change greets, by quoting it.
 const JUDGE: &str = r#"#!/bin/sh
 prompt=$(cat)

@@ -39,11 +39,11 @@ impl<'s> FakeHost<'s> {
         self.child(&format!("'{PROGRAM}' hook {event}"), &input.to_string())
     }
 
-    /// A command of the agent, in a shell of its own.
+    /// A command of the agent, in a shell with a session of processes of its own.
     pub(crate) fn agent(&mut self, script: &str) -> Output {
         let file = self.sandbox.base().join(format!("agent-{}.sh", self.count));
         write_file(&file, script);
-        self.child(&format!("sh '{}'", file.display()), "")
+        self.child(&format!("setsid sh '{}'", file.display()), "")
     }
 
     /// Starts a server; both ends of its streams. It keeps the variables of the present session.

@@ -31,6 +31,7 @@ mod next_branches;
 mod notes;
 mod own_sessions;
 mod owners;
+mod played_hooks;
 mod refused;
 mod said;
 mod unread;

@@ -1,29 +1,68 @@
-//! The session of the agent that calls. Hooks show which process is a host and name its session; a
-//! variable counts only where no ancestor of the caller is such a process.
+//! The session of the agent that calls, and the sender of a hook event. Hooks show which process is a
+//! host and name its session; a variable counts only where no ancestor of the caller is such a process.
 
 use moai_base::limits::ANCESTORS_MAX;
-use moai_host::callers;
+use moai_host::callers::{self, HookRoute, ProcessIdentity};
 use moai_protocol::control::CallerContext;
 use moai_report::loops;
 
 use crate::engine::Engine;
 use crate::ledger::SessionLife;
-use crate::ledger::host_sessions::AncestorSession;
+use crate::ledger::host_sessions::{AncestorSession, HookSender};
 
 /// The host's variable with the session id, set for processes it starts.
 const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
+/// The process that adopts detached ones, and a host only where nothing else runs.
+const INIT: i32 = 1;
 
-/// Records which host process a session's hook comes from.
-pub(crate) fn note_host(engine: &Engine, caller: &CallerContext, session: &str) {
-    let host = caller.process.and_then(|hook| callers::host_of_hook(hook, &caller.env));
-    if let Some(host) = host.filter(|_| !session.is_empty()) {
-        engine.ledger().hosts.record(&host, session);
+/// Determines who sent a hook event of a session, and records which host process it comes from.
+pub(crate) fn hook_sender(engine: &Engine, caller: &CallerContext, session: &str) -> HookSender {
+    let Some(hook) = caller.process.filter(|_| !session.is_empty()) else {
+        return HookSender::Unknown;
+    };
+    let ancestors = callers::ancestors(hook);
+    let known_at = engine.ledger().hosts.position(&ancestors);
+    let is_new = known_at.is_none() && callers::has_host_as_parent(&ancestors, &caller.env);
+    let Some(host_at) = known_at.or_else(|| is_new.then_some(0)) else {
+        // Its ancestors have ended or are none of a host, while the session's host runs.
+        let is_other = has_other_host(engine, session, None);
+        return if is_other { HookSender::NotHost } else { HookSender::Unknown };
+    };
+    let host = ancestors[host_at];
+    if is_new && host.id == INIT && has_other_host(engine, session, None) {
+        return HookSender::NotHost;
+    }
+    let route = HookRoute::between(host, host_at, hook, caller.input_maker);
+    let sender = engine.ledger().hosts.note_hook(host, session, route);
+    store_hosts(engine);
+    if sender == HookSender::Host && has_other_host(engine, session, Some(host)) {
+        return HookSender::SecondHost;
+    }
+    sender
+}
+
+/// Whether a host that had the session before `host` runs.
+fn has_other_host(engine: &Engine, session: &str, host: Option<ProcessIdentity>) -> bool {
+    let others = engine.ledger().hosts.earlier_hosts(session, host);
+    others.into_iter().any(callers::is_running)
+}
+
+/// Stores the known hosts for the next daemon, if anything about them is new.
+fn store_hosts(engine: &Engine) {
+    let Some(record) = engine.ledger().hosts.take_changes() else { return };
+    if let Err(error) = record.write(&engine.dirs.state) {
+        tracing::warn!(%error, "the known hosts could not be stored");
     }
 }
 
 /// Whether a known host started the caller or an ancestor of it.
 pub(crate) fn is_below_host(engine: &Engine, caller: &CallerContext) -> bool {
     session_of_host(engine, caller).is_some()
+}
+
+/// The session of the nearest host above the caller.
+pub(crate) fn session_of_ancestor(engine: &Engine, caller: &CallerContext) -> Option<String> {
+    session_of_host(engine, caller).map(|known| known.session)
 }
 
 /// The session that the caller says it belongs to, for what every process may do. A server that the

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::ledger::host_sessions::HostSessions;
 use crate::ledger::{DeferredReport, EngineLedger, SessionAgent};
 use crate::progress::WorkProgress;
 use crate::recall::delivery::DeliveredRecall;
@@ -13,6 +14,7 @@ use crate::stop_registry::StopRegistry;
 use moai_base::limits::RECORDER_FLUSH_MS_MAX;
 use moai_base::verdict::{Cause, Gap};
 use moai_config::Config;
+use moai_host::host_record::HostRecord;
 use moai_host::ipc::{StateDirs, process_environment};
 use moai_host::memory::MemoryStore;
 use moai_host::memory::postgres::PostgresSettings;
@@ -71,6 +73,7 @@ impl Engine {
             hard_bytes: options.memory_hard_bytes,
         };
         let memory = memory_store(&dirs, options.memory_url.as_deref());
+        let hosts = HostSessions::from_record(HostRecord::read(&dirs.state));
         Arc::new(Self {
             servers: LanguageServers::start(dirs.data.clone(), options.server_idle, limits),
             store: Store::start(dirs.state.clone()),
@@ -82,7 +85,7 @@ impl Engine {
             started: Instant::now(),
             progress: WorkProgress::default(),
             stops: StopRegistry::default(),
-            ledger: Mutex::default(),
+            ledger: Mutex::new(EngineLedger::new(hosts)),
             jobs: AtomicUsize::new(0),
         })
     }

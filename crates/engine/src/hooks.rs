@@ -1,5 +1,6 @@
 //! Hook events of the host: input, dispatch, output.
 
+pub(crate) mod foreign_event;
 pub(crate) mod hook;
 pub(crate) mod hook_call;
 pub(crate) mod memory_commands;

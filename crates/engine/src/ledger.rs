@@ -2,7 +2,6 @@
 //! reports of each session, the changes on disk. Pure bookkeeping over maps.
 
 pub(crate) mod code_questions;
-pub(crate) mod completed_work;
 pub(crate) mod deferred_reports;
 pub(crate) mod disk;
 pub(crate) mod host_sessions;
@@ -131,6 +130,11 @@ pub(crate) struct EngineLedger {
 }
 
 impl EngineLedger {
+    /// A memory that knows only these hosts.
+    pub(crate) fn new(hosts: HostSessions) -> Self {
+        Self { hosts, ..Self::default() }
+    }
+
     /// The memory of one root.
     pub(crate) fn root(&mut self, root: &Path) -> &mut RootLedger {
         self.roots.entry(root.to_path_buf()).or_default()

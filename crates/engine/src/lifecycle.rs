@@ -20,6 +20,7 @@ use crate::{log, project};
 use moai_base::limits::{
     CALL_READ_MS_MAX, COMMAND_CALLS_MAX, CONNECTIONS_MAX, DAEMON_DRAIN_MS_MAX, LARGE_CALLS_MAX,
 };
+use moai_host::callers;
 use moai_host::files;
 use moai_host::ipc::listener::{
     DaemonListener, ReceivedCall, read_call, wait_for_disconnect, write_reply,
@@ -159,6 +160,9 @@ impl DaemonServer {
             }
         };
         call.caller.process = process;
+        // Anything can connect and claim to have been started by a host.
+        call.caller.input_maker =
+            call.caller.input_maker.filter(|_| process.is_some_and(callers::runs_this_program));
         let is_hook = matches!(call.request, DaemonRequest::Hook { .. });
         let _command = if is_hook { None } else { self.commands.acquire().await.ok() };
         let Ok(_permit) = self.connections.acquire().await else { return };

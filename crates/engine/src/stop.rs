@@ -18,7 +18,6 @@ use crate::engine::{Engine, now_ms, run_to_completion};
 use crate::hooks::hook_call::HookCall;
 use crate::judge::judge_run;
 use crate::ledger::SessionState;
-use crate::ledger::completed_work::CompletedWork;
 use crate::loops::loop_elsewhere;
 use crate::loops::loop_files;
 use crate::loops::loop_files::IterationSummary;
@@ -75,7 +74,7 @@ pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     let schedule = StopSchedule::from_config(started_at, waited, &call.project.config);
     let mut run = StopRun { call: &call, input: stop_input(&call), schedule };
     if !is_active {
-        let changed = completed_work::changed_since(&call).await;
+        let changed = completed_work::changed_since(&call, state.as_ref()).await;
         return run.answer(state).await.with_notice(changed);
     }
     run.answer(state).await
@@ -219,7 +218,6 @@ impl StopRun<'_> {
             next.answer = stored_answer::stored_answer(&call.delivery, &output);
             let rejections = consultation.consecutive_rejections();
             let review = consultation.review();
-            let completed = completed_work::completed_work(call, &next, &evidence);
             let mut notices = [evidence.notes.notices.clone(), consultation.notices].concat();
             let decided = DecidedStop {
                 engine: Arc::clone(call.engine),
@@ -232,7 +230,6 @@ impl StopRun<'_> {
                 rejections,
                 plan,
                 review,
-                completed,
             };
             // From here on the Stop counts, even if its hook process has ended.
             match Box::pin(run_to_completion(decided.save())).await {
@@ -319,8 +316,6 @@ struct DecidedStop {
     plan: Option<MeasuredPlan>,
     /// What the judges said.
     review: ReviewReading,
-    /// The work, if the loop is complete.
-    completed: Option<CompletedWork>,
 }
 
 /// Why a decision was not saved.
@@ -345,7 +340,6 @@ impl DecidedStop {
             rejections,
             plan,
             review,
-            completed,
         } = self;
         match engine.store.advance_loop(&project.key, &before, next.clone()).await {
             Ok(SaveOutcome::Saved) => {}
@@ -356,10 +350,8 @@ impl DecidedStop {
             }
         }
         if !next.status.is_active() {
-            let mut ledger = engine.ledger();
-            let session = ledger.session(&session);
-            session.language = Some(MessageLanguage::English);
-            session.completed_work = completed;
+            engine.ledger().session(&session).language = Some(MessageLanguage::English);
+            completed_work::remember(&engine, &project, &session, &next);
         }
         // The evidence includes what they report; a subagent's edits during the Stop may be newer.
         if let Some(session) = engine.ledger().known_session(&session) {

@@ -58,8 +58,7 @@ impl TestProject {
             cwd: root.to_owned(),
             root: Some(root.to_owned()),
             env,
-            process: None,
-            tool: None,
+            ..CallerContext::default()
         }
     }
 

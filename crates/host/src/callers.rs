@@ -1,14 +1,17 @@
 //! The process behind a call: whether an agent started it, and its terminal. An agent can open its own
 //! terminal and remove its variables from the environment of what it starts there; those of the
 //! shells above remain. A detached process looks like one of a terminal multiplexer, so acceptances
-//! are also reported to the user.
+//! are also reported to the user. The host's own hooks are told from those that an agent calls by the
+//! way from the host to them.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{major, minor};
-use rustix::process::{getpid, getppid};
+use rustix::net::{AddressFamily, getsockname, sockopt};
+use rustix::process::{Pid, getpid, getppid, getsid};
+use serde::{Deserialize, Serialize};
 
 use moai_base::limits::ANCESTORS_MAX;
 
@@ -43,12 +46,80 @@ pub enum CallerTerminal {
 }
 
 /// A process, which no later one with the same id is taken for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProcessIdentity {
     /// Process id.
     pub id: i32,
     /// Its start, in clock ticks after the start of the system.
     pub started: u64,
+}
+
+/// The way from a host process to a hook. What an agent starts cannot have a shorter one than the
+/// host's own hooks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookRoute {
+    /// Processes between the host and the hook.
+    pub processes_between: usize,
+    /// Whether the hook has left the host's session of processes (setsid(2)), as the shells of agents
+    /// do.
+    pub has_left_session: bool,
+    /// Whether the hook's input is no socket that the host has made.
+    pub has_foreign_input: bool,
+}
+
+impl HookRoute {
+    /// The route of a hook from its ancestor `host`, which is followed by `processes_between` others.
+    /// `input_maker` is the process that made the socket of its input.
+    #[must_use]
+    pub fn between(
+        host: ProcessIdentity,
+        processes_between: usize,
+        hook: i32,
+        input_maker: Option<i32>,
+    ) -> Self {
+        let session = |process: i32| Pid::from_raw(process).and_then(|it| getsid(Some(it)).ok());
+        Self {
+            processes_between,
+            has_left_session: session(hook) != session(host.id),
+            has_foreign_input: input_maker != Some(host.id),
+        }
+    }
+
+    /// Whether it is longer than another one in any respect.
+    #[must_use]
+    pub fn is_longer_than(self, other: Self) -> bool {
+        self.processes_between > other.processes_between
+            || self.has_left_session && !other.has_left_session
+            || self.has_foreign_input && !other.has_foreign_input
+    }
+}
+
+/// The process that made the socket which is this process's input; `None` if the input is no Unix
+/// socket, or if the system does not name its maker.
+#[must_use]
+pub fn input_maker() -> Option<i32> {
+    let stdin = std::io::stdin();
+    if getsockname(&stdin).ok()?.address_family() != AddressFamily::UNIX {
+        return None;
+    }
+    let maker = sockopt::socket_peercred(&stdin).ok()?;
+    Some(maker.pid.as_raw_nonzero().get())
+}
+
+/// Whether a process runs the same program file as this one.
+#[must_use]
+pub fn runs_this_program(process: i32) -> bool {
+    let program = |process: &str| {
+        let meta = std::fs::metadata(format!("/proc/{process}/exe")).ok()?;
+        Some((meta.dev(), meta.ino()))
+    };
+    program("self").is_some_and(|own| program(&process.to_string()) == Some(own))
+}
+
+/// Whether a process is still there.
+#[must_use]
+pub fn is_running(process: ProcessIdentity) -> bool {
+    stat_number(process.id, STARTED) == Some(process.started)
 }
 
 /// The ancestors of a process, its parent first, at most [`ANCESTORS_MAX`]; none where the system does
@@ -67,19 +138,17 @@ pub fn ancestors(process: i32) -> Vec<ProcessIdentity> {
     found
 }
 
-/// The host process that started a hook, followed by its ancestors. `None` if the hook's parent
-/// cannot be the host: what an agent starts itself is no host, and a hook that outlived its host has
-/// another parent than the host that it names.
+/// Whether the first of a hook's `ancestors` can be the host: what an agent starts itself is no host, and
+/// a hook that outlived its host has another parent than the host that it names.
 #[must_use]
-pub fn host_of_hook(process: i32, env: &BTreeMap<String, String>) -> Option<Vec<ProcessIdentity>> {
+pub fn has_host_as_parent(ancestors: &[ProcessIdentity], env: &BTreeMap<String, String>) -> bool {
     if !AGENTS.iter().any(|name| env.contains_key(*name)) {
         // Someone calls the hook by hand.
-        return None;
+        return false;
     }
-    let ancestors = ancestors(process);
-    let host = ancestors.first()?;
-    let is_named = env.get(HOST_PROCESS).is_none_or(|named| *named == host.id.to_string());
-    (is_named && !is_agent(host.id, &BTreeMap::new())).then_some(ancestors)
+    let Some(parent) = ancestors.first() else { return false };
+    let is_named = env.get(HOST_PROCESS).is_none_or(|named| *named == parent.id.to_string());
+    is_named && !is_agent(parent.id, &BTreeMap::new())
 }
 
 /// Whether an agent started a process or an ancestor of it, as far as can be detected.
@@ -209,5 +278,30 @@ mod tests {
         assert!(!is_below_agent(14, &tree(8)), "not above");
         let endless = |process| Some(ProcessOrigin { environment: None, parent: process });
         assert!(is_below_agent(14, &endless), "too many ancestors hide the rest");
+    }
+
+    #[test]
+    fn a_route_is_longer_in_any_respect() {
+        let direct = HookRoute::default();
+        let script = HookRoute { processes_between: 1, ..direct };
+        let detached = HookRoute { has_left_session: true, ..direct };
+        let forged = HookRoute { has_foreign_input: true, ..direct };
+        for longer in [script, detached, forged] {
+            assert!(longer.is_longer_than(direct) && !direct.is_longer_than(longer), "{longer:?}");
+        }
+        assert!(script.is_longer_than(forged) && forged.is_longer_than(script));
+        assert!(!direct.is_longer_than(direct));
+    }
+
+    #[test]
+    fn a_process_that_has_ended_is_not_taken_for_a_running_one() {
+        if !HAS_PROC {
+            return;
+        }
+        let own = own_process();
+        let started = stat_number(own, STARTED).unwrap();
+        assert!(is_running(ProcessIdentity { id: own, started }));
+        assert!(!is_running(ProcessIdentity { id: own, started: started + 1 }));
+        assert!(runs_this_program(own) && !runs_this_program(1));
     }
 }

@@ -2,8 +2,10 @@
 //! and the socket of the daemon.
 
 pub mod callers;
+pub mod completion_records;
 pub mod files;
 pub mod git;
+pub mod host_record;
 pub mod ipc;
 pub mod memory;
 pub mod models;

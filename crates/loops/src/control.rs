@@ -2,8 +2,8 @@
 //! Each is idempotent.
 
 use super::start::{LoopStartError, bounded_iterations, bounded_minutes, bounded_tokens};
-use super::state::{LoopState, ManualOverride, PauseReason, Status};
-use moai_base::limits::LOOP_OVERRIDES_MAX;
+use super::state::{ForeignEvent, LoopState, ManualOverride, PauseReason, Status};
+use moai_base::limits::{CHANGED_FILES_NAMED_MAX, LOOP_FOREIGN_EVENTS_MAX, LOOP_OVERRIDES_MAX};
 
 /// The loop, claimed by a session. Its time counts from now, because it may have waited for long.
 #[must_use]
@@ -66,6 +66,25 @@ pub fn with_override(state: &LoopState, by_hand: ManualOverride) -> LoopState {
     let surplus = next.overrides.len().saturating_sub(LOOP_OVERRIDES_MAX);
     next.overrides.drain(..surplus);
     next
+}
+
+/// The loop with one more event that the session's host did not send. Beyond the bound it stays as it
+/// is, because a script can send any number.
+#[must_use]
+pub fn with_foreign_event(state: &LoopState, event: ForeignEvent) -> LoopState {
+    let mut next = state.clone();
+    if next.foreign_events.len() < LOOP_FOREIGN_EVENTS_MAX {
+        next.foreign_events.push(event);
+    }
+    next
+}
+
+/// The ended loop with the files that changed in the turn after its last Stop, as many as a report
+/// names.
+#[must_use]
+pub fn with_late_changes(state: &LoopState, files: &[String]) -> LoopState {
+    let late_changes = files.iter().take(CHANGED_FILES_NAMED_MAX).cloned().collect();
+    LoopState { late_changes, ..state.clone() }
 }
 
 /// The loop after a tool call that began at `since_ms`: overrides made since then may be the

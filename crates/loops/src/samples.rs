@@ -46,6 +46,8 @@ pub fn state() -> LoopState {
         basis: StopBasis::default(),
         note: None,
         overrides: Vec::new(),
+        foreign_events: Vec::new(),
+        late_changes: Vec::new(),
         answer: None,
         created_ms: 0,
         clock_ms: 0,

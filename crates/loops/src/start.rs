@@ -149,6 +149,8 @@ pub fn initial_state(
         basis: StopBasis::default(),
         note: None,
         overrides: Vec::new(),
+        foreign_events: Vec::new(),
+        late_changes: Vec::new(),
         answer: None,
         created_ms: context.now_ms,
         clock_ms: context.now_ms,

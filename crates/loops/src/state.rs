@@ -190,6 +190,10 @@ pub struct LoopState {
     pub note: Option<String>,
     /// Waivers and refreezes by hand, oldest first.
     pub overrides: Vec<ManualOverride>,
+    /// Events that the session's host did not send, oldest first.
+    pub foreign_events: Vec<ForeignEvent>,
+    /// Files that changed in the turn that completed the loop, after its last Stop.
+    pub late_changes: Vec<String>,
     /// The answer to the last decided Stop.
     pub answer: Option<StopAnswer>,
     /// Start, in milliseconds since the epoch.
@@ -227,6 +231,17 @@ pub struct ManualOverride {
     /// Whether the user probably did it: the agent was not working, or the user resumed the loop
     /// afterwards.
     pub is_confirmed: bool,
+}
+
+/// A hook event of the loop's session that did not come from the session's host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ForeignEvent {
+    /// When, in milliseconds since the epoch.
+    pub at_ms: u64,
+    /// The host's name of the event.
+    pub event: String,
+    /// Whether it was handled: it came from a second host, which the user may have started.
+    pub is_obeyed: bool,
 }
 
 /// Counters carried from one Stop to the next.

@@ -46,6 +46,10 @@ pub struct CallerContext {
     /// Process id of the front door. The daemon takes it from the kernel and never from the call.
     #[serde(skip)]
     pub process: Option<i32>,
+    /// Process id of what made the socket that a hook's input comes from, if it is one. The daemon
+    /// believes only its own program.
+    #[serde(default)]
+    pub input_maker: Option<i32>,
     /// Name of the agent's tool that calls. The daemon refuses a tool that the project's options
     /// switch off, and its replies have a document in addition to the text.
     #[serde(default)]

@@ -293,6 +293,15 @@ phrases!(ENDS {
     NOTICED: "; please review: {0}", "; 검토 필요: {0}";
     REFROZEN: "the checks were refrozen by hand at {0}", "{0}에 터미널에서 검사를 다시 고정함";
     ALLOWED: "{0} was allowed by hand at {1}", "{1}에 터미널에서 {0} 허용함";
+    EVENTS_IGNORED:
+        "hook events ignored, because the host did not send them: {0}",
+        "호스트가 보낸 것이 아니어서 무시한 훅 이벤트: {0}";
+    EVENTS_OF_SECOND_HOST:
+        "hook events came from a second host process: {0}",
+        "다른 호스트 프로세스가 보낸 훅 이벤트: {0}";
+    CHANGED_LATE:
+        "changed in the same turn after the loop was complete, not measured: {0}",
+        "루프가 완료된 뒤 같은 턴에서 바뀌었고 측정되지 않음: {0}";
     NOTICE_BY_HAND: "[moai-ralph] loop {0}: {1}", "[moai-ralph] 루프 {0}: {1}";
     OVERRIDDEN:
         "{0} while the agent was working. If that was you: `moai-ralph loop resume`; otherwise: \

@@ -95,10 +95,7 @@ fn an_agent_gives_its_loop_to_no_other_session() {
     let id =
         sandbox.run(&["loop", "status", "--json"]).json()["id"].as_str().expect("an id").to_owned();
     let mut host = host_of(&sandbox, SESSION);
-    // As if its session had ended.
-    let mut end = sandbox.payload("SessionEnd");
-    end["session_id"] = SESSION.into();
-    assert_eq!(sandbox.hook("session-end", &end).code, 0);
+    assert_eq!(host.hook("session-end", sandbox.payload("SessionEnd")).code, 0);
     let adopted = host.agent(&format!("'{PROGRAM}' loop adopt --session {OTHER}; exit $?"));
     assert_eq!(adopted.code, 1, "{adopted:#?}");
     assert!(adopted.stderr.contains("its own session only"), "{adopted:#?}");
@@ -138,11 +135,14 @@ fn hooks_that_an_agent_calls_name_no_session() {
 }
 
 #[test]
-fn a_new_daemon_waits_for_a_hook_of_the_session() {
+fn a_daemon_that_knows_no_host_waits_for_a_hook_of_the_session() {
     let (sandbox, id) = two_loops();
     let mut host = host_of(&sandbox, SESSION);
+    let hosts = sandbox.base().join("state/hosts/hosts.json");
     let script = format!(
-        "'{PROGRAM}' daemon stop; CLAUDE_CODE_SESSION_ID={OTHER} '{PROGRAM}' loop pause {id}"
+        "'{PROGRAM}' daemon stop; rm '{}'\n\
+         CLAUDE_CODE_SESSION_ID={OTHER} '{PROGRAM}' loop pause {id}",
+        hosts.display()
     );
     is_refused(
         &sandbox,

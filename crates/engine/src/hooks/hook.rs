@@ -8,10 +8,11 @@ use crate::edit::{post_tool_batch, post_tool_use};
 use crate::engine::{Engine, HandlerOutcome};
 use crate::hooks::hook_call::{HookAnswer, HookCall};
 use crate::hooks::{
-    pre_compact, pre_tool_use, session_end, session_start, user_prompt_expansion,
+    foreign_event, pre_compact, pre_tool_use, session_end, session_start, user_prompt_expansion,
     user_prompt_submit,
 };
 use crate::ledger::SessionState;
+use crate::ledger::host_sessions::HookSender;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::lost_loops;
 use crate::pipeline::worker_stop;
@@ -47,7 +48,11 @@ pub(crate) async fn handle(
     if let Some(folder) = project_folder(&caller, &input) {
         caller.cwd = folder;
     }
-    agent_session::note_host(engine, &caller, &input.session_id);
+    let sender = agent_session::hook_sender(engine, &caller, &input.session_id);
+    if sender == HookSender::NotHost {
+        foreign_event::ignore(engine, &caller, &input.session_id, event).await;
+        return HandlerOutcome::default();
+    }
     // Tool calls of subagents do not count, because a Stop holds only the main agent.
     let is_main_agent = input.agent_id.is_none() && !input.session_id.is_empty();
     let session = input.session_id.clone();
@@ -62,6 +67,9 @@ pub(crate) async fn handle(
         };
         let Some((loop_project, _)) = active_loop else { return HandlerOutcome::default() };
         project = loop_project;
+    }
+    if sender == HookSender::SecondHost {
+        foreign_event::note_second_host(engine, &caller, &project, &input.session_id, event).await;
     }
     if !matches!(event, HookEvent::Stop | HookEvent::PreToolUse) {
         project = project.without_unserved_languages(engine);

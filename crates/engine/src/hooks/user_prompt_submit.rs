@@ -10,12 +10,13 @@ use crate::loops::lost_loops;
 use crate::loops::session_loop::{checks_of_loop, loop_of_session};
 use crate::pipeline::commands as pipeline_commands;
 use crate::recall::prompt_record::recall_for_prompt;
+use crate::stop::completed_work;
 use moai_report::agent::EditText;
 use moai_report::contributions::ContributionOrigin;
 use moai_report::loops;
 
 pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
-    call.engine.ledger().session(&call.input.session_id).completed_work = None;
+    completed_work::forget(call.engine, &call.project, &call.input.session_id);
     poll_in_background(&call);
     let routed = Box::pin(pipeline_commands::start_by_keyword(&call)).await;
     let routed = routed.map(EditText::agent_only);

@@ -1,16 +1,22 @@
 //! The session of each host process, as its hooks named it: what an agent may do to a loop must not
-//! depend on variables, which the agent can set.
+//! depend on variables, which the agent can set, and an event that the host did not send must not
+//! decide about a loop.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
-use moai_base::limits::HOST_PROCESSES_MAX;
-use moai_host::callers::ProcessIdentity;
+use moai_base::limits::{HOST_PROCESSES_MAX, HOST_SESSIONS_MAX};
+use moai_host::callers::{HookRoute, ProcessIdentity};
+use moai_host::host_record::{HostEntry, HostRecord};
 
 /// The last session of a host process.
 #[derive(Debug)]
 struct HostSession {
     session: String,
+    /// When it went on to this session; a counter.
+    since: u64,
     last_use: u64,
+    /// The shortest way from it to a hook.
+    route: HookRoute,
 }
 
 /// The session that a process belongs to.
@@ -21,44 +27,139 @@ pub(crate) struct AncestorSession {
     pub(crate) is_child_of_host: bool,
 }
 
+/// Who sent a hook event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HookSender {
+    /// The session's host.
+    Host,
+    /// Cannot be determined: another kind of host, or a session that no running host has.
+    Unknown,
+    /// A second host of a session whose first one runs: the user has resumed it there, or a program
+    /// plays a host.
+    SecondHost,
+    /// Something else than the host of the session, such as a script of the agent.
+    NotHost,
+}
+
 /// The known host processes; see the module.
 #[derive(Debug, Default)]
 pub(crate) struct HostSessions {
     hosts: HashMap<ProcessIdentity, HostSession>,
+    /// Every session that a host has had, the oldest first.
+    sessions: VecDeque<String>,
     use_count: u64,
+    is_changed: bool,
 }
 
 impl HostSessions {
-    /// Records the session of a host process, which comes first and is followed by its ancestors. A
-    /// host keeps its process when the user goes on to another session. Below a known host nothing is
-    /// recorded: an agent can start hooks, too.
-    pub(crate) fn record(&mut self, ancestors: &[ProcessIdentity], session: &str) {
-        let Some((host, above)) = ancestors.split_first() else { return };
-        if above.iter().any(|ancestor| self.hosts.contains_key(ancestor)) {
-            return;
+    /// The host processes that an earlier daemon knew.
+    pub(crate) fn from_record(record: HostRecord) -> Self {
+        let mut known = Self { sessions: record.sessions.into(), ..Self::default() };
+        for HostEntry { process, session, route } in record.hosts {
+            known.set_host(process, &session, route);
         }
-        if !self.hosts.contains_key(host) && self.hosts.len() >= HOST_PROCESSES_MAX {
+        known.is_changed = false;
+        known
+    }
+
+    /// What to store, if anything has changed since the last call.
+    pub(crate) fn take_changes(&mut self) -> Option<HostRecord> {
+        if !std::mem::take(&mut self.is_changed) {
+            return None;
+        }
+        let mut hosts: Vec<(&ProcessIdentity, &HostSession)> = self.hosts.iter().collect();
+        hosts.sort_unstable_by_key(|(_, host)| host.last_use);
+        let entry = |(process, host): (&ProcessIdentity, &HostSession)| HostEntry {
+            process: *process,
+            session: host.session.clone(),
+            route: host.route,
+        };
+        let hosts = hosts.into_iter().map(entry).collect();
+        Some(HostRecord::new(hosts, self.sessions.iter().cloned().collect()))
+    }
+
+    /// The position of the nearest host among the ancestors of a process, its parent first.
+    pub(crate) fn position(&self, ancestors: &[ProcessIdentity]) -> Option<usize> {
+        ancestors.iter().position(|it| self.hosts.contains_key(it))
+    }
+
+    /// The session of the nearest host among the ancestors of a process, its parent first.
+    pub(crate) fn nearest(&self, ancestors: &[ProcessIdentity]) -> Option<AncestorSession> {
+        let nearest = self.position(ancestors)?;
+        let session = self.hosts[&ancestors[nearest]].session.clone();
+        Some(AncestorSession { session, is_child_of_host: nearest == 0 })
+    }
+
+    /// Notes the session that a hook of a host names, and determines the hook's sender. A host keeps its
+    /// process when the user goes on to another session. A hook on a longer
+    /// way than the host's other ones is not the host's. It counts for a session that no host has had,
+    /// because an agent can start another host.
+    pub(crate) fn note_hook(
+        &mut self,
+        host: ProcessIdentity,
+        session: &str,
+        route: HookRoute,
+    ) -> HookSender {
+        if self.hosts.get(&host).is_some_and(|known| route.is_longer_than(known.route)) {
+            let is_known = self.sessions.iter().any(|known| known == session);
+            return if is_known { HookSender::NotHost } else { HookSender::Unknown };
+        }
+        self.set_host(host, session, route);
+        HookSender::Host
+    }
+
+    /// The other hosts that have this session: those that had it before `host`, or all without one.
+    pub(crate) fn earlier_hosts(
+        &self,
+        session: &str,
+        host: Option<ProcessIdentity>,
+    ) -> Vec<ProcessIdentity> {
+        let since = host.and_then(|host| self.hosts.get(&host)).map(|host| host.since);
+        let others = self.hosts.iter().filter(|(process, other)| {
+            Some(**process) != host
+                && other.session == session
+                && since.is_none_or(|since| other.since < since)
+        });
+        others.map(|(process, _)| *process).collect()
+    }
+
+    fn set_host(&mut self, host: ProcessIdentity, session: &str, route: HookRoute) {
+        self.use_count += 1;
+        if !self.hosts.contains_key(&host) && self.hosts.len() >= HOST_PROCESSES_MAX {
             let oldest = self.hosts.iter().min_by_key(|(_, host)| host.last_use);
             if let Some(oldest) = oldest.map(|(process, _)| *process) {
                 self.hosts.remove(&oldest);
             }
         }
-        self.use_count += 1;
-        let known = HostSession { session: session.to_owned(), last_use: self.use_count };
-        self.hosts.insert(*host, known);
-    }
-
-    /// The session of the nearest host among the ancestors of a process, its parent first.
-    pub(crate) fn nearest(&self, ancestors: &[ProcessIdentity]) -> Option<AncestorSession> {
-        let nearest = ancestors.iter().position(|it| self.hosts.contains_key(it))?;
-        let session = self.hosts[&ancestors[nearest]].session.clone();
-        Some(AncestorSession { session, is_child_of_host: nearest == 0 })
+        let now = self.use_count;
+        let known = self.hosts.entry(host).or_insert_with(|| HostSession {
+            session: String::new(),
+            since: now,
+            last_use: now,
+            route,
+        });
+        known.last_use = now;
+        self.is_changed |= known.route != route || known.session != session;
+        known.route = route;
+        if known.session != session {
+            session.clone_into(&mut known.session);
+            known.since = now;
+        }
+        if !self.sessions.iter().any(|known| known == session) {
+            self.sessions.push_back(session.to_owned());
+            if self.sessions.len() > HOST_SESSIONS_MAX {
+                self.sessions.pop_front();
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const DIRECT: HookRoute =
+        HookRoute { processes_between: 0, has_left_session: false, has_foreign_input: true };
 
     fn process(id: i32) -> ProcessIdentity {
         ProcessIdentity { id, started: 7 }
@@ -70,10 +171,9 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_host_counts_and_none_is_recorded_below_another() {
+    fn the_nearest_host_counts_and_it_goes_on_to_other_sessions() {
         let mut hosts = HostSessions::default();
-        hosts.record(&[process(20), process(2)], "a");
-        hosts.record(&[process(30), process(20), process(2)], "forged");
+        assert_eq!(hosts.note_hook(process(20), "a", DIRECT), HookSender::Host);
         let child = AncestorSession { session: "a".into(), is_child_of_host: true };
         assert_eq!(nearest(&hosts, &[20, 2]), Some(child.clone()));
         let below = AncestorSession { is_child_of_host: false, ..child };
@@ -81,8 +181,57 @@ mod tests {
         assert_eq!(nearest(&hosts, &[2]), None);
         let reused = ProcessIdentity { id: 20, started: 8 };
         assert_eq!(hosts.nearest(&[reused]), None, "another process with the same id");
-        hosts.record(&[process(20), process(2)], "b");
+        assert_eq!(hosts.note_hook(process(20), "b", DIRECT), HookSender::Host);
         assert_eq!(nearest(&hosts, &[20]).map(|known| known.session), Some("b".into()));
+    }
+
+    #[test]
+    fn a_hook_on_a_longer_way_is_not_the_hosts_and_makes_no_other_one_so() {
+        let mut hosts = HostSessions::default();
+        let script = HookRoute { processes_between: 2, ..DIRECT };
+        // Even if the agent's is the first hook that is seen.
+        hosts.note_hook(process(20), "a", script);
+        assert_eq!(hosts.note_hook(process(20), "a", DIRECT), HookSender::Host);
+        assert_eq!(hosts.note_hook(process(20), "a", script), HookSender::NotHost);
+        assert_eq!(hosts.note_hook(process(20), "of another host", script), HookSender::Unknown);
+        assert_eq!(nearest(&hosts, &[20]).map(|known| known.session), Some("a".into()));
+        hosts.note_hook(process(21), "b", DIRECT);
+        assert_eq!(hosts.note_hook(process(20), "b", script), HookSender::NotHost);
+        hosts.note_hook(process(20), "c", DIRECT);
+        assert_eq!(
+            hosts.note_hook(process(20), "a", script),
+            HookSender::NotHost,
+            "an earlier one"
+        );
+    }
+
+    #[test]
+    fn another_daemon_knows_the_same() {
+        let mut hosts = HostSessions::default();
+        assert_eq!(hosts.take_changes(), None);
+        hosts.note_hook(process(20), "a", DIRECT);
+        hosts.note_hook(process(21), "b", DIRECT);
+        let record = hosts.take_changes().expect("changed");
+        hosts.note_hook(process(20), "a", DIRECT);
+        assert_eq!(hosts.take_changes(), None, "nothing is new");
+        let mut later = HostSessions::from_record(record);
+        assert_eq!(later.take_changes(), None);
+        let script = HookRoute { processes_between: 1, ..DIRECT };
+        assert_eq!(later.note_hook(process(20), "b", script), HookSender::NotHost);
+        assert_eq!(nearest(&later, &[21]).map(|known| known.session), Some("b".into()));
+    }
+
+    #[test]
+    fn the_host_that_had_a_session_first_is_known() {
+        let mut hosts = HostSessions::default();
+        hosts.note_hook(process(20), "a", DIRECT);
+        assert_eq!(hosts.earlier_hosts("a", None), [process(20)]);
+        assert_eq!(hosts.earlier_hosts("b", None), []);
+        hosts.note_hook(process(21), "a", DIRECT);
+        assert_eq!(hosts.earlier_hosts("a", Some(process(21))), [process(20)]);
+        assert_eq!(hosts.earlier_hosts("a", Some(process(20))), []);
+        hosts.note_hook(process(20), "b", DIRECT);
+        assert_eq!(hosts.earlier_hosts("a", Some(process(21))), [], "it went on to another one");
     }
 
     #[test]
@@ -90,11 +239,22 @@ mod tests {
         let mut hosts = HostSessions::default();
         let most = i32::try_from(HOST_PROCESSES_MAX).expect("small");
         for id in 1..=most {
-            hosts.record(&[process(id)], "s");
+            hosts.note_hook(process(id), "s", DIRECT);
         }
-        hosts.record(&[process(1)], "s");
-        hosts.record(&[process(most + 1)], "s");
+        hosts.note_hook(process(1), "s", DIRECT);
+        hosts.note_hook(process(most + 1), "s", DIRECT);
         assert!(nearest(&hosts, &[1]).is_some() && nearest(&hosts, &[most + 1]).is_some());
         assert_eq!(nearest(&hosts, &[2]), None);
+    }
+
+    #[test]
+    fn the_oldest_session_is_forgotten() {
+        let mut hosts = HostSessions::default();
+        for number in 0..=HOST_SESSIONS_MAX {
+            hosts.note_hook(process(1), &number.to_string(), DIRECT);
+        }
+        let script = HookRoute { processes_between: 1, ..DIRECT };
+        assert_eq!(hosts.note_hook(process(1), "0", script), HookSender::Unknown);
+        assert_eq!(hosts.note_hook(process(1), "1", script), HookSender::NotHost);
     }
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use crate::ledger::DeferredReport;
-use crate::ledger::completed_work::CompletedWork;
 use crate::ledger::pending_reports::PendingReports;
 use crate::ledger::transcripts::Spending;
 use crate::recall::session_recall::SessionRecall;
@@ -46,8 +45,6 @@ pub(crate) struct SessionState {
     pub(crate) has_called_tool: bool,
     /// What its transcripts report, and how far they have been read.
     pub(crate) spending: Spending,
-    /// What a Stop found complete, until the next prompt.
-    pub(crate) completed_work: Option<CompletedWork>,
     task_wait: TaskWait,
     roots: HashMap<PathBuf, SessionRoot>,
 }

@@ -128,12 +128,12 @@ pub(crate) async fn start_loop(
         state.options.base_branch = next_base(engine, project, named).await?;
     }
     if state.options.workers > 0 {
-        return with_workers(engine, project, state).await.map(LoopStartOutcome::Workers);
+        return Box::pin(with_workers(engine, project, state)).await.map(LoopStartOutcome::Workers);
     }
     let answer = StopAnswer { call: call.to_owned(), ..StopAnswer::default() };
     state.answer = Some(answer).filter(|_| !call.is_empty());
     let branch = own_branch(engine, project, &mut state).await?;
-    let stored = exam::store_new_loop(engine, project, &mut state).await;
+    let stored = Box::pin(exam::store_new_loop(engine, project, &mut state)).await;
     if let Err(error) = stored {
         if let Some(branch) = branch {
             undo_branch(project, &branch).await;

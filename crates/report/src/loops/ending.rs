@@ -1,6 +1,7 @@
 //! The end of a loop: one line, and the report in five parts. An end without success never reads
 //! like a success.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::older_errors;
@@ -10,7 +11,6 @@ use crate::sanitized_name;
 use crate::wording::{self, ERRORS, FILES, ITERATIONS, TESTS, TIMES, WARNINGS};
 use moai_base::evidence::SensorKind;
 use moai_base::limits::{BACKGROUND_STOPS_MAX, CHANGED_FILES_NAMED_MAX, STALL_ITERATIONS_MAX};
-use moai_base::path::RelPath;
 use moai_loops::criteria::CheckCriterion;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::progress;
@@ -27,33 +27,67 @@ pub fn end_notice(state: &LoopState) -> String {
     let id = &state.id;
     match state.status {
         Status::Completed => {
-            let by_hand = overrides_text(state);
+            let interventions = interventions_text(state);
             let left = older_errors(state.remaining.older, language);
             let left = left.map(|older| wording::REMAIN.with(language, &[&older]));
             format!(
-                "{}{}{}{}{by_hand}",
+                "{}{}{}{}{interventions}",
                 wording::COMPLETED.with(language, &[id, &after, &basis_text(state)]),
                 merged(state).unwrap_or_default(),
                 left.unwrap_or_default(),
                 noticed(state).unwrap_or_default()
             )
         }
-        Status::CompletedUnverified => unverified(state, &after) + &overrides_text(state),
+        Status::CompletedUnverified => unverified(state, &after) + &interventions_text(state),
         Status::Paused => wording::PAUSED.with(language, &[id, &after, &paused(state)]),
         Status::Cancelled => wording::CANCELLED.with(language, &[id, &after]),
         Status::Running => wording::RUNNING.with(language, &[id]),
-        _ => failed(state, &after) + &overrides_text(state),
+        _ => failed(state, &after) + &interventions_text(state),
     }
 }
 
-/// The manual overrides, at the end of an end's message.
-fn overrides_text(state: &LoopState) -> String {
-    let lines: Vec<String> =
-        state.overrides.iter().map(|one| override_words(one, state.language())).collect();
-    match lines.as_slice() {
+/// Everything that intervened from outside of the loop, at the end of an end's message.
+fn interventions_text(state: &LoopState) -> String {
+    match interventions(state, state.language()).as_slice() {
         [] => String::new(),
-        lines => format!("; {}", lines.join(", ")),
+        lines => format!("; {}", lines.join("; ")),
     }
+}
+
+/// Manual overrides, events that the host did not send, and changes after the last Stop.
+pub(super) fn interventions(state: &LoopState, language: MessageLanguage) -> Vec<String> {
+    let overrides = state.overrides.iter().map(|one| override_words(one, language));
+    let mut lines: Vec<String> = overrides.collect();
+    let ignored = counted_events(state, false);
+    lines.extend(ignored.map(|events| wording::EVENTS_IGNORED.with(language, &[&events])));
+    let of_second = counted_events(state, true);
+    lines.extend(of_second.map(|events| wording::EVENTS_OF_SECOND_HOST.with(language, &[&events])));
+    if !state.late_changes.is_empty() {
+        let files: Vec<String> =
+            state.late_changes.iter().map(|file| sanitized_name(file)).collect();
+        lines.push(wording::CHANGED_LATE.with(language, &[&files.join(", ")]));
+    }
+    lines
+}
+
+/// The names of events that the host did not send, each with its count: `Stop (2), SessionEnd (1)`.
+fn counted_events(state: &LoopState, is_obeyed: bool) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for one in state.foreign_events.iter().filter(|one| one.is_obeyed == is_obeyed) {
+        *counts.entry(&one.event).or_default() += 1;
+    }
+    let names: Vec<String> =
+        counts.iter().map(|(event, count)| format!("{event} ({count})")).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// A hook event was ignored.
+#[must_use]
+pub fn ignored_event(event: &str) -> String {
+    format!(
+        "[moai-ralph] a {event} event was ignored, because a program other than the session's host \
+         sent it: moai-ralph loop report"
+    )
 }
 
 /// A notice about a manual override, for the user of the session.
@@ -174,13 +208,13 @@ pub fn forgotten(id: &str, checkpoints: usize) -> String {
 
 /// The session went on after a Stop that found its loop complete, and changed these files.
 #[must_use]
-pub fn changed_since_completed(id: &str, language: MessageLanguage, files: &[&RelPath]) -> String {
+pub fn changed_since_completed(state: &LoopState, files: &[String]) -> String {
     let mut names: Vec<String> =
-        files.iter().take(CHANGED_FILES_NAMED_MAX).map(|it| sanitized_name(it.as_str())).collect();
+        files.iter().take(CHANGED_FILES_NAMED_MAX).map(|it| sanitized_name(it)).collect();
     if files.len() > CHANGED_FILES_NAMED_MAX {
         names.push(format!("+{}", files.len() - CHANGED_FILES_NAMED_MAX));
     }
-    wording::CHANGED_SINCE_COMPLETED.with(language, &[id, &names.join(", ")])
+    wording::CHANGED_SINCE_COMPLETED.with(state.language(), &[&state.id, &names.join(", ")])
 }
 
 /// The turn ends while the loop runs, because the agent waits for its background tasks.
@@ -398,7 +432,7 @@ fn risk(state: &LoopState) -> Vec<String> {
     }
     let noticed = state.basis.observations.iter();
     lines.extend(noticed.map(|one| format!("noticed by the judge: {one}")));
-    lines.extend(state.overrides.iter().map(|one| override_words(one, MessageLanguage::English)));
+    lines.extend(interventions(state, MessageLanguage::English));
     let codes: Vec<&str> =
         state.history.iter().flat_map(|one| &one.guard_codes).map(String::as_str).collect();
     if !codes.is_empty() {

@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use super::ending::interventions;
 use crate::json::{iteration_entry, rfc3339};
 use crate::{count_noun, sanitized_line, sanitized_name};
+use moai_loops::framework::MessageLanguage;
 use moai_loops::state::{Iteration, LoopState, PauseReason};
 use moai_protocol::documents::loops::{LoopHistoryDocument, LoopListDocument, LoopListEntry};
 
@@ -44,6 +46,9 @@ pub fn loop_status(state: &LoopState) -> String {
     }
     if let Some(note) = &state.note {
         let _ = writeln!(text, "  note: {}", sanitized_line(note));
+    }
+    for line in interventions(state, MessageLanguage::English) {
+        let _ = writeln!(text, "  {line}");
     }
     text
 }

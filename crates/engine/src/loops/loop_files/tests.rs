@@ -27,7 +27,7 @@ impl LoopFilesFixture {
         let places = StateDirs::from_env(&env).expect("a home");
         let engine = Engine::new(places, &Config::default(), None);
         let caller =
-            CallerContext { cwd: root.clone(), root: Some(root), env, process: None, tool: None };
+            CallerContext { cwd: root.clone(), root: Some(root), env, ..CallerContext::default() };
         let project = Project::load(&engine, &caller).expect("no options");
         Self { folder, engine, project }
     }

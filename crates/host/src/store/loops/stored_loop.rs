@@ -8,13 +8,14 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::GAP_CHARS_MAX;
 use moai_loops::options::LoopOptions;
 use moai_loops::state::{
-    Iteration, LoopCounters, LoopState, ManualOverride, Mode, PauseReason, RemainingWork,
-    SensorSummary, Status, StopAnswer, StopBasis, UntilCondition,
+    ForeignEvent, Iteration, LoopCounters, LoopState, ManualOverride, Mode, PauseReason,
+    RemainingWork, SensorSummary, Status, StopAnswer, StopBasis, UntilCondition,
 };
 
 /// Raised when a field changes its meaning, or when an older program would lose one. 2: modes,
 /// options, progress. 3: baseline, paths, checks, measured sensors. 4: manual overrides. 5: pipelines.
-const LOOP_VERSION: u32 = 5;
+/// 6: events that the host did not send, late changes.
+const LOOP_VERSION: u32 = 6;
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -50,6 +51,8 @@ struct StoredLoop {
     basis: StoredBasis,
     note: Option<String>,
     overrides: Vec<StoredOverride>,
+    foreign_events: Vec<StoredForeignEvent>,
+    late_changes: Vec<String>,
     answer: Option<StoredAnswer>,
     created_ms: u64,
     clock_ms: Option<u64>,
@@ -109,6 +112,14 @@ struct StoredOverride {
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
+struct StoredForeignEvent {
+    at_ms: u64,
+    event: String,
+    is_obeyed: bool,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 struct StoredSensed {
     sensor: String,
     kind: String,
@@ -156,6 +167,8 @@ fn stored(state: LoopState) -> StoredLoop {
         basis: state.basis.into(),
         note: state.note,
         overrides: state.overrides.into_iter().map(Into::into).collect(),
+        foreign_events: state.foreign_events.into_iter().map(Into::into).collect(),
+        late_changes: state.late_changes,
         answer: state.answer.map(Into::into),
         created_ms: state.created_ms,
         clock_ms: Some(state.clock_ms),
@@ -217,6 +230,8 @@ pub(super) fn decode(json: &str) -> Result<LoopState, String> {
         basis: stored.basis.into(),
         note: stored.note,
         overrides: stored.overrides.into_iter().map(Into::into).collect(),
+        foreign_events: stored.foreign_events.into_iter().map(Into::into).collect(),
+        late_changes: stored.late_changes,
         answer: stored.answer.map(Into::into),
         created_ms: stored.created_ms,
         clock_ms: stored.clock_ms.unwrap_or(stored.created_ms),
@@ -264,6 +279,7 @@ twins!(
 );
 twins!(SensorSummary, StoredSensed, sensor, kind, verdict, files, tests_passed);
 twins!(ManualOverride, StoredOverride, at_ms, finding, is_confirmed);
+twins!(ForeignEvent, StoredForeignEvent, at_ms, event, is_obeyed);
 twins!(StopAnswer, StoredAnswer, call, content, at_ms, text, is_held);
 
 impl From<StopBasis> for StoredBasis {

@@ -6,7 +6,9 @@ use moai_loops::control::cancel_loop;
 use moai_loops::facts::{Consultation, JudgeOutcome, StopFacts};
 use moai_loops::options::{BaselineMode, LoopOptions};
 use moai_loops::samples::state;
-use moai_loops::state::{Iteration, ManualOverride, Mode, PauseReason, Status, StopAnswer};
+use moai_loops::state::{
+    ForeignEvent, Iteration, ManualOverride, Mode, PauseReason, Status, StopAnswer,
+};
 use moai_loops::step::{StopInput, StopStep, next_step};
 
 fn store() -> (tempfile::TempDir, Store, ProjectKey) {
@@ -144,6 +146,8 @@ fn everything_set() -> LoopState {
             finding: Some("guard(G01) in a.py".into()),
             is_confirmed: true,
         }],
+        foreign_events: vec![ForeignEvent { at_ms: 4, event: "Stop".into(), is_obeyed: true }],
+        late_changes: vec!["a.py".into()],
         answer: Some(StopAnswer {
             call: "c".into(),
             content: "h".into(),

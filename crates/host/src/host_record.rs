@@ -1,0 +1,99 @@
+//! The host processes whose hooks this program has seen, kept so that a daemon that has just started
+//! knows them too: an agent can stop the one that knew them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::callers::{HookRoute, ProcessIdentity, is_running};
+use crate::files::{read_private, write_private_unsynced};
+use moai_base::limits::HOST_PROCESSES_BYTES_MAX;
+
+/// Its folder and file below the state folder.
+const FILE: &str = "hosts/hosts.json";
+/// Changes with each start of the system, after which process ids mean other processes.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// One host process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostEntry {
+    /// The process.
+    pub process: ProcessIdentity,
+    /// Its present session.
+    pub session: String,
+    /// The shortest way from it to a hook.
+    pub route: HookRoute,
+}
+
+/// The known host processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostRecord {
+    /// The start of the system that the processes belong to.
+    boot: String,
+    /// The running processes, the least recently used first.
+    pub hosts: Vec<HostEntry>,
+    /// Every session of a host, also of one that has ended; the oldest first.
+    pub sessions: Vec<String>,
+}
+
+impl HostRecord {
+    /// A record of processes that run now.
+    #[must_use]
+    pub fn new(hosts: Vec<HostEntry>, sessions: Vec<String>) -> Self {
+        Self { boot: boot_id(), hosts, sessions }
+    }
+
+    /// Reads the record, without processes that have ended; empty if there is none or it is damaged.
+    #[must_use]
+    pub fn read(state: &Path) -> Self {
+        let bytes = read_private(&file(state), HOST_PROCESSES_BYTES_MAX).unwrap_or_default();
+        let mut record: Self = serde_json::from_slice(&bytes).unwrap_or_default();
+        let is_of_this_boot = record.boot == boot_id();
+        record.hosts.retain(|host| is_of_this_boot && is_running(host.process));
+        record
+    }
+
+    /// Replaces the stored record.
+    pub fn write(&self, state: &Path) -> io::Result<()> {
+        write_private_unsynced(&file(state), &serde_json::to_vec(self)?)
+    }
+}
+
+fn file(state: &Path) -> PathBuf {
+    state.join(FILE)
+}
+
+fn boot_id() -> String {
+    fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::callers::{ancestors, own_process};
+
+    #[test]
+    fn running_hosts_and_all_sessions_are_read_again() {
+        let state = tempfile::tempdir().unwrap();
+        assert_eq!(HostRecord::read(state.path()), HostRecord::default());
+        let Some(process) = ancestors(own_process()).first().copied() else { return };
+        let ended = ProcessIdentity { started: process.started + 1, ..process };
+        let host = |process| HostEntry {
+            process,
+            session: "s".to_owned(),
+            route: HookRoute { processes_between: 1, ..HookRoute::default() },
+        };
+        let record =
+            HostRecord::new(vec![host(ended), host(process)], vec!["r".to_owned(), "s".to_owned()]);
+        record.write(state.path()).unwrap();
+        let read = HostRecord::read(state.path());
+        assert_eq!((&read.hosts, &read.sessions), (&vec![host(process)], &record.sessions));
+        HostRecord { boot: "another".to_owned(), ..record }.write(state.path()).unwrap();
+        let after_a_boot = HostRecord::read(state.path());
+        assert_eq!((after_a_boot.hosts.len(), after_a_boot.sessions.len()), (0, 2));
+        fs::write(file(state.path()), "{").unwrap();
+        assert_eq!(HostRecord::read(state.path()), HostRecord::default());
+    }
+}
