@@ -7,13 +7,10 @@ use serde_json::{Map, Value};
 use crate::lone_surrogates::parse_with_lone_surrogates;
 
 const MS_PER_MINUTE: i64 = 60_000;
+const MS_PER_DAY: i64 = 24 * 60 * MS_PER_MINUTE;
 /// Units of an age and their lengths.
-const AGES: [(char, i64); 4] = [
-    ('m', MS_PER_MINUTE),
-    ('h', 60 * MS_PER_MINUTE),
-    ('d', 24 * 60 * MS_PER_MINUTE),
-    ('w', 7 * 24 * 60 * MS_PER_MINUTE),
-];
+const AGES: [(char, i64); 4] =
+    [('m', MS_PER_MINUTE), ('h', 60 * MS_PER_MINUTE), ('d', MS_PER_DAY), ('w', 7 * MS_PER_DAY)];
 
 /// An observation as another system wrote it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -164,6 +161,14 @@ pub fn moment_ms(text: &str, now_ms: i64) -> Option<i64> {
     fixed_time_ms(text)
 }
 
+/// The same for the end of a period: a date means its last millisecond.
+#[must_use]
+pub fn last_moment_ms(text: &str, now_ms: i64) -> Option<i64> {
+    let at_ms = moment_ms(text, now_ms)?;
+    let is_date = text.trim().parse::<Date>().is_ok() && !text.contains(['T', ' ']);
+    Some(if is_date { at_ms.saturating_add(MS_PER_DAY - 1) } else { at_ms })
+}
+
 /// Milliseconds since 1970 as UTC text; a number beyond the calendar.
 #[must_use]
 pub fn moment_text(at_ms: i64) -> String {
@@ -234,6 +239,8 @@ mod tests {
         for odd in ["", "d", "-3d", "soon", "2026-13-01", "7y"] {
             assert_eq!(moment_ms(odd, NOW_MS), None, "{odd}");
         }
+        assert_eq!(last_moment_ms("2026-11-24", NOW_MS), Some(1_795_564_799_999));
+        assert_eq!(last_moment_ms("7d", NOW_MS), moment_ms("7d", NOW_MS));
         assert_eq!(moment_text(1_795_482_123_000), "2026-11-24T01:02:03.000Z");
         assert_eq!(moment_text(i64::MAX), i64::MAX.to_string());
     }

@@ -10,7 +10,7 @@ use moai_memory::database::ObservationFilter;
 use moai_memory::observation::MemoryProject;
 use moai_memory::ranking::ObservationKind;
 use moai_protocol::control::{CallerContext, MemoryScope};
-use moai_protocol::observation_lines::moment_ms;
+use moai_protocol::observation_lines::{last_moment_ms, moment_ms};
 
 /// The caller's project as the memory knows it.
 pub(super) fn caller_project(engine: &Engine, caller: &CallerContext) -> MemoryProject {
@@ -24,14 +24,14 @@ pub(super) async fn filter(
     scope: &MemoryScope,
 ) -> Result<ObservationFilter, MemoryRefusal> {
     let now_ms = memory_now_ms();
-    let moment = |name: &str, text: &Option<String>| match text {
-        None => Ok(None),
-        Some(text) => moment_ms(text, now_ms).map(Some).ok_or_else(|| {
-            MemoryRefusal::Invalid(format!(
-                "{name} is no time: write an age (7d, 12h), a date (2026-11-24) or RFC 3339"
-            ))
-        }),
-    };
+    let since_ms = scope
+        .since
+        .as_deref()
+        .map(|text| moment_ms(text, now_ms).ok_or_else(|| not_a_time("--since")));
+    let until_ms = scope
+        .until
+        .as_deref()
+        .map(|text| last_moment_ms(text, now_ms).ok_or_else(|| not_a_time("--until")));
     let mut kinds = Vec::new();
     for word in &scope.kinds {
         let known = ObservationKind::from_name(word);
@@ -47,11 +47,17 @@ pub(super) async fn filter(
         projects: project_keys(engine, caller, scope).await?,
         kinds,
         session: None,
-        since_ms: moment("--since", &scope.since)?,
-        until_ms: moment("--until", &scope.until)?,
+        since_ms: since_ms.transpose()?,
+        until_ms: until_ms.transpose()?,
         path: scope.path.as_deref().map(|path| path.trim_start_matches("./").to_owned()),
         code: scope.code.clone(),
     })
+}
+
+fn not_a_time(option: &str) -> MemoryRefusal {
+    MemoryRefusal::Invalid(format!(
+        "{option} is no time: write an age (7d, 12h), a date (2026-11-24) or RFC 3339"
+    ))
 }
 
 /// Keys of the projects that a scope means; none for all. A project that is unknown has a key that no

@@ -195,7 +195,7 @@ const RALPH_MEM: [ForeignTable; 3] = [
         kind: "'verdict'",
         epoch: "",
         time: "loop_runs.started_at",
-        title: &["loop_runs.task"],
+        title: &["loop_runs.task", "loop_runs.goal"],
         body: &[part("Loop: ", "loop_runs.status"), part("Criteria: ", "loop_runs.criteria")],
         files: &[],
     },

@@ -9,7 +9,7 @@ use crate::observation::Provenance;
 use crate::ranking::ObservationKind;
 
 /// Endings and words of a Korean sentence that records a decision.
-const DECIDED_KOREAN: [&str; 34] = [
+const DECIDED_KOREAN: [&str; 37] = [
     "기로 했",
     "기로 하자",
     "기로 합시다",
@@ -34,7 +34,10 @@ const DECIDED_KOREAN: [&str; 34] = [
     "으로 확정",
     "로 확정하",
     "으로 간다",
-    "으로 가자",
+    "로 가자",
+    "걸로 하자",
+    "것으로 하자",
+    "것으로 한다",
     "로 통일하",
     "로 통일한",
     "을 원칙으로",
@@ -204,7 +207,10 @@ fn records_decision(sentence: &str) -> bool {
     let is_asked = lower.trim_end().ends_with(['?', '？'])
         || ASKED_KOREAN.iter().any(|ending| bare.ends_with(ending))
         || ASKED_ENGLISH.iter().any(|beginning| lower.starts_with(beginning));
-    let has_phrase = DECIDED_KOREAN.iter().any(|phrase| lower.contains(phrase))
+    // "앞으로" also means forward; with a topic it is a rule.
+    let is_rule = lower.starts_with("앞으로 ") && (lower.contains("은 ") || lower.contains("는 "));
+    let has_phrase = is_rule
+        || DECIDED_KOREAN.iter().any(|phrase| lower.contains(phrase))
         || DECIDED_ENGLISH.iter().any(|phrase| lower.contains(phrase));
     has_phrase && !is_asked
 }
@@ -229,6 +235,9 @@ mod tests {
             "DB는 PostgreSQL로 확정했습니다",
             "We decided to use argon2id for passwords.",
             "Let's go with the queue in Redis",
+            "앞으로 커밋 메시지는 한국어로 써",
+            "DB는 Postgres로 가자",
+            "테스트는 vitest를 쓰는 걸로 하자",
             "decision: errors are values, never exceptions",
             "From now on, all dates are UTC.",
             "The old API stays. We agreed on v2 for new clients",
@@ -251,6 +260,8 @@ mod tests {
             "fix the login",
             "explain this:\n```\n// decision: keep it\n```",
             "로그인을 고쳐줘",
+            "커서를 앞으로 이동해줘",
+            "앞으로 이동 버튼을 추가해줘",
         ] {
             assert_eq!(kind_of(prompt), ObservationKind::Prompt, "{prompt}");
         }
