@@ -72,6 +72,6 @@ mod tests {
         };
         assert_eq!(paths(&places.files), ["/r/data/a.txt", "/r/with space.html", "/r/raw.sql"]);
         assert_eq!(paths(&places.folders), ["/r/static", "/r/images", "/r/deep"]);
-        assert_eq!(embedded_places(Path::new("/r"), "//go:embed \"").files, [PathBuf::new(); 0]);
+        assert_eq!(embedded_places(Path::new("/r"), "//go:embed \""), EmbeddedPlaces::default());
     }
 }
