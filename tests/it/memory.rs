@@ -185,6 +185,41 @@ fn what_is_forgotten_is_nowhere_on_disk() {
 }
 
 #[test]
+fn a_preview_shows_what_would_be_forgotten() {
+    let sandbox = Sandbox::new();
+    let lines: Vec<String> =
+        (0..25).map(|number| line(&format!("z{number}"), &format!("zebra {number}"), "")).collect();
+    import(&sandbox, &lines);
+    let forget = |asked: &[&str]| {
+        let output = sandbox.run(&[&["memory", "forget", "--project", "web"], asked].concat());
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
+        output.stdout
+    };
+    let preview = forget(&["--query", "zebra"]);
+    assert_eq!(preview.lines().filter(|line| line.contains(" · fix · zebra ")).count(), 20);
+    let end = "… and 5 more\nwould forget 25 observations: repeat with --apply\n";
+    assert!(preview.ends_with(end), "{preview}");
+    assert_eq!(forget(&["--query", "owl"]), "nothing to forget\n");
+    assert_eq!(forget(&["--query", "owl", "--apply"]), "0 observations forgotten\n");
+    assert_eq!(forget(&["nothing"]), "left out: unknown: nothing\nnothing to forget\n");
+    assert_eq!(forget(&["z3", "--apply"]), "1 observation forgotten\n", "there is no backup");
+}
+
+#[test]
+fn an_unusable_file_of_the_user_is_no_damage_of_the_memory() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["memory", "add", "giraffes stay here"]).code, 0);
+    sandbox.write("notes.db", &"no database ".repeat(100));
+    for (file, reason) in [("notes.db", "file is not a database"), ("gone.db", "No such file")] {
+        let refused = sandbox.run(&["memory", "restore", file, "--apply"]);
+        assert_eq!(refused.code, 3, "{refused:?}");
+        assert!(refused.stderr.contains(file) && refused.stderr.contains(reason), "{refused:?}");
+        assert!(!refused.stderr.contains("the memory:"), "{refused:?}");
+    }
+    assert!(sandbox.run(&["memory", "search", "giraffes"]).stdout.contains("giraffes stay"));
+}
+
+#[test]
 fn secrets_and_private_passages_are_never_written() {
     let sandbox = Sandbox::new();
     let key = format!("AKIA{}", "Q7ZK3XW4RT2LM5VB");
@@ -213,6 +248,9 @@ fn a_damaged_memory_is_replaced_by_its_backup() {
     bytes[4096..].fill(0xa5);
     fs::write(&database, bytes).expect("written");
     let _ = fs::remove_file(sandbox.base().join("state/memory/memory.db-wal"));
+    let first = sandbox.run(&["memory", "search", "giraffe", "--project", "web"]);
+    assert!(first.stdout.contains("giraffes stay here"), "{first:?}");
+    assert!(first.stderr.contains("restored from the backup of 20"), "{first:?}");
     assert_eq!(found(&sandbox, "giraffe"), ["a"]);
 }
 

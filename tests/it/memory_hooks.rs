@@ -116,6 +116,96 @@ fn the_next_session_starts_with_what_the_last_one_decided() {
     assert!(told.contains("  편집: app.py"), "{told}");
 }
 
+/// Ids of the observations with a text.
+fn ids_with(sandbox: &Sandbox, text: &str) -> Vec<String> {
+    let exported = sandbox.run(&["memory", "export", "--all-projects"]).stdout;
+    let lines = exported.lines().filter(|line| line.contains(text));
+    let lines = lines.map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON"));
+    lines.map(|line| line["id"].as_str().expect("an id").to_owned()).collect()
+}
+
+#[test]
+fn a_forgotten_first_prompt_is_no_goal_of_its_session() {
+    let sandbox = measured_project();
+    prompt(&sandbox, "one", "move the zebracorn to the stable please");
+    prompt(&sandbox, "one", DECISION);
+    end(&sandbox, "one");
+    let told = start_that_reads(&sandbox, DECISION);
+    assert!(told.contains("zebracorn"), "{told}");
+    assert_eq!(sandbox.run(&["memory", "backup"]).code, 0);
+    let prompts = ids_with(&sandbox, "\"move the zebracorn");
+    assert_eq!(prompts.len(), 1, "{prompts:?}");
+    let forgotten = sandbox.run(&["memory", "forget", &prompts[0], "--apply"]);
+    assert_eq!(forgotten.stdout, "1 observation forgotten, in backups too\n");
+    let told = start_that_reads(&sandbox, DECISION);
+    assert!(!told.contains("zebracorn"), "{told}");
+    end(&sandbox, "one");
+    start_that_reads(&sandbox, DECISION);
+    sandbox.run(&["daemon", "stop"]);
+    let state = sandbox.base().join("state");
+    assert_eq!(files_with(&state, "zebracorn"), [PathBuf::new(); 0]);
+    assert!(!files_with(&state, DECISION).is_empty());
+}
+
+#[test]
+fn a_goal_that_a_loop_gave_can_be_forgotten() {
+    let sandbox = measured_project();
+    let goal = ["loop", "start", "--session", "one", "--prompt", "feed the zebracorn twice"];
+    assert_eq!(sandbox.run(&goal).code, 0);
+    write(&sandbox, "one", &sandbox.path("app.py"), "word = 'fine'\nother = 1\n");
+    sandbox.hook("stop", &input(&sandbox, "Stop", "one"));
+    end(&sandbox, "one");
+    start_that_reads(&sandbox, "zebracorn");
+    assert_eq!(sandbox.run(&["memory", "forget", "--query", "zebracorn", "--apply"]).code, 0);
+    sandbox.run(&["daemon", "stop"]);
+    let memory = sandbox.base().join("state/memory");
+    assert_eq!(files_with(&memory, "zebracorn"), [PathBuf::new(); 0]);
+}
+
+#[test]
+fn a_session_that_repeats_another_has_its_own_edits() {
+    let sandbox = measured_project();
+    let file = sandbox.path("app.py");
+    for session in ["one", "two"] {
+        write(&sandbox, session, &file, "word = 'fine'\nother = 1\n");
+        write(&sandbox, session, &file, CLEAN);
+        end(&sandbox, session);
+    }
+    let exported = eventually(PATIENCE, || {
+        let output = sandbox.run(&["memory", "export", "--type", "edit"]).stdout;
+        ["\"one\"", "\"two\""].iter().all(|session| output.contains(session)).then_some(output)
+    });
+    assert!(exported.is_some(), "both sessions have edits");
+}
+
+#[test]
+fn a_damaged_memory_is_told_once() {
+    let sandbox = Sandbox::new();
+    let damage = |session: &str| {
+        sandbox.run(&["daemon", "stop"]);
+        let database = sandbox.base().join("state/memory/memory.db");
+        let _ = fs::remove_file(database.with_file_name("memory.db-wal"));
+        fs::write(&database, "no database; ".repeat(400)).expect("written");
+        let mut start = input(&sandbox, "SessionStart-startup", session);
+        start["source"] = json!("startup");
+        // A start does not wait long for a cold daemon; then the next hook tells it.
+        let told = eventually(PATIENCE, || {
+            let told = sandbox.hook("session-start", &start).stdout;
+            told.contains("the memory was damaged").then_some(told)
+        });
+        told.expect("a notice")
+    };
+    assert_eq!(sandbox.run(&["memory", "add", "giraffes stay here"]).code, 0);
+    assert_eq!(sandbox.run(&["memory", "backup"]).code, 0);
+    let told = damage("one");
+    assert!(told.contains("was restored from the backup of 20"), "{told}");
+    assert!(told.contains("memory.db.corrupt-1") && !told.contains("loop"), "{told}");
+    assert_eq!(sandbox.run(&["memory", "status"]).stderr, "", "once");
+    fs::remove_dir_all(sandbox.base().join("state/memory/backups")).expect("removed");
+    let told = damage("two");
+    assert!(told.contains("there is no sound backup, so it begins empty"), "{told}");
+}
+
 #[test]
 fn a_decision_comes_with_the_first_prompt_if_the_start_was_missed() {
     let sandbox = Sandbox::new();

@@ -19,7 +19,7 @@ use moai_host::ipc::{StateDirs, process_environment};
 use moai_host::memory::MemoryStore;
 use moai_host::memory::postgres::PostgresSettings;
 use moai_host::servers::{LanguageServers, MemoryLimits};
-use moai_host::store::Store;
+use moai_host::store::{Store, StoreRecovery};
 use moai_protocol::control::CommandReply;
 
 /// The state that all handlers share.
@@ -54,6 +54,8 @@ pub struct HandlerOutcome {
     pub(crate) deferred_reports: Option<(SessionAgent, Vec<DeferredReport>)>,
     /// What the reply shows of the memory.
     pub(crate) recalled: Option<DeliveredRecall>,
+    /// What the reply tells of a damaged memory; told again if the reply is not delivered.
+    pub(crate) memory_recovery: Option<StoreRecovery>,
 }
 
 impl From<CommandReply> for HandlerOutcome {
@@ -98,6 +100,9 @@ impl Engine {
 
     /// Queues the deferred reports of an undelivered reply again.
     pub(crate) fn requeue_undelivered(&self, outcome: HandlerOutcome) {
+        if let Some(recovery) = outcome.memory_recovery {
+            self.memory.put_back_recovery(recovery);
+        }
         if let Some((reader, reports)) = outcome.deferred_reports {
             self.ledger().requeue_reports(&reader, reports);
         }

@@ -17,7 +17,9 @@ use std::sync::Arc;
 use crate::engine::Engine;
 use crate::memory::replies::MemoryRefusal;
 use crate::replies::{INVALID, REFUSED};
+use moai_host::store::StoreRecovery;
 use moai_protocol::control::{CallerContext, CommandReply, MemoryOperation, MemoryRequest};
+use moai_report::notice::memory_recovered;
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -65,5 +67,13 @@ pub(crate) async fn handle(
             format!("moai-ralph: this is the memory of this machine alone, because {outage}\n");
         reply.stderr.insert_str(0, &line);
     }
+    if let Some(recovery) = engine.memory.take_recovery() {
+        reply.stderr = format!("{}\n{}", recovery_notice(&recovery), reply.stderr);
+    }
     reply
+}
+
+/// That the database was damaged, and what replaced it.
+pub(crate) fn recovery_notice(recovery: &StoreRecovery) -> String {
+    memory_recovered(&recovery.damage, &recovery.moved_to, recovery.backup_ms)
 }

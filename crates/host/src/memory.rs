@@ -35,6 +35,19 @@ pub enum ObservationPlace {
     },
 }
 
+/// What became of observations that were to be forgotten, and of copies of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ForgetOutcome {
+    /// How many the store had.
+    pub observations: u64,
+    /// Whether a backup had some of them.
+    pub is_in_backups: bool,
+    /// Backups and damaged copies that cannot be read and were removed, because they may hold the text.
+    pub removed_copies: Vec<PathBuf>,
+    /// Such copies that stay, because neither the store nor a backup has a match.
+    pub unread_copies: Vec<PathBuf>,
+}
+
 /// Handle to the memory of a state folder; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct MemoryStore {
@@ -105,6 +118,12 @@ impl MemoryStore {
         }
         let team = self.team.as_ref()?.for_command();
         team.outage().await.map(|error| error.to_string())
+    }
+
+    /// Whether the user named a memory of a team that cannot be used.
+    #[must_use]
+    pub fn is_team_refused(&self) -> bool {
+        self.refusal.is_some()
     }
 
     /// Where observations are kept, for people: the database file, or the team's database and host.
@@ -187,7 +206,7 @@ impl MemoryStore {
     }
 
     /// Forgets the observations that `choose` selects, in the database, its backups and the spool; it is asked
-    /// again for every copy. Answers how many the database had. In the memory of a team only rows of
+    /// again for every copy. In the memory of a team only rows of
     /// the caller are forgotten; the local database is left as it is, because its rows are others.
     pub async fn forget(
         &self,
@@ -197,10 +216,11 @@ impl MemoryStore {
         + Send
         + Sync
         + 'static,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<ForgetOutcome, StoreError> {
         self.note_use();
         if let Some(team) = &self.team {
-            return team.forget(choose).await;
+            let observations = team.forget(choose).await?;
+            return Ok(ForgetOutcome { observations, ..ForgetOutcome::default() });
         }
         // Spooled observations are stored first, and then forgotten with the rest.
         self.store_spool().await?;
@@ -244,9 +264,15 @@ impl MemoryStore {
         }
     }
 
-    /// What became of a damaged database since the last call. Opens the database if necessary.
-    pub async fn take_recovery(&self) -> Result<Option<StoreRecovery>, StoreError> {
-        self.database.take_recovery().await
+    /// What became of a damaged database that was opened since the last call.
+    #[must_use]
+    pub fn take_recovery(&self) -> Option<StoreRecovery> {
+        self.database.take_recovery()
+    }
+
+    /// Takes a recovery back that nobody was told of.
+    pub fn put_back_recovery(&self, recovery: StoreRecovery) {
+        self.database.put_back_recovery(recovery);
     }
 
     /// Stores the spooled observations. The spool is removed only after the commit; if the process ends

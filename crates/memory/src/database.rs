@@ -5,7 +5,7 @@ use crate::budget::InjectionEvent;
 use crate::clean::CleanText;
 use crate::expression::Expression;
 use crate::observation::{
-    FixOutcome, MemoryProject, NewObservation, StoredObservation, StoredSession,
+    FixOutcome, MemoryProject, NewObservation, SessionGoal, StoredObservation, StoredSession,
 };
 use crate::ranking::ObservationKind;
 use crate::retention::rows::{
@@ -82,6 +82,16 @@ pub enum StoredAs {
     Repeated(i64),
 }
 
+impl StoredAs {
+    /// The row that has the text.
+    #[must_use]
+    pub fn row(self) -> i64 {
+        match self {
+            Self::New(row) | Self::Repeated(row) => row,
+        }
+    }
+}
+
 /// An observation that was shown to an agent without being asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Injection {
@@ -148,7 +158,8 @@ pub trait MemoryDatabase {
     type Error;
 
     /// Stores observations. One with the same kind, project and normalised text as a stored one
-    /// counts as its repetition. Answers in the same order.
+    /// counts as its repetition; an event of a session ([`ObservationKind::is_of_one_session`]) only in
+    /// that session. Answers in the same order.
     fn add(&mut self, observations: &[NewObservation]) -> Result<Vec<StoredAs>, Self::Error>;
 
     /// The number of observations.
@@ -205,17 +216,19 @@ pub trait MemoryDatabase {
     /// Marks observations as replaced by a later one.
     fn supersede(&mut self, rows: &[i64], by: i64) -> Result<(), Self::Error>;
 
-    /// Forgets observations, their index entries, and what was recorded about them. Answers how many.
+    /// Forgets observations, their index entries, what was recorded about them, and what repeats their
+    /// text: goals of sessions that came from them, and digests of their sessions. Answers how many were
+    /// selected.
     fn forget(&mut self, selection: &ForgetSelection) -> Result<u64, Self::Error>;
 
     /// Records a sign of life of a session, which is created if it is new. Goal and branch are kept
-    /// once they are known.
+    /// once they are known; a goal whose observation is gone is none.
     fn touch_session(
         &mut self,
         project: &MemoryProject,
         session: &str,
         at_ms: i64,
-        goal: Option<&CleanText>,
+        goal: Option<&SessionGoal>,
         branch: Option<&CleanText>,
     ) -> Result<(), Self::Error>;
 

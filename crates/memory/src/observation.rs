@@ -154,11 +154,12 @@ pub struct NewObservation {
 /// What a store computes from the text of an observation.
 #[derive(Clone, Debug)]
 pub struct ObservationFacts {
-    /// With project and kind it identifies an observation: that of the text, and for a record of
-    /// another system that of its id too, because two records may have the same text.
+    /// With project and kind it identifies an observation: [`Self::own_hash`], and for a record of
+    /// another system the hash of its text and id, because two records may have the same text.
     pub hash: ContentHash,
-    /// Of title and body.
-    pub text_hash: ContentHash,
+    /// The hash without the id of another system: of title and body, and of the session for an event
+    /// of one. What was exported has it here.
+    pub own_hash: ContentHash,
     /// Estimated tokens of title and body.
     pub tokens: usize,
     /// [`simhash`] of title and body.
@@ -176,9 +177,14 @@ impl NewObservation {
         let names = self.files.iter().chain(&self.codes).map(CleanText::as_str);
         let text_hash = normalized_hash(&text);
         let of_record = |id: &String| ContentHash::of_bytes(format!("{text_hash} {id}").as_bytes());
+        let own_hash = if self.kind.is_of_one_session() && !self.session.is_empty() {
+            ContentHash::of_bytes(format!("{text_hash} in {}", self.session).as_bytes())
+        } else {
+            text_hash
+        };
         ObservationFacts {
-            hash: self.external_id.as_ref().map_or(text_hash, of_record),
-            text_hash,
+            hash: self.external_id.as_ref().map_or(own_hash, of_record),
+            own_hash,
             tokens: estimated_tokens(&text),
             simhash: simhash(&text),
             index: IndexTokens::of_text(&with_names(&text, names)),
@@ -256,6 +262,15 @@ impl StoredObservation {
         let names = self.files.iter().chain(&self.codes).map(String::as_str);
         with_names(&self.text(), names)
     }
+}
+
+/// What a session is about, in the words of one of its observations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionGoal {
+    /// One line.
+    pub text: CleanText,
+    /// Row of the observation: without it, there is no goal.
+    pub row: i64,
 }
 
 /// A session of a host.

@@ -123,6 +123,22 @@ impl ObservationKind {
         }
     }
 
+    /// Whether it is something that happened in a session: the same text in another session is another
+    /// observation. What was decided, noted, asked for or fixed is one, whoever says it again.
+    #[must_use]
+    pub fn is_of_one_session(self) -> bool {
+        match self {
+            Self::Edit
+            | Self::Command
+            | Self::Diagnostic
+            | Self::Test
+            | Self::Blocked
+            | Self::Verdict
+            | Self::Digest => true,
+            Self::Fix | Self::Decision | Self::Note | Self::Prompt => false,
+        }
+    }
+
     /// The kind of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

@@ -252,8 +252,11 @@ pub fn timeline_text(document: &TimelineDocument, now_ms: i64) -> String {
 pub fn change_text(document: &MemoryChangeDocument) -> String {
     let mut text = String::new();
     for line in &document.rejected {
-        let place = if line.line > 0 { format!("line {}", line.line) } else { "id".to_owned() };
-        let _ = writeln!(text, "left out: {place}: {}", sanitized_line(&line.reason));
+        let reason = sanitized_line(&line.reason);
+        let _ = match line.line {
+            0 => writeln!(text, "left out: {reason}"),
+            number => writeln!(text, "left out: line {number}: {reason}"),
+        };
     }
     let named = u64::try_from(document.rejected.len()).unwrap_or(u64::MAX);
     if document.rejected_total > named {
@@ -265,14 +268,40 @@ pub fn change_text(document: &MemoryChangeDocument) -> String {
     let done = match (document.command, document.status) {
         ("add", _) => format!("remembered: {}", document.ids.join(", ")),
         ("import", _) => format!("{count} stored, {} of them known already", document.repeated),
+        ("forget", "preview") if number == 0 => "nothing to forget".to_owned(),
         ("forget", "preview") => format!("would forget {count}: repeat with --apply"),
-        ("forget", _) => format!("{count} forgotten, in backups too"),
+        ("forget", _) if document.in_backups => format!("{count} forgotten, in backups too"),
+        ("forget", _) => format!("{count} forgotten"),
         ("backup", _) => format!("written: {file}"),
         ("restore", "preview") => format!("would restore {count} from {file}: repeat with --apply"),
         ("restore", _) => format!("{count} restored from {file}"),
         (command, status) => format!("{command}: {status}"),
     };
     text + &done + "\n"
+}
+
+/// The text of `memory forget`: a line for each of the first observations that would be forgotten, and
+/// copies of the memory that cannot be read.
+#[must_use]
+pub fn forget_text(document: &MemoryChangeDocument, now_ms: i64) -> String {
+    let mut text = String::new();
+    for row in &document.rows {
+        let _ = writeln!(text, "{}", entry_row(row, now_ms));
+    }
+    let listed = u64::try_from(document.rows.len()).unwrap_or(u64::MAX);
+    if listed > 0 && document.observations > listed {
+        let _ = writeln!(text, "… and {} more", document.observations - listed);
+    }
+    text += &change_text(document);
+    for copy in &document.removed_copies {
+        let copy = sanitized_name(copy);
+        let _ = writeln!(text, "removed, because it cannot be read and may have the text: {copy}");
+    }
+    for copy in &document.unread_copies {
+        let copy = sanitized_name(copy);
+        let _ = writeln!(text, "not searched, because it cannot be read: {copy}");
+    }
+    text
 }
 
 /// The text of `memory status`.

@@ -32,32 +32,57 @@ pub fn blind(reason: &str, blindness: Blindness) -> String {
     format!("[moai-ralph] blind: {reason}; until this is mended, {what}: moai-ralph doctor")
 }
 
-/// A damaged store was moved aside, and replaced by a backup of this time (milliseconds since the
-/// epoch) or by an empty one.
+/// A damaged store of loops was moved aside, and replaced by a backup of this time (milliseconds since
+/// the epoch) or by an empty one.
 #[must_use]
 pub fn recovered(store: &Path, damage: &str, aside: &Path, backup_ms: Option<u64>) -> String {
     let (store, aside) = (store.display(), aside.display());
     let what = format!("[moai-ralph] {store} was damaged ({damage}) and was moved to {aside}; ");
-    let made_at = backup_ms
-        .and_then(|ms| i64::try_from(ms).ok())
-        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    what + &match made_at {
+    what + &match backup_time(backup_ms) {
         Some(at) => format!(
-            "it was restored from the backup of {}, and what its loops did after that is lost: \
-             moai-ralph loop status",
-            at.strftime("%F %T UTC")
+            "it was restored from the backup of {at}, and what its loops did after that is lost: \
+             moai-ralph loop status"
         ),
         None => "there is no sound backup, so its loops are lost".to_owned(),
     }
 }
 
-/// The memory that a team shares cannot be used.
+/// The same for the memory.
+#[must_use]
+pub fn memory_recovered(damage: &str, aside: &Path, backup_ms: Option<u64>) -> String {
+    let aside = aside.display();
+    let what = format!("[moai-ralph] the memory was damaged ({damage}) and was moved to {aside}; ");
+    what + &match backup_time(backup_ms) {
+        Some(at) => format!(
+            "it was restored from the backup of {at}, and what it learned after that is lost"
+        ),
+        None => "there is no sound backup, so it begins empty".to_owned(),
+    }
+}
+
+/// For people.
+fn backup_time(backup_ms: Option<u64>) -> Option<String> {
+    let at = jiff::Timestamp::from_millisecond(i64::try_from(backup_ms?).ok()?).ok()?;
+    Some(at.strftime("%F %T UTC").to_string())
+}
+
+/// The memory that a team shares is not available.
 #[must_use]
 pub fn team_memory_lost(reason: &str) -> String {
     let reason = sanitized_name(reason);
     format!(
-        "[moai-ralph] the memory of the team is not used: {reason}. What this session learns waits \
-         for it if it is only away, and what this machine remembers is shown meanwhile."
+        "[moai-ralph] the memory of the team is not available: {reason}. Until it is, new observations \
+         are kept in a file and stored later, and the memory of this machine is shown."
+    )
+}
+
+/// The memory of a team that the options name cannot be used.
+#[must_use]
+pub fn team_memory_refused(reason: &str) -> String {
+    let reason = sanitized_name(reason);
+    format!(
+        "[moai-ralph] the memory of the team is not used: {reason}. The memory of this machine is \
+         used instead."
     )
 }
 

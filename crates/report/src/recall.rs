@@ -17,6 +17,9 @@ use moai_memory::observe::digest::SessionDigest;
 use moai_memory::observe::edits::FixHunk;
 use moai_memory::ranking::ObservationKind;
 
+/// Words with which people begin the sentence of a decision.
+const DECISION_LABELS: [&str; 5] = ["결정:", "결정 사항:", "결정사항:", "decision:", "decided:"];
+
 const MS_PER_MINUTE: i64 = 60_000;
 const MS_PER_HOUR: i64 = 60 * MS_PER_MINUTE;
 const MS_PER_DAY: i64 = 24 * MS_PER_HOUR;
@@ -135,7 +138,11 @@ fn push_index<'o>(
 
 /// `- obs-17 · decision · 3 days ago · title (src/a.ts)`.
 fn index_line(one: &StoredObservation, context: RecallContext) -> String {
-    let kind = kind_phrase(one.kind).text_in(context.language);
+    let kind = match one.outcome {
+        Some(FixOutcome::Undone) => &wording::KIND_FIX_UNDONE,
+        _ => kind_phrase(one.kind),
+    };
+    let kind = kind.text_in(context.language);
     let age = age(one.at_ms, context);
     let title = one_line(&one.title, RECALL_TITLE_CHARS_MAX);
     let is_named = |file: &&String| one.title.contains(file.as_str());
@@ -170,7 +177,7 @@ fn session_lines(session: &RecalledSession, context: RecallContext) -> Vec<Strin
 pub(super) fn digest_lines(digest: &SessionDigest, language: MessageLanguage) -> Vec<String> {
     let mut lines = Vec::new();
     for decision in &digest.decisions {
-        let title = one_line(&decision.title, RECALL_TITLE_CHARS_MAX);
+        let title = one_line(without_label(&decision.title), RECALL_TITLE_CHARS_MAX);
         lines.push(wording::DIGEST_DECIDED.with(language, &[&title]));
     }
     for verdict in &digest.verdicts {
@@ -195,6 +202,15 @@ pub(super) fn digest_lines(digest: &SessionDigest, language: MessageLanguage) ->
         }
     }
     lines
+}
+
+/// A decision without the word that says so; the line of a digest says it already.
+fn without_label(title: &str) -> &str {
+    let label = DECISION_LABELS.iter().find(|label| {
+        title.get(..label.len()).is_some_and(|start| start.eq_ignore_ascii_case(label))
+    });
+    let rest = label.and_then(|label| title.get(label.len()..)).map(str::trim_start);
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(title)
 }
 
 /// An earlier fix of the shape of a finding, on one line for the feedback of an edit. `None` if its
@@ -304,7 +320,8 @@ mod tests {
         let digest = SessionDigest {
             goal: "로그인을 고쳐줘".to_owned(),
             decisions: vec![DigestLine {
-                row: 4, title: "세션 쿠키를 쓰기로 했다".to_owned()
+                row: 4,
+                title: "결정: 세션 쿠키를 쓰기로 했다".to_owned(),
             }],
             files: vec!["src/auth.ts".to_owned()],
             more_files: 2,
@@ -332,6 +349,19 @@ mod tests {
         - obs-7 · 결정 · 3일 전 · 결제는 3번까지 재시도한다 (src/pay.ts)
         ");
         assert_eq!(recall.shown.iter().map(|one| one.row).collect::<Vec<_>>(), [4, 7]);
+    }
+
+    #[test]
+    fn a_decision_has_one_label_and_an_undone_fix_is_named_so() {
+        let labelled = ["결정: 캐시를 뺀다", "Decision: drop it", "결정하다", "결정:"];
+        assert_eq!(labelled.map(without_label), ["캐시를 뺀다", "drop it", "결정하다", "결정:"]);
+        let undone = StoredObservation {
+            outcome: Some(FixOutcome::Undone),
+            ..stored(1, ObservationKind::Fix, "yaml")
+        };
+        let start = context(InjectionEvent::Start, MessageLanguage::English);
+        let recall = session_record(None, &[undone], start);
+        assert!(recall.text.contains("obs-1 · undone fix · 3 days ago · yaml"), "{}", recall.text);
     }
 
     #[test]

@@ -471,6 +471,7 @@ phrases!(MEMORIES {
     KIND_DIAGNOSTIC: "diagnostic", "진단";
     KIND_TEST: "test", "테스트";
     KIND_FIX: "fix", "해결";
+    KIND_FIX_UNDONE: "undone fix", "되돌린 해결";
     KIND_DECISION: "decision", "결정";
     KIND_BLOCKED: "blocked", "차단";
     KIND_VERDICT: "verdict", "판정";

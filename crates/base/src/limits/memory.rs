@@ -163,6 +163,8 @@ pub const MEMORY_TITLE_CHARS_MAX: usize = 200;
 pub const MEMORY_HITS_MAX: usize = 200;
 /// Hits whose surroundings are shown.
 pub const MEMORY_TIMELINES_MAX: usize = 5;
+/// How long `memory forget` waits until what hooks noted is written, in milliseconds.
+pub const FORGET_FLUSH_MS_MAX: u64 = 5_000;
 /// Ids that a preview or a reply lists.
 pub const MEMORY_IDS_LISTED_MAX: usize = 20;
 /// Bad lines of an import that are named; the rest are counted.

@@ -15,6 +15,7 @@ use crate::ledger::SessionState;
 use crate::ledger::host_sessions::HookSender;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::lost_loops;
+use crate::memory;
 use crate::pipeline::worker_stop;
 use crate::project::Project;
 use crate::stop;
@@ -109,11 +110,16 @@ pub(crate) async fn handle(
         let recovery = engine.store.take_recovery(&key).await.ok().flatten();
         output = output.with_notice(recovery.as_ref().map(recovery_notice));
     }
-    let outage = engine.memory.take_outage();
-    let output =
-        output.with_notice(outage.map(|reason| moai_report::notice::team_memory_lost(&reason)));
+    let output = output.with_notice(memory_outage_notice(engine));
+    let memory_recovery = match event {
+        HookEvent::SessionStart | HookEvent::UserPromptSubmit | HookEvent::Stop => {
+            engine.memory.take_recovery()
+        }
+        _ => None,
+    };
+    let output = output.with_notice(memory_recovery.as_ref().map(memory::recovery_notice));
     let reply = CommandReply::success(output.to_stdout(event));
-    HandlerOutcome { reply, deferred_reports, recalled }
+    HandlerOutcome { reply, deferred_reports, recalled, memory_recovery }
 }
 
 /// Records whether the agents of a session are at work. A subagent works in the main agent's turn,
@@ -157,6 +163,17 @@ async fn notice(
     }
     let recovery = engine.store.take_recovery(&project.key).await.ok().flatten()?;
     Some(recovery_notice(&recovery))
+}
+
+/// Why the memory of the team is not used, once.
+fn memory_outage_notice(engine: &Engine) -> Option<String> {
+    let reason = engine.memory.take_outage()?;
+    let notice = if engine.memory.is_team_refused() {
+        moai_report::notice::team_memory_refused
+    } else {
+        moai_report::notice::team_memory_lost
+    };
+    Some(notice(&reason))
 }
 
 fn recovery_notice(recovery: &StoreRecovery) -> String {

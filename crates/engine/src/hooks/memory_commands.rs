@@ -4,6 +4,7 @@
 use crate::hooks::hook_call::HookCall;
 use crate::memory;
 use moai_base::limits::MEMORY_TOOL_HITS_MAX;
+use moai_memory::ranking::ObservationKind;
 use moai_protocol::control::{MemoryAddition, MemoryOperation, MemoryRequest, MemoryScope};
 use moai_protocol::hook::HookOutput;
 use moai_report::agent;
@@ -30,7 +31,9 @@ pub(crate) async fn handle(call: &HookCall<'_>, command: &str) -> HookOutput {
         let reason = reply.stderr.trim().trim_start_matches("moai-ralph: ");
         return HookOutput::Block(format!("[moai-ralph] {reason}"));
     }
+    let notice = Some(reply.stderr.trim().to_owned()).filter(|notice| !notice.is_empty());
     HookOutput::Context(agent::join_contexts(&[format!("[moai-ralph] {}", reply.stdout.trim())]))
+        .with_notice(notice)
 }
 
 fn search(typed: &str) -> Result<MemoryOperation, String> {
@@ -47,20 +50,35 @@ fn search(typed: &str) -> Result<MemoryOperation, String> {
     })
 }
 
-/// Everything that was typed is the note: it may hold words that look like options.
+/// Everything after a leading `--type TYPE` is the text: it may hold words that look like options.
 fn addition(typed: &str) -> Result<MemoryOperation, String> {
-    if typed.is_empty() {
+    let (kind, text) = match typed.strip_prefix("--type") {
+        Some(rest) if rest.starts_with(['=', ' ']) => {
+            let rest = rest[1..].trim_start();
+            let (word, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            (known_kind(word)?, text.trim_start())
+        }
+        _ => (ObservationKind::Note, typed),
+    };
+    if text.is_empty() {
         return Err("/mem-inject takes the text to remember".to_owned());
     }
     Ok(MemoryOperation::Add(MemoryAddition {
-        text: typed.to_owned(),
-        kind: "note".to_owned(),
+        text: text.to_owned(),
+        kind: kind.name().to_owned(),
         ..MemoryAddition::default()
     }))
 }
 
+fn known_kind(word: &str) -> Result<ObservationKind, String> {
+    ObservationKind::from_name(word).ok_or_else(|| {
+        let names = ObservationKind::ALL.map(ObservationKind::name);
+        format!("unknown type; one of {}", names.join(", "))
+    })
+}
+
 /// Ids are forgotten at once. What a query or a filter selects is shown first, and forgotten with
-/// `--yes`.
+/// `--apply`.
 fn forget(typed: &str) -> Result<MemoryOperation, String> {
     let TypedOptions { words, scope, is_confirmed } = TypedOptions::parse(typed)?;
     let are_ids = !words.is_empty() && words.iter().all(|word| word.starts_with(ID_PREFIX));
@@ -148,6 +166,25 @@ mod tests {
         assert_eq!(options, Ok(expected));
         assert!(TypedOptions::parse("--since").is_err_and(|it| it.contains("needs a value")));
         assert!(TypedOptions::parse("--tpye fix").is_err_and(|it| it.contains("--type")));
+    }
+
+    #[test]
+    fn a_note_may_begin_with_its_type_and_holds_anything_else() {
+        let added = |typed: &str| match addition(typed) {
+            Ok(MemoryOperation::Add(added)) => Ok((added.kind, added.text)),
+            Ok(other) => panic!("{other:?}"),
+            Err(reason) => Err(reason),
+        };
+        let of = |kind: &str, text: &str| Ok((kind.to_owned(), text.to_owned()));
+        assert_eq!(
+            added("--type decision 캐시는 쓰지 않는다"),
+            of("decision", "캐시는 쓰지 않는다")
+        );
+        assert_eq!(added("--type=fix  run it\ntwice"), of("fix", "run it\ntwice"));
+        assert_eq!(added("use --type decision"), of("note", "use --type decision"));
+        assert_eq!(added("--types are odd"), of("note", "--types are odd"));
+        assert!(added("--type whim x").is_err_and(|reason| reason.contains("decision")));
+        assert!(added("--type note").is_err_and(|reason| reason.contains("the text")));
     }
 
     #[test]

@@ -65,10 +65,7 @@ pub(super) async fn add(
         Error = moai_host::store::StoreError,
     >| {
         let stored = database.add(&[observation])?;
-        let rows = stored.iter().map(|it| match it {
-            StoredAs::New(row) | StoredAs::Repeated(row) => *row,
-        });
-        let rows: Vec<i64> = rows.collect();
+        let rows: Vec<i64> = stored.iter().map(|it| it.row()).collect();
         Ok((stored, database.load(&rows)?))
     };
     let (stored, loaded) = engine.memory.for_command().write(add).await?;
@@ -79,9 +76,7 @@ pub(super) async fn add(
         observations: 1,
         repeated: repeated as u64,
         ids: loaded.into_iter().map(|it| it.id).collect(),
-        rejected: Vec::new(),
-        rejected_total: 0,
-        file: None,
+        ..MemoryChangeDocument::default()
     };
     let text = change_text(&document);
     Ok(reply(json_text(&document), text, json))

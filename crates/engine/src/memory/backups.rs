@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::replies::{MemoryReply, reply};
+use super::replies::{MemoryRefusal, MemoryReply, reply};
 use crate::engine::Engine;
 use moai_protocol::control::CallerContext;
 use moai_protocol::documents::json_text;
@@ -31,6 +31,12 @@ pub(super) async fn restore(
     json: bool,
 ) -> MemoryReply {
     let file = file.map(|file| caller.cwd.join(file));
+    let named = file.clone();
+    if let Some(file) = named {
+        // A file that cannot be restored says nothing about the memory.
+        let inspected = engine.memory.inspect_backup(Some(file.clone())).await;
+        inspected.map_err(|error| MemoryRefusal::of_file(&file, error))?;
+    }
     let document = if apply {
         let (backup, observations) = engine.memory.restore(file).await?;
         change("restore", "done", observations, &backup)
@@ -52,10 +58,7 @@ fn change(
         command,
         status,
         observations,
-        repeated: 0,
-        ids: Vec::new(),
-        rejected: Vec::new(),
-        rejected_total: 0,
         file: Some(file.to_string_lossy().into_owned()),
+        ..MemoryChangeDocument::default()
     }
 }

@@ -1,18 +1,22 @@
 //! `memory forget`: a preview first.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::entries::row_entry;
 use super::replies::{MemoryRefusal, MemoryReply, reply};
 use super::scope::filter;
-use crate::engine::Engine;
-use moai_base::limits::MEMORY_IDS_LISTED_MAX;
+use crate::engine::{Engine, memory_now_ms};
+use moai_base::limits::{FORGET_FLUSH_MS_MAX, MEMORY_IDS_LISTED_MAX};
 use moai_host::store::StoreError;
 use moai_memory::database::{ForgetSelection, MemoryDatabase, ObservationFilter};
+use moai_memory::observation::StoredObservation;
 use moai_memory::search::rows_with_all_units;
 use moai_protocol::control::{CallerContext, MemoryScope};
 use moai_protocol::documents::json_text;
 use moai_protocol::documents::memory::{MemoryChangeDocument, RejectedLine};
-use moai_report::memory::change_text;
+use moai_report::memory::forget_text;
 
 /// The arguments of `memory forget`.
 pub(super) struct AskedForget {
@@ -69,42 +73,68 @@ pub(super) async fn forget(
     let target = ForgetTarget { ids: asked.ids, query: asked.query, filter };
     let mut document = MemoryChangeDocument {
         command: "forget",
-        status: "preview",
-        observations: 0,
-        repeated: 0,
-        ids: Vec::new(),
-        rejected: Vec::new(),
-        rejected_total: 0,
-        file: None,
+        status: if asked.apply { "done" } else { "preview" },
+        ..MemoryChangeDocument::default()
     };
+    // What was noted before may repeat what is to be forgotten.
+    engine.recorder.flush(Duration::from_millis(FORGET_FLUSH_MS_MAX)).await;
     if engine.memory.exists() {
+        // Spooled observations are stored first, and shown too.
         let looked = target.clone();
-        let preview = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
-            let rows = looked.rows(database)?;
-            let first = &rows[..rows.len().min(MEMORY_IDS_LISTED_MAX)];
-            let known = database.rows_of_ids(&looked.ids)?;
-            let unknown = looked.ids.iter().zip(known).filter(|(_, row)| row.is_none());
-            let unknown: Vec<String> = unknown.map(|(id, _)| id.clone()).collect();
-            Ok((rows.len() as u64, database.load(first)?, unknown))
-        };
-        // The preview includes spooled observations.
-        let (count, first, unknown) = engine.memory.for_command().write(preview).await?;
-        document.observations = count;
-        document.ids = first.into_iter().map(|it| it.id).collect();
-        document.rejected_total = unknown.len() as u64;
-        let named = unknown.into_iter().take(MEMORY_IDS_LISTED_MAX);
+        let preview =
+            move |database: &mut dyn MemoryDatabase<Error = StoreError>| look_at(database, &looked);
+        let selected = engine.memory.for_command().write(preview).await?;
+        document.observations = selected.count;
+        document.ids = selected.first.iter().map(|it| it.id.clone()).collect();
+        document.rejected_total = selected.unknown.len() as u64;
+        let unknown = selected.unknown.into_iter().take(MEMORY_IDS_LISTED_MAX);
         document.rejected =
-            named.map(|id| RejectedLine { line: 0, reason: format!("unknown: {id}") }).collect();
+            unknown.map(|id| RejectedLine { line: 0, reason: format!("unknown: {id}") }).collect();
         if asked.apply {
-            let choose = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
-                target.rows(database).map(ForgetSelection::Rows)
-            };
-            document.observations = engine.memory.for_command().forget(choose).await?;
-            document.status = "done";
+            apply(engine, target, &mut document).await?;
+        } else {
+            document.rows = selected.first.iter().map(|it| row_entry(it, "selected")).collect();
         }
-    } else if asked.apply {
-        document.status = "done";
     }
-    let text = change_text(&document);
+    let text = forget_text(&document, memory_now_ms());
     Ok(reply(json_text(&document), text, json))
+}
+
+/// What a target selects in the memory.
+struct SelectedObservations {
+    count: u64,
+    first: Vec<StoredObservation>,
+    /// Ids that no observation has.
+    unknown: Vec<String>,
+}
+
+fn look_at(
+    database: &mut dyn MemoryDatabase<Error = StoreError>,
+    target: &ForgetTarget,
+) -> Result<SelectedObservations, StoreError> {
+    let rows = target.rows(database)?;
+    let first = database.load(&rows[..rows.len().min(MEMORY_IDS_LISTED_MAX)])?;
+    let known = database.rows_of_ids(&target.ids)?;
+    let unknown = target.ids.iter().zip(known).filter(|(_, row)| row.is_none());
+    let unknown = unknown.map(|(id, _)| id.clone()).collect();
+    Ok(SelectedObservations { count: rows.len() as u64, first, unknown })
+}
+
+async fn apply(
+    engine: &Arc<Engine>,
+    target: ForgetTarget,
+    document: &mut MemoryChangeDocument,
+) -> Result<(), StoreError> {
+    let choose = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
+        target.rows(database).map(ForgetSelection::Rows)
+    };
+    let outcome = engine.memory.for_command().forget(choose).await?;
+    let paths = |paths: Vec<PathBuf>| -> Vec<String> {
+        paths.into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    };
+    document.observations = outcome.observations;
+    document.in_backups = outcome.is_in_backups;
+    document.removed_copies = paths(outcome.removed_copies);
+    document.unread_copies = paths(outcome.unread_copies);
+    Ok(())
 }

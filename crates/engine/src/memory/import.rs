@@ -82,12 +82,13 @@ pub(super) async fn import(
     let source = path.clone();
     let reading = tokio::task::spawn_blocking(move || {
         let read = if is_database {
-            reader.read_database(&source, &parts).map_err(|error| error.to_string())
+            let read = reader.read_database(&source, &parts);
+            read.map_err(|error| MemoryRefusal::of_file(&source, error))
         } else {
             // One byte more than allowed, so that an endless input is detected instead of cut.
             let bounded = opened.take(MEMORY_IMPORT_BYTES_MAX + 1);
             let read = reader.read(BufReader::new(bounded), &parts);
-            read.map_err(|error| format!("{}: {error}", source.display()))
+            read.map_err(|error| MemoryRefusal::Invalid(format!("{}: {error}", source.display())))
         };
         (reader.bad, read)
     });
@@ -96,17 +97,17 @@ pub(super) async fn import(
         .await
         .map_err(|_| MemoryRefusal::Invalid("the file could not be read".to_owned()))?;
     let (new, repeated) = stored?;
-    read.map_err(MemoryRefusal::Invalid)?;
+    read?;
     drop(job);
     let document = MemoryChangeDocument {
         command: "import",
         status: "done",
         observations: new + repeated,
         repeated,
-        ids: Vec::new(),
         rejected: bad.listed,
         rejected_total: bad.total,
         file: Some(path.to_string_lossy().into_owned()),
+        ..MemoryChangeDocument::default()
     };
     let text = change_text(&document);
     Ok(reply(json_text(&document), text, json))

@@ -1,5 +1,7 @@
 //! How the commands of the memory answer.
 
+use std::path::Path;
+
 use moai_host::store::StoreError;
 use moai_protocol::control::CommandReply;
 
@@ -14,6 +16,23 @@ pub(super) enum MemoryRefusal {
 impl From<StoreError> for MemoryRefusal {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+impl MemoryRefusal {
+    /// A file that the user named cannot be used; the memory itself may be sound.
+    pub(super) fn of_file(file: &Path, error: StoreError) -> Self {
+        let file = file.display();
+        Self::Invalid(match error {
+            StoreError::Newer { .. } => format!("{file}: a newer program wrote it"),
+            StoreError::Corrupt(reason)
+            | StoreError::Unavailable(reason)
+            | StoreError::Conflict(reason) => {
+                let named = format!("{file}: ");
+                format!("{file}: {}", reason.strip_prefix(&named).unwrap_or(&reason))
+            }
+            StoreError::Unreadable { reason, .. } => format!("{file}: {reason}"),
+        })
     }
 }
 

@@ -124,7 +124,8 @@ fn tell(call: &HookCall<'_>, event: InjectionEvent, stored: RecordRows) -> Optio
     let shown = match (event, own) {
         (InjectionEvent::Compacted, Some(own)) => {
             let digest = SessionDigest::of(&own.goal, &own_observations);
-            Some(RecalledSession { digest, last_ms: None })
+            // The host tells the goal itself.
+            digest.has_events().then_some(RecalledSession { digest, last_ms: None })
         }
         _ => earlier,
     };

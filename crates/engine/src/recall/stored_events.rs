@@ -14,7 +14,7 @@ use moai_loops::framework::{MessageLanguage, language_of};
 use moai_lsp::impact::TouchedSymbols;
 use moai_memory::clean::CleanText;
 use moai_memory::database::{MemoryDatabase, ObservationFilter, StoredAs};
-use moai_memory::observation::{FixOutcome, NewObservation};
+use moai_memory::observation::{FixOutcome, NewObservation, Provenance, SessionGoal};
 use moai_memory::observe::commands::FailedCommand;
 use moai_memory::observe::edits::{
     EditTexts, is_remembered, may_be_quoted, measured_fixes, shape_of,
@@ -42,6 +42,8 @@ struct RecordedSession {
     fixes: VecDeque<SessionFix>,
     /// Decisions that were stored.
     decisions: BTreeSet<String>,
+    /// Whether its goal is known to this daemon.
+    has_goal: bool,
     /// Whether something was shown to it, or may have been before this daemon started.
     may_have_injections: bool,
 }
@@ -134,7 +136,7 @@ impl EventStore {
     async fn touch(
         &self,
         origin: &ObservationOrigin,
-        goal: Option<CleanText>,
+        goal: Option<SessionGoal>,
     ) -> Result<(), StoreError> {
         if origin.session.is_empty() {
             return Ok(());
@@ -147,21 +149,45 @@ impl EventStore {
     }
 
     async fn write_prompt(
-        &self,
+        &mut self,
         origin: ObservationOrigin,
         prompt: &str,
     ) -> Result<(), StoreError> {
         let Some(prompt) = ObservedPrompt::read(prompt) else { return Ok(()) };
-        let goal = prompt.goal();
-        self.write_drafts(&origin, &[prompt.draft()]).await?;
-        self.touch(&origin, goal).await
+        self.write_with_goal(&origin, prompt.draft(), prompt.goal()).await
     }
 
-    async fn write_goal(&self, origin: ObservationOrigin, goal: &str) -> Result<(), StoreError> {
-        let Some(goal) = ObservedPrompt::read(goal).and_then(|goal| goal.goal()) else {
+    /// The goal of a loop is noted at each of its Stops, and stored unless the session has one. It may
+    /// be an agent's text.
+    async fn write_goal(
+        &mut self,
+        origin: ObservationOrigin,
+        goal: &str,
+    ) -> Result<(), StoreError> {
+        if origin.session.is_empty() || self.session(&origin.session).has_goal {
             return Ok(());
+        }
+        let Some(goal) = ObservedPrompt::read(goal) else { return Ok(()) };
+        let draft = ObservationDraft {
+            kind: ObservationKind::Prompt,
+            provenance: Provenance::Agent,
+            ..goal.draft()
         };
-        self.touch(&origin, Some(goal)).await
+        self.write_with_goal(&origin, draft, goal.goal()).await
+    }
+
+    /// Stores an observation whose first sentence is the goal of a session that has none.
+    async fn write_with_goal(
+        &mut self,
+        origin: &ObservationOrigin,
+        draft: ObservationDraft,
+        goal: Option<CleanText>,
+    ) -> Result<(), StoreError> {
+        let stored = self.write_drafts(origin, &[draft]).await?;
+        let (Some(stored), Some(text)) = (stored.first(), goal) else { return Ok(()) };
+        self.touch(origin, Some(SessionGoal { text, row: stored.row() })).await?;
+        self.session(&origin.session).has_goal = true;
+        Ok(())
     }
 
     async fn write_edit(
@@ -178,7 +204,7 @@ impl EventStore {
         let stored = self.write_drafts(&origin, &edit.drafts).await?;
         let session = self.session(&origin.session);
         for (draft, stored) in edit.drafts.iter().zip(stored) {
-            let (StoredAs::New(row) | StoredAs::Repeated(row)) = stored;
+            let row = stored.row();
             let shape = draft.shapes.first().filter(|_| draft.kind == ObservationKind::Fix);
             if let Some(shape) = shape {
                 let fix = SessionFix { row, shape: shape.clone(), path: edit.path.clone() };

@@ -11,7 +11,8 @@ use moai_memory::database::{
 use moai_memory::expression::Expression;
 use moai_memory::glossary::Glossary;
 use moai_memory::observation::{
-    FixOutcome, MemoryProject, NewObservation, Provenance, StoredObservation, Visibility,
+    FixOutcome, MemoryProject, NewObservation, Provenance, SessionGoal, StoredObservation,
+    Visibility,
 };
 use moai_memory::query::{Query, StageKind};
 use moai_memory::ranking::ObservationKind;
@@ -25,9 +26,10 @@ type Database<'d> = &'d mut dyn MemoryDatabase<Error = StoreError>;
 type ConformanceCase = (&'static str, fn(Database<'_>) -> Result<(), StoreError>);
 
 /// All checks. Each needs an empty store of its own and one transaction that may change it.
-pub(crate) const CASES: [ConformanceCase; 20] = [
+pub(crate) const CASES: [ConformanceCase; 23] = [
     ("what is stored is read back", stored_and_loaded),
     ("the same text again is a repetition", repeated),
+    ("events repeat themselves in one session only", repeated_events),
     ("ids of an import are kept", external_ids),
     ("what was exported is known when it is imported again", exported_again),
     ("rows are found by their tokens", matching),
@@ -35,6 +37,8 @@ pub(crate) const CASES: [ConformanceCase; 20] = [
     ("several_questions are exact for few rows", several_questions),
     ("the newest come first", newest_and_exported),
     ("what is forgotten is gone", forgotten),
+    ("what repeats a forgotten text is gone with it", forgotten_goals),
+    ("a fix that is made again may hold", fixes_made_again),
     ("fixes are found by their shape", fixes),
     ("later observations replace earlier ones", superseded),
     ("sessions live, end and have a goal", sessions),
@@ -164,6 +168,37 @@ fn repeated(database: Database<'_>) -> Result<(), StoreError> {
     let both = database.add(&[other_kind, other_project])?;
     assert!(both.iter().all(|it| matches!(it, StoredAs::New(_))), "{both:?}");
     assert_eq!(database.count(&everything())?, 3);
+    Ok(())
+}
+
+fn repeated_events(database: Database<'_>) -> Result<(), StoreError> {
+    let of = |kind, session: &str| NewObservation {
+        kind,
+        session: session.to_owned(),
+        ..observation("svc.py: edited total")
+    };
+    let mut rows = Vec::new();
+    for kind in [
+        ObservationKind::Edit,
+        ObservationKind::Command,
+        ObservationKind::Test,
+        ObservationKind::Diagnostic,
+    ] {
+        let first = add(database, of(kind, "s1"))?;
+        rows.push((kind, first, add(database, of(kind, "s2"))?));
+    }
+    for (kind, first, second) in rows {
+        assert_eq!(database.add(&[of(kind, "s1")])?, [StoredAs::Repeated(first)]);
+        assert_eq!(database.add(&[of(kind, "s2")])?, [StoredAs::Repeated(second)]);
+        // What was exported is known here.
+        let id = Some(format!("obs-{second}"));
+        let exported = NewObservation { external_id: id, ..of(kind, "s2") };
+        assert_eq!(database.add(&[exported])?, [StoredAs::Repeated(second)]);
+    }
+    for kind in [ObservationKind::Decision, ObservationKind::Note, ObservationKind::Fix] {
+        let first = add(database, of(kind, "s1"))?;
+        assert_eq!(database.add(&[of(kind, "s2")])?, [StoredAs::Repeated(first)]);
+    }
     Ok(())
 }
 
@@ -386,6 +421,62 @@ fn forgotten(database: Database<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
+fn forgotten_goals(database: Database<'_>) -> Result<(), StoreError> {
+    let web = project("web");
+    let prompt = |session: &str, title| NewObservation {
+        kind: ObservationKind::Prompt,
+        session: session.to_owned(),
+        ..observation(title)
+    };
+    let secret = add(database, prompt("s1", "move the zebracorn. And more"))?;
+    let other = add(database, prompt("s1", "then the giraffe"))?;
+    add(database, prompt("s2", "feed the owls"))?;
+    let goal = |row| SessionGoal { text: clean("move the zebracorn."), row };
+    // The second session begins with the same words, which are one observation.
+    for session in ["s1", "s2"] {
+        database.touch_session(&web, session, NOW_MS, Some(&goal(secret)), None)?;
+    }
+    let digest = |session: &str| NewObservation {
+        kind: ObservationKind::Digest,
+        ..prompt(session, "session: move the zebracorn")
+    };
+    let digests = [add(database, digest("s1"))?, add(database, digest("s9"))?];
+    let goals = |database: Database<'_>| -> Result<Vec<String>, StoreError> {
+        let mut sessions = database.sessions("kweb", 9)?;
+        sessions.retain(|session| session.id != "s9");
+        Ok(sessions.into_iter().map(|session| session.goal).collect())
+    };
+    assert_eq!(goals(database)?, ["move the zebracorn."; 2]);
+    assert_eq!(database.forget(&ForgetSelection::Rows(vec![secret]))?, 1);
+    assert_eq!(goals(database)?, [""; 2]);
+    let left = database.load(&digests)?;
+    assert_eq!(left.iter().map(|it| it.row).collect::<Vec<_>>(), [digests[1]]);
+    // A session without a goal may get another one, but not from what is gone.
+    database.touch_session(&web, "s1", NOW_MS, Some(&goal(secret)), None)?;
+    assert_eq!(goals(database)?, [""; 2]);
+    let goal = SessionGoal { text: clean("then the giraffe"), row: other };
+    database.touch_session(&web, "s1", NOW_MS, Some(&goal), None)?;
+    assert!(goals(database)?.contains(&"then the giraffe".to_owned()));
+    // Retention forgets no digest together with another row.
+    let digest = add(database, digest("s1"))?;
+    database.drop_rows(&[other])?;
+    assert_eq!(database.load(&[digest])?.len(), 1);
+    assert_eq!(goals(database)?, [""; 2]);
+    Ok(())
+}
+
+fn fixes_made_again(database: Database<'_>) -> Result<(), StoreError> {
+    let fix = NewObservation { kind: ObservationKind::Fix, ..observation("cast it") };
+    let row = add(database, fix.clone())?;
+    for (outcome, after) in [(FixOutcome::Undone, None), (FixOutcome::Held, Some(FixOutcome::Held))]
+    {
+        database.set_outcome(row, outcome)?;
+        database.add(std::slice::from_ref(&fix))?;
+        assert_eq!(load_one(database, row)?.outcome, after);
+    }
+    Ok(())
+}
+
 fn fixes(database: Database<'_>) -> Result<(), StoreError> {
     let fix = |title, name, at_ms| NewObservation {
         kind: ObservationKind::Fix,
@@ -423,16 +514,17 @@ fn sessions(database: Database<'_>) -> Result<(), StoreError> {
     let web = project("web");
     database.touch_session(&web, "empty", NOW_MS, None, None)?;
     database.touch_session(&web, "s1", NOW_MS, None, Some(&clean("main")))?;
+    assert_eq!(database.sessions("kweb", 5)?, [], "sessions without observations do not count");
+    let row = add(database, observation("one"))?;
+    let goal = |text| SessionGoal { text: clean(text), row };
     database.touch_session(
         &web,
         "s1",
         NOW_MS + 9,
-        Some(&clean("고쳐 줘")),
+        Some(&goal("고쳐 줘")),
         Some(&clean("other")),
     )?;
-    database.touch_session(&web, "s1", NOW_MS + 5, Some(&clean("second")), None)?;
-    assert_eq!(database.sessions("kweb", 5)?, [], "sessions without observations do not count");
-    add(database, observation("one"))?;
+    database.touch_session(&web, "s1", NOW_MS + 5, Some(&goal("second")), None)?;
     add(
         database,
         NewObservation { session: "s0".into(), at_ms: NOW_MS - 9, ..observation("two") },

@@ -93,3 +93,44 @@ async fn a_newer_memory_is_read_and_not_changed() {
     };
     assert_eq!(count(&store).await, Ok(1));
 }
+
+#[tokio::test]
+async fn a_log_that_is_removed_meanwhile_loses_nothing() {
+    let home = tempfile::tempdir().expect("a folder");
+    let store = MemoryStore::start(home.path().to_path_buf());
+    for (number, title) in ["one", "two", "three"].into_iter().enumerate() {
+        let added = store.add_or_spool(vec![observation(title)]).await;
+        assert!(matches!(added, Ok(ObservationPlace::Store(_))), "{added:?}");
+        fs::remove_file(home.path().join("memory/memory.db-wal")).expect("a log");
+        assert_eq!(count(&store).await, Ok(number as u64 + 1));
+        fs::remove_file(home.path().join("memory/memory.db-wal")).expect("a new log");
+    }
+    assert_eq!(count(&store).await, Ok(3));
+    drop(store);
+    let store = MemoryStore::start(home.path().to_path_buf());
+    assert_eq!(count(&store).await, Ok(3));
+    assert_eq!(store.take_recovery(), None);
+}
+
+#[tokio::test]
+async fn forgetting_without_a_match_removes_no_copy() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().join("memory");
+    let store = MemoryStore::start(home.path().to_path_buf());
+    store.add_or_spool(vec![observation("zebracorn"), observation("owl")]).await.expect("stored");
+    store.back_up(None).await.expect("a backup");
+    let damaged = [folder.join("backups/day-1.db"), folder.join("memory.db.corrupt-1")];
+    for path in &damaged {
+        fs::write(path, "junk ".repeat(2_000)).expect("written");
+    }
+    let forget = |rows: Vec<i64>| store.forget(move |_| Ok(ForgetSelection::Rows(rows.clone())));
+    let nothing = forget(vec![999]).await.expect("no error");
+    assert_eq!((nothing.observations, nothing.is_in_backups), (0, false));
+    assert_eq!((nothing.removed_copies.as_slice(), nothing.unread_copies.len()), (&[][..], 2));
+    assert!(damaged.iter().all(|path| path.exists()));
+    let one = forget(vec![1]).await.expect("no error");
+    assert_eq!((one.observations, one.is_in_backups), (1, true));
+    assert_eq!((one.removed_copies.len(), one.unread_copies.as_slice()), (2, &[][..]));
+    assert!(!damaged.iter().any(|path| path.exists()));
+    assert_eq!(count(&store).await, Ok(1));
+}

@@ -133,36 +133,52 @@ pub(super) fn back_up_to(database: &Path, file: &Path) -> Result<(), StoreError>
     copy_database(database, file).inspect_err(|_| drop(fs::remove_file(file)))
 }
 
-/// Changes all backups in the same way. A damaged one is removed, because it would bring back what was to
-/// be gone. One that cannot be changed now, on a full disk, stays: then this fails after the others.
+/// What became of backups that were to be changed.
+#[derive(Debug, Default)]
+pub(super) struct BackupChanges {
+    /// Whether one of them had something to change.
+    pub(super) has_changed: bool,
+    /// Damaged ones.
+    pub(super) unreadable: Vec<PathBuf>,
+}
+
+/// Changes all backups in the same way; `change` answers whether there was something to change. One
+/// that cannot be changed now, on a full disk, stays: then this fails after the others.
 pub(super) fn change_backups(
     database: &Path,
-    change: impl Fn(&mut Connection) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+    change: impl Fn(&mut Connection) -> Result<bool, StoreError>,
+) -> Result<BackupChanges, StoreError> {
+    let mut changes = BackupChanges::default();
     let folder = folder_of(database);
     if !folder.exists() {
-        return Ok(());
+        return Ok(changes);
     }
     let failed = |error: io::Error| unavailable(&folder, &error);
     let lock = open_lock(&folder).map_err(failed)?;
     lock.lock().map_err(failed)?;
     let mut unchanged = Ok(());
     for (backup, made_at) in newest_first(database) {
-        let changed = open_existing(&backup).and_then(|mut copy| change(&mut copy));
-        if let Err(StoreError::Unavailable(error)) = changed {
-            let text = format!("{} was not changed, repeat this: {error}", backup.display());
-            unchanged = Err(StoreError::Unavailable(text));
-        } else if let Err(error) = changed {
-            tracing::warn!(%error, backup = %backup.display(), "a backup was removed");
-            fs::remove_file(&backup).map_err(|error| unavailable(&backup, &error))?;
-        } else if let Ok(file) = File::options().write(true).open(&backup) {
-            // Its age decides which backup is the newest.
-            let _ = file.set_modified(made_at);
+        match open_existing(&backup).and_then(|mut copy| change(&mut copy)) {
+            Ok(has_changed) => {
+                changes.has_changed |= has_changed;
+                // Its age decides which backup is the newest.
+                if let Ok(file) = File::options().write(true).open(&backup) {
+                    let _ = file.set_modified(made_at);
+                }
+            }
+            Err(StoreError::Unavailable(error)) => {
+                let text = format!("{} was not changed, repeat this: {error}", backup.display());
+                unchanged = Err(StoreError::Unavailable(text));
+            }
+            Err(error) => {
+                tracing::warn!(%error, backup = %backup.display(), "a backup cannot be read");
+                changes.unreadable.push(backup);
+            }
         }
     }
     match fs::remove_file(folder.join(UNFINISHED)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
-        _ => unchanged,
+        _ => unchanged.map(|()| changes),
     }
 }
 

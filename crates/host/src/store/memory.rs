@@ -34,7 +34,7 @@ pub(super) static MEMORY_SCHEMA: StoreSchema = StoreSchema {
     weekly_backups_max: moai_base::limits::MEMORY_WEEKLY_BACKUPS_MAX,
 };
 
-const MEMORY_MIGRATIONS: [&str; 2] = [
+const MEMORY_MIGRATIONS: [&str; 3] = [
     // Times are milliseconds since the epoch. Rows of observations are short, because many are read to
     // choose the few whose texts are. `hash` is the beginning of the hash of the normalized text;
     // `files`, `codes` and `shapes` of `texts` are JSON, the tables of these names find rows by them.
@@ -130,6 +130,15 @@ const MEMORY_MIGRATIONS: [&str; 2] = [
     // Whatever is forgotten may have replaced others.
     "CREATE INDEX observations_by_later_one ON observations (superseded_by)
         WHERE superseded_by IS NOT NULL;",
+    // The goal of a session is the text of one of its observations, and goes with it.
+    "ALTER TABLE sessions ADD COLUMN goal_observation INTEGER;
+    CREATE INDEX sessions_by_goal ON sessions (goal_observation)
+        WHERE goal_observation IS NOT NULL;
+    UPDATE sessions SET goal_observation = (SELECT min(o.id) FROM observations AS o
+        JOIN texts AS t ON t.id = o.id WHERE o.session = sessions.id
+        AND o.kind IN ('prompt', 'decision')
+        AND (t.title = sessions.goal OR instr(t.body, sessions.goal) > 0)) WHERE goal <> '';
+    UPDATE sessions SET goal = '' WHERE goal_observation IS NULL;",
 ];
 
 /// Handle to the database of the memory; cheap to clone. Its thread ends with the last handle.
@@ -154,10 +163,14 @@ impl SqliteMemory {
         StoreKey::Memory.folder(self.threads.home())
     }
 
-    /// What became of a damaged database since the last call. Opens the database if necessary.
-    pub(crate) async fn take_recovery(&self) -> Result<Option<StoreRecovery>, StoreError> {
-        self.threads.run(&StoreKey::Memory, |thread| thread.open().map(drop)).await?;
-        Ok(self.threads.take_recovery(&StoreKey::Memory))
+    /// What became of a damaged database that was opened since the last call.
+    pub(crate) fn take_recovery(&self) -> Option<StoreRecovery> {
+        self.threads.take_recovery(&StoreKey::Memory)
+    }
+
+    /// Takes a recovery back that nobody was told of.
+    pub(crate) fn put_back_recovery(&self, recovery: StoreRecovery) {
+        self.threads.put_back_recovery(StoreKey::Memory, recovery);
     }
 
     /// Runs `work` in one transaction; changes inside are refused.
@@ -189,5 +202,34 @@ impl SqliteMemory {
         };
         let run = |thread: &mut super::StoreThread| thread.transact(TransactionMode::Write, job);
         self.threads.run(&StoreKey::Memory, run).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn goals_of_an_older_schema_belong_to_their_observations() {
+        let mut database = Connection::open_in_memory().expect("a database");
+        let older = StoreSchema { migrations: &MEMORY_MIGRATIONS[..2], ..MEMORY_SCHEMA };
+        assert_eq!(older.migrate(&mut database), Ok(()));
+        let rows = "INSERT INTO projects (id, key, name) VALUES (1, 'kweb', 'web');
+            INSERT INTO sessions (id, project, host_id, started_ms, last_ms, goal)
+                VALUES (1, 1, 's1', 1, 1, 'zebra plan'), (2, 1, 's2', 1, 1, 'of nothing');
+            INSERT INTO observations (id, project, session, kind, at_ms, importance, tokens,
+                provenance, visibility, hash)
+                VALUES (7, 1, 1, 'prompt', 1, 0.5, 1, 'user', 'private', x'07'),
+                (8, 1, 2, 'prompt', 1, 0.5, 1, 'user', 'private', x'08');
+            INSERT INTO texts (id, title, body) VALUES (7, 'decided', 'zebra plan. decided'),
+                (8, 'something else', '');";
+        assert_eq!(database.execute_batch(rows), Ok(()));
+        assert_eq!(MEMORY_SCHEMA.migrate(&mut database), Ok(()));
+        let goals = "SELECT group_concat(goal || '/' || coalesce(goal_observation, 0), ' ')
+            FROM (SELECT * FROM sessions ORDER BY id)";
+        let goals = database.query_row(goals, [], |row| row.get::<_, String>(0));
+        assert_eq!(goals.as_deref(), Ok("zebra plan/7 /0"));
     }
 }

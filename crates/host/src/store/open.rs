@@ -34,15 +34,40 @@ pub(super) struct StoreDatabase {
     path: PathBuf,
     /// Device and inode of the file that was opened.
     identity: (u64, u64),
+    /// The same of its log, which SQLite keeps while it is open; `None` if it had none then.
+    log_identity: Option<(u64, u64)>,
     /// Why nothing may be changed: the schema is newer than this program.
     newer: Option<StoreError>,
 }
 
 impl StoreDatabase {
-    /// Whether the path still leads to the opened file. After the folder was removed, changes would
-    /// otherwise go into a file without a name.
+    /// Whether the paths still lead to the opened file and its log. After they were removed, changes
+    /// would otherwise go into files without a name.
     pub(super) fn is_in_place(&self) -> bool {
+        self.has_its_file() && self.has_its_log()
+    }
+
+    fn has_its_file(&self) -> bool {
         identity(&self.path).is_ok_and(|identity| identity == self.identity)
+    }
+
+    fn has_its_log(&self) -> bool {
+        let log = self.log_identity;
+        log.is_none_or(|log| identity(&with_suffix(&self.path, "-wal")).is_ok_and(|it| it == log))
+    }
+
+    /// Whether its log was removed while it is open.
+    pub(super) fn has_lost_log(&self) -> bool {
+        self.has_its_file() && !self.has_its_log()
+    }
+
+    /// Copies what a log without a name holds to the database, before it is closed.
+    pub(super) fn save_lost_log(&mut self) {
+        let path = self.path.display().to_string();
+        match self.maintain("PRAGMA wal_checkpoint(TRUNCATE)") {
+            Ok(()) => tracing::warn!(path, "the log of a database was removed; it was saved"),
+            Err(error) => tracing::warn!(%error, path, "the log of a database was removed"),
+        }
     }
 
     /// Runs statements that cannot be part of a transaction.
@@ -190,7 +215,8 @@ fn open_sound(
         migrated => migrated.map(|()| None)?,
     };
     let identity = identity(path).map_err(failed)?;
-    Ok(StoreDatabase { connection, path: path.to_path_buf(), identity, newer })
+    let log_identity = self::identity(&with_suffix(path, "-wal")).ok();
+    Ok(StoreDatabase { connection, path: path.to_path_buf(), identity, log_identity, newer })
 }
 
 /// Creates the file, because SQLite would follow the umask; -wal and -shm get the mode of this file.

@@ -126,6 +126,10 @@ impl StoreThreads {
     pub(super) fn take_recovery(&self, key: &StoreKey) -> Option<StoreRecovery> {
         lock(&self.shared).recoveries.remove(key)
     }
+
+    pub(super) fn put_back_recovery(&self, key: StoreKey, recovery: StoreRecovery) {
+        lock(&self.shared).recoveries.entry(key).or_insert(recovery);
+    }
 }
 
 fn lock(shared: &SharedStores) -> MutexGuard<'_, OpenStores> {
@@ -181,6 +185,13 @@ impl StoreThread {
     fn start_backup(&mut self) {
         self.end_backup();
         if self.backup.is_some() || Instant::now() < self.backup_at.unwrap_or_else(Instant::now) {
+            return;
+        }
+        // A copy would not have what a removed log holds.
+        if self.database.as_ref().is_some_and(StoreDatabase::has_lost_log)
+            && let Err(error) = self.open().map(drop)
+        {
+            self.delay_backup(&error);
             return;
         }
         // While nothing is asked for, so that no commit has to empty a long log.
@@ -250,9 +261,15 @@ impl StoreThread {
 
     /// The database, opened if necessary.
     pub(super) fn open(&mut self) -> Result<&mut StoreDatabase, StoreError> {
-        let kept = self.database.take().filter(StoreDatabase::is_in_place);
-        let database = match kept {
-            Some(database) => database,
+        let database = match self.database.take() {
+            Some(database) if database.is_in_place() => database,
+            Some(mut moved) => {
+                if moved.has_lost_log() {
+                    moved.save_lost_log();
+                }
+                drop(moved);
+                self.open_again()?
+            }
             None => self.open_again()?,
         };
         Ok(self.database.insert(database))

@@ -7,7 +7,7 @@ use moai_base::limits::{
     DIGEST_CODES_MAX, DIGEST_DECISIONS_MAX, DIGEST_FILES_MAX, DIGEST_VERDICTS_MAX,
 };
 
-use crate::observation::{Provenance, StoredObservation};
+use crate::observation::{FixOutcome, Provenance, StoredObservation};
 use crate::ranking::ObservationKind;
 
 /// What a session was about.
@@ -53,8 +53,11 @@ impl SessionDigest {
                 .collect::<Vec<_>>()
         };
         let files = edited_files(&told);
-        let fixed = codes(&told, ObservationKind::Fix);
-        let mut open = codes(&told, ObservationKind::Edit);
+        let of_fixes = || told.iter().filter(|one| one.kind == ObservationKind::Fix);
+        let is_undone = |one: &&&StoredObservation| one.outcome == Some(FixOutcome::Undone);
+        let fixed = codes(of_fixes().filter(|one| !is_undone(one)));
+        let edits = told.iter().filter(|one| one.kind == ObservationKind::Edit);
+        let mut open = codes(of_fixes().filter(is_undone).chain(edits));
         open.retain(|code| !fixed.contains(code));
         Self {
             goal: goal.to_owned(),
@@ -71,11 +74,17 @@ impl SessionDigest {
     /// Whether there is nothing to say.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.decisions.is_empty()
+        self.goal.is_empty() && !self.has_events()
+    }
+
+    /// Whether something is known but the goal.
+    #[must_use]
+    pub fn has_events(&self) -> bool {
+        !(self.decisions.is_empty()
             && self.verdicts.is_empty()
             && self.files.is_empty()
             && self.fixed.is_empty()
-            && self.goal.is_empty()
+            && self.open.is_empty())
     }
 
     /// Rows that it names.
@@ -97,9 +106,9 @@ fn edited_files(told: &[&StoredObservation]) -> Vec<String> {
     files.into_iter().map(|(file, _)| file.to_owned()).collect()
 }
 
-fn codes(told: &[&StoredObservation], kind: ObservationKind) -> Vec<String> {
+fn codes<'o>(observations: impl Iterator<Item = &'o &'o StoredObservation>) -> Vec<String> {
     let mut codes: Vec<String> = Vec::new();
-    for code in told.iter().filter(|one| one.kind == kind).flat_map(|one| &one.codes) {
+    for code in observations.flat_map(|one| &one.codes) {
         if !codes.contains(code) && codes.len() < DIGEST_CODES_MAX {
             codes.push(code.clone());
         }
@@ -171,6 +180,23 @@ mod tests {
         assert_eq!(digest.provenance, Some(Provenance::User));
         assert_eq!(digest.rows().collect::<Vec<_>>(), [4]);
         assert!(!digest.is_empty() && SessionDigest::of("", &[]).is_empty());
+    }
+
+    #[test]
+    fn what_was_undone_is_open_and_what_held_is_fixed() {
+        let fix = |row, code: &str, outcome| StoredObservation {
+            codes: vec![code.to_owned()],
+            outcome,
+            ..stored(row, ObservationKind::Fix, "fixed")
+        };
+        let rows = [
+            fix(3, "back", Some(FixOutcome::Undone)),
+            fix(2, "held", Some(FixOutcome::Held)),
+            fix(1, "unknown", None),
+        ];
+        let digest = SessionDigest::of("", &rows);
+        assert_eq!(digest.fixed, ["held", "unknown"]);
+        assert_eq!(digest.open, ["back"]);
     }
 
     #[test]

@@ -74,7 +74,8 @@ pub struct MemoryRowEntry {
     pub path: Option<String>,
     /// Estimated tokens of all its text.
     pub tokens: usize,
-    /// `before`, `anchor`, `after` in its session, or `later` with one of its files or codes.
+    /// `before`, `anchor`, `after` in its session, or `later` with one of its files or codes;
+    /// `selected` by what is to be forgotten.
     pub place: &'static str,
 }
 
@@ -175,7 +176,7 @@ pub struct TimelineDocument {
 }
 
 /// `memory add`, `forget`, `import`, `backup` and `restore`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/memory-change@1")]
 pub struct MemoryChangeDocument {
     /// The command: `forget`.
@@ -188,6 +189,15 @@ pub struct MemoryChangeDocument {
     pub repeated: u64,
     /// Ids of the first of them.
     pub ids: Vec<String>,
+    /// For a preview of `forget`: the first of them, a row each.
+    pub rows: Vec<MemoryRowEntry>,
+    /// For `forget`: whether a backup had some of them.
+    pub in_backups: bool,
+    /// For `forget`: backups and damaged copies that cannot be read and were removed, because they may
+    /// hold what was forgotten.
+    pub removed_copies: Vec<String>,
+    /// For `forget` without a match: copies that cannot be read, and so were not searched.
+    pub unread_copies: Vec<String>,
     /// What was left out, and why: lines of an import, ids that are unknown.
     pub rejected: Vec<RejectedLine>,
     /// How many were left out in all.

@@ -108,7 +108,7 @@ async fn a_session_that_never_ended_is_kept_once_and_its_fixes_held() {
         let digest = SessionDigest {
             goal: goal.to_owned(),
             files: vec!["src/a.py".to_owned()],
-            provenance: Some(moai_memory::observation::Provenance::Measured),
+            provenance: Some(Provenance::Measured),
             ..SessionDigest::default()
         };
         let session = NotedSession { id: "s".to_owned(), last_ms: 1_000, digest };

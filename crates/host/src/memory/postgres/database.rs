@@ -8,7 +8,7 @@ use moai_memory::database::{
 };
 use moai_memory::expression::Expression;
 use moai_memory::observation::{
-    FixOutcome, MemoryProject, NewObservation, StoredObservation, StoredSession,
+    FixOutcome, MemoryProject, NewObservation, SessionGoal, StoredObservation, StoredSession,
 };
 use moai_memory::retention::rows::{
     DropChoice, DroppableRow, RetentionScan, RowFold, ScannedRows, TextSizes,
@@ -116,6 +116,22 @@ impl PostgresTransaction<'_> {
              WHERE {IS_IN_PROJECTS} AND {FULFILS_FILTER} AND o.author = session_user"
         );
         row_numbers(&self.ask(&sql, &values.parameters())?)
+    }
+
+    /// Digests of the caller that repeat what these rows say: those of their sessions.
+    fn digests_of(&mut self, rows: &[i64]) -> Result<Vec<i64>, StoreError> {
+        let sql = "SELECT d.id FROM (SELECT DISTINCT o.session, o.project
+                       FROM moai_ralph.observations AS o WHERE o.id = ANY ($1)
+                       AND o.author = session_user AND o.session <> '') AS s
+                   JOIN moai_ralph.observations AS d ON d.session = s.session AND d.project = s.project
+                   WHERE d.kind = 'digest' AND d.external_id IS NULL AND d.session <> ''
+                   AND d.id <> ALL ($1)";
+        row_numbers(&self.ask(sql, &[(&rows, Type::INT8_ARRAY)])?)
+    }
+
+    fn forget_rows(&mut self, rows: &[i64]) -> Result<u64, StoreError> {
+        let sql = "SELECT moai_ralph.forget($1)";
+        number(&self.change(sql, &[(&rows, Type::INT8_ARRAY)])?)
     }
 }
 
@@ -287,8 +303,12 @@ impl MemoryDatabase for PostgresTransaction<'_> {
             ForgetSelection::Rows(rows) => rows.clone(),
             ForgetSelection::Filter(filter) => self.own_rows_of(filter)?,
         };
-        let sql = "SELECT moai_ralph.forget($1)";
-        number(&self.change(sql, &[(&rows, Type::INT8_ARRAY)])?)
+        let digests = self.digests_of(&rows)?;
+        let forgotten = self.forget_rows(&rows)?;
+        if !digests.is_empty() {
+            self.forget_rows(&digests)?;
+        }
+        Ok(forgotten)
     }
 
     fn touch_session(
@@ -296,7 +316,7 @@ impl MemoryDatabase for PostgresTransaction<'_> {
         project: &MemoryProject,
         session: &str,
         at_ms: i64,
-        goal: Option<&CleanText>,
+        goal: Option<&SessionGoal>,
         branch: Option<&CleanText>,
     ) -> Result<(), StoreError> {
         let text = |text: Option<&CleanText>| storable(text.map_or("", CleanText::as_str));
@@ -304,13 +324,15 @@ impl MemoryDatabase for PostgresTransaction<'_> {
             storable(&project.key),
             storable(&project.name),
             storable(session),
-            text(goal),
+            text(goal.map(|goal| &goal.text)),
             text(branch),
         ];
+        let goal_row = goal.map(|goal| goal.row);
         let mut parameters: Vec<Parameter<'_>> =
             texts.iter().map(|text| -> Parameter<'_> { (text, Type::TEXT) }).collect();
         parameters.push((&at_ms, Type::INT8));
-        let sql = "SELECT moai_ralph.touch_session($1, $2, $3, $6, $4, $5)";
+        parameters.push((&goal_row, Type::INT8));
+        let sql = "SELECT moai_ralph.touch_session($1, $2, $3, $6, $4, $7, $5)";
         self.change(sql, &parameters).map(drop)
     }
 

@@ -166,7 +166,7 @@ pub(super) fn observation_json(observation: &NewObservation) -> Value {
         "external_id": observation.external_id.as_deref().map(storable),
         "repeats": observation.repeats,
         "hash": hex(&facts.hash),
-        "text_hash": hex(&facts.text_hash),
+        "text_hash": hex(&facts.own_hash),
         "tokens": facts.tokens,
         "simhash": facts.simhash.map(u64::cast_signed),
         "tokenizer": TOKENIZER_VERSION,

@@ -94,5 +94,32 @@ async fn all_who_connect_at_once_find_one_schema() {
         let added = added.await.expect("no panic");
         assert!(matches!(added.as_deref(), Ok([StoredAs::New(_)])), "{added:?}");
     }
-    assert_eq!(server.psql(ADMIN, "SELECT * FROM moai_ralph.schema_version"), "1");
+    assert_eq!(server.psql(ADMIN, "SELECT * FROM moai_ralph.schema_version"), "2");
+}
+
+#[tokio::test]
+async fn goals_of_an_older_schema_belong_to_their_observations() {
+    let server = PostgresServer::start();
+    let first = concat!(include_str!("schema_1.sql"), include_str!("schema_1_retention.sql"));
+    server.psql(
+        ADMIN,
+        &format!(
+            "CREATE SCHEMA moai_ralph;
+             CREATE TABLE moai_ralph.schema_version (version integer NOT NULL);
+             {first}
+             INSERT INTO moai_ralph.schema_version VALUES (1);
+             SELECT moai_ralph.touch_session('kweb', 'web', 's1', 1, 'zebra plan', ''),
+                 moai_ralph.touch_session('kweb', 'web', 's2', 2, 'of nothing', '');
+             INSERT INTO moai_ralph.observations (author, visibility, project, session, kind, at_ms,
+                 importance, tokens, provenance, hash, title, body, files, codes, shapes)
+                 SELECT session_user, 'private', p.id, s.host_id, 'prompt', 1, 0.5, 1, 'user',
+                 convert_to(s.host_id, 'UTF8'), 'zebra plan', '', '{{}}', '{{}}', '{{}}'
+                 FROM moai_ralph.projects AS p CROSS JOIN moai_ralph.sessions AS s"
+        ),
+    );
+    let memory = memory(&server, ADMIN);
+    let sessions = memory.read(PATIENCE, |database| database.sessions("kweb", 5)).await;
+    let goals: Vec<String> =
+        sessions.expect("they are read").into_iter().map(|session| session.goal).collect();
+    assert_eq!(goals, ["", "zebra plan"], "the newest first");
 }

@@ -76,7 +76,7 @@ impl<'c> ObservationWriter<'c> {
         let Some(id) = observation.external_id.as_ref().filter(|_| same.is_none()) else {
             return Ok(same);
         };
-        let Some(row) = self.row_of_hash(project, observation, &facts.text_hash)? else {
+        let Some(row) = self.row_of_hash(project, observation, &facts.own_hash)? else {
             return Ok(None);
         };
         let is_same = *id == format!("{ID_MARK}{row}") || self.has_external_id(row, id)?;
@@ -94,11 +94,12 @@ impl<'c> ObservationWriter<'c> {
         Ok(self.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?)
     }
 
-    /// Counts a repetition. A record that is read again is none.
+    /// Counts a repetition. A record that is read again is none. A fix that was undone and is made again
+    /// may hold this time.
     fn repeat(&self, row: i64, observation: &NewObservation) -> Result<(), StoreError> {
         let sql = "UPDATE observations SET repeats = repeats + 1, at_ms = max(at_ms, ?2),
-                   importance = max(importance, ?3), outcome = coalesce(?4, outcome),
-                   superseded_by = NULL WHERE id = ?1";
+                   importance = max(importance, ?3),
+                   outcome = coalesce(?4, nullif(outcome, 'undone')), superseded_by = NULL WHERE id = ?1";
         let outcome = observation.outcome.map(moai_memory::observation::FixOutcome::name);
         let values = params![row, observation.at_ms, observation.importance, outcome];
         self.connection.prepare_cached(sql)?.execute(values)?;

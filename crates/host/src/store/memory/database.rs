@@ -1,5 +1,7 @@
 //! [`MemoryDatabase`] over one transaction of SQLite.
 
+use std::collections::BTreeSet;
+
 use moai_memory::clean::CleanText;
 use moai_memory::database::{
     ForgetSelection, Injection, MatchedRow, MatchingRows, MemoryCounts, MemoryDatabase,
@@ -7,7 +9,7 @@ use moai_memory::database::{
 };
 use moai_memory::expression::Expression;
 use moai_memory::observation::{
-    FixOutcome, MemoryProject, NewObservation, StoredObservation, StoredSession,
+    FixOutcome, MemoryProject, NewObservation, SessionGoal, StoredObservation, StoredSession,
 };
 use moai_memory::ranking::ObservationKind;
 use moai_memory::retention::rows::{
@@ -65,8 +67,46 @@ impl MemoryTransaction<'_> {
         delete_entry(self.connection, row)?;
         let clear = "UPDATE observations SET superseded_by = NULL WHERE superseded_by = ?1";
         self.connection.prepare_cached(clear)?.execute([row])?;
+        let goal = "UPDATE sessions SET goal = '', goal_observation = NULL
+                    WHERE goal_observation = ?1";
+        self.connection.prepare_cached(goal)?.execute([row])?;
         let delete = "DELETE FROM observations WHERE id = ?1";
         Ok(self.connection.prepare_cached(delete)?.execute([row])? as u64)
+    }
+
+    /// Forgets these rows alone. Answers how many there were.
+    fn forget_rows(&self, rows: &[i64]) -> Result<u64, StoreError> {
+        let mut forgotten = 0;
+        for row in rows {
+            forgotten += self.forget_row(*row)?;
+        }
+        if forgotten > 0 {
+            self.forget_empty_parents()?;
+        }
+        Ok(forgotten)
+    }
+
+    /// Digests that repeat what these rows say: those of their sessions.
+    fn digests_of(&self, rows: &[i64]) -> Result<BTreeSet<i64>, StoreError> {
+        let sql = "SELECT session FROM observations WHERE id = ?1 AND session IS NOT NULL";
+        let mut select = self.connection.prepare_cached(sql)?;
+        let mut sessions: BTreeSet<i64> = BTreeSet::new();
+        for row in rows {
+            sessions.extend(select.query_row([row], |row| row.get::<_, i64>(0)).optional()?);
+        }
+        let sql = "SELECT id FROM observations
+                   WHERE session = ?1 AND kind = 'digest' AND external_id IS NULL";
+        let mut select = self.connection.prepare_cached(sql)?;
+        let mut digests = BTreeSet::new();
+        for session in sessions {
+            for digest in select.query_map([session], |row| row.get(0))? {
+                digests.insert(digest?);
+            }
+        }
+        for row in rows {
+            digests.remove(row);
+        }
+        Ok(digests)
     }
 
     /// Sessions and projects of which nothing is left: their names and goals are texts too.
@@ -244,27 +284,15 @@ impl MemoryDatabase for MemoryTransaction<'_> {
 
     fn forget(&mut self, selection: &ForgetSelection) -> Result<u64, StoreError> {
         let rows = match selection {
-            ForgetSelection::Rows(rows) => {
-                let mut known = rows.clone();
-                known.sort_unstable();
-                known.dedup();
-                let sql = "SELECT 1 FROM observations WHERE id = ?1";
-                let mut select = self.connection.prepare_cached(sql)?;
-                let is_known: Vec<bool> =
-                    known.iter().map(|row| select.exists([row])).collect::<Result<_, _>>()?;
-                known.into_iter().zip(is_known).filter(|(_, is)| *is).map(|(row, _)| row).collect()
-            }
+            ForgetSelection::Rows(rows) => rows.clone(),
             ForgetSelection::Filter(filter) => {
                 row_numbers(self.connection, self.conditions(filter)?, "")?
             }
         };
-        for row in &rows {
-            self.forget_row(*row)?;
+        for digest in self.digests_of(&rows)? {
+            self.forget_row(digest)?;
         }
-        if !rows.is_empty() {
-            self.forget_empty_parents()?;
-        }
-        Ok(rows.len() as u64)
+        self.forget_rows(&rows)
     }
 
     fn touch_session(
@@ -272,16 +300,21 @@ impl MemoryDatabase for MemoryTransaction<'_> {
         project: &MemoryProject,
         session: &str,
         at_ms: i64,
-        goal: Option<&CleanText>,
+        goal: Option<&SessionGoal>,
         branch: Option<&CleanText>,
     ) -> Result<(), StoreError> {
         let project = project_number(self.connection, project)?;
         let number = touched_session(self.connection, project, session, at_ms)?;
         let sql = "UPDATE sessions SET has_ended = 0,
-                   goal = CASE WHEN goal = '' THEN ?2 ELSE goal END,
-                   branch = CASE WHEN branch = '' THEN ?3 ELSE branch END WHERE id = ?1";
-        let text = |text: Option<&CleanText>| text.map_or("", CleanText::as_str).to_owned();
-        self.connection.prepare_cached(sql)?.execute(params![number, text(goal), text(branch)])?;
+                   branch = CASE WHEN branch = '' THEN ?2 ELSE branch END WHERE id = ?1";
+        let branch = branch.map_or("", CleanText::as_str);
+        self.connection.prepare_cached(sql)?.execute(params![number, branch])?;
+        if let Some(SessionGoal { text, row }) = goal {
+            let sql = "UPDATE sessions SET goal = ?2, goal_observation = ?3
+                       WHERE id = ?1 AND goal = ''
+                       AND EXISTS (SELECT 1 FROM observations WHERE id = ?3)";
+            self.connection.prepare_cached(sql)?.execute(params![number, text.as_str(), row])?;
+        }
         Ok(())
     }
 
@@ -425,7 +458,7 @@ impl MemoryDatabase for MemoryTransaction<'_> {
     }
 
     fn drop_rows(&mut self, rows: &[i64]) -> Result<u64, StoreError> {
-        let dropped = self.forget(&ForgetSelection::Rows(rows.to_vec()))?;
+        let dropped = self.forget_rows(rows)?;
         self.count_by(DROPPED, dropped)?;
         Ok(dropped)
     }

@@ -9,6 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::database::MemoryTransaction;
 use super::{MEMORY_SCHEMA, SqliteMemory};
+use crate::memory::ForgetOutcome;
 use crate::store::open::{self, TransactionMode};
 use crate::store::{StoreError, StoreKey, StoreThread, backups};
 
@@ -24,26 +25,41 @@ pub(crate) type ForgetChoice = Arc<
 >;
 
 impl SqliteMemory {
-    /// Forgets observations in the database, in its log, in its backups and in damaged copies. Answers how
-    /// many the database had.
-    pub(crate) async fn forget(&self, choice: ForgetChoice) -> Result<u64, StoreError> {
+    /// Forgets observations in the database, in its log and in its backups. Copies that cannot be read are
+    /// removed if there was anything to forget. The database is last: if this fails before, it has
+    /// still a match when it is repeated.
+    pub(crate) async fn forget(&self, choice: ForgetChoice) -> Result<ForgetOutcome, StoreError> {
         let forget = move |thread: &mut StoreThread| {
             let path = thread.key.database(&thread.home);
-            let forgotten = thread.transact(TransactionMode::Write, |transaction| {
+            let has_match = thread.transact(TransactionMode::Write, |transaction| {
                 let mut database = MemoryTransaction { connection: transaction };
                 database.update_index()?;
+                let selection = choice(&mut database)?;
+                has_rows(&mut database, &selection)
+            })?;
+            let backups = backups::change_backups(&path, |copy| forget_in_copy(copy, &choice))?;
+            let mut outcome =
+                ForgetOutcome { is_in_backups: backups.has_changed, ..ForgetOutcome::default() };
+            let mut unreadable = backups.unreadable;
+            unreadable.extend(open::moved_aside(&path));
+            if has_match || backups.has_changed {
+                for copy in &unreadable {
+                    remove(copy)?;
+                    remove(&open::with_suffix(copy, "-wal"))?;
+                }
+                outcome.removed_copies = unreadable;
+            } else {
+                outcome.unread_copies = unreadable;
+            }
+            outcome.observations = thread.transact(TransactionMode::Write, |transaction| {
+                let mut database = MemoryTransaction { connection: transaction };
                 let selection = choice(&mut database)?;
                 database.forget(&selection)
             })?;
             let database = thread.open()?;
             database.maintain(REWRITE_INDEX)?;
             database.maintain("PRAGMA wal_checkpoint(TRUNCATE)")?;
-            backups::change_backups(&path, |copy| forget_in_copy(copy, &choice))?;
-            for damaged in open::moved_aside(&path) {
-                remove(&damaged)?;
-                remove(&open::with_suffix(&damaged, "-wal"))?;
-            }
-            Ok(forgotten)
+            Ok(outcome)
         };
         self.threads.run(&StoreKey::Memory, forget).await
     }
@@ -123,16 +139,28 @@ fn count_observations(database: &Path) -> Result<u64, StoreError> {
     MemoryTransaction { connection: &copy }.count(&ObservationFilter::default())
 }
 
-fn forget_in_copy(copy: &mut Connection, choice: &ForgetChoice) -> Result<(), StoreError> {
+fn has_rows(
+    database: &mut MemoryTransaction<'_>,
+    selection: &ForgetSelection,
+) -> Result<bool, StoreError> {
+    Ok(match selection {
+        ForgetSelection::Rows(rows) => !database.describe(rows)?.is_empty(),
+        ForgetSelection::Filter(filter) => database.count(filter)? > 0,
+    })
+}
+
+/// Answers whether the copy had a match.
+fn forget_in_copy(copy: &mut Connection, choice: &ForgetChoice) -> Result<bool, StoreError> {
     copy.execute_batch("PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON")?;
     MEMORY_SCHEMA.migrate(copy)?;
     let transaction = copy.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut database = MemoryTransaction { connection: &transaction };
     database.update_index()?;
     let selection = choice(&mut database)?;
-    database.forget(&selection)?;
+    let forgotten = database.forget(&selection)?;
     transaction.execute_batch(REWRITE_INDEX)?;
-    Ok(transaction.commit()?)
+    transaction.commit()?;
+    Ok(forgotten > 0)
 }
 
 fn remove(path: &Path) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 use moai_memory::clean::CleanText;
 use moai_memory::database::{ForgetSelection, MemoryDatabase};
 use moai_memory::glossary::Glossary;
-use moai_memory::observation::{NewObservation, Visibility};
+use moai_memory::observation::{NewObservation, SessionGoal, Visibility};
 use moai_memory::query::Query;
 use moai_memory::unit_rows::UnitRows;
 
@@ -124,6 +124,7 @@ async fn what_is_forgotten_is_in_no_table() {
     let project = private.project.clone();
     let row = add_one(&ann, private).await;
     ann.write(PATIENCE, move |database| {
+        let goal = SessionGoal { text: goal, row };
         database.touch_session(&project, "s1", 1, Some(&goal), None)
     })
     .await
