@@ -152,6 +152,7 @@ fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &str) -> boo
     let protected = ProtectedPlaces::new(places, &caller.env, project);
     let written = written_paths(&input, &protected, cwd);
     person_only_call(&input).is_some()
+        || input.answers_itself()
         || may_be_protected(&written, &protected)
         || writes_files(&input, &written) && has_pipeline(places, caller, &input)
 }

@@ -1,13 +1,16 @@
 //! The host: installs the pinned Claude Code program once and runs it with a clean environment.
 
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model::{Model, SideScript, Turn, shortened, texts};
 use crate::support::{CHECKOUT, Sandbox, eventually, finish, json_lines, test_cache, write_file};
@@ -133,16 +136,6 @@ pub(crate) fn run(sandbox: &Sandbox, plugin: &Path, prompt: &str, turns: Vec<Tur
     run_with(sandbox, plugin, prompt, Model::start(turns, None), &[])
 }
 
-/// The same with another agent of the host.
-pub(crate) fn run_with_agent(
-    sandbox: &Sandbox,
-    prompt: &str,
-    turns: Vec<Turn>,
-    side: SideScript,
-) -> Run {
-    run_with(sandbox, checkout(), prompt, Model::start(turns, Some(side)), &[])
-}
-
 /// Goes on with a session that ended, with another prompt.
 pub(crate) fn resume(sandbox: &Sandbox, session: &str, prompt: &str, turns: Vec<Turn>) -> Run {
     run_with(sandbox, checkout(), prompt, Model::start(turns, None), &["--resume", session])
@@ -189,6 +182,82 @@ fn run_with(sandbox: &Sandbox, plugin: &Path, prompt: &str, model: Model, option
         stream: json_lines(&stdout),
         stderr: fs::read_to_string(&stderr).unwrap_or_default(),
     }
+}
+
+/// Runs the host as an application does that shows its dialogs: `answer` says what the user chooses in
+/// each question; all other tool calls are allowed. `session` is one to go on with.
+pub(crate) fn run_with_dialog(
+    sandbox: &Sandbox,
+    prompt: &str,
+    turns: Vec<Turn>,
+    answer: &str,
+    session: Option<&str>,
+) -> Run {
+    let model = Model::start(turns, None);
+    let stderr = sandbox.base().join("host-stderr.txt");
+    let mut command = claude(sandbox);
+    command
+        .env("ANTHROPIC_BASE_URL", model.url())
+        .args(["-p", "--verbose", "--permission-prompt-tool", "stdio"])
+        .args(["--input-format", "stream-json", "--output-format", "stream-json"])
+        .arg("--plugin-dir")
+        .arg(checkout())
+        .args(session.iter().flat_map(|session| ["--resume", session]))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(File::create(&stderr).expect("the sandbox is writable"))
+        .process_group(0);
+    let mut child = command.spawn().expect("the installed program starts");
+    let mut input = child.stdin.take().expect("piped");
+    let output = child.stdout.take().expect("piped");
+    let message = json!({"role": "user", "content": prompt});
+    writeln!(input, "{}", json!({"type": "user", "message": message})).expect("it reads");
+    let (said, lines) = channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(output).lines().map_while(Result::ok);
+        for line in lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok()) {
+            if said.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let mut stream: Vec<Value> = Vec::new();
+    while let Ok(line) = lines.recv_timeout(RUN_LIMIT) {
+        if line["type"] == "control_request" {
+            writeln!(input, "{}", permission(&line, answer)).expect("it reads");
+        }
+        let is_last = line["type"] == "result";
+        stream.push(line);
+        if is_last {
+            break;
+        }
+    }
+    drop(input);
+    let status = eventually(RUN_LIMIT, || child.try_wait().expect("the child is ours"));
+    if status.is_none() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    Run {
+        model,
+        code: status.and_then(|status| status.code()),
+        stream,
+        stderr: fs::read_to_string(&stderr).unwrap_or_default(),
+    }
+}
+
+/// The application's answer to a request of the host.
+fn permission(request: &Value, answer: &str) -> Value {
+    let asked = &request["request"];
+    let mut input = asked["input"].clone();
+    if asked["tool_name"] == "AskUserQuestion" {
+        let question = input["questions"][0]["question"].as_str().unwrap_or_default().to_owned();
+        input["answers"] = json!({question: answer});
+    }
+    let response = json!({"behavior": "allow", "updatedInput": input});
+    let id = &request["request_id"];
+    let response = json!({"subtype": "success", "request_id": id, "response": response});
+    json!({"type": "control_response", "response": response})
 }
 
 /// The host's program with an environment in which it can reach nothing but loopback.

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -70,6 +71,8 @@ pub(crate) struct SideScript {
 
 /// What the model knows and has heard.
 struct Script {
+    /// Where the ids of its messages begin.
+    first_id: usize,
     turns: Vec<Turn>,
     side: Option<SideScript>,
     side_requests: Vec<Value>,
@@ -80,6 +83,11 @@ struct Script {
 
 /// Ids of another agent's messages begin here.
 const SIDE_IDS: usize = 1_000_000;
+/// Ids of the next model's messages begin so much later: in a session that goes on, the host drops calls
+/// whose ids it has seen.
+const MODEL_IDS: usize = 10_000;
+/// Models of this process.
+static MODELS: AtomicUsize = AtomicUsize::new(0);
 
 /// A running scripted model.
 #[derive(Clone)]
@@ -95,6 +103,7 @@ impl Model {
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
         let script = Script {
+            first_id: MODELS.fetch_add(MODEL_IDS, Ordering::Relaxed),
             turns,
             side,
             side_requests: Vec::new(),
@@ -193,11 +202,13 @@ impl Model {
                 let number = script.side_requests.len();
                 script.side_requests.push(body.clone());
                 let turn = side.turns.get(number).cloned();
-                return (turn.unwrap_or_else(|| Turn::text("DONE")), SIDE_IDS + number);
+                let id = script.first_id + SIDE_IDS + number;
+                return (turn.unwrap_or_else(|| Turn::text("DONE")), id);
             }
             let number = script.requests.len();
             script.requests.push(body.clone());
-            (script.turns.get(number).cloned().unwrap_or_else(|| Turn::text("DONE")), number)
+            let turn = script.turns.get(number).cloned();
+            (turn.unwrap_or_else(|| Turn::text("DONE")), script.first_id + number)
         })
     }
 

@@ -3,6 +3,7 @@
 mod commands;
 mod commits;
 mod gates;
+mod persons;
 mod plans;
 mod resumed;
 mod workers;
@@ -49,9 +50,25 @@ fn begun(goal: &str) -> Sandbox {
 fn approved(plan: &str) -> Sandbox {
     let sandbox = begun(GOAL);
     sandbox.write(&plan_path(&sandbox), plan);
-    let output = pipeline(&sandbox, &["approve"]);
-    assert_eq!(output.code, 0, "{output:#?}");
+    approve(&sandbox);
     sandbox
+}
+
+/// A slash command that the user types.
+fn slash(sandbox: &Sandbox, name: &str, arguments: &str) -> Value {
+    let mut input = sandbox.payload("UserPromptExpansion");
+    input["command_name"] = format!("moai-ralph:{name}").into();
+    input["command_args"] = arguments.into();
+    let output = sandbox.hook("user-prompt-expansion", &input);
+    assert_eq!(output.code, 0, "{output:#?}");
+    if output.stdout.trim().is_empty() { Value::Null } else { output.json() }
+}
+
+/// The user approves the plan.
+fn approve(sandbox: &Sandbox) {
+    let answer = slash(sandbox, "moai-run", "");
+    let context = &answer["hookSpecificOutput"]["additionalContext"];
+    assert!(context.is_string() && answer["decision"] != "block", "{answer}");
 }
 
 fn status(sandbox: &Sandbox) -> Value {
@@ -93,8 +110,7 @@ fn a_small_pipeline_goes_from_a_plan_to_boxes_that_the_engine_sets() {
     assert!(notice(&answer).contains("moai-ralph pipeline approve"), "{answer}");
     assert_eq!(status(&sandbox)["phase"], "plan");
 
-    let output = pipeline(&sandbox, &["approve"]);
-    assert_eq!(output.code, 0, "{output:#?}");
+    approve(&sandbox);
     let checks = sandbox.run(&["loop", "checks", "--list"]);
     assert!(checks.stdout.contains("test -f one.txt"), "part of the exam: {checks:#?}");
 
@@ -156,7 +172,7 @@ fn a_goal_is_data_whatever_it_says_and_korean_is_answered_in_korean() {
     assert!(reason.contains("계획이 준비되지 않았습니다"), "{reason}");
     let path = plan_path(&sandbox);
     sandbox.write(&path, &PLAN.replace("the first file", "첫 번째 $(touch hacked)"));
-    assert_eq!(pipeline(&sandbox, &["approve"]).code, 0);
+    approve(&sandbox);
     assert!(stop(&sandbox).is_some());
     assert!(!sandbox.path("hacked").exists());
 }
@@ -167,7 +183,7 @@ fn after_a_compaction_the_agent_learns_where_the_pipeline_is() {
     let told = sandbox.hook("session-start", &sandbox.payload("SessionStart-compact")).context();
     assert!(told.contains("### [ ] TODO 1") && told.contains(GOAL), "{told}");
     sandbox.write(&plan_path(&sandbox), PLAN);
-    assert_eq!(pipeline(&sandbox, &["approve"]).code, 0);
+    approve(&sandbox);
     sandbox.write("one.txt", "one\n");
     assert!(stop(&sandbox).is_some());
     let told = sandbox.hook("session-start", &sandbox.payload("SessionStart-compact")).context();

@@ -55,6 +55,11 @@ fn store_hosts(engine: &Engine) {
     }
 }
 
+/// Whether an agent plays a hook of the host.
+pub(crate) fn is_played(caller: &CallerContext) -> bool {
+    caller.process.is_some_and(callers::is_played_hook)
+}
+
 /// Whether a known host started the caller or an ancestor of it.
 pub(crate) fn is_below_host(engine: &Engine, caller: &CallerContext) -> bool {
     session_of_host(engine, caller).is_some()

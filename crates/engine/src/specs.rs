@@ -1,6 +1,6 @@
 //! `spec …`: creates, lists and checks the specifications of a project, and its pivot points.
 
-mod check;
+pub(crate) mod check;
 pub(crate) mod pivot_points;
 mod spec_files;
 

@@ -206,6 +206,9 @@ impl StopRun<'_> {
                 // The loop ends at its limit, as it does when its iterations are used up.
                 decided.max_iterations = decided.max_iterations.min(decided.iteration + 1);
             }
+            if plan.as_ref().is_some_and(|plan| plan.begins_anew) {
+                decided.counted_from = decided.iteration;
+            }
             let mut consultation =
                 StopConsultation::begin(self, &decided, &evidence, plan.as_ref()).await;
             let StopOutcome { mut next, decision } = Box::pin(consultation.decide()).await;

@@ -151,6 +151,14 @@ pub fn has_host_as_parent(ancestors: &[ProcessIdentity], env: &BTreeMap<String, 
     is_named && !is_agent(parent.id, &BTreeMap::new())
 }
 
+/// Whether an agent calls a hook itself, so that it reports what has not happened, as far as can be
+/// detected: the host starts hooks itself, and not from a shell of its agent.
+#[must_use]
+pub fn is_played_hook(process: i32) -> bool {
+    let host = ancestors(process).first().copied();
+    HAS_PROC && host.is_none_or(|host| is_agent(host.id, &BTreeMap::new()))
+}
+
 /// Whether an agent started a process or an ancestor of it, as far as can be detected.
 #[must_use]
 pub fn is_agent(process: i32, env: &BTreeMap<String, String>) -> bool {

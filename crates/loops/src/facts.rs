@@ -23,8 +23,13 @@ pub struct StopFacts {
     pub exam_changed: Vec<String>,
     /// What the plan of the loop's pipeline still lacks, one line each.
     pub plan_open: Vec<String>,
+    /// What the agent must do next for that pipeline, one line each, in these words. Like what its plan
+    /// lacks, it holds the Stop.
+    pub plan_tasks: Vec<String>,
     /// Why that plan cannot be used and the user is asked, one line each.
     pub plan_unusable: Vec<String>,
+    /// What a person must answer before that pipeline can end, one line each.
+    pub person_questions: Vec<String>,
     /// Number of problems that the failing checks report: failed tests, else error lines of
     /// compilers, else one for each check; `None` if unknown.
     pub check_problems: Option<u64>,

@@ -78,6 +78,8 @@ pub enum PauseReason {
     BaseInUse,
     /// The plan of the loop's pipeline cannot be read, and the agent did not repair it.
     PlanUnusable,
+    /// A person must answer what the loop's pipeline asks.
+    AwaitsPerson,
     /// Paused by the user.
     User,
 }
@@ -91,6 +93,7 @@ named_variants!(PauseReason {
     Overridden: "overridden",
     BaseInUse: "base_in_use",
     PlanUnusable: "plan_unusable",
+    AwaitsPerson: "awaits_person",
     User: "user",
 });
 

@@ -164,10 +164,15 @@ fn evidence_outlook(
     if !facts.plan_unusable.is_empty() {
         return EvidenceOutlook::PausesForUser(PauseReason::PlanUnusable);
     }
+    if !facts.person_questions.is_empty() {
+        return EvidenceOutlook::PausesForUser(PauseReason::AwaitsPerson);
+    }
     let evidence = &losses::count_losses_as_failures(state, evidence);
     match evidence.verdict() {
         Verdict::Dirty => EvidenceOutlook::Dirty,
-        _ if !facts.plan_open.is_empty() => EvidenceOutlook::PlanOpen,
+        _ if !facts.plan_open.is_empty() || !facts.plan_tasks.is_empty() => {
+            EvidenceOutlook::PlanOpen
+        }
         Verdict::Unmeasured(gap) if may_close(&gap) && may_wait(state) => {
             EvidenceOutlook::WaitingFor(gap)
         }
@@ -249,6 +254,8 @@ pub struct HoldReasons {
     pub research_missing: Vec<String>,
     /// What the plan of the loop's pipeline still lacks.
     pub plan_open: Vec<String>,
+    /// What the agent must do next for that pipeline.
+    pub plan_tasks: Vec<String>,
     /// Claims of the agent that the measurements contradict.
     pub contradictions: Vec<String>,
     /// Comparison with the iterations before.
@@ -274,6 +281,7 @@ fn decide_stop(
     let mut reasons = HoldReasons {
         lost_sensors: lost,
         plan_open: facts.plan_open.clone(),
+        plan_tasks: facts.plan_tasks.clone(),
         contradictions: facts.contradictions.clone(),
         signals,
         ..HoldReasons::default()

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use moai_base::limits::{SAME_FAILURE_ROUNDS, STRUCTURAL_DROP_PERCENT};
+use moai_base::limits::{DIVERGING_ROUNDS, SAME_FAILURE_ROUNDS, STRUCTURAL_DROP_PERCENT};
 
 /// One round of fixes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,14 +27,19 @@ pub enum FixStrategy {
     Replan,
 }
 
-/// The strategy after these rounds, the latest last.
+/// The strategy after these rounds of one plan, the latest last.
 #[must_use]
 pub fn fix_strategy(rounds: &[FixRound]) -> FixStrategy {
     let Some(last) = rounds.last() else { return FixStrategy::FixNow };
     let is_mostly_failing = last.passed * 2 < last.total;
     let best = rounds.iter().map(|round| round.passed).max().unwrap_or_default();
-    let has_dropped = (best - last.passed) * 100 > last.total.max(1) * STRUCTURAL_DROP_PERCENT;
-    if is_mostly_failing || has_dropped {
+    let has_dropped = |round: &FixRound| {
+        (best - round.passed) * 100 > round.total.max(1) * STRUCTURAL_DROP_PERCENT
+    };
+    // One round alone may be a step on the way.
+    let is_diverging = rounds.len() > DIVERGING_ROUNDS
+        && rounds.iter().rev().take(DIVERGING_ROUNDS).all(has_dropped);
+    if is_mostly_failing || is_diverging {
         return FixStrategy::Replan;
     }
     let latest = rounds.iter().rev().take(SAME_FAILURE_ROUNDS);
@@ -65,6 +70,8 @@ mod tests {
         assert_eq!(fix_strategy(&[round(4, "a")]), FixStrategy::Replan);
         assert_eq!(fix_strategy(&[round(5, "a")]), FixStrategy::FixNow, "half is not most");
         assert_eq!(fix_strategy(&[round(10, "a"), round(9, "b")]), FixStrategy::FixNow);
-        assert_eq!(fix_strategy(&[round(10, "a"), round(8, "b")]), FixStrategy::Replan);
+        let dropped = [round(10, "a"), round(8, "b"), round(8, "c")];
+        assert_eq!(fix_strategy(&dropped), FixStrategy::Replan);
+        assert_eq!(fix_strategy(&dropped[..2]), FixStrategy::FixNow, "it may be a step on the way");
     }
 }

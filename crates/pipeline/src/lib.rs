@@ -14,8 +14,10 @@ pub mod gate_document;
 mod json_object;
 pub mod learnings;
 pub mod objection;
+pub mod person_question;
 pub mod pivot;
 pub mod plan;
+mod prose;
 pub mod review;
 pub mod routing;
 #[cfg(test)]

@@ -3,8 +3,17 @@
 use crate::commits::CommitFault;
 use crate::convergence::FixStrategy;
 use crate::document::DocumentFault;
+use crate::person_question::PersonQuestion;
 use crate::plan::{PlanChange, TodoId, TodoStatus};
 use crate::review::ReviewFinding;
+
+impl PlanObjection {
+    /// Whether it says what the agent must do next, in words that must reach it whole.
+    #[must_use]
+    pub fn is_task(&self) -> bool {
+        matches!(self, Self::GateFailed { .. } | Self::NeedsPerson(_))
+    }
+}
 
 /// One objection to a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +79,13 @@ pub enum PlanObjection {
         round: usize,
         /// How.
         strategy: FixStrategy,
+        /// What was tried and how it failed, one line each; empty while the first approach goes on.
+        tried: Vec<String>,
+    },
+    /// The plan must be extended, but has nothing that was not approved before.
+    NothingNew {
+        /// What was tried and how it failed, one line each.
+        tried: Vec<String>,
     },
     /// An agent set a checkbox, but the engine's own run does not agree.
     BoxTakenBack {
@@ -105,4 +121,20 @@ pub enum PlanObjection {
         /// The end of its output.
         output: String,
     },
+    /// A fault of a document of the specification, or of the links between them.
+    Document {
+        /// The document, relative to the root.
+        path: String,
+        /// 1-based line.
+        line: usize,
+        /// What is wrong, as a fragment.
+        reason: String,
+    },
+    /// These TODOs can be worked on now, at the same time.
+    Ready {
+        /// The TODOs, in the order of the plan.
+        todos: Vec<TodoId>,
+    },
+    /// Only a person can answer this.
+    NeedsPerson(PersonQuestion),
 }

@@ -13,6 +13,7 @@ use std::ops::Range;
 
 pub use self::edit::PlanEditError;
 pub use self::ids::TodoId;
+pub(crate) use self::ids::named_todos;
 pub use self::revision::PlanChange;
 use crate::document::DocumentFault;
 use crate::file_patterns::matches_pattern;

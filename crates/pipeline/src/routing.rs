@@ -1,8 +1,8 @@
 //! The word `uam` in a prompt asks for a pipeline. Code, quotes, paths, negations and questions about
 //! the word do not. Capitals do not either: UAM is urban air mobility.
 
-use moai_base::limits::{QUOTE_BYTES_MAX, ROUTED_PROMPT_BYTES_MAX};
-use moai_loops::fences::FenceTracker;
+use crate::prose::{beginning_of, prose_of};
+use moai_base::limits::ROUTED_PROMPT_BYTES_MAX;
 use moai_loops::named_variants;
 
 /// The pipeline that a prompt asks for.
@@ -76,15 +76,6 @@ pub fn routed_pipeline(prompt: &str) -> Option<RoutedPipeline> {
     None
 }
 
-/// The beginning of a text, of at most so many bytes.
-fn beginning_of(text: &str, bytes_max: usize) -> &str {
-    let mut end = text.len().min(bytes_max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
 /// What the keyword at a position asks for; `None` if it is part of something else.
 fn kind_at(text: &str, at: usize) -> Option<RoutedPipeline> {
     let (before, after) = (&text[..at], &text[at + KEYWORD.len()..]);
@@ -146,56 +137,6 @@ fn is_turned_down(before: &str, after: &str) -> bool {
 /// Whether the keyword is the last word of a question: `why uam?`.
 fn is_asked_about(after: &str) -> bool {
     after.trim_start().starts_with('?')
-}
-
-/// The prompt without code blocks, quoted lines, code spans and quotes; they become a mark that no
-/// keyword touches.
-fn prose_of(prompt: &str) -> String {
-    let mut fences = FenceTracker::default();
-    let mut prose = String::with_capacity(prompt.len());
-    for line in prompt.lines() {
-        let is_quoted = line.trim_start().starts_with('>');
-        if !fences.is_code(line) && !is_quoted {
-            prose.push_str(line);
-        }
-        prose.push('\n');
-    }
-    without_quotes(&prose)
-}
-
-/// Opening and closing marks of quotes. An apostrophe opens one only at the start of a word.
-const QUOTES: [(char, char); 9] = [
-    ('`', '`'),
-    ('"', '"'),
-    ('\'', '\''),
-    ('“', '”'),
-    ('‘', '’'),
-    ('「', '」'),
-    ('『', '』'),
-    ('«', '»'),
-    ('《', '》'),
-];
-
-fn without_quotes(prose: &str) -> String {
-    let mut text = String::with_capacity(prose.len());
-    let mut rest = prose;
-    while let Some(character) = rest.chars().next() {
-        let after = &rest[character.len_utf8()..];
-        let quote = QUOTES.iter().find(|(open, _)| *open == character);
-        let is_apostrophe = character == '\'' && text.ends_with(char::is_alphanumeric);
-        // A quote ends soon and in its paragraph, or it is none.
-        let paragraph =
-            beginning_of(after, QUOTE_BYTES_MAX).split("\n\n").next().unwrap_or_default();
-        let end = quote.filter(|_| !is_apostrophe).and_then(|(_, close)| paragraph.find(*close));
-        if let (Some(end), Some((_, close))) = (end, quote) {
-            text.push_str(" … ");
-            rest = &after[end + close.len_utf8()..];
-        } else {
-            text.push(character);
-            rest = after;
-        }
-    }
-    text
 }
 
 #[cfg(test)]

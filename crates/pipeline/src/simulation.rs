@@ -1,11 +1,12 @@
 //! A seeded simulation of pipelines with the loops that hold them: agents that lie, workers that fail,
-//! report wrongly or crash, users who approve, cancel, repair and continue. After every step the
-//! invariants are checked.
+//! report wrongly, write outside their files or crash, daemons that end between any two writes, users
+//! who approve, answer, cancel, repair and continue. After every step the invariants are checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::gate::{GateStatus, ReviewReading};
-use crate::pivot::PivotDocument;
+use crate::person_question::{missing_answers, open_questions};
+use crate::pivot::{PivotDocument, PivotDraft, PivotStatus};
 use crate::plan::{PlanDocument, TodoId, TodoStatus};
 use crate::state::{PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover};
 use crate::step::{
@@ -13,6 +14,7 @@ use crate::step::{
     approval_objections, step,
 };
 use crate::worker_report::WorkerReport;
+use crate::write_rules::{PipelineWriter, write_objection};
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::limits::{
     GATE_ROUNDS_MAX, PIPELINE_ITERATIONS_MAX, PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX,
@@ -60,6 +62,10 @@ struct SimulatedPipeline {
     ends: BTreeMap<&'static str, u32>,
     plan_holds: u32,
     resumes: u32,
+    /// A provisional constraint.
+    pivots: String,
+    /// The pipeline as it was stored before a crash.
+    saved: Option<PipelineState>,
 }
 
 fn argv(todo: usize) -> Vec<String> {
@@ -67,17 +73,30 @@ fn argv(todo: usize) -> Vec<String> {
 }
 
 fn plan_of(count: usize) -> String {
-    let todo = |number: usize| {
-        let before = if number > 1 { format!("TODO-{}", number - 1) } else { "none".to_owned() };
-        format!("### [ ] TODO {number}: part\n- Dependencies: {before}\n- [A] `check {number}`\n\n")
-    };
-    format!("# PLAN: parts\n\n{}", (1..=count).map(todo).collect::<String>())
+    let first = "- [H] it looks right\n";
+    let todos = (1..=count).map(|number| {
+        let item = if number == 1 && count.is_multiple_of(2) { first } else { "" };
+        format!("{}{item}\n", todo_text(number))
+    });
+    format!("# PLAN: parts\n\n{}", todos.collect::<String>())
+}
+
+fn todo_text(number: usize) -> String {
+    let before = if number > 1 { format!("TODO-{}", number - 1) } else { "none".to_owned() };
+    format!(
+        "### [ ] TODO {number}: part\n- Dependencies: {before}\n- Files: src/{number}.rs\n\
+         - [A] `check {number}`\n"
+    )
 }
 
 impl SimulatedPipeline {
     fn new(seed: u64) -> Self {
         let mut random = PipelineRng(seed);
-        let kind = if random.one_in(2) { PipelineKind::Full } else { PipelineKind::Small };
+        let kind = match random.number_below(5) {
+            0 | 1 => PipelineKind::Full,
+            2 | 3 => PipelineKind::Small,
+            _ => PipelineKind::Bugfix,
+        };
         let count = usize::try_from(random.number_below(5)).unwrap_or_default() + 1;
         let (id, goal) = ("pipeline-1".to_owned(), "parts".to_owned());
         let begun = PipelineState::begin(id, kind, goal, "SPEC-A-001".into(), 1);
@@ -92,6 +111,8 @@ impl SimulatedPipeline {
             ends: BTreeMap::new(),
             plan_holds: 0,
             resumes: 0,
+            pivots: pivot_text(),
+            saved: None,
         };
         simulated.held = simulated.new_loop("loop-1");
         simulated
@@ -100,7 +121,7 @@ impl SimulatedPipeline {
     fn new_loop(&self, id: &str) -> LoopState {
         LoopState {
             id: id.to_owned(),
-            max_iterations: PIPELINE_ITERATIONS_MAX,
+            max_iterations: self.pipeline.kind.iterations_max(),
             until: UntilCondition::Clean,
             promise: None,
             clock_ms: self.now_ms,
@@ -141,10 +162,41 @@ impl SimulatedPipeline {
             }
         }
         if self.random.one_in(3) {
-            self.plan = Some(match &self.pipeline.approved {
-                Some(approved) => approved.text.clone(),
-                None => plan_of(self.count),
-            });
+            self.plan = Some(self.sound_plan());
+        }
+        if self.random.one_in(4) {
+            self.write(todo);
+        }
+    }
+
+    /// A plan that can be approved; one with another TODO if the old one was not enough.
+    fn sound_plan(&mut self) -> String {
+        let Some(approved) = &self.pipeline.approved else { return plan_of(self.count) };
+        let text = approved.text.clone();
+        if !self.pipeline.is_replanning {
+            return text;
+        }
+        let agreed = PlanDocument::parse(&text).todos.len();
+        self.count = agreed + 1;
+        format!("{text}{}\n", todo_text(self.count))
+    }
+
+    /// Agents write source files, within their task or not.
+    fn write(&mut self, todo: usize) {
+        let other = self.some_todo();
+        let path = format!("src/{other}.rs");
+        let by_main = write_objection(&self.pipeline, PipelineWriter::Orchestrator, &path);
+        let has_plan = self.pipeline.kind.has_plan() && self.pipeline.is_active();
+        assert_eq!(by_main.is_none(), !has_plan, "the main agent leaves source to workers");
+        let agent = format!("agent-{}", self.random.number_below(4));
+        let task = format!("Do TODO-{todo}");
+        let writer = PipelineWriter::Worker { agent: &agent, task: Some(&task) };
+        let is_written = write_objection(&self.pipeline, writer, &path).is_none();
+        let is_known = self.pipeline.todos.contains_key(&format!("TODO-{todo}"));
+        let is_retired = self.pipeline.retired_workers.contains(&agent);
+        if has_plan && is_written {
+            assert!(!self.pipeline.needs_approval() && !is_retired);
+            assert!(!is_known || todo == other, "a worker writes the files of its own TODO");
         }
     }
 
@@ -163,6 +215,10 @@ impl SimulatedPipeline {
         if self.pipeline.approved.is_none() || !self.held.status.is_active() {
             return;
         }
+        if self.random.one_in(8) {
+            // It crashed: no end is reported.
+            return;
+        }
         let agent = format!("agent-{}", self.random.number_below(4));
         let report = match self.random.number_below(5) {
             0 => "I am done.".to_owned(),
@@ -178,7 +234,7 @@ impl SimulatedPipeline {
             agent,
             report,
             commands,
-            pivots: PivotDocument::default(),
+            pivots: PivotDocument::parse(&self.pivots),
         })));
         self.write_boxes(&decisions);
         let is_held = decisions.iter().any(|it| matches!(it, PipelineDecision::Hold(_)));
@@ -200,7 +256,9 @@ impl SimulatedPipeline {
     /// The engine's runs: what is really done passes; rarely a run is not finished.
     fn runs(&mut self) -> BTreeMap<Vec<String>, CommandReading> {
         let mut runs = BTreeMap::new();
-        for todo in 1..=self.count {
+        // Only what was approved is frozen into the exam.
+        let agreed = self.pipeline.todos.len();
+        for todo in 1..=if agreed > 0 { agreed } else { self.count } {
             let reading = match (self.done.contains(&todo), self.random.one_in(25)) {
                 (_, true) => CommandReading::Unmeasured("no answer in time".to_owned()),
                 (true, false) => CommandReading::Passed,
@@ -226,8 +284,10 @@ impl SimulatedPipeline {
         if self.held.status != Status::Running || !self.pipeline.is_active() {
             return;
         }
-        if self.pipeline.approved.is_none() {
-            let decisions = self.apply(PipelineEvent::PlanReviewed(self.plan.clone()));
+        if self.pipeline.needs_approval() {
+            let text = self.plan.clone();
+            let documents = Vec::new();
+            let decisions = self.apply(PipelineEvent::PlanReviewed { text, documents });
             let is_held = matches!(decisions.first(), Some(PipelineDecision::Hold(_)));
             self.plan_holds = if is_held { self.plan_holds + 1 } else { 0 };
             assert!(
@@ -241,9 +301,15 @@ impl SimulatedPipeline {
         let problems = is_dirty.then(|| "problems".to_owned());
         let reading = WorkReading { plan: self.plan.clone(), commands: runs.clone(), problems };
         let holds = self.pipeline.plan_holds;
+        let before = self.pipeline.clone();
         let decisions = self.apply(PipelineEvent::WorkMeasured(reading));
-        self.write_boxes(&decisions);
-        self.check_boxes(&runs);
+        // The daemon ends before it writes the boxes, or even before the pipeline is saved.
+        let is_crashed = self.random.one_in(12);
+        if !is_crashed {
+            self.write_boxes(&decisions);
+            self.check_boxes(&runs);
+        }
+        self.saved = (is_crashed && self.random.one_in(2)).then_some(before);
         if decisions.iter().any(|it| matches!(it, PipelineDecision::Pause(_))) {
             assert_eq!(holds, PLAN_FAULT_HOLDS_MAX);
         }
@@ -275,6 +341,8 @@ impl SimulatedPipeline {
             match decision {
                 PipelineDecision::Hold(_) => facts.plan_open.push("open".to_owned()),
                 PipelineDecision::Pause(_) => facts.plan_unusable.push("unusable".to_owned()),
+                PipelineDecision::AwaitPerson(_) => facts.person_questions.push("asked".to_owned()),
+                PipelineDecision::BeginAnew => before.counted_from = before.iteration,
                 PipelineDecision::EndWithFailures => before.max_iterations = before.iteration + 1,
                 _ => {}
             }
@@ -290,7 +358,10 @@ impl SimulatedPipeline {
             1 => ReviewReading::Absent,
             _ => ReviewReading::Unmeasured,
         };
-        self.apply(PipelineEvent::ReviewGiven(review));
+        match self.saved.take() {
+            Some(before) => self.pipeline = before,
+            None => drop(self.apply(PipelineEvent::ReviewGiven(review))),
+        }
         assert!(self.pipeline.fix_rounds.len() <= GATE_ROUNDS_MAX);
         let Some(ending) = ending_of(self.held.status) else { return false };
         self.apply(PipelineEvent::LoopEnded(ending));
@@ -300,7 +371,9 @@ impl SimulatedPipeline {
 
     /// No box is checked without a passing run of this Stop.
     fn check_boxes(&self, runs: &BTreeMap<Vec<String>, CommandReading>) {
-        let Some(plan) = &self.plan else { return };
+        let Some(plan) = self.plan.as_ref().filter(|_| self.pipeline.approved.is_some()) else {
+            return;
+        };
         let plan = PlanDocument::parse(plan);
         if !plan.faults.is_empty() {
             return;
@@ -314,7 +387,10 @@ impl SimulatedPipeline {
                     let progress = &self.pipeline.todos[todo.id.as_str()];
                     assert!(progress.is_given_up && !has_passed, "{todo:?}");
                 }
-                TodoStatus::Open => assert!(!has_passed || number > self.count, "{todo:?}"),
+                TodoStatus::Open => {
+                    let is_agreed = self.pipeline.todos.contains_key(todo.id.as_str());
+                    assert!(!has_passed || !is_agreed, "{todo:?}");
+                }
             }
         }
     }
@@ -329,6 +405,7 @@ impl SimulatedPipeline {
             let is_full = self.pipeline.kind == PipelineKind::Full;
             let review = self.pipeline.gates.review;
             assert!(!is_full || review == GateStatus::Passed, "skipped has not passed");
+            assert_eq!(missing_answers(&self.pipeline), [""; 0], "only a person accepts");
         }
         *self.ends.entry(outcome.as_str()).or_default() += 1;
     }
@@ -336,6 +413,13 @@ impl SimulatedPipeline {
     /// What the user does.
     fn user(&mut self) {
         if self.pipeline.is_active() {
+            let questions =
+                if self.random.one_in(3) { open_questions(&self.pipeline) } else { Vec::new() };
+            for question in questions {
+                let (name, by) = (question.name(), PlanApprover::Question);
+                let is_yes = !self.random.one_in(3);
+                self.apply(PipelineEvent::PersonAnswered { name, is_yes, by });
+            }
             if self.held.status == Status::Paused {
                 self.plan = self.pipeline.approved.as_ref().map(|plan| plan.text.clone());
                 let raise = control::NewLimits::default();
@@ -376,9 +460,18 @@ impl SimulatedPipeline {
             self.user();
             self.work();
             self.stop();
+            self.restart();
             self.check_state();
         }
         self.finish()
+    }
+
+    /// The daemon ends and another one reads what was stored.
+    fn restart(&mut self) {
+        if self.random.one_in(3) {
+            let text = serde_json::to_string(&self.pipeline).expect("it can be stored");
+            self.pipeline = serde_json::from_str(&text).expect("it can be read");
+        }
     }
 
     /// With an agent that does nothing, every pipeline ends or waits for the user.
@@ -388,7 +481,7 @@ impl SimulatedPipeline {
             self.now_ms += 1_000;
             self.stop();
         }
-        let waits = self.pipeline.approved.is_none() || self.held.status == Status::Paused;
+        let waits = self.pipeline.needs_approval() || self.held.status == Status::Paused;
         assert!(!self.pipeline.is_active() || waits, "{:?}", self.pipeline);
         self.ends
     }
@@ -404,11 +497,22 @@ impl SimulatedPipeline {
     }
 }
 
+fn pivot_text() -> String {
+    let draft = PivotDraft {
+        title: "no server".to_owned(),
+        status: PivotStatus::Provisional,
+        reason: Some("it is small".to_owned()),
+        protects: Vec::new(),
+        forbids: vec!["server".to_owned()],
+    };
+    PivotDocument::append(None, &draft).expect("a constraint").0
+}
+
 fn report_text(id: &str, todo: usize) -> String {
     format!(
         r#"{{"todo_id": "{id}", "status": "PASS", "outputs": {{"files_changed": [], "summary": "x"}},
         "acceptance_criteria": [{{"id": "AC-{todo}", "status": "PASS"}}],
-        "learnings": [], "issues": [], "decisions": []}}"#
+        "learnings": [], "issues": [], "decisions": [], "discoveries": ["a server {todo}"]}}"#
     )
 }
 
@@ -443,7 +547,7 @@ fn no_pipeline_checks_a_box_without_a_passing_run_or_ends_without_a_name() {
             *ends.entry(name).or_default() += count;
         }
     }
-    for outcome in ["completed", "partial", "cancelled"] {
+    for outcome in ["completed", "partial", "cancelled", "escalated"] {
         assert!(ends.get(outcome).is_some_and(|count| *count > 50), "{outcome}: {ends:?}");
     }
 }

@@ -1,13 +1,14 @@
 //! The state of one pipeline. It owns a loop, which holds the agent, measures its work and ends; the
 //! pipeline adds what a plan adds: phases, TODOs and gates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::commits::PipelineCommit;
 use crate::convergence::FixRound;
 use crate::gate::PipelineGates;
+use crate::plan::{PlanDocument, TodoId};
 use crate::review::CategoryReview;
 use crate::scenario_runs::{FrozenScenario, ScenarioRun};
 use moai_base::limits::{BUGFIX_ATTEMPTS_MAX, PIPELINE_ITERATIONS_MAX};
@@ -100,17 +101,28 @@ named_variants!(PipelineOutcome {
 });
 serialize_by_name!(PipelineOutcome);
 
-/// Who ran the command that approved a plan.
+/// How a person approved a plan or answered a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanApprover {
-    /// No agent started the shell.
+    /// By a command at a terminal, or by a slash command.
     Person,
-    /// An agent, which says that the user agreed.
-    Agent,
+    /// By choosing an answer to a question that the host showed.
+    Question,
 }
 
-named_variants!(PlanApprover { Person: "person", Agent: "agent" });
+named_variants!(PlanApprover { Person: "person", Question: "question" });
 serialize_by_name!(PlanApprover);
+
+/// A person's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersonAnswer {
+    /// Whether the person agreed.
+    pub is_yes: bool,
+    /// When, in milliseconds since the epoch.
+    pub at_ms: u64,
+    /// How.
+    pub by: PlanApprover,
+}
 
 /// A plan that the user agreed to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,7 +185,44 @@ pub struct KeptDiscovery {
     pub verdict: String,
     /// Ids of the pivot points that it conflicts with, and why.
     pub conflicts: Vec<String>,
+    /// What a person decided, if the verdict is left to one.
+    #[serde(default)]
+    pub answer: Option<PersonAnswer>,
 }
+
+/// A source file that a shell command changed, although its agent may not write it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShellWriteRecord {
+    /// The file, relative to the root.
+    pub path: String,
+    /// When it was noticed, in milliseconds since the epoch.
+    pub at_ms: u64,
+    /// Whether it was a worker's command, and not one of the main agent.
+    pub is_by_worker: bool,
+    /// What became of it.
+    pub fate: ShellWriteFate,
+}
+
+/// What became of a file that a shell command changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShellWriteFate {
+    /// It was left as it is.
+    Kept,
+    /// It has its earlier content again.
+    TakenBack,
+    /// It was to be taken back, but its earlier content is not known, or a worker was at work.
+    NotTakenBack,
+}
+
+named_variants!(ShellWriteFate {
+    Kept: "kept",
+    TakenBack: "taken_back",
+    NotTakenBack: "not_taken_back",
+});
+serialize_by_name!(ShellWriteFate);
+
+/// The verdict of a discovery that a person decides about.
+pub const ASKS_THE_USER: &str = "ask the user";
 
 /// Acceptance commands at one Stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -218,15 +267,45 @@ pub struct PipelineState {
     /// Rounds of fixes, oldest first.
     #[serde(default)]
     pub fix_rounds: Vec<FixRound>,
+    /// Rounds before the plan was last extended, which the present approach is not judged by.
+    #[serde(default)]
+    pub earlier_rounds: usize,
+    /// Whether the plan must be extended and approved again before the work goes on.
+    #[serde(default)]
+    pub is_replanning: bool,
+    /// How often the gates have sent it back to its plan.
+    #[serde(default)]
+    pub replans: u32,
+    /// What was tried and how it failed, one line each, oldest first.
+    #[serde(default)]
+    pub tried: Vec<String>,
+    /// Ids of the workers that have reported.
+    #[serde(default)]
+    pub known_workers: BTreeSet<String>,
+    /// Those that write nothing any more, because a fresh one takes another approach.
+    #[serde(default)]
+    pub retired_workers: BTreeSet<String>,
     /// Whether the main agent may write source files itself, because the host has no subagents.
     #[serde(default)]
     pub is_solo: bool,
+    /// Tokens that each of its loops may use.
+    #[serde(default)]
+    pub max_tokens: Option<u64>,
+    /// Source files that shell commands changed against the rules, oldest first.
+    #[serde(default)]
+    pub shell_writes: Vec<ShellWriteRecord>,
     /// How often each worker was held for its report, by the host's id of the agent.
     #[serde(default)]
     pub worker_holds: BTreeMap<String, u32>,
     /// Consecutive Stops at which the agent was held for its plan.
     #[serde(default)]
     pub plan_holds: u32,
+    /// What persons said about `[H]` items, by the names of the questions: `TODO-2/AC-2`.
+    #[serde(default)]
+    pub human_answers: BTreeMap<String, PersonAnswer>,
+    /// Consecutive Stops at which nothing but a person's answers was missing.
+    #[serde(default)]
+    pub question_holds: u32,
     /// Checkboxes that were set back, oldest first.
     #[serde(default)]
     pub corrections: Vec<BoxCorrection>,
@@ -305,9 +384,19 @@ impl PipelineState {
             learnings: Vec::new(),
             discoveries: Vec::new(),
             fix_rounds: Vec::new(),
+            earlier_rounds: 0,
+            is_replanning: false,
+            replans: 0,
+            tried: Vec::new(),
+            known_workers: BTreeSet::new(),
+            retired_workers: BTreeSet::new(),
             is_solo: false,
+            max_tokens: None,
+            shell_writes: Vec::new(),
             worker_holds: BTreeMap::new(),
             plan_holds: 0,
+            human_answers: BTreeMap::new(),
+            question_holds: 0,
             corrections: Vec::new(),
             pass_counts: Vec::new(),
             scenarios: Vec::new(),
@@ -331,10 +420,10 @@ impl PipelineState {
         }
     }
 
-    /// Whether its plan is still to be approved.
+    /// Whether its plan is still to be approved, for the first time or once it was extended.
     #[must_use]
     pub fn needs_approval(&self) -> bool {
-        self.kind.has_plan() && self.approved.is_none()
+        self.kind.has_plan() && (self.approved.is_none() || self.is_replanning)
     }
 
     /// Whether it still holds its session.
@@ -347,6 +436,32 @@ impl PipelineState {
     #[must_use]
     pub fn plan_path(&self) -> String {
         format!("{SPECS_FOLDER}/{}/plan.md", self.spec)
+    }
+
+    /// TODOs that can be worked on now, at the same time: all that they depend on passes, and no two
+    /// of them name the same files.
+    #[must_use]
+    pub fn ready_todos(&self) -> Vec<TodoId> {
+        let plan = self.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
+        self.ready_among(&plan.unwrap_or_default())
+    }
+
+    /// The same, with the approved plan.
+    pub(crate) fn ready_among(&self, plan: &PlanDocument) -> Vec<TodoId> {
+        let has_passed = |id: &TodoId| self.todos.get(id.as_str()).is_some_and(|it| it.has_passed);
+        let is_given_up =
+            |id: &TodoId| self.todos.get(id.as_str()).is_some_and(|it| it.is_given_up);
+        let mut taken: Vec<&String> = Vec::new();
+        let mut ready = Vec::new();
+        for todo in &plan.todos {
+            let is_open = !has_passed(&todo.id) && !is_given_up(&todo.id);
+            let is_free = todo.files.iter().all(|file| !taken.contains(&file));
+            if is_open && is_free && todo.dependencies.iter().all(has_passed) {
+                taken.extend(&todo.files);
+                ready.push(todo.id.clone());
+            }
+        }
+        ready
     }
 
     /// Number of TODOs that workers failed at too often.

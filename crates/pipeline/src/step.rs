@@ -2,30 +2,36 @@
 //! pipeline holds and ends the agent's turn; a pipeline says what its plan still lacks.
 
 mod gate_steps;
+mod rounds;
+mod worker_end;
 
 use std::collections::BTreeMap;
 
 pub use self::gate_steps::{SandboxFailure, SandboxReading};
+use self::rounds::{begin_round, forget_attempts, gate_failed, what_follows};
+use self::worker_end::{hold_worker, worker_end};
 use crate::commits::CommitsReading;
-use crate::convergence::{FixRound, FixStrategy, fix_strategy};
+use crate::convergence::FixStrategy;
 use crate::gate::{GateStatus, PipelineGates, ReviewReading};
-use crate::learnings::entries_of;
 use crate::objection::PlanObjection;
-use crate::pivot::{DiscoveryVerdict, PIVOT_FILE, PivotDocument, check_discovery};
+use crate::person_question;
+use crate::person_question::{PersonQuestion, missing_answers, questions_of};
+use crate::pivot::PivotDocument;
 use crate::plan::{AcceptanceKind, PlanDocument, Todo, TodoId, TodoStatus};
 use crate::review::CategoryReview;
 use crate::scenario_runs::ScenarioRun;
 use crate::state::{
-    ApprovedPlan, BoxCorrection, KeptDiscovery, KeptLearning, PassCount, PipelineKind,
-    PipelineOutcome, PipelinePhase, PipelineState, PlanApprover,
+    ApprovedPlan, BoxCorrection, PassCount, PipelineKind, PipelineOutcome, PipelinePhase,
+    PipelineState, PlanApprover, ShellWriteRecord,
 };
-use crate::worker_report::{WorkerReport, WorkerStatus};
+use crate::worker_report::WorkerReport;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
-    ACCEPTANCE_OUTPUT_CHARS_MAX, BOX_CORRECTIONS_MAX, GATE_ROUNDS_MAX, LEARNINGS_KEPT_MAX,
-    PASS_COUNTS_MAX, PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX, TODO_ATTEMPTS_MAX, WORKER_HOLDS_MAX,
-    WORKERS_COUNTED_MAX,
+    ACCEPTANCE_OUTPUT_CHARS_MAX, BOX_CORRECTIONS_MAX, GATE_ROUNDS_MAX, PASS_COUNTS_MAX,
+    PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX, PLAN_TEXT_CHARS_MAX, QUESTION_HOLDS_MAX,
+    SHELL_WRITES_KEPT_MAX,
 };
+use moai_loops::state::Status;
 
 /// What the engine's own run of a command showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,8 +84,13 @@ pub enum LoopEnding {
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PipelineEvent {
-    /// A Stop before the approval; the plan as it is, if there is one.
-    PlanReviewed(Option<String>),
+    /// A Stop before the approval.
+    PlanReviewed {
+        /// The plan as it is; `None` if there is none.
+        text: Option<String>,
+        /// What is wrong with the other documents, and with the links between them.
+        documents: Vec<PlanObjection>,
+    },
     /// The user agreed to this plan.
     PlanApproved {
         /// Its text.
@@ -93,6 +104,17 @@ pub enum PipelineEvent {
     WorkerEnded(Box<WorkerReading>),
     /// The loop decided a Stop after the approval, having asked the judges or not.
     ReviewGiven(ReviewReading),
+    /// A person answered a question.
+    PersonAnswered {
+        /// The name of the question.
+        name: String,
+        /// Whether the person agreed.
+        is_yes: bool,
+        /// How.
+        by: PlanApprover,
+    },
+    /// Shell commands of the main agent changed source files.
+    ShellWrote(Vec<ShellWriteRecord>),
     /// The loop ended.
     LoopEnded(LoopEnding),
     /// The user continues a pipeline that has ended, with this loop.
@@ -143,6 +165,10 @@ pub enum PipelineDecision {
     GiveUpPlan(Vec<PlanObjection>),
     /// Pause for the user.
     Pause(Vec<PlanObjection>),
+    /// Pause until a person has answered.
+    AwaitPerson(Vec<PersonQuestion>),
+    /// Another approach begins: earlier Stops do not count as a lack of progress.
+    BeginAnew,
     /// Nothing is left but TODOs that failed: the loop's next decision is its last.
     EndWithFailures,
     /// Write this state into the checkbox of a TODO.
@@ -167,11 +193,23 @@ pub fn step(
         return (state.clone(), Vec::new());
     }
     let decisions = match event {
-        PipelineEvent::PlanReviewed(text) => review_plan(&mut next, text.as_deref()),
+        PipelineEvent::PlanReviewed { text, documents } => {
+            review_plan(&mut next, text.as_deref(), documents)
+        }
         PipelineEvent::PlanApproved { text, by } => approve_plan(&mut next, text, by, now_ms),
         PipelineEvent::WorkMeasured(reading) => measure_work(&mut next, &reading, now_ms),
         PipelineEvent::WorkerEnded(reading) => worker_end(&mut next, &reading, now_ms),
         PipelineEvent::ReviewGiven(review) => note_review(&mut next, review),
+        PipelineEvent::PersonAnswered { name, is_yes, by } => {
+            person_question::note_answer(&mut next, &name, is_yes, by, now_ms);
+            Vec::new()
+        }
+        PipelineEvent::ShellWrote(records) => {
+            next.shell_writes.extend(records);
+            let surplus = next.shell_writes.len().saturating_sub(SHELL_WRITES_KEPT_MAX);
+            next.shell_writes.drain(..surplus);
+            Vec::new()
+        }
         PipelineEvent::LoopEnded(ending) => end(&mut next, ending),
         PipelineEvent::Resumed { loop_id } => resume(&mut next, loop_id),
         PipelineEvent::CommitsMeasured(reading) => gate_steps::measure_commits(&mut next, reading),
@@ -223,14 +261,23 @@ pub fn approval_objections(state: &PipelineState, text: Option<&str>) -> Vec<Pla
         }));
     }
     if let Some(approved) = &state.approved {
-        let changes = plan.unapproved_changes(&PlanDocument::parse(&approved.text));
+        let approved = PlanDocument::parse(&approved.text);
+        let changes = plan.unapproved_changes(&approved);
         objections.extend(changes.into_iter().map(PlanObjection::Changed));
+        if state.is_replanning && !plan.has_grown_since(&approved) {
+            objections.push(PlanObjection::NothingNew { tried: state.tried.clone() });
+        }
     }
     objections
 }
 
-fn review_plan(next: &mut PipelineState, text: Option<&str>) -> Vec<PipelineDecision> {
-    let objections = approval_objections(next, text);
+fn review_plan(
+    next: &mut PipelineState,
+    text: Option<&str>,
+    documents: Vec<PlanObjection>,
+) -> Vec<PipelineDecision> {
+    let mut objections = approval_objections(next, text);
+    objections.extend(documents);
     if objections.is_empty() {
         next.plan_holds = 0;
         return vec![PipelineDecision::AwaitApproval];
@@ -256,6 +303,11 @@ fn approve_plan(
     next.approved = Some(ApprovedPlan { text, at_ms: now_ms, by });
     next.phase = PipelinePhase::Sprint;
     next.plan_holds = 0;
+    if next.is_replanning {
+        next.is_replanning = false;
+        next.gates = PipelineGates::default();
+        forget_attempts(next);
+    }
     Vec::new()
 }
 
@@ -263,6 +315,7 @@ fn approve_plan(
 enum TodoReading {
     Passed,
     Failed(String),
+    Unmeasured(String),
 }
 
 fn measure_work(
@@ -300,17 +353,44 @@ fn measure_work(
         objections.extend(objection);
     }
     if let Some(strategy) = strategy {
-        let round = next.fix_rounds.len();
-        objections.push(PlanObjection::GateFailed { round, strategy });
+        objections.push(gate_failed(next, strategy));
+    }
+    let is_rest_done = objections.is_empty() && passed == total && reading.problems.is_none();
+    let questions = questions_of(next, &agreed);
+    if is_rest_done && has_asked_enough(next, &questions) {
+        decisions.push(PipelineDecision::AwaitPerson(questions));
+        return decisions;
+    }
+    objections.extend(questions.into_iter().map(PlanObjection::NeedsPerson));
+    let ready = next.ready_among(&agreed);
+    // Commands that were not run hold nobody.
+    let has_failed = reading.commands.values().any(|it| matches!(it, CommandReading::Failed(_)));
+    if has_failed && !ready.is_empty() && !next.is_replanning {
+        objections.push(PlanObjection::Ready { todos: ready });
     }
     if !objections.is_empty() {
         decisions.push(PipelineDecision::Hold(objections));
     }
-    let is_without_rounds = next.fix_rounds.len() >= GATE_ROUNDS_MAX;
-    if is_without_rounds || next.failed_todos() > 0 && passed + next.failed_todos() == total {
+    decisions.extend(strategy.iter().flat_map(|strategy| what_follows(next, *strategy)));
+    let is_exhausted = next.failed_todos() > 0 && passed + next.failed_todos() == total;
+    if is_exhausted || next.fix_rounds.len() >= GATE_ROUNDS_MAX {
         decisions.push(PipelineDecision::EndWithFailures);
     }
     decisions
+}
+
+/// Whether the agent was held often enough to ask a person, when nothing else is missing.
+fn has_asked_enough(next: &mut PipelineState, questions: &[PersonQuestion]) -> bool {
+    if questions.is_empty() {
+        next.question_holds = 0;
+        return false;
+    }
+    next.question_holds += 1;
+    if next.question_holds <= QUESTION_HOLDS_MAX {
+        return false;
+    }
+    next.question_holds = 0;
+    true
 }
 
 /// Enters the phase that the runs lead to. In a full pipeline a gate that fails begins a round of
@@ -339,12 +419,6 @@ fn enter_phase(
     next.gates.tests = GateStatus::Failed;
     next.phase = PipelinePhase::Fix;
     Some(begin_round(next, reading.problems.clone()))
-}
-
-fn begin_round(next: &mut PipelineState, problems: Option<String>) -> FixStrategy {
-    let (passed, total) = (next.passed_todos(), next.todos.len());
-    next.fix_rounds.push(FixRound { passed, total, problems });
-    fix_strategy(&next.fix_rounds)
 }
 
 /// Before their runs are looked at, scenarios are open and never passed.
@@ -438,6 +512,11 @@ fn note_run(
         TodoReading::Failed(failure) => {
             progress.has_passed = false;
             progress.failure = failure;
+            person_question::forget_answers(next, &todo.id);
+        }
+        TodoReading::Unmeasured(failure) => {
+            progress.has_passed = false;
+            progress.failure = failure;
         }
     }
 }
@@ -447,128 +526,24 @@ fn read_todo(todo: &Todo, commands: &BTreeMap<Vec<String>, CommandReading>) -> T
     let mut is_run = false;
     for item in todo.items_of(AcceptanceKind::Automatic).filter(|item| !item.argv.is_empty()) {
         let name = item.command.clone().unwrap_or_else(|| item.argv.join(" "));
-        let failure = match commands.get(&item.argv) {
-            Some(CommandReading::Passed) => {
-                is_run = true;
-                continue;
+        let bounded = |failure: String| one_line(&failure, ACCEPTANCE_OUTPUT_CHARS_MAX);
+        match commands.get(&item.argv) {
+            Some(CommandReading::Passed) => is_run = true,
+            Some(CommandReading::Failed(output)) => {
+                return TodoReading::Failed(bounded(format!("`{name}` fails: {output}")));
             }
-            Some(CommandReading::Failed(output)) => format!("`{name}` fails: {output}"),
-            Some(CommandReading::Unmeasured(reason)) => format!("`{name}` was not run: {reason}"),
-            None => format!("`{name}` was not run"),
-        };
-        return TodoReading::Failed(one_line(&failure, ACCEPTANCE_OUTPUT_CHARS_MAX));
-    }
-    if is_run { TodoReading::Passed } else { TodoReading::Failed("it has no command".to_owned()) }
-}
-
-/// A worker may end when the engine's own run of its TODO's commands passes, or when it has failed
-/// often enough.
-fn worker_end(
-    next: &mut PipelineState,
-    reading: &WorkerReading,
-    now_ms: u64,
-) -> Vec<PipelineDecision> {
-    let Some(approved) = next.approved.clone() else { return Vec::new() };
-    let plan = PlanDocument::parse(&approved.text);
-    let report = match &reading.report {
-        Ok(report) => report,
-        Err(reason) => {
-            let objection = PlanObjection::NoReport { reason: reason.clone() };
-            return hold_worker(next, &reading.agent, vec![objection]);
-        }
-    };
-    let Some(todo) = plan.todo(&report.todo) else {
-        let objection = PlanObjection::UnknownTodo { todo: report.todo.clone() };
-        return hold_worker(next, &reading.agent, vec![objection]);
-    };
-    note_run(next, todo, &reading.commands, now_ms);
-    let progress = next.todos.entry(todo.id.to_string()).or_default();
-    if progress.has_passed {
-        let contradictions = report.contradictions(todo);
-        if contradictions.is_empty() {
-            keep_learnings(next, report);
-            keep_discoveries(next, report, &reading.pivots);
-        }
-        let mut decisions =
-            vec![PipelineDecision::SetBox { todo: todo.id.clone(), status: TodoStatus::Done }];
-        if !contradictions.is_empty() {
-            let objections = contradictions.into_iter();
-            let objections = objections.map(|what| PlanObjection::Contradiction { what });
-            decisions.extend(hold_worker(next, &reading.agent, objections.collect()));
-        }
-        return decisions;
-    }
-    progress.attempts += 1;
-    let (attempt, failure) = (progress.attempts, progress.failure.clone());
-    progress.is_given_up |= attempt >= TODO_ATTEMPTS_MAX;
-    let is_given_up = progress.is_given_up;
-    if report.status == WorkerStatus::Pass {
-        note_correction(next, todo, format!("its worker reported PASS: {failure}"), now_ms);
-    }
-    if is_given_up {
-        return vec![PipelineDecision::SetBox {
-            todo: todo.id.clone(),
-            status: TodoStatus::Failed,
-        }];
-    }
-    let objection = PlanObjection::WorkFails { todo: todo.id.clone(), failure, attempt };
-    vec![PipelineDecision::Hold(vec![objection])]
-}
-
-/// Keeps what an accepted report says for later work.
-fn keep_learnings(next: &mut PipelineState, report: &WorkerReport) {
-    for entry in entries_of(std::slice::from_ref(report)) {
-        let kept = KeptLearning {
-            file: entry.file.as_str().to_owned(),
-            text: entry.text,
-            todo: entry.source,
-        };
-        if next.learnings.len() < LEARNINGS_KEPT_MAX && !next.learnings.contains(&kept) {
-            next.learnings.push(kept);
+            Some(CommandReading::Unmeasured(reason)) => {
+                let failure = bounded(format!("`{name}` was not run: {reason}"));
+                return TodoReading::Unmeasured(failure);
+            }
+            None => return TodoReading::Unmeasured(bounded(format!("`{name}` was not run"))),
         }
     }
-}
-
-/// Keeps what an accepted report proposes in addition, with the verdict of the pivot points.
-fn keep_discoveries(next: &mut PipelineState, report: &WorkerReport, pivots: &PivotDocument) {
-    for discovery in &report.discoveries {
-        let (verdict, conflicts) = match check_discovery(&pivots.points, discovery) {
-            DiscoveryVerdict::Rejected(conflicts) => ("rejected", conflicts),
-            DiscoveryVerdict::AskUser(conflicts) => ("ask the user", conflicts),
-            // A fault may hide a point.
-            DiscoveryVerdict::Accepted if !pivots.faults.is_empty() => ("ask the user", Vec::new()),
-            DiscoveryVerdict::Accepted => ("accepted", Vec::new()),
-        };
-        let faults = pivots.faults.iter().map(|fault| format!("{PIVOT_FILE}: {fault}"));
-        let conflicts =
-            conflicts.iter().map(|one| format!("{} ({})", one.id, one.why)).chain(faults);
-        let kept = KeptDiscovery {
-            summary: discovery.summary.clone(),
-            todo: report.todo.to_string(),
-            verdict: verdict.to_owned(),
-            conflicts: conflicts.collect(),
-        };
-        if next.discoveries.len() < LEARNINGS_KEPT_MAX && !next.discoveries.contains(&kept) {
-            next.discoveries.push(kept);
-        }
+    if is_run {
+        TodoReading::Passed
+    } else {
+        TodoReading::Unmeasured("it has no command".to_owned())
     }
-}
-
-/// Holds a worker for its report a few times.
-fn hold_worker(
-    next: &mut PipelineState,
-    agent: &str,
-    objections: Vec<PlanObjection>,
-) -> Vec<PipelineDecision> {
-    if !next.worker_holds.contains_key(agent) && next.worker_holds.len() >= WORKERS_COUNTED_MAX {
-        return Vec::new();
-    }
-    let holds = next.worker_holds.entry(agent.to_owned()).or_default();
-    if *holds >= WORKER_HOLDS_MAX {
-        return Vec::new();
-    }
-    *holds += 1;
-    vec![PipelineDecision::Hold(objections)]
 }
 
 fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
@@ -578,12 +553,14 @@ fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
         (true, false) => PipelinePhase::Plan,
     };
     next.loop_id = loop_id;
-    for progress in next.todos.values_mut() {
-        progress.attempts = 0;
-        progress.is_given_up = false;
-    }
+    forget_attempts(next);
     next.worker_holds.clear();
     next.fix_rounds.clear();
+    next.earlier_rounds = 0;
+    next.is_replanning = false;
+    next.replans = 0;
+    next.known_workers.clear();
+    next.retired_workers.clear();
     next.gates = PipelineGates::default();
     next.scenario_holds = 0;
     next.commit_faults = 0;
@@ -593,6 +570,7 @@ fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
     next.outcome = None;
     next.note = None;
     next.plan_holds = 0;
+    next.question_holds = 0;
     Vec::new()
 }
 
@@ -604,7 +582,8 @@ fn gate_words(gates: &[(&str, GateStatus)]) -> String {
 
 fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
     let (passed, total) = (next.passed_todos(), next.todos.len());
-    let is_whole = !next.needs_approval() && passed == total;
+    let unanswered = missing_answers(next);
+    let is_whole = !next.needs_approval() && passed == total && unanswered.is_empty();
     let unproven = if next.kind == PipelineKind::Full { next.gates.unproven() } else { Vec::new() };
     let unproven = (!unproven.is_empty()).then(|| gate_words(&unproven));
     let commits = next.commit_gap.as_ref().map(|gap| format!("commits: {gap}"));
@@ -620,24 +599,57 @@ fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
             let note: Vec<String> = missing.into_iter().chain(unmeasured).collect();
             (PipelineOutcome::Unverified, (!note.is_empty()).then(|| note.join("; ")))
         }
-        LoopEnding::Limit(status) if is_whole && faults > 0 => {
-            let note = format!("{status}; {faults} faults of the commits are left");
-            (PipelineOutcome::Partial, Some(note))
-        }
-        LoopEnding::Limit(_) if next.failed_todos() > 0 => {
-            let failed = next.failed_todos();
-            (PipelineOutcome::Partial, Some(format!("workers failed at {failed} of {total} TODOs")))
-        }
-        LoopEnding::Limit(status) if !next.kind.has_plan() => {
+        // A limit of time or tokens says nothing about the fault.
+        LoopEnding::Limit(status) if !next.kind.has_plan() && !is_of_means(&status) => {
             (PipelineOutcome::Escalated, Some(status))
         }
-        LoopEnding::Limit(status) => (PipelineOutcome::Partial, Some(status)),
+        LoopEnding::Limit(status) => {
+            let failed = next.failed_todos();
+            let reason = if failed > 0 {
+                format!("workers failed at {failed} of {total} TODOs")
+            } else if faults > 0 {
+                format!("{status}; {faults} faults of the commits are left")
+            } else {
+                status
+            };
+            (PipelineOutcome::Partial, Some(with_missing(next, reason, &unanswered)))
+        }
         LoopEnding::Completed | LoopEnding::Unverified(_) => {
-            (PipelineOutcome::Partial, Some(format!("{passed} of {total} TODOs pass")))
+            let reason = format!("{passed} of {total} TODOs pass");
+            (PipelineOutcome::Partial, Some(with_missing(next, reason, &unanswered)))
         }
     };
     next.phase = PipelinePhase::Ended;
     next.outcome = Some(outcome);
     next.note = note;
     Vec::new()
+}
+
+/// Whether a loop ended because its time or tokens were used up.
+fn is_of_means(status: &str) -> bool {
+    [Status::Budget, Status::TimedOut].iter().any(|limit| limit.as_str() == status)
+}
+
+/// Why a pipeline is partial, and everything that it lacks.
+fn with_missing(next: &PipelineState, reason: String, unanswered: &[String]) -> String {
+    let mut parts = vec![reason];
+    let open = next.todos.iter().filter(|(_, progress)| !progress.has_passed);
+    let open: Vec<&str> = open.map(|(id, _)| id.as_str()).collect();
+    match (next.approved.is_some(), open.is_empty()) {
+        (false, _) if !next.kind.has_plan() => {}
+        (false, _) => parts.push("the plan is not approved".to_owned()),
+        (true, false) => parts.push(format!("not passing: {}", open.join(", "))),
+        (true, true) => {}
+    }
+    if next.is_replanning {
+        parts.push("the plan was to be extended".to_owned());
+    }
+    if !unanswered.is_empty() {
+        parts.push(format!("no person has agreed to {}", unanswered.join(", ")));
+    }
+    let unproven = next.gates.unproven();
+    if next.kind == PipelineKind::Full && next.approved.is_some() && !unproven.is_empty() {
+        parts.push(format!("gates: {}", gate_words(&unproven)));
+    }
+    one_line(&parts.join("; "), PLAN_TEXT_CHARS_MAX)
 }

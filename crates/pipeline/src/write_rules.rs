@@ -3,16 +3,21 @@
 
 use std::path::Path;
 
-use crate::plan::{PlanDocument, Todo};
+use crate::plan::{PlanDocument, Todo, named_todos};
 use crate::state::PipelineState;
 
 /// The agent that wants to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PipelineWriter {
+pub enum PipelineWriter<'w> {
     /// The session's main agent.
     Orchestrator,
     /// A subagent.
-    Worker,
+    Worker {
+        /// The host's id of it.
+        agent: &'w str,
+        /// What it was told to do, if that is known.
+        task: Option<&'w str>,
+    },
 }
 
 /// Why a write is refused.
@@ -22,7 +27,10 @@ pub enum WriteObjection {
     PlanFirst,
     /// A worker must write it.
     NeedsWorker,
-    /// It belongs to none of these patterns of the open TODOs.
+    /// The worker was replaced by a fresh one.
+    FreshWorker,
+    /// It belongs to none of these patterns: those of the TODOs that the worker's task names, else of
+    /// all open ones.
     OutsideTodos(Vec<String>),
 }
 
@@ -33,26 +41,40 @@ const FREE_FOLDERS: [&str; 3] = [".moai/specs/", "docs/", ".claude/"];
 #[must_use]
 pub fn write_objection(
     state: &PipelineState,
-    writer: PipelineWriter,
+    writer: PipelineWriter<'_>,
     path: &str,
 ) -> Option<WriteObjection> {
     if !state.is_active() || !state.kind.has_plan() || is_free(path) {
         return None;
     }
-    let Some(approved) = &state.approved else { return Some(WriteObjection::PlanFirst) };
-    if writer == PipelineWriter::Orchestrator {
+    let approved = state.approved.as_ref().filter(|_| !state.needs_approval());
+    let Some(approved) = approved else { return Some(WriteObjection::PlanFirst) };
+    let PipelineWriter::Worker { agent, task } = writer else {
         return (!state.is_solo).then_some(WriteObjection::NeedsWorker);
+    };
+    if state.retired_workers.contains(agent) {
+        return Some(WriteObjection::FreshWorker);
     }
     let plan = PlanDocument::parse(&approved.text);
+    let todos = assigned_todos(state, &plan, task.unwrap_or_default());
+    if todos.is_empty() || todos.iter().any(|todo| todo.allows(path)) {
+        return None;
+    }
+    let patterns = todos.iter().flat_map(|todo| todo.files.clone());
+    Some(WriteObjection::OutsideTodos(patterns.collect()))
+}
+
+/// The TODOs that a task names; all open ones if it names none of the plan.
+fn assigned_todos<'p>(state: &PipelineState, plan: &'p PlanDocument, task: &str) -> Vec<&'p Todo> {
+    let named = named_todos(task);
+    let named: Vec<&Todo> = plan.todos.iter().filter(|todo| named.contains(&todo.id)).collect();
+    if !named.is_empty() {
+        return named;
+    }
     let is_open = |todo: &&Todo| {
         !state.todos.get(todo.id.as_str()).is_some_and(|progress| progress.has_passed)
     };
-    let open: Vec<&Todo> = plan.todos.iter().filter(is_open).collect();
-    if open.is_empty() || open.iter().any(|todo| todo.allows(path)) {
-        return None;
-    }
-    let patterns = open.iter().flat_map(|todo| todo.files.clone());
-    Some(WriteObjection::OutsideTodos(patterns.collect()))
+    plan.todos.iter().filter(is_open).collect()
 }
 
 /// Documents and notes, which are no source.
@@ -69,7 +91,9 @@ mod tests {
     use crate::samples::{approved, begun};
     use crate::state::PlanApprover;
 
-    fn objection(state: &PipelineState, writer: PipelineWriter, path: &str) -> Option<String> {
+    const WORKER: PipelineWriter<'_> = PipelineWriter::Worker { agent: "a1", task: None };
+
+    fn objection(state: &PipelineState, writer: PipelineWriter<'_>, path: &str) -> Option<String> {
         write_objection(state, writer, path).map(|it| format!("{it:?}"))
     }
 
@@ -89,7 +113,7 @@ mod tests {
 
     #[test]
     fn no_agent_writes_source_before_the_approval() {
-        for writer in [PipelineWriter::Orchestrator, PipelineWriter::Worker] {
+        for writer in [PipelineWriter::Orchestrator, WORKER] {
             assert_eq!(objection(&begun(), writer, "src/a.rs").as_deref(), Some("PlanFirst"));
         }
     }
@@ -97,8 +121,7 @@ mod tests {
     #[test]
     fn a_worker_stays_within_the_files_of_open_todos() {
         let mut state = approved(PlanApprover::Person);
-        let by =
-            |state: &PipelineState, path| objection(state, PipelineWriter::Worker, path).is_none();
+        let by = |state: &PipelineState, path| objection(state, WORKER, path).is_none();
         for path in ["src/one.rs", "src/deep/one.rs", "two.py"] {
             assert!(by(&state, path), "{path}");
         }
@@ -107,5 +130,36 @@ mod tests {
             progress.has_passed = true;
         }
         assert!(by(&state, "lib/other.rs"), "fixes after the last TODO may be anywhere");
+    }
+
+    #[test]
+    fn a_worker_whose_task_names_its_todo_writes_only_the_files_of_that() {
+        let state = approved(PlanApprover::Person);
+        let by = |task, path| {
+            let writer = PipelineWriter::Worker { agent: "a1", task: Some(task) };
+            objection(&state, writer, path)
+        };
+        assert_eq!(by("Do TODO-2 of the plan", "two.py"), None);
+        let refused = by("Do TODO-2 of the plan", "src/one.rs").expect("the other TODO's");
+        assert!(refused.contains("two.py") && !refused.contains("src/"), "{refused}");
+        assert_eq!(by("TODO-9, which does not exist", "src/one.rs"), None, "all open ones");
+        assert_eq!(by("TODO-1 and TODO 2", "src/one.rs"), None);
+    }
+
+    #[test]
+    fn a_worker_that_was_replaced_writes_nothing() {
+        let mut state = approved(PlanApprover::Person);
+        state.retired_workers.insert("a1".to_owned());
+        assert_eq!(objection(&state, WORKER, "src/one.rs").as_deref(), Some("FreshWorker"));
+        let fresh = PipelineWriter::Worker { agent: "a2", task: None };
+        assert_eq!(objection(&state, fresh, "src/one.rs"), None);
+    }
+
+    #[test]
+    fn while_the_plan_is_extended_nobody_writes_source() {
+        let state = PipelineState { is_replanning: true, ..approved(PlanApprover::Person) };
+        for writer in [PipelineWriter::Orchestrator, WORKER] {
+            assert_eq!(objection(&state, writer, "src/one.rs").as_deref(), Some("PlanFirst"));
+        }
     }
 }

@@ -17,7 +17,7 @@ pub use loops::{
 };
 
 pub use memory::{MemoryAddition, MemoryOperation, MemoryRequest, MemoryScope};
-pub use pipelines::{PipelineOperation, PipelineRequest};
+pub use pipelines::{PipelineOperation, PipelineRequest, TerminalProof};
 pub use specs::{PivotAddition, SpecOperation, SpecRequest};
 
 /// Protocol version; part of the socket's name. Raised when a field changes its meaning.

@@ -145,6 +145,35 @@ pub struct ToolInput {
     /// All tools: the values of arguments that name files or folders, by their names.
     #[serde(skip)]
     pub named_files: Vec<String>,
+    /// `AskUserQuestion`: answers that are filled in; the host adds those of the user later.
+    #[serde(deserialize_with = "lenient")]
+    pub answers: Option<Value>,
+}
+
+/// The host's tool that asks the user.
+pub const ASK_TOOL: &str = "AskUserQuestion";
+
+/// A question that the host showed, with the answer that the user chose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChosenAnswer {
+    /// The question.
+    pub question: String,
+    /// Label and description of each answer to choose, in this order.
+    pub options: Vec<OfferedAnswer>,
+    /// The label that was chosen, or what was typed instead.
+    pub answer: String,
+}
+
+/// An answer to choose.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct OfferedAnswer {
+    /// Its name.
+    #[serde(deserialize_with = "lenient")]
+    pub label: String,
+    /// What it means.
+    #[serde(deserialize_with = "lenient")]
+    pub description: String,
 }
 
 /// One of several tool calls of a message.
@@ -232,6 +261,32 @@ impl HookInput {
             (_, Some("create")) => TextBeforeEdit::Absent,
             _ => TextBeforeEdit::Unknown,
         }
+    }
+
+    /// The questions of an `AskUserQuestion` that the user answered. A dialog that closed by itself,
+    /// because nobody was there, has no answers.
+    #[must_use]
+    pub fn chosen_answers(&self) -> Vec<ChosenAnswer> {
+        let response = &self.tool_response;
+        if self.tool_name != ASK_TOOL || !response["afkTimeoutMs"].is_null() {
+            return Vec::new();
+        }
+        let questions = response["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let chosen = questions.iter().filter(|one| one["multiSelect"] != true).filter_map(|one| {
+            let question = one["question"].as_str()?;
+            let answer = response["answers"][question].as_str()?;
+            let options = serde_json::from_value(one["options"].clone()).unwrap_or_default();
+            Some(ChosenAnswer { question: question.to_owned(), options, answer: answer.to_owned() })
+        });
+        chosen.collect()
+    }
+
+    /// Whether an `AskUserQuestion` would be answered by the agent itself.
+    #[must_use]
+    pub fn answers_itself(&self) -> bool {
+        let answers = self.tool_input.answers.as_ref();
+        self.tool_name == ASK_TOOL
+            && answers.is_some_and(|it| it.as_object().is_none_or(|answers| !answers.is_empty()))
     }
 
     /// Batch: the shell commands that ended with an error. The host reports them here and not after
@@ -397,6 +452,30 @@ mod tests {
 
     fn parse(value: &Value) -> HookInput {
         HookInput::parse(&value.to_string()).expect("valid input")
+    }
+
+    #[test]
+    fn only_answers_that_a_user_chose_count() {
+        let option = |label: &str| json!({"label": label, "description": "d"});
+        let question = json!({"question": "Q?", "options": [option("A"), option("B")]});
+        let asked =
+            |response: Value| parse(&json!({"tool_name": ASK_TOOL, "tool_response": response}));
+        let response = json!({"questions": [question], "answers": {"Q?": "A"}});
+        let chosen = asked(response.clone()).chosen_answers();
+        assert_eq!((chosen[0].question.as_str(), chosen[0].answer.as_str()), ("Q?", "A"));
+        assert_eq!(chosen[0].options[1].label, "B");
+        let mut alone = response.clone();
+        alone["afkTimeoutMs"] = json!(60_000);
+        assert_eq!(asked(alone).chosen_answers(), []);
+        for odd in [json!({"questions": [question], "answers": {}}), json!("text"), json!(null)] {
+            assert_eq!(asked(odd).chosen_answers(), []);
+        }
+        let itself = |answers: Value| {
+            parse(&json!({"tool_name": ASK_TOOL, "tool_input": {"answers": answers}}))
+                .answers_itself()
+        };
+        assert!(itself(json!({"Q?": "A"})) && itself(json!("A")));
+        assert!(!itself(json!({})) && !itself(json!(null)));
     }
 
     #[test]

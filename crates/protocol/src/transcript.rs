@@ -61,6 +61,21 @@ impl AddAssign for TokenCounts {
     }
 }
 
+/// The task of a subagent: the first text of a user in its transcript. The last line may be cut.
+#[must_use]
+pub fn first_task(text: &str) -> Option<String> {
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<TranscriptLine>(line).ok());
+    lines.filter(|line| line.kind == "user").find_map(|line| match &line.message["content"] {
+        Value::String(task) => Some(task.clone()),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+            let task = texts.collect::<Vec<_>>().join("\n");
+            (!task.is_empty()).then_some(task)
+        }
+        _ => None,
+    })
+}
+
 /// Tokens of a session, or of a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenUsage {
@@ -295,6 +310,16 @@ mod tests {
 
     fn total(lines: &[String]) -> TokenCounts {
         usage(lines.iter().map(String::as_str)).total()
+    }
+
+    #[test]
+    fn the_first_text_of_a_user_is_the_task_of_a_subagent() {
+        let plain = r#"{"type":"user","message":{"role":"user","content":"Do TODO-1"}}"#;
+        let blocks = r#"{"type":"user","message":{"content":[{"type":"text","text":"Do it"}]}}"#;
+        let other = r#"{"type":"summary"}"#;
+        assert_eq!(first_task(&format!("{other}\n{plain}\n{{cut")).as_deref(), Some("Do TODO-1"));
+        assert_eq!(first_task(blocks).as_deref(), Some("Do it"));
+        assert_eq!(first_task(""), None);
     }
 
     #[test]

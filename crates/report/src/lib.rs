@@ -21,6 +21,7 @@ pub mod merging;
 pub mod notice;
 pub mod observed;
 pub mod options;
+pub mod person_questions;
 pub mod pipeline;
 pub mod pipeline_evidence;
 pub mod recall;

@@ -105,6 +105,12 @@ pub fn command_denied(command: &str) -> String {
     )
 }
 
+/// A question to the user with answers that the agent has filled in is denied.
+#[must_use]
+pub fn answers_are_the_users() -> String {
+    "[moai-ralph] denied: only the user answers. Ask again without `answers`.".to_owned()
+}
+
 /// A tool call that would write a file of the frozen exam is denied; `role` names its role.
 #[must_use]
 pub fn exam_write_denied(path: &str, role: &str, loop_id: &str) -> String {

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use crate::person_questions::{question_lines, question_to_ask};
 use crate::wording;
 use moai_base::foreign_text::{one_line, quoted_lines};
 use moai_base::limits::{
     BUGFIX_ATTEMPTS_MAX, COMMITS_MAX, GATE_ROUNDS_MAX, LINE_CHARS_MAX, REASON_LINE_CHARS_MAX,
-    SPARKLINE_CHARS_MAX, TASK_CHARS_MAX, TODO_ATTEMPTS_MAX,
+    SPARKLINE_CHARS_MAX, TASK_CHARS_MAX, TODO_ATTEMPTS_MAX, TRIED_CHARS_MAX,
 };
 use moai_loops::framework::{MessageLanguage, language_of};
 use moai_pipeline::commits::{CommitFault, PipelineCommit};
@@ -14,9 +15,11 @@ use moai_pipeline::convergence::FixStrategy;
 use moai_pipeline::escalation::Escalation;
 use moai_pipeline::gate::GateStatus;
 use moai_pipeline::objection::PlanObjection;
-use moai_pipeline::plan::PlanDocument;
+use moai_pipeline::person_question::open_questions;
+use moai_pipeline::plan::{PlanDocument, TodoId};
 use moai_pipeline::state::{
     PassCount, PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover,
+    ShellWriteFate, ShellWriteRecord,
 };
 use moai_pipeline::write_rules::WriteObjection;
 use moai_protocol::documents::pipelines::{
@@ -94,7 +97,14 @@ pub fn work_instructions(state: &PipelineState) -> String {
 #[must_use]
 pub fn approved(state: &PipelineState, commands: usize) -> String {
     let parts = [state.id.as_str(), &state.plan_path(), &commands.to_string()];
-    wording::PIPELINE_APPROVED.with(language(state), &parts)
+    let approved = wording::PIPELINE_APPROVED.with(language(state), &parts);
+    match state.ready_todos().as_slice() {
+        [] => approved,
+        ready => {
+            let ready = wording::TODOS_READY.with(language(state), &[&todo_names(ready)]);
+            format!("{approved}\n{ready}")
+        }
+    }
 }
 
 /// For the user: the turn ended because the plan waits for approval.
@@ -134,12 +144,13 @@ fn with_lines(mut head: String, state: &PipelineState, objections: &[PlanObjecti
 /// The objections, one bounded line each.
 #[must_use]
 pub fn objection_lines(state: &PipelineState, objections: &[PlanObjection]) -> Vec<String> {
-    let (language, path) = (language(state), state.plan_path());
-    let lines = objections.iter().map(|objection| objection_line(language, &path, objection));
+    let lines = objections.iter().map(|objection| objection_line(state, objection));
     lines.map(|line| one_line(&line, LINE_CHARS_MAX)).collect()
 }
 
-fn objection_line(language: MessageLanguage, path: &str, objection: &PlanObjection) -> String {
+fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
+    let (language, path) = (language(state), state.plan_path());
+    let path = path.as_str();
     match objection {
         PlanObjection::Missing => wording::PLAN_MISSING.with(language, &[path]),
         PlanObjection::Fault(fault) => {
@@ -177,19 +188,30 @@ fn objection_line(language: MessageLanguage, path: &str, objection: &PlanObjecti
             let parts = [todo.as_str(), attempt.as_str(), &most, failure];
             wording::WORKER_FAILS.with(language, &parts)
         }
-        PlanObjection::GateFailed { round, strategy } => {
+        PlanObjection::GateFailed { round, strategy, tried } => {
             let (round, most) = (round.to_string(), GATE_ROUNDS_MAX.to_string());
             let phrase = match strategy {
                 FixStrategy::FixNow => wording::FIX_NOW,
                 FixStrategy::FreshContext => wording::FIX_AFRESH,
-                FixStrategy::Replan => wording::FIX_BY_PLAN,
+                FixStrategy::Replan if state.is_replanning => wording::FIX_BY_PLAN,
+                FixStrategy::Replan => wording::FIX_PLANNED_OUT,
             };
-            phrase.with(language, &[&round, &most])
+            phrase.with(language, &[&round, &most, &tried_words(tried)])
+        }
+        PlanObjection::NothingNew { tried } => {
+            wording::PLAN_NOT_EXTENDED.with(language, &[path, &tried_words(tried)])
         }
         PlanObjection::BoxTakenBack { todo, status, failure } => {
             let parts = [todo.as_str(), status.mark(), failure];
             wording::PLAN_BOX_TAKEN_BACK.with(language, &parts)
         }
+        PlanObjection::Document { path, line, reason } => {
+            wording::PLAN_FAULT.with(language, &[path, &line.to_string(), reason])
+        }
+        PlanObjection::Ready { todos } => {
+            wording::TODOS_READY.with(language, &[&todo_names(todos)])
+        }
+        PlanObjection::NeedsPerson(question) => question_to_ask(state, question),
         PlanObjection::Commits(fault) => commit_fault_line(language, path, fault),
         PlanObjection::Answer { what } => wording::HELPER_ANSWER.with(language, &[what]),
         PlanObjection::PlayScenarios(open) => {
@@ -254,6 +276,39 @@ pub fn escalation_lines(
     lines.collect()
 }
 
+fn todo_names(todos: &[TodoId]) -> String {
+    let names: Vec<&str> = todos.iter().map(TodoId::as_str).collect();
+    one_line(&names.join(", "), REASON_LINE_CHARS_MAX)
+}
+
+/// For the agent and the user: a shell command changed source files that its agent may not write.
+#[must_use]
+pub fn shell_wrote(state: &PipelineState, records: &[ShellWriteRecord]) -> String {
+    let language = language(state);
+    let named = |fate: ShellWriteFate| {
+        let fitting = records.iter().filter(|record| record.fate == fate);
+        let paths: Vec<&str> = fitting.map(|record| record.path.as_str()).collect();
+        (!paths.is_empty()).then(|| one_line(&paths.join(", "), REASON_LINE_CHARS_MAX))
+    };
+    let is_by_worker = records.iter().any(|record| record.is_by_worker);
+    let kept = if is_by_worker { wording::WORKER_SHELL_WROTE } else { wording::SHELL_WROTE };
+    let phrases = [
+        (ShellWriteFate::Kept, kept),
+        (ShellWriteFate::TakenBack, wording::SHELL_WRITE_TAKEN_BACK),
+        (ShellWriteFate::NotTakenBack, wording::SHELL_WRITE_NOT_TAKEN_BACK),
+    ];
+    let lines = phrases
+        .into_iter()
+        .filter_map(|(fate, phrase)| Some(phrase.with(language, &[&state.id, &named(fate)?])));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What was tried, the latest first, on one line.
+fn tried_words(tried: &[String]) -> String {
+    let latest: Vec<&str> = tried.iter().rev().map(String::as_str).collect();
+    if latest.is_empty() { "-".to_owned() } else { one_line(&latest.join("; "), TRIED_CHARS_MAX) }
+}
+
 /// For a worker: why it must go on.
 #[must_use]
 pub fn worker_held(state: &PipelineState, objections: &[PlanObjection]) -> String {
@@ -271,6 +326,9 @@ pub fn write_refused(state: &PipelineState, file: &str, objection: &WriteObjecti
         }
         WriteObjection::NeedsWorker => {
             wording::WRITE_NEEDS_WORKER.with(language, &[&file, &state.id])
+        }
+        WriteObjection::FreshWorker => {
+            wording::WRITE_FRESH_WORKER.with(language, &[&file, &state.id])
         }
         WriteObjection::OutsideTodos(patterns) => {
             let patterns = one_line(&patterns.join(", "), REASON_LINE_CHARS_MAX);
@@ -336,6 +394,9 @@ pub fn pipeline_status(state: &PipelineState) -> String {
     }
     let _ = writeln!(text, "  loop: {}", state.loop_id);
     push_todos(&mut text, state);
+    for line in question_lines(state, &open_questions(state)) {
+        let _ = writeln!(text, "  asks you: {}", one_line(&line, REASON_LINE_CHARS_MAX));
+    }
     if let Some(last) = state.pass_counts.last() {
         let line = sparkline(&state.pass_counts);
         let _ = writeln!(text, "  passing at each Stop: {line} {}/{}", last.passed, last.total);
@@ -404,7 +465,7 @@ fn push_gates(text: &mut String, state: &PipelineState) {
 fn approver(by: PlanApprover) -> &'static str {
     match by {
         PlanApprover::Person => "a person",
-        PlanApprover::Agent => "an agent, on the user's word as it says",
+        PlanApprover::Question => "a person, who answered the host's question",
     }
 }
 
@@ -437,6 +498,20 @@ pub fn pipeline_report(state: &PipelineState) -> String {
             let _ = writeln!(text, "    {}: {reason}", correction.todo);
         }
     }
+    if !state.shell_writes.is_empty() {
+        let _ = writeln!(text, "  source files that shell commands changed against the rules:");
+    }
+    for record in &state.shell_writes {
+        let path = one_line(&record.path, REASON_LINE_CHARS_MAX);
+        let by = if record.is_by_worker { "a worker" } else { "the main agent" };
+        let _ = writeln!(text, "    {path}: by {by}, {}", record.fate.as_str().replace('_', " "));
+    }
+    if !state.human_answers.is_empty() {
+        let _ = writeln!(text, "  what the user said about items for a person:");
+    }
+    for (name, answer) in &state.human_answers {
+        let _ = writeln!(text, "    {name}: {}", if answer.is_yes { "met" } else { "not met" });
+    }
     if !state.discoveries.is_empty() {
         let _ = writeln!(text, "  proposals of workers, checked against the pivot points:");
     }
@@ -446,8 +521,12 @@ pub fn pipeline_report(state: &PipelineState) -> String {
             [] => String::new(),
             conflicts => format!(": {}", one_line(&conflicts.join(", "), REASON_LINE_CHARS_MAX)),
         };
-        let (todo, verdict) = (&discovery.todo, &discovery.verdict);
-        let _ = writeln!(text, "    {todo}: {summary}: {verdict}{conflicts}");
+        let verdict = match discovery.answer {
+            None => discovery.verdict.as_str(),
+            Some(answer) if answer.is_yes => "allowed by the user",
+            Some(_) => "rejected by the user",
+        };
+        let _ = writeln!(text, "    {}: {summary}: {verdict}{conflicts}", discovery.todo);
     }
     if state.is_active() {
         let _ = writeln!(text, "  it has not ended yet");

@@ -333,6 +333,11 @@ phrases!(ENDS {
     PLAN_UNUSABLE:
         "the plan cannot be used: {0}. Repair it, then `moai-ralph loop resume`",
         "계획을 쓸 수 없습니다: {0}. 고친 다음 `moai-ralph loop resume`";
+    AWAITS_PERSON:
+        "you are asked: {0}. Answer with `/moai-ralph:pipeline-answer NAME yes` (or `no`), or with \
+         `moai-ralph pipeline answer NAME yes` at a terminal",
+        "답이 필요합니다: {0}. `/moai-ralph:pipeline-answer 이름 yes`(또는 `no`)나 터미널의 `moai-ralph \
+         pipeline answer 이름 yes`로 답해 주십시오";
     BY_THE_USER: "by the user", "사용자가 멈춤";
     CHANGED_SINCE_COMPLETED:
         "[moai-ralph] loop {0} ended as complete, but the turn went on and changed {1}: that is not measured. \
@@ -489,8 +494,8 @@ phrases!(PIPELINES {
         "Each TODO needs at least one [A] item: one command without shell syntax, which fails now and passes once the TODO is done.",
         "TODO마다 [A] 항목이 하나 이상 필요합니다. 셸 문법이 없는 명령 하나이며, 지금은 실패하고 TODO가 끝나면 통과해야 합니다.";
     PIPELINE_ASK:
-        "2. Show the user the plan and ask whether to go on. Once the user agrees, run `moai-ralph pipeline approve`.",
-        "2. 사용자에게 계획을 보여 주고 진행할지 물으십시오. 사용자가 동의하면 `moai-ralph pipeline approve`를 실행하십시오.";
+        "2. Show the user the plan and run `moai-ralph pipeline approve`: it checks the plan and gives you the question to ask. Only the user's own answer approves the plan.",
+        "2. 사용자에게 계획을 보여 주고 `moai-ralph pipeline approve`를 실행하십시오. 계획을 검사하고 사용자에게 물을 질문을 알려 줍니다. 계획은 사용자의 답으로만 승인됩니다.";
     PIPELINE_BOXES:
         "3. Then do the TODOs in the order of their dependencies. At every Stop the engine runs the acceptance commands itself and sets the boxes in {0}; a box that you set counts only if its run agrees. What was approved is frozen: the plan may only grow.",
         "3. 그다음 의존 순서대로 TODO를 수행하십시오. Stop마다 엔진이 인수 명령을 직접 실행해 {0}의 체크박스를 표시합니다. 직접 표시한 체크박스는 그 실행이 통과해야만 인정됩니다. 승인된 내용은 고정되어 있어 계획은 추가만 할 수 있습니다.";
@@ -498,8 +503,8 @@ phrases!(PIPELINES {
         "[moai-ralph] pipeline {0}: the plan {1} is approved, and its acceptance commands are frozen ({2}). Work on the TODOs, then end your turn.",
         "[moai-ralph] 파이프라인 {0}: 계획 {1}을 승인했고 인수 명령 {2}개를 고정했습니다. TODO를 수행한 뒤 턴을 끝내십시오.";
     PIPELINE_WAITS:
-        "[moai-ralph] pipeline {0}: the plan {1} waits for approval: `moai-ralph pipeline approve`, or tell the agent what to change",
-        "[moai-ralph] 파이프라인 {0}: 계획 {1}이 승인을 기다립니다. `moai-ralph pipeline approve`로 승인하거나 에이전트에게 고칠 점을 알려 주십시오";
+        "[moai-ralph] pipeline {0}: the plan {1} waits for your approval: `/moai-ralph:moai-run`, or `moai-ralph pipeline approve` at a terminal; or tell the agent what to change",
+        "[moai-ralph] 파이프라인 {0}: 계획 {1}이 승인을 기다립니다. `/moai-ralph:moai-run`이나 터미널의 `moai-ralph pipeline approve`로 승인하거나 에이전트에게 고칠 점을 알려 주십시오";
     PIPELINE_NO_PLAN:
         "[moai-ralph] pipeline {0}: there is no usable plan in {1}, and the agent is not held for it any longer:",
         "[moai-ralph] 파이프라인 {0}: {1}에 쓸 수 있는 계획이 없으며, 이 때문에 에이전트를 더 붙잡지 않습니다:";
@@ -516,8 +521,8 @@ phrases!(PIPELINES {
         "{0} {1}번째 줄: {2}의 항목은 단일 명령이 아닙니다. 프로젝트의 스크립트에 넣으십시오 ({3})";
     PLAN_CHANGED: "{0}: {1}: what was approved still counts: restore it", "{0}: {1}: 승인된 내용이 그대로 적용됩니다. 되돌리십시오";
     PLAN_NEW_TODO:
-        "{0} line {1}: {2} is new: ask the user, then run `moai-ralph pipeline approve`",
-        "{0} {1}번째 줄: {2}은(는) 새 TODO입니다. 사용자에게 물은 뒤 `moai-ralph pipeline approve`를 실행하십시오";
+        "{0} line {1}: {2} is new and needs the user's approval: run `moai-ralph pipeline approve` and ask what it says",
+        "{0} {1}번째 줄: {2}은(는) 새 TODO이며 사용자의 승인이 필요합니다. `moai-ralph pipeline approve`를 실행하고 알려 주는 대로 물으십시오";
     PLAN_BOX_TAKEN_BACK:
         "{0} was marked [{1}], but the engine's own run does not agree, so its box is open again: {2}",
         "{0}에 [{1}] 표시가 있었지만 엔진이 직접 실행한 결과와 다르므로 체크박스를 되돌렸습니다: {2}";
@@ -532,11 +537,20 @@ phrases!(PIPELINES {
     PIPELINE_NOT_STARTED: "[moai-ralph] no pipeline was started: {0}", "[moai-ralph] 파이프라인을 시작하지 않았습니다: {0}";
     FIX_NOW: "a gate failed (round {0} of {1}): fix what is reported above", "게이트를 통과하지 못했습니다({1}회 중 {0}회): 위에 보고된 문제를 고치십시오";
     FIX_AFRESH:
-        "a gate failed with the same problems again (round {0} of {1}): give the task to a fresh worker, tell it what was tried, and take another approach",
-        "같은 문제로 다시 게이트를 통과하지 못했습니다({1}회 중 {0}회): 새 워커에게 맡기고, 지금까지의 시도를 알려 주고, 다른 방법을 쓰십시오";
+        "a gate failed with the same problems again (round {0} of {1}): take another approach, with a fresh worker; those that worked on it may write nothing more. Tell the new one what was tried: {2}",
+        "같은 문제로 다시 게이트를 통과하지 못했습니다({1}회 중 {0}회): 다른 방법을 새 워커에게 맡기십시오. 지금까지의 워커는 더 이상 파일을 쓸 수 없습니다. 새 워커에게 지금까지의 시도를 알려 주십시오: {2}";
     FIX_BY_PLAN:
-        "most of it fails, or it gets worse (round {0} of {1}): add TODOs to the plan, ask the user, and run `moai-ralph pipeline approve`",
-        "대부분 실패하거나 더 나빠지고 있습니다({1}회 중 {0}회): 계획에 TODO를 추가하고 사용자에게 물은 뒤 `moai-ralph pipeline approve`를 실행하십시오";
+        "most of it fails, or it gets worse (round {0} of {1}): the pipeline is back at its plan, and no source file is written until an extended plan is approved. Add TODOs with another approach, run `moai-ralph pipeline approve`, and ask what it says. Tried so far: {2}",
+        "대부분 실패하거나 더 나빠지고 있습니다({1}회 중 {0}회): 파이프라인이 계획 단계로 돌아갔습니다. 확장한 계획이 승인될 때까지 소스 파일을 쓸 수 없습니다. 다른 방법의 TODO를 추가하고 `moai-ralph pipeline approve`를 실행해 알려 주는 대로 물으십시오. 지금까지의 시도: {2}";
+    FIX_PLANNED_OUT:
+        "most of it fails, or it gets worse (round {0} of {1}), and the plan was extended often enough: the pipeline ends here. Tried: {2}",
+        "대부분 실패하거나 더 나빠지고 있으며({1}회 중 {0}회) 계획을 더 확장할 수 없어 파이프라인을 끝냅니다. 시도: {2}";
+    PLAN_NOT_EXTENDED:
+        "{0} has nothing new: add TODOs, or acceptance items, with another approach. Tried so far: {1}",
+        "{0}에 새로운 내용이 없습니다. 다른 방법의 TODO나 인수 항목을 추가하십시오. 지금까지의 시도: {1}";
+    WRITE_FRESH_WORKER:
+        "[moai-ralph] {0} is not written: pipeline {1} takes another approach with a fresh worker. End with your report",
+        "[moai-ralph] {0}을(를) 쓰지 않았습니다. 파이프라인 {1}은 새 워커와 다른 방법으로 진행합니다. 보고로 끝내십시오";
     WORKER_HELD: "[moai-ralph] pipeline {0}: this task is not done.", "[moai-ralph] 파이프라인 {0}: 이 작업은 끝나지 않았습니다.";
     WORKER_WITHOUT_REPORT:
         "there is no usable report: {0}. End with one JSON object: todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions",
@@ -555,6 +569,52 @@ phrases!(PIPELINES {
     WRITE_OUTSIDE_TODOS:
         "[moai-ralph] {0} is not written: it belongs to no open TODO of pipeline {1}, whose files are {2}",
         "[moai-ralph] {0}을(를) 쓰지 않았습니다. 파이프라인 {1}의 열린 TODO에 속하지 않습니다. 그 파일: {2}";
+    QUESTION_TO_ASK:
+        "{0} is the user's decision. Ask with AskUserQuestion exactly this: {1}",
+        "{0}은(는) 사용자가 결정합니다. AskUserQuestion으로 다음을 그대로 물으십시오: {1}";
+    APPROVAL_IS_ASKED:
+        "the plan {0} of pipeline {1} can be approved, but not by an agent. Ask the user with AskUserQuestion exactly this: {2}",
+        "파이프라인 {1}의 계획 {0}은 승인할 수 있지만 에이전트가 승인할 수는 없습니다. AskUserQuestion으로 사용자에게 다음을 그대로 물으십시오: {2}";
+    ASK_PLAN_HEADER: "Plan", "계획";
+    ASK_PLAN: "moai-ralph: shall the work follow the plan {0} (version {1})?", "moai-ralph: 계획 {0}(버전 {1})대로 작업할까요?";
+    ASK_PLAN_YES: "Approve", "승인";
+    ASK_PLAN_YES_MEANS: "The acceptance commands are frozen, and the plan may only grow", "인수 명령이 고정되고 계획은 추가만 할 수 있습니다";
+    ASK_PLAN_NO: "Change it", "수정";
+    ASK_PLAN_NO_MEANS: "Nothing is approved; say what to change", "승인하지 않습니다. 고칠 점을 알려 주십시오";
+    ASK_ITEM_HEADER: "Acceptance", "인수";
+    ASK_ITEM: "moai-ralph: is {0} met? {1}", "moai-ralph: {0}이(가) 충족되었습니까? {1}";
+    ASK_ITEM_YES: "Met", "충족";
+    ASK_ITEM_YES_MEANS: "You have looked at it and accept it", "직접 확인했으며 인수합니다";
+    ASK_ITEM_NO: "Not met", "미충족";
+    ASK_ITEM_NO_MEANS: "The work goes on; say what is missing", "작업을 계속합니다. 부족한 점을 알려 주십시오";
+    ASK_PROPOSAL_HEADER: "Proposal", "제안";
+    ASK_PROPOSAL:
+        "moai-ralph: {0}, proposed by the worker of {1}: {2}. Against it: {3}. Allow it?",
+        "moai-ralph: {0}, {1}의 워커가 제안: {2}. 충돌: {3}. 허용할까요?";
+    ASK_PROPOSAL_YES: "Allow", "허용";
+    ASK_PROPOSAL_YES_MEANS: "It may become a TODO of the plan", "계획의 TODO로 추가할 수 있습니다";
+    ASK_PROPOSAL_NO: "Reject", "거절";
+    ASK_PROPOSAL_NO_MEANS: "It is not followed", "따르지 않습니다";
+    ANSWERED_YES: "[moai-ralph] pipeline {0}: the user agrees to {1}. Go on, then end your turn.", "[moai-ralph] 파이프라인 {0}: 사용자가 {1}에 동의했습니다. 계속 진행한 뒤 턴을 끝내십시오.";
+    ANSWERED_NO: "[moai-ralph] pipeline {0}: the user does not agree to {1}. Ask what is missing, and go on.", "[moai-ralph] 파이프라인 {0}: 사용자가 {1}에 동의하지 않았습니다. 부족한 점을 묻고 계속 진행하십시오.";
+    NO_SUCH_QUESTION: "{0} is not asked; open questions: {1}", "{0}에 대한 질문은 없습니다. 열린 질문: {1}";
+    ANSWER_IS_FOR_A_PERSON: "pipeline answer is for a person: an agent started this shell. {0}", "pipeline answer는 사람이 실행합니다. 이 셸은 에이전트가 시작했습니다. {0}";
+    QUESTION_IS_NONE:
+        "[moai-ralph] pipeline {0}: the answer does not count, because this is not the question, or the plan has changed since: run `moai-ralph pipeline approve`, or end your turn, and ask again what it says",
+        "[moai-ralph] 파이프라인 {0}: 질문이 다르거나 그 뒤 계획이 바뀌어 답을 인정하지 않습니다. `moai-ralph pipeline approve`를 실행하거나 턴을 끝내고, 알려 주는 대로 다시 물으십시오";
+    TODOS_READY: "can be given to workers now, at the same time: {0}", "지금 워커에게 함께 맡길 수 있는 TODO: {0}";
+    SHELL_WROTE:
+        "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed. Source files are written by workers: undo it, or give it to one",
+        "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 {1}이(가) 바뀌었습니다. 소스 파일은 워커가 씁니다. 되돌리거나 워커에게 맡기십시오";
+    WORKER_SHELL_WROTE:
+        "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed, which is outside the files of your TODO: undo it",
+        "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 맡은 TODO의 파일이 아닌 {1}이(가) 바뀌었습니다. 되돌리십시오";
+    SHELL_WRITE_TAKEN_BACK:
+        "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed, and was taken back. Source files are written by workers",
+        "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 바뀐 {1}을(를) 되돌렸습니다. 소스 파일은 워커가 씁니다";
+    SHELL_WRITE_NOT_TAKEN_BACK:
+        "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed; it is not taken back, because its earlier content is not known or a worker was at work. Undo it, or give it to a worker",
+        "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 {1}이(가) 바뀌었습니다. 이전 내용을 모르거나 워커가 작업 중이어서 되돌리지 않았습니다. 직접 되돌리거나 워커에게 맡기십시오";
     PIPELINE_CANCELLED:
         "[moai-ralph] pipeline {0} is cancelled; files stay as they are. `moai-ralph pipeline resume` continues it",
         "[moai-ralph] 파이프라인 {0}을 취소했습니다. 파일은 그대로입니다. `moai-ralph pipeline resume`으로 이어서 할 수 있습니다";

@@ -7,8 +7,19 @@ use clap::{Args, Subcommand, ValueEnum};
 pub(in crate::cli) enum PipelineCommand {
     /// Start a pipeline: the agent writes a plan, and works once it is approved
     Start(PipelineStartArgs),
-    /// Approve the plan; its acceptance commands are frozen, and later the plan may only grow
+    /// Approve the plan, at a terminal; its commands are frozen, and then it may only grow
     Approve(PipelineSelectArgs),
+    /// Answer a question that only a person answers, at a terminal
+    Answer {
+        /// The question, as `pipeline status` names it: `TODO-2/AC-2`, `D-1`
+        question: String,
+        /// Whether you agree
+        #[arg(value_enum)]
+        answer: PersonAnswerArg,
+        /// Id of the pipeline [default: the active or last one of this project]
+        #[arg(long, value_name = "ID")]
+        id: Option<String>,
+    },
     /// Show the phase, the TODOs and the progress
     Status(PipelineSelectArgs),
     /// End the pipeline and its loop; files stay as they are
@@ -20,6 +31,9 @@ pub(in crate::cli) enum PipelineCommand {
         /// The session that continues it [default: the next one in this project]
         #[arg(long, value_name = "ID")]
         session: Option<String>,
+        /// End as partial when so many more tokens are used
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+        max_tokens: Option<u64>,
     },
     /// Report what the engine's own runs showed for each TODO, requirement and commit
     Report(PipelineSelectArgs),
@@ -48,6 +62,17 @@ pub(in crate::cli) struct PipelineStartArgs {
     /// Let the main agent write source files itself, for a host without subagents
     #[arg(long)]
     pub(in crate::cli) solo: bool,
+    /// End as partial when so many tokens are used
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(in crate::cli) max_tokens: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum PersonAnswerArg {
+    /// You agree
+    Yes,
+    /// You do not
+    No,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -36,7 +36,7 @@ const PRINTED_BY: [(&str, &str); 39] = [
     ("observations", "`memory get`"),
     ("pivot-check", "`spec pivot check`"),
     ("pivot-points", "`spec pivot list`, `add`, `confirm`"),
-    ("pipeline", "`pipeline start`, `approve`, `status`, `cancel`, `resume`, `report`"),
+    ("pipeline", "`pipeline start`, `approve`, `answer`, `status`, `cancel`, `resume`, `report`"),
     ("refreeze", "`loop refreeze`"),
     ("rename", "`rename`"),
     ("report", "`check`, `scan`, `guard`"),

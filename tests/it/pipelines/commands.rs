@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{GOAL, PLAN, begun, notice, pipeline, plan_path, status, stop, stop_output};
+use super::{PLAN, notice, pipeline, plan_path, status, stop, stop_output};
 use crate::support::{Output, SESSION, Sandbox};
 
 fn command(sandbox: &Sandbox, name: &str, typed: &str) -> Output {
@@ -90,13 +90,4 @@ fn a_fault_that_is_not_fixed_in_three_attempts_is_escalated() {
     assert_eq!(stop(&sandbox), None);
     let status = status(&sandbox);
     assert_eq!((&status["phase"], &status["outcome"]), (&json!("ended"), &json!("completed")));
-}
-
-#[test]
-fn an_agents_approval_is_reported_as_one() {
-    let mut sandbox = begun(GOAL);
-    sandbox.write(&plan_path(&sandbox), PLAN);
-    sandbox.set("CLAUDECODE", "1");
-    assert_eq!(pipeline(&sandbox, &["approve"]).code, 0);
-    assert_eq!(status(&sandbox)["approved_by"], "agent");
 }

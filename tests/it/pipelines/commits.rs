@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{PLAN, notice, pipeline, plan_path, status, stop, stop_output};
+use super::{PLAN, approve, notice, pipeline, plan_path, status, stop, stop_output};
 use crate::support::{SESSION, Sandbox, eventually, write_file};
 
 /// An approved small pipeline in a project with these options and a history of `area: …` subjects.
@@ -25,8 +25,7 @@ fn asked(options: &str, plan: &str) -> Sandbox {
     let output = pipeline(&sandbox, &arguments);
     assert_eq!(output.code, 0, "{output:#?}");
     sandbox.write(&plan_path(&sandbox), plan);
-    let output = pipeline(&sandbox, &["approve"]);
-    assert_eq!(output.code, 0, "{output:#?}");
+    approve(&sandbox);
     sandbox
 }
 

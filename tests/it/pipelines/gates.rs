@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use super::{PLAN, notice, pipeline, plan_path, status, stop, stop_output};
+use super::{PLAN, approve, notice, pipeline, plan_path, status, stop, stop_output};
 use crate::support::{SESSION, Sandbox, write_file};
 
 /// A judge as a program: people are greeted when the change says hello, the change is insecure when it
@@ -32,6 +32,17 @@ done
 printf '],"suspicions":[],"unread":[],"confidence":0.9}'
 "#;
 
+/// What an `[S]` item names.
+const SCENARIO: &str = "\
+# Acceptance
+
+```gherkin
+Scenario: SC-1: a user is met
+  When a user comes in
+  Then the program says hello
+```
+";
+
 /// An approved full pipeline in a project whose own check wants `ok.txt`.
 fn full(plan: &str, has_judge: bool, more: &str) -> Sandbox {
     let sandbox = Sandbox::new();
@@ -52,9 +63,12 @@ fn full(plan: &str, has_judge: bool, more: &str) -> Sandbox {
     let arguments = ["start", "--goal", "greet people", "--session", SESSION];
     let output = pipeline(&sandbox, &arguments);
     assert_eq!(output.code, 0, "{output:#?}");
-    sandbox.write(&plan_path(&sandbox), plan);
-    let output = pipeline(&sandbox, &["approve"]);
-    assert_eq!(output.code, 0, "{output:#?}");
+    let path = plan_path(&sandbox);
+    sandbox.write(&path, plan);
+    if plan.contains("SC-1") {
+        sandbox.write(&path.replace("plan.md", "acceptance.md"), SCENARIO);
+    }
+    approve(&sandbox);
     sandbox
 }
 
@@ -148,8 +162,7 @@ fn with_scenario() -> Sandbox {
     let acceptance = "### SC-1: a user is greeted\n- When the user runs `cat one.txt`\n\
                       - Then `grep -q hello one.txt` passes\n";
     sandbox.write(&path.replace("plan.md", "acceptance.md"), acceptance);
-    let output = pipeline(&sandbox, &["approve"]);
-    assert_eq!(output.code, 0, "{output:#?}");
+    approve(&sandbox);
     sandbox.write("one.txt", "hello\n");
     sandbox.write("two.txt", "two\n");
     sandbox
@@ -324,6 +337,67 @@ fn a_stronger_model_is_proposed_by_the_projects_rules() {
     sandbox.write("two.txt", "two\n");
     let reason = stop(&sandbox).expect("the project's own check fails");
     assert!(reason.contains("the agent debugger with model fable"), "{reason}");
-    let approved = pipeline(&sandbox, &["approve"]);
-    assert!(!approved.stdout.contains("size M"), "TODO-2 passes already: {approved:#?}");
+    let approved = super::slash(&sandbox, "moai-run", "").to_string();
+    assert!(!approved.contains("size M"), "TODO-2 passes already: {approved}");
+}
+
+#[test]
+fn work_that_mostly_fails_goes_back_to_a_plan_that_must_grow_and_be_approved_again() {
+    let sandbox = full(PLAN, false, "");
+    let path = plan_path(&sandbox);
+    sandbox.write("one.txt", "one\n");
+    sandbox.write("two.txt", "two\n");
+    assert!(stop(&sandbox).expect("ok.txt is missing").contains("round 1 of 10"));
+    fs::remove_file(sandbox.path("one.txt")).expect("ours");
+    fs::remove_file(sandbox.path("two.txt")).expect("ours");
+    let reason = stop(&sandbox).expect("everything fails");
+    assert!(reason.contains("back at its plan") && reason.contains("TODO-1"), "{reason}");
+    assert_eq!(status(&sandbox)["phase"], "plan");
+    let reason = stop(&sandbox).expect("the plan is as it was");
+    assert!(reason.contains("has nothing new"), "{reason}");
+    assert_eq!(pipeline(&sandbox, &["approve"]).code, 1);
+    let more = format!(
+        "{}\n### [ ] TODO 3: a third way\n- [A] `test -f three.txt`\n",
+        sandbox.read(&path)
+    );
+    sandbox.write(&path, &more);
+    assert!(notice(&stop_output(&sandbox)).contains("waits for your approval"));
+    approve(&sandbox);
+    assert_eq!(status(&sandbox)["phase"], "sprint");
+    for file in ["one.txt", "two.txt", "three.txt", "ok.txt"] {
+        sandbox.write(file, "two\n");
+    }
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(status(&sandbox)["outcome"], "completed_unverified");
+}
+
+#[test]
+fn the_same_failure_three_times_asks_for_a_fresh_worker_and_names_what_was_tried() {
+    let sandbox = full(PLAN, false, "");
+    sandbox.write("one.txt", "one\n");
+    let mut input = sandbox.payload("SubagentStop");
+    input["agent_type"] = "moai-ralph:worker".into();
+    input["agent_id"] = "a1".into();
+    let report = json!({"todo_id": "TODO-2", "status": "FAIL",
+        "outputs": {"files_changed": [], "summary": "wrote it by hand"},
+        "acceptance_criteria": [{"id": "AC-1", "status": "FAIL"}],
+        "learnings": [], "issues": [], "decisions": []});
+    input["last_assistant_message"] = report.to_string().into();
+    assert_eq!(sandbox.hook("subagent-stop", &input).json()["decision"], "block");
+    sandbox.write("two.txt", "two\n");
+    for round in 1..=2 {
+        sandbox.write("try.txt", &format!("{round}\n"));
+        assert!(stop(&sandbox).expect("ok.txt is missing").contains("fix what is reported"));
+    }
+    sandbox.write("try.txt", "3\n");
+    let reason = stop(&sandbox).expect("ok.txt is missing again");
+    assert!(reason.contains("another approach") && reason.contains("wrote it by hand"), "{reason}");
+    let mut write = sandbox.payload("PreToolUse-Edit");
+    write["tool_name"] = "Write".into();
+    write["tool_input"] = json!({"file_path": sandbox.path("src/a.py"), "content": "x"});
+    for (agent, is_denied) in [("a1", true), ("a2", false)] {
+        write["agent_id"] = agent.into();
+        let answer = sandbox.hook("pre-tool-use", &write).stdout;
+        assert_eq!(answer.contains("fresh worker"), is_denied, "{agent}: {answer}");
+    }
 }

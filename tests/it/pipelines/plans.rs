@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use super::{GOAL, PLAN, approved, begun, notice, pipeline, plan_path, status, stop, stop_output};
+use super::{
+    GOAL, PLAN, approve, approved, begun, notice, pipeline, plan_path, status, stop, stop_output,
+};
 
 /// Why a plan is not approved.
 fn refusal(plan: &str) -> String {
@@ -67,7 +69,7 @@ fn an_added_todo_needs_the_users_word_and_is_then_examined_too() {
     let reason = stop(&sandbox).expect("the third is not approved");
     assert!(reason.contains("TODO-3 is new"), "{reason}");
     assert!(sandbox.read(&path).contains("### [ ] TODO 3"), "its box is not the agent's to set");
-    assert_eq!(pipeline(&sandbox, &["approve"]).code, 0);
+    approve(&sandbox);
     let reason = stop(&sandbox).expect("the third file is missing");
     assert!(reason.contains("three.txt"), "{reason}");
     sandbox.write("three.txt", "");
@@ -104,8 +106,7 @@ fn a_command_that_hangs_is_ended_and_is_no_pass() {
     );
     let plan = PLAN.replace("test -f one.txt", "sleep 1000");
     sandbox.write(&plan_path(&sandbox), &plan);
-    let output = pipeline(&sandbox, &["approve"]);
-    assert_eq!(output.code, 0, "{output:#?}");
+    approve(&sandbox);
     sandbox.write("two.txt", "two\n");
     let _ = stop_output(&sandbox);
     let status = status(&sandbox);

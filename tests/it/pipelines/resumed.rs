@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{GOAL, PLAN, approved, begun, pipeline, plan_path, status, stop};
-use crate::support::SESSION;
+use super::{GOAL, PLAN, approve, approved, begun, pipeline, plan_path, status, stop};
+use crate::support::{SESSION, Sandbox, write_file};
 
 #[test]
 fn a_second_pipeline_is_refused_with_the_id_of_the_first() {
@@ -56,7 +56,7 @@ fn a_loop_that_ends_without_success_leaves_a_partial_pipeline() {
     while stop(&sandbox).is_some() {}
     let status = status(&sandbox);
     assert_eq!(status["outcome"], "partial", "{status}");
-    assert_eq!(status["note"], "stalled");
+    assert_eq!(status["note"], "stalled; not passing: TODO-2");
     let report = pipeline(&sandbox, &["report"]).stdout;
     assert!(report.contains("[ ] TODO-2") && report.contains("two.txt"), "{report}");
 }
@@ -67,6 +67,37 @@ fn a_restarted_daemon_still_knows_the_pipeline() {
     sandbox.write("one.txt", "one\n");
     assert!(stop(&sandbox).is_some());
     sandbox.run(&["daemon", "stop"]);
+    sandbox.write("two.txt", "two\n");
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(status(&sandbox)["outcome"], "completed");
+}
+
+#[test]
+fn a_limit_of_tokens_ends_a_pipeline_as_partial_and_names_what_is_missing() {
+    let sandbox = Sandbox::new();
+    sandbox.write("readme.txt", "a project\n");
+    sandbox.commit();
+    let arguments = ["start", "--goal", GOAL, "--kind", "small", "--max-tokens", "1000"];
+    let output = pipeline(&sandbox, &[&arguments[..], &["--session", SESSION]].concat());
+    assert_eq!(output.code, 0, "{output:#?}");
+    sandbox.write(&plan_path(&sandbox), PLAN);
+    approve(&sandbox);
+    sandbox.write("one.txt", "one\n");
+    let usage = json!({"input_tokens": 0, "output_tokens": 1_200});
+    let message = json!({"id": "m1", "model": "claude-opus-4-6", "usage": usage});
+    let at = "2999-01-01T00:00:00Z";
+    let line = json!({"type": "assistant", "requestId": "m1", "message": message, "timestamp": at});
+    let transcript = sandbox.base().join("transcript.jsonl");
+    write_file(&transcript, &format!("{line}\n"));
+    let mut input = sandbox.payload("Stop");
+    input["transcript_path"] = json!(transcript);
+    let answer = sandbox.hook("stop", &input).json();
+    assert_ne!(answer["decision"], "block", "{answer}");
+    let ended = status(&sandbox);
+    assert_eq!(ended["outcome"], "partial", "{ended}");
+    assert_eq!(ended["note"], "budget; not passing: TODO-2");
+    let resumed = pipeline(&sandbox, &["resume", "--max-tokens", "5000", "--session", SESSION]);
+    assert_eq!(resumed.code, 0, "{resumed:#?}");
     sandbox.write("two.txt", "two\n");
     assert_eq!(stop(&sandbox), None);
     assert_eq!(status(&sandbox)["outcome"], "completed");

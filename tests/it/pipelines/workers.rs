@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{PLAN, approved, begun, pipeline, plan_path, status, stop};
-use crate::support::{SESSION, Sandbox};
+use super::{PLAN, approve, approved, begun, pipeline, plan_path, status, stop};
+use crate::support::{SESSION, Sandbox, write_file};
 
 const WORKER: &str = "moai-ralph:worker";
 
@@ -143,7 +143,7 @@ fn the_main_agent_writes_the_plan_and_workers_write_source() {
     let plan = PLAN.replace("- Dependencies: none", "- Dependencies: none\n- Files: src/**");
     let plan = plan.replace("- Dependencies: TODO-1", "- Dependencies: TODO-1\n- Files: two.txt");
     sandbox.write(&path, &plan);
-    assert_eq!(pipeline(&sandbox, &["approve"]).code, 0);
+    approve(&sandbox);
     let reason = denial(&sandbox, "src/app.py", None).expect("a worker must write it");
     assert!(reason.contains("worker"), "{reason}");
     assert_eq!(denial(&sandbox, "src/app.py", Some("a1")), None);
@@ -163,7 +163,7 @@ fn on_a_host_without_subagents_the_main_agent_writes_itself() {
     assert_eq!(pipeline(&sandbox, &arguments).code, 0);
     assert!(denial(&sandbox, "app.py", None).is_some(), "the plan still comes first");
     sandbox.write(&plan_path(&sandbox), PLAN);
-    assert_eq!(pipeline(&sandbox, &["approve"]).code, 0);
+    approve(&sandbox);
     assert_eq!(denial(&sandbox, "app.py", None), None);
 }
 
@@ -177,6 +177,74 @@ fn when_only_failed_todos_are_left_the_pipeline_ends_as_partial() {
     assert_eq!(stop(&sandbox), None, "nothing is left to try");
     let status = status(&sandbox);
     assert_eq!(status["outcome"], "partial", "{status}");
-    assert_eq!(status["note"], "workers failed at 1 of 2 TODOs");
+    assert_eq!(status["note"], "workers failed at 1 of 2 TODOs; not passing: TODO-2");
     assert!(sandbox.read(&plan_path(&sandbox)).contains("### [FAILED] TODO 2"));
+}
+
+/// The transcript of a subagent, as the host writes it.
+fn write_task(sandbox: &Sandbox, agent: &str, task: &str) {
+    let input = sandbox.payload("PreToolUse-Edit");
+    let transcript = input["transcript_path"].as_str().expect("a path").replace(".jsonl", "");
+    let line = json!({"type": "user", "message": {"role": "user", "content": task}});
+    let file = std::path::Path::new(&transcript).join(format!("subagents/agent-{agent}.jsonl"));
+    write_file(&file, &format!("{line}\n"));
+}
+
+#[test]
+fn a_worker_writes_the_files_of_the_todo_that_its_task_names() {
+    let plan = PLAN.replace("- Dependencies: none", "- Dependencies: none\n- Files: src/one.py");
+    let plan = plan.replace("- Dependencies: TODO-1", "- Dependencies: none\n- Files: src/two.py");
+    let sandbox = approved(&plan);
+    write_task(&sandbox, "a1", "Do TODO-1 of the plan");
+    write_task(&sandbox, "a2", "Do todo 2");
+    write_task(&sandbox, "a3", "Fix what is open");
+    for (agent, file) in [("a1", "src/one.py"), ("a2", "src/two.py"), ("a3", "src/two.py")] {
+        assert_eq!(denial(&sandbox, file, Some(agent)), None, "{agent} {file}");
+    }
+    let reason = denial(&sandbox, "src/two.py", Some("a1")).expect("it belongs to TODO-2");
+    assert!(reason.contains("src/one.py"), "{reason}");
+    assert!(denial(&sandbox, "src/one.py", Some("a2")).is_some());
+    assert!(denial(&sandbox, "src/other.py", Some("../a1")).is_some(), "no name of an agent");
+}
+
+#[test]
+fn todos_that_do_not_need_each_other_are_offered_together() {
+    let third = "\n### [ ] TODO 3: a third file\n- [A] `test -f three.txt`\n";
+    let sandbox = begun("three files");
+    sandbox.write(&plan_path(&sandbox), &format!("{PLAN}{third}"));
+    let told = super::slash(&sandbox, "moai-run", "").to_string();
+    assert!(told.contains("at the same time: TODO-1, TODO-3"), "{told}");
+    sandbox.write("one.txt", "one\n");
+    let reason = stop(&sandbox).expect("two are missing");
+    assert!(reason.contains("at the same time: TODO-2, TODO-3"), "{reason}");
+}
+
+#[test]
+fn source_that_shell_commands_write_against_the_rules_is_named_and_reported() {
+    let plan = PLAN.replace("- Dependencies: none", "- Dependencies: none\n- Files: src/two.py");
+    let plan = plan.replace("- Dependencies: TODO-1", "- Dependencies: TODO-1\n- Files: src/**");
+    let sandbox = approved(&plan);
+    write_task(&sandbox, "a1", "Do TODO-1");
+    let bash = |agent: Option<&str>, name: &str| {
+        let mut input = sandbox.payload("PostToolUse-Bash");
+        if let Some(agent) = agent {
+            input["agent_id"] = agent.into();
+        }
+        sandbox.hook("post-tool-use", &input);
+        sandbox.write(name, "print(1)\n");
+        let output = sandbox.hook("post-tool-use", &input);
+        assert_eq!(output.code, 0, "{output:#?}");
+        output.stdout
+    };
+    let told = bash(None, "src/app.py");
+    assert!(told.contains("src/app.py") && told.contains("written by workers"), "{told}");
+    assert!(!bash(None, "docs/app.py").contains("written by workers"), "documents are free");
+    let told = bash(Some("a1"), "src/two.py");
+    assert!(!told.contains("[moai-ralph] pipeline"), "it is its TODO's: {told}");
+    let told = bash(Some("a1"), "src/three.py");
+    assert!(told.contains("src/three.py changed, which is outside"), "{told}");
+    let report = pipeline(&sandbox, &["report"]).stdout;
+    assert!(report.contains("src/app.py: by the main agent, kept"), "{report}");
+    assert!(report.contains("src/three.py: by a worker, kept"), "{report}");
+    assert!(!report.contains("two.py: by"), "{report}");
 }

@@ -156,7 +156,7 @@ fn of_loops() {
                 let begun = sandbox.run(&goal).json();
                 let plan = begun["plan"].as_str().expect("a plan").to_owned();
                 sandbox.write(&plan, PLAN);
-                sandbox.run(&["pipeline", "approve", "--json"])
+                terminal::with_code(sandbox, &["pipeline", "approve", "--json"])
             }),
             ("status", |sandbox| {
                 complete(sandbox);

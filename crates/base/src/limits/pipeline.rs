@@ -28,6 +28,8 @@ pub const ROUTED_PROMPT_BYTES_MAX: usize = 64 * 1024;
 pub const PIVOT_POINTS_MAX: usize = 100;
 /// Largest report of a worker that is parsed, in bytes.
 pub const WORKER_REPORT_BYTES_MAX: usize = 256 * 1024;
+/// Beginning of a subagent's transcript that is read for its task, in bytes.
+pub const WORKER_TASK_BYTES_MAX: u64 = 256 * 1024;
 /// Entries of each list in a worker's report; later ones are ignored.
 pub const WORKER_ENTRIES_MAX: usize = 100;
 /// Longest quote of a prompt in which the keyword of a pipeline is ignored, in bytes.
@@ -62,7 +64,11 @@ pub const BUGFIX_ATTEMPTS_MAX: u32 = 3;
 pub const GATE_ROUNDS_MAX: usize = 10;
 /// Rounds with the same problems after which another approach is asked for.
 pub const SAME_FAILURE_ROUNDS: usize = 3;
-/// Drop of the share of passing TODOs below its best, in percent, after which a plan is asked for.
+/// Tasks for a pipeline in the reason of a held Stop; the next Stop has the others.
+pub const PLAN_TASKS_MAX: usize = 4;
+/// Rounds in a row with such a drop after which a plan is asked for.
+pub const DIVERGING_ROUNDS: usize = 2;
+/// Drop of the share of passing TODOs below its best, in percent, that counts.
 pub const STRUCTURAL_DROP_PERCENT: usize = 10;
 /// Entries for the learnings documents that a pipeline keeps.
 pub const LEARNINGS_KEPT_MAX: usize = 200;
@@ -108,3 +114,15 @@ pub const SANDBOX_REMOVE_MS_MAX: u64 = 10_000;
 pub const CHANGED_DOCUMENTS_MAX: usize = 20;
 /// Measured Stops that a status shows, one character each.
 pub const SPARKLINE_CHARS_MAX: usize = 60;
+/// Stops at which the agent is held to ask a person; then the pipeline pauses.
+pub const QUESTION_HOLDS_MAX: u32 = 2;
+/// Text of an item or a proposal in a question to a person, in characters.
+pub const QUESTION_TEXT_CHARS_MAX: usize = 240;
+/// Times that a pipeline goes back to its plan because of what its gates show.
+pub const REPLANS_MAX: u32 = 2;
+/// Source files changed by shell commands that a pipeline keeps for its report.
+pub const SHELL_WRITES_KEPT_MAX: usize = 100;
+/// What was tried, as an agent reads it before another approach, in characters.
+pub const TRIED_CHARS_MAX: usize = 800;
+/// Failures and approaches that a pipeline keeps for the next worker.
+pub const TRIED_KEPT_MAX: usize = 20;

@@ -15,6 +15,7 @@ use crate::evidence::disk_poll;
 use crate::evidence::disk_poll::UnseenFiles;
 use crate::evidence::earlier_texts::EarlierState;
 use crate::hooks::hook_call::{HookCall, edit_text, language};
+use crate::pipeline::shell_writes::note_shell_writes;
 use moai_base::limits::{CHANGED_INLINE_FILES_MAX, TOOL_CLOCK_SLACK_MS};
 use moai_base::path::RelPath;
 use moai_host::files::Snapshot;
@@ -41,6 +42,8 @@ pub(crate) async fn disk_change_texts(call: &HookCall<'_>) -> Vec<EditText> {
         engine.ledger().session(session).record_write(&project.root, path);
     }
     let mut texts = measure_unseen(call, &unseen, started_at).await;
+    let touched = [unseen.changed.clone(), unseen.deleted.clone()].concat();
+    texts.extend(note_shell_writes(call, &touched).await);
     let named = unseen.unreadable.iter().take(CHANGED_INLINE_FILES_MAX);
     for skipped in named.clone() {
         texts.extend(

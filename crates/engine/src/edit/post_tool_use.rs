@@ -13,15 +13,20 @@ use crate::engine::run_blocking;
 use crate::exam;
 use crate::exam::ToolWrite;
 use crate::hooks::hook_call::{HookAnswer, HookCall, edit_text, with_deferred_reports};
+use crate::pipeline::person_answer;
 use crate::project::{NOTEBOOK_UNMEASURED, Project};
 use moai_base::evidence::SkippedFile;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
+use moai_protocol::hook::ASK_TOOL;
 use moai_report::agent::{EditFeedback, EditText};
 use moai_report::contributions::ContributionOrigin;
 
 pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
+    if call.input.tool_name == ASK_TOOL {
+        return Box::pin(person_answer::note_chosen(&call)).await.into();
+    }
     let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
     let texts = if let Some(file) = call.input.edited_file() {
         let write = ToolWrite::File(file.clone());

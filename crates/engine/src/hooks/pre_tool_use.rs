@@ -21,6 +21,9 @@ pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
     if let Some(command) = person_only_call(input) {
         return HookOutput::Deny(notice::command_denied(&command));
     }
+    if input.answers_itself() {
+        return HookOutput::Deny(notice::answers_are_the_users());
+    }
     let places = ProtectedPlaces::new(&engine.dirs, &caller.env, &project.root);
     // A relative path of a command is meant from the agent's folder, not from the project's.
     let cwd = if input.cwd.is_absolute() { &input.cwd } else { &caller.cwd };

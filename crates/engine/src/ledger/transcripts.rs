@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use moai_base::limits::{
     TRANSCRIPT_FILES_MAX, TRANSCRIPT_LINE_BYTES_MAX, TRANSCRIPT_READ_BYTES_MAX,
+    WORKER_TASK_BYTES_MAX,
 };
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{TailPosition, read_tail};
-use moai_protocol::transcript::{ContextSize, TranscriptTally, TranscriptThread};
+use moai_protocol::transcript::{ContextSize, TranscriptTally, TranscriptThread, first_task};
 
 /// The state kept between two readings.
 #[derive(Debug, Default)]
@@ -94,6 +96,23 @@ fn subagent_transcripts(transcript: &Path) -> (Vec<PathBuf>, bool) {
     let is_cut = paths.len() > TRANSCRIPT_FILES_MAX;
     paths.truncate(TRANSCRIPT_FILES_MAX);
     (paths, is_cut)
+}
+
+/// The task of a subagent, from the beginning of its transcript. Blocks.
+pub(crate) fn subagent_task(transcript: &Path, agent: &str) -> Option<String> {
+    let is_name = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
+    if !agent.chars().all(is_name) {
+        return None;
+    }
+    let name = format!("agent-{agent}.jsonl");
+    let path = transcript.with_extension("").join("subagents").join(name);
+    if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).ok()?;
+    file.take(WORKER_TASK_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    first_task(&String::from_utf8_lossy(&bytes))
 }
 
 fn is_subagent_file(name: &str) -> bool {

@@ -1,22 +1,24 @@
 //! The slash commands of pipelines, and the keyword in a prompt. Both come from the user: a hook reads
 //! the words as they were typed.
 
+use crate::agent_session::is_played;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_cancel;
+use crate::pipeline::pipeline_call::PipelineCall;
 use crate::pipeline::pipeline_start::PipelineStart;
 use crate::pipeline::{
-    PipelineCall, pipeline_approve, pipeline_report, pipeline_resume, pipeline_start,
+    person_answer, pipeline_approve, pipeline_report, pipeline_resume, pipeline_start,
 };
 use moai_host::store::loops::LoopQuery;
 use moai_loops::framework::language_of;
 use moai_pipeline::routing::{RoutedPipeline, routed_pipeline};
-use moai_pipeline::state::{PipelineKind, PlanApprover};
+use moai_pipeline::state::PipelineKind;
 use moai_protocol::control::CommandReply;
 use moai_protocol::hook::HookOutput;
 use moai_report::pipeline as words;
 
 /// Names of the commands, without a prefix; those of the second column mean the same.
-const NAMES: [(&str, &str); 7] = [
+const NAMES: [(&str, &str); 8] = [
     ("alfred", "uam"),
     ("moai-plan", "uam-plan"),
     ("moai-run", "uam-run"),
@@ -24,6 +26,7 @@ const NAMES: [(&str, &str); 7] = [
     ("pipeline-status", "uam-status"),
     ("pipeline-cancel", "uam-cancel"),
     ("pipeline-resume", "uam-resume"),
+    ("pipeline-answer", "uam-answer"),
 ];
 /// The commands for a small pipeline and for a fault.
 const SMALL: &str = "uam-small";
@@ -33,7 +36,7 @@ const BUGFIX: &str = "uam-bugfix";
 pub(crate) async fn handle(call: &HookCall<'_>, name: &str) -> Option<HookOutput> {
     let known = NAMES.iter().find(|(own, alias)| name == *own || name == *alias);
     let own = match known {
-        Some((own, _)) => own,
+        Some((own, _)) => *own,
         None if name == BUGFIX => BUGFIX,
         None if name == SMALL => SMALL,
         None => return None,
@@ -48,16 +51,21 @@ pub(crate) async fn handle(call: &HookCall<'_>, name: &str) -> Option<HookOutput
     if session.is_empty() {
         return Some(HookOutput::Block("[moai-ralph] the host named no session".to_owned()));
     }
+    if matches!(own, "moai-run" | "pipeline-answer") && is_played(&call.caller) {
+        let reason = "an agent cannot type a command of the user";
+        return Some(HookOutput::Block(format!("[moai-ralph] {reason}")));
+    }
     let typed = call.input.command_args.trim();
     let answered = match own {
         "alfred" | "moai-plan" => start(&pipeline, typed, PipelineKind::Full, session).await,
         SMALL => start(&pipeline, typed, PipelineKind::Small, session).await,
         BUGFIX => start(&pipeline, typed, PipelineKind::Bugfix, session).await,
-        "moai-run" => pipeline_approve::approve(&pipeline, None, PlanApprover::Person).await,
+        "moai-run" => Box::pin(pipeline_approve::approve_as_typed(&pipeline)).await,
+        "pipeline-answer" => person_answer::answer_as_typed(&pipeline, typed).await,
         "pipeline-status" => pipeline_report::status(&pipeline, None).await,
         "moai-sync" => pipeline_report::report(&pipeline, None).await,
         "pipeline-cancel" => cancel(&pipeline).await,
-        _ => Box::pin(pipeline_resume::resume(&pipeline, None, Some(session))).await,
+        _ => Box::pin(pipeline_resume::resume(&pipeline, None, Some(session), None)).await,
     };
     Some(match answered {
         Ok(reply) => HookOutput::Context(with_mark(reply.stdout)),
@@ -84,7 +92,7 @@ async fn start(
 
 /// Options before the goal; the rest is the goal, byte for byte.
 fn parse_start(typed: &str, kind: PipelineKind) -> Result<PipelineStart, String> {
-    let mut request = PipelineStart { kind, goal: String::new(), solo: false };
+    let mut request = PipelineStart { kind, goal: String::new(), solo: false, max_tokens: None };
     let mut rest = typed;
     loop {
         let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -100,12 +108,21 @@ fn parse_start(typed: &str, kind: PipelineKind) -> Result<PipelineStart, String>
                 request.kind = known.ok_or_else(|| "--kind is full, small or bugfix".to_owned())?;
                 after.trim_start()
             }
+            "--max-tokens" => {
+                let (number, after) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
+                let tokens = number.parse().ok().filter(|tokens| *tokens > 0);
+                let tokens = tokens.ok_or_else(|| "--max-tokens is a number".to_owned())?;
+                request.max_tokens = Some(tokens);
+                after.trim_start()
+            }
             "--" => {
                 rest = after;
                 break;
             }
             option if option.starts_with("--") => {
-                return Err("options are --kind full|small|bugfix and --solo".to_owned());
+                return Err(
+                    "options are --kind full|small|bugfix, --solo and --max-tokens N".to_owned()
+                );
             }
             _ => break,
         };
@@ -134,7 +151,7 @@ pub(crate) async fn start_by_keyword(call: &HookCall<'_>) -> Option<String> {
     if call.input.agent_id.is_some() || call.input.session_id.is_empty() {
         return None;
     }
-    let request = PipelineStart { kind, goal: prompt.clone(), solo: false };
+    let request = PipelineStart { kind, goal: prompt.clone(), solo: false, max_tokens: None };
     let session = Some(call.input.session_id.as_str());
     Some(match pipeline_start::begin(call.engine, &call.project, request, session).await {
         Ok(state) => words::instructions(&state),
@@ -152,9 +169,11 @@ mod tests {
         let parsed = parsed.expect("parsable");
         assert_eq!((parsed.kind, parsed.solo), (PipelineKind::Bugfix, true));
         assert_eq!(parsed.goal, "fix  \"it\" --kind x");
+        let limited = parse_start("--max-tokens 5000 x", PipelineKind::Small).expect("parsable");
+        assert_eq!((limited.max_tokens, limited.goal.as_str()), (Some(5_000), "x"));
         let plain = parse_start("-- --help me", PipelineKind::Small).expect("parsable");
         assert_eq!(plain.goal, "--help me");
-        for wrong in ["--kind other x", "--unknown x"] {
+        for wrong in ["--kind other x", "--unknown x", "--max-tokens many x"] {
             assert!(parse_start(wrong, PipelineKind::Small).is_err(), "{wrong}");
         }
     }

@@ -1,48 +1,110 @@
 //! `pipeline approve`: freezes the acceptance commands of the plan into the exam of the loop. After
-//! the first approval the plan may only grow, and what was added is approved the same way.
+//! the first approval the plan may only grow, and what was added is approved the same way. Only a
+//! person approves: by a slash command, at a terminal, or by an answer that the host reports.
 
-use super::PipelineCall;
 use super::escalations::size_lines;
+use super::pipeline_call::PipelineCall;
 use super::plan_commands::acceptance_commands;
 use crate::engine::now_ms;
 use crate::exam;
 use crate::loops::loop_files;
 use crate::loops::loop_selection::change_loop;
+use crate::pipeline::plan_documents::document_objections;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::state::LoopState;
+use moai_pipeline::person_question::PersonQuestion;
 use moai_pipeline::plan::PlanDocument;
 use moai_pipeline::spec::{SPECS_FOLDER, SpecFile};
-use moai_pipeline::state::PlanApprover;
+use moai_pipeline::state::{PipelineState, PlanApprover};
 use moai_pipeline::step::{PipelineEvent, approval_objections, step};
-use moai_protocol::control::CommandReply;
+use moai_protocol::control::{CommandReply, TerminalProof};
+use moai_report::person_questions::{approval_is_asked, question_is_none};
 use moai_report::pipeline as words;
 
-pub(super) async fn approve(
+/// A plan that nothing keeps from being approved.
+struct ReadyPlan {
+    state: PipelineState,
+    text: String,
+}
+
+impl ReadyPlan {
+    /// The plan of a pipeline; the error says what is wrong with it.
+    async fn load(call: &PipelineCall<'_>, id: Option<String>) -> Result<Self, String> {
+        let state = call.require(id).await?;
+        if !state.kind.has_plan() {
+            return Err(format!("pipeline {} has no plan", state.id));
+        }
+        if !state.is_active() {
+            return Err(format!("pipeline {} has ended; resume it first", state.id));
+        }
+        let text = loop_files::file_text(&call.project, &state.plan_path()).await;
+        let mut objections = approval_objections(&state, text.as_deref());
+        objections.extend(document_objections(&call.project, &state).await);
+        match text {
+            Some(text) if objections.is_empty() => Ok(Self { state, text }),
+            _ => Err(words::not_approved(&state, &objections)),
+        }
+    }
+
+    fn question(&self) -> PersonQuestion {
+        PersonQuestion::about_plan(&self.text)
+    }
+
+    async fn approve(
+        self,
+        call: &PipelineCall<'_>,
+        by: PlanApprover,
+    ) -> Result<CommandReply, String> {
+        let Self { state, text } = self;
+        let count = freeze_plan(call, &state.loop_id, &text, &state.plan_path()).await?;
+        let (next, _) = step(&state, PipelineEvent::PlanApproved { text, by }, now_ms());
+        let acceptance = format!("{SPECS_FOLDER}/{}/{}", state.spec, SpecFile::Acceptance.as_str());
+        let acceptance = loop_files::file_text(&call.project, &acceptance).await;
+        let (next, _) = step(&next, PipelineEvent::ScenariosFrozen(acceptance), now_ms());
+        call.save(&state, &next).await?;
+        let lines =
+            [vec![words::approved(&next, count)], size_lines(&call.project, &next)].concat();
+        call.reply(&next, lines.join("\n")).await
+    }
+}
+
+/// `pipeline approve`: a person at a terminal approves; an agent is told what to ask the user.
+pub(super) async fn approve_by_command(
     call: &PipelineCall<'_>,
     id: Option<String>,
-    by: PlanApprover,
+    proof: &TerminalProof,
 ) -> Result<CommandReply, String> {
-    let state = call.require(id).await?;
-    if !state.kind.has_plan() {
-        return Err(format!("pipeline {} has no plan", state.id));
+    let ready = ReadyPlan::load(call, id).await?;
+    let question = ready.question();
+    if call.is_by_agent() {
+        return Err(approval_is_asked(&ready.state, &question));
     }
-    if !state.is_active() {
-        return Err(format!("pipeline {} has ended; resume it first", state.id));
-    }
-    let text = loop_files::file_text(&call.project, &state.plan_path()).await;
-    let objections = approval_objections(&state, text.as_deref());
-    let text = match text {
-        Some(text) if objections.is_empty() => text,
-        _ => return Err(words::not_approved(&state, &objections)),
+    let PersonQuestion::Plan { version } = question else {
+        return Err("no plan is asked about".to_owned());
     };
-    let count = freeze_plan(call, &state.loop_id, &text, &state.plan_path()).await?;
-    let (next, _) = step(&state, PipelineEvent::PlanApproved { text, by }, now_ms());
-    let acceptance = format!("{SPECS_FOLDER}/{}/{}", state.spec, SpecFile::Acceptance.as_str());
-    let acceptance = loop_files::file_text(&call.project, &acceptance).await;
-    let (next, _) = step(&next, PipelineEvent::ScenariosFrozen(acceptance), now_ms());
-    call.save(&state, &next).await?;
-    let lines = [vec![words::approved(&next, count)], size_lines(&call.project, &next)].concat();
-    call.reply(&next, lines.join("\n")).await
+    let subject = format!("pipeline approve of {} (version {version})", ready.state.plan_path());
+    match call.confirm_person(&subject, proof) {
+        Ok(()) => ready.approve(call, PlanApprover::Person).await,
+        Err(reply) => Ok(reply),
+    }
+}
+
+/// A slash command that the user typed.
+pub(super) async fn approve_as_typed(call: &PipelineCall<'_>) -> Result<CommandReply, String> {
+    ReadyPlan::load(call, None).await?.approve(call, PlanApprover::Person).await
+}
+
+/// The user's answer to the host's question about this version of the plan.
+pub(super) async fn approve_as_answered(
+    call: &PipelineCall<'_>,
+    state: &PipelineState,
+    asked: &PersonQuestion,
+) -> Result<CommandReply, String> {
+    let ready = ReadyPlan::load(call, Some(state.id.clone())).await?;
+    if ready.question() != *asked {
+        return Err(question_is_none(state));
+    }
+    ready.approve(call, PlanApprover::Question).await
 }
 
 /// Freezes the commands of a plan into the exam of an active loop; returns their number.

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::PipelineCall;
 use super::gate_files::changed_documents;
+use super::pipeline_call::PipelineCall;
 use crate::loops::loop_files;
 use crate::person;
 use moai_base::foreign_text::one_line;

@@ -1,14 +1,14 @@
 //! `pipeline resume`: continues a pipeline that ended without success, with a new loop. An approved
 //! plan stays approved.
 
-use super::PipelineCall;
 use super::pipeline_approve::freeze_plan;
+use super::pipeline_call::PipelineCall;
 use super::pipeline_start::start_pipeline_loop;
 use crate::agent_session::named_session;
 use crate::engine::now_ms;
 use crate::loops::loop_cancel;
 use moai_host::store::loops::LoopQuery;
-use moai_pipeline::state::PipelineOutcome;
+use moai_pipeline::state::{PipelineOutcome, PipelineState};
 use moai_pipeline::step::{PipelineEvent, step};
 use moai_protocol::control::CommandReply;
 use moai_report::agent::EditText;
@@ -18,6 +18,7 @@ pub(super) async fn resume(
     call: &PipelineCall<'_>,
     id: Option<String>,
     session: Option<String>,
+    max_tokens: Option<u64>,
 ) -> Result<CommandReply, String> {
     let state = call.require(id).await?;
     match state.outcome {
@@ -30,9 +31,11 @@ pub(super) async fn resume(
     let session = session.or_else(|| named_session(call.engine, call.caller));
     let (engine, project) = (call.engine, &call.project);
     let goal = state.goal.clone();
-    let started = start_pipeline_loop(engine, project, &state, goal, session.as_deref()).await?;
+    let max_tokens = max_tokens.or(state.max_tokens);
+    let wanted = PipelineState { max_tokens, ..state.clone() };
+    let started = start_pipeline_loop(engine, project, &wanted, goal, session.as_deref()).await?;
     let loop_id = started.id;
-    let (next, _) = step(&state, PipelineEvent::Resumed { loop_id: loop_id.clone() }, now_ms());
+    let (next, _) = step(&wanted, PipelineEvent::Resumed { loop_id: loop_id.clone() }, now_ms());
     let continued = async {
         if let Some(approved) = &next.approved {
             freeze_plan(call, &loop_id, &approved.text, &next.plan_path()).await?;

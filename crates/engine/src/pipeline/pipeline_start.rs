@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::PipelineCall;
+use super::pipeline_call::PipelineCall;
 use crate::agent_session::named_session;
 use crate::engine::{Engine, now_ms, run_blocking};
 use crate::exam::rubrics;
@@ -28,14 +28,10 @@ use moai_report::pipeline as words;
 
 pub(super) async fn start(
     call: &PipelineCall<'_>,
-    kind: &str,
-    goal: String,
+    request: PipelineStart,
     session: Option<String>,
-    solo: bool,
 ) -> Result<CommandReply, String> {
-    let kind = PipelineKind::from_name(kind).ok_or_else(|| format!("unknown kind {kind:?}"))?;
     let session = session.or_else(|| named_session(call.engine, call.caller));
-    let request = PipelineStart { kind, goal, solo };
     let state = begin(call.engine, &call.project, request, session.as_deref()).await?;
     let text = words::instructions(&state);
     if let Some(session) = &session {
@@ -45,12 +41,19 @@ pub(super) async fn start(
     call.reply(&state, text).await
 }
 
+/// The kind with this name.
+pub(super) fn kind_of(name: &str) -> Result<PipelineKind, String> {
+    PipelineKind::from_name(name).ok_or_else(|| format!("unknown kind {name:?}"))
+}
+
 /// A pipeline that is to begin.
 pub(crate) struct PipelineStart {
     pub(crate) kind: PipelineKind,
     pub(crate) goal: String,
     /// Whether the main agent may write source files itself.
     pub(crate) solo: bool,
+    /// Tokens that it may use.
+    pub(crate) max_tokens: Option<u64>,
 }
 
 /// Starts a pipeline and its loop; the error is the reason for the user.
@@ -60,7 +63,7 @@ pub(crate) async fn begin(
     request: PipelineStart,
     session: Option<&str>,
 ) -> Result<PipelineState, String> {
-    let PipelineStart { kind, goal, solo } = request;
+    let PipelineStart { kind, goal, solo, max_tokens } = request;
     if goal.trim().is_empty() {
         return Err("a pipeline needs a goal: say what is to be reached".to_owned());
     }
@@ -77,8 +80,9 @@ pub(crate) async fn begin(
     }
     let (id, spec) = (pipeline_id(), next_spec(project, &goal).await);
     let mut state = PipelineState::begin(id, kind, redact(goal.clone()), spec, now_ms());
-    let started = start_pipeline_loop(engine, project, &state, goal, session).await?;
     state.is_solo = solo;
+    state.max_tokens = max_tokens;
+    let started = start_pipeline_loop(engine, project, &state, goal, session).await?;
     state.loop_id = started.id;
     state.base = started.base;
     note_start(project, &mut state).await;
@@ -107,6 +111,7 @@ pub(super) async fn start_pipeline_loop(
     let is_reviewed = state.kind == PipelineKind::Full && has_criteria(project).await;
     let options = LoopStartOptions {
         max_iterations: Some(state.kind.iterations_max()),
+        max_tokens: state.max_tokens,
         mode: Some(if is_reviewed { Mode::Judge } else { Mode::Basic }),
         // The plan takes the place of the research phase.
         research: Some(false),

@@ -14,6 +14,7 @@ use crate::pipeline::gate_files::{changed_documents, documents_of, write_documen
 use crate::pipeline::gates::{GateRun, work_digest};
 use crate::pipeline::learnings_files::write_learnings;
 use crate::pipeline::pipeline_end::loop_ending;
+use crate::pipeline::plan_documents::document_objections;
 use crate::project::Project;
 use crate::recall::note::note_drafts;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
@@ -27,10 +28,12 @@ use moai_loops::facts::{Consultation, JudgeOutcome};
 use moai_loops::progress;
 use moai_loops::state::{LoopState, Mode};
 use moai_pipeline::gate::ReviewReading;
+use moai_pipeline::objection::PlanObjection;
 use moai_pipeline::plan::{PlanDocument, TodoId, TodoStatus};
 use moai_pipeline::state::{PipelineKind, PipelinePhase, PipelineState};
 use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, WorkReading, step};
 use moai_protocol::hook::HookOutput;
+use moai_report::person_questions::question_lines;
 use moai_report::{observed, pipeline as words};
 
 /// The active pipeline of a loop; a loop without one costs nothing.
@@ -56,7 +59,8 @@ pub(crate) async fn review_plan(
     before: &PipelineState,
 ) -> HookOutput {
     let text = loop_files::file_text(project, &before.plan_path()).await;
-    let (next, decisions) = step(before, PipelineEvent::PlanReviewed(text), now_ms());
+    let documents = document_objections(project, before).await;
+    let (next, decisions) = step(before, PipelineEvent::PlanReviewed { text, documents }, now_ms());
     match engine.store.advance_pipeline(&project.key, before, next.clone()).await {
         Ok(SaveOutcome::Saved) => {}
         // It was approved or cancelled at this moment; the next Stop sees that.
@@ -83,10 +87,16 @@ pub(crate) struct MeasuredPlan {
     before: PipelineState,
     next: PipelineState,
     boxes: Vec<(TodoId, TodoStatus)>,
-    /// What the plan lacks, for the agent.
+    /// What the agent must do next.
+    pub(crate) tasks: Vec<String>,
+    /// What else the plan lacks, for the agent.
     pub(crate) open: Vec<String>,
     /// Why the user is asked about the plan.
     pub(crate) unusable: Vec<String>,
+    /// What only a person can answer, when nothing else is missing.
+    pub(crate) questions: Vec<String>,
+    /// Whether another approach begins.
+    pub(crate) begins_anew: bool,
     /// Whether nothing is left but TODOs that failed.
     pub(crate) is_exhausted: bool,
 }
@@ -108,8 +118,11 @@ pub(crate) async fn measure_plan(
         next: before.clone(),
         before,
         boxes: Vec::new(),
+        tasks: Vec::new(),
         open: Vec::new(),
         unusable: Vec::new(),
+        questions: Vec::new(),
+        begins_anew: false,
         is_exhausted: false,
     };
     let changed = changed_documents(project, &measured.before).await;
@@ -181,8 +194,15 @@ impl MeasuredPlan {
         for decision in decisions {
             match decision {
                 PipelineDecision::Hold(objections) => {
-                    self.open.extend(words::objection_lines(&self.next, &objections));
+                    let (tasks, open): (Vec<_>, Vec<_>) =
+                        objections.into_iter().partition(PlanObjection::is_task);
+                    self.tasks.extend(words::objection_lines(&self.next, &tasks));
+                    self.open.extend(words::objection_lines(&self.next, &open));
                 }
+                PipelineDecision::AwaitPerson(questions) => {
+                    self.questions.extend(question_lines(&self.next, &questions));
+                }
+                PipelineDecision::BeginAnew => self.begins_anew = true,
                 PipelineDecision::Pause(objections) => {
                     self.unusable.extend(words::objection_lines(&self.next, &objections));
                 }
@@ -212,7 +232,8 @@ impl MeasuredPlan {
 
     /// Whether the approved plan is done as far as it was compared.
     fn lacks_nothing(&self) -> bool {
-        let is_open = !self.open.is_empty() || !self.unusable.is_empty() || self.is_exhausted;
+        let lists = [&self.tasks, &self.open, &self.questions, &self.unusable];
+        let is_open = lists.iter().any(|lines| !lines.is_empty()) || self.is_exhausted;
         !is_open && self.next.kind.has_plan() && self.next.passed_todos() == self.next.todos.len()
     }
 

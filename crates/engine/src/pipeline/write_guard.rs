@@ -1,6 +1,7 @@
 //! While a pipeline runs, its main agent writes plans and documents, and workers write source files.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, run_blocking};
+use crate::ledger::transcripts::subagent_task;
 use crate::pipeline::pipeline_stop::pipeline_of_loop;
 use crate::project::Project;
 use crate::protection::WrittenPath;
@@ -23,13 +24,36 @@ pub(crate) async fn refused_write(
         return None;
     }
     let pipeline = pipeline_of_loop(engine, project, state).await?;
-    let writer = match input.agent_id {
-        None => PipelineWriter::Orchestrator,
-        Some(_) => PipelineWriter::Worker,
-    };
+    let author = WriteAuthor::of_call(input).await;
     written.iter().find_map(|one| {
         let path = RelPath::below(&project.root, &one.path)?;
-        let objection = write_objection(&pipeline, writer, path.as_str())?;
+        let objection = write_objection(&pipeline, author.writer(), path.as_str())?;
         Some(HookOutput::Deny(words::write_refused(&pipeline, &one.named, &objection)))
     })
+}
+
+/// The agent of a tool call.
+pub(super) struct WriteAuthor {
+    /// The host's id of a subagent; `None` for the main agent.
+    agent: Option<String>,
+    /// What the subagent was told to do, as its transcript says; `None` if that is not known.
+    task: Option<String>,
+}
+
+impl WriteAuthor {
+    pub(super) async fn of_call(input: &HookInput) -> Self {
+        let agent = input.agent_id.clone();
+        let (Some(id), Some(session)) = (agent.clone(), input.transcript_path.clone()) else {
+            return Self { agent, task: None };
+        };
+        let task = run_blocking(move || subagent_task(&session, &id)).await.flatten();
+        Self { agent, task }
+    }
+
+    pub(super) fn writer(&self) -> PipelineWriter<'_> {
+        match &self.agent {
+            None => PipelineWriter::Orchestrator,
+            Some(agent) => PipelineWriter::Worker { agent, task: self.task.as_deref() },
+        }
+    }
 }

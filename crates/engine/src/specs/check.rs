@@ -13,10 +13,11 @@ use crate::replies::{REFUSED, UNMEASURED};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{OPTION_CHARS_MAX, PLAN_TITLE_CHARS_MAX};
 use moai_base::path::RelPath;
+use moai_pipeline::document::DocumentFault;
 use moai_pipeline::plan::{AcceptanceKind, PlanDocument, TodoStatus};
 use moai_pipeline::scenario::AcceptanceDocument;
 use moai_pipeline::spec::{
-    SpecDocument, SpecFile, SpecId, SpecSources, check_links, spec_templates,
+    SPECS_FOLDER, SpecDocument, SpecFile, SpecId, SpecSources, check_links, spec_templates,
 };
 use moai_protocol::control::CommandReply;
 use moai_protocol::documents::specs::{
@@ -116,6 +117,37 @@ fn check_specs(root: &Path, ids: &[String]) -> Result<SpecCheckDocument, SpecRef
         "unmeasured"
     };
     Ok(SpecCheckDocument { verdict, specs, skipped: folders.skipped })
+}
+
+/// What is wrong with a specification apart from the faults of its plan alone. Without a `spec.md`,
+/// only what the plan itself names is checked.
+pub(crate) async fn faults_beside_plan(project: &Project, id: &str) -> Vec<SpecFaultEntry> {
+    let Some(id) = SpecId::parse(id) else { return Vec::new() };
+    let root = project.root.clone();
+    let checked = run_blocking(move || {
+        let mut texts = match SpecTexts::read(&root, &id) {
+            Ok(texts) => texts,
+            Err(refusal) => return vec![unreadable(&id, refusal.reason())],
+        };
+        // A plan that is missing has its own objection.
+        let Some(plan) = &texts.plan else { return Vec::new() };
+        let own = PlanDocument::parse(plan).faults;
+        let path = spec_path(&id, SpecFile::Plan.as_str());
+        let has_spec = texts.spec.is_some();
+        texts.spec.get_or_insert_default();
+        let mut faults = texts.faults(&root, &id);
+        let missing = spec_path(&id, SpecFile::Spec.as_str());
+        faults.retain(|fault| {
+            let is_own = |one: &DocumentFault| one.line == fault.line && one.reason == fault.reason;
+            (has_spec || fault.path != missing) && (fault.path != path || !own.iter().any(is_own))
+        });
+        faults
+    });
+    checked.await.unwrap_or_default()
+}
+
+fn unreadable(id: &SpecId, reason: &str) -> SpecFaultEntry {
+    SpecFaultEntry { path: format!("{SPECS_FOLDER}/{id}"), line: 1, reason: reason.to_owned() }
 }
 
 fn parse_id(text: &str) -> Result<SpecId, SpecRefusal> {

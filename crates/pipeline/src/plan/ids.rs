@@ -35,6 +35,19 @@ impl fmt::Display for TodoId {
     }
 }
 
+/// The ids that a text names, such as the task of a worker: `TODO-2` and `TODO 2.1`.
+pub(crate) fn named_todos(text: &str) -> Vec<TodoId> {
+    let mut named = Vec::new();
+    let mut is_start = true;
+    for (at, character) in text.char_indices() {
+        if is_start && let Some((id, _)) = leading_todo_id(&text[at..]) {
+            named.push(id);
+        }
+        is_start = !(character.is_alphanumeric() || character == '_');
+    }
+    named
+}
+
 /// The word `TODO` at the start of a text, and the rest.
 pub(super) fn leading_todo_word(text: &str) -> Option<&str> {
     let word = text.get(..TODO.len())?;
@@ -80,6 +93,13 @@ const NUMBER_DIGITS_MAX: usize = 6;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_names_ids_in_prose() {
+        let ids = named_todos("Do TODO-2 (todo 2.1), not xTODO-3 or TODO: soon. See TODO_4.");
+        let ids: Vec<&str> = ids.iter().map(TodoId::as_str).collect();
+        assert_eq!(ids, ["TODO-2", "TODO-2.1", "TODO-4"]);
+    }
 
     #[test]
     fn an_id_has_one_form_however_it_is_written() {

@@ -42,6 +42,15 @@ impl PlanDocument {
         }
         changes
     }
+
+    /// Whether this version has a TODO or an acceptance item that the approved one does not have.
+    #[must_use]
+    pub fn has_grown_since(&self, approved: &Self) -> bool {
+        self.todos.iter().any(|todo| match approved.todo(&todo.id) {
+            None => true,
+            Some(old) => todo.items.len() > old.items.len(),
+        })
+    }
 }
 
 fn todo_changes(old: &Todo, new: &Todo) -> Vec<PlanChange> {

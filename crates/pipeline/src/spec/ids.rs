@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::prose::prose_words;
+
 /// The id of a specification. It is the name of a folder, so it has no other characters than
 /// capitals, digits and `-`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,10 +20,12 @@ impl SpecId {
         is_id(text, "SPEC").then(|| Self(text.to_owned()))
     }
 
-    /// The first free id for a title: its area is the first word in Latin letters.
+    /// The first free id for a title: its area is the first word of its prose in Latin letters.
     #[must_use]
     pub fn for_title(title: &str, taken: &[Self]) -> Self {
-        let words = title.split(|it: char| !it.is_ascii_alphanumeric());
+        let prose = prose_words(title);
+        let words =
+            prose.iter().flat_map(|word| word.split(|it: char| !it.is_ascii_alphanumeric()));
         let is_area =
             |word: &&str| word.len() > 2 && word.starts_with(|it: char| it.is_ascii_alphabetic());
         let word = words.into_iter().find(is_area).unwrap_or("WORK").to_ascii_uppercase();
@@ -136,6 +140,8 @@ mod tests {
         let second = SpecId::for_title("add a thing", &[first]);
         assert_eq!(second.as_str(), "SPEC-ADD-002");
         assert_eq!(SpecId::for_title("로그인 기능 $(id) ../x", &[]).as_str(), "SPEC-WORK-001");
+        assert_eq!(SpecId::for_title("$(touch x) 한국어", &[]).as_str(), "SPEC-WORK-001");
+        assert_eq!(SpecId::for_title("`touch x` the user's page", &[]).as_str(), "SPEC-THE-001");
         assert_eq!(
             SpecId::for_title("internationalization", &[]).as_str(),
             "SPEC-INTERNATIONA-001"

@@ -1,7 +1,8 @@
 //! Steps after every TODO passes: the container, the review in categories, the scenarios and the
 //! commits. Each may hold the turn; a gate that fails begins a round of fixes.
 
-use super::{PipelineDecision, begin_round, hold_worker};
+use super::rounds::{begin_round, gate_failed, what_follows};
+use super::{PipelineDecision, hold_worker};
 use crate::commits::{CommitFault, CommitsReading};
 use crate::gate::GateStatus;
 use crate::objection::PlanObjection;
@@ -214,8 +215,9 @@ fn fail_gate(
     next.phase = PipelinePhase::Fix;
     let strategy = begin_round(next, Some(problems.to_owned()));
     let round = next.fix_rounds.len();
-    objections.push(PlanObjection::GateFailed { round, strategy });
+    objections.push(gate_failed(next, strategy));
     let mut decisions = vec![PipelineDecision::Hold(objections)];
+    decisions.extend(what_follows(next, strategy));
     if round >= GATE_ROUNDS_MAX {
         decisions.push(PipelineDecision::EndWithFailures);
     }

@@ -26,11 +26,26 @@ pub enum PipelineOperation {
         session: Option<String>,
         /// Whether the main agent may write source files itself.
         solo: bool,
+        /// Tokens that it may use.
+        max_tokens: Option<u64>,
     },
     /// Accepts its plan.
     Approve {
         /// The pipeline.
         id: Option<String>,
+        /// What shows that a person runs the command.
+        proof: TerminalProof,
+    },
+    /// Answers one of its questions.
+    Answer {
+        /// The pipeline.
+        id: Option<String>,
+        /// The name of the question: `TODO-2/AC-2`.
+        name: String,
+        /// Whether the person agrees.
+        is_yes: bool,
+        /// What shows that a person runs the command.
+        proof: TerminalProof,
     },
     /// Shows it.
     Status {
@@ -48,6 +63,8 @@ pub enum PipelineOperation {
         id: Option<String>,
         /// The session that continues it; `None`: the next session of the root claims it.
         session: Option<String>,
+        /// Tokens that it may use from now on; `None`: as many as before.
+        max_tokens: Option<u64>,
     },
     /// Reports what was claimed and what was measured.
     Report {
@@ -61,4 +78,13 @@ pub enum PipelineOperation {
         /// Whether `gh` opens it.
         create: bool,
     },
+}
+
+/// What shows that a person at a terminal runs a command.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TerminalProof {
+    /// Whether the input of the command is a terminal.
+    pub is_at_terminal: bool,
+    /// The code that was shown there, as it was typed.
+    pub code: Option<String>,
 }

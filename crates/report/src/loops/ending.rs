@@ -253,6 +253,9 @@ fn paused(state: &LoopState) -> String {
         Some(PauseReason::PlanUnusable) => {
             wording::PLAN_UNUSABLE.with(language, &[note.unwrap_or_default()])
         }
+        Some(PauseReason::AwaitsPerson) => {
+            wording::AWAITS_PERSON.with(language, &[note.unwrap_or_default()])
+        }
         Some(PauseReason::User) | None => wording::BY_THE_USER.text_in(language).to_owned(),
     }
 }

@@ -1,5 +1,5 @@
-//! Why a Stop is held. Hosts show the reason twice, so in addition to the task it has at most
-//! `REASON_BYTES_MAX`: news since the last Stop, then counts.
+//! Why a Stop is held. Hosts show the reason twice, so in addition to the task and those of a pipeline
+//! it has at most `REASON_BYTES_MAX`: news since the last Stop, then counts.
 
 use std::fmt::Write as _;
 
@@ -11,8 +11,8 @@ use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::{Finding, Severity};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
-    FLIP_ERRORS_MAX, FLIPS_NAMED_MAX, REASON_BYTES_MAX, REASON_FINDINGS_MAX, REASON_LINE_CHARS_MAX,
-    SKIPPED_NAMED_MAX, STALL_ITERATIONS_MAX,
+    FLIP_ERRORS_MAX, FLIPS_NAMED_MAX, LINE_CHARS_MAX, PLAN_TASKS_MAX, REASON_BYTES_MAX,
+    REASON_FINDINGS_MAX, REASON_LINE_CHARS_MAX, SKIPPED_NAMED_MAX, STALL_ITERATIONS_MAX,
 };
 use moai_loops::framework::MessageLanguage;
 use moai_loops::state::LoopState;
@@ -61,6 +61,10 @@ pub fn hold_reason(
     // An obstacle to the merge is the task of the next iteration.
     if let Some(conflict) = &reasons.conflict {
         let _ = writeln!(text, "{conflict}");
+    }
+    // They have questions that are to be asked as they are.
+    for line in reasons.plan_tasks.iter().take(PLAN_TASKS_MAX) {
+        let _ = writeln!(text, "{}", one_line(line, LINE_CHARS_MAX));
     }
     let _ = write!(text, "{task_head}\n{}\n{instructions}{}", task(next), completion_text(next));
     text

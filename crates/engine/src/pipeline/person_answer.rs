@@ -1,0 +1,174 @@
+//! Answers of a person to the questions of a pipeline: by a command at a terminal, by a slash command, or
+//! chosen in the host's dialog. An agent can ask, but not answer.
+
+use super::pipeline_approve::approve_as_answered;
+use super::pipeline_call::PipelineCall;
+use crate::agent_session::is_played;
+use crate::engine::now_ms;
+use crate::hooks::hook_call::HookCall;
+use crate::loops::loop_elsewhere::active_loop_anywhere;
+use crate::loops::{loop_files, loop_resume};
+use crate::pipeline::pipeline_stop::pipeline_of_loop;
+use moai_host::store::loops::LoopQuery;
+use moai_loops::control::NewLimits;
+use moai_loops::state::{PauseReason, Status};
+use moai_pipeline::person_question::{PersonQuestion, open_questions};
+use moai_pipeline::state::{PipelineState, PlanApprover};
+use moai_pipeline::step::{PipelineEvent, step};
+use moai_protocol::control::{CommandReply, TerminalProof};
+use moai_protocol::hook::{ChosenAnswer, HookOutput};
+use moai_report::person_questions as words;
+use moai_report::person_questions::AskedQuestion;
+
+/// `pipeline answer`.
+pub(super) async fn answer_by_command(
+    call: &PipelineCall<'_>,
+    id: Option<String>,
+    name: &str,
+    is_yes: bool,
+    proof: &TerminalProof,
+) -> Result<CommandReply, String> {
+    let state = call.require(id).await?;
+    let question = open_question(&state, name)?;
+    if call.is_by_agent() {
+        return Err(words::answer_is_for_a_person(&state, &question));
+    }
+    let word = if is_yes { "yes" } else { "no" };
+    let subject = format!("pipeline answer {} {word}", question.name());
+    match call.confirm_person(&subject, proof) {
+        Ok(()) => note(call, &state, &question, is_yes, PlanApprover::Person).await,
+        Err(reply) => Ok(reply),
+    }
+}
+
+/// A slash command that the user typed: `TODO-2/AC-2 yes`.
+pub(super) async fn answer_as_typed(
+    call: &PipelineCall<'_>,
+    typed: &str,
+) -> Result<CommandReply, String> {
+    let state = call.require(None).await?;
+    let mut typed_words = typed.split_whitespace();
+    let answer = (typed_words.next(), typed_words.next(), typed_words.next());
+    let (name, is_yes) = match answer {
+        (Some(name), Some("yes"), None) => (name, true),
+        (Some(name), Some("no"), None) => (name, false),
+        _ => return Err("pipeline-answer takes the name of a question, and yes or no".to_owned()),
+    };
+    let question = open_question(&state, name)?;
+    note(call, &state, &question, is_yes, PlanApprover::Person).await
+}
+
+fn open_question(state: &PipelineState, name: &str) -> Result<PersonQuestion, String> {
+    if !state.is_active() {
+        return Err(format!("pipeline {} has ended", state.id));
+    }
+    let open = open_questions(state);
+    let refusal = words::no_such_question(state, name, &open);
+    open.into_iter().find(|it| it.name().eq_ignore_ascii_case(name)).ok_or(refusal)
+}
+
+/// Notes an answer. A loop that was paused for it goes on, unless other answers are missing.
+async fn note(
+    call: &PipelineCall<'_>,
+    state: &PipelineState,
+    question: &PersonQuestion,
+    is_yes: bool,
+    by: PlanApprover,
+) -> Result<CommandReply, String> {
+    let name = question.name();
+    let event = PipelineEvent::PersonAnswered { name: name.clone(), is_yes, by };
+    let (next, _) = step(state, event, now_ms());
+    call.save(state, &next).await?;
+    if !is_yes || open_questions(&next).is_empty() {
+        resume_if_asked(call, &next).await?;
+    }
+    call.reply(&next, words::answered(&next, &name, is_yes)).await
+}
+
+async fn resume_if_asked(call: &PipelineCall<'_>, state: &PipelineState) -> Result<(), String> {
+    let (engine, project) = (call.engine, &call.project);
+    let which = LoopQuery::Id(state.loop_id.clone());
+    let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
+    let held = found.map_err(|error| error.to_string())?;
+    let is_asked = held.is_some_and(|held| {
+        held.status == Status::Paused && held.pause_reason == Some(PauseReason::AwaitsPerson)
+    });
+    if is_asked {
+        let resumed = loop_resume::resume_loop(engine, project, which, NewLimits::default()).await;
+        resumed.map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// What the user chose in the host's dialog. Only the main agent's questions count, and only in the
+/// words of this program.
+pub(crate) async fn note_chosen(call: &HookCall<'_>) -> HookOutput {
+    let HookCall { engine, caller, project, input, .. } = call;
+    let chosen = input.chosen_answers();
+    if chosen.is_empty() || input.agent_id.is_some() || is_played(caller) {
+        return HookOutput::Silent;
+    }
+    let found = active_loop_anywhere(engine, caller, project, &input.session_id).await;
+    let Some((project, held)) = found else { return HookOutput::Silent };
+    let Some(mut state) = pipeline_of_loop(engine, &project, &held).await else {
+        return HookOutput::Silent;
+    };
+    let pipeline = PipelineCall { engine, caller, project, json: false };
+    let mut told = Vec::new();
+    for one in chosen {
+        let Some((question, is_yes)) = answered_question(&pipeline, &state, &one).await else {
+            let is_choice = one.options.iter().any(|option| option.label == one.answer);
+            if is_choice && words::looks_like_ours(&one.question) {
+                told.push(words::question_is_none(&state));
+            }
+            continue;
+        };
+        let noted = match (&question, is_yes) {
+            (PersonQuestion::Plan { .. }, true) => {
+                Box::pin(approve_as_answered(&pipeline, &state, &question)).await
+            }
+            // The agent reads in the host's own answer what is to be changed.
+            (PersonQuestion::Plan { .. }, false) => continue,
+            _ => note(&pipeline, &state, &question, is_yes, PlanApprover::Question).await,
+        };
+        told.push(noted.map_or_else(|reason| reason, |reply| reply.stdout.trim_end().to_owned()));
+        match pipeline.find(Some(state.id.clone())).await {
+            Ok(Some(now)) => state = now,
+            _ => break,
+        }
+    }
+    if told.is_empty() { HookOutput::Silent } else { HookOutput::Context(told.join("\n")) }
+}
+
+/// The question of the pipeline that the host showed, and whether the user agreed.
+async fn answered_question(
+    pipeline: &PipelineCall<'_>,
+    state: &PipelineState,
+    chosen: &ChosenAnswer,
+) -> Option<(PersonQuestion, bool)> {
+    let plan = loop_files::file_text(&pipeline.project, &state.plan_path()).await;
+    let about_plan = plan.map(|text| PersonQuestion::about_plan(&text));
+    let questions = about_plan.into_iter().chain(open_questions(state));
+    questions.into_iter().find_map(|question| {
+        let asked = words::asked_question(state, &question);
+        Some((question, read_choice(&asked, chosen)?))
+    })
+}
+
+/// Whether the user agreed; `None` if another question was asked, or something else was typed.
+fn read_choice(asked: &AskedQuestion, chosen: &ChosenAnswer) -> Option<bool> {
+    let offered = [&asked.yes, &asked.no];
+    let is_same =
+        asked.question == chosen.question
+            && chosen.options.len() == offered.len()
+            && chosen.options.iter().zip(offered).all(|(shown, own)| {
+                shown.label == own.label && shown.description == own.description
+            });
+    if !is_same {
+        return None;
+    }
+    [(&asked.yes, true), (&asked.no, false)]
+        .into_iter()
+        .find(|(choice, _)| choice.label == chosen.answer)
+        .map(|(_, is_yes)| is_yes)
+}

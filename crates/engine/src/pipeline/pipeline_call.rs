@@ -1,0 +1,112 @@
+//! What the commands of pipelines share: finding, saving and showing a pipeline, and whether a person
+//! runs the command.
+
+use std::sync::Arc;
+
+use crate::engine::Engine;
+use crate::person;
+use crate::project::Project;
+use crate::replies::REFUSED;
+use moai_host::store::loops::{LoopQuery, SaveOutcome};
+use moai_host::store::pipelines::PipelineQuery;
+use moai_pipeline::state::PipelineState;
+use moai_protocol::control::{CallerContext, CommandReply, TerminalProof};
+use moai_protocol::documents::json_text;
+use moai_report::pipeline as words;
+
+/// One `pipeline …` command. Its functions return the reason for a refusal as an error.
+pub(crate) struct PipelineCall<'e> {
+    pub(crate) engine: &'e Arc<Engine>,
+    pub(crate) caller: &'e CallerContext,
+    pub(crate) project: Project,
+    pub(crate) json: bool,
+}
+
+impl PipelineCall<'_> {
+    /// The named pipeline, else the root's active or last one.
+    pub(super) async fn find(&self, id: Option<String>) -> Result<Option<PipelineState>, String> {
+        let which = id.map_or(PipelineQuery::Latest, PipelineQuery::Id);
+        let project = &self.project;
+        let found = self.engine.store.find_pipeline(&project.key, &project.root, which).await;
+        found.map_err(|error| error.to_string())
+    }
+
+    /// Like [`Self::find`]; without a pipeline a refusal.
+    pub(super) async fn require(&self, id: Option<String>) -> Result<PipelineState, String> {
+        let refusal = if id.is_some() {
+            "there is no pipeline with this id"
+        } else {
+            "no pipeline was started in this project; start one with moai-ralph pipeline start --goal …"
+        };
+        self.find(id).await?.ok_or_else(|| refusal.to_owned())
+    }
+
+    /// Whether an agent runs the command.
+    pub(super) fn is_by_agent(&self) -> bool {
+        person::is_agent(self.engine, self.caller)
+    }
+
+    /// Asks for proof that a person runs the command; `Err` is the reply in place of its own.
+    pub(super) fn confirm_person(
+        &self,
+        subject: &str,
+        proof: &TerminalProof,
+    ) -> Result<(), CommandReply> {
+        if !proof.is_at_terminal {
+            let text = format!("moai-ralph: {subject} is for a person: stdin is not a terminal");
+            return Err(CommandReply::failure(REFUSED, &text));
+        }
+        person::confirm(self.engine, self.caller, subject, proof.code.as_deref())
+    }
+
+    /// Saves the next state of a pipeline.
+    pub(super) async fn save(
+        &self,
+        before: &PipelineState,
+        next: &PipelineState,
+    ) -> Result<(), String> {
+        let key = &self.project.key;
+        match self.engine.store.advance_pipeline(key, before, next.clone()).await {
+            Ok(SaveOutcome::Saved) => Ok(()),
+            Ok(SaveOutcome::Overtaken) => {
+                Err(format!("pipeline {} was changed meanwhile; try again", next.id))
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    pub(super) async fn show(
+        &self,
+        id: Option<String>,
+        words: fn(&PipelineState) -> String,
+    ) -> Result<CommandReply, String> {
+        let is_named = id.is_some();
+        match self.find(id).await? {
+            Some(state) => self.reply(&state, words(&state)).await,
+            None if is_named => Err("there is no pipeline with this id".to_owned()),
+            None if self.json => Ok(CommandReply::success("null\n".to_owned())),
+            None => Ok(CommandReply::success("no pipeline was started in this project\n".into())),
+        }
+    }
+
+    /// Tokens that the session used since the pipeline's loop began; `None` if unknown.
+    pub(super) async fn tokens(&self, state: &PipelineState) -> Option<u64> {
+        let (project, which) = (&self.project, LoopQuery::Id(state.loop_id.clone()));
+        let found = self.engine.store.find_loop(&project.key, &project.root, which).await;
+        found.ok().flatten().and_then(|held| held.counters.tokens)
+    }
+
+    /// The document of a pipeline, or a text.
+    pub(super) async fn reply(
+        &self,
+        state: &PipelineState,
+        text: String,
+    ) -> Result<CommandReply, String> {
+        if !self.json {
+            let end = if text.ends_with('\n') { "" } else { "\n" };
+            return Ok(CommandReply::success(format!("{text}{end}")));
+        }
+        let tokens = self.tokens(state).await;
+        Ok(CommandReply::success(json_text(&words::pipeline_document(state, tokens))))
+    }
+}

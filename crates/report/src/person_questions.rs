@@ -1,0 +1,171 @@
+//! The questions that only a person answers, as an agent asks them with the host's `AskUserQuestion`,
+//! and the texts about their answers. An answer counts only if the host showed exactly this question.
+
+use crate::pipeline::language;
+use crate::wording;
+use crate::wording::BilingualPhrase;
+use moai_base::foreign_text::{one_line, visible};
+use moai_base::limits::{LINE_CHARS_MAX, QUESTION_TEXT_CHARS_MAX, REASON_LINE_CHARS_MAX};
+use moai_pipeline::person_question::PersonQuestion;
+use moai_pipeline::state::PipelineState;
+use serde_json::json;
+
+/// A question with two answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedQuestion {
+    /// A short label above the question.
+    pub header: String,
+    /// The question, on one line.
+    pub question: String,
+    /// The answer that agrees.
+    pub yes: QuestionChoice,
+    /// The answer that does not.
+    pub no: QuestionChoice,
+}
+
+/// One answer to choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuestionChoice {
+    /// Its name, which the host reports.
+    pub label: String,
+    /// What it means.
+    pub description: String,
+}
+
+/// The phrases of one kind of question.
+struct QuestionPhrases {
+    header: BilingualPhrase,
+    yes: BilingualPhrase,
+    yes_means: BilingualPhrase,
+    no: BilingualPhrase,
+    no_means: BilingualPhrase,
+}
+
+const ABOUT_PLAN: QuestionPhrases = QuestionPhrases {
+    header: wording::ASK_PLAN_HEADER,
+    yes: wording::ASK_PLAN_YES,
+    yes_means: wording::ASK_PLAN_YES_MEANS,
+    no: wording::ASK_PLAN_NO,
+    no_means: wording::ASK_PLAN_NO_MEANS,
+};
+const ABOUT_ITEM: QuestionPhrases = QuestionPhrases {
+    header: wording::ASK_ITEM_HEADER,
+    yes: wording::ASK_ITEM_YES,
+    yes_means: wording::ASK_ITEM_YES_MEANS,
+    no: wording::ASK_ITEM_NO,
+    no_means: wording::ASK_ITEM_NO_MEANS,
+};
+const ABOUT_PROPOSAL: QuestionPhrases = QuestionPhrases {
+    header: wording::ASK_PROPOSAL_HEADER,
+    yes: wording::ASK_PROPOSAL_YES,
+    yes_means: wording::ASK_PROPOSAL_YES_MEANS,
+    no: wording::ASK_PROPOSAL_NO,
+    no_means: wording::ASK_PROPOSAL_NO_MEANS,
+};
+
+/// A question of a pipeline in the words in which it must be asked.
+#[must_use]
+pub fn asked_question(state: &PipelineState, question: &PersonQuestion) -> AskedQuestion {
+    let language = language(state);
+    let name = question.name();
+    let short = |text: &str| one_line(text, QUESTION_TEXT_CHARS_MAX);
+    let (phrases, text) = match question {
+        PersonQuestion::Plan { version } => {
+            (ABOUT_PLAN, wording::ASK_PLAN.with(language, &[&state.plan_path(), version]))
+        }
+        PersonQuestion::Item { text, .. } => {
+            (ABOUT_ITEM, wording::ASK_ITEM.with(language, &[&name, &short(text)]))
+        }
+        PersonQuestion::Discovery { discovery, .. } => {
+            let conflicts = one_line(&discovery.conflicts.join(", "), REASON_LINE_CHARS_MAX);
+            let parts = [name.as_str(), &discovery.todo, &short(&discovery.summary), &conflicts];
+            (ABOUT_PROPOSAL, wording::ASK_PROPOSAL.with(language, &parts))
+        }
+    };
+    let word = |phrase: &BilingualPhrase| phrase.text_in(language).to_owned();
+    AskedQuestion {
+        header: word(&phrases.header),
+        question: visible(&text),
+        yes: QuestionChoice { label: word(&phrases.yes), description: word(&phrases.yes_means) },
+        no: QuestionChoice { label: word(&phrases.no), description: word(&phrases.no_means) },
+    }
+}
+
+impl AskedQuestion {
+    /// The arguments of `AskUserQuestion`.
+    #[must_use]
+    pub fn arguments(&self) -> String {
+        let option = |choice: &QuestionChoice| json!({"label": choice.label, "description": choice.description});
+        let question = json!({
+            "question": self.question,
+            "header": self.header,
+            "options": [option(&self.yes), option(&self.no)],
+            "multiSelect": false,
+        });
+        json!({"questions": [question]}).to_string()
+    }
+}
+
+/// For the agent: what it must ask the user.
+#[must_use]
+pub fn question_to_ask(state: &PipelineState, question: &PersonQuestion) -> String {
+    let asked = asked_question(state, question).arguments();
+    wording::QUESTION_TO_ASK.with(language(state), &[&question.name(), &asked])
+}
+
+/// For an agent that approves a plan: what it must ask the user.
+#[must_use]
+pub fn approval_is_asked(state: &PipelineState, question: &PersonQuestion) -> String {
+    let asked = asked_question(state, question).arguments();
+    let parts = [state.plan_path(), state.id.clone(), asked];
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    wording::APPROVAL_IS_ASKED.with(language(state), &parts)
+}
+
+/// For the user: the questions that wait for an answer, one line each.
+#[must_use]
+pub fn question_lines(state: &PipelineState, questions: &[PersonQuestion]) -> Vec<String> {
+    let line = |question: &PersonQuestion| {
+        let asked = asked_question(state, question).question;
+        let asked = asked.trim_start_matches(START);
+        one_line(&format!("{}: {asked}", question.name()), LINE_CHARS_MAX)
+    };
+    questions.iter().map(line).collect()
+}
+
+/// For the agent: what the user answered.
+#[must_use]
+pub fn answered(state: &PipelineState, name: &str, is_yes: bool) -> String {
+    let phrase = if is_yes { wording::ANSWERED_YES } else { wording::ANSWERED_NO };
+    phrase.with(language(state), &[&state.id, name])
+}
+
+/// Why an answer is refused: nobody asked.
+#[must_use]
+pub fn no_such_question(state: &PipelineState, name: &str, open: &[PersonQuestion]) -> String {
+    let names: Vec<String> = open.iter().map(PersonQuestion::name).collect();
+    let open = if names.is_empty() { "-".to_owned() } else { names.join(", ") };
+    let name = one_line(name, REASON_LINE_CHARS_MAX);
+    wording::NO_SUCH_QUESTION.with(language(state), &[&name, &open])
+}
+
+/// Why an agent's answer is refused.
+#[must_use]
+pub fn answer_is_for_a_person(state: &PipelineState, question: &PersonQuestion) -> String {
+    wording::ANSWER_IS_FOR_A_PERSON.with(language(state), &[&question_to_ask(state, question)])
+}
+
+/// How the questions of this program begin.
+const START: &str = "moai-ralph: ";
+
+/// Whether a question looks like one of this program.
+#[must_use]
+pub fn looks_like_ours(question: &str) -> bool {
+    question.trim_start().starts_with(START.trim_end())
+}
+
+/// For the agent: the user answered another question than one of these.
+#[must_use]
+pub fn question_is_none(state: &PipelineState) -> String {
+    wording::QUESTION_IS_NONE.with(language(state), &[&state.id])
+}

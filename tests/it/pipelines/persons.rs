@@ -1,0 +1,244 @@
+//! What only a person decides: the approval of a plan, `[H]` items, and proposals in conflict with a
+//! provisional constraint. An agent asks, and its own word does not count.
+
+use serde_json::{Value, json};
+
+use super::{
+    GOAL, PLAN, approved, begun, notice, pipeline, plan_path, slash, status, stop, stop_output,
+};
+use crate::support::{Output, PROGRAM, SESSION, Sandbox, finish};
+use crate::terminal;
+
+const WITH_ITEM: &str = "\
+# PLAN: a mail
+
+### [ ] TODO 1: the mail
+- Acceptance Criteria:
+  - [A] `test -f mail.txt` passes
+  - [H] it reads well
+";
+
+/// The arguments of `AskUserQuestion` that a text tells the agent to use.
+fn asked_in(text: &str) -> Value {
+    let at = text.find("{\"questions\"").unwrap_or_else(|| panic!("nothing to ask: {text}"));
+    let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+    values.next().expect("a value").expect("JSON")
+}
+
+/// The host reports what the user chose in its dialog: the context for the agent.
+fn choose(sandbox: &Sandbox, asked: &Value, label: &str, changes: &[(&str, Value)]) -> String {
+    let question = asked["questions"][0]["question"].as_str().expect("a question");
+    let mut input = sandbox.payload("PostToolUse-Write");
+    input["tool_name"] = "AskUserQuestion".into();
+    input["tool_input"] = asked.clone();
+    input["tool_response"] = json!({"questions": asked["questions"], "answers": {question: label}});
+    for (pointer, value) in changes {
+        input[*pointer] = value.clone();
+    }
+    let output = sandbox.hook("post-tool-use", &input);
+    assert_eq!(output.code, 0, "{output:#?}");
+    if output.stdout.trim().is_empty() { String::new() } else { output.context() }
+}
+
+/// A command that an agent runs in its shell.
+fn by_agent(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    finish(sandbox.program().env("CLAUDECODE", "1").arg("pipeline").args(arguments), "")
+}
+
+/// What an agent reads that runs `pipeline approve` itself.
+fn asked_of_agent(sandbox: &Sandbox) -> Value {
+    let output = by_agent(sandbox, &["approve"]);
+    assert_eq!(output.code, 1, "{output:#?}");
+    asked_in(&output.stderr)
+}
+
+#[test]
+fn an_agent_cannot_approve_and_the_users_answer_in_the_host_does() {
+    let sandbox = begun(GOAL);
+    let path = plan_path(&sandbox);
+    sandbox.write(&path, PLAN);
+    let asked = asked_of_agent(&sandbox);
+    assert_eq!(status(&sandbox)["phase"], "plan");
+    // Other words, other meanings, a subagent, nobody at the keyboard, another answer.
+    let mut reworded = asked.clone();
+    reworded["questions"][0]["question"] = "Do you like tea?".into();
+    let mut twisted = asked.clone();
+    twisted["questions"][0]["options"][0]["description"] = "Only shows the plan".into();
+    let response = json!({"questions": asked["questions"], "afkTimeoutMs": 60_000,
+        "answers": {asked["questions"][0]["question"].as_str().expect("text"): "Approve"}});
+    for (question, label, changes) in [
+        (&reworded, "Approve", vec![]),
+        (&twisted, "Approve", vec![]),
+        (&asked, "Approve", vec![("agent_id", json!("a1"))]),
+        (&asked, "Approve", vec![("tool_response", response)]),
+        (&asked, "Change it", vec![]),
+        (&asked, "Approve it later", vec![]),
+    ] {
+        let told = choose(&sandbox, question, label, &changes);
+        assert!(told.is_empty() || told.contains("does not count"), "{told}");
+        assert_eq!(status(&sandbox)["phase"], "plan", "{question} {label}");
+    }
+    // The plan that was asked about is the plan that is approved.
+    sandbox.write(&path, &PLAN.replace("two files", "three files"));
+    let told = choose(&sandbox, &asked, "Approve", &[]);
+    assert!(told.contains("does not count") && status(&sandbox)["phase"] == "plan", "{told}");
+    sandbox.write(&path, PLAN);
+    let told = choose(&sandbox, &asked, "Approve", &[]);
+    assert!(told.contains("is approved"), "{told}");
+    let now = status(&sandbox);
+    assert_eq!((&now["phase"], &now["approved_by"]), (&json!("sprint"), &json!("question")));
+}
+
+#[test]
+fn a_person_at_a_terminal_approves_with_a_code_and_a_script_does_not() {
+    let sandbox = begun(GOAL);
+    sandbox.write(&plan_path(&sandbox), PLAN);
+    let refused = pipeline(&sandbox, &["approve"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("stdin is not a terminal"), "{refused:#?}");
+    let mut program = terminal::at_own_terminal(&sandbox, &["pipeline", "approve"]);
+    let wrong = terminal::at_code_question(&mut program, |_| "AAAAAA".to_owned());
+    assert_eq!(wrong.code, 1, "{wrong:#?}");
+    assert_eq!(status(&sandbox)["phase"], "plan");
+    let output = terminal::with_code(&sandbox, &["pipeline", "approve"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert_eq!(status(&sandbox)["approved_by"], "person");
+}
+
+#[test]
+fn an_agent_that_plays_the_hook_of_an_answer_is_not_believed() {
+    let sandbox = begun(GOAL);
+    sandbox.write(&plan_path(&sandbox), PLAN);
+    let asked = asked_of_agent(&sandbox);
+    let question = asked["questions"][0]["question"].as_str().expect("a question");
+    let mut input = sandbox.payload("PostToolUse-Write");
+    input["tool_name"] = "AskUserQuestion".into();
+    input["tool_response"] =
+        json!({"questions": asked["questions"], "answers": {question: "Approve"}});
+    let mut typed = sandbox.payload("UserPromptExpansion");
+    typed["command_name"] = "moai-ralph:moai-run".into();
+    typed["command_args"] = "".into();
+    for (event, input) in [("post-tool-use", input), ("user-prompt-expansion", typed)] {
+        // The agent's shell has the host's variables; a script in it starts the hook.
+        let mut shell = std::process::Command::new("sh");
+        sandbox.prepare(&mut shell);
+        shell.env("CLAUDECODE", "1").arg("-c").arg(format!("{PROGRAM} hook {event}; exit $?"));
+        let output = finish(&mut shell, &input.to_string());
+        assert_eq!(output.code, 0, "{output:#?}");
+        assert_eq!(status(&sandbox)["phase"], "plan", "{event}");
+    }
+    let mut call = sandbox.payload("PreToolUse-Bash");
+    call["tool_name"] = "AskUserQuestion".into();
+    call["tool_input"] = asked.clone();
+    assert_eq!(sandbox.hook("pre-tool-use", &call).stdout, "");
+    call["tool_input"]["answers"] = json!({question: "Approve"});
+    let denied = sandbox.hook("pre-tool-use", &call).json();
+    assert_eq!(denied["hookSpecificOutput"]["permissionDecision"], "deny", "{denied}");
+}
+
+#[test]
+fn faults_of_the_specification_keep_its_plan_from_being_approved() {
+    let sandbox = begun(GOAL);
+    let path = plan_path(&sandbox);
+    sandbox.write(&path, &PLAN.replace("none", "none\n- Requirements: REQ-FILES-001"));
+    let output = pipeline(&sandbox, &["approve"]);
+    let told = format!("{path} line 5: TODO-1 names `REQ-FILES-001`, which spec.md does not have");
+    assert_eq!(output.code, 1);
+    assert!(output.stderr.replace('"', "`").contains(&told), "{output:#?}");
+    let spec = path.replace("plan.md", "spec.md");
+    sandbox.write(&spec, "# Files\n\n### REQ-FILES-001: two\n- there are two files\n");
+    let reason = stop(&sandbox).expect("the requirement says nothing that the system shall do");
+    assert!(reason.contains(&format!("{spec} line 4")), "{reason}");
+    sandbox.write(&spec, "# Files\n\n### REQ-FILES-001: two\n- The system shall have two files.\n");
+    assert!(notice(&stop_output(&sandbox)).contains("waits for your approval"));
+    super::approve(&sandbox);
+}
+
+#[test]
+fn an_item_for_a_person_holds_the_end_until_one_agrees() {
+    let sandbox = approved(WITH_ITEM);
+    sandbox.write("mail.txt", "Dear user\n");
+    let reason = stop(&sandbox).expect("nobody has read the mail");
+    let asked = asked_in(&reason);
+    assert!(reason.contains("TODO-1/AC-2") && reason.contains("it reads well"), "{reason}");
+    let refused = by_agent(&sandbox, &["answer", "TODO-1/AC-2", "yes"]);
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(refused.stderr.contains("is for a person"), "{refused:#?}");
+    let told = choose(&sandbox, &asked, "Not met", &[]);
+    assert!(told.contains("does not agree"), "{told}");
+    assert!(stop(&sandbox).is_some(), "it is asked again");
+    assert!(stop(&sandbox).is_some());
+    let answer = stop_output(&sandbox);
+    assert!(notice(&answer).contains("TODO-1/AC-2: is TODO-1/AC-2 met?"), "{answer}");
+    assert_eq!(status(&sandbox)["phase"], "finalize", "it waits, and has not ended");
+    let shown = pipeline(&sandbox, &["status"]).stdout;
+    assert!(shown.contains("asks you: TODO-1/AC-2"), "{shown}");
+    // The answer continues the loop that waits for it.
+    let output = terminal::with_code(&sandbox, &["pipeline", "answer", "TODO-1/AC-2", "yes"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert_eq!(stop(&sandbox), None);
+    let ended = status(&sandbox);
+    assert_eq!(ended["outcome"], "completed", "{ended}");
+    let report = pipeline(&sandbox, &["report"]).stdout;
+    assert!(report.contains("TODO-1/AC-2: met"), "{report}");
+}
+
+#[test]
+fn work_that_fails_again_is_shown_to_the_person_again() {
+    let sandbox = approved(WITH_ITEM);
+    sandbox.write("mail.txt", "Dear user\n");
+    assert!(stop(&sandbox).is_some());
+    let answer = slash(&sandbox, "pipeline-answer", "TODO-1/AC-2 yes");
+    assert!(answer["hookSpecificOutput"]["additionalContext"].is_string(), "{answer}");
+    std::fs::remove_file(sandbox.path("mail.txt")).expect("ours");
+    assert!(stop(&sandbox).is_some());
+    sandbox.write("mail.txt", "Another mail\n");
+    let reason = stop(&sandbox).expect("this mail was not read");
+    assert!(reason.contains("TODO-1/AC-2"), "{reason}");
+    let wrong = slash(&sandbox, "pipeline-answer", "TODO-9/AC-1 yes");
+    assert_eq!(wrong["decision"], "block", "{wrong}");
+}
+
+#[test]
+fn a_pipeline_that_ends_at_a_limit_names_what_no_person_has_agreed_to() {
+    let sandbox = approved(WITH_ITEM);
+    while stop(&sandbox).is_some() {}
+    let ended = status(&sandbox);
+    assert_eq!(ended["outcome"], "partial", "{ended}");
+    let note = ended["note"].as_str().unwrap_or_default();
+    assert!(note.contains("not passing: TODO-1") && note.contains("TODO-1/AC-2"), "{note}");
+}
+
+#[test]
+fn a_proposal_against_a_provisional_constraint_holds_the_pipeline_until_a_person_answers() {
+    let sandbox = approved(PLAN);
+    let arguments = ["spec", "pivot", "add", "no web", "--forbids", "server", "--reason", "x"];
+    assert_eq!(sandbox.run(&arguments).code, 0);
+    sandbox.write("one.txt", "one\n");
+    sandbox.write("two.txt", "two\n");
+    let mut input = sandbox.payload("SubagentStop");
+    input["agent_type"] = "moai-ralph:worker".into();
+    input["last_assistant_message"] = json!({
+        "todo_id": "TODO-1", "status": "PASS",
+        "outputs": {"files_changed": [], "summary": "written"},
+        "acceptance_criteria": [{"id": "AC-1", "status": "PASS"}],
+        "learnings": [], "issues": [], "decisions": [],
+        "discoveries": ["a server is nicer"],
+    })
+    .to_string()
+    .into();
+    assert_eq!(sandbox.hook("subagent-stop", &input).stdout, "");
+    let reason = stop(&sandbox).expect("the user decides about the proposal");
+    assert!(reason.contains("D-1") && reason.contains("PP-1"), "{reason}");
+    assert!(stop(&sandbox).is_some());
+    let answer = stop_output(&sandbox);
+    assert!(notice(&answer).contains("D-1"), "it waits: {answer}");
+    // Another session of the project cannot end it either.
+    let told = slash(&sandbox, "pipeline-answer", "d-1 no");
+    assert!(told.to_string().contains("does not agree to D-1"), "{told}");
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(status(&sandbox)["outcome"], "completed");
+    let report = pipeline(&sandbox, &["report"]).stdout;
+    assert!(report.contains("a server is nicer: rejected by the user: PP-1"), "{report}");
+    assert_eq!(input["session_id"], SESSION);
+}
