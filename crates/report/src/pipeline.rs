@@ -601,6 +601,7 @@ pub fn pipeline_document(state: &PipelineState, tokens: Option<u64>) -> Pipeline
         convergence: state.pass_counts.iter().map(|count| count.passed).collect(),
         commits: state.commits.iter().map(commit_entry).collect(),
         note: state.note.as_deref(),
+        requirements: Vec::new(),
     }
 }
 

@@ -10,6 +10,7 @@ use moai_pipeline::evidence_chain::{RequirementEvidence, TodoEvidence, evidence_
 use moai_pipeline::plan::{AcceptanceKind, PlanDocument};
 use moai_pipeline::spec::SpecDocument;
 use moai_pipeline::state::{PipelineOutcome, PipelineState};
+use moai_protocol::documents::pipelines::{AcceptanceEntry, RequirementEntry, TodoEvidenceEntry};
 use moai_protocol::observation_lines::moment_text;
 
 /// The evidence for each requirement, indented like `pipeline report`; empty before the approval.
@@ -27,6 +28,35 @@ pub fn evidence_lines(state: &PipelineState, spec: Option<&SpecDocument>) -> Str
     }
     push_commits(&mut text, state);
     text
+}
+
+/// The same evidence for programs.
+#[must_use]
+pub fn evidence_entries(
+    state: &PipelineState,
+    spec: Option<&SpecDocument>,
+) -> Vec<RequirementEntry> {
+    let entries = evidence_chain(state, spec).into_iter().map(|requirement| RequirementEntry {
+        id: requirement.id,
+        title: requirement.title,
+        todos: requirement.todos.into_iter().map(todo_entry).collect(),
+    });
+    entries.collect()
+}
+
+fn todo_entry(todo: TodoEvidence) -> TodoEvidenceEntry {
+    let items = todo.items.into_iter().map(|item| AcceptanceEntry {
+        id: item.id,
+        kind: item.kind.as_str(),
+        text: item.text,
+    });
+    TodoEvidenceEntry {
+        todo: todo.id,
+        passed: todo.progress.has_passed,
+        failure: todo.progress.failure,
+        items: items.collect(),
+        commits: todo.commits.into_iter().map(|commit| commit.id).collect(),
+    }
 }
 
 fn requirement_line(requirement: &RequirementEvidence) -> String {

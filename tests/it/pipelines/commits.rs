@@ -60,6 +60,9 @@ fn a_pipeline_ends_when_its_work_is_committed_in_the_style_of_the_project() {
     let report = pipeline(&sandbox, &["report"]).stdout;
     assert!(report.contains("core: the second file"), "{report}");
     assert!(report.contains("AC-1 [A] test -f one.txt: passed"), "{report}");
+    let document = pipeline(&sandbox, &["report", "--json"]).json();
+    let todo = &document["requirements"][0]["todos"][0];
+    assert_eq!((&todo["todo"], &todo["passed"]), (&json!("TODO-1"), &json!(true)), "{document}");
     assert_eq!(sandbox.read("mine.txt"), "notes\n");
 }
 

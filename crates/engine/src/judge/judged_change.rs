@@ -37,7 +37,8 @@ const OWN: [&str; 6] = [
     loop_files::ALIGN_FILE,
 ];
 /// Folders of such files, and their extensions; code in these folders is reviewed.
-const OWN_FOLDERS: [&str; 4] = [".moai/config/", ".moai/loops/", ".moai/specs/", ".claude/memory/"];
+const OWN_FOLDERS: [&str; 5] =
+    [".moai/config/", ".moai/loops/", ".moai/specs/", ".claude/memory/", "docs/learnings/"];
 const OWN_KINDS: [&str; 4] = ["json", "md", "yaml", "yml"];
 /// Files that package managers write.
 const LOCK_FILES: [&str; 12] = [

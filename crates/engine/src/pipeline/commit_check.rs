@@ -3,7 +3,7 @@
 //! Stop goes on where the last one ran out of time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use super::commit_survey::survey_commits;
 use crate::branches::git_program::{git_message, run_git_until, without_hooks};
 use crate::branches::loop_branch::read_git;
 use crate::branches::merge_work_tree::{MergeWorkTree, lock_merges};
-use crate::engine::Engine;
+use crate::engine::{Engine, run_blocking};
 use crate::exam::criteria;
 use crate::project::Project;
 use moai_base::evidence::SensorReading;
@@ -139,6 +139,8 @@ async fn check_commits(
 struct CommitCheckout<'c> {
     run: &'c CommitRun<'c>,
     folder: PathBuf,
+    /// The file that makes the folder a work tree, as git wrote it.
+    link: Option<String>,
     /// The project as it is in the folder.
     project: Project,
     deadline: Instant,
@@ -150,11 +152,12 @@ impl<'c> CommitCheckout<'c> {
         let status = read_git(move || branches::work_tree_status(&root)).await;
         let canonical = run.project.root.canonicalize().unwrap_or(run.project.root.clone());
         let below = status.ok().and_then(|status| {
-            canonical.strip_prefix(&status.work_tree).map(std::path::Path::to_path_buf).ok()
+            canonical.strip_prefix(&status.work_tree).map(Path::to_path_buf).ok()
         });
         let root = place.folder.join(below.unwrap_or_default());
         let project = Project { root, ..run.project.clone() };
-        Self { run, folder: place.folder.clone(), project, deadline }
+        let (folder, link) = (place.folder.clone(), work_tree_link(&place.folder).await);
+        Self { run, folder, link, project, deadline }
     }
 
     /// The runs of the commands at one commit; `None` if the time ran out. The error is why the
@@ -171,6 +174,10 @@ impl<'c> CommitCheckout<'c> {
             &["checkout", "--quiet", "--force", "--detach", commit],
             &["clean", "-ffdxq"],
         ] {
+            // A command that removed the link would make git act in a work tree above the folder.
+            if self.link.is_none() || work_tree_link(&self.folder).await != self.link {
+                return Err("a command has changed the temporary work tree".to_owned());
+            }
             let arguments = without_hooks(arguments);
             let (project, folder) = (self.run.project, &self.folder);
             let done = run_git_until(project, folder, &arguments, self.deadline).await;
@@ -190,6 +197,12 @@ impl<'c> CommitCheckout<'c> {
         note_readings(&mut check, readings);
         Ok(Some(check))
     }
+}
+
+/// The text of the `.git` file of a linked work tree.
+async fn work_tree_link(folder: &Path) -> Option<String> {
+    let link = folder.join(".git");
+    run_blocking(move || std::fs::read_to_string(link).ok()).await.flatten()
 }
 
 fn note_readings(check: &mut CommitCheck, readings: Vec<SensorReading>) {

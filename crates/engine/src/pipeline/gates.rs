@@ -18,7 +18,6 @@ use moai_config::pipeline::SandboxKind;
 use moai_loops::criteria::CheckCommand;
 use moai_loops::exam::ExamRole;
 use moai_loops::state::LoopState;
-use moai_pipeline::learnings::LEARNINGS_FOLDER;
 use moai_pipeline::review::{CategoryReview, category_rubric};
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::step::SandboxReading;
@@ -81,7 +80,7 @@ pub(super) async fn work_digest(
             Ok(CollectedChange::NoGit) | Err(_) => return None,
         };
         let mut lines: Vec<String> = Vec::new();
-        for file in change.files.iter().filter(|file| !is_own(file.path.as_str())) {
+        for file in &change.files {
             let text = file.after.as_ref().map(|text| ContentHash::of_bytes(text.full.as_bytes()));
             let text = text.map(|hash| hash.to_string()).unwrap_or_default();
             lines.push(format!("{} {text}", file.path));
@@ -90,8 +89,4 @@ pub(super) async fn work_digest(
         Some(ContentHash::of_bytes(lines.join("\n").as_bytes()).short_hex())
     });
     digest.await.flatten()
-}
-
-fn is_own(path: &str) -> bool {
-    path.strip_prefix(LEARNINGS_FOLDER).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -16,8 +16,11 @@ use moai_host::programs::{self, CommandOutcome, ProgramCall};
 use moai_pipeline::spec::{SPECS_FOLDER, SpecDocument, SpecFile};
 use moai_pipeline::state::PipelineState;
 use moai_protocol::control::CommandReply;
+use moai_protocol::documents::json_text;
 use moai_report::pipeline as words;
-use moai_report::pipeline_evidence::{PullRequestText, evidence_lines, pull_request as text_of};
+use moai_report::pipeline_evidence::{
+    PullRequestText, evidence_entries, evidence_lines, pull_request as text_of,
+};
 
 /// The program that opens pull requests on GitHub.
 const GH: &str = "gh";
@@ -46,6 +49,11 @@ pub(super) async fn report(
     }
     let state = call.require(id).await?;
     let spec = spec_of(call, &state).await;
+    if call.json {
+        let mut document = words::pipeline_document(&state, call.tokens(&state).await);
+        document.requirements = evidence_entries(&state, spec.as_ref());
+        return Ok(CommandReply::success(json_text(&document)));
+    }
     let mut text = words::pipeline_report(&state);
     text.push_str(&evidence_lines(&state, spec.as_ref()));
     for path in changed_documents(&call.project, &state).await {

@@ -83,6 +83,22 @@ fn is_foreign(
     }
 }
 
+/// The commits since `start` that were fetched from a remote and certainly not made in this work tree.
+pub(super) fn fetched_commits(
+    repository: &Repository,
+    start: Oid,
+) -> Result<BTreeSet<Oid>, git2::Error> {
+    let head = repository.head()?.peel_to_commit()?.id();
+    let Some(made) = commits_made_here(repository, start, head)? else {
+        return Ok(BTreeSet::new());
+    };
+    let mut walk = repository.revwalk()?;
+    walk.push_glob("refs/remotes/*")?;
+    walk.hide(start)?;
+    let fetched: BTreeSet<Oid> = walk.take(FOREIGN_COMMITS_MAX).collect::<Result<_, _>>()?;
+    Ok(fetched.difference(&made).copied().collect())
+}
+
 /// The commits in `from..to`; `None` if there are too many.
 fn commits_between(
     repository: &Repository,

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use git2::{Oid, Repository, Sort};
 
+use super::foreign_commits::fetched_commits;
 use super::{
     GitError, NO_COMMIT, needed, no_repository, unreadable_repository, work_tree_and_root,
 };
@@ -22,7 +23,8 @@ pub struct HistoryCommit {
 }
 
 /// The commits that HEAD contains and `base` does not, oldest first; at most `most` of them, the
-/// latest ones. `base` is a result of [`super::base_commit`].
+/// latest ones. Those that others made and a pull brought are left out. `base` is a result of
+/// [`super::base_commit`].
 pub fn commits_since(root: &Path, base: &str, most: usize) -> Result<Vec<HistoryCommit>, GitError> {
     let repository = needed(root)?;
     let (work_tree, root) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;
@@ -33,10 +35,15 @@ pub fn commits_since(root: &Path, base: &str, most: usize) -> Result<Vec<History
         let mut walk = repository.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL)?;
         walk.push_head()?;
+        let mut fetched = BTreeSet::new();
         if base != NO_COMMIT {
-            walk.hide(Oid::from_str(base)?)?;
+            let base = Oid::from_str(base)?;
+            walk.hide(base)?;
+            fetched = fetched_commits(&repository, base)?;
         }
-        let ids: Vec<Oid> = walk.take(most).collect::<Result<_, _>>()?;
+        let is_own =
+            |id: &Result<Oid, git2::Error>| !id.as_ref().is_ok_and(|id| fetched.contains(id));
+        let ids: Vec<Oid> = walk.filter(is_own).take(most).collect::<Result<_, _>>()?;
         let read = ids.into_iter().rev().map(|id| read_commit(&repository, &work_tree, &root, id));
         read.collect()
     };
@@ -108,5 +115,32 @@ mod tests {
         assert_eq!(commits_since(&root, NO_COMMIT, 9).map(|all| all.len()), Ok(3));
         assert_eq!(subjects_until(&root, &base, 9).map(|all| all.len()), Ok(1));
         assert!(commits_since(&root, "0000", 9).is_err());
+    }
+
+    #[test]
+    fn commits_that_a_pull_brought_are_left_out() {
+        let project = Project::with(&["a"]);
+        let root = project.root();
+        let base = super::super::head_commit(&root).expect("a commit");
+        project.write("a", "second\n");
+        let own = project.commit();
+        let repository = Repository::open(&root).expect("a repository");
+        let parent = repository.head().and_then(|head| head.peel_to_commit()).expect("a commit");
+        let tree = parent.tree().expect("a tree");
+        let by = git2::Signature::now("other", "o@example.org").expect("a name");
+        let fetched = repository.commit(None, &by, &by, "theirs", &tree, &[&parent]);
+        let fetched = fetched.expect("a commit");
+        let branch = repository.head().expect("a branch").name().expect("UTF-8").to_owned();
+        let moved = |name: &str, message: &str| {
+            repository.reference(name, fetched, true, message).expect("a reference");
+        };
+        moved(&branch, "pull: Fast-forward");
+        let ids = |most| -> Vec<String> {
+            let commits = commits_since(&root, &base, most).expect("readable");
+            commits.into_iter().map(|commit| commit.id).collect()
+        };
+        assert_eq!(ids(9), [own.clone(), fetched.to_string()], "no remote has it");
+        moved("refs/remotes/origin/main", "fetch");
+        assert_eq!(ids(9), [own]);
     }
 }

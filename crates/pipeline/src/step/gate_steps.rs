@@ -261,3 +261,6 @@ pub(super) fn helper_end(
     let faults = faults.into_iter().take(HELPER_FAULTS_MAX);
     hold_worker(next, agent, faults.map(|what| PlanObjection::Answer { what }).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,6 +36,46 @@ pub struct PipelineDocument<'s> {
     pub commits: Vec<PipelineCommitEntry<'s>>,
     /// What the outcome does not say.
     pub note: Option<&'s str>,
+    /// The evidence for each requirement, in `pipeline report` alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<RequirementEntry>,
+}
+
+/// What shows that a requirement is met.
+#[derive(Clone, Debug, Serialize)]
+pub struct RequirementEntry {
+    /// Its id; empty for TODOs that name no requirement.
+    pub id: String,
+    /// Its title; empty if the specification does not have it.
+    pub title: String,
+    /// The TODOs that name it.
+    pub todos: Vec<TodoEvidenceEntry>,
+}
+
+/// What shows that a TODO is done.
+#[derive(Clone, Debug, Serialize)]
+pub struct TodoEvidenceEntry {
+    /// Its id.
+    pub todo: String,
+    /// Whether all its commands passed in the engine's last run.
+    pub passed: bool,
+    /// Why not, on one line; empty if it passed or was not run.
+    pub failure: String,
+    /// Its acceptance items.
+    pub items: Vec<AcceptanceEntry>,
+    /// Ids of the commits that change its files, oldest first.
+    pub commits: Vec<String>,
+}
+
+/// One acceptance item.
+#[derive(Clone, Debug, Serialize)]
+pub struct AcceptanceEntry {
+    /// Its id: `AC-1`.
+    pub id: String,
+    /// `A`, `S` or `H`.
+    pub kind: &'static str,
+    /// Its command, or its text.
+    pub text: String,
 }
 
 /// Numbers of TODOs.
