@@ -8,6 +8,7 @@ mod daemon;
 mod demo;
 mod guard;
 mod hook;
+mod init;
 mod looping;
 mod mcp;
 mod memory;
@@ -47,9 +48,15 @@ const INTERRUPTED: u8 = 130;
 #[must_use]
 pub fn run(args: Vec<OsString>) -> u8 {
     // Hooks bypass the argument parser, because they are latency-sensitive.
-    let event = args.get(2).and_then(|event| event.to_str()).unwrap_or_default();
-    if args.get(1).is_some_and(|name| name == "hook") && !event.starts_with('-') {
-        return hook::run(event);
+    if let Some(named) = hook::NamedHook::of_arguments(&args) {
+        return hook::run(named);
+    }
+    // Hosts that drop the arguments of a registered hook start the program with none.
+    if args.len() == 1
+        && !std::io::stdin().is_terminal()
+        && let Some(code) = hook::run_without_arguments()
+    {
+        return code;
     }
     // Internal processes that the program starts itself need no argument parser.
     match args.get(1).and_then(|name| name.to_str()) {
@@ -69,8 +76,8 @@ pub fn run(args: Vec<OsString>) -> u8 {
             return if is_hook { 0 } else { code };
         }
     };
-    if let CliCommand::Hook { event } = &args.command {
-        return hook::run(event);
+    if let CliCommand::Hook { event, host } = &args.command {
+        return hook::run(hook::NamedHook { event: event.as_deref(), host: host.as_deref() });
     }
     let reply = execute(&args);
     print_reply(&args, reply)
@@ -168,11 +175,13 @@ fn execute(args: &CliArgs) -> CommandReply {
             let request = DaemonRequest::Doctor(DoctorRequest {
                 probe: doctor.servers.is_some(),
                 languages: doctor.servers.clone().unwrap_or_default(),
+                hosts: doctor.hosts,
                 json: args.json,
             });
             // Probes run in this process, separate from the servers in use.
             client::send_request(args.root.as_deref(), request, doctor.servers.is_some())
         }
+        CliCommand::Init(ref arguments) => init::run(args.root.as_deref(), arguments),
         CliCommand::Config(ref command) => config::run(args, command),
         CliCommand::Trust(ref arguments) => trust::run(args, arguments),
         CliCommand::Mcp => return mcp::run(args.root.clone()),

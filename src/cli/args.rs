@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use moai_base::limits::SEARCH_MATCHES_MAX;
 use moai_protocol::control::ReportFormat;
+use moai_protocol::hosts::HostKind;
 
 /// Verifies a coding agent's work as it goes: fresh diagnostics, a structural scan, and turns
 /// that end only when the work is done.
@@ -91,11 +92,15 @@ pub(super) enum CliCommand {
     /// Create and check specifications, and the constraints of the work
     #[command(subcommand)]
     Spec(specs::SpecCommand),
-    /// Claude Code hook: JSON on stdin, JSON or nothing on stdout, always exits with 0
+    /// Hook of an agent client: JSON on stdin, JSON or nothing on stdout, always exits with 0
     Hook {
         /// session-start, user-prompt-submit, user-prompt-expansion, pre-tool-use, post-tool-use,
-        /// post-tool-batch, stop, subagent-stop, pre-compact or session-end
-        event: String,
+        /// post-tool-batch, stop, subagent-stop, pre-compact or session-end [default: the event that
+        /// the input names]
+        event: Option<String>,
+        /// The client that calls: claude-code, codex, copilot or opencode [default: the input tells]
+        #[arg(long)]
+        host: Option<String>,
     },
     /// Manage language servers
     #[command(subcommand)]
@@ -105,6 +110,8 @@ pub(super) enum CliCommand {
     Daemon(DaemonCommand),
     /// Show which server handles each language of the project, and what is missing
     Doctor(DoctorArgs),
+    /// Register the hooks with an agent client, or take them back; only for a person
+    Init(InitArgs),
     /// Show or set options
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -130,6 +137,39 @@ pub(super) enum ConfigCommand {
         /// A YAML value on one line
         value: String,
     },
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct InitArgs {
+    /// The client; Claude Code needs none of this with the plugin
+    #[arg(long, value_enum)]
+    pub(super) host: HostArg,
+    /// For all projects of the user instead of this one
+    #[arg(long)]
+    pub(super) user: bool,
+    /// Take back what was written; other content of the files stays
+    #[arg(long)]
+    pub(super) remove: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum HostArg {
+    ClaudeCode,
+    Codex,
+    Copilot,
+    #[value(name = "opencode")]
+    OpenCode,
+}
+
+impl HostArg {
+    pub(super) fn kind(self) -> HostKind {
+        match self {
+            Self::ClaudeCode => HostKind::ClaudeCode,
+            Self::Codex => HostKind::Codex,
+            Self::Copilot => HostKind::Copilot,
+            Self::OpenCode => HostKind::OpenCode,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -371,6 +411,9 @@ pub(super) struct DoctorArgs {
     /// the given languages
     #[arg(long, value_name = "LANG", num_args = 0.., value_delimiter = ',')]
     pub(super) servers: Option<Vec<String>>,
+    /// Show instead which agent clients the hooks are registered with, and when each last ran
+    #[arg(long, conflicts_with = "servers")]
+    pub(super) hosts: bool,
 }
 
 #[derive(Debug, clap::Args)]

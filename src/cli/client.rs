@@ -20,7 +20,7 @@ use moai_protocol::control::{
 };
 
 /// Without HOME there is no folder for state and socket.
-const NO_HOME: &str = "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME";
+pub(super) const NO_HOME: &str = "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME";
 
 /// Milliseconds since the epoch.
 pub(super) fn now_ms() -> u64 {

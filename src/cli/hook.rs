@@ -1,8 +1,9 @@
-//! `hook EVENT`: reads stdin, asks the daemon, prints one document. Always exits with 0: a failed
+//! `hook [EVENT]`: reads stdin, asks the daemon, prints one document. Always exits with 0: a failed
 //! hook prints nothing and logs one line; the second in a row says that it is blind.
 
 mod blindness;
 
+use std::ffi::OsString;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -27,63 +28,153 @@ use moai_host::store::peek;
 use moai_host::store::peek::SessionQuery;
 use moai_host::store::pipelines;
 use moai_protocol::control::{CallerContext, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
-use moai_protocol::hook::{HookEvent, HookInput, HookOutput, add_to_stdout};
+use moai_protocol::hook::{HookEvent, HookInput, HookOutput};
+use moai_protocol::hosts::answer::{add_to_answer, answer_text};
+use moai_protocol::hosts::{HostKind, agent_variables};
 use moai_report::notice::{self, Blindness};
 
-pub(super) fn run(event: &str) -> u8 {
+/// Stands for the event in the log while none is known.
+const UNNAMED_EVENT: &str = "?";
+
+/// What the registration of a hook names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct NamedHook<'a> {
+    /// The event, such as `stop`; without one the input names it.
+    pub(super) event: Option<&'a str>,
+    /// The host, such as `codex`; without one the input tells.
+    pub(super) host: Option<&'a str>,
+}
+
+impl<'a> NamedHook<'a> {
+    /// The hook in plain arguments: `hook [EVENT] [--host HOST]`.
+    pub(super) fn of_arguments(args: &'a [OsString]) -> Option<Self> {
+        let mut words = args.iter().skip(1).map(|word| word.to_str());
+        if words.next()?? != "hook" {
+            return None;
+        }
+        let mut named = Self::default();
+        while let Some(word) = words.next() {
+            match word? {
+                "--host" if named.host.is_none() => named.host = Some(words.next()??),
+                option if option.starts_with('-') => return None,
+                event if named.event.is_none() => named.event = Some(event),
+                _ => return None,
+            }
+        }
+        Some(named)
+    }
+
+    /// The payload; what cannot be read has no session, no tool and no prompt.
+    fn parse(&self, input: &str) -> HookInput {
+        let host = self.host.and_then(HostKind::from_name);
+        HookInput::parse_from(input, host).unwrap_or_default()
+    }
+}
+
+/// The program was started without arguments: a hook, if the input is one of a host that drops them.
+/// `None` otherwise, and in the shell of an agent, which hooks of those hosts are not started in.
+pub(super) fn run_without_arguments() -> Option<u8> {
+    if agent_variables().any(|name| std::env::var_os(name).is_some()) {
+        return None;
+    }
+    let input = read_input().ok()?;
+    let parsed = HookInput::parse(&input).ok()?;
+    let is_hook = parsed.host != HostKind::ClaudeCode && !parsed.hook_event_name.is_empty();
+    is_hook.then(|| run_with(NamedHook::default(), Ok(input)))
+}
+
+pub(super) fn run(named: NamedHook<'_>) -> u8 {
+    run_with(named, read_input())
+}
+
+fn run_with(named: NamedHook<'_>, input: Result<String, String>) -> u8 {
     let Ok(caller) = client::hook_caller() else { return 0 };
     let Some(places) = StateDirs::from_env(&caller.env) else {
         // Nothing can be noted either.
-        if event == "stop" {
+        if named.event == Some("stop") {
             let reason = "neither HOME nor MOAI_RALPH_HOME is set";
-            print(&add_blindness("", HookEvent::Stop, reason, Blindness::Nothing));
+            let host = input.map_or_else(|_| HostKind::default(), |input| named.parse(&input).host);
+            print(&add_blindness("", host, HookEvent::Stop, reason, Blindness::Nothing));
         }
         return 0;
     };
-    let input = match read_input() {
+    let event = named.event.unwrap_or(UNNAMED_EVENT);
+    let input = match input {
         Ok(input) => input,
         Err(error) => {
             log(&places, event, &error);
             return 0;
         }
     };
+    if let Some(unknown) = named.host.filter(|name| HostKind::from_name(name).is_none()) {
+        log(&places, event, &format!("no host is named {unknown}"));
+        return 0;
+    }
+    if named.event.is_some() {
+        return answer(&places, caller, named, event, input);
+    }
+    match event_in(&input) {
+        Ok(event) => answer(&places, caller, named, event.name(), input),
+        Err(error) => {
+            log(&places, event, &error);
+            0
+        }
+    }
+}
+
+/// The event that a payload names.
+fn event_in(input: &str) -> Result<HookEvent, String> {
+    let parsed = HookInput::parse(input).map_err(|error| error.to_string())?;
+    let name = parsed.hook_event_name.as_str();
+    HookEvent::from_host_name(name).ok_or_else(|| format!("no event is named {name:?}"))
+}
+
+fn answer(
+    places: &StateDirs,
+    caller: CallerContext,
+    named: NamedHook<'_>,
+    event: &str,
+    input: String,
+) -> u8 {
     // Below a judge that the program started itself; judging it would recurse. Such a session has no
     // loop, so the mark does not silence one that has. Settings can give the mark to hooks, but not
     // to the process that starts them.
     if std::env::var_os(RECURSION_MARK).is_some()
         && parent_was_started_with(RECURSION_MARK).unwrap_or(true)
-        && !is_of_loop(&places, &input)
+        && !is_of_loop(places, &input)
     {
         return 0;
     }
-    if event == "pre-tool-use" && !may_be_denied(&places, &caller, &input) {
+    if event == "pre-tool-use" && !may_be_denied(places, &caller, &named.parse(&input)) {
         return 0;
     }
-    if event == "subagent-stop" && !is_of_pipeline(&places, &caller, &input) {
+    if event == "subagent-stop" && !has_pipeline(places, &caller, &named.parse(&input)) {
         return 0;
     }
     let is_new_session = event == "session-start" && !is_resumed_session(&input);
     let (id, begun_ms) = (client::new_call_id(), client::process_start_ms());
-    let request = DaemonRequest::Hook { event: event.to_owned(), input, id, begun_ms };
+    let host = named.host.map(str::to_owned);
+    let request = DaemonRequest::Hook { event: event.to_owned(), host, input, id, begun_ms };
     let call = DaemonCall { protocol: PROTOCOL_VERSION, caller, request };
     if is_new_session {
-        match start_detached(&places) {
+        match start_detached(places) {
             Ok(true) => {
-                print(&first_answer(&places, &call));
+                print(&first_answer(places, &call));
                 return 0;
             }
             Ok(false) => {}
-            Err(error) => log(&places, event, &error),
+            Err(error) => log(places, event, &error),
         }
     }
     if event == "session-end" {
         // Without a daemon there is no session state to drop.
-        let _ = ipc_client::call_daemon(&places, &call, CallTimeout::new(hook_timeout(event)));
+        let _ = ipc_client::call_daemon(places, &call, CallTimeout::new(hook_timeout(event)));
         return 0;
     }
+    let limit = answer_limit(named, event, &call.request);
     let asked_ms = client::now_ms();
-    let may_have_loop = || may_have_loop(&places, &call, asked_ms);
-    let is_alive = || ipc_client::is_daemon_alive(&places);
+    let may_have_loop = || may_have_loop(places, &call, asked_ms);
+    let is_alive = || ipc_client::is_daemon_alive(places);
     let silence_check: Option<(u64, &dyn Fn() -> bool)> = match event {
         "stop" => Some((HOOK_STOP_SILENCE_MS, &may_have_loop)),
         "post-tool-use" | "post-tool-batch" => Some((HOOK_EDIT_SILENCE_MS, &is_alive)),
@@ -91,30 +182,31 @@ pub(super) fn run(event: &str) -> u8 {
     };
     let silence_check =
         silence_check.map(|(quiet_ms, check)| (Duration::from_millis(quiet_ms), check));
-    let timeout = CallTimeout { limit: hook_timeout(event), silence_check };
-    let answered = client::through_daemon(&places, &call, timeout);
+    let timeout = CallTimeout { limit, silence_check };
+    let answered = client::through_daemon(places, &call, timeout);
     let DaemonRequest::Hook { input, .. } = &call.request else { return 0 };
     let error = match answered {
         Ok(reply) => {
-            blindness::note_answer(&places, input);
+            blindness::note_answer(places, input);
             print(&reply.stdout);
             return 0;
         }
         Err(error) => error,
     };
     let reason = error.to_string();
-    log(&places, event, &reason);
+    log(places, event, &reason);
     let told =
-        HookEvent::from_name(event).filter(|event| blindness::note_failure(&places, input, *event));
+        HookEvent::from_name(event).filter(|event| blindness::note_failure(places, input, *event));
+    let host = named.parse(input).host;
     let blindness = match error {
         CallError::NoDaemon | CallError::Unusable(_) => Blindness::WithoutServers,
         CallError::TimedOut(_) | CallError::Abandoned(_) | CallError::DaemonEnded => {
             Blindness::Unanswered
         }
     };
-    let stdout = answer_without_daemon(&places, event, call, &error);
+    let stdout = answer_without_daemon(places, host, event, call, &error);
     print(&match told {
-        Some(event) => add_blindness(&stdout, event, &reason, blindness),
+        Some(event) => add_blindness(&stdout, host, event, &reason, blindness),
         None => stdout,
     });
     0
@@ -145,16 +237,15 @@ fn first_answer(places: &StateDirs, call: &DaemonCall) -> String {
 
 /// Whether a tool call may write something protected, determined without the daemon, because this
 /// hook runs before every call.
-fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &str) -> bool {
-    let Ok(input) = HookInput::parse(input) else { return false };
+fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &HookInput) -> bool {
     let cwd = if input.cwd.is_absolute() { &input.cwd } else { &caller.cwd };
-    let project = caller.env.get("CLAUDE_PROJECT_DIR").map_or(cwd.as_path(), Path::new);
+    let project = project_variable(input, caller).map_or(cwd.as_path(), Path::new);
     let protected = ProtectedPlaces::new(places, &caller.env, project);
-    let written = written_paths(&input, &protected, cwd);
-    person_only_call(&input).is_some()
+    let written = written_paths(input, &protected, cwd);
+    person_only_call(input).is_some()
         || input.answers_itself()
         || may_be_protected(&written, &protected)
-        || writes_files(&input, &written) && has_pipeline(places, caller, &input)
+        || writes_files(input, &written) && has_pipeline(places, caller, input)
 }
 
 /// Whether a tool writes files itself; what a shell command writes is noticed afterwards.
@@ -162,12 +253,7 @@ fn writes_files(input: &HookInput, written: &[WrittenPath]) -> bool {
     input.tool_input.command.is_none() && !written.is_empty()
 }
 
-/// Whether an event may concern an active pipeline, determined without the daemon.
-fn is_of_pipeline(places: &StateDirs, caller: &CallerContext, input: &str) -> bool {
-    HookInput::parse(input).is_ok_and(|input| has_pipeline(places, caller, &input))
-}
-
-/// Whether a pipeline is active in a folder of the session.
+/// Whether a pipeline is active in a folder of the session, determined without the daemon.
 fn has_pipeline(places: &StateDirs, caller: &CallerContext, input: &HookInput) -> bool {
     pipelines::has_active_pipeline(&places.state, || session_folders(caller, input))
 }
@@ -179,6 +265,7 @@ fn print(stdout: &str) {
 /// The output of a hook that got no answer.
 fn answer_without_daemon(
     places: &StateDirs,
+    host: HostKind,
     event: &str,
     call: DaemonCall,
     error: &CallError,
@@ -187,7 +274,8 @@ fn answer_without_daemon(
     match error {
         // The daemon continues with the request; handling it here would act twice.
         CallError::TimedOut(_) | CallError::DaemonEnded if event == "stop" => {
-            HookOutput::Notice(notice::undecided(&reason)).to_stdout(HookEvent::Stop)
+            let undecided = HookOutput::Notice(notice::undecided(&reason));
+            answer_text(host, HookEvent::Stop, &undecided)
         }
         CallError::Abandoned(_) | CallError::TimedOut(_) | CallError::DaemonEnded => String::new(),
         CallError::NoDaemon | CallError::Unusable(_) => {
@@ -197,9 +285,15 @@ fn answer_without_daemon(
     }
 }
 
-fn add_blindness(stdout: &str, event: HookEvent, reason: &str, blindness: Blindness) -> String {
+fn add_blindness(
+    stdout: &str,
+    host: HostKind,
+    event: HookEvent,
+    reason: &str,
+    blindness: Blindness,
+) -> String {
     let reason = moai_base::foreign_text::one_line(reason, LINE_CHARS_MAX);
-    add_to_stdout(stdout, event, &notice::blind(&reason, blindness))
+    add_to_answer(host, event, stdout, &notice::blind(&reason, blindness))
 }
 
 fn is_of_loop(places: &StateDirs, input: &str) -> bool {
@@ -217,11 +311,27 @@ fn may_have_loop(places: &StateDirs, call: &DaemonCall, asked_ms: u64) -> bool {
     peek::may_hold_session(&places.state, &SessionQuery { session, folders: &folders, since_ms })
 }
 
+/// The project's folder, as the host names it in the environment.
+fn project_variable<'c>(input: &HookInput, caller: &'c CallerContext) -> Option<&'c String> {
+    input.host.profile().project_variable.and_then(|name| caller.env.get(name))
+}
+
 /// The folders that a session works in, without links.
 fn session_folders(caller: &CallerContext, input: &HookInput) -> Vec<PathBuf> {
-    let named = caller.env.get("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+    let named = project_variable(input, caller).map(PathBuf::from);
     let folders = [named, Some(input.cwd.clone()), Some(caller.cwd.clone())].into_iter().flatten();
     folders.map(|folder| folder.canonicalize().unwrap_or(folder)).collect()
+}
+
+/// How long an answer may take. A prompt that is a command takes as long as one.
+fn answer_limit(named: NamedHook<'_>, event: &str, request: &DaemonRequest) -> Duration {
+    let is_command = match request {
+        DaemonRequest::Hook { input, .. } if event == "user-prompt-submit" => {
+            named.parse(input).take_typed_command()
+        }
+        _ => false,
+    };
+    hook_timeout(if is_command { "user-prompt-expansion" } else { event })
 }
 
 fn hook_timeout(event: &str) -> Duration {

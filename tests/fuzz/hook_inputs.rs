@@ -2,6 +2,7 @@
 
 use moai_protocol::control::DaemonCall;
 use moai_protocol::hook::{HookEvent, HookInput};
+use moai_protocol::hosts::typed_command::typed_command;
 use moai_protocol::transcript::{TranscriptTally, TranscriptThread};
 
 use crate::corpus::{files, texts};
@@ -26,8 +27,8 @@ fn hook_payloads() {
         let Ok(input) = HookInput::parse(&text(input)) else { return 0 };
         let read = format!(
             "{:?}{:?}{:?}{:?}{}{}",
-            input.edited_file(),
-            input.text_before_edit(),
+            input.edits().iter().map(|edit| edit.text_before("x = 2\n")).collect::<Vec<_>>(),
+            typed_command(&input.prompt),
             input.running_tasks(),
             input.own_command(),
             input.must_end(),

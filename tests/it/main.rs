@@ -20,6 +20,7 @@ mod faults;
 mod foreign_text;
 mod guard;
 mod hooks;
+mod hosts;
 mod judge;
 mod killed_writes;
 mod loops;

@@ -143,7 +143,7 @@ fn a_forgotten_first_prompt_is_no_goal_of_its_session() {
     start_that_reads(&sandbox, DECISION);
     sandbox.run(&["daemon", "stop"]);
     let state = sandbox.base().join("state");
-    assert_eq!(files_with(&state, "zebracorn"), [PathBuf::new(); 0]);
+    assert!(files_with(&state, "zebracorn").is_empty());
     assert!(!files_with(&state, DECISION).is_empty());
 }
 
@@ -159,7 +159,7 @@ fn a_goal_that_a_loop_gave_can_be_forgotten() {
     assert_eq!(sandbox.run(&["memory", "forget", "--query", "zebracorn", "--apply"]).code, 0);
     sandbox.run(&["daemon", "stop"]);
     let memory = sandbox.base().join("state/memory");
-    assert_eq!(files_with(&memory, "zebracorn"), [PathBuf::new(); 0]);
+    assert!(files_with(&memory, "zebracorn").is_empty());
 }
 
 #[test]

@@ -8,15 +8,26 @@ use crate::support::{CHECKOUT, SESSION, Sandbox};
 #[test]
 fn every_recorded_input_is_filled_in() {
     let sandbox = Sandbox::new();
-    let folder = Path::new(CHECKOUT).join("tests/it/payloads");
-    for entry in fs::read_dir(folder).expect("the folder is part of the checkout") {
-        let file = entry.expect("the folder can be listed").path();
-        let name = file.file_stem().and_then(|stem| stem.to_str()).expect("a plain name");
-        let payload = sandbox.payload(name);
-        assert_eq!(payload["session_id"], SESSION, "{name}");
-        assert_eq!(payload["cwd"].as_str(), sandbox.root().to_str(), "{name}");
-        let event = payload["hook_event_name"].as_str().expect("every input names its event");
-        assert!(name.starts_with(event), "{name} holds {event}");
-        assert!(!payload.to_string().contains("{{"), "{name}");
+    for folder in ["", "codex/", "copilot/"] {
+        let files = Path::new(CHECKOUT).join("tests/it/payloads").join(folder);
+        for entry in fs::read_dir(files).expect("the folder is part of the checkout") {
+            let file = entry.expect("the folder can be listed").path();
+            if file.is_dir() {
+                continue;
+            }
+            let name = file.file_stem().and_then(|stem| stem.to_str()).expect("a plain name");
+            let payload = sandbox.payload(&format!("{folder}{name}"));
+            let session = payload.get("session_id").unwrap_or(&payload["sessionId"]);
+            assert_eq!(session, SESSION, "{name}");
+            let cwd = payload["cwd"].as_str().expect("every input names a folder");
+            assert!(Path::new(cwd).starts_with(sandbox.root()), "{name}");
+            // Some events of Copilot do not name themselves.
+            let event = payload["hook_event_name"].as_str().unwrap_or_default();
+            assert!(
+                name.starts_with(event) && event.is_empty() <= (folder == "copilot/"),
+                "{name}"
+            );
+            assert!(!payload.to_string().contains("{{"), "{name}");
+        }
     }
 }

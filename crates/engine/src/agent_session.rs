@@ -4,14 +4,13 @@
 use moai_base::limits::ANCESTORS_MAX;
 use moai_host::callers::{self, HookRoute, ProcessIdentity};
 use moai_protocol::control::CallerContext;
+use moai_protocol::hosts::session_variables;
 use moai_report::loops;
 
 use crate::engine::Engine;
 use crate::ledger::SessionLife;
 use crate::ledger::host_sessions::{AncestorSession, HookSender};
 
-/// The host's variable with the session id, set for processes it starts.
-const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 /// The process that adopts detached ones, and a host only where nothing else runs.
 const INIT: i32 = 1;
 
@@ -115,6 +114,11 @@ fn session_of_host(engine: &Engine, caller: &CallerContext) -> Option<AncestorSe
     engine.ledger().hosts.nearest(&ancestors)
 }
 
+/// The session that the variables of a host name. Where a host was started in the shell of another,
+/// they name two, and only the processes tell which of them is meant.
 fn variable(caller: &CallerContext) -> Option<String> {
-    caller.env.get(SESSION).filter(|session| !session.is_empty()).cloned()
+    let named = session_variables().filter_map(|name| caller.env.get(name));
+    let mut named = named.filter(|session| !session.is_empty());
+    let session = named.next()?;
+    named.next().is_none().then(|| session.clone())
 }

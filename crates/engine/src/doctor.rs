@@ -8,6 +8,7 @@ use std::task::Poll;
 use std::time::Instant;
 
 use crate::engine::{Engine, measure_blocking};
+use crate::host_calls;
 use crate::project::Project;
 use crate::replies::{INVALID, REFUSED, UNMEASURED, load_project};
 use moai_base::hash::ContentHash;
@@ -32,6 +33,9 @@ pub(crate) async fn handle(
         Ok(project) => project,
         Err(reply) => return reply,
     };
+    if asked.hosts {
+        return host_calls::show(engine, caller, &project.root, asked.json).await;
+    }
     let served =
         if asked.probe { Ok(Vec::new()) } else { served_languages(engine, &project).await };
     let served = match served {

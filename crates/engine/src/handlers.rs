@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::{Engine, HandlerOutcome};
+use crate::hooks::hook::HookRegistration;
 use crate::replies::with_options_warning;
 use crate::servers;
 use moai_base::hash::ContentHash;
@@ -17,10 +18,11 @@ pub(crate) async fn handle(
     request: DaemonRequest,
 ) -> HandlerOutcome {
     match request {
-        DaemonRequest::Hook { event, input, id, begun_ms } => {
-            let delivery =
-                StopDelivery { call: id, content: content_of(&input), start_ms: begun_ms };
-            Box::pin(crate::hooks::hook::handle(engine, caller, &event, delivery, &input)).await
+        DaemonRequest::Hook { event, host, input, id, begun_ms } => {
+            let content = content_of(&input);
+            let delivery = StopDelivery { call: id, content, start_ms: begun_ms, is_unique: false };
+            let registered = HookRegistration { event: &event, host: host.as_deref() };
+            Box::pin(crate::hooks::hook::handle(engine, caller, registered, delivery, &input)).await
         }
         DaemonRequest::Check(check) => crate::check::handle(engine, &caller, check).await.into(),
         DaemonRequest::Scan(scan) => crate::code::scan::handle(engine, &caller, scan).await.into(),

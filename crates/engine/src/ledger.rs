@@ -4,6 +4,8 @@
 pub(crate) mod code_questions;
 pub(crate) mod deferred_reports;
 pub(crate) mod disk;
+pub(crate) mod event_claims;
+pub(crate) mod host_calls;
 pub(crate) mod host_sessions;
 pub(crate) mod known_rules;
 pub(crate) mod line_cache;
@@ -24,6 +26,8 @@ use crate::evidence::base_results::BaseResults;
 use crate::ledger::code_questions::CodeQuestions;
 pub(crate) use crate::ledger::deferred_reports::{DeferredReport, SessionAgent};
 use crate::ledger::disk::{DiskStamps, OutsidePoll};
+use crate::ledger::event_claims::EventClaims;
+use crate::ledger::host_calls::HostCalls;
 use crate::ledger::host_sessions::HostSessions;
 pub(crate) use crate::ledger::known_rules::{KnownRules, RuleFolder, RuleInputs};
 use crate::ledger::line_cache::LineCache;
@@ -123,6 +127,8 @@ pub(crate) struct EngineLedger {
     ended_sessions: VecDeque<String>,
     pub(crate) code_questions: CodeQuestions,
     pub(crate) hosts: HostSessions,
+    pub(crate) event_claims: EventClaims,
+    pub(crate) host_calls: HostCalls,
     /// The last texts that hooks saw.
     pub(crate) texts: TextCache,
     use_count: u64,

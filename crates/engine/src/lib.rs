@@ -14,6 +14,7 @@ pub(crate) mod exam;
 pub(crate) mod guard;
 pub(crate) mod handlers;
 pub(crate) mod hooks;
+pub(crate) mod host_calls;
 pub(crate) mod judge;
 pub(crate) mod ledger;
 pub mod lifecycle;

@@ -18,8 +18,14 @@ const EXAM_FILE: &str = "RUBRIC.md";
 const PROGRAM: &str = "moai-ralph";
 /// Its commands that are reserved for people and hosts. A hook that an agent calls itself would report
 /// what has not happened.
-const PERSON_ONLY: [&[&str]; 5] =
-    [&["trust"], &["loop", "refreeze"], &["guard", "allow"], &["config", "set"], &["hook"]];
+const PERSON_ONLY: [&[&str]; 6] = [
+    &["trust"],
+    &["loop", "refreeze"],
+    &["guard", "allow"],
+    &["config", "set"],
+    &["hook"],
+    &["init"],
+];
 /// Its options before a command that take a value.
 const VALUE_OPTIONS: [&str; 2] = ["--color", "--root"];
 /// The host's program, and its commands that take a plugin away.
@@ -42,8 +48,10 @@ pub struct WrittenPath {
 pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) -> Vec<WrittenPath> {
     let tool = &input.tool_input;
     let mut written = Vec::new();
-    for file in tool.file_path.iter().chain(&tool.notebook_path) {
-        let named = file.to_string_lossy().into_owned();
+    // A shell command may hold a patch; other tools read what they name.
+    let edits = if tool.command.is_some() { tool.edits.as_slice() } else { input.edits() };
+    for edit in edits {
+        let named = edit.path.to_string_lossy().into_owned();
         let path = places.resolve(cwd, &named);
         written.push(WrittenPath { named, path, is_whole_folder: false });
     }

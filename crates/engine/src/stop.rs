@@ -6,6 +6,7 @@ pub(crate) mod completed_work;
 pub(crate) mod consult;
 pub(crate) mod cooldown;
 pub(crate) mod evidence;
+mod last_words;
 pub(crate) mod schedule;
 pub(crate) mod scope;
 pub(crate) mod stored_answer;
@@ -72,6 +73,9 @@ pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     let waited_ms = call.delivery.start_ms.map_or(0, |start_ms| now_ms().saturating_sub(start_ms));
     let waited = Duration::from_millis(waited_ms);
     let schedule = StopSchedule::from_config(started_at, waited, &call.project.config);
+    if is_active {
+        last_words::complete(&mut call).await;
+    }
     let mut run = StopRun { call: &call, input: stop_input(&call), schedule };
     if !is_active {
         let changed = completed_work::changed_since(&call, state.as_ref()).await;
@@ -292,7 +296,8 @@ fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
             now_ms(),
         ),
         now_ms: now_ms(),
-        continuations_max: continuations_max(&call.caller.env),
+        continuations_max: continuations_max(&call.caller.env)
+            .filter(|_| input.host.profile().has_continuation_cap),
     }
 }
 

@@ -14,9 +14,8 @@ use rustix::process::{Pid, getpid, getppid, getsid};
 use serde::{Deserialize, Serialize};
 
 use moai_base::limits::ANCESTORS_MAX;
+use moai_protocol::hosts::agent_variables;
 
-/// Variables that agents set for the commands they run.
-const AGENTS: [&str; 2] = ["CLAUDECODE", "AI_AGENT"];
 /// The host's variable with its process id, for hooks and shells.
 const HOST_PROCESS: &str = "CLAUDE_PID";
 /// Major numbers of Linux's pseudo-terminals (`Documentation/admin-guide/devices.txt`), each with 256
@@ -142,7 +141,7 @@ pub fn ancestors(process: i32) -> Vec<ProcessIdentity> {
 /// a hook that outlived its host has another parent than the host that it names.
 #[must_use]
 pub fn has_host_as_parent(ancestors: &[ProcessIdentity], env: &BTreeMap<String, String>) -> bool {
-    if !AGENTS.iter().any(|name| env.contains_key(*name)) {
+    if !agent_variables().any(|name| env.contains_key(name)) {
         // Someone calls the hook by hand.
         return false;
     }
@@ -165,7 +164,7 @@ pub fn is_agent(process: i32, env: &BTreeMap<String, String>) -> bool {
     // A front door waits for its answer. A caller that has ended hides its ancestors.
     let is_gone = HAS_PROC && read_proc(process).is_none();
     is_gone
-        || AGENTS.iter().any(|name| env.contains_key(*name))
+        || agent_variables().any(|name| env.contains_key(name))
         || is_below_agent(process, &read_proc)
 }
 
@@ -181,6 +180,13 @@ pub fn own_process() -> i32 {
 pub fn parent_was_started_with(variable: &str) -> Option<bool> {
     let origin = read_proc(getppid()?.as_raw_nonzero().get())?;
     Some(has_variable(&origin.environment?, &[variable]))
+}
+
+/// The working directory of the process that started this one; `None` if the system does not tell.
+#[must_use]
+pub fn folder_of_parent() -> Option<PathBuf> {
+    let parent = getppid()?.as_raw_nonzero();
+    std::fs::read_link(format!("/proc/{parent}/cwd")).ok()
 }
 
 /// The controlling terminal of a process, which its standard streams need not be.
@@ -243,6 +249,7 @@ fn stat_field(process: i32, position: usize) -> Option<String> {
 
 /// Whether a process or an ancestor was started with an agent's variable, or has too many ancestors.
 fn is_below_agent(process: i32, read_origin: &dyn Fn(i32) -> Option<ProcessOrigin>) -> bool {
+    let names: Vec<&str> = agent_variables().collect();
     let mut process = process;
     for _ in 0..ANCESTORS_MAX {
         let Some(ProcessOrigin { environment, parent }) =
@@ -250,7 +257,7 @@ fn is_below_agent(process: i32, read_origin: &dyn Fn(i32) -> Option<ProcessOrigi
         else {
             return false;
         };
-        if environment.is_some_and(|it| has_variable(&it, &AGENTS)) {
+        if environment.is_some_and(|it| has_variable(&it, &names)) {
             return true;
         }
         process = parent;

@@ -12,6 +12,7 @@ pub mod models;
 mod processes;
 pub mod programs;
 pub mod protected_places;
+pub mod registrations;
 pub mod servers;
 pub mod store;
 pub mod trust;

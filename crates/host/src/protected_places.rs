@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use globset::GlobBuilder;
 use moai_base::limits::PATTERN_ENTRIES_MAX;
+use moai_protocol::hosts::is_settings_place;
 
 use crate::ipc::StateDirs;
 
@@ -38,8 +39,6 @@ impl ProtectedPlace {
     }
 }
 
-/// Names of settings files in a `.claude` folder.
-const SETTINGS: [&str; 2] = ["settings.json", "settings.local.json"];
 /// The parts of the plugin that decide what hooks do, in a project that is the plugin itself.
 const PLUGIN_PARTS: [&str; 3] = [".claude-plugin", "bin", "hooks"];
 
@@ -118,14 +117,11 @@ impl ProtectedPlaces {
     #[must_use]
     pub fn place_of(&self, path: &Path, is_whole_folder: bool) -> Option<ProtectedPlace> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let folder = path.parent().and_then(Path::file_name);
-        if folder.is_some_and(|folder| folder == ".claude") && SETTINGS.contains(&name) {
+        if is_settings_place(path, is_whole_folder) {
             return Some(ProtectedPlace::HostSettings);
         }
-        match name {
-            ".claude" if is_whole_folder => return Some(ProtectedPlace::HostSettings),
-            ".git" if is_whole_folder => return Some(ProtectedPlace::LoopMarks),
-            _ => {}
+        if name == ".git" && is_whole_folder {
+            return Some(ProtectedPlace::LoopMarks);
         }
         let mut parts = path.components().map(Component::as_os_str);
         if parts.by_ref().any(|part| part == ".git")
@@ -219,6 +215,9 @@ mod tests {
             ("../home/.config/moai-ralph/ralph.yaml", Some(ProtectedPlace::Engine)),
             (".claude/settings.json", Some(ProtectedPlace::HostSettings)),
             ("~/.claude/settings.local.json", Some(ProtectedPlace::HostSettings)),
+            ("~/.codex/hooks.json", Some(ProtectedPlace::HostSettings)),
+            (".github/hooks/moai-ralph.json", Some(ProtectedPlace::HostSettings)),
+            (".github/workflows/ci.yml", None),
             ("~/.claude.json", Some(ProtectedPlace::HostRecord)),
             (".git/moai-ralph/loops/1", Some(ProtectedPlace::LoopMarks)),
             ("~/.claude/plugins/moai/hooks/hooks.json", Some(ProtectedPlace::Plugin)),

@@ -7,10 +7,14 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::files::{private_dir, read_private, write_private};
 use moai_base::hash::ContentHash;
-use moai_base::limits::{HOST_RECORD_BYTES_MAX, PROGRAM_FILE_BYTES_MAX, TRUST_RECORD_BYTES_MAX};
+use moai_base::limits::{
+    HOST_RECORD_BYTES_MAX, PROGRAM_FILE_BYTES_MAX, REGISTRATION_BYTES_MAX, TRUST_RECORD_BYTES_MAX,
+};
+use moai_base::toml_value::parse_toml;
 
 /// Files of a project that name programs which this program starts, relative to the root.
 pub const PROGRAM_FILES: [&str; 5] = [
@@ -147,6 +151,37 @@ pub fn is_trusted_by_claude(root: &Path, env: &BTreeMap<String, String>) -> bool
     root.ancestors().any(is_accepted)
 }
 
+/// Whether the user trusts exactly this root in Codex CLI or GitHub Copilot CLI (observed with
+/// versions 0.169.0 and 1.0.102). `env` is the caller's environment.
+#[must_use]
+pub fn is_trusted_by_other_hosts(root: &Path, env: &BTreeMap<String, String>) -> bool {
+    let Some(home) = env.get("HOME").map(Path::new) else { return false };
+    let codex = env.get("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from);
+    let name = root.to_string_lossy();
+    let is_in_codex = || {
+        let config = small_text(&codex.join("config.toml"))?;
+        let config = parse_toml(&config).ok()?;
+        Some(config["projects"][name.as_ref()]["trust_level"] == "trusted")
+    };
+    let is_in_copilot = || {
+        let config = small_text(&home.join(".copilot/config.json"))?;
+        // It begins with lines of comments.
+        let lines: Vec<&str> =
+            config.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let config: Value = serde_json::from_str(&lines.join("\n")).ok()?;
+        let folders = config["trustedFolders"].as_array()?;
+        Some(folders.iter().any(|folder| folder == name.as_ref()))
+    };
+    is_in_codex().unwrap_or_default() || is_in_copilot().unwrap_or_default()
+}
+
+/// The text of a regular file of bounded size.
+fn small_text(path: &Path) -> Option<String> {
+    let meta = path.metadata().ok()?;
+    let is_small = meta.is_file() && meta.len() <= REGISTRATION_BYTES_MAX as u64;
+    is_small.then(|| fs::read_to_string(path).ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,6 +215,26 @@ mod tests {
             (Some(true), Some(false))
         );
         assert_eq!(records.find(&root), None);
+    }
+
+    #[test]
+    fn other_hosts_trust_exactly_one_root() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let env = BTreeMap::from([("HOME".to_owned(), temp.path().display().to_string())]);
+        let is_trusted = |root: &str| is_trusted_by_other_hosts(Path::new(root), &env);
+        assert!(!is_trusted("/p/a"));
+        for folder in [".codex", ".copilot"] {
+            fs::create_dir(temp.path().join(folder)).expect("ours");
+        }
+        let codex = "[projects.\"/p/a\"]\ntrust_level = \"trusted\"\n\
+                     [projects.\"/p/b\"]\ntrust_level = \"untrusted\"\n";
+        fs::write(temp.path().join(".codex/config.toml"), codex).expect("ours");
+        let copilot = "// written by the client\n{\"trustedFolders\": [\"/p/c\"]}";
+        fs::write(temp.path().join(".copilot/config.json"), copilot).expect("ours");
+        let trusted = ["/p/a", "/p/b", "/p/c", "/p/a/deep", "/p"].map(is_trusted);
+        assert_eq!(trusted, [true, false, true, false, false]);
+        fs::write(temp.path().join(".codex/config.toml"), "[projects").expect("ours");
+        assert!(!is_trusted("/p/a"));
     }
 
     #[test]

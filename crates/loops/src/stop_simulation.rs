@@ -54,7 +54,8 @@ impl Deliveries {
             self.calls += 1;
             let start_ms = self.now_ms + self.random.number_below(3) + PROCESS_START_PRECISION_MS;
             let (call, content) = (self.calls.to_string(), content.clone());
-            let delivery = StopDelivery { call, content, start_ms: Some(start_ms) };
+            let delivery =
+                StopDelivery { call, content, start_ms: Some(start_ms), is_unique: false };
             let stage = ProcessStage::AsksAt(self.now_ms + 1 + self.random.number_below(120));
             self.processes.push(Process { delivery, stage, is_killed: false });
         }

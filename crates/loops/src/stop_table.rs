@@ -15,17 +15,20 @@ pub struct StopDelivery {
     /// Start of the hook process in milliseconds since the epoch, never too early; `None` if the
     /// system does not report it.
     pub start_ms: Option<u64>,
+    /// Whether the host's message carries the time of its event, so that equal messages are one Stop.
+    pub is_unique: bool,
 }
 
 impl StopDelivery {
     /// Whether `answer` is the answer to this Stop. The host waits for all hook processes of a Stop,
     /// so with equal content a process that started before the answer belongs to the answered Stop,
-    /// and one that started after it to a later Stop.
+    /// and one that started after it to a later Stop. A host that starts one process after the other
+    /// has messages that are unique.
     #[must_use]
     pub fn is_answered_by(&self, answer: &StopAnswer) -> bool {
         let is_same = answer.content == self.content;
         let is_earlier = self.start_ms.is_some_and(|start_ms| start_ms <= answer.at_ms);
-        answer.call == self.call || (is_same && is_earlier)
+        answer.call == self.call || is_same && (is_earlier || self.is_unique)
     }
 }
 
@@ -130,8 +133,10 @@ mod tests {
         ];
         for (call, content, start_ms, expected) in rows {
             let (call, content) = (call.to_owned(), content.to_owned());
-            let delivery = StopDelivery { call, content, start_ms };
+            let delivery = StopDelivery { call, content, start_ms, is_unique: false };
             assert_eq!(delivery.is_answered_by(&answer), expected, "{delivery:?}");
+            let delivery = StopDelivery { is_unique: true, ..delivery };
+            assert_eq!(delivery.is_answered_by(&answer), expected || delivery.content == "x");
         }
     }
 }

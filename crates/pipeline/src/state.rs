@@ -199,27 +199,7 @@ pub struct ShellWriteRecord {
     pub at_ms: u64,
     /// Whether it was a worker's command, and not one of the main agent.
     pub is_by_worker: bool,
-    /// What became of it.
-    pub fate: ShellWriteFate,
 }
-
-/// What became of a file that a shell command changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShellWriteFate {
-    /// It was left as it is.
-    Kept,
-    /// It has its earlier content again.
-    TakenBack,
-    /// It was to be taken back, but its earlier content is not known, or a worker was at work.
-    NotTakenBack,
-}
-
-named_variants!(ShellWriteFate {
-    Kept: "kept",
-    TakenBack: "taken_back",
-    NotTakenBack: "not_taken_back",
-});
-serialize_by_name!(ShellWriteFate);
 
 /// The verdict of a discovery that a person decides about.
 pub const ASKS_THE_USER: &str = "ask the user";

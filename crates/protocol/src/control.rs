@@ -72,6 +72,9 @@ pub enum DaemonRequest {
     Hook {
         /// `post-tool-use` and so on.
         event: String,
+        /// The host's name, if the registration of the hook names it.
+        #[serde(default)]
+        host: Option<String>,
         /// The JSON payload, unparsed.
         input: String,
         /// Unique per call; kept when the call is repeated because the daemon ended during it.
@@ -460,6 +463,9 @@ pub struct DoctorRequest {
     pub probe: bool,
     /// Languages whose servers are probed; empty for all.
     pub languages: Vec<String>,
+    /// Whether to show the agent clients instead.
+    #[serde(default)]
+    pub hosts: bool,
     /// JSON instead of text.
     pub json: bool,
 }

@@ -2,6 +2,7 @@
 //! of an MCP tool. JSON text and schemas are derived from the types, so the names and the order of
 //! fields are those of the contract.
 
+pub mod hosts;
 pub mod judgements;
 pub mod loops;
 pub mod memory;

@@ -1,15 +1,19 @@
-//! Claude Code's hook payloads and outputs. Fields as observed with Claude Code 2.1.330; unknown
-//! fields are ignored and missing ones get neutral values, so that other host versions work too.
+//! Hook payloads and outputs. Fields as observed with Claude Code 2.1.330 and with the other hosts
+//! ([`crate::hosts`]); unknown fields are ignored and missing ones get neutral values, so that other
+//! host versions work too.
 
 mod file_arguments;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::lone_surrogates::parse_with_lone_surrogates;
-use moai_base::foreign_text::visible;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
+
+use crate::hosts::edits::{FileEdit, edits_of, is_patch};
+use crate::hosts::typed_command::{TypedCommand, is_own_text, typed_command};
+use crate::hosts::{HeldTurn, HostKind};
+use crate::lone_surrogates::parse_with_lone_surrogates;
 
 /// The hook events of this program (contract section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +60,18 @@ impl HookEvent {
         Self::NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
+    /// The event of a host's name such as `PostToolUse`.
+    #[must_use]
+    pub fn from_host_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|row| row.2 == name).map(|row| row.0)
+    }
+
+    /// The command-line name of the event, such as `post-tool-use`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
     /// The host's name of the event, such as `PostToolUse`.
     #[must_use]
     pub fn host_name(self) -> &'static str {
@@ -67,6 +83,12 @@ impl HookEvent {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct HookInput {
+    /// The host that sent the payload.
+    #[serde(skip)]
+    pub host: HostKind,
+    /// The host's name of the event, such as `PostToolUse`.
+    #[serde(deserialize_with = "lenient")]
+    pub hook_event_name: String,
     /// Session id; empty if the host did not send one.
     #[serde(deserialize_with = "lenient")]
     pub session_id: String,
@@ -92,11 +114,14 @@ pub struct HookInput {
     #[serde(deserialize_with = "lenient")]
     pub tool_name: String,
     /// Tool events: the tool's arguments.
-    #[serde(deserialize_with = "tool_input")]
+    #[serde(deserialize_with = "lenient")]
     pub tool_input: ToolInput,
     /// Tool events: the tool's response.
     #[serde(deserialize_with = "lenient")]
     pub tool_response: Value,
+    /// Tool events of GitHub Copilot CLI: the tool's response.
+    #[serde(deserialize_with = "lenient")]
+    tool_result: Value,
     /// Tool events: run time of the tool, in milliseconds.
     #[serde(deserialize_with = "lenient")]
     pub duration_ms: Option<u64>,
@@ -124,29 +149,25 @@ pub struct HookInput {
     /// Expansion: the arguments exactly as typed.
     #[serde(deserialize_with = "lenient")]
     pub command_args: String,
+    // These tell the hosts apart.
+    prompt_id: Value,
+    turn_id: Value,
+    model: Value,
+    timestamp: Value,
 }
 
-/// Arguments of Write, Edit, `NotebookEdit` and Bash that matter here.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+/// Arguments of a tool that matter here.
+#[derive(Clone, Debug, Default)]
 pub struct ToolInput {
-    /// Write and Edit: the absolute path.
-    #[serde(deserialize_with = "lenient")]
-    pub file_path: Option<PathBuf>,
-    /// `NotebookEdit`: the absolute path.
-    #[serde(deserialize_with = "lenient")]
-    pub notebook_path: Option<PathBuf>,
-    /// Bash: the command.
-    #[serde(deserialize_with = "lenient")]
+    /// The files that they name: by a path, or in a patch.
+    pub edits: Vec<FileEdit>,
+    /// The shell's command.
     pub command: Option<String>,
-    /// Bash: what the agent says about the command.
-    #[serde(deserialize_with = "lenient")]
+    /// What the agent says about the command.
     pub description: Option<String>,
     /// All tools: the values of arguments that name files or folders, by their names.
-    #[serde(skip)]
     pub named_files: Vec<String>,
     /// `AskUserQuestion`: answers that are filled in; the host adds those of the user later.
-    #[serde(deserialize_with = "lenient")]
     pub answers: Option<Value>,
 }
 
@@ -176,6 +197,20 @@ pub struct OfferedAnswer {
     pub description: String,
 }
 
+impl<'de> Deserialize<'de> for ToolInput {
+    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(input)?;
+        let text = |name: &str| value[name].as_str().map(str::to_owned);
+        Ok(Self {
+            edits: edits_of(&value),
+            command: text("command").filter(|command| !is_patch(command)),
+            description: text("description"),
+            named_files: file_arguments::named_files(&value),
+            answers: Some(value["answers"].clone()).filter(|answers| !answers.is_null()),
+        })
+    }
+}
+
 /// One of several tool calls of a message.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -193,6 +228,9 @@ pub struct BatchedToolCall {
 
 /// How the response of a command begins that ended with an error.
 const FAILED_COMMAND_START: &str = "Exit code ";
+
+/// How the response of GitHub Copilot CLI's Write begins.
+const CREATED_FILE_START: &str = "Created file ";
 
 /// A command that ended with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,14 +254,6 @@ where
     Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
-/// Reads the arguments of a tool leniently, with the files that they name.
-fn tool_input<'de, D: serde::Deserializer<'de>>(input: D) -> Result<ToolInput, D::Error> {
-    let arguments = Value::deserialize(input)?;
-    let named_files = file_arguments::named_files(&arguments);
-    let known: ToolInput = serde_json::from_value(arguments).unwrap_or_default();
-    Ok(ToolInput { named_files, ..known })
-}
-
 /// The text before an edit, as far as the host reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextBeforeEdit {
@@ -236,30 +266,51 @@ pub enum TextBeforeEdit {
 }
 
 impl HookInput {
-    /// Parses a payload, in which a half of a character counts as the replacement character; the error
-    /// names the position.
+    /// Parses a payload, in which a half of a character counts as the replacement character, and
+    /// recognizes its host; the error names the position.
     pub fn parse(input: &str) -> Result<Self, serde_json::Error> {
-        parse_with_lone_surrogates(input)
+        Self::parse_from(input, None)
     }
 
-    /// The file that a Write, Edit or `NotebookEdit` changed.
-    #[must_use]
-    pub fn edited_file(&self) -> Option<&PathBuf> {
-        match self.tool_name.as_str() {
-            "Write" | "Edit" | "MultiEdit" => self.tool_input.file_path.as_ref(),
-            "NotebookEdit" => self.tool_input.notebook_path.as_ref(),
-            _ => None,
-        }
+    /// Parses a payload of a host, if it is named.
+    pub fn parse_from(input: &str, host: Option<HostKind>) -> Result<Self, serde_json::Error> {
+        let mut parsed: Self = parse_with_lone_surrogates(input)?;
+        parsed.host = host.unwrap_or_else(|| HostKind::of_payload(&parsed));
+        Ok(parsed)
     }
 
-    /// The text of the changed file before the edit. A Write of a new file carries `type: create`
-    /// and no `originalFile`.
+    pub(crate) fn has_prompt_id(&self) -> bool {
+        !self.prompt_id.is_null()
+    }
+
+    pub(crate) fn has_turn_id(&self) -> bool {
+        !self.turn_id.is_null()
+    }
+
+    pub(crate) fn has_model(&self) -> bool {
+        !self.model.is_null()
+    }
+
+    pub(crate) fn has_event_time(&self) -> bool {
+        !self.timestamp.is_null()
+    }
+
+    /// The files that the host's edit tool writes; none for another tool.
     #[must_use]
-    pub fn text_before_edit(&self) -> TextBeforeEdit {
+    pub fn edits(&self) -> &[FileEdit] {
+        let is_edit_tool = self.host.profile().edit_tools.contains(&self.tool_name.as_str());
+        if is_edit_tool { &self.tool_input.edits } else { &[] }
+    }
+
+    /// The text of an edited file before the edit, given the text `now`. Claude Code reports it: a
+    /// Write of a new file carries `type: create` and no `originalFile`. GitHub Copilot CLI says so.
+    #[must_use]
+    pub fn text_before_edit(&self, edit: &FileEdit, now: &str) -> TextBeforeEdit {
         match (&self.tool_response["originalFile"], self.tool_response["type"].as_str()) {
             (Value::String(text), _) => TextBeforeEdit::Text(text.clone()),
             (_, Some("create")) => TextBeforeEdit::Absent,
-            _ => TextBeforeEdit::Unknown,
+            _ if self.has_created_file() => TextBeforeEdit::Absent,
+            _ => edit.text_before(now),
         }
     }
 
@@ -287,6 +338,33 @@ impl HookInput {
         let answers = self.tool_input.answers.as_ref();
         self.tool_name == ASK_TOOL
             && answers.is_some_and(|it| it.as_object().is_none_or(|answers| !answers.is_empty()))
+    }
+
+    fn has_created_file(&self) -> bool {
+        let said = self.tool_result["text_result_for_llm"].as_str();
+        said.is_some_and(|said| said.starts_with(CREATED_FILE_START))
+    }
+
+    /// Whether this prompt is the reason of a held turn, which the host sends back as a prompt: the
+    /// user said nothing.
+    #[must_use]
+    pub fn is_returned_reason(&self, event: HookEvent) -> bool {
+        event == HookEvent::UserPromptSubmit
+            && self.host.profile().held_turn != HeldTurn::SameTurn
+            && is_own_text(&self.prompt)
+    }
+
+    /// Where the host has no event for commands, takes the command that the prompt is. Returns
+    /// whether it is one.
+    pub fn take_typed_command(&mut self) -> bool {
+        if self.host.profile().event(HookEvent::UserPromptExpansion).is_some() {
+            return false;
+        }
+        let Some(TypedCommand { name, arguments }) = typed_command(&self.prompt) else {
+            return false;
+        };
+        (self.command_name, self.command_args) = (name.to_owned(), arguments.to_owned());
+        true
     }
 
     /// Batch: the shell commands that ended with an error. The host reports them here and not after
@@ -390,64 +468,12 @@ impl HookOutput {
             (output, None) => output,
         }
     }
-
-    /// JSON for stdout; empty for [`HookOutput::Silent`]. Its texts have no instruction tags of the
-    /// host and nothing hidden, whatever they quote.
-    #[must_use]
-    pub fn to_stdout(&self, event: HookEvent) -> String {
-        let value = match self {
-            Self::Silent => return String::new(),
-            Self::Context(text) => json!({"hookSpecificOutput": {
-                "hookEventName": event.host_name(), "additionalContext": visible(text),
-            }}),
-            Self::Deny(reason) => json!({"hookSpecificOutput": denial(reason)}),
-            Self::DenyAndNotice(reason, notice) => {
-                json!({"systemMessage": visible(notice), "hookSpecificOutput": denial(reason)})
-            }
-            Self::Block(reason) => json!({"decision": "block", "reason": visible(reason)}),
-            Self::BlockAndNotice(reason, notice) => json!({
-                "decision": "block", "reason": visible(reason), "systemMessage": visible(notice),
-            }),
-            Self::Notice(text) => json!({"systemMessage": visible(text)}),
-            Self::ContextAndNotice(context, notice) => json!({
-                "systemMessage": visible(notice),
-                "hookSpecificOutput": {
-                    "hookEventName": event.host_name(), "additionalContext": visible(context),
-                },
-            }),
-        };
-        format!("{value}\n")
-    }
-}
-
-fn denial(reason: &str) -> Value {
-    json!({
-        "hookEventName": HookEvent::PreToolUse.host_name(),
-        "permissionDecision": "deny",
-        "permissionDecisionReason": visible(reason),
-    })
-}
-
-/// Adds a text for agent and user to a hook's output for stdout, which may be empty. The agent reads
-/// no context at a Stop.
-#[must_use]
-pub fn add_to_stdout(stdout: &str, event: HookEvent, text: &str) -> String {
-    let mut output: Value = serde_json::from_str(stdout).unwrap_or_else(|_| json!({}));
-    let joined = |older: &Value| match older.as_str() {
-        Some(older) => json!(format!("{text}\n{older}")),
-        None => json!(text),
-    };
-    output["systemMessage"] = joined(&output["systemMessage"]);
-    if event != HookEvent::Stop {
-        let context = joined(&output["hookSpecificOutput"]["additionalContext"]);
-        output["hookSpecificOutput"] =
-            json!({"hookEventName": event.host_name(), "additionalContext": context});
-    }
-    format!("{output}\n")
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn parse(value: &Value) -> HookInput {
@@ -480,17 +506,37 @@ mod tests {
 
     #[test]
     fn created_edited_and_unknown_files_are_distinguished() {
-        let created = parse(&json!({"tool_name": "Write", "tool_input": {"file_path": "/p/a.py"},
-            "tool_response": {"type": "create", "originalFile": null}}));
-        assert_eq!(created.text_before_edit(), TextBeforeEdit::Absent);
-        assert_eq!(created.edited_file(), Some(&PathBuf::from("/p/a.py")));
-        let edited = parse(&json!({"tool_name": "Edit", "tool_response": {"originalFile": "x"}}));
-        assert_eq!(edited.text_before_edit(), TextBeforeEdit::Text("x".into()));
-        assert_eq!(
-            parse(&json!({"tool_name": "Bash"})).text_before_edit(),
-            TextBeforeEdit::Unknown
+        let check = |value: Value, expected: Option<TextBeforeEdit>| {
+            let input = parse(&value);
+            let before = input.edits().first().map(|edit| input.text_before_edit(edit, "now"));
+            assert_eq!(before, expected, "{value}");
+        };
+        let file = json!({"file_path": "/p/a.py"});
+        check(
+            json!({"tool_name": "Write", "tool_input": file,
+                "tool_response": {"type": "create", "originalFile": null}}),
+            Some(TextBeforeEdit::Absent),
         );
-        assert_eq!(parse(&json!({"tool_name": "Bash"})).edited_file(), None);
+        check(
+            json!({"tool_name": "Edit", "tool_input": file, "tool_response": {"originalFile": "x"}}),
+            Some(TextBeforeEdit::Text("x".into())),
+        );
+        check(json!({"tool_name": "Edit", "tool_input": file}), Some(TextBeforeEdit::Unknown));
+        check(json!({"tool_name": "Read", "tool_input": file}), None);
+        check(json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}), None);
+    }
+
+    #[test]
+    fn a_patch_is_no_command_of_a_shell() {
+        let patch = "*** Begin Patch\n*** Add File: a.py\n+x\n*** End Patch\n";
+        let of_tool = |tool: &str, command: &str| {
+            parse(&json!({"turn_id": "t", "tool_name": tool, "tool_input": {"command": command}}))
+        };
+        let patched = of_tool("apply_patch", patch);
+        assert_eq!((patched.edits().len(), patched.tool_input.command), (1, None));
+        let shell = of_tool("Bash", &format!("apply_patch <<'E'\n{patch}E"));
+        assert!(shell.edits().is_empty() && shell.tool_input.command.is_some());
+        assert_eq!(shell.tool_input.edits.len(), 1);
     }
 
     #[test]
@@ -549,23 +595,5 @@ mod tests {
         assert_eq!(named("moai-ralph:moai-loop").own_command(), Some("moai-loop"));
         assert_eq!(named("moai-loop").own_command(), Some("moai-loop"));
         assert_eq!(named("other:moai-loop").own_command(), None);
-    }
-
-    #[test]
-    fn a_block_with_a_notice_stays_a_block() {
-        let block = HookOutput::Block("why".into()).with_notice(Some("for you".into()));
-        let value: Value =
-            serde_json::from_str(&block.to_stdout(HookEvent::Stop)).expect("one JSON document");
-        let expected = json!({"decision": "block", "reason": "why", "systemMessage": "for you"});
-        assert_eq!(value, expected);
-    }
-
-    #[test]
-    fn silence_is_no_output_at_all() {
-        assert_eq!(HookOutput::Silent.to_stdout(HookEvent::Stop), "");
-        let context = HookOutput::Context("한글 \"q\"".into()).to_stdout(HookEvent::PostToolUse);
-        let value: Value = serde_json::from_str(&context).expect("one JSON document");
-        assert_eq!(value["hookSpecificOutput"]["hookEventName"], "PostToolUse");
-        assert_eq!(value["hookSpecificOutput"]["additionalContext"], "한글 \"q\"");
     }
 }

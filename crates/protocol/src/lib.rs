@@ -5,6 +5,7 @@ pub mod baseline;
 pub mod control;
 pub mod documents;
 pub mod hook;
+pub mod hosts;
 pub mod lone_surrogates;
 pub mod observation_lines;
 pub mod transcript;

@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod excerpt;
 mod framework;
 pub mod github;
+pub mod hosts;
 pub mod human;
 pub mod json;
 pub mod jsonl;

@@ -19,7 +19,7 @@ use moai_pipeline::person_question::open_questions;
 use moai_pipeline::plan::{PlanDocument, TodoId};
 use moai_pipeline::state::{
     PassCount, PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover,
-    ShellWriteFate, ShellWriteRecord,
+    ShellWriteRecord,
 };
 use moai_pipeline::write_rules::WriteObjection;
 use moai_protocol::documents::pipelines::{
@@ -284,23 +284,11 @@ fn todo_names(todos: &[TodoId]) -> String {
 /// For the agent and the user: a shell command changed source files that its agent may not write.
 #[must_use]
 pub fn shell_wrote(state: &PipelineState, records: &[ShellWriteRecord]) -> String {
-    let language = language(state);
-    let named = |fate: ShellWriteFate| {
-        let fitting = records.iter().filter(|record| record.fate == fate);
-        let paths: Vec<&str> = fitting.map(|record| record.path.as_str()).collect();
-        (!paths.is_empty()).then(|| one_line(&paths.join(", "), REASON_LINE_CHARS_MAX))
-    };
+    let paths: Vec<&str> = records.iter().map(|record| record.path.as_str()).collect();
+    let named = one_line(&paths.join(", "), REASON_LINE_CHARS_MAX);
     let is_by_worker = records.iter().any(|record| record.is_by_worker);
-    let kept = if is_by_worker { wording::WORKER_SHELL_WROTE } else { wording::SHELL_WROTE };
-    let phrases = [
-        (ShellWriteFate::Kept, kept),
-        (ShellWriteFate::TakenBack, wording::SHELL_WRITE_TAKEN_BACK),
-        (ShellWriteFate::NotTakenBack, wording::SHELL_WRITE_NOT_TAKEN_BACK),
-    ];
-    let lines = phrases
-        .into_iter()
-        .filter_map(|(fate, phrase)| Some(phrase.with(language, &[&state.id, &named(fate)?])));
-    lines.collect::<Vec<_>>().join("\n")
+    let phrase = if is_by_worker { wording::WORKER_SHELL_WROTE } else { wording::SHELL_WROTE };
+    phrase.with(language(state), &[&state.id, &named])
 }
 
 /// What was tried, the latest first, on one line.
@@ -504,7 +492,7 @@ pub fn pipeline_report(state: &PipelineState) -> String {
     for record in &state.shell_writes {
         let path = one_line(&record.path, REASON_LINE_CHARS_MAX);
         let by = if record.is_by_worker { "a worker" } else { "the main agent" };
-        let _ = writeln!(text, "    {path}: by {by}, {}", record.fate.as_str().replace('_', " "));
+        let _ = writeln!(text, "    {path}: by {by}");
     }
     if !state.human_answers.is_empty() {
         let _ = writeln!(text, "  what the user said about items for a person:");

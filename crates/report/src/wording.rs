@@ -609,12 +609,6 @@ phrases!(PIPELINES {
     WORKER_SHELL_WROTE:
         "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed, which is outside the files of your TODO: undo it",
         "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 맡은 TODO의 파일이 아닌 {1}이(가) 바뀌었습니다. 되돌리십시오";
-    SHELL_WRITE_TAKEN_BACK:
-        "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed, and was taken back. Source files are written by workers",
-        "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 바뀐 {1}을(를) 되돌렸습니다. 소스 파일은 워커가 씁니다";
-    SHELL_WRITE_NOT_TAKEN_BACK:
-        "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed; it is not taken back, because its earlier content is not known or a worker was at work. Undo it, or give it to a worker",
-        "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 {1}이(가) 바뀌었습니다. 이전 내용을 모르거나 워커가 작업 중이어서 되돌리지 않았습니다. 직접 되돌리거나 워커에게 맡기십시오";
     PIPELINE_CANCELLED:
         "[moai-ralph] pipeline {0} is cancelled; files stay as they are. `moai-ralph pipeline resume` continues it",
         "[moai-ralph] 파이프라인 {0}을 취소했습니다. 파일은 그대로입니다. `moai-ralph pipeline resume`으로 이어서 할 수 있습니다";

@@ -7,6 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use moai_lsp::registry::{Catalogue, InstallSources, LanguageSpec};
+use moai_protocol::hook::HookEvent;
+use moai_protocol::hosts::registration::registered_events;
+use moai_protocol::hosts::{ContextChannel, HostKind};
+use moai_report::hosts::host_limits;
 use serde_json::{Value, json};
 
 use super::option_rows;
@@ -14,7 +18,7 @@ use crate::mcp_client::Client;
 use crate::support::{CHECKOUT, Sandbox};
 
 /// The commands that print a JSON document, by its schema without the number.
-const PRINTED_BY: [(&str, &str); 39] = [
+const PRINTED_BY: [(&str, &str); 40] = [
     ("baseline", "file written by `scan` and `check --write-baseline`"),
     ("checks", "`loop checks`"),
     ("config", "`config show`"),
@@ -22,6 +26,7 @@ const PRINTED_BY: [(&str, &str); 39] = [
     ("doctor", "`doctor`"),
     ("forgotten", "`loop forget`"),
     ("gate", "file written by the gates of a pipeline"),
+    ("hosts", "`doctor --hosts`"),
     ("hover", "`hover`"),
     ("install", "`server install`"),
     ("judge", "`judge`"),
@@ -73,7 +78,52 @@ pub(super) fn all() -> BTreeMap<&'static str, String> {
         ("rules", rule_tables(&rules)),
         ("schemas", schema_table()),
         ("mcp-tools", tool_table(&sandbox)),
+        ("host-events", host_event_table()),
+        ("host-limits", host_limit_list()),
     ])
+}
+
+/// The events that each host sends, and what it does with the answer.
+fn host_event_table() -> String {
+    let titles = HostKind::ALL.map(|kind| kind.profile().title).join(" | ");
+    let names = HostKind::ClaudeCode.profile().events.iter().map(|row| row.event);
+    let rows = names.map(|event| {
+        let mut row = vec![format!("`{}`", event.name())];
+        row.extend(HostKind::ALL.map(|kind| host_event_cell(kind, event)));
+        row
+    });
+    table(&format!("| event | {titles} |"), rows)
+}
+
+fn host_event_cell(kind: HostKind, event: HookEvent) -> String {
+    let Some(row) = kind.profile().event(event) else { return "–".to_owned() };
+    let refuses = if event == HookEvent::PreToolUse { "can refuse the tool" } else { "" };
+    let blocks = match (row.can_block, event) {
+        (false, _) => "",
+        (true, HookEvent::Stop | HookEvent::SubagentStop) => "can hold the turn",
+        (true, _) => "can refuse the prompt",
+    };
+    let has_words = matches!(
+        event,
+        HookEvent::SessionStart
+            | HookEvent::UserPromptSubmit
+            | HookEvent::UserPromptExpansion
+            | HookEvent::PostToolUse
+            | HookEvent::PostToolBatch
+    );
+    let is_told = has_words && row.context != ContextChannel::None;
+    let told = if is_told { "tells the agent" } else { "" };
+    let registered = registered_events(kind).any(|it| it == event);
+    let unused = if registered { "" } else { "not registered" };
+    let words = [told, refuses, blocks, unused];
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { "only notes it".to_owned() } else { words.join(", ") }
+}
+
+/// What does not work in a host, as its loops say at their start.
+fn host_limit_list() -> String {
+    let limits = HostKind::ALL.into_iter().flat_map(|kind| host_limits(kind.profile()));
+    limits.map(|limit| format!("* {limit}\n")).collect::<Vec<String>>().concat()
 }
 
 fn table(header: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {

@@ -236,6 +236,11 @@ fn of_servers() {
                 sandbox.run(&["trust", "--show", "--json"])
             }),
             ("doctor", |sandbox| sandbox.run(&["doctor", "--json"])),
+            ("hosts", |sandbox| {
+                sandbox.write("README.md", "x\n");
+                sandbox.run(&["init", "--host", "codex"]);
+                sandbox.run(&["doctor", "--hosts", "--json"])
+            }),
             ("doctor_probes", |sandbox| {
                 let errors = json!([{"needle": "count = ", "message": "no value"}]);
                 sandbox.fake_server("tombi", json!({"mode": "pull", "errors": errors}));

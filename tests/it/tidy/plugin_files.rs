@@ -54,6 +54,122 @@ fn every_hook_is_a_real_event_and_starts_the_launcher() {
     }
 }
 
+/// The hooks of the other hosts: they drop arguments, and start every hook in a shell.
+const SHELL_HOOKS: &[(&str, &str, &[&str])] = &[
+    ("hooks/codex.json", "apply_patch|Bash", &[]),
+    ("hooks/copilot.json", "Edit|Write|Bash", &["SessionEnd"]),
+];
+
+#[test]
+fn hooks_of_other_hosts_are_commands_of_a_shell_without_arguments() {
+    let common = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"];
+    for (path, matcher, more) in SHELL_HOOKS {
+        let hooks = json(path);
+        let hooks = hooks["hooks"].as_object().expect("the file holds events");
+        let mut expected: Vec<&str> = common.iter().chain(*more).copied().collect();
+        let mut found: Vec<&str> = hooks.keys().map(String::as_str).collect();
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{path}");
+        for (event, groups) in hooks {
+            let group = &groups[0];
+            let (_, ours) = EVENTS.iter().find(|(name, _)| name == event).expect("an event");
+            let command = format!("sh \"${{CLAUDE_PLUGIN_ROOT}}/bin/moai-ralph\" hook {ours}");
+            assert_eq!(group["hooks"][0]["command"], command, "{path}");
+            assert!(group["hooks"][0].get("args").is_none(), "{path}: {event}");
+            // An empty matcher would make the whole file invalid in GitHub Copilot CLI.
+            let is_tool = event.ends_with("ToolUse");
+            let expected = if is_tool { Value::from(*matcher) } else { Value::Null };
+            assert_eq!(group.get("matcher").unwrap_or(&Value::Null), &expected, "{path}: {event}");
+        }
+    }
+}
+
+/// The files of the plugin, which hosts copy from a folder with nothing else.
+const PLUGIN_PARTS: &[&str] = &[
+    ".claude-plugin/plugin.json",
+    ".codex-plugin",
+    ".github/plugin",
+    ".mcp.json",
+    "agents",
+    "bin",
+    "commands",
+    "hooks",
+];
+
+/// Paths of the files at or below a path of the checkout, relative to `base`.
+fn files_below(base: &Path, part: &str) -> Vec<String> {
+    let path = base.join(part);
+    if path.is_file() {
+        return vec![part.to_owned()];
+    }
+    let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut found: Vec<String> =
+        names.flat_map(|name| files_below(base, &format!("{part}/{name}"))).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn the_published_folder_is_the_plugin_and_nothing_else() {
+    let checkout = Path::new(CHECKOUT);
+    let published = checkout.join("plugin");
+    let parts = PLUGIN_PARTS.iter().flat_map(|part| files_below(checkout, part));
+    let expected: Vec<String> = parts.collect();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let _ = fs::remove_dir_all(&published);
+        for path in &expected {
+            let target = published.join(path);
+            fs::create_dir_all(target.parent().expect("a folder")).expect("ours");
+            fs::copy(checkout.join(path), target).expect("ours");
+        }
+    }
+    let mut found: Vec<String> = fs::read_dir(&published)
+        .expect("run UPDATE_DOCS=1 cargo nextest run --test it published_folder")
+        .flatten()
+        .flat_map(|entry| files_below(&published, &entry.file_name().to_string_lossy()))
+        .collect();
+    let mut sorted = expected.clone();
+    sorted.sort();
+    found.sort();
+    assert_eq!(found, sorted, "UPDATE_DOCS=1 copies the files");
+    for path in &expected {
+        let (one, other) = (fs::read(checkout.join(path)), fs::read(published.join(path)));
+        assert!(one.expect("ours") == other.expect("ours"), "UPDATE_DOCS=1 copies {path}");
+    }
+    let market = json(".claude-plugin/marketplace.json");
+    assert_eq!(market["plugins"][0]["source"], "./plugin");
+}
+
+#[test]
+fn each_host_has_a_manifest_of_the_same_plugin() {
+    let own = json(".claude-plugin/plugin.json");
+    for path in [".codex-plugin/plugin.json", ".github/plugin/plugin.json"] {
+        let manifest = json(path);
+        for key in ["name", "version", "description", "license"] {
+            assert_eq!(manifest[key], own[key], "{path}: {key}");
+        }
+        for key in ["hooks", "mcpServers"] {
+            let named = manifest[key].as_str().unwrap_or("./hooks/hooks.json");
+            assert!(Path::new(CHECKOUT).join(named).is_file(), "{path}: {named}");
+        }
+    }
+    // Codex expands no variable there.
+    let server = &json(".codex-plugin/mcp.json")["mcpServers"]["moai-ralph"];
+    assert_eq!((&server["command"], &server["cwd"]), (&"./bin/moai-ralph".into(), &".".into()));
+}
+
+#[test]
+fn a_typed_command_is_one_of_the_files() {
+    let mut names: Vec<String> = files("commands", Some("md"))
+        .iter()
+        .filter_map(|file| Path::new(&file.path).file_stem()?.to_str().map(str::to_owned))
+        .collect();
+    names.sort();
+    assert_eq!(names, moai_protocol::hosts::typed_command::COMMAND_NAMES);
+}
+
 #[test]
 fn every_tool_that_writes_is_heard_of() {
     let hooks = json("hooks/hooks.json");

@@ -1,5 +1,5 @@
-//! Feedback after a tool call. For an edit: the findings it introduced, fixed and left, and its
-//! impact on other files, from scan and language servers at the same time; results that exceed the
+//! Feedback after a tool call. For each file of an edit: the findings it introduced, fixed and left,
+//! and its impact on other files, from scan and language servers at the same time; results that exceed the
 //! inline budget are reported by a later hook. For other tools: the changes on disk.
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::edit::changed_on_disk;
-use crate::edit::edit_session::{EditSession, SharedDiskEpoch};
+use crate::edit::edit_session::{EditSession, RunningSensor, SharedDiskEpoch};
 use crate::edit::impact::ImpactSearch;
 use crate::engine::run_blocking;
 use crate::exam;
@@ -19,7 +19,8 @@ use moai_base::evidence::SkippedFile;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
-use moai_protocol::hook::ASK_TOOL;
+use moai_protocol::hook::{ASK_TOOL, HookEvent};
+use moai_protocol::hosts::edits::FileEdit;
 use moai_report::agent::{EditFeedback, EditText};
 use moai_report::contributions::ContributionOrigin;
 
@@ -27,46 +28,113 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
     if call.input.tool_name == ASK_TOOL {
         return Box::pin(person_answer::note_chosen(&call)).await.into();
     }
-    let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
-    let texts = if let Some(file) = call.input.edited_file() {
-        let write = ToolWrite::File(file.clone());
-        let noted = exam::note_writes(engine, project, session, write);
-        let (feedback, ()) = tokio::join!(feedback(&call, file), noted);
-        feedback.into_iter().collect()
-    } else {
-        if let Some(since_ns) = changed_on_disk::tool_start_ns(&call) {
-            exam::note_writes(engine, project, session, ToolWrite::Since(since_ns)).await;
-        }
-        changed_on_disk::disk_change_texts(&call).await
-    };
+    let has_batches = call.input.host.profile().event(HookEvent::PostToolBatch).is_some();
+    let edits: Vec<FileEdit> = call.input.edits().to_vec();
+    let mut texts = feedback_on(&call, &edits).await;
+    // Where no event follows the last call of a message, each call tells what else has changed.
+    if edits.is_empty() || !has_batches {
+        note_other_writes(&call, &edits).await;
+        texts.extend(changed_on_disk::disk_change_texts(&call).await);
+    }
     with_deferred_reports(&call, ContributionOrigin::ToolCall, texts, None).await
 }
 
-/// The feedback about one written file.
-async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<EditText> {
-    let (engine, project) = (call.engine, &call.project);
+/// A shell command may write files of the exam; those of an edit are known.
+async fn note_other_writes(call: &HookCall<'_>, edits: &[FileEdit]) {
+    let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
+    if !edits.is_empty() {
+        return;
+    }
+    if let Some(since_ns) = changed_on_disk::tool_start_ns(call) {
+        exam::note_writes(engine, project, session, ToolWrite::Since(since_ns)).await;
+    }
+}
+
+/// The feedback about the files of one tool call. All their servers start before the first is awaited,
+/// because the files share one inline budget.
+async fn feedback_on(call: &HookCall<'_>, edits: &[FileEdit]) -> Vec<EditText> {
     let started_at = Instant::now();
+    let disk_epoch = SharedDiskEpoch::default();
+    let (mut texts, mut running) = (Vec::new(), Vec::new());
+    for edit in edits {
+        let file = edit.file(&call.input.cwd);
+        let write = ToolWrite::File(file.clone());
+        let noted = exam::note_writes(call.engine, &call.project, &call.input.session_id, write);
+        let begin = begin_feedback(call, edit, &file, started_at, Arc::clone(&disk_epoch));
+        match tokio::join!(begin, noted).0 {
+            EditOutcome::Running(edit) => running.push(edit),
+            EditOutcome::Answered(text) => texts.extend(text),
+        }
+    }
+    for edit in running {
+        texts.extend(edit.finish(call).await);
+    }
+    texts
+}
+
+/// One file of a tool call.
+enum EditOutcome {
+    Running(RunningEdit),
+    /// Nothing is measured; what to say about it.
+    Answered(Option<EditText>),
+}
+
+/// A file that is being measured.
+struct RunningEdit {
+    edit: Arc<EditSession>,
+    servers: Vec<RunningSensor>,
+    impact: Option<ImpactSearch>,
+}
+
+impl RunningEdit {
+    /// The feedback of all sensors that answer in time.
+    async fn finish(self, call: &HookCall<'_>) -> Option<EditText> {
+        let Self { edit, servers, impact } = self;
+        let mut feedback = edit.feedback(servers).await;
+        if let Some(impact) = impact {
+            let deadline = edit.started_at + call.project.config.inline_budget;
+            feedback.other_files = impact.impacts_until(deadline).await;
+        }
+        edit.remember(&mut feedback, edit.snapshot.hash).await;
+        edit_text(call.engine, &call.input.session_id, &feedback)
+    }
+}
+
+/// Reads a written file and starts to measure it.
+async fn begin_feedback(
+    call: &HookCall<'_>,
+    edit: &FileEdit,
+    file: &Path,
+    started_at: Instant,
+    disk_epoch: SharedDiskEpoch,
+) -> EditOutcome {
+    let (engine, project) = (call.engine, &call.project);
     // Recorded before it is read, so that the Stop names a file that cannot be read.
     if let Some(path) = RelPath::below(&project.root, file).filter(|path| project.has_sensor(path))
     {
         engine.ledger().session(&call.input.session_id).record_write(&project.root, &path);
     }
-    if let Some(path) = RelPath::below(&project.root, file).filter(Project::is_notebook) {
-        return skipped_text(call, path, NOTEBOOK_UNMEASURED.to_owned());
+    if !edit.is_kept() {
+        return EditOutcome::Answered(None);
     }
-    let snapshot = match read_edited_file(project, file).await? {
-        Ok(snapshot) => snapshot,
-        Err(skipped) => return skipped_file_text(call, file, skipped),
+    if let Some(path) = RelPath::below(&project.root, file).filter(Project::is_notebook) {
+        return EditOutcome::Answered(skipped_text(call, path, NOTEBOOK_UNMEASURED.to_owned()));
+    }
+    let snapshot = match read_edited_file(project, file).await {
+        Some(Ok(snapshot)) => snapshot,
+        Some(Err(skipped)) => return EditOutcome::Answered(skipped_file_text(call, file, skipped)),
+        None => return EditOutcome::Answered(None),
     };
     if !project.has_sensor(&snapshot.path) {
-        return None;
+        return EditOutcome::Answered(None);
     }
-    let before = call.input.text_before_edit();
-    let edit = EditSession::new(call, snapshot, before, started_at, SharedDiskEpoch::default());
+    let before = call.input.text_before_edit(edit, &snapshot.text);
+    let edit = EditSession::new(call, snapshot, before, started_at, disk_epoch);
     if edit.is_already_reported().await {
-        return None;
+        return EditOutcome::Answered(None);
     }
-    let change = edit.impact_context();
+    let mut change = edit.impact_context();
+    change.measured_separately = other_files(call, &edit.snapshot.path);
     engine.ledger().record_tool_write(&call.input.session_id, &project.root, &edit.snapshot);
     engine.ledger().session(&call.input.session_id).record_text(&project.root, &edit.snapshot);
     let polled = Arc::clone(&edit);
@@ -74,13 +142,14 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<EditText> {
         polled.poll_disk().await;
     });
     let servers = edit.start_servers();
-    let mut feedback = edit.feedback(servers).await;
-    if let Some(impact) = impact {
-        feedback.other_files =
-            impact.impacts_until(started_at + project.config.inline_budget).await;
-    }
-    edit.remember(&mut feedback, edit.snapshot.hash).await;
-    edit_text(engine, &call.input.session_id, &feedback)
+    EditOutcome::Running(RunningEdit { edit, servers, impact })
+}
+
+/// The other files of a tool call, which get a feedback of their own.
+fn other_files(call: &HookCall<'_>, path: &RelPath) -> Vec<RelPath> {
+    let files = call.input.edits().iter().map(|edit| edit.file(&call.input.cwd));
+    let paths = files.filter_map(|file| RelPath::below(&call.project.root, &file));
+    paths.filter(|other| other != path).collect()
 }
 
 pub(crate) async fn read_edited_file(

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use crate::agent_session;
 use crate::edit::{post_tool_batch, post_tool_use};
-use crate::engine::{Engine, HandlerOutcome};
-use crate::hooks::hook_call::{HookAnswer, HookCall};
+use crate::engine::{Engine, HandlerOutcome, now_ms};
+use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
 use crate::hooks::{
     foreign_event, pre_compact, pre_tool_use, session_end, session_start, user_prompt_expansion,
     user_prompt_submit,
 };
+use crate::host_calls;
 use crate::ledger::SessionState;
 use crate::ledger::host_sessions::HookSender;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
@@ -25,39 +26,77 @@ use moai_loops::framework::MessageLanguage;
 use moai_loops::stop_table::StopDelivery;
 use moai_protocol::control::{CallerContext, CommandReply};
 use moai_protocol::hook::{HookEvent, HookInput};
+use moai_protocol::hosts::HostKind;
+use moai_protocol::hosts::answer::answer_text;
+use moai_report::contributions::ContributionOrigin;
+
+/// What the registration of a hook names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HookRegistration<'n> {
+    /// The event, such as `post-tool-use`.
+    pub(crate) event: &'n str,
+    /// The host, such as `codex`; without one the payload tells.
+    pub(crate) host: Option<&'n str>,
+}
 
 /// Parses the input and runs the handler of its event.
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
-    mut caller: CallerContext,
-    name: &str,
-    delivery: StopDelivery,
+    caller: CallerContext,
+    registered: HookRegistration<'_>,
+    mut delivery: StopDelivery,
     input: &str,
 ) -> HandlerOutcome {
+    let name = registered.event;
     let Some(event) = HookEvent::from_name(name) else {
         // Events without work in this version, and events of newer hosts.
         tracing::info!(event = name, "a hook event without a handler");
         return HandlerOutcome::default();
     };
-    let input = match HookInput::parse(input) {
+    let input = match HookInput::parse_from(input, registered.host.and_then(HostKind::from_name)) {
         Ok(input) => input,
         Err(error) => {
             tracing::warn!(event = name, %error, "a hook input could not be read");
             return HandlerOutcome::default();
         }
     };
+    let host = input.host;
+    host_calls::note(engine, host, event);
+    delivery.is_unique = host.profile().has_event_times;
+    let delivered_call = delivery.call.clone();
+    let answered = Box::pin(answer_event(engine, caller, event, delivery, input)).await;
+    engine.ledger().event_claims.answer(&delivered_call, now_ms());
+    let HookAnswer { output, deferred_reports, recalled, memory_recovery } = answered;
+    let reply = CommandReply::success(answer_text(host, event, &output));
+    HandlerOutcome { reply, deferred_reports, recalled, memory_recovery }
+}
+
+/// Runs the handler of an event in the session's project.
+async fn answer_event(
+    engine: &Arc<Engine>,
+    mut caller: CallerContext,
+    event: HookEvent,
+    delivery: StopDelivery,
+    input: HookInput,
+) -> HookAnswer {
     if let Some(folder) = project_folder(&caller, &input) {
         caller.cwd = folder;
     }
     let sender = agent_session::hook_sender(engine, &caller, &input.session_id);
     if sender == HookSender::NotHost {
-        foreign_event::ignore(engine, &caller, &input.session_id, event).await;
-        return HandlerOutcome::default();
+        Box::pin(foreign_event::ignore(engine, &caller, &input.session_id, event)).await;
+        return HookAnswer::default();
+    }
+    // After the sender is known, because a played event must not silence the host's own.
+    if !engine.ledger().event_claims.claim(event, &delivery, now_ms()) {
+        return HookAnswer::default();
     }
     // Tool calls of subagents do not count, because a Stop holds only the main agent.
     let is_main_agent = input.agent_id.is_none() && !input.session_id.is_empty();
     let session = input.session_id.clone();
-    note_tool_or_prompt(engine, &session, event, is_main_agent);
+    if !input.is_returned_reason(event) {
+        note_tool_or_prompt(engine, &session, event, is_main_agent);
+    }
     let mut project = Project::load_unserved(engine, &caller);
     if !project.config.is_enabled {
         let active_loop = match event {
@@ -66,7 +105,7 @@ pub(crate) async fn handle(
             }
             _ => None,
         };
-        let Some((loop_project, _)) = active_loop else { return HandlerOutcome::default() };
+        let Some((loop_project, _)) = active_loop else { return HookAnswer::default() };
         project = loop_project;
     }
     if sender == HookSender::SecondHost {
@@ -87,9 +126,9 @@ pub(crate) async fn handle(
     }
     let stop_key = (event == HookEvent::Stop).then(|| project.key.clone());
     let call = HookCall { engine, caller, project, input, delivery };
-    let HookAnswer { output, deferred_reports, recalled } = match event {
+    let HookAnswer { output, deferred_reports, recalled, .. } = match event {
         HookEvent::SessionStart => Box::pin(session_start::handle(call)).await,
-        HookEvent::UserPromptSubmit => Box::pin(user_prompt_submit::handle(call)).await,
+        HookEvent::UserPromptSubmit => Box::pin(answer_prompt(call)).await,
         HookEvent::UserPromptExpansion => {
             Box::pin(user_prompt_expansion::handle(call)).await.into()
         }
@@ -118,8 +157,18 @@ pub(crate) async fn handle(
         _ => None,
     };
     let output = output.with_notice(memory_recovery.as_ref().map(memory::recovery_notice));
-    let reply = CommandReply::success(output.to_stdout(event));
-    HandlerOutcome { reply, deferred_reports, recalled, memory_recovery }
+    HookAnswer { output, deferred_reports, recalled, memory_recovery }
+}
+
+/// A prompt, which is a command where the host has no event for commands.
+async fn answer_prompt(mut call: HookCall<'_>) -> HookAnswer {
+    if call.input.is_returned_reason(HookEvent::UserPromptSubmit) {
+        return with_deferred_reports(&call, ContributionOrigin::Loop, Vec::new(), None).await;
+    }
+    if call.input.take_typed_command() {
+        return Box::pin(user_prompt_expansion::handle(call)).await.into();
+    }
+    user_prompt_submit::handle(call).await
 }
 
 /// Records whether the agents of a session are at work. A subagent works in the main agent's turn,
@@ -183,7 +232,8 @@ fn recovery_notice(recovery: &StoreRecovery) -> String {
 
 /// The project folder that the host names, else the session's working directory.
 fn project_folder(caller: &CallerContext, input: &HookInput) -> Option<std::path::PathBuf> {
-    let named = caller.env.get("CLAUDE_PROJECT_DIR").map(std::path::PathBuf::from);
+    let variable = input.host.profile().project_variable;
+    let named = variable.and_then(|name| caller.env.get(name)).map(std::path::PathBuf::from);
     named
         .filter(|folder| folder.is_absolute())
         .or_else(|| Some(input.cwd.clone()).filter(|folder| folder.is_absolute()))

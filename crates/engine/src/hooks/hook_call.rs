@@ -13,6 +13,7 @@ use crate::recall::recorder::NotedEventKind;
 use moai_base::limits::CONTEXT_CHARS_MAX;
 use moai_base::verdict::Gap;
 use moai_host::files;
+use moai_host::store::StoreRecovery;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::stop_table::StopDelivery;
 use moai_protocol::control::CallerContext;
@@ -45,6 +46,8 @@ pub(crate) struct HookAnswer {
     pub(crate) deferred_reports: Option<(SessionAgent, Vec<DeferredReport>)>,
     /// What the output shows of the memory.
     pub(crate) recalled: Option<DeliveredRecall>,
+    /// What the output tells of a damaged memory.
+    pub(crate) memory_recovery: Option<StoreRecovery>,
 }
 
 impl From<HookOutput> for HookAnswer {
@@ -101,6 +104,7 @@ pub(crate) async fn with_deferred_reports(
         output: HookOutput::Context(joined.text).with_notice(joined.notice),
         deferred_reports: (!fresh.is_empty()).then_some((reader, fresh)),
         recalled,
+        memory_recovery: None,
     }
 }
 

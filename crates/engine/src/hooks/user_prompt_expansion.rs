@@ -24,6 +24,7 @@ use moai_loops::options::BaselineMode;
 use moai_loops::start::LoopRequest;
 use moai_loops::state::UntilCondition;
 use moai_protocol::hook::HookOutput;
+use moai_report::hosts::host_note;
 use moai_report::{agent, loops, workers};
 
 /// Goal of `/moai-fix` when the user names nothing.
@@ -170,6 +171,7 @@ async fn begin(call: &HookCall<'_>, kind: LoopCommandKind, typed: &str) -> HookO
             note_goal(call.engine, &call.project, &state);
             let checks = checks_of_loop(call.engine, &call.project, &state).await;
             let mut texts = vec![loops::start_instructions(&state, &checks)];
+            texts.extend(host_note(call.input.host.profile()));
             if kind == LoopCommandKind::Fix {
                 let budget = Duration::from_millis(FIX_LIST_MS_MAX);
                 let paths = &state.options.paths;

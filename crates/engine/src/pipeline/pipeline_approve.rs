@@ -84,14 +84,15 @@ pub(super) async fn approve_by_command(
     };
     let subject = format!("pipeline approve of {} (version {version})", ready.state.plan_path());
     match call.confirm_person(&subject, proof) {
-        Ok(()) => ready.approve(call, PlanApprover::Person).await,
+        Ok(()) => Box::pin(ready.approve(call, PlanApprover::Person)).await,
         Err(reply) => Ok(reply),
     }
 }
 
 /// A slash command that the user typed.
 pub(super) async fn approve_as_typed(call: &PipelineCall<'_>) -> Result<CommandReply, String> {
-    ReadyPlan::load(call, None).await?.approve(call, PlanApprover::Person).await
+    let ready = ReadyPlan::load(call, None).await?;
+    Box::pin(ready.approve(call, PlanApprover::Person)).await
 }
 
 /// The user's answer to the host's question about this version of the plan.
@@ -104,7 +105,7 @@ pub(super) async fn approve_as_answered(
     if ready.question() != *asked {
         return Err(question_is_none(state));
     }
-    ready.approve(call, PlanApprover::Question).await
+    Box::pin(ready.approve(call, PlanApprover::Question)).await
 }
 
 /// Freezes the commands of a plan into the exam of an active loop; returns their number.

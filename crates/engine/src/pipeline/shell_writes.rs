@@ -12,7 +12,7 @@ use moai_base::limits::STOP_TRIES_MAX;
 use moai_base::path::RelPath;
 use moai_host::store::loops::SaveOutcome;
 use moai_loops::state::LoopState;
-use moai_pipeline::state::{PipelineState, ShellWriteFate, ShellWriteRecord};
+use moai_pipeline::state::{PipelineState, ShellWriteRecord};
 use moai_pipeline::step::{PipelineEvent, step};
 use moai_pipeline::write_rules::{PipelineWriter, write_objection};
 use moai_report::agent::EditText;
@@ -57,7 +57,6 @@ fn denied_records(
         path: path.as_str().to_owned(),
         at_ms: now_ms(),
         is_by_worker: writer != PipelineWriter::Orchestrator,
-        fate: ShellWriteFate::Kept,
     };
     changed.iter().filter(is_denied).map(record).collect()
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use moai_base::verdict::{Cause, Gap};
-use moai_host::trust::{ProgramFiles, TrustRecords, is_trusted_by_claude};
+use moai_host::trust::{
+    ProgramFiles, TrustRecords, is_trusted_by_claude, is_trusted_by_other_hosts,
+};
 
 /// The variable by which a caller trusts every project, for one call.
 const VARIABLE: &str = "MOAI_RALPH_TRUST";
@@ -18,7 +20,7 @@ pub(crate) enum ProjectTrust {
     ByVariable,
     /// By `moai-ralph trust`, for files that have not changed since.
     ByCommand,
-    /// By the trust dialog of Claude Code.
+    /// In a host: by the trust dialog of Claude Code, or by the record of another one.
     ByHost,
     /// It was trusted by `moai-ralph trust`, but this file has changed.
     Changed(&'static str),
@@ -37,7 +39,9 @@ impl ProjectTrust {
             recorded.map(|record| ProgramFiles::read(root).first_difference(&record.files));
         match difference {
             Some(None) => Self::ByCommand,
-            _ if is_trusted_by_claude(root, env) => Self::ByHost,
+            _ if is_trusted_by_claude(root, env) || is_trusted_by_other_hosts(root, env) => {
+                Self::ByHost
+            }
             Some(Some(file)) => Self::Changed(file),
             None => Self::Unknown,
         }

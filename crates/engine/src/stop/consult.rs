@@ -226,7 +226,11 @@ impl<'s> StopConsultation<'s> {
     }
 }
 
+/// The tokens of the session; `None` without a transcript in which they can be counted.
 async fn usage_of_session(call: &HookCall<'_>, state: &LoopState) -> Option<SessionUsage> {
+    if !call.input.host.profile().has_token_counts {
+        return None;
+    }
     let transcript = call.input.transcript_path.as_ref()?;
     let session = &call.input.session_id;
     Some(
@@ -244,7 +248,8 @@ fn context_use(
     if budget_permille == 0 {
         return Ok(None);
     }
-    let usage = usage.ok_or_else(|| Gap::new(Cause::NoTool, "the host gave no transcript"))?;
+    let usage = usage
+        .ok_or_else(|| Gap::new(Cause::NoTool, "the host gave no transcript that counts tokens"))?;
     let content = usage.context.as_ref().map_err(Clone::clone)?;
     let window = window.or_else(|| PriceList::built_in().context_tokens(&content.model));
     let window = window.ok_or_else(|| {

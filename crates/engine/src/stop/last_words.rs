@@ -1,0 +1,45 @@
+//! The agent's last words where the host does not send them with a Stop: they are in its transcript,
+//! which may be written only after the hook has started.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::engine::run_blocking;
+use crate::hooks::hook_call::HookCall;
+use moai_base::limits::{LAST_WORDS_BYTES_MAX, LAST_WORDS_MS_MAX, LAST_WORDS_POLL_MS};
+use moai_protocol::hosts::LastWords;
+use moai_protocol::hosts::last_words::last_words;
+
+/// Adds the agent's last words to the input of a Stop. A promise that cannot be read is not given.
+pub(super) async fn complete(call: &mut HookCall<'_>) {
+    let input = &mut call.input;
+    let is_late = input.host.profile().last_words == LastWords::Transcript;
+    if !is_late || input.last_assistant_message.is_some() {
+        return;
+    }
+    let Some(transcript) = input.transcript_path.clone().filter(|path| path.is_absolute()) else {
+        return;
+    };
+    let deadline = Instant::now() + Duration::from_millis(LAST_WORDS_MS_MAX);
+    loop {
+        let path = transcript.clone();
+        let read = run_blocking(move || read_end(&path)).await.flatten();
+        input.last_assistant_message = read.and_then(|end| last_words(&end));
+        if input.last_assistant_message.is_some() || Instant::now() >= deadline {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(LAST_WORDS_POLL_MS)).await;
+    }
+}
+
+/// The end of a file, from the first whole character on.
+fn read_end(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LAST_WORDS_BYTES_MAX))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(LAST_WORDS_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}

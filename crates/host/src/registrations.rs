@@ -1,0 +1,355 @@
+//! Registering this program's hooks with a host, and taking them back: what was written is recorded, so
+//! that a file that nobody changed since becomes what it was, byte for byte.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use moai_base::hash::ContentHash;
+use moai_base::limits::REGISTRATION_BYTES_MAX;
+use moai_protocol::hook::HookEvent;
+use moai_protocol::hosts::HostKind;
+use moai_protocol::hosts::registration::{
+    RegistrationContent, RegistrationFile, is_own_command, registered_events,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::files;
+use crate::files::transaction::replace_file;
+
+/// What happened to one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegistrationChange {
+    /// It was created or changed.
+    Written,
+    /// It was deleted.
+    Removed,
+    /// It is as it was before the registration, or without the entries.
+    Restored,
+    /// There was nothing to do.
+    Unchanged,
+}
+
+/// What was written to a file, and what was there before.
+#[derive(Debug, Deserialize, Serialize)]
+struct WrittenRegistration {
+    path: PathBuf,
+    before: Option<String>,
+    after: String,
+}
+
+/// The registrations that this program wrote.
+#[derive(Debug)]
+pub struct RegistrationRecords {
+    folder: PathBuf,
+}
+
+impl RegistrationRecords {
+    /// The records in the folder of the state.
+    #[must_use]
+    pub fn new(state: &Path) -> Self {
+        Self { folder: state.join("registrations") }
+    }
+
+    /// Writes one file below `base`; the error is one line that names it.
+    pub fn register(
+        &self,
+        base: &Path,
+        file: &RegistrationFile,
+    ) -> Result<RegistrationChange, String> {
+        let path = base.join(&file.path);
+        let named = |error: String| format!("{}: {error}", path.display());
+        let present = read(&path).map_err(named)?;
+        let text = file.content.text(present.as_deref()).map_err(named)?;
+        if present.as_deref() == Some(text.as_str()) {
+            return Ok(RegistrationChange::Unchanged);
+        }
+        let is_foreign = matches!(file.content, RegistrationContent::Own(_))
+            && present.as_ref().is_some_and(|present| !self.has_written(&path, present));
+        if is_foreign {
+            return Err(named("it was not written by this program, and is left alone".to_owned()));
+        }
+        // What was there before the first registration counts.
+        let before = match (self.record_of(&path), present) {
+            (Some(older), Some(present)) if older.after == hash_of(&present) => older.before,
+            (_, present) => present,
+        };
+        let record = WrittenRegistration { path: path.clone(), before, after: hash_of(&text) };
+        self.save(&record).map_err(named)?;
+        self.write(&path, &text).map_err(named)?;
+        Ok(RegistrationChange::Written)
+    }
+
+    /// Takes one file back; the error is one line that names it.
+    pub fn unregister(
+        &self,
+        base: &Path,
+        file: &RegistrationFile,
+    ) -> Result<RegistrationChange, String> {
+        let path = base.join(&file.path);
+        let named = |error: String| format!("{}: {error}", path.display());
+        let Some(present) = read(&path).map_err(named)? else {
+            self.forget(&path);
+            return Ok(RegistrationChange::Unchanged);
+        };
+        let record = self.record_of(&path).filter(|record| record.after == hash_of(&present));
+        let text = match record {
+            Some(record) => record.before,
+            None => file.content.text_without(&present).map_err(named)?,
+        };
+        let change = match text {
+            Some(text) if text == present => RegistrationChange::Unchanged,
+            Some(text) => {
+                self.write(&path, &text).map_err(named)?;
+                RegistrationChange::Restored
+            }
+            None => {
+                fs::remove_file(&path).map_err(|error| named(error.to_string()))?;
+                RegistrationChange::Removed
+            }
+        };
+        self.forget(&path);
+        Ok(change)
+    }
+
+    fn has_written(&self, path: &Path, text: &str) -> bool {
+        self.record_of(path).is_some_and(|record| record.after == hash_of(text))
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Result<(), String> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+        }
+        let journal = self.folder.join("journal");
+        replace_file(path, &journal, text.as_bytes()).map_err(|error| error.to_string())
+    }
+
+    fn place_of(&self, path: &Path) -> PathBuf {
+        let name = ContentHash::of_bytes(path.as_os_str().as_encoded_bytes()).short_hex();
+        self.folder.join(format!("{name}.json"))
+    }
+
+    fn record_of(&self, path: &Path) -> Option<WrittenRegistration> {
+        let bytes = files::read_private(&self.place_of(path), 4 * REGISTRATION_BYTES_MAX)?;
+        let record: WrittenRegistration = serde_json::from_slice(&bytes).ok()?;
+        (record.path == path).then_some(record)
+    }
+
+    fn save(&self, record: &WrittenRegistration) -> Result<(), String> {
+        files::private_dir(&self.folder).map_err(|error| error.to_string())?;
+        let bytes = serde_json::to_vec(record).map_err(|error| error.to_string())?;
+        files::write_private(&self.place_of(&record.path), &bytes)
+            .map_err(|error| error.to_string())
+    }
+
+    fn forget(&self, path: &Path) {
+        // A record that stays does not match what is written later.
+        let _ = fs::remove_file(self.place_of(path));
+    }
+}
+
+/// A file or plugin that registers hooks of this program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundRegistration {
+    /// The file, absolute, or the plugin and the file that enables it.
+    pub place: String,
+    /// The events with a hook.
+    pub events: Vec<HookEvent>,
+}
+
+/// The registrations with a host in a project and for its user. Unreadable files register nothing.
+#[must_use]
+pub fn find_registrations(
+    host: HostKind,
+    root: &Path,
+    home: Option<&Path>,
+) -> Vec<FoundRegistration> {
+    let mut found = Vec::new();
+    for path in registering_files(host, root, home) {
+        let Ok(Some(text)) = read(&path) else { continue };
+        let events = match host {
+            // The file is the plugin.
+            HostKind::OpenCode => registered_events(host).collect(),
+            _ => own_events(&text),
+        };
+        let place = path.display().to_string();
+        if !events.is_empty() {
+            found.push(FoundRegistration { place, events });
+        }
+    }
+    for path in plugin_files(host, root, home) {
+        let Ok(Some(text)) = read(&path) else { continue };
+        if enables_plugin(&text) {
+            let place = format!("plugin moai-ralph in {}", path.display());
+            found.push(FoundRegistration { place, events: registered_events(host).collect() });
+        }
+    }
+    found
+}
+
+/// The files in which hooks of a host may be registered.
+fn registering_files(host: HostKind, root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let both = |path: &str| {
+        let mut files = vec![root.join(path)];
+        files.extend(home.map(|home| home.join(path)));
+        files
+    };
+    match host {
+        HostKind::ClaudeCode => {
+            let mut files = both(".claude/settings.json");
+            files.push(root.join(".claude/settings.local.json"));
+            files
+        }
+        HostKind::Codex => both(".codex/hooks.json"),
+        HostKind::Copilot => {
+            let mut files = json_files(&root.join(".github/hooks"));
+            files.extend(home.into_iter().flat_map(|it| json_files(&it.join(".copilot/hooks"))));
+            // It runs these as well.
+            files.push(root.join(".claude/settings.json"));
+            files
+        }
+        HostKind::OpenCode => {
+            let mut files = vec![root.join(".opencode/plugins/moai-ralph.ts")];
+            let of_user = ".config/opencode/plugins/moai-ralph.ts";
+            files.extend(home.map(|home| home.join(of_user)));
+            files
+        }
+    }
+}
+
+/// The files that enable plugins of a host.
+fn plugin_files(host: HostKind, root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let names: &[&str] = match host {
+        HostKind::ClaudeCode => &[".claude/settings.json"],
+        HostKind::Codex => &[".codex/config.toml"],
+        HostKind::Copilot => &[".copilot/settings.json", ".copilot/config.json"],
+        HostKind::OpenCode => &[],
+    };
+    let of_user = home.into_iter().flat_map(|home| names.iter().map(|name| home.join(name)));
+    let of_project = (host == HostKind::ClaudeCode).then(|| root.join(".claude/settings.json"));
+    of_user.chain(of_project).collect()
+}
+
+/// Whether a settings file names the plugin and does not switch it off.
+fn enables_plugin(text: &str) -> bool {
+    let mut lines = text.lines().skip_while(|line| !line.contains("moai-ralph@"));
+    let Some(named) = lines.next() else { return false };
+    let is_set = |line: &str| line.contains("true") || line.contains("false");
+    let value = if is_set(named) { named } else { lines.next().unwrap_or_default() };
+    !value.contains("false")
+}
+
+fn json_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// The events of a document for which a hook of this program is registered.
+fn own_events(text: &str) -> Vec<HookEvent> {
+    let document: Value = serde_json::from_str(text).unwrap_or_default();
+    let events = document["hooks"].as_object().into_iter().flatten();
+    let of_us = events.filter(|(_, groups)| has_own_hook(groups));
+    of_us.filter_map(|(name, _)| HookEvent::from_host_name(name)).collect()
+}
+
+fn has_own_hook(groups: &Value) -> bool {
+    let is_own = |hook: &Value| {
+        let mut commands = ["command", "bash"].iter().filter_map(|key| hook[*key].as_str());
+        commands.any(is_own_command)
+    };
+    groups
+        .as_array()
+        .into_iter()
+        .flatten()
+        .any(|group| is_own(group) || group["hooks"].as_array().into_iter().flatten().any(is_own))
+}
+
+fn hash_of(text: &str) -> String {
+    ContentHash::of_bytes(text.as_bytes()).to_string()
+}
+
+/// The text of a file; `None` if there is none.
+fn read(path: &Path) -> Result<Option<String>, String> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+        Ok(meta) if !meta.is_file() => return Err("it is no file".to_owned()),
+        Ok(meta) if meta.len() > REGISTRATION_BYTES_MAX as u64 => {
+            return Err("it is too large".to_owned());
+        }
+        Ok(_) => {}
+    }
+    fs::read_to_string(path).map(Some).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use moai_protocol::hosts::registration::{RegistrationScope, registration_files};
+
+    use super::*;
+
+    fn file(host: HostKind) -> RegistrationFile {
+        registration_files(host, RegistrationScope::Project, "/p/moai-ralph").remove(0)
+    }
+
+    #[test]
+    fn what_nobody_changed_becomes_what_it_was() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let base = temp.path().canonicalize().expect("a real path");
+        let records = RegistrationRecords::new(&base.join("state"));
+        let file = file(HostKind::Codex);
+        let path = base.join(&file.path);
+        fs::create_dir_all(base.join(".codex")).expect("ours");
+        let foreign = "{\"hooks\":{},   \"x\":1}";
+        fs::write(&path, foreign).expect("ours");
+        assert_eq!(records.register(&base, &file), Ok(RegistrationChange::Written));
+        assert_eq!(records.register(&base, &file), Ok(RegistrationChange::Unchanged));
+        assert_eq!(records.unregister(&base, &file), Ok(RegistrationChange::Restored));
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), foreign);
+        assert_eq!(records.unregister(&base, &file), Ok(RegistrationChange::Unchanged));
+    }
+
+    #[test]
+    fn registrations_are_found_in_files_and_as_plugins() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let home = temp.path().join("home");
+        let root_of = |host: HostKind| temp.path().join(host.profile().name);
+        let records = RegistrationRecords::new(&temp.path().join("state"));
+        for host in HostKind::ALL {
+            let root = root_of(host);
+            assert!(find_registrations(host, &root, Some(&home)).is_empty(), "{host:?}");
+            records.register(&root, &file(host)).expect("writable");
+            let found = find_registrations(host, &root, Some(&home));
+            let events: Vec<HookEvent> = registered_events(host).collect();
+            assert_eq!(found.first().map(|one| &one.events), Some(&events), "{host:?}");
+        }
+        fs::create_dir_all(home.join(".codex")).expect("ours");
+        let root = root_of(HostKind::Codex);
+        let config = home.join(".codex/config.toml");
+        fs::write(&config, "[plugins.\"moai-ralph@moai-ralph\"]\nenabled = true\n").expect("ours");
+        assert_eq!(find_registrations(HostKind::Codex, &root, Some(&home)).len(), 2);
+        fs::write(&config, "[plugins.\"moai-ralph@moai-ralph\"]\nenabled = false\n").expect("ours");
+        assert_eq!(find_registrations(HostKind::Codex, &root, Some(&home)).len(), 1);
+    }
+
+    #[test]
+    fn a_new_file_is_deleted_and_one_of_others_is_left_alone() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let base = temp.path().canonicalize().expect("a real path");
+        let records = RegistrationRecords::new(&base.join("state"));
+        let file = file(HostKind::Copilot);
+        let path = base.join(&file.path);
+        assert_eq!(records.register(&base, &file), Ok(RegistrationChange::Written));
+        assert_eq!(records.unregister(&base, &file), Ok(RegistrationChange::Removed));
+        assert!(!path.exists());
+        fs::write(&path, "theirs").expect("ours");
+        assert!(records.register(&base, &file).is_err());
+        assert!(records.unregister(&base, &file).is_err());
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "theirs");
+    }
+}

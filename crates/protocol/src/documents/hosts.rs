@@ -1,0 +1,35 @@
+//! Documents about the agent clients that call the hooks.
+
+use serde::Serialize;
+
+/// `moai-ralph/hosts@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/hosts@1")]
+pub struct HostsDocument {
+    /// The clients.
+    pub hosts: Vec<HostDocumentEntry>,
+}
+
+/// One client.
+#[derive(Clone, Debug, Serialize)]
+pub struct HostDocumentEntry {
+    /// Its name, as for `hook --host`.
+    pub host: &'static str,
+    /// Files and plugins that register hooks with it.
+    pub registered_in: Vec<String>,
+    /// What has to be approved before the client starts them; `None` for nothing.
+    pub approval: Option<&'static str>,
+    /// The events that this program answers.
+    pub events: Vec<HostEventEntry>,
+}
+
+/// One event of a client.
+#[derive(Clone, Debug, Serialize)]
+pub struct HostEventEntry {
+    /// Its name, as for `hook`.
+    pub event: &'static str,
+    /// Whether a hook is registered for it.
+    pub registered: bool,
+    /// When a hook last ran for it in any project, in milliseconds since the epoch; `None` for never.
+    pub last_ms: Option<u64>,
+}

@@ -1,0 +1,289 @@
+//! The hosts: agent clients that call this program's hooks. What differs between them is data
+//! ([`HostProfile`]) and two functions: which host sent a payload ([`HostKind::of_payload`]), and the
+//! answer it reads ([`answer::answer_text`]). Handlers know no host.
+
+pub mod answer;
+mod claude_code;
+mod codex;
+mod copilot;
+pub mod edits;
+pub mod last_words;
+mod opencode;
+pub mod registration;
+pub mod typed_command;
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::hook::{HookEvent, HookInput};
+
+/// A client that calls this program's hooks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HostKind {
+    /// Claude Code.
+    #[default]
+    ClaudeCode,
+    /// Codex CLI.
+    Codex,
+    /// GitHub Copilot CLI.
+    Copilot,
+    /// OpenCode, whose plugin calls this program.
+    OpenCode,
+}
+
+/// What differs between the hosts.
+#[derive(Debug)]
+pub struct HostProfile {
+    /// The host.
+    pub kind: HostKind,
+    /// Its name for `--host` and in documents.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// The events that it sends and this program answers.
+    pub events: &'static [HostEvent],
+    /// The tools that write files they name.
+    pub edit_tools: &'static [&'static str],
+    /// The longest text that it passes on whole.
+    pub text_limit: TextLimit,
+    /// How the reason of a held turn comes back.
+    pub held_turn: HeldTurn,
+    /// Where the agent's last words are.
+    pub last_words: LastWords,
+    /// Whether the tokens in its transcripts can be counted.
+    pub has_token_counts: bool,
+    /// Whether it ends a turn that was held often without a tool call.
+    pub has_continuation_cap: bool,
+    /// Whether each payload carries the time of its event, so that equal payloads are one event.
+    pub has_event_times: bool,
+    /// Its variable with the project's folder, for hooks.
+    pub project_variable: Option<&'static str>,
+    /// Its variable with the session's id, for the commands of its agent.
+    pub session_variable: Option<&'static str>,
+    /// Variables that the commands of its agent have and a person's do not.
+    pub agent_variables: &'static [&'static str],
+    /// The files that register hooks.
+    pub settings: &'static [SettingsFile],
+}
+
+/// An event of a host, and what the answer to it may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct HostEvent {
+    /// The event.
+    pub event: HookEvent,
+    /// Where the answer carries text for the agent.
+    pub context: ContextChannel,
+    /// Whether the answer may block.
+    pub can_block: bool,
+    /// Whether the user is shown a text.
+    pub has_notices: bool,
+}
+
+/// Where an answer carries text for the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContextChannel {
+    /// Nowhere.
+    None,
+    /// `hookSpecificOutput.additionalContext`.
+    Nested,
+    /// `additionalContext`.
+    Flat,
+}
+
+/// The longest text that a host passes on whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextLimit {
+    /// Longer than every text of this program.
+    AsWritten,
+    /// Characters.
+    Characters(usize),
+    /// Bytes.
+    Bytes(usize),
+}
+
+/// How the reason of a held turn comes back to the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldTurn {
+    /// In the same turn, without an event.
+    SameTurn,
+    /// As a prompt of the user, with the event of one.
+    NewPrompt,
+    /// As a prompt that the plugin sends, as long as the host runs: a one-shot run ends before it.
+    PluginPrompt,
+}
+
+/// Where the agent's last words are at a Stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastWords {
+    /// In the payload.
+    Payload,
+    /// In the transcript, which may not be written yet.
+    Transcript,
+}
+
+/// A file that registers hooks: its name in a folder. The name may be `*`.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingsFile {
+    /// The folders above it, the innermost last.
+    pub folders: &'static [&'static str],
+    /// Its name.
+    pub name: &'static str,
+}
+
+impl HostKind {
+    /// All hosts.
+    pub const ALL: [Self; 4] = [Self::ClaudeCode, Self::Codex, Self::Copilot, Self::OpenCode];
+
+    /// What is particular about the host.
+    #[must_use]
+    pub fn profile(self) -> &'static HostProfile {
+        match self {
+            Self::ClaudeCode => &claude_code::PROFILE,
+            Self::Codex => &codex::PROFILE,
+            Self::Copilot => &copilot::PROFILE,
+            Self::OpenCode => &opencode::PROFILE,
+        }
+    }
+
+    /// The host of a name such as `codex`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.profile().name == name)
+    }
+
+    /// The host that sent a payload. The payload alone decides: all hosts set the variables of Claude
+    /// Code, one of them runs its settings, and a host that was started in the shell of another
+    /// inherits its variables.
+    #[must_use]
+    pub fn of_payload(input: &HookInput) -> Self {
+        let has_mode = !input.permission_mode.is_empty();
+        let is_rollout = input.transcript_path.as_deref().and_then(Path::file_name);
+        let is_rollout = is_rollout.and_then(OsStr::to_str).is_some_and(is_rollout_name);
+        if input.has_event_time() && !has_mode {
+            Self::Copilot
+        } else if !input.has_prompt_id() && (input.has_turn_id() || input.has_model() && has_mode)
+            || is_rollout
+        {
+            Self::Codex
+        } else {
+            Self::ClaudeCode
+        }
+    }
+}
+
+/// Variables that the commands of an agent have and a person's do not, of all hosts.
+pub fn agent_variables() -> impl Iterator<Item = &'static str> {
+    HostKind::ALL.into_iter().flat_map(|kind| kind.profile().agent_variables).copied()
+}
+
+/// Variables in which hosts name the session to the commands of their agents.
+pub fn session_variables() -> impl Iterator<Item = &'static str> {
+    HostKind::ALL.into_iter().filter_map(|kind| kind.profile().session_variable)
+}
+
+/// Whether a file registers hooks of a host; with `is_whole_folder`, whether a folder holds one.
+#[must_use]
+pub fn is_settings_place(path: &Path, is_whole_folder: bool) -> bool {
+    let mut files = HostKind::ALL.into_iter().flat_map(|kind| kind.profile().settings);
+    files.any(|file| file.is_at(path) || is_whole_folder && file.is_folder_at(path))
+}
+
+/// How Codex names its transcripts.
+fn is_rollout_name(name: &str) -> bool {
+    name.starts_with("rollout-")
+}
+
+impl HostProfile {
+    /// What the host does with the answer to an event; `None` if it does not send it.
+    #[must_use]
+    pub fn event(&self, event: HookEvent) -> Option<&HostEvent> {
+        self.events.iter().find(|row| row.event == event)
+    }
+}
+
+impl HostEvent {
+    const fn new(event: HookEvent, context: ContextChannel) -> Self {
+        Self { event, context, can_block: false, has_notices: true }
+    }
+
+    const fn with_block(self) -> Self {
+        Self { can_block: true, ..self }
+    }
+
+    const fn without_notices(self) -> Self {
+        Self { has_notices: false, ..self }
+    }
+}
+
+impl SettingsFile {
+    /// Whether a path is such a file.
+    fn is_at(&self, path: &Path) -> bool {
+        let is_named = self.name == "*" || path.file_name().is_some_and(|name| name == self.name);
+        is_named && path.parent().is_some_and(|folder| self.is_folder_at(folder))
+    }
+
+    /// Whether a path is the folder of such a file.
+    fn is_folder_at(&self, folder: &Path) -> bool {
+        let mut above = Some(folder);
+        self.folders.iter().rev().all(|name| {
+            let is_it = above.and_then(Path::file_name).is_some_and(|found| found == *name);
+            above = above.and_then(Path::parent);
+            is_it
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_lead_back() {
+        for kind in HostKind::ALL {
+            assert_eq!(HostKind::from_name(kind.profile().name), Some(kind));
+            assert_eq!(kind.profile().kind, kind);
+        }
+        assert_eq!(HostKind::from_name("cursor"), None);
+    }
+
+    #[test]
+    fn the_payload_tells_the_host() {
+        let check = |payload: &str, expected: HostKind| {
+            let input = HookInput::parse(payload).expect("valid input");
+            assert_eq!(input.host, expected, "{payload}");
+        };
+        check(r#"{"session_id":"s"}"#, HostKind::ClaudeCode);
+        check(r#"{"prompt_id":"p","turn_id":"t"}"#, HostKind::ClaudeCode);
+        check(r#"{"model":"opus","prompt_id":"p"}"#, HostKind::ClaudeCode);
+        check(r#"{"turn_id":"t"}"#, HostKind::Codex);
+        check(r#"{"model":"gpt","permission_mode":"default"}"#, HostKind::Codex);
+        check(r#"{"transcript_path":"/h/rollout-1.jsonl"}"#, HostKind::Codex);
+        check(r#"{"timestamp":"2026-01-01T00:00:00.000Z"}"#, HostKind::Copilot);
+        check(r#"{"timestamp":1,"permission_mode":"default"}"#, HostKind::ClaudeCode);
+        let named = HookInput::parse_from(r#"{"turn_id":"t"}"#, Some(HostKind::OpenCode));
+        assert_eq!(named.expect("valid input").host, HostKind::OpenCode);
+    }
+
+    #[test]
+    fn settings_are_found_by_their_folders() {
+        for path in [
+            "/p/.claude/settings.json",
+            "/p/.claude/settings.local.json",
+            "/h/.codex/hooks.json",
+            "/h/.codex/config.toml",
+            "/p/.github/hooks/any.json",
+            "/h/.copilot/hooks/any.json",
+            "/h/.copilot/config.json",
+            "/p/.opencode/plugins/any.ts",
+            "/h/.config/opencode/plugins/any.ts",
+        ] {
+            assert!(is_settings_place(Path::new(path), false), "{path}");
+        }
+        for path in ["/p/settings.json", "/p/hooks/any.json", "/p/src/plugins/any.ts"] {
+            assert!(!is_settings_place(Path::new(path), false), "{path}");
+        }
+        let is_folder = |path: &str| is_settings_place(Path::new(path), true);
+        assert!(is_folder("/p/.codex") && is_folder("/p/.github/hooks"));
+        assert!(!is_folder("/p/hooks") && !is_folder("/p/.github"));
+    }
+}

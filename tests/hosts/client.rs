@@ -1,0 +1,290 @@
+//! The clients: fetched once from npm in pinned versions, without their install scripts, and run with
+//! a clean environment.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+
+use crate::model::{ScriptedModel, ScriptedTurn};
+use crate::support::{CHECKOUT, Output, Sandbox, eventually, finish, test_cache, write_file};
+
+/// Longest run of one scenario; a scripted model answers at once, so only a hang comes near it.
+const RUN_LIMIT: Duration = Duration::from_mins(2);
+
+/// A client whose behaviour these tests pin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Client {
+    Codex,
+    Copilot,
+    OpenCode,
+}
+
+impl Client {
+    /// Its program, and its package for this machine.
+    fn package(self) -> (&'static str, String) {
+        let system = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
+        let processor = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+        match self {
+            Self::Codex => ("codex", format!("@openai/codex@0.169.0-{system}-{processor}")),
+            Self::Copilot => ("copilot", format!("@github/copilot-{system}-{processor}@1.0.102")),
+            Self::OpenCode => {
+                let kind = if processor == "x64" { "-baseline" } else { "" };
+                ("opencode", format!("opencode-{system}-{processor}{kind}@1.18.33"))
+            }
+        }
+    }
+
+    /// Path of its native program, fetched on first use.
+    fn install(self) -> PathBuf {
+        let (name, package) = self.package();
+        let label = package.replace(['/', '@'], "-");
+        let folder = test_cache().join(format!("hosts{label}"));
+        fs::create_dir_all(&folder).expect("the cache folder is writable");
+        let lock = File::create(folder.join(".lock")).expect("the cache folder is writable");
+        // Every test is a process of its own and all may come first.
+        lock.lock().expect("a local file can be locked");
+        if let Some(program) = program_below(&folder, name) {
+            return program;
+        }
+        let run = |program: &str, arguments: &[&str]| {
+            let output = finish(Command::new(program).current_dir(&folder).args(arguments), "");
+            assert_eq!(output.code, 0, "{program} {arguments:?}: {output:#?}");
+            output.stdout
+        };
+        let packed = run("npm", &["pack", "--silent", "--ignore-scripts", &package]);
+        let archive = packed.lines().last().expect("npm names the archive").to_owned();
+        run("tar", &["-xzf", &archive]);
+        fs::remove_file(folder.join(&archive)).expect("npm wrote it");
+        program_below(&folder, name).unwrap_or_else(|| panic!("{package} holds no {name}"))
+    }
+}
+
+/// The executable of this name, wherever a package has it.
+fn program_below(folder: &Path, name: &str) -> Option<PathBuf> {
+    for entry in fs::read_dir(folder).ok()?.flatten() {
+        let path = entry.path();
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            if let Some(found) = program_below(&path, name) {
+                return Some(found);
+            }
+        } else if entry.file_name() == name
+            && path.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
+        {
+            return Some(path);
+        }
+    }
+    None
+}
+
+/// A project with a client that has this checkout's plugin.
+pub(crate) struct HostProject {
+    pub(crate) sandbox: Sandbox,
+    client: Client,
+    program: PathBuf,
+}
+
+/// One run of a client against a scripted model.
+pub(crate) struct HostRun {
+    pub(crate) model: ScriptedModel,
+    pub(crate) output: Output,
+}
+
+impl HostProject {
+    /// Installs the plugin with the client's own commands, from the marketplace of the checkout, or
+    /// with `init` where the client has no such plugins.
+    pub(crate) fn new(sandbox: Sandbox, client: Client) -> Self {
+        let project = Self { sandbox, client, program: client.install() };
+        if client == Client::OpenCode {
+            let output = project.sandbox.run(&["init", "--host", "opencode"]);
+            assert_eq!(output.code, 0, "{output:#?}");
+            return project;
+        }
+        let verb = if client == Client::Codex { "add" } else { "install" };
+        project.manage(&["plugin", "marketplace", "add", CHECKOUT]);
+        project.manage(&["plugin", verb, "moai-ralph@moai-ralph"]);
+        project
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.sandbox.base().join("home")
+    }
+
+    fn manage(&self, arguments: &[&str]) {
+        let output = finish(self.command().args(arguments), "");
+        assert_eq!(output.code, 0, "{arguments:?}: {output:#?}");
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        self.sandbox.prepare(&mut command);
+        for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
+            command.env_remove(name).env_remove(name.to_uppercase());
+        }
+        command
+            // OpenCode works in this folder, whatever the real one is.
+            .env("PWD", self.sandbox.root())
+            .env("CODEX_HOME", self.home().join(".codex"))
+            .env("COPILOT_OFFLINE", "true")
+            .env("COPILOT_AUTO_UPDATE", "false")
+            .env("NO_PROXY", "127.0.0.1,localhost");
+        fs::create_dir_all(self.home().join(".codex")).expect("the sandbox is writable");
+        command
+    }
+
+    /// One headless run with a prompt.
+    pub(crate) fn run(&self, prompt: &str, turns: Vec<ScriptedTurn>) -> HostRun {
+        self.run_session(prompt, turns, false)
+    }
+
+    /// Another run of the last session.
+    pub(crate) fn resume(&self, prompt: &str, turns: Vec<ScriptedTurn>) -> HostRun {
+        self.run_session(prompt, turns, true)
+    }
+
+    fn run_session(&self, prompt: &str, turns: Vec<ScriptedTurn>, is_resumed: bool) -> HostRun {
+        let model = ScriptedModel::start(turns);
+        let mut command = self.command();
+        match self.client {
+            Client::Codex => {
+                self.configure_codex(&model.url());
+                command.arg("exec");
+                if is_resumed {
+                    command.args(["resume", "--last"]);
+                }
+                command.args([
+                    "--skip-git-repo-check",
+                    "--dangerously-bypass-approvals-and-sandbox",
+                    "--dangerously-bypass-hook-trust",
+                    prompt,
+                ]);
+            }
+            Client::Copilot => {
+                let trusted = serde_json::json!({"trustedFolders": [self.sandbox.root()]});
+                self.merge_copilot_config(&trusted);
+                command
+                    .env("COPILOT_PROVIDER_TYPE", "anthropic")
+                    .env("COPILOT_PROVIDER_BASE_URL", model.url())
+                    .env("COPILOT_PROVIDER_API_KEY", "dummy")
+                    .env("COPILOT_MODEL", "claude-sonnet-4.5")
+                    .args(["--allow-all-tools", "-p", prompt]);
+                if is_resumed {
+                    command.arg("--continue");
+                }
+            }
+            Client::OpenCode => {
+                self.configure_opencode(&model.url());
+                command
+                    .env("OPENCODE_DISABLE_AUTOUPDATE", "1")
+                    .env("OPENCODE_DISABLE_MODELS_FETCH", "1")
+                    .env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1")
+                    .env("npm_config_registry", format!("{}/npm/", model.url()))
+                    .arg("run");
+                // A command is an option here, and its arguments are the prompt.
+                match prompt.strip_prefix('/').and_then(|it| it.split_once(' ')) {
+                    Some((name, arguments)) => command.args(["--command", name, arguments]),
+                    None => command.arg(prompt),
+                };
+            }
+        }
+        let output = self.wait(command);
+        HostRun { model, output }
+    }
+
+    /// The plugin's entry stays in the file.
+    fn configure_codex(&self, url: &str) {
+        let path = self.home().join(".codex/config.toml");
+        let before = fs::read_to_string(&path).unwrap_or_default();
+        let kept = before.split_once("# plugins\n").map_or(before.as_str(), |it| it.1);
+        let root = self.sandbox.root();
+        let text = format!(
+            "model = \"gpt-5.5\"\nmodel_provider = \"fake\"\napproval_policy = \"never\"\n\
+             [model_providers.fake]\nname = \"fake\"\nbase_url = \"{url}/v1\"\n\
+             wire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 0\n\
+             [analytics]\nenabled = false\n[otel]\nexporter = \"none\"\n\
+             [projects.\"{}\"]\ntrust_level = \"trusted\"\n# plugins\n{kept}",
+            root.display()
+        );
+        write_file(&path, &text);
+    }
+
+    fn configure_opencode(&self, url: &str) {
+        let model = serde_json::json!({
+            "name": "m1", "tool_call": true, "limit": {"context": 200_000, "output": 8_000},
+        });
+        let provider = serde_json::json!({
+            "npm": "@ai-sdk/anthropic", "name": "fake", "models": {"m1": model},
+            "options": {"baseURL": format!("{url}/v1"), "apiKey": "dummy"},
+        });
+        let config = serde_json::json!({
+            "autoupdate": false, "share": "disabled", "model": "fake/m1",
+            "small_model": "fake/m1", "provider": {"fake": provider},
+        });
+        write_file(&self.sandbox.path("opencode.json"), &config.to_string());
+    }
+
+    fn merge_copilot_config(&self, more: &serde_json::Value) {
+        let path = self.home().join(".copilot/config.json");
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        // The client writes comments before the document.
+        let json: String = text.lines().filter(|line| !line.starts_with("//")).collect();
+        let mut config: serde_json::Value =
+            serde_json::from_str(&json).unwrap_or_else(|_| serde_json::json!({}));
+        for (key, value) in more.as_object().into_iter().flatten() {
+            config[key] = value.clone();
+        }
+        write_file(&path, &config.to_string());
+    }
+
+    fn wait(&self, mut command: Command) -> Output {
+        let base = self.sandbox.base();
+        let (stdout, stderr) = (base.join("client-stdout.txt"), base.join("client-stderr.txt"));
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(File::create(&stdout).expect("the sandbox is writable"))
+            .stderr(File::create(&stderr).expect("the sandbox is writable"))
+            .process_group(0)
+            .spawn()
+            .expect("the installed program starts");
+        let status = eventually(RUN_LIMIT, || child.try_wait().expect("the child is ours"));
+        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+        let _ = child.wait();
+        let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+        let code = status.and_then(|status| status.code()).unwrap_or(-1);
+        Output { code, stdout: read(&stdout), stderr: read(&stderr) }
+    }
+}
+
+impl HostRun {
+    /// Fails the test with everything that was said.
+    pub(crate) fn fail(&self, what: &str) -> ! {
+        panic!("{what}\n{}\n{:#?}", self.model.transcript(), self.output)
+    }
+
+    /// The words are in this request (1-based) and in none before it.
+    pub(crate) fn assert_first_told_in(&self, number: usize, words: &str) {
+        let requests = self.model.requests();
+        for (at, request) in requests.iter().enumerate().take(number) {
+            if request.contains(words) != (at + 1 == number) {
+                self.fail(&format!("{words:?} is to come first in request {number}"));
+            }
+        }
+        if requests.len() < number {
+            self.fail(&format!("there is no request {number}"));
+        }
+    }
+
+    /// The client asked the model so often, and ended well.
+    pub(crate) fn assert_requests(&self, count: usize) {
+        if self.model.requests().len() != count || self.output.code != 0 {
+            self.fail(&format!("expected {count} requests and a good end"));
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! GitHub Copilot CLI.
+
+use serde_json::json;
+
+use crate::client::{Client, HostProject};
+use crate::model::ScriptedTurn;
+use crate::support::Sandbox;
+
+const CLEAN: &str = "word = 'good'\n";
+
+/// A committed clean file, and a scripted server that finds `BAD`.
+fn project() -> HostProject {
+    let sandbox = Sandbox::new();
+    let errors = json!([{"needle": "BAD", "message": "bad word", "code": "badWord"}]);
+    sandbox.fake_server("pyright-langserver", json!({"errors": errors}));
+    sandbox.write("app.py", CLEAN);
+    sandbox.commit();
+    HostProject::new(sandbox, Client::Copilot)
+}
+
+fn edit(project: &HostProject, old: &str, new: &str) -> ScriptedTurn {
+    let path = project.sandbox.path("app.py");
+    ScriptedTurn::tool("edit", json!({"path": path, "old_str": old, "new_str": new}))
+}
+
+#[test]
+fn an_edit_is_told_what_it_introduced_in_the_next_request() {
+    let project = project();
+    let turns = vec![edit(&project, "good", "BAD"), ScriptedTurn::text("done")];
+    let run = project.run("break it", turns);
+    run.assert_first_told_in(2, "app.py: introduced 1 error");
+    run.assert_requests(2);
+}
+
+#[test]
+fn a_loop_holds_the_stop_until_the_work_is_done() {
+    let project = project();
+    let turns = vec![
+        edit(&project, "good", "BAD"),
+        ScriptedTurn::text("<promise>DONE</promise>"),
+        edit(&project, "BAD", "better"),
+        ScriptedTurn::text("Fixed.\n\n<promise>DONE</promise>"),
+    ];
+    let run = project.run("/moai-loop fix it --completion-promise DONE --max-iterations 5", turns);
+    run.assert_first_told_in(1, "[moai-ralph] loop ");
+    run.assert_first_told_in(3, "not done yet");
+    run.assert_requests(4);
+    let history = project.sandbox.run(&["loop", "history"]);
+    assert!(history.stdout.contains("complete"), "{history:#?}");
+}
