@@ -71,6 +71,17 @@ fn a_stop_from_a_script_of_the_agent_decides_nothing_and_is_named() {
 }
 
 #[test]
+fn a_stop_with_the_input_of_another_event_decides_nothing() {
+    let sandbox = finished_work();
+    let mut host = host_of(&sandbox, SESSION);
+    // A skill may register the command for its own tool calls.
+    let played = host.hook("stop", sandbox.payload("PostToolUse-Write"));
+    is_ignored(&sandbox, &played);
+    real_stop(&sandbox, &mut host);
+    assert_ne!(status(&sandbox)["status"], "running");
+}
+
+#[test]
 fn a_shell_that_becomes_the_hook_is_not_the_host() {
     let sandbox = finished_work();
     let mut host = host_of(&sandbox, SESSION);

@@ -60,6 +60,13 @@ pub(crate) async fn handle(
             return HandlerOutcome::default();
         }
     };
+    // A hook of a skill or of a settings file that plays another event has the payload of its own.
+    if HookEvent::from_host_name(&input.hook_event_name)
+        .is_some_and(|of_payload| of_payload != event)
+    {
+        tracing::warn!(event = name, "a hook input of another event is ignored");
+        return HandlerOutcome::default();
+    }
     let host = input.host;
     host_calls::note(engine, host, event);
     delivery.is_unique = host.profile().has_event_times;
