@@ -1,5 +1,5 @@
-//! Options of pipelines: where gate 1 runs, when a stronger model is proposed, and what is asked of
-//! the commits at the end.
+//! Options of pipelines: where gate 1 runs, when a stronger model is proposed, and which commits a
+//! pipeline needs before it ends.
 
 use serde::Deserialize;
 

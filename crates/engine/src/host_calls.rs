@@ -18,7 +18,7 @@ use moai_protocol::hosts::HostKind;
 use moai_protocol::hosts::registration::registered_events;
 use moai_report::hosts::{approval, hosts_text};
 
-/// Records that a host called a hook; nobody waits for it.
+/// Records in the background that a host called a hook.
 pub(crate) fn note(engine: &Arc<Engine>, host: HostKind, event: HookEvent) {
     if !engine.ledger().host_calls.add(host, event, now_ms()) {
         return;

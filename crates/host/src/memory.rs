@@ -270,7 +270,7 @@ impl MemoryStore {
         self.database.take_recovery()
     }
 
-    /// Takes a recovery back that nobody was told of.
+    /// Keeps a recovery for the next notice, because the reply that named it was not delivered.
     pub fn put_back_recovery(&self, recovery: StoreRecovery) {
         self.database.put_back_recovery(recovery);
     }

@@ -1,5 +1,5 @@
-//! Registering this program's hooks with a host, and taking them back: what was written is recorded, so
-//! that a file that nobody changed since becomes what it was, byte for byte.
+//! Registering this program's hooks with a host, and removing them. What was written is recorded, so that
+//! removal restores an unchanged file byte for byte.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub enum RegistrationChange {
     Unchanged,
 }
 
-/// What was written to a file, and what was there before.
+/// The text written to a file, and its earlier content.
 #[derive(Debug, Deserialize, Serialize)]
 struct WrittenRegistration {
     path: PathBuf,

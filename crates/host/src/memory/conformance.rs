@@ -451,7 +451,7 @@ fn forgotten_goals(database: Database<'_>) -> Result<(), StoreError> {
     assert_eq!(goals(database)?, [""; 2]);
     let left = database.load(&digests)?;
     assert_eq!(left.iter().map(|it| it.row).collect::<Vec<_>>(), [digests[1]]);
-    // A session without a goal may get another one, but not from what is gone.
+    // A session whose goal was forgotten takes its goal from a later prompt only.
     database.touch_session(&web, "s1", NOW_MS, Some(&goal(secret)), None)?;
     assert_eq!(goals(database)?, [""; 2]);
     let goal = SessionGoal { text: clean("then the giraffe"), row: other };

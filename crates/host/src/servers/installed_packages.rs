@@ -27,8 +27,8 @@ impl InstalledPackages {
     pub(super) fn digest(&self, sites: &[PathBuf]) -> u64 {
         let mut hasher = DefaultHasher::new();
         for path in sites {
-            // Taken out, so that nobody waits while the disk is read; a second request at the same time
-            // reads all of it.
+            // Removed from the map while the disk is read, so that no request holds the lock meanwhile. A
+            // concurrent request for the same folder reads it anew.
             let mut site = self.known().remove(path).unwrap_or_default();
             site.update(path);
             (path, site.digest()).hash(&mut hasher);

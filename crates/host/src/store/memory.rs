@@ -168,7 +168,7 @@ impl SqliteMemory {
         self.threads.take_recovery(&StoreKey::Memory)
     }
 
-    /// Takes a recovery back that nobody was told of.
+    /// Keeps a recovery for the next notice, because the reply that named it was not delivered.
     pub(crate) fn put_back_recovery(&self, recovery: StoreRecovery) {
         self.threads.put_back_recovery(StoreKey::Memory, recovery);
     }
