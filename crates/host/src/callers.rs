@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{major, minor};
 use rustix::net::{AddressFamily, getsockname, sockopt};
-use rustix::process::{Pid, getpid, getppid, getsid};
+use rustix::process::{getpid, getppid};
 use serde::{Deserialize, Serialize};
 
 use moai_base::limits::ANCESTORS_MAX;
@@ -24,9 +24,11 @@ const PTS_MAJORS: std::ops::RangeInclusive<u32> = 136..=143;
 /// Major number of Linux's virtual terminals.
 const TTY_MAJOR: u32 = 4;
 
-/// Positions of the parent, the terminal and the time of the start in `/proc/PID/stat`, as
-/// [`stat_field`] counts them.
+/// Positions of the parent, the session of processes, the terminal and the time of the start in
+/// `/proc/PID/stat`, as [`stat_field`] counts them. The session is 0 where its leader is outside this
+/// namespace of process ids, as in a container.
 const PARENT: usize = 1;
+const SESSION: usize = 3;
 const TERMINAL: usize = 4;
 const STARTED: usize = 19;
 
@@ -76,10 +78,9 @@ impl HookRoute {
         hook: i32,
         input_maker: Option<i32>,
     ) -> Self {
-        let session = |process: i32| Pid::from_raw(process).and_then(|it| getsid(Some(it)).ok());
         Self {
             processes_between,
-            has_left_session: session(hook) != session(host.id),
+            has_left_session: stat_number(hook, SESSION) != stat_number(host.id, SESSION),
             has_foreign_input: input_maker != Some(host.id),
         }
     }
@@ -306,6 +307,17 @@ mod tests {
         }
         assert!(script.is_longer_than(forged) && forged.is_longer_than(script));
         assert!(!direct.is_longer_than(direct));
+    }
+
+    #[test]
+    fn a_session_that_this_namespace_cannot_name_is_one_like_others() {
+        // The kernel's threads are in session 0, like processes whose leader is outside a container.
+        let kernel_thread = ProcessIdentity { id: 2, started: 0 };
+        let same = HookRoute::between(kernel_thread, 0, kernel_thread.id, None);
+        assert!(!same.has_left_session);
+        if HAS_PROC && stat_number(kernel_thread.id, SESSION) == Some(0) {
+            assert!(HookRoute::between(kernel_thread, 0, own_process(), None).has_left_session);
+        }
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::hook::HookEvent;
 /// The plugin for OpenCode; the mark stands for the path of the program.
 const OPENCODE_PLUGIN: &str = include_str!("opencode_plugin.ts");
 const PROGRAM_MARK: &str = "@PROGRAM@";
+/// File name of the program.
+const PROGRAM_NAME: &str = "moai-ralph";
 /// The commands that OpenCode gets as files.
 const OPENCODE_COMMANDS: [(&str, &str); 8] = [
     ("alfred", include_str!("../../../../commands/alfred.md")),
@@ -138,9 +140,12 @@ impl RegistrationContent {
 /// Whether a command runs a hook of this program.
 #[must_use]
 pub fn is_own_command(command: &str) -> bool {
-    command.split_once("moai-ralph").is_some_and(|(_, rest)| {
-        let rest = rest.trim_start_matches(['\'', '"']);
-        rest.starts_with(" hook") || rest.is_empty()
+    // Folders above the program may have its name too.
+    command.match_indices(PROGRAM_NAME).any(|(start, name)| {
+        let is_whole_name =
+            !command[..start].ends_with(|it: char| it.is_alphanumeric() || it == '-');
+        let rest = command[start + name.len()..].trim_start_matches(['\'', '"']);
+        is_whole_name && (rest.starts_with(" hook") || rest.is_empty())
     })
 }
 
@@ -322,14 +327,21 @@ mod tests {
 
     #[test]
     fn only_hooks_of_this_program_are_its_own() {
-        for own in
-            ["moai-ralph hook stop", "sh \"/p/bin/moai-ralph\" hook", "'/p/moai-ralph' hook x"]
-        {
+        for own in [
+            "moai-ralph hook stop",
+            "sh \"/p/bin/moai-ralph\" hook",
+            "'/p/moai-ralph' hook x",
+            "'/moai-ralph-target/moai-ralph/debug/moai-ralph' hook stop",
+        ] {
             assert!(is_own_command(own), "{own}");
         }
-        for other in
-            ["moai-ralph-lint hook", "cat moai-ralph.log", "moai-ralph check", "other hook"]
-        {
+        for other in [
+            "moai-ralph-lint hook",
+            "my-moai-ralph hook",
+            "cat moai-ralph.log",
+            "moai-ralph check",
+            "other hook",
+        ] {
             assert!(!is_own_command(other), "{other}");
         }
     }
