@@ -6,6 +6,9 @@ pub const POSTGRES_CONNECT_MS_MAX: u64 = 3_000;
 pub const POSTGRES_STATEMENT_MS_MAX: u64 = 10_000;
 /// Time that a hook waits for the server, in milliseconds.
 pub const POSTGRES_HOOK_MS_MAX: u64 = 300;
+/// How long a caller has waited for a connection in vain, in milliseconds, so that those after it do not
+/// wait for the same.
+pub const POSTGRES_WAITED_MS_MIN: u64 = 100;
 /// The same for a command of a person, and for the spool.
 pub const POSTGRES_COMMAND_MS_MAX: u64 = 15_000;
 /// Time after an answer in which the server is taken to be there, in milliseconds.

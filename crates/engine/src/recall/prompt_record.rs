@@ -2,7 +2,7 @@
 //! mentions the same.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::engine::memory_now_ms;
 use crate::hooks::hook_call::HookCall;
@@ -10,7 +10,9 @@ use crate::recall::note::note;
 use crate::recall::recorder::NotedEventKind;
 use crate::recall::session_record::{language_of_reader, missed_record, tokens_max};
 use crate::recall::{RecalledText, of_project};
-use moai_base::limits::{HITS_ENOUGH_MIN, PROMPT_HITS_RANKED_MAX, PROMPT_RECALL_MS_MAX};
+use moai_base::limits::{
+    HITS_ENOUGH_MIN, PROMPT_HITS_RANKED_MAX, PROMPT_RECALL_MS_MAX, RECALL_MS_MAX,
+};
 use moai_host::store::StoreError;
 use moai_memory::budget::{InjectionEvent, worth_injecting};
 use moai_memory::database::{MemoryDatabase, ObservationFilter};
@@ -38,21 +40,24 @@ pub(crate) async fn recall_for_prompt(call: &HookCall<'_>) -> Option<RecalledTex
         return None;
     }
     engine.ledger().session(&input.session_id).recall.learn_language(&input.prompt);
+    let started = Instant::now();
     let recalled = match missed_record(call).await {
         Some(missed) => Some(missed),
-        None => related_record(call).await,
+        None => related_record(call, started).await,
     };
     note(engine, &call.project, &input.session_id, NotedEventKind::Prompt(input.prompt.clone()));
     recalled
 }
 
 /// What mentions the same as the prompt; `None` for a slash command, and if the memory is too slow.
-async fn related_record(call: &HookCall<'_>) -> Option<RecalledText> {
+async fn related_record(call: &HookCall<'_>, started: Instant) -> Option<RecalledText> {
     let prompt = ObservedPrompt::read(&call.input.prompt)?;
     if !call.engine.memory.exists() {
         return None;
     }
-    let bound = Duration::from_millis(PROMPT_RECALL_MS_MAX);
+    // The prompt may have waited for the record that its session's start missed.
+    let left = Duration::from_millis(RECALL_MS_MAX).saturating_sub(started.elapsed());
+    let bound = Duration::from_millis(PROMPT_RECALL_MS_MAX).min(left);
     let found = match tokio::time::timeout(bound, find_related(call, &prompt)).await {
         Ok(Ok(found)) => found,
         Ok(Err(error)) => {

@@ -27,6 +27,7 @@ pub use self::settings::PostgresSettings;
 use crate::store::StoreError;
 use moai_base::limits::{
     POSTGRES_FRESH_MS, POSTGRES_QUEUE_MAX, POSTGRES_RETRY_SECS_MAX, POSTGRES_RETRY_SECS_MIN,
+    POSTGRES_WAITED_MS_MIN,
 };
 
 /// What is done with the connection on its thread.
@@ -42,12 +43,22 @@ pub struct PostgresMemory {
 struct PostgresShared {
     settings: PostgresSettings,
     jobs: OnceLock<mpsc::Sender<PostgresJob>>,
-    /// The current outage; `None` while the server is available, or was not tried yet.
-    outage: watch::Sender<Option<PostgresOutage>>,
+    state: watch::Sender<ServerState>,
     /// The number of the outage that the user was told of last.
     told: AtomicU64,
     /// When the server answered last.
     answered: watch::Sender<Option<Instant>>,
+}
+
+/// What is known of the server.
+#[derive(Debug, Default)]
+struct ServerState {
+    /// The current outage; `None` while the server is available, or was not tried yet.
+    outage: Option<PostgresOutage>,
+    /// How many outages there were.
+    outages: u64,
+    /// Whether a connection is being made, which may take longer than a caller waits.
+    is_connecting: bool,
 }
 
 /// A time in which the server is not available.
@@ -57,6 +68,19 @@ struct PostgresOutage {
     number: u64,
     /// The latest reason.
     fault: StoreError,
+    /// Whether a connection failed; otherwise a caller has waited for one in vain.
+    is_certain: bool,
+}
+
+impl ServerState {
+    /// An outage begins, or goes on for this reason.
+    fn note_fault(&mut self, fault: StoreError, is_certain: bool) {
+        let known = self.outage.take();
+        let number = known.as_ref().map_or(self.outages + 1, |outage| outage.number);
+        let is_certain = is_certain || known.is_some_and(|outage| outage.is_certain);
+        self.outages = number;
+        self.outage = Some(PostgresOutage { number, fault, is_certain });
+    }
 }
 
 /// The progress of a caller's work, so that abandoned work is not committed.
@@ -84,7 +108,7 @@ impl PostgresMemory {
         let shared = PostgresShared {
             settings,
             jobs: OnceLock::new(),
-            outage: watch::Sender::new(None),
+            state: watch::Sender::default(),
             told: AtomicU64::new(0),
             answered: watch::Sender::new(None),
         };
@@ -105,13 +129,13 @@ impl PostgresMemory {
     /// Why the server is not available, as far as it is known.
     #[must_use]
     pub fn fault(&self) -> Option<StoreError> {
-        self.shared.outage.borrow().as_ref().map(|outage| outage.fault.clone())
+        self.shared.state.borrow().outage.as_ref().map(|outage| outage.fault.clone())
     }
 
     /// Why the server is not available, once for each time that it becomes so.
     #[must_use]
     pub fn take_outage(&self) -> Option<String> {
-        let outage = self.shared.outage.borrow().clone()?;
+        let outage = self.shared.state.borrow().outage.clone().filter(|it| it.is_certain)?;
         let told = self.shared.told.fetch_max(outage.number, Ordering::AcqRel);
         (told < outage.number).then(|| outage.fault.to_string())
     }
@@ -185,7 +209,8 @@ impl PostgresMemory {
         if let Some(fault) = self.fault() {
             return Err(fault);
         }
-        let deadline = Instant::now() + wait;
+        let started = Instant::now();
+        let deadline = started + wait;
         let state = Arc::new(WorkState::default());
         let (reply, answer) = oneshot::channel();
         let job_state = Arc::clone(&state);
@@ -196,13 +221,16 @@ impl PostgresMemory {
         });
         let full = |_| StoreError::Unavailable(format!("{} is busy", self.place()));
         self.jobs()?.try_send(job).map_err(full)?;
+        let mut waiting = WaitingCaller { shared: &self.shared, started, is_answered: false };
         let Ok(answered) = tokio::time::timeout(wait, answer).await else {
             state.advance(WorkState::GIVEN_UP);
             self.shared.answered.send_replace(None);
+            drop(waiting);
             return Err(self.fault().unwrap_or_else(|| {
                 StoreError::Unavailable(format!("{} did not answer in time", self.place()))
             }));
         };
+        waiting.is_answered = true;
         let result = answered.map_err(|_| given_up())?;
         if result.is_ok() {
             self.shared.answered.send_replace(Some(Instant::now()));
@@ -217,8 +245,7 @@ impl PostgresMemory {
         let (jobs, queue) = mpsc::channel(POSTGRES_QUEUE_MAX);
         let thread = PostgresThread {
             connection: PostgresConnection::new(self.shared.settings.clone())?,
-            outage: self.shared.outage.clone(),
-            outages: 0,
+            state: self.shared.state.clone(),
             retry_at: None,
             retry_after: Duration::from_secs(POSTGRES_RETRY_SECS_MIN),
         };
@@ -231,6 +258,31 @@ impl PostgresMemory {
     }
 }
 
+/// A caller that waits for an answer. If it stops waiting while the connection is being made, those after
+/// it do not begin to wait.
+struct WaitingCaller<'s> {
+    shared: &'s PostgresShared,
+    started: Instant,
+    is_answered: bool,
+}
+
+impl Drop for WaitingCaller<'_> {
+    fn drop(&mut self) {
+        let has_waited = self.started.elapsed() >= Duration::from_millis(POSTGRES_WAITED_MS_MIN);
+        if self.is_answered || !has_waited {
+            return;
+        }
+        let place = &self.shared.settings.place;
+        let fault = StoreError::Unavailable(format!("{place} does not answer"));
+        self.shared.state.send_modify(|state| {
+            // The thread ends such an outage, with the connection or with a reason.
+            if state.is_connecting {
+                state.note_fault(fault, false);
+            }
+        });
+    }
+}
+
 fn given_up() -> StoreError {
     StoreError::Unavailable("the connection was given up".to_owned())
 }
@@ -238,9 +290,7 @@ fn given_up() -> StoreError {
 /// The thread that owns the connection.
 struct PostgresThread {
     connection: PostgresConnection,
-    outage: watch::Sender<Option<PostgresOutage>>,
-    /// How many there were.
-    outages: u64,
+    state: watch::Sender<ServerState>,
     /// When a lost server is tried again.
     retry_at: Option<Instant>,
     retry_after: Duration,
@@ -258,7 +308,10 @@ impl PostgresThread {
             match received {
                 Ok(Some(job)) => job(&mut self),
                 Ok(None) => return,
-                Err(_) => self.try_again(),
+                Err(_) => {
+                    // A failure is noted.
+                    let _ = self.connect();
+                }
             }
         }
     }
@@ -269,13 +322,10 @@ impl PostgresThread {
         deadline: Instant,
         work: impl FnOnce(&mut Self) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        if let Some(outage) = self.outage.borrow().as_ref() {
+        if let Some(outage) = self.state.borrow().outage.as_ref() {
             return Err(outage.fault.clone());
         }
-        if let Err(error) = self.connection.open() {
-            self.note_fault(error.clone());
-            return Err(error);
-        }
+        self.connect()?;
         self.connection.set_deadline(deadline);
         // After a panic the connection is in an unknown state.
         let result = catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|_| {
@@ -295,20 +345,25 @@ impl PostgresThread {
         self.retry_at = Some(Instant::now() + self.retry_after);
         let longest = Duration::from_secs(POSTGRES_RETRY_SECS_MAX);
         self.retry_after = (self.retry_after * 2).min(longest);
-        if self.outage.borrow().is_none() {
-            self.outages += 1;
-        }
-        self.outage.send_replace(Some(PostgresOutage { number: self.outages, fault: error }));
+        self.state.send_modify(|state| {
+            state.is_connecting = false;
+            state.note_fault(error, true);
+        });
     }
 
-    fn try_again(&mut self) {
-        match self.connection.open() {
-            Ok(()) => {
-                self.retry_at = None;
-                self.retry_after = Duration::from_secs(POSTGRES_RETRY_SECS_MIN);
-                self.outage.send_replace(None);
-            }
-            Err(error) => self.note_fault(error),
+    /// Opens the connection if it is not open. An outage ends with it.
+    fn connect(&mut self) -> Result<(), StoreError> {
+        if self.connection.is_open() {
+            return Ok(());
         }
+        self.state.send_modify(|state| state.is_connecting = true);
+        self.connection.open().inspect_err(|error| self.note_fault(error.clone()))?;
+        self.retry_at = None;
+        self.retry_after = Duration::from_secs(POSTGRES_RETRY_SECS_MIN);
+        self.state.send_modify(|state| {
+            state.is_connecting = false;
+            state.outage = None;
+        });
+        Ok(())
     }
 }

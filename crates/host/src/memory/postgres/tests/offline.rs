@@ -8,6 +8,7 @@ use rustix::process::Signal;
 
 use super::*;
 use crate::memory::{MemoryStore, ObservationPlace};
+use moai_base::limits::POSTGRES_WAITED_MS_MIN;
 
 /// More than a hook takes without a server, even on a busy machine.
 const HOOK_MAX: Duration = Duration::from_secs(3);
@@ -93,6 +94,32 @@ async fn hooks_go_on_while_the_server_hangs_and_lose_nothing() {
     let all = ["afterwards", "before", "while it hangs", "while it is known to hang"];
     eventually_has(&store, &all).await;
     assert_eq!(titles(&local).await, Ok(owned(&["of this machine"])));
+}
+
+#[tokio::test]
+async fn only_the_first_hook_waits_for_a_server_that_never_answers() {
+    // It takes connections, and says nothing.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("an address");
+    let url = format!("postgres://ann@{address}/team");
+    let home = tempfile::tempdir().expect("a folder");
+    let local = MemoryStore::start(home.path().to_path_buf());
+    local.add_or_spool(vec![observation("of this machine")]).await.expect("stored");
+    let settings = PostgresSettings::from_url(&url, &BTreeMap::new()).expect("a valid URL");
+    let store = MemoryStore::start(home.path().to_path_buf()).with_team(settings);
+    // The hook gives up before the look-up does.
+    let wait = Duration::from_millis(2 * POSTGRES_WAITED_MS_MIN);
+    let first = tokio::time::timeout(wait, titles(&store)).await;
+    assert!(first.is_err(), "{first:?}");
+    assert_eq!(store.take_outage(), None, "it may still answer");
+    // Only the local database is asked.
+    let second = tokio::time::timeout(wait, titles(&store)).await;
+    assert_eq!(second, Ok(Ok(owned(&["of this machine"]))));
+    let start = Instant::now();
+    while store.take_outage().is_none() {
+        assert!(start.elapsed() < PATIENCE, "the user is told");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test]
