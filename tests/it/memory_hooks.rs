@@ -413,3 +413,54 @@ fn a_file_named_later_proves_that_a_record_was_used() {
     });
     assert!(proven.is_some(), "the fix of app.py was shown, and app.py was edited");
 }
+
+#[test]
+fn an_edit_that_no_sensor_is_for_is_kept_as_unmeasured() {
+    let sandbox = measured_project();
+    let notes = sandbox.path("notes.xyz");
+    let text = "fn retryGateway() tries twice\n";
+    write(&sandbox, "first", &notes, text);
+    let expected = "notes.xyz: edited retryGateway; not measured";
+    let stored = eventually(PATIENCE, || {
+        let exported = sandbox.run(&["memory", "export"]).stdout;
+        exported.contains(expected).then_some(exported)
+    });
+    let exported =
+        stored.unwrap_or_else(|| panic!("{}", sandbox.run(&["memory", "export"]).stdout));
+    assert!(exported.contains("\"files\":[\"notes.xyz\"]"), "{exported}");
+    // The same text again is no edit.
+    write(&sandbox, "first", &notes, text);
+    write(&sandbox, "first", &sandbox.path("app.py"), "word = 'fine'\n");
+    let measured = eventually(PATIENCE, || {
+        let exported = sandbox.run(&["memory", "export"]).stdout;
+        exported.contains("app.py: edited").then_some(exported)
+    });
+    let exported = measured.expect("the edit of app.py is kept");
+    assert_eq!(exported.matches("not measured").count(), 1, "{exported}");
+    assert!(!exported.contains("\"repeats\""), "{exported}");
+}
+
+#[test]
+fn an_emptied_file_is_no_fix() {
+    let sandbox = measured_project();
+    let file = sandbox.path("app.py");
+    write(&sandbox, "first", &file, DIRTY);
+    write(&sandbox, "first", &file, "");
+    end(&sandbox, "first");
+    start_that_reads(&sandbox, "app.py");
+    let exported = sandbox.run(&["memory", "export"]).stdout;
+    assert!(exported.contains("introduced pyright(badWord)"), "{exported}");
+    assert!(!exported.contains("fixed"), "{exported}");
+}
+
+#[test]
+fn private_text_in_the_id_of_a_session_reaches_no_disk() {
+    let sandbox = measured_project();
+    let id = "s-<private>hushword</private>";
+    prompt(&sandbox, id, "결제를 새 게이트웨이로 옮기기로 했다");
+    write(&sandbox, id, &sandbox.path("app.py"), DIRTY);
+    end(&sandbox, id);
+    start_that_reads(&sandbox, "게이트웨이");
+    sandbox.run(&["daemon", "stop"]);
+    assert_eq!(files_with(&sandbox.base().join("state"), "hushword"), Vec::<PathBuf>::new());
+}

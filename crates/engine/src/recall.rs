@@ -33,7 +33,7 @@ impl RecalledText {
             return None;
         }
         let shown = recall.shown.into_iter().map(|one| Injection {
-            session: session.to_owned(),
+            session: note::stored_session(session),
             row: one.row,
             at_ms: now_ms,
             event,

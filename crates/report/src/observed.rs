@@ -67,6 +67,18 @@ pub fn edit(
     }
 }
 
+/// What an edit did to a file that no sensor is for.
+#[must_use]
+pub fn unmeasured_edit(
+    feedback: &EditFeedback,
+    names: &[String],
+    language: MessageLanguage,
+) -> ObservationDraft {
+    let mut draft = edit(feedback, names, language);
+    draft.title.push_str(wording::EDIT_UNMEASURED.text_in(language));
+    draft
+}
+
 /// The findings that an edit introduced, here and in other files.
 fn introduced(feedback: &EditFeedback) -> Vec<&Finding> {
     let here = feedback.delta.in_state(FindingState::Introduced);

@@ -435,6 +435,7 @@ phrases!(MEMORIES {
     EDITED_FILE: "{0}: edited", "{0} 편집";
     CODES_INTRODUCED: "; introduced {0}", "; {0} 발생";
     CODES_FIXED: "; fixed {0}", "; {0} 해결";
+    EDIT_UNMEASURED: "; not measured", "; 측정하지 않음";
     FIXED_FINDING: "fixed {0} in {1}: {2}", "{1}에서 {0} 해결: {2}";
     COMMAND_FAILED: "{0} failed", "{0} 실패";
     COMMAND_EXITED: "{0} failed with exit code {1}", "{0} 실패(종료 코드 {1})";

@@ -213,7 +213,7 @@ impl EditSession {
             return;
         }
         let after = Arc::clone(&snapshot.text);
-        let noted = NotedEdit { feedback: feedback.clone(), before, after };
+        let noted = NotedEdit { has_sensor: true, feedback: feedback.clone(), before, after };
         note(engine, project, session, NotedEventKind::Edit(Box::new(noted)));
     }
 

@@ -15,11 +15,13 @@ use crate::exam::ToolWrite;
 use crate::hooks::hook_call::{HookAnswer, HookCall, edit_text, with_deferred_reports};
 use crate::pipeline::person_answer;
 use crate::project::{NOTEBOOK_UNMEASURED, Project};
+use crate::recall::note::note;
+use crate::recall::recorder::{NotedEdit, NotedEventKind};
 use moai_base::evidence::SkippedFile;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
-use moai_protocol::hook::{ASK_TOOL, HookEvent};
+use moai_protocol::hook::{ASK_TOOL, HookEvent, TextBeforeEdit};
 use moai_protocol::hosts::edits::FileEdit;
 use moai_report::agent::{EditFeedback, EditText};
 use moai_report::contributions::ContributionOrigin;
@@ -125,10 +127,11 @@ async fn begin_feedback(
         Some(Err(skipped)) => return EditOutcome::Answered(skipped_file_text(call, file, skipped)),
         None => return EditOutcome::Answered(None),
     };
+    let before = call.input.text_before_edit(edit, &snapshot.text);
     if !project.has_sensor(&snapshot.path) {
+        remember_unmeasured(call, snapshot, before);
         return EditOutcome::Answered(None);
     }
-    let before = call.input.text_before_edit(edit, &snapshot.text);
     let edit = EditSession::new(call, snapshot, before, started_at, disk_epoch);
     if edit.is_already_reported().await {
         return EditOutcome::Answered(None);
@@ -143,6 +146,17 @@ async fn begin_feedback(
     });
     let servers = edit.start_servers();
     EditOutcome::Running(RunningEdit { edit, servers, impact })
+}
+
+/// Notes an edit of a file that no sensor is for, if it changed a byte.
+fn remember_unmeasured(call: &HookCall<'_>, snapshot: Snapshot, before: TextBeforeEdit) {
+    if matches!(&before, TextBeforeEdit::Text(text) if **text == *snapshot.text) {
+        return;
+    }
+    let feedback = EditFeedback::new(snapshot.path);
+    let noted = NotedEdit { has_sensor: false, feedback, before, after: snapshot.text };
+    let kind = NotedEventKind::Edit(Box::new(noted));
+    note(call.engine, &call.project, &call.input.session_id, kind);
 }
 
 /// The other files of a tool call, which get a feedback of their own.

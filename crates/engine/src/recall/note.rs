@@ -5,6 +5,7 @@ use crate::engine::{Engine, memory_now_ms};
 use crate::project::Project;
 use crate::recall::recorder::{NotedEvent, NotedEventKind};
 use moai_loops::framework::MessageLanguage;
+use moai_memory::clean::CleanText;
 use moai_memory::observe::{ObservationDraft, ObservationOrigin};
 
 /// Notes something about a session, unless the memory is switched off.
@@ -23,10 +24,15 @@ pub(crate) fn noted_event(
 ) -> NotedEvent {
     let origin = ObservationOrigin {
         project: project.in_memory(),
-        session: session.to_owned(),
+        session: stored_session(session),
         at_ms: memory_now_ms(),
     };
     NotedEvent { origin, language: record_language(engine, session), kind }
+}
+
+/// The id under which the memory knows a session: that of the host without private passages and secrets.
+pub(crate) fn stored_session(session: &str) -> String {
+    CleanText::of(session).map(|id| id.as_str().to_owned()).unwrap_or_default()
 }
 
 /// Observations that need nothing else.

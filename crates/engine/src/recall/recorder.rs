@@ -33,7 +33,7 @@ pub(crate) enum NotedEventKind {
     Prompt(String),
     /// What a person wants a loop to do.
     Goal(String),
-    /// An edit that was measured.
+    /// An edit, and what was measured of it.
     Edit(Box<NotedEdit>),
     /// A command that ended with an error, and what the host says of it.
     FailedCommand(NotedCommand),
@@ -57,9 +57,11 @@ pub(crate) struct NotedCommand {
     pub(crate) error: String,
 }
 
-/// A measured edit.
+/// An edit of a file.
 #[derive(Debug)]
 pub(crate) struct NotedEdit {
+    /// Whether there is a sensor for the file.
+    pub(crate) has_sensor: bool,
     pub(crate) feedback: EditFeedback,
     pub(crate) before: TextBeforeEdit,
     pub(crate) after: Arc<str>,

@@ -7,7 +7,7 @@ use crate::engine::{Engine, memory_now_ms};
 use crate::hooks::hook_call::HookCall;
 use crate::ledger::SessionLife;
 use crate::project::Project;
-use crate::recall::note::{note, record_language};
+use crate::recall::note::{note, record_language, stored_session};
 use crate::recall::recorder::{NotedEventKind, NotedSession};
 use crate::recall::{RecalledText, of_project};
 use moai_base::limits::{
@@ -76,7 +76,7 @@ async fn read_record(call: &HookCall<'_>, event: InjectionEvent) -> Option<Recor
     if !engine.memory.exists() {
         return None;
     }
-    let (session, key) = (input.session_id.clone(), project.memory_key());
+    let (session, key) = (stored_session(&input.session_id), project.memory_key());
     let filter = ObservationFilter { kinds: INDEX_KINDS.to_vec(), ..of_project(project) };
     let read = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
         let sessions = database.sessions(&key, SESSIONS_COMPARED_MAX)?;

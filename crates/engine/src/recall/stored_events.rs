@@ -143,7 +143,9 @@ impl EventStore {
         }
         let ObservationOrigin { project, session, at_ms } = origin.clone();
         let touch = move |database: MemoryHandle<'_>| {
-            database.touch_session(&project, &session, at_ms, goal.as_ref(), None)
+            // The name of a project is that of the folder; worktrees share the rest.
+            let worktree = CleanText::of(&project.name);
+            database.touch_session(&project, &session, at_ms, goal.as_ref(), worktree.as_ref())
         };
         self.store.write(touch).await
     }
@@ -329,8 +331,13 @@ fn of_session(session: &str, kind: ObservationKind) -> ObservationFilter {
 
 /// The observations of an edit. Takes milliseconds for a large file.
 fn edit_observations(edit: &NotedEdit, language: MessageLanguage) -> EditObservations {
-    let NotedEdit { feedback, before, after } = edit;
+    let NotedEdit { has_sensor, feedback, before, after } = edit;
     let path = feedback.path.to_string();
+    let mut feedback = feedback.clone();
+    if after.trim().is_empty() {
+        // What was wrong in a file without text is not fixed, but gone with everything else.
+        feedback.delta.disappeared.clear();
+    }
     let before = match before {
         TextBeforeEdit::Text(text) => Some(text.as_str()),
         TextBeforeEdit::Absent => Some(""),
@@ -340,7 +347,11 @@ fn edit_observations(edit: &NotedEdit, language: MessageLanguage) -> EditObserva
     // Names and messages are words of the file.
     let is_quotable = may_be_quoted(&path, texts);
     let touched = TouchedSymbols::from_edit(&feedback.path, before, Some(after));
-    let names = if is_quotable { touched.names } else { BTreeSet::new() };
+    let mut names = if is_quotable { touched.names } else { BTreeSet::new() };
+    if !has_sensor {
+        // In an unknown language, words of prose are no symbols.
+        names.retain(|name| is_compound(name));
+    }
     let names: Vec<String> = names.into_iter().take(EDIT_NAMES_READ_MAX).collect();
     let mut drafts = Vec::new();
     let delta = &feedback.delta;
@@ -348,7 +359,8 @@ fn edit_observations(edit: &NotedEdit, language: MessageLanguage) -> EditObserva
         !delta.disappeared.is_empty() || delta.in_state(FindingState::Introduced).next().is_some();
     // A late result without news is about an edit that is noted already.
     if feedback.deferred_sensor.is_none() || is_news {
-        let mut draft = observed::edit(feedback, &names, language);
+        let observe = if *has_sensor { observed::edit } else { observed::unmeasured_edit };
+        let mut draft = observe(&feedback, &names, language);
         if !is_quotable {
             draft.body.clear();
         }
@@ -366,6 +378,11 @@ fn edit_observations(edit: &NotedEdit, language: MessageLanguage) -> EditObserva
         introduced: introduced.into_keys().collect(),
         path,
     }
+}
+
+/// Whether a name is made of several words: `parse_token`, `parseToken`.
+fn is_compound(name: &str) -> bool {
+    name.trim_matches('_').contains('_') || name.chars().skip(1).any(char::is_uppercase)
 }
 
 /// The shapes of introduced findings, with their codes.

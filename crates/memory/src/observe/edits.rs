@@ -98,7 +98,12 @@ pub fn measured_fixes(
     texts: EditTexts<'_>,
 ) -> Vec<MeasuredFix> {
     let mut fixes: Vec<MeasuredFix> = Vec::new();
-    if disappeared.iter().all(|finding| !is_remembered(finding)) || !may_be_quoted(path, texts) {
+    // The findings of a file without text are gone with everything else.
+    let is_emptied = texts.after.trim().is_empty();
+    if is_emptied
+        || disappeared.iter().all(|finding| !is_remembered(finding))
+        || !may_be_quoted(path, texts)
+    {
         return fixes;
     }
     let present: Vec<String> = present.iter().map(|finding| shape_of(finding).id()).collect();
@@ -232,6 +237,13 @@ mod tests {
         assert_eq!(found[0].hunk.to_text(), "+ from m import b");
         let removed = fixes(&[finding(1, "unused", before)], &[], before, "a = b\n");
         assert_eq!(removed[0].hunk.to_text(), "- print(a)");
+    }
+
+    #[test]
+    fn an_emptied_file_fixes_nothing() {
+        for after in ["", "\n \n"] {
+            assert!(fixes(&[finding(3, "ret", BEFORE)], &[], BEFORE, after).is_empty());
+        }
     }
 
     #[test]

@@ -61,6 +61,7 @@ fn edit(before: &str, after: &str) -> NotedEventKind {
     let delta = Delta::by_fingerprint(Some(&found(before)), found(after));
     let feedback = EditFeedback { delta, ..EditFeedback::new(finding("src/a.py", 0, "x").path) };
     NotedEventKind::Edit(Box::new(NotedEdit {
+        has_sensor: true,
         feedback,
         before: TextBeforeEdit::Text(before.to_owned()),
         after: Arc::from(after),
