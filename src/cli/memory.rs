@@ -102,6 +102,7 @@ fn scope(projects: &ProjectScopeArgs, filter: Option<&ObservationFilterArgs>) ->
             until: filter.until.clone(),
             path: filter.path.clone(),
             code: filter.code.clone(),
+            worktree: filter.worktree.clone(),
             ..scope
         },
     }

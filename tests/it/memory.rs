@@ -346,3 +346,117 @@ fn a_full_or_unwritable_place_is_a_clear_error() {
     let missing = sandbox.run(&["memory", "import", "nothing.jsonl"]);
     assert_eq!(missing.code, 3, "{missing:?}");
 }
+
+#[test]
+fn a_command_with_unusable_arguments_or_options_says_so() {
+    let mut sandbox = Sandbox::new();
+    let refused = |sandbox: &Sandbox, arguments: &[&str], code: i32, text: &str| {
+        let output = sandbox.run(&[&["memory"], arguments].concat());
+        assert_eq!((output.code, output.stdout.as_str()), (code, ""), "{output:?}");
+        assert!(output.stderr.contains(text), "{output:?}");
+    };
+    refused(&sandbox, &["add", "x", "--type", "bogus"], 3, "unknown type; one of edit");
+    refused(&sandbox, &["add", "x", "--team"], 3, "memory.url names none");
+    refused(&sandbox, &["timeline", "obs-1"], 1, "no observation: obs-1");
+    assert_eq!(sandbox.run(&["memory", "add", "zzq", "--type", "bugfix"]).code, 0);
+    refused(&sandbox, &["timeline", "obs-9"], 1, "no observation: obs-9");
+    sandbox.run(&["daemon", "stop"]);
+    for (url, reason) in
+        [("mysql://h/team", "postgres://"), ("postgres://h/t?nonsense=1", "unknown")]
+    {
+        sandbox.set("MOAI_RALPH_MEMORY_URL", url);
+        for arguments in [&["search", "zzq"][..], &["status"], &["add", "y"], &["export"]] {
+            refused(&sandbox, arguments, 3, "MOAI_RALPH_MEMORY_URL");
+            refused(&sandbox, arguments, 3, reason);
+        }
+        sandbox.run(&["daemon", "stop"]);
+    }
+}
+
+#[test]
+fn an_import_of_nothing_usable_fails_and_an_empty_file_is_an_empty_memory() {
+    let sandbox = Sandbox::new();
+    sandbox.write("bad.jsonl", "no JSON\n{\"title\": \"x\", \"ts\": \"99999-01-01T00:00:00Z\"}\n");
+    let refused = sandbox.run(&["memory", "import", "bad.jsonl"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stdout.contains("left out: line 2"), "{refused:?}");
+    sandbox.write("empty.jsonl", "\n");
+    assert_eq!(sandbox.run(&["memory", "import", "empty.jsonl"]).code, 0);
+}
+
+#[test]
+fn ids_that_an_import_brings_are_given_to_no_later_row() {
+    let sandbox = Sandbox::new();
+    let huge = "obs-9223372036854775807";
+    import(&sandbox, &[line("obs-3", "zzqforeign", ""), line(huge, "zzqhuge", "")]);
+    for number in 1..6 {
+        assert_eq!(sandbox.run(&["memory", "add", &format!("zzqown {number}")]).code, 0);
+    }
+    let shown = sandbox.run(&["memory", "get", "obs-3"]).stdout;
+    assert!(shown.contains("zzqforeign"), "{shown}");
+    let listed = sandbox.run(&["memory", "search", "zzqown", "--json"]).json();
+    let hits = listed["hits"].as_array().expect("hits").clone();
+    assert_eq!(hits.len(), 5, "{listed:#}");
+    for hit in hits {
+        let id = hit["id"].as_str().expect("an id");
+        let shown = sandbox.run(&["memory", "get", id]).stdout;
+        assert!(shown.contains(hit["title"].as_str().expect("a title")), "{id}: {shown}");
+    }
+    assert_eq!(found(&sandbox, "zzqhuge").len(), 1);
+    assert_ne!(found(&sandbox, "zzqhuge"), [huge]);
+}
+
+#[test]
+fn a_missing_memory_is_restored_from_its_backup_and_named_once() {
+    let sandbox = Sandbox::new();
+    import(&sandbox, &[line("a", "giraffes stay here", "")]);
+    assert_eq!(sandbox.run(&["memory", "backup"]).code, 0);
+    let folder = sandbox.base().join("state/memory");
+    for is_running in [true, false] {
+        if !is_running {
+            sandbox.run(&["daemon", "stop"]);
+        }
+        for name in ["memory.db", "memory.db-wal", "memory.db-shm"] {
+            let _ = fs::remove_file(folder.join(name));
+        }
+        let first = sandbox.run(&["memory", "search", "giraffe", "--project", "web"]);
+        assert!(first.stdout.contains("giraffes stay here"), "{first:?}");
+        assert!(first.stderr.contains("was missing although it has backups"), "{first:?}");
+        assert!(first.stderr.contains("restored from the backup of 20"), "{first:?}");
+        let second = sandbox.run(&["memory", "search", "giraffe", "--project", "web"]);
+        assert_eq!(second.stderr, "", "{second:?}");
+    }
+}
+
+#[test]
+fn observations_of_one_worktree_are_found() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.py", "x = 1\n");
+    sandbox.commit();
+    let folder = sandbox.base().join("shop-fix");
+    let path = folder.to_string_lossy().into_owned();
+    sandbox.git(&["worktree", "add", &path]);
+    for (place, text) in [(sandbox.root(), "zzqmain plan"), (folder.clone(), "zzqfix plan")] {
+        let mut prompt = sandbox.payload("UserPromptSubmit");
+        prompt["prompt"] = json!(text);
+        prompt["session_id"] = json!(text);
+        prompt["cwd"] = json!(place);
+        sandbox.hook("user-prompt-submit", &prompt);
+    }
+    let titles = |options: &[&str]| {
+        let words = [&["memory", "search", "zzqmain zzqfix plan", "--json"], options].concat();
+        let hits = sandbox.run(&words).json()["hits"].as_array().cloned().expect("hits");
+        let mut titles: Vec<String> =
+            hits.iter().map(|hit| hit["title"].as_str().expect("a title").to_owned()).collect();
+        titles.sort();
+        titles
+    };
+    let both = crate::support::eventually(crate::support::PATIENCE, || {
+        (titles(&[]).len() == 2).then_some(())
+    });
+    assert!(both.is_some(), "worktrees are one project: {:?}", titles(&[]));
+    assert_eq!(titles(&["--worktree", "shop-fix"]), ["zzqfix plan"]);
+    assert_eq!(titles(&["--worktree", &path]), ["zzqfix plan"]);
+    assert_eq!(titles(&["--worktree", "."]), ["zzqmain plan"]);
+    assert_eq!(titles(&["--worktree", "other"]), [""; 0]);
+}

@@ -128,6 +128,35 @@ fn on_a_full_disk_forgetting_ends_or_is_refused_and_a_backup_is_whole_or_missing
     assert_eq!(titles(sandbox), BTreeSet::from(["giraffes stay here".to_owned()]));
 }
 
+#[test]
+fn an_import_that_fills_the_disk_says_how_much_is_stored_and_is_completed_later() {
+    let disk = FailingDisk::new();
+    let sandbox = &disk.sandbox;
+    sandbox.write("in.jsonl", &old_lines("web", LINES));
+    assert_eq!(sandbox.run(&["memory", "add", "the first one"]).code, 0);
+    let (mut partly, mut stored) = (0, 1);
+    for writes in [1, 40, 120, 200, 300, 400, 600, 900, 1_400, 2_000, 4_000] {
+        disk.fail_after(writes);
+        let imported = sandbox.run(&["memory", "import", "in.jsonl"]);
+        disk.work();
+        let found = titles(sandbox).len();
+        if imported.code == 0 {
+            break;
+        }
+        assert_eq!((imported.code, imported.stdout.as_str()), (1, ""), "{imported:#?}");
+        assert!(imported.stderr.contains("run the import again"), "{imported:#?}");
+        assert!(found == 1 || found == 1_001, "a part is stored or not: {found}");
+        let number = imported.stderr.contains("1000 observations of the file stored");
+        partly += usize::from(number);
+        assert!(found >= stored, "{found} {stored}");
+        stored = found;
+    }
+    assert!(partly > 0, "at least one import was stored in part");
+    assert_eq!(sandbox.run(&["memory", "import", "in.jsonl"]).code, 0);
+    assert_eq!(titles(sandbox).len(), LINES + 2);
+    assert_sound(sandbox);
+}
+
 /// A prompt of a session; the hook must be silent.
 fn prompt(sandbox: &Sandbox, text: &str) {
     let mut prompt = sandbox.payload("UserPromptSubmit");

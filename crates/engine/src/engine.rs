@@ -154,13 +154,18 @@ impl Drop for JobGuard {
     }
 }
 
+/// The variable that names the memory of a team.
+const TEAM_URL_VARIABLE: &str = "MOAI_RALPH_MEMORY_URL";
+
 /// The memory of this machine, or the one that a team shares at a URL.
 fn memory_store(dirs: &StateDirs, url: Option<&str>) -> MemoryStore {
     let local = MemoryStore::start(dirs.state.clone());
     let Some(url) = url else { return local };
-    match PostgresSettings::from_url(url, &process_environment()) {
+    let env = process_environment();
+    let source = if env.contains_key(TEAM_URL_VARIABLE) { TEAM_URL_VARIABLE } else { "memory.url" };
+    match PostgresSettings::from_url(url, &env) {
         Ok(settings) => local.with_team(settings),
-        Err(reason) => local.with_refused_team(&reason),
+        Err(reason) => local.with_refused_team(&format!("{source}: {reason}")),
     }
 }
 

@@ -16,9 +16,11 @@ use std::sync::Arc;
 
 use crate::engine::Engine;
 use crate::memory::replies::MemoryRefusal;
+use crate::project::Project;
 use crate::replies::{INVALID, REFUSED};
 use moai_host::store::StoreRecovery;
 use moai_protocol::control::{CallerContext, CommandReply, MemoryOperation, MemoryRequest};
+use moai_report::memory::unfinished_import;
 use moai_report::notice::memory_recovered;
 
 pub(crate) async fn handle(
@@ -26,6 +28,13 @@ pub(crate) async fn handle(
     caller: &CallerContext,
     request: MemoryRequest,
 ) -> CommandReply {
+    if let Err(error) = Project::require_valid_options(engine, caller) {
+        return CommandReply::failure(INVALID, &format!("moai-ralph: {error}"));
+    }
+    if let Some(reason) = engine.memory.team_refusal() {
+        let text = format!("moai-ralph: {reason}; the daemon reads it when it starts");
+        return CommandReply::failure(INVALID, &text);
+    }
     let json = request.json;
     let is_local_second_best = matches!(
         request.action,
@@ -61,6 +70,10 @@ pub(crate) async fn handle(
         MemoryRefusal::Store(error) => {
             CommandReply::failure(REFUSED, &format!("moai-ralph: the memory: {error}"))
         }
+        MemoryRefusal::Unfinished { imported, error } => {
+            let text = unfinished_import(imported, &error.to_string());
+            CommandReply::failure(REFUSED, &format!("moai-ralph: {text}"))
+        }
     });
     if is_local_second_best && let Some(outage) = engine.memory.team_outage().await {
         let line =
@@ -75,5 +88,5 @@ pub(crate) async fn handle(
 
 /// That the database was damaged, and what replaced it.
 pub(crate) fn recovery_notice(recovery: &StoreRecovery) -> String {
-    memory_recovered(&recovery.damage, &recovery.moved_to, recovery.backup_ms)
+    memory_recovered(&recovery.damage, recovery.moved_to.as_deref(), recovery.backup_ms)
 }

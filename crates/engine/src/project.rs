@@ -71,6 +71,14 @@ impl Project {
             .without_unserved_languages(engine))
     }
 
+    /// Whether the options of a caller can be used. The error is one line with file, line and key.
+    pub(crate) fn require_valid_options(
+        engine: &Engine,
+        caller: &CallerContext,
+    ) -> Result<(), String> {
+        Self::load_strict(engine, caller, &project_root(caller)).map(drop)
+    }
+
     fn load_strict(engine: &Engine, caller: &CallerContext, root: &Path) -> Result<Self, String> {
         let trust = ProjectTrust::of_root(&engine.dirs.state, root, &caller.env);
         Self::load_with_trust(engine, caller, root, trust)

@@ -87,9 +87,10 @@ impl MemoryStore {
     }
 
     /// The same where the user named a memory of a team that cannot be used: the local database is.
+    /// `reason` names the option or variable.
     #[must_use]
     pub fn with_refused_team(self, reason: &str) -> Self {
-        let reason = format!("memory.url: {reason}");
+        let reason = reason.to_owned();
         let refusal = TeamRefusal { reason, is_told: AtomicBool::new(false) };
         Self { refusal: Some(Arc::new(refusal)), ..self }
     }
@@ -120,10 +121,17 @@ impl MemoryStore {
         team.outage().await.map(|error| error.to_string())
     }
 
-    /// Whether the user named a memory of a team that cannot be used.
+    /// Why the memory of a team that the user named cannot be used; `None` if none was named, or if it
+    /// can be.
     #[must_use]
-    pub fn is_team_refused(&self) -> bool {
-        self.refusal.is_some()
+    pub fn team_refusal(&self) -> Option<&str> {
+        self.refusal.as_ref().map(|refusal| refusal.reason.as_str())
+    }
+
+    /// Whether a team shares the memory.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.team.is_some()
     }
 
     /// Where observations are kept, for people: the database file, or the team's database and host.
@@ -144,7 +152,10 @@ impl MemoryStore {
     /// Whether there is a memory at all: reading one that does not exist would create it.
     #[must_use]
     pub fn exists(&self) -> bool {
-        self.team.is_some() || self.path().exists() || self.spool.has_lines()
+        self.team.is_some()
+            || self.path().exists()
+            || self.spool.has_lines()
+            || self.database.has_backup()
     }
 
     /// Runs `work` in one transaction; changes inside are refused. Dropping the future does not stop
@@ -264,7 +275,7 @@ impl MemoryStore {
         }
     }
 
-    /// What became of a damaged database that was opened since the last call.
+    /// What became of a damaged or missing database that was opened since the last call.
     #[must_use]
     pub fn take_recovery(&self) -> Option<StoreRecovery> {
         self.database.take_recovery()

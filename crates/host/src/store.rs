@@ -12,6 +12,7 @@ mod memory;
 mod open;
 pub mod peek;
 pub mod pipelines;
+mod read_only;
 mod schema;
 mod session_writes;
 mod threads;

@@ -21,6 +21,8 @@ pub struct ObservationFilter {
     pub kinds: Vec<ObservationKind>,
     /// Id of a session.
     pub session: Option<String>,
+    /// Name of the folder of a worktree, in which the sessions of the observations worked.
+    pub worktree: Option<String>,
     /// The earliest time, in milliseconds since 1970.
     pub since_ms: Option<i64>,
     /// The latest time, in milliseconds since 1970.
@@ -221,7 +223,7 @@ pub trait MemoryDatabase {
     /// selected.
     fn forget(&mut self, selection: &ForgetSelection) -> Result<u64, Self::Error>;
 
-    /// Records a sign of life of a session, which is created if it is new. Goal and branch are kept
+    /// Records a sign of life of a session, which is created if it is new. Goal and worktree are kept
     /// once they are known; a goal whose observation is gone is none.
     fn touch_session(
         &mut self,
@@ -229,7 +231,7 @@ pub trait MemoryDatabase {
         session: &str,
         at_ms: i64,
         goal: Option<&SessionGoal>,
-        branch: Option<&CleanText>,
+        worktree: Option<&CleanText>,
     ) -> Result<(), Self::Error>;
 
     /// Records that the host ended a session.

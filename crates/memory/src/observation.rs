@@ -288,6 +288,6 @@ pub struct StoredSession {
     pub has_ended: bool,
     /// What the user asked for first; empty if unknown.
     pub goal: String,
-    /// The branch it worked on; empty if unknown.
-    pub branch: String,
+    /// Name of the folder of the worktree it worked in first; empty if unknown.
+    pub worktree: String,
 }

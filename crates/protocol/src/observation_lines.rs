@@ -59,7 +59,13 @@ impl ObservationLine {
         let Value::Object(fields) = value else { return Err("not a JSON object".to_owned()) };
         let at_ms = match fields.get("ts") {
             None | Some(Value::Null) => None,
-            Some(ts) => Some(time_of(ts).ok_or("`ts` is neither milliseconds nor RFC 3339")?),
+            Some(ts) => {
+                let at_ms = time_of(ts).ok_or("`ts` is neither milliseconds nor RFC 3339")?;
+                if !is_in_calendar(at_ms) {
+                    return Err("`ts` is not between the years 1970 and 9999".to_owned());
+                }
+                Some(at_ms)
+            }
         };
         let text = |name| text_of(&fields, name);
         let line = Self {
@@ -129,6 +135,13 @@ fn time_of(value: &Value) -> Option<i64> {
         }
         _ => None,
     }
+}
+
+/// Whether a number of milliseconds is a time at which something can have been observed, and which has a
+/// date.
+#[must_use]
+pub fn is_in_calendar(at_ms: i64) -> bool {
+    at_ms >= 0 && jiff::Timestamp::from_millisecond(at_ms).is_ok()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
@@ -206,7 +219,12 @@ mod tests {
         assert_eq!(at("\"2026-11-24T10:02:03+09:00\""), Some(1_795_482_123_000));
         assert_eq!(at("\"1700000000000\""), Some(1_700_000_000_000));
         assert_eq!(at("1.7e12"), Some(1_700_000_000_000));
-        assert_eq!(at("-5"), Some(-5));
+        assert_eq!(at("0"), Some(0));
+        for odd in ["-5", "3093527980800000", "9223372036854775807", "\"1969-12-31T23:59:59Z\""] {
+            let line = format!(r#"{{"title":"x","ts":{odd}}}"#);
+            let fault = ObservationLine::parse(&line).expect_err("beyond the calendar");
+            assert!(fault.contains("1970"), "{odd}: {fault}");
+        }
         let wrong = ObservationLine::parse(r#"{"title":"x","ts":"yesterday"}"#);
         assert!(wrong.expect_err("no time").contains("ts"));
     }

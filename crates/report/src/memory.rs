@@ -42,8 +42,8 @@ struct IndexRow<'r> {
 }
 
 impl IndexRow<'_> {
-    /// `obs-17 · 3 d · fix · title · src/a.rs · ~40`, within the tokens of a row: first the path and
-    /// then the end of the title are left out.
+    /// `obs-17 · 3 d · fix · title · src/a.rs · ~40`, within the tokens of a row: the end of the title
+    /// is left out, and the beginning of a path that takes more than a third of the row.
     fn text(&self, now_ms: i64) -> String {
         let start = format!(
             "{} · {} · {} · ",
@@ -52,18 +52,32 @@ impl IndexRow<'_> {
             self.kind
         );
         let end = format!(" · ~{}", self.tokens);
-        let path = self.path.map(|path| format!(" · {}", sanitized_name(path)));
+        let path = self.path.map(sanitized_name).unwrap_or_default();
         let title = title_line(self.title);
-        let whole = format!("{start}{title}{}{end}", path.unwrap_or_default());
+        let separator = if path.is_empty() { "" } else { " · " };
+        let whole = format!("{start}{title}{separator}{path}{end}");
         if estimated_tokens(&whole) <= MEMORY_ROW_TOKENS_MAX {
             return whole;
         }
+        let end = format!("{separator}{}{end}", end_of_path(&path, MEMORY_ROW_TOKENS_MAX / 3));
         let rest =
             MEMORY_ROW_TOKENS_MAX.saturating_sub(estimated_tokens(&format!("{start}…{end}")) + 1);
         let kept = within_tokens(&title, rest).trim_end();
         let cut = if kept.len() < title.len() { "…" } else { "" };
         format!("{start}{kept}{cut}{end}")
     }
+}
+
+/// The last parts of a path within so many tokens; of a longer name its last characters.
+fn end_of_path(path: &str, tokens_max: usize) -> String {
+    if estimated_tokens(path) <= tokens_max {
+        return path.to_owned();
+    }
+    let fits = |at: usize| estimated_tokens(&path[at..]) < tokens_max;
+    let parts = path.match_indices('/').map(|(at, _)| at).find(|at| fits(*at));
+    let characters = || path.char_indices().map(|(at, _)| at).find(|at| fits(*at));
+    let at = parts.or_else(characters).unwrap_or(path.len());
+    format!("…{}", &path[at..])
 }
 
 fn hit_row(hit: &MemoryHitEntry, now_ms: i64) -> String {
@@ -227,9 +241,15 @@ fn observation_text(entry: &ObservationEntry) -> String {
 pub fn observations_text(document: &ObservationsDocument) -> String {
     let mut text: String = document.observations.iter().map(observation_text).collect();
     for id in &document.unknown {
-        let _ = writeln!(text, "no observation: {}", sanitized_line(id));
+        let _ = writeln!(text, "{}", unknown_observation(id));
     }
     text
+}
+
+/// That no observation has an id.
+#[must_use]
+pub fn unknown_observation(id: &str) -> String {
+    format!("no observation: {}", sanitized_line(id))
 }
 
 /// The text of `memory timeline`.
@@ -278,6 +298,17 @@ pub fn change_text(document: &MemoryChangeDocument) -> String {
         (command, status) => format!("{command}: {status}"),
     };
     text + &done + "\n"
+}
+
+/// That an import ended before the end of its file.
+#[must_use]
+pub fn unfinished_import(imported: u64, reason: &str) -> String {
+    let number = usize::try_from(imported).unwrap_or(usize::MAX);
+    format!(
+        "the memory: {}; {} of the file stored before that: run the import again, nothing is stored twice",
+        sanitized_line(reason),
+        count_noun(number, "observation")
+    )
 }
 
 /// The text of `memory forget`: a line for each of the first observations that would be forgotten, and
@@ -380,10 +411,31 @@ mod tests {
             let text = row.text(NOW_MS);
             assert!(estimated_tokens(&text) <= MEMORY_ROW_TOKENS_MAX, "{text}");
             assert!(
-                text.starts_with("obs-17 · 0 min · fix · ") && text.ends_with(" · ~9"),
+                text.starts_with("obs-17 · 0 min · fix · ") && text.ends_with(" · src/a.rs · ~9"),
                 "{text}"
             );
             assert_eq!(text.lines().count(), 1);
         }
+    }
+
+    #[test]
+    fn a_long_path_keeps_its_end_and_leaves_room_for_the_title() {
+        let folders = "packages/very-long-name-of-a-folder/".repeat(8);
+        let path = format!("{folders}src/결제.ts");
+        let row = IndexRow {
+            id: "obs-17",
+            at_ms: NOW_MS,
+            kind: "fix",
+            title: &"the token was refreshed twice ".repeat(9),
+            path: Some(&path),
+            tokens: 9,
+        };
+        let text = row.text(NOW_MS);
+        assert!(estimated_tokens(&text) <= MEMORY_ROW_TOKENS_MAX, "{text}");
+        assert!(text.contains("fix · the token") && text.ends_with("/src/결제.ts · ~9"), "{text}");
+        let name = format!("{}.ts", "n".repeat(400));
+        let text = IndexRow { path: Some(&name), ..row }.text(NOW_MS);
+        assert!(estimated_tokens(&text) <= MEMORY_ROW_TOKENS_MAX, "{text}");
+        assert!(text.ends_with("nnn.ts · ~9"), "{text}");
     }
 }

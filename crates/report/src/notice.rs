@@ -35,9 +35,18 @@ pub fn blind(reason: &str, blindness: Blindness) -> String {
 /// A damaged store of loops was moved aside, and replaced by a backup of this time (milliseconds since
 /// the epoch) or by an empty one.
 #[must_use]
-pub fn recovered(store: &Path, damage: &str, aside: &Path, backup_ms: Option<u64>) -> String {
-    let (store, aside) = (store.display(), aside.display());
-    let what = format!("[moai-ralph] {store} was damaged ({damage}) and was moved to {aside}; ");
+pub fn recovered(
+    store: &Path,
+    damage: &str,
+    aside: Option<&Path>,
+    backup_ms: Option<u64>,
+) -> String {
+    let aside = aside.map(|aside| format!(" and was moved to {}", aside.display()));
+    let what = format!(
+        "[moai-ralph] {} was damaged ({damage}){}; ",
+        store.display(),
+        aside.unwrap_or_default()
+    );
     what + &match backup_time(backup_ms) {
         Some(at) => format!(
             "it was restored from the backup of {at}, and what its loops did after that is lost: \
@@ -49,9 +58,12 @@ pub fn recovered(store: &Path, damage: &str, aside: &Path, backup_ms: Option<u64
 
 /// The same for the memory.
 #[must_use]
-pub fn memory_recovered(damage: &str, aside: &Path, backup_ms: Option<u64>) -> String {
-    let aside = aside.display();
-    let what = format!("[moai-ralph] the memory was damaged ({damage}) and was moved to {aside}; ");
+pub fn memory_recovered(damage: &str, aside: Option<&Path>, backup_ms: Option<u64>) -> String {
+    let what = match aside.map(Path::display) {
+        Some(aside) => format!("was damaged ({damage}) and was moved to {aside}"),
+        None => "was missing although it has backups".to_owned(),
+    };
+    let what = format!("[moai-ralph] the database of the memory {what}; ");
     what + &match backup_time(backup_ms) {
         Some(at) => format!(
             "it was restored from the backup of {at}, and what it learned after that is lost"

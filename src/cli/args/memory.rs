@@ -104,6 +104,9 @@ pub(in crate::cli) struct ObservationFilterArgs {
     /// About this code of a finding, such as TS2345
     #[arg(long, value_name = "CODE")]
     pub(in crate::cli) code: Option<String>,
+    /// Of sessions in this worktree: the name of its folder, or a path
+    #[arg(long, value_name = "WORKTREE")]
+    pub(in crate::cli) worktree: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -128,7 +131,7 @@ pub(in crate::cli) struct MemoryAddArgs {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MemoryForgetArgs {
     /// Ids of observations
-    #[arg(value_name = "ID", conflicts_with_all = ["query", "types", "since", "until", "path", "code"])]
+    #[arg(value_name = "ID", conflicts_with_all = ["query", "types", "since", "until", "path", "code", "worktree"])]
     pub(in crate::cli) ids: Vec<String>,
     /// Those that say all of this
     #[arg(long, value_name = "QUERY")]

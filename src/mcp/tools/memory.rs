@@ -21,6 +21,8 @@ struct MemorySearchArguments {
     path: Option<String>,
     /// The code of a finding, such as TS2345
     code: Option<String>,
+    /// Of sessions in this worktree: the name of its folder, or a path
+    worktree: Option<String>,
     /// The earliest time: a date, or an age such as 30d
     since: Option<String>,
     /// Search the memories of all projects
@@ -75,6 +77,7 @@ fn search(arguments: Value) -> Result<DaemonRequest, String> {
         since: arguments.since,
         path: arguments.path,
         code: arguments.code,
+        worktree: arguments.worktree,
         ..MemoryScope::default()
     };
     let action = MemoryOperation::Search {

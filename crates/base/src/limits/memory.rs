@@ -175,6 +175,8 @@ pub const MEMORY_LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const MEMORY_IMPORTED_AT_ONCE: usize = 1_000;
 /// Longest id of an import, in characters; the rest is cut.
 pub const MEMORY_ID_CHARS_MAX: usize = 200;
+/// Greatest number of a row that an id of an import may have (`obs-17`); a greater one is replaced.
+pub const MEMORY_ROW_MAX: i64 = 1_000_000_000;
 /// Files and codes of one observation.
 pub const MEMORY_NAMES_MAX: usize = 100;
 /// Title of an imported observation that has none of its own: the beginning of its text, in characters.

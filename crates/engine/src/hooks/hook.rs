@@ -224,7 +224,7 @@ async fn notice(
 /// Why the memory of the team is not used, once.
 fn memory_outage_notice(engine: &Engine) -> Option<String> {
     let reason = engine.memory.take_outage()?;
-    let notice = if engine.memory.is_team_refused() {
+    let notice = if engine.memory.team_refusal().is_some() {
         moai_report::notice::team_memory_refused
     } else {
         moai_report::notice::team_memory_lost
@@ -234,7 +234,7 @@ fn memory_outage_notice(engine: &Engine) -> Option<String> {
 
 fn recovery_notice(recovery: &StoreRecovery) -> String {
     let StoreRecovery { database, damage, moved_to, backup_ms } = recovery;
-    moai_report::notice::recovered(database, damage, moved_to, *backup_ms)
+    moai_report::notice::recovered(database, damage, moved_to.as_deref(), *backup_ms)
 }
 
 /// The project folder that the host names, else the session's working directory.

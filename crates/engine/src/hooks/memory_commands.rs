@@ -115,7 +115,8 @@ impl TypedOptions {
             match name {
                 "--all-projects" => options.scope.all_projects = true,
                 "--apply" => options.is_confirmed = true,
-                "--type" | "--since" | "--until" | "--path" | "--code" | "--project" => {
+                "--type" | "--since" | "--until" | "--path" | "--code" | "--worktree"
+                | "--project" => {
                     let value = attached.or_else(|| words.next());
                     let value = value.ok_or_else(|| format!("{name} needs a value"))?;
                     set_condition(&mut options.scope, name, value);
@@ -123,7 +124,7 @@ impl TypedOptions {
                 _ => {
                     return Err(format!(
                         "unknown option {name}; known: --type, --since, --until, --path, --code, \
-                     --project, --all-projects, --apply"
+                     --worktree, --project, --all-projects, --apply"
                     ));
                 }
             }
@@ -141,6 +142,7 @@ fn set_condition(scope: &mut MemoryScope, name: &str, value: &str) {
         "--until" => scope.until = Some(value),
         "--path" => scope.path = Some(value),
         "--code" => scope.code = Some(value),
+        "--worktree" => scope.worktree = Some(value),
         _ => scope.project = Some(value),
     }
 }

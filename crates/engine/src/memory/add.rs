@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::replies::{MemoryRefusal, MemoryReply, reply};
-use super::scope::caller_project;
+use super::scope::{caller_project, kind_named};
 use crate::engine::{Engine, memory_now_ms};
 use crate::person;
 use moai_base::limits::MEMORY_NAMES_MAX;
@@ -11,7 +11,6 @@ use moai_memory::clean::{CleanRecord, CleanText};
 use moai_memory::database::StoredAs;
 use moai_memory::names::files_and_codes;
 use moai_memory::observation::{NewObservation, Provenance, Visibility};
-use moai_memory::ranking::ObservationKind;
 use moai_protocol::control::{CallerContext, MemoryAddition};
 use moai_protocol::documents::json_text;
 use moai_protocol::documents::memory::MemoryChangeDocument;
@@ -26,7 +25,7 @@ pub(super) async fn add(
     addition: MemoryAddition,
     json: bool,
 ) -> MemoryReply {
-    let kind = ObservationKind::from_foreign_name(&addition.kind);
+    let kind = kind_named(&addition.kind)?;
     let text = addition.text.trim();
     let (title, body) = text.split_once('\n').unwrap_or((text, ""));
     let Some(record) = CleanRecord::of(title, body) else {
@@ -42,6 +41,10 @@ pub(super) async fn add(
         if person::is_agent(engine, caller) { Provenance::Agent } else { Provenance::User };
     if addition.is_for_team && provenance == Provenance::Agent {
         let text = "--team is for a person: an agent started this shell";
+        return Err(MemoryRefusal::Invalid(text.to_owned()));
+    }
+    if addition.is_for_team && !engine.memory.is_shared() {
+        let text = "--team needs the memory of a team: memory.url names none";
         return Err(MemoryRefusal::Invalid(text.to_owned()));
     }
     let observation = NewObservation {

@@ -65,7 +65,7 @@ pub(super) async fn forget(
     let is_narrowed = asked.scope.is_narrowed() || asked.scope.project.is_some();
     if asked.ids.is_empty() && asked.query.is_none() && !is_narrowed {
         return Err(MemoryRefusal::Invalid(
-            "name what to forget: ids, --query, --path, --code, --type, --since, --until or --project"
+            "name what to forget: ids, --query, --path, --code, --worktree, --type, --since, --until or --project"
                 .to_owned(),
         ));
     }

@@ -12,23 +12,26 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use super::replies::{MemoryRefusal, MemoryReply, reply};
 use super::scope::caller_project;
 use crate::engine::{Engine, memory_now_ms};
+use crate::replies::REFUSED;
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
     MEMORY_BAD_LINES_LISTED_MAX, MEMORY_ID_CHARS_MAX, MEMORY_IMPORT_BYTES_MAX,
-    MEMORY_IMPORTED_AT_ONCE, MEMORY_LINE_BYTES_MAX, MEMORY_NAMES_MAX,
+    MEMORY_IMPORTED_AT_ONCE, MEMORY_LINE_BYTES_MAX, MEMORY_NAMES_MAX, MEMORY_ROW_MAX,
 };
 use moai_host::files;
 use moai_host::store::StoreError;
-use moai_host::store::foreign_memories::{ForeignObservation, is_database, read_foreign_memory};
+use moai_host::store::foreign_memories::{
+    ForeignObservation, SkippedTable, is_database, read_foreign_memory,
+};
 use moai_memory::clean::{CleanRecord, CleanText};
 use moai_memory::database::{MemoryDatabase, StoredAs};
 use moai_memory::names::files_and_codes;
 use moai_memory::observation::{FixOutcome, MemoryProject, NewObservation, Provenance, Visibility};
 use moai_memory::ranking::ObservationKind;
-use moai_protocol::control::CallerContext;
+use moai_protocol::control::{CallerContext, CommandReply};
 use moai_protocol::documents::json_text;
 use moai_protocol::documents::memory::{MemoryChangeDocument, RejectedLine};
-use moai_protocol::observation_lines::ObservationLine;
+use moai_protocol::observation_lines::{ObservationLine, is_in_calendar};
 use moai_report::memory::change_text;
 
 /// Importance of an imported observation that has none.
@@ -96,7 +99,11 @@ pub(super) async fn import(
     let (bad, read) = reading
         .await
         .map_err(|_| MemoryRefusal::Invalid("the file could not be read".to_owned()))?;
-    let (new, repeated) = stored?;
+    let StoredParts { new, repeated, failure } = stored;
+    if let Some(error) = failure {
+        let imported = new + repeated;
+        return Err(MemoryRefusal::Unfinished { imported, error });
+    }
     read?;
     drop(job);
     let document = MemoryChangeDocument {
@@ -109,29 +116,45 @@ pub(super) async fn import(
         file: Some(path.to_string_lossy().into_owned()),
         ..MemoryChangeDocument::default()
     };
+    // An empty file is the export of an empty memory.
+    let is_unusable = document.observations == 0 && document.rejected_total > 0;
     let text = change_text(&document);
-    Ok(reply(json_text(&document), text, json))
+    let code = if is_unusable { REFUSED } else { 0 };
+    Ok(CommandReply { code, ..reply(json_text(&document), text, json) })
 }
 
-/// Numbers of new and of repeated observations.
-async fn store_parts(
-    engine: &Engine,
-    mut waiting: Receiver<ImportPart>,
-) -> Result<(u64, u64), MemoryRefusal> {
-    let (mut new, mut repeated) = (0, 0);
+/// What became of the parts of a file.
+#[derive(Default)]
+struct StoredParts {
+    /// New observations.
+    new: u64,
+    /// Observations that were known.
+    repeated: u64,
+    /// Why the other parts are not stored.
+    failure: Option<StoreError>,
+}
+
+/// Each part is stored completely or not at all; after the first failure no other is tried.
+async fn store_parts(engine: &Engine, mut waiting: Receiver<ImportPart>) -> StoredParts {
+    let mut done = StoredParts::default();
     while let Some(part) = waiting.recv().await {
         let store = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
             let part = with_ids_of_other_memories(database, part)?;
             database.add(&part)
         };
-        for stored in engine.memory.for_command().write(store).await? {
-            match stored {
-                StoredAs::New(_) => new += 1,
-                StoredAs::Repeated(_) => repeated += 1,
+        match engine.memory.for_command().write(store).await {
+            Ok(stored) => {
+                let new = stored.iter().filter(|it| matches!(it, StoredAs::New(_))).count();
+                done.new += new as u64;
+                done.repeated += (stored.len() - new) as u64;
+            }
+            Err(error) => {
+                done.failure = Some(error);
+                return done;
             }
         }
     }
-    Ok((new, repeated))
+    done
 }
 
 /// An id that this program gave in another memory may be the one of another record here: then the imported
@@ -141,7 +164,12 @@ fn with_ids_of_other_memories(
     mut part: ImportPart,
 ) -> Result<ImportPart, StoreError> {
     for record in &mut part {
-        let Some(id) = record.external_id.clone().filter(|id| is_own_id(id)) else { continue };
+        let Some(id) = record.external_id.clone() else { continue };
+        let Some(number) = own_number(&id) else { continue };
+        if number > MEMORY_ROW_MAX.unsigned_abs() {
+            record.external_id = Some(made_id_of(record));
+            continue;
+        }
         let row = database.rows_of_ids(&[id])?.into_iter().flatten().next();
         let Some(known) = database.load(row.as_slice())?.into_iter().next() else { continue };
         let body = record.body.as_ref().map_or("", CleanText::as_str);
@@ -150,16 +178,21 @@ fn with_ids_of_other_memories(
             && known.title == record.title.as_str()
             && known.body == body;
         if !is_same {
-            let text = format!("{}\n{body}", record.title.as_str());
-            record.external_id = Some(made_id(&text, &record.session, Some(record.at_ms)));
+            record.external_id = Some(made_id_of(record));
         }
     }
     Ok(part)
 }
 
-/// Whether this program numbers observations so.
-fn is_own_id(id: &str) -> bool {
-    id.strip_prefix("obs-").is_some_and(|number| number.parse::<u64>().is_ok())
+/// The number of an id, if this program numbers observations so.
+fn own_number(id: &str) -> Option<u64> {
+    id.strip_prefix("obs-").and_then(|number| number.parse().ok())
+}
+
+fn made_id_of(record: &NewObservation) -> String {
+    let body = record.body.as_ref().map_or("", CleanText::as_str);
+    let text = format!("{}\n{body}", record.title.as_str());
+    made_id(&text, &record.session, Some(record.at_ms))
 }
 
 /// Reads lines as observations.
@@ -223,7 +256,7 @@ impl ImportReader {
     fn read_database(&mut self, path: &Path, parts: &Sender<ImportPart>) -> Result<(), StoreError> {
         let mut part = ImportPart::new();
         let mut number = 0;
-        read_foreign_memory(path, &mut |foreign| {
+        let skipped = read_foreign_memory(path, &mut |foreign| {
             number += 1;
             match self.observation(line_of(foreign)) {
                 Ok(observation) => part.push(observation),
@@ -234,6 +267,9 @@ impl ImportReader {
                 let _ = parts.blocking_send(std::mem::take(&mut part));
             }
         })?;
+        for SkippedTable { table, reason } in skipped {
+            self.bad.add(0, &format!("the table {table}: {reason}"));
+        }
         if !part.is_empty() {
             let _ = parts.blocking_send(part);
         }
@@ -314,7 +350,7 @@ fn line_of(foreign: ForeignObservation) -> ObservationLine {
         project: Some(project).filter(|name| !name.is_empty()),
         session,
         kind,
-        at_ms: Some(at_ms),
+        at_ms: Some(at_ms).filter(|at_ms| is_in_calendar(*at_ms)),
         title,
         body,
         files: Some(files).filter(|files| !files.is_empty()),

@@ -32,26 +32,38 @@ pub(super) async fn filter(
         .until
         .as_deref()
         .map(|text| last_moment_ms(text, now_ms).ok_or_else(|| not_a_time("--until")));
-    let mut kinds = Vec::new();
-    for word in &scope.kinds {
-        let known = ObservationKind::from_name(word);
-        let other = Some(ObservationKind::from_foreign_name(word))
-            .filter(|kind| *kind != ObservationKind::Note);
-        kinds.push(known.or(other).ok_or_else(|| {
-            let names: Vec<&str> =
-                ObservationKind::ALL.into_iter().map(ObservationKind::name).collect();
-            MemoryRefusal::Invalid(format!("unknown type; one of {}", names.join(", ")))
-        })?);
-    }
+    let kinds = scope.kinds.iter().map(|word| kind_named(word)).collect::<Result<Vec<_>, _>>()?;
     Ok(ObservationFilter {
         projects: project_keys(engine, caller, scope).await?,
         kinds,
         session: None,
+        worktree: scope.worktree.as_deref().map(|named| worktree_name(engine, caller, named)),
         since_ms: since_ms.transpose()?,
         until_ms: until_ms.transpose()?,
         path: scope.path.as_deref().map(|path| path.trim_start_matches("./").to_owned()),
         code: scope.code.clone(),
     })
+}
+
+/// The kind that a person names, by its name or a word of another system.
+pub(super) fn kind_named(word: &str) -> Result<ObservationKind, MemoryRefusal> {
+    let known = ObservationKind::from_name(word);
+    let other = Some(ObservationKind::from_foreign_name(word))
+        .filter(|kind| *kind != ObservationKind::Note);
+    known.or(other).ok_or_else(|| {
+        let names = ObservationKind::ALL.map(ObservationKind::name);
+        MemoryRefusal::Invalid(format!("unknown type; one of {}", names.join(", ")))
+    })
+}
+
+/// The name of a worktree that is named itself, or by a folder in it.
+fn worktree_name(engine: &Engine, caller: &CallerContext, named: &str) -> String {
+    let folder = caller.cwd.join(named);
+    if !folder.is_dir() {
+        return named.trim_end_matches('/').to_owned();
+    }
+    let there = CallerContext { cwd: folder, root: None, ..caller.clone() };
+    caller_project(engine, &there).name
 }
 
 fn not_a_time(option: &str) -> MemoryRefusal {

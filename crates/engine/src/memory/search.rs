@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::entries::{hit_entry, observation_entry, rounded, row_entry};
-use super::replies::{MemoryRefusal, MemoryReply, reply};
+use super::replies::{MemoryReply, reply};
 use super::scope::filter;
 use crate::engine::{Engine, memory_now_ms};
 use crate::project::Project;
+use crate::replies::REFUSED;
 use moai_base::limits::{
     MEMORY_ROW_TOKENS_MAX, MEMORY_SHOWN_TOKENS_MAX, MEMORY_TIMELINES_MAX, TIMELINE_NEIGHBOURS_MAX,
 };
@@ -24,6 +25,7 @@ use moai_protocol::documents::memory::{
 use moai_protocol::documents::{json_text, json_value};
 use moai_report::memory::{
     EmptySearch, empty_text, hits_text, observations_text, search_text, timeline_text,
+    unknown_observation,
 };
 use moai_report::tools::{memory_get_answer, memory_search_answer};
 
@@ -175,21 +177,27 @@ fn record_search(engine: &Arc<Engine>, has_hits: bool) {
 }
 
 pub(super) async fn timeline(engine: &Arc<Engine>, id: String, json: bool) -> MemoryReply {
-    let unknown = || MemoryRefusal::Invalid("there is no observation with this id".to_owned());
     if !engine.memory.exists() {
-        return Err(unknown());
+        return Ok(unknown_id(&id));
     }
+    let asked = id.clone();
     let find = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
-        let rows: Vec<i64> = database.rows_of_ids(&[id])?.into_iter().flatten().collect();
+        let rows: Vec<i64> = database.rows_of_ids(&[asked])?.into_iter().flatten().collect();
         match database.load(&rows)?.pop() {
             Some(anchor) => timeline_of(database, anchor).map(Some),
             None => Ok(None),
         }
     };
-    let around = engine.memory.for_command().read(find).await?.ok_or_else(unknown)?;
+    let Some(around) = engine.memory.for_command().read(find).await? else {
+        return Ok(unknown_id(&id));
+    };
     let document = TimelineDocument { rows: timeline_rows(&around) };
     let text = timeline_text(&document, memory_now_ms());
     Ok(reply(json_text(&document), text, json))
+}
+
+fn unknown_id(id: &str) -> CommandReply {
+    CommandReply::failure(REFUSED, &format!("moai-ralph: {}", unknown_observation(id)))
 }
 
 pub(super) async fn get(
@@ -212,7 +220,7 @@ pub(super) async fn get(
         document.unknown = unknown;
     }
     let text = observations_text(&document);
-    let code = u8::from(document.observations.is_empty());
+    let code = if document.observations.is_empty() { REFUSED } else { 0 };
     let structured = caller.is_tool().then(|| json_value(&memory_get_answer(&document)));
     let reply = reply(json_text(&document), text, json);
     Ok(CommandReply { code, document: structured.map(Box::new), ..reply })

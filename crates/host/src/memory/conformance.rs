@@ -513,27 +513,33 @@ fn superseded(database: Database<'_>) -> Result<(), StoreError> {
 fn sessions(database: Database<'_>) -> Result<(), StoreError> {
     let web = project("web");
     database.touch_session(&web, "empty", NOW_MS, None, None)?;
-    database.touch_session(&web, "s1", NOW_MS, None, Some(&clean("main")))?;
+    database.touch_session(&web, "s1", NOW_MS, None, Some(&clean("shop")))?;
     assert_eq!(database.sessions("kweb", 5)?, [], "sessions without observations do not count");
-    let row = add(database, observation("one"))?;
+    let row = add(database, observation("zebra"))?;
     let goal = |text| SessionGoal { text: clean(text), row };
     database.touch_session(
         &web,
         "s1",
         NOW_MS + 9,
         Some(&goal("고쳐 줘")),
-        Some(&clean("other")),
+        Some(&clean("shop-fix")),
     )?;
     database.touch_session(&web, "s1", NOW_MS + 5, Some(&goal("second")), None)?;
     add(
         database,
         NewObservation { session: "s0".into(), at_ms: NOW_MS - 9, ..observation("two") },
     )?;
-    let found = database.sessions("kweb", 5)?;
-    assert_eq!(found.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["s1", "s0"]);
-    assert_eq!((found[0].started_ms, found[0].last_ms), (NOW_MS, NOW_MS + 9));
-    assert_eq!((found[0].goal.as_str(), found[0].branch.as_str()), ("고쳐 줘", "main"));
-    assert!(!found[0].has_ended);
+    let sessions = database.sessions("kweb", 5)?;
+    assert_eq!(sessions.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["s1", "s0"]);
+    assert_eq!((sessions[0].started_ms, sessions[0].last_ms), (NOW_MS, NOW_MS + 9));
+    assert_eq!((sessions[0].goal.as_str(), sessions[0].worktree.as_str()), ("고쳐 줘", "shop"));
+    assert!(!sessions[0].has_ended);
+    let in_worktree =
+        |name: &str| ObservationFilter { worktree: Some(name.into()), ..everything() };
+    assert_eq!(database.count(&in_worktree("shop"))?, 1);
+    assert_eq!(database.count(&in_worktree("shop-fix"))?, 0, "it is the one it began in");
+    assert_eq!(found(database, &in_worktree("shop"), "zebra")?, [row]);
+    assert_eq!(found(database, &in_worktree("shop-fix"), "zebra")?, [0; 0]);
     database.end_session("s1", NOW_MS + 20)?;
     let ended = database.sessions("kweb", 1)?;
     assert!(ended[0].has_ended && ended[0].last_ms == NOW_MS + 20);

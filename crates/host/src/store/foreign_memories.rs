@@ -1,11 +1,12 @@
 //! Reads the databases of other memories, so that they can be imported: claude-mem (schema up to its
-//! migration 35) and ralph-mem (schema 1). Their tables have gained columns over time, and a column
-//! that is missing is empty.
+//! migration 35) and ralph-mem (schema 1). Their columns were renamed and added over time: a text that
+//! is missing is empty, and a table that cannot be read is named and skipped.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::StoreError;
@@ -35,7 +36,17 @@ pub struct ForeignObservation {
     pub files: Vec<String>,
 }
 
-/// Calls `visit` for every row of the database of another memory, which is only read.
+/// A table of another memory that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedTable {
+    /// Its name.
+    pub table: &'static str,
+    /// What it lacks, or what is wrong with it.
+    pub reason: String,
+}
+
+/// Calls `visit` for every row of the database of another memory, which is only read. Answers with the
+/// tables that were skipped, some rows of which may have been visited.
 ///
 /// # Errors
 ///
@@ -43,15 +54,15 @@ pub struct ForeignObservation {
 pub fn read_foreign_memory(
     path: &Path,
     visit: &mut dyn FnMut(ForeignObservation),
-) -> Result<(), StoreError> {
+) -> Result<Vec<SkippedTable>, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     let columns = |table: &str| columns_of(&connection, table);
     let sessions = columns("sessions")?;
     if !columns("sdk_sessions")?.is_empty() {
-        read_claude_mem(&connection, visit)
+        Ok(read_tables(&connection, "claude-mem", &CLAUDE_MEM, visit))
     } else if sessions.iter().any(|name| name == "project_path") {
-        read_ralph_mem(&connection, visit)
+        Ok(read_tables(&connection, "ralph-mem", &RALPH_MEM, visit))
     } else {
         Err(StoreError::Unavailable(format!(
             "{} is no database of claude-mem or ralph-mem",
@@ -78,10 +89,10 @@ fn columns_of(connection: &Connection, table: &str) -> Result<Vec<String>, Store
 struct ForeignTable {
     /// Part of the ids.
     name: &'static str,
-    /// The table and what is joined to it.
-    from: &'static str,
-    /// Tables whose columns may be named.
-    tables: &'static [&'static str],
+    /// The table itself.
+    table: &'static str,
+    /// The table that has its project, if it has none itself.
+    parent: Option<ParentTable>,
     project: &'static [&'static str],
     session: &'static [&'static str],
     /// A column, or a word in quotes.
@@ -96,6 +107,18 @@ struct ForeignTable {
     files: &'static [&'static str],
 }
 
+/// A table of sessions, to which rows of another table belong.
+struct ParentTable {
+    table: &'static str,
+    /// Columns of both tables with the same value, the newest names first.
+    keys: &'static [ParentKey],
+}
+
+struct ParentKey {
+    own: &'static str,
+    parents: &'static str,
+}
+
 struct BodyColumn {
     heading: &'static str,
     column: &'static str,
@@ -108,8 +131,8 @@ const fn part(heading: &'static str, column: &'static str) -> BodyColumn {
 const CLAUDE_MEM: [ForeignTable; 3] = [
     ForeignTable {
         name: "observation",
-        from: "observations",
-        tables: &["observations"],
+        table: "observations",
+        parent: None,
         project: &["observations.project"],
         session: &["observations.memory_session_id", "observations.sdk_session_id"],
         kind: "observations.type",
@@ -126,8 +149,8 @@ const CLAUDE_MEM: [ForeignTable; 3] = [
     },
     ForeignTable {
         name: "summary",
-        from: "session_summaries",
-        tables: &["session_summaries"],
+        table: "session_summaries",
+        parent: None,
         project: &["session_summaries.project"],
         session: &["session_summaries.memory_session_id", "session_summaries.sdk_session_id"],
         kind: "'digest'",
@@ -145,11 +168,34 @@ const CLAUDE_MEM: [ForeignTable; 3] = [
     },
     ForeignTable {
         name: "prompt",
-        from: "user_prompts JOIN sdk_sessions \
-               ON sdk_sessions.content_session_id = user_prompts.content_session_id",
-        tables: &["user_prompts", "sdk_sessions"],
+        table: "user_prompts",
+        parent: Some(ParentTable {
+            table: "sdk_sessions",
+            keys: &[
+                ParentKey {
+                    own: "user_prompts.content_session_id",
+                    parents: "sdk_sessions.content_session_id",
+                },
+                ParentKey {
+                    own: "user_prompts.claude_session_id",
+                    parents: "sdk_sessions.claude_session_id",
+                },
+                ParentKey {
+                    own: "user_prompts.content_session_id",
+                    parents: "sdk_sessions.claude_session_id",
+                },
+                ParentKey {
+                    own: "user_prompts.sdk_session_id",
+                    parents: "sdk_sessions.sdk_session_id",
+                },
+            ],
+        }),
         project: &["sdk_sessions.project"],
-        session: &["user_prompts.content_session_id"],
+        session: &[
+            "user_prompts.content_session_id",
+            "user_prompts.claude_session_id",
+            "user_prompts.sdk_session_id",
+        ],
         kind: "'prompt'",
         epoch: "user_prompts.created_at_epoch",
         time: "user_prompts.created_at",
@@ -159,11 +205,21 @@ const CLAUDE_MEM: [ForeignTable; 3] = [
     },
 ];
 
+const RALPH_MEM_SESSIONS_OF_OBSERVATIONS: ParentTable = ParentTable {
+    table: "sessions",
+    keys: &[ParentKey { own: "observations.session_id", parents: "sessions.id" }],
+};
+
+const RALPH_MEM_SESSIONS_OF_LOOPS: ParentTable = ParentTable {
+    table: "sessions",
+    keys: &[ParentKey { own: "loop_runs.session_id", parents: "sessions.id" }],
+};
+
 const RALPH_MEM: [ForeignTable; 3] = [
     ForeignTable {
         name: "observation",
-        from: "observations JOIN sessions ON sessions.id = observations.session_id",
-        tables: &["observations", "sessions"],
+        table: "observations",
+        parent: Some(RALPH_MEM_SESSIONS_OF_OBSERVATIONS),
         project: &["sessions.project_path"],
         session: &["observations.session_id"],
         kind: "observations.type",
@@ -175,8 +231,8 @@ const RALPH_MEM: [ForeignTable; 3] = [
     },
     ForeignTable {
         name: "session",
-        from: "sessions",
-        tables: &["sessions"],
+        table: "sessions",
+        parent: None,
         project: &["sessions.project_path"],
         session: &["sessions.id"],
         kind: "'digest'",
@@ -188,8 +244,8 @@ const RALPH_MEM: [ForeignTable; 3] = [
     },
     ForeignTable {
         name: "loop",
-        from: "loop_runs JOIN sessions ON sessions.id = loop_runs.session_id",
-        tables: &["loop_runs", "sessions"],
+        table: "loop_runs",
+        parent: Some(RALPH_MEM_SESSIONS_OF_LOOPS),
         project: &["sessions.project_path"],
         session: &["loop_runs.session_id"],
         kind: "'verdict'",
@@ -201,53 +257,102 @@ const RALPH_MEM: [ForeignTable; 3] = [
     },
 ];
 
-fn read_claude_mem(
-    connection: &Connection,
-    visit: &mut dyn FnMut(ForeignObservation),
-) -> Result<(), StoreError> {
-    CLAUDE_MEM.iter().try_for_each(|table| read_table(connection, "claude-mem", table, visit))
-}
-
-fn read_ralph_mem(
-    connection: &Connection,
-    visit: &mut dyn FnMut(ForeignObservation),
-) -> Result<(), StoreError> {
-    RALPH_MEM.iter().try_for_each(|table| read_table(connection, "ralph-mem", table, visit))
-}
-
-/// Reads one table, if it exists.
-fn read_table(
+fn read_tables(
     connection: &Connection,
     memory: &str,
-    table: &ForeignTable,
+    tables: &[ForeignTable],
     visit: &mut dyn FnMut(ForeignObservation),
-) -> Result<(), StoreError> {
-    let mut known = Vec::new();
-    for name in table.tables {
-        let columns = columns_of(connection, name)?;
-        if columns.is_empty() {
-            return Ok(());
-        }
-        known.extend(columns.into_iter().map(|column| format!("{name}.{column}")));
+) -> Vec<SkippedTable> {
+    let read = |table: &ForeignTable, visit: &mut dyn FnMut(ForeignObservation)| {
+        let select = match foreign_select(connection, table)? {
+            ForeignSelect::NoTable => return Ok(None),
+            ForeignSelect::Lacking(what) => return Ok(Some(format!("it has no {what}"))),
+            ForeignSelect::Sql(sql) => sql,
+        };
+        read_table(connection, memory, table, &select, visit).map(|()| None)
+    };
+    let mut skipped = Vec::new();
+    for table in tables {
+        let reason = read(table, visit).unwrap_or_else(|error: StoreError| Some(error.to_string()));
+        skipped.extend(reason.map(|reason| SkippedTable { table: table.table, reason }));
+    }
+    skipped
+}
+
+/// How one table is read.
+enum ForeignSelect {
+    /// The database has none of this name.
+    NoTable,
+    /// Columns without which its rows mean nothing.
+    Lacking(String),
+    /// A query for the columns of [`observation`].
+    Sql(String),
+}
+
+fn foreign_select(
+    connection: &Connection,
+    table: &ForeignTable,
+) -> Result<ForeignSelect, StoreError> {
+    let main = table.table;
+    let mut known = qualified_columns(connection, main)?;
+    if known.is_empty() {
+        return Ok(ForeignSelect::NoTable);
+    }
+    let mut from = main.to_owned();
+    if let Some(parent) = &table.parent {
+        known.extend(qualified_columns(connection, parent.table)?);
+        let has = |name: &str| known.iter().any(|column| column == name);
+        let Some(key) = parent.keys.iter().find(|key| has(key.own) && has(key.parents)) else {
+            return Ok(ForeignSelect::Lacking(format!("column that leads to {}", parent.table)));
+        };
+        from = format!("{main} JOIN {} ON {} = {}", parent.table, key.parents, key.own);
     }
     let existing = |name: &str| known.iter().any(|column| column == name);
+    let texts: Vec<&str> =
+        table.title.iter().copied().chain(table.body.iter().map(|part| part.column)).collect();
+    if !texts.iter().any(|name| existing(name)) {
+        let names = texts.iter().map(|name| name.rsplit('.').next().unwrap_or(name));
+        return Ok(ForeignSelect::Lacking(names.collect::<Vec<_>>().join(", ")));
+    }
     let text_of = |names: &[&str]| first_text(names, &existing);
-    let main = table.tables[0];
-    let epoch = if existing(table.epoch) { table.epoch } else { "NULL" };
-    let time = if existing(table.time) { table.time } else { "NULL" };
-    let kind = if table.kind.starts_with('\'') || existing(table.kind) { table.kind } else { "''" };
+    let column_or = |name: &'static str, other: &'static str| {
+        if name.starts_with('\'') || existing(name) { name } else { other }
+    };
+    let number = if existing(&format!("{main}.id")) { "id" } else { "rowid" };
     let mut columns = vec![
-        format!("CAST({main}.id AS TEXT)"),
+        format!("CAST({main}.{number} AS TEXT)"),
         text_of(table.project),
         text_of(table.session),
-        format!("CAST({kind} AS TEXT)"),
-        format!("COALESCE({epoch}, CAST(strftime('%s', {time}) AS INTEGER))"),
+        format!("CAST({} AS TEXT)", column_or(table.kind, "''")),
+        format!(
+            "COALESCE(CAST({} AS INTEGER), CAST(strftime('%s', {}) AS INTEGER))",
+            column_or(table.epoch, "NULL"),
+            column_or(table.time, "NULL")
+        ),
         text_of(table.title),
         text_of(table.files),
     ];
     columns.extend(table.body.iter().map(|part| text_of(&[part.column])));
-    let sql = format!("SELECT {} FROM {} ORDER BY {main}.rowid", columns.join(", "), table.from);
-    let mut select = connection.prepare(&sql)?;
+    Ok(ForeignSelect::Sql(format!(
+        "SELECT {} FROM {from} ORDER BY {main}.rowid",
+        columns.join(", ")
+    )))
+}
+
+/// The columns of a table as `table.column`; none if it does not exist.
+fn qualified_columns(connection: &Connection, table: &str) -> Result<Vec<String>, StoreError> {
+    let columns = columns_of(connection, table)?;
+    Ok(columns.into_iter().map(|column| format!("{table}.{column}")).collect())
+}
+
+fn read_table(
+    connection: &Connection,
+    memory: &str,
+    table: &ForeignTable,
+    sql: &str,
+    visit: &mut dyn FnMut(ForeignObservation),
+) -> Result<(), StoreError> {
+    let mut select = connection.prepare(sql)?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
         if let Some(observation) = observation(row, memory, table)? {
@@ -277,13 +382,13 @@ fn observation(
     const BODY_COLUMN: usize = 7;
     let mut parts = Vec::new();
     for (at, part) in table.body.iter().enumerate() {
-        let text: String = row.get(BODY_COLUMN + at)?;
+        let text = text_at(row, BODY_COLUMN + at)?;
         if !text.trim().is_empty() {
             parts.push(format!("{}{}", part.heading, list_or_text(&text).join("\n")));
         }
     }
     let mut body = parts.join("\n");
-    let mut title = first_line(&row.get::<_, String>(5)?);
+    let mut title = first_line(&text_at(row, 5)?);
     if title.is_empty() {
         title = first_line(&body);
         if body.trim() == title {
@@ -293,14 +398,14 @@ fn observation(
     if title.is_empty() {
         return Ok(None);
     }
-    let id: String = row.get(0)?;
+    let id = text_at(row, 0)?;
     let at: Option<i64> = row.get(4)?;
-    let files: String = row.get(6)?;
+    let files = text_at(row, 6)?;
     Ok(Some(ForeignObservation {
         id: format!("{memory}:{}:{id}", table.name),
-        project: row.get(1)?,
-        session: row.get(2)?,
-        kind: row.get(3)?,
+        project: text_at(row, 1)?,
+        session: text_at(row, 2)?,
+        kind: text_at(row, 3)?,
         at_ms: milliseconds(at.unwrap_or_default()),
         title,
         body,
@@ -308,9 +413,20 @@ fn observation(
     }))
 }
 
+/// A text, whatever bytes it has; empty for NULL.
+fn text_at(row: &Row<'_>, column: usize) -> Result<String, StoreError> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            String::from_utf8_lossy(bytes).into_owned()
+        }
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(_) | ValueRef::Null => String::new(),
+    })
+}
+
 /// Seconds since 1970 have at most eleven digits for the next thousand years.
 fn milliseconds(epoch: i64) -> i64 {
-    if epoch.abs() < 100_000_000_000 { epoch * 1_000 } else { epoch }
+    if epoch.unsigned_abs() < 100_000_000_000 { epoch * 1_000 } else { epoch }
 }
 
 /// The strings of a JSON list, or the text itself.
@@ -336,7 +452,8 @@ mod tests {
 
     fn read(file: &tempfile::NamedTempFile) -> Vec<ForeignObservation> {
         let mut found = Vec::new();
-        read_foreign_memory(file.path(), &mut |it| found.push(it)).expect("a known memory");
+        let skipped = read_foreign_memory(file.path(), &mut |it| found.push(it));
+        assert_eq!(skipped.expect("a known memory"), []);
         found
     }
 
@@ -400,6 +517,43 @@ mod tests {
             (found[1].title.as_str(), found[1].project.as_str()),
             ("add JWT", "/projects/shop")
         );
+    }
+
+    #[test]
+    fn older_names_of_columns_are_read_and_a_table_without_what_it_needs_is_skipped() {
+        let file = database(
+            "CREATE TABLE sdk_sessions (id INTEGER PRIMARY KEY, claude_session_id TEXT, sdk_session_id TEXT, project TEXT);
+            CREATE TABLE observations (id INTEGER PRIMARY KEY, sdk_session_id TEXT, project TEXT, text TEXT, type TEXT,
+                created_at TEXT);
+            CREATE TABLE user_prompts (id INTEGER PRIMARY KEY, claude_session_id TEXT, prompt_text TEXT, created_at TEXT);
+            CREATE TABLE session_summaries (id INTEGER PRIMARY KEY, sdk_session_id TEXT, created_at TEXT);
+            INSERT INTO sdk_sessions VALUES (1, 'host-1', 'mem-1', 'shop');
+            INSERT INTO observations VALUES (17, 'mem-1', 'shop', CAST(x'746f6b656e20ff' AS TEXT), 'bugfix', '2026-03-01 10:00:00');
+            INSERT INTO user_prompts VALUES (5, 'host-1', 'why does it log out?', '2026-03-01 10:00:00');
+            INSERT INTO session_summaries VALUES (1, 'mem-1', NULL);",
+        );
+        let mut found = Vec::new();
+        let skipped = read_foreign_memory(file.path(), &mut |it| found.push(it));
+        let reason =
+            "it has no request, investigated, learned, completed, next_steps, notes".to_owned();
+        assert_eq!(skipped, Ok(vec![SkippedTable { table: "session_summaries", reason }]));
+        let titles: Vec<&str> = found.iter().map(|it| it.title.as_str()).collect();
+        assert_eq!(titles, ["token \u{fffd}", "why does it log out?"]);
+        assert_eq!((found[0].session.as_str(), found[1].session.as_str()), ("mem-1", "host-1"));
+        assert_eq!(found[1].project, "shop");
+    }
+
+    #[test]
+    fn prompts_that_lead_to_no_session_are_named() {
+        let file = database(
+            "CREATE TABLE sdk_sessions (id INTEGER PRIMARY KEY, project TEXT);
+            CREATE TABLE user_prompts (id INTEGER PRIMARY KEY, prompt_text TEXT);
+            INSERT INTO user_prompts VALUES (5, 'why?');",
+        );
+        let mut none = |_: ForeignObservation| panic!("nothing can be read");
+        let skipped = read_foreign_memory(file.path(), &mut none).expect("a known memory");
+        assert_eq!(skipped.len(), 1, "{skipped:?}");
+        assert_eq!(skipped[0].reason, "it has no column that leads to sdk_sessions");
     }
 
     #[test]

@@ -30,9 +30,17 @@ pub(super) static MEMORY_SCHEMA: StoreSchema = StoreSchema {
     // emptied when nothing is asked for, and not by an unlucky commit.
     settings: "PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -16384;
         PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 33554432;",
-    is_read_if_newer: true,
+    is_read_if_unchangeable: true,
+    is_restored_if_missing: true,
+    removals: &[(3, GOALS_OF_NOTHING)],
     weekly_backups_max: moai_base::limits::MEMORY_WEEKLY_BACKUPS_MAX,
 };
+
+/// Takes away goals that repeat no observation, because it was forgotten. They were kept before schema 3.
+const GOALS_OF_NOTHING: &str = "UPDATE sessions SET goal = '' WHERE goal <> '' AND NOT EXISTS (
+    SELECT 1 FROM observations AS o JOIN texts AS t ON t.id = o.id WHERE o.session = sessions.id
+    AND o.kind IN ('prompt', 'decision')
+    AND (t.title = sessions.goal OR instr(t.body, sessions.goal) > 0))";
 
 const MEMORY_MIGRATIONS: [&str; 3] = [
     // Times are milliseconds since the epoch. Rows of observations are short, because many are read to
@@ -163,7 +171,12 @@ impl SqliteMemory {
         StoreKey::Memory.folder(self.threads.home())
     }
 
-    /// What became of a damaged database that was opened since the last call.
+    /// Whether there is a backup, sound or not.
+    pub(crate) fn has_backup(&self) -> bool {
+        super::backups::has_backup(&self.path())
+    }
+
+    /// What became of a damaged or missing database that was opened since the last call.
     pub(crate) fn take_recovery(&self) -> Option<StoreRecovery> {
         self.threads.take_recovery(&StoreKey::Memory)
     }
@@ -210,6 +223,7 @@ mod tests {
     use rusqlite::Connection;
 
     use super::*;
+    use crate::store::open;
 
     #[test]
     fn goals_of_an_older_schema_belong_to_their_observations() {
@@ -231,5 +245,34 @@ mod tests {
             FROM (SELECT * FROM sessions ORDER BY id)";
         let goals = database.query_row(goals, [], |row| row.get::<_, String>(0));
         assert_eq!(goals.as_deref(), Ok("zebra plan/7 /0"));
+    }
+
+    #[test]
+    fn goals_of_nothing_leave_the_backups_with_the_migration() {
+        let home = tempfile::tempdir().expect("a folder");
+        let older = StoreSchema { migrations: &MEMORY_MIGRATIONS[..2], ..MEMORY_SCHEMA };
+        let folder = StoreKey::Memory.folder(home.path());
+        let (mut database, _) = open::open_database(&folder, &older, false).expect("a new one");
+        let rows = "INSERT INTO projects (id, key, name) VALUES (1, 'kweb', 'web');
+            INSERT INTO sessions (id, project, host_id, started_ms, last_ms, goal)
+                VALUES (1, 1, 's1', 1, 1, 'zebra plan'), (2, 1, 's2', 1, 1, 'of nothing');
+            INSERT INTO observations (id, project, session, kind, at_ms, importance, tokens,
+                provenance, visibility, hash)
+                VALUES (7, 1, 1, 'prompt', 1, 0.5, 1, 'user', 'private', x'07');
+            INSERT INTO texts (id, title, body) VALUES (7, 'zebra plan', '');";
+        let written = database.transact(TransactionMode::Write, |at| Ok(at.execute_batch(rows)?));
+        assert_eq!(written, Ok(()));
+        drop(database);
+        let path = folder.join(MEMORY_SCHEMA.file_name);
+        crate::store::backups::back_up_day(&path, 2).expect("a backup");
+        open::open_database(&folder, &MEMORY_SCHEMA, false).map(drop).expect("migrated");
+        let mut backups = 0;
+        for backup in std::fs::read_dir(folder.join("backups")).expect("listed").flatten() {
+            let bytes = std::fs::read(backup.path()).expect("readable");
+            let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+            assert!(!has("of nothing"), "{}", backup.path().display());
+            backups += usize::from(has("zebra plan"));
+        }
+        assert_eq!(backups, 3, "of the day, of the week, and from before the migration");
     }
 }

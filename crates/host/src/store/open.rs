@@ -12,10 +12,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Access, FlockOperation, access, flock};
 
 use super::schema::StoreSchema;
-use super::{StoreError, backups};
+use super::{StoreError, backups, read_only};
 use moai_base::limits::{
     STORE_BUSY_MS_MAX, STORE_CHECKED_BYTES_MAX, STORE_CORRUPT_COPIES_MAX, STORE_LOCK_RETRY_MS,
     STORE_STATEMENTS_MAX,
@@ -36,11 +36,23 @@ pub(super) struct StoreDatabase {
     identity: (u64, u64),
     /// The same of its log, which SQLite keeps while it is open; `None` if it had none then.
     log_identity: Option<(u64, u64)>,
-    /// Why nothing may be changed: the schema is newer than this program.
-    newer: Option<StoreError>,
+    /// Why nothing may be changed: the schema is newer than this program, or its place is read only.
+    unchangeable: Option<StoreError>,
 }
 
 impl StoreDatabase {
+    /// A database that can only be read, for `reason`.
+    pub(super) fn for_reading(
+        connection: Connection,
+        path: &Path,
+        reason: StoreError,
+    ) -> Result<Self, StoreError> {
+        let identity = identity(path).map_err(|error| unavailable(path, &error))?;
+        let log_identity = self::identity(&with_suffix(path, "-wal")).ok();
+        let (path, unchangeable) = (path.to_path_buf(), Some(reason));
+        Ok(Self { connection, path, identity, log_identity, unchangeable })
+    }
+
     /// Whether the paths still lead to the opened file and its log. After they were removed, changes
     /// would otherwise go into files without a name.
     pub(super) fn is_in_place(&self) -> bool {
@@ -72,8 +84,8 @@ impl StoreDatabase {
 
     /// Runs statements that cannot be part of a transaction.
     pub(super) fn maintain(&mut self, sql: &str) -> Result<(), StoreError> {
-        if let Some(newer) = &self.newer {
-            return Err(newer.clone());
+        if let Some(reason) = &self.unchangeable {
+            return Err(reason.clone());
         }
         self.connection.pragma_update(None, "query_only", false)?;
         Ok(self.connection.execute_batch(sql)?)
@@ -83,7 +95,7 @@ impl StoreDatabase {
     /// database that was made without room for this keeps its free pages and uses them again.
     pub(super) fn vacuum(&mut self, pages_max: u32) -> Result<bool, StoreError> {
         let free_before = self.free_pages()?;
-        if free_before > 0 && self.newer.is_none() {
+        if free_before > 0 && self.unchangeable.is_none() {
             self.connection.pragma_update(None, "query_only", false)?;
             let sql = format!("PRAGMA incremental_vacuum({pages_max})");
             let mut vacuum = self.connection.prepare(&sql)?;
@@ -105,8 +117,9 @@ impl StoreDatabase {
         access: TransactionMode,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        if let Some(newer) = self.newer.as_ref().filter(|_| access == TransactionMode::Write) {
-            return Err(newer.clone());
+        let unchangeable = self.unchangeable.as_ref();
+        if let Some(reason) = unchangeable.filter(|_| access == TransactionMode::Write) {
+            return Err(reason.clone());
         }
         self.connection.pragma_update(None, "query_only", access == TransactionMode::Read)?;
         let behavior = match access {
@@ -120,15 +133,15 @@ impl StoreDatabase {
     }
 }
 
-/// A damaged database that was moved aside.
+/// A database that was damaged and moved aside, or that was missing although it has backups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreRecovery {
     /// The database.
     pub database: PathBuf,
     /// What was wrong with it.
     pub damage: String,
-    /// Where it was moved to.
-    pub moved_to: PathBuf,
+    /// Where it was moved to; `None` if it was missing.
+    pub moved_to: Option<PathBuf>,
     /// When the backup that replaced it was made, in milliseconds since the epoch; `None` if there
     /// was no sound one, and an empty database replaced it.
     pub backup_ms: Option<u64>,
@@ -144,30 +157,61 @@ pub(super) fn open_database(
 ) -> Result<(StoreDatabase, Option<StoreRecovery>), StoreError> {
     let failed = |error| unavailable(folder, &error);
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    let path = folder.join(schema.file_name);
+    if schema.is_read_if_unchangeable && path.exists() && is_read_only(folder, &path) {
+        return Ok((read_only::open(&path, schema)?, None));
+    }
     // Two processes that find the same damage must not both move a database aside, because the
     // second would move the new one.
     let _lock = lock(&folder.join("open.lock"))?;
-    let path = folder.join(schema.file_name);
+    if schema.is_restored_if_missing && !path.exists() && backups::has_backup(&path) {
+        // A database must never meet the log of another one.
+        for suffix in ["-wal", "-shm"] {
+            match fs::remove_file(with_suffix(&path, suffix)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => {}
+            }
+        }
+        let backup_ms = replace_by_backup(&path)?;
+        let database = open_sound(&path, schema, false)?;
+        let damage = "the file is missing".to_owned();
+        let recovery = StoreRecovery { database: path, damage, moved_to: None, backup_ms };
+        return Ok((database, Some(recovery)));
+    }
     match open_sound(&path, schema, thorough) {
         Err(StoreError::Corrupt(damage)) => {
-            let restored = backups::prepare_restored(&path);
-            let moved_to = move_aside(&path).map_err(failed)?;
-            let backup_ms = restored.as_ref().map(|(_, made_at)| {
-                let since = made_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-                u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-            });
-            // Replaced and not moved before, so that there is a damaged database or a sound one
-            // however the process ends.
-            if let Some((restored, _)) = restored {
-                fs::rename(restored, &path).map_err(failed)?;
-            } else {
-                fs::remove_file(&path).map_err(failed)?;
-            }
+            let moved_to = Some(move_aside(&path).map_err(failed)?);
+            let backup_ms = replace_by_backup(&path)?;
             let database = open_sound(&path, schema, false)?;
             Ok((database, Some(StoreRecovery { database: path, damage, moved_to, backup_ms })))
         }
         opened => Ok((opened?, None)),
     }
+}
+
+/// Replaces a damaged or missing database by its newest sound backup, or removes it if there is none.
+/// Answers when the backup was made, in milliseconds since the epoch. There is a damaged database or a
+/// sound one however the process ends.
+fn replace_by_backup(path: &Path) -> Result<Option<u64>, StoreError> {
+    let failed = |error| unavailable(path, &error);
+    let Some((restored, made_at)) = backups::prepare_restored(path) else {
+        return match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+            _ => Ok(None),
+        };
+    };
+    fs::rename(restored, path).map_err(failed)?;
+    let since = made_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Ok(Some(u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+}
+
+/// Whether nothing can be written in a folder, or in the database in it.
+fn is_read_only(folder: &Path, database: &Path) -> bool {
+    let is_refused = |path: &Path| {
+        let refused = [rustix::io::Errno::ROFS, rustix::io::Errno::ACCESS];
+        access(path, Access::WRITE_OK).is_err_and(|error| refused.contains(&error))
+    };
+    is_refused(folder) || is_refused(database)
 }
 
 fn open_sound(
@@ -203,20 +247,28 @@ fn open_sound(
     if thorough || metadata.len() <= STORE_CHECKED_BYTES_MAX {
         backups::refuse_damage(&connection)?;
     }
-    if schema.is_outdated(&connection)? {
+    let is_outdated = schema.is_outdated(&connection)?;
+    if is_outdated {
         match backups::back_up_before_migration(path) {
             Err(error @ StoreError::Corrupt(_)) => return Err(error),
             Err(error) => tracing::warn!(%error, "no backup before a migration"),
             Ok(()) => {}
         }
     }
-    let newer = match schema.migrate(&mut connection) {
-        Err(newer @ StoreError::Newer { .. }) if schema.is_read_if_newer => Some(newer),
+    let unchangeable = match schema.migrate(&mut connection) {
+        Err(newer @ StoreError::Newer { .. }) if schema.is_read_if_unchangeable => Some(newer),
         migrated => migrated.map(|()| None)?,
     };
+    if is_outdated && !schema.removals.is_empty() {
+        let removed = backups::change_backups(path, |copy| schema.remove_from_copy(copy));
+        if let Err(error) = removed {
+            tracing::warn!(%error, "backups of an older schema have texts that are to be removed");
+        }
+    }
     let identity = identity(path).map_err(failed)?;
     let log_identity = self::identity(&with_suffix(path, "-wal")).ok();
-    Ok(StoreDatabase { connection, path: path.to_path_buf(), identity, log_identity, newer })
+    let path = path.to_path_buf();
+    Ok(StoreDatabase { connection, path, identity, log_identity, unchangeable })
 }
 
 /// Creates the file, because SQLite would follow the umask; -wal and -shm get the mode of this file.
@@ -312,7 +364,9 @@ mod tests {
             "ALTER TABLE notes ADD COLUMN rank INTEGER NOT NULL DEFAULT 7",
         ],
         settings: "PRAGMA synchronous = NORMAL",
-        is_read_if_newer: false,
+        is_read_if_unchangeable: false,
+        is_restored_if_missing: false,
+        removals: &[],
         weekly_backups_max: 0,
     };
 
@@ -352,7 +406,7 @@ mod tests {
         fs::write(&path, "no database; ".repeat(400)).unwrap();
         let (mut database, notice) = open_database(temp.path(), &NOTES, false).unwrap();
         let recovery = notice.unwrap();
-        assert_eq!(Some(&recovery.moved_to), last_moved_aside(&path).as_ref());
+        assert_eq!(recovery.moved_to, last_moved_aside(&path));
         assert!(recovery.backup_ms.is_some(), "the backup from before the migration");
         assert_eq!(sum_of_ranks(&mut database), Some(7), "it is migrated again");
         drop(database);

@@ -15,8 +15,14 @@ pub(super) struct StoreSchema {
     pub(super) migrations: &'static [&'static str],
     /// Statements for every connection.
     pub(super) settings: &'static str,
-    /// Whether a database with a newer schema is still read.
-    pub(super) is_read_if_newer: bool,
+    /// Whether a database is still read that cannot be changed: one with a newer schema, or in a place
+    /// where nothing can be written.
+    pub(super) is_read_if_unchangeable: bool,
+    /// Whether the newest backup replaces a database that is missing.
+    pub(super) is_restored_if_missing: bool,
+    /// Statements that remove from a backup with an older schema what a migration removes from the
+    /// database because it must not be kept; each for schemas older than its number.
+    pub(super) removals: &'static [(usize, &'static str)],
     /// Backups of earlier weeks, in addition to those of the last days.
     pub(super) weekly_backups_max: usize,
 }
@@ -28,7 +34,9 @@ pub(super) static PROJECT_SCHEMA: StoreSchema = StoreSchema {
     // FULL and not NORMAL: with NORMAL a power failure may undo the last commits, and what was
     // saved before a reply must survive it. It costs one fsync per commit, and a Stop commits once.
     settings: "PRAGMA synchronous = FULL",
-    is_read_if_newer: false,
+    is_read_if_unchangeable: false,
+    is_restored_if_missing: false,
+    removals: &[],
     weekly_backups_max: 0,
 };
 
@@ -124,6 +132,18 @@ impl StoreSchema {
     /// Whether a database has an older schema; a new one has none.
     pub(super) fn is_outdated(&self, connection: &Connection) -> Result<bool, StoreError> {
         Ok((1..self.migrations.len()).contains(&version(connection)?))
+    }
+
+    /// Removes from a copy of an older database what must not be kept. Answers whether there was
+    /// something to do.
+    pub(super) fn remove_from_copy(&self, copy: &Connection) -> Result<bool, StoreError> {
+        let found = version(copy)?;
+        let mut has_changed = false;
+        copy.execute_batch("PRAGMA secure_delete = ON")?;
+        for (_, sql) in self.removals.iter().filter(|(before, _)| (1..*before).contains(&found)) {
+            has_changed |= copy.execute(sql, [])? > 0;
+        }
+        Ok(has_changed)
     }
 
     /// Migrates a database to the newest schema, completely or not at all; a newer schema is an

@@ -214,7 +214,7 @@ async fn a_damaged_database_is_moved_aside_with_one_notice_and_work_goes_on() {
         let aside = home.file(&format!(".corrupt-{}", n.min(STORE_CORRUPT_COPIES_MAX)));
         assert_eq!(fs::read_to_string(&aside).unwrap(), junk);
         let recovery = store.take_recovery(&home.project).await.unwrap().unwrap();
-        assert_eq!((recovery.moved_to, recovery.backup_ms), (aside, None));
+        assert_eq!((recovery.moved_to, recovery.backup_ms), (Some(aside), None));
         assert_eq!(store.take_recovery(&home.project).await, Ok(None));
         home.close(store);
     }
@@ -257,7 +257,7 @@ async fn the_newest_sound_backup_replaces_a_damaged_database() {
     assert_eq!(id.await, Ok("old".to_owned()));
     let recovery = store.take_recovery(&home.project).await.unwrap().unwrap();
     assert_eq!(recovery.backup_ms, Some(101 * 86_400_000));
-    assert_eq!(recovery.moved_to, home.file(".corrupt-1"));
+    assert_eq!(recovery.moved_to, Some(home.file(".corrupt-1")));
     assert_eq!(mode(&home.file("")), 0o600);
 }
 

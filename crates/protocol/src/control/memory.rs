@@ -99,14 +99,17 @@ pub struct MemoryScope {
     pub path: Option<String>,
     /// The code of a finding.
     pub code: Option<String>,
+    /// Name or folder of a worktree, in which the sessions of the observations worked.
+    #[serde(default)]
+    pub worktree: Option<String>,
 }
 
 impl MemoryScope {
     /// Whether it excludes anything besides other projects.
     #[must_use]
     pub fn is_narrowed(&self) -> bool {
-        let Self { kinds, since, until, path, code, .. } = self;
-        !kinds.is_empty() || [since, until, path, code].into_iter().any(Option::is_some)
+        let Self { kinds, since, until, path, code, worktree, .. } = self;
+        !kinds.is_empty() || [since, until, path, code, worktree].into_iter().any(Option::is_some)
     }
 }
 

@@ -23,7 +23,7 @@ use super::retention::{DROPPED, FOLDED};
 use super::rows::{
     ID_MARK, OBSERVATION_COLUMNS, count, in_order, injection, injection_json, is_new, kind_count,
     matched_row, matching_row, number, observation_json, optional_row_numbers, project,
-    row_numbers, session,
+    row_numbers, session, value,
 };
 use super::text_search::questions;
 use crate::store::StoreError;
@@ -95,7 +95,7 @@ impl PostgresTransaction<'_> {
     ) -> Result<Vec<StoredObservation>, StoreError> {
         let values = FilterValues::of(filter);
         let rows_max = limit(rows_max);
-        let order = format!("at_ms {direction}, id {direction} LIMIT $8");
+        let order = format!("at_ms {direction}, id {direction} LIMIT $9");
         let sql = format!(
             "SELECT n.id FROM moai_ralph.projects AS p CROSS JOIN LATERAL (
                  SELECT o.id, o.at_ms FROM moai_ralph.observations AS o
@@ -184,21 +184,30 @@ impl MemoryDatabase for PostgresTransaction<'_> {
             }
         }
         let limit = limit(rows_max);
-        let sql = "SELECT place, number FROM moai_ralph.matching($8, $9::text[]::tsquery[],
-                   $1, $2, $3, $4, $5, $6, $7, $10)";
+        // The function was made before worktrees were known: it may answer rows of others, which count
+        // when it is asked whether these are all.
+        let sql = "SELECT m.place, m.number, $8::text IS NULL OR EXISTS (
+                       SELECT FROM moai_ralph.observations AS o JOIN moai_ralph.sessions AS s
+                       ON s.host_id = o.session AND s.project = o.project
+                       WHERE o.id = m.number AND s.branch = $8 AND s.author = session_user)
+                   FROM moai_ralph.matching($9, $10::text[]::tsquery[], $1, $2, $3, $4, $5, $6, $7, $11)
+                   WITH ORDINALITY AS m (place, number, at) ORDER BY m.at";
         let mut parameters = values.parameters();
         parameters.push((&places, Type::INT4_ARRAY));
         parameters.push((&texts, Type::TEXT_ARRAY));
         parameters.push((&limit, Type::INT8));
         let mut answers = vec![MatchingRows::default(); expressions.len()];
+        let mut counts = vec![0_usize; expressions.len()];
         for row in self.ask(sql, &parameters)? {
             let (place, number) = matching_row(&row)?;
-            if let Some(answer) = answers.get_mut(place) {
+            let Some(answer) = answers.get_mut(place) else { continue };
+            counts[place] += 1;
+            if value(&row, 2)? {
                 answer.rows.push(number);
             }
         }
-        for answer in &mut answers {
-            answer.is_complete = answer.rows.len() < rows_max;
+        for (answer, count) in answers.iter_mut().zip(counts) {
+            answer.is_complete = count < rows_max;
         }
         Ok(answers)
     }
@@ -317,7 +326,7 @@ impl MemoryDatabase for PostgresTransaction<'_> {
         session: &str,
         at_ms: i64,
         goal: Option<&SessionGoal>,
-        branch: Option<&CleanText>,
+        worktree: Option<&CleanText>,
     ) -> Result<(), StoreError> {
         let text = |text: Option<&CleanText>| storable(text.map_or("", CleanText::as_str));
         let texts = [
@@ -325,7 +334,7 @@ impl MemoryDatabase for PostgresTransaction<'_> {
             storable(&project.name),
             storable(session),
             text(goal.map(|goal| &goal.text)),
-            text(branch),
+            text(worktree),
         ];
         let goal_row = goal.map(|goal| goal.row);
         let mut parameters: Vec<Parameter<'_>> =

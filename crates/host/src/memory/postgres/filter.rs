@@ -19,7 +19,9 @@ pub(super) const FULFILS_FILTER: &str = "(o.author = session_user OR o.visibilit
     AND ($6::text IS NULL OR o.id IN (SELECT n.observation FROM moai_ralph.names AS n
         WHERE n.sort = 'file' AND (n.name = $6 OR n.name > $6 || '/' AND n.name < $6 || '0')))
     AND ($7::text IS NULL OR o.id IN (SELECT n.observation FROM moai_ralph.names AS n
-        WHERE n.sort = 'code' AND n.name = lower($7)))";
+        WHERE n.sort = 'code' AND n.name = lower($7)))
+    AND ($8::text IS NULL OR o.session IN (SELECT s.host_id FROM moai_ralph.sessions AS s
+        WHERE s.branch = $8 AND s.author = session_user))";
 
 /// The condition on `projects AS p`.
 pub(super) const IS_IN_PROJECTS: &str = "($1::text[] IS NULL OR p.key = ANY ($1))";
@@ -34,6 +36,7 @@ pub(super) struct FilterValues {
     until_ms: Option<i64>,
     path: Option<String>,
     code: Option<String>,
+    worktree: Option<String>,
 }
 
 impl FilterValues {
@@ -50,6 +53,7 @@ impl FilterValues {
             until_ms: filter.until_ms,
             path: filter.path.as_deref().map(|path| storable(path.trim_end_matches('/'))),
             code: text(&filter.code),
+            worktree: text(&filter.worktree),
         }
     }
 
@@ -61,6 +65,7 @@ impl FilterValues {
             && self.until_ms.is_none()
             && self.path.is_none()
             && self.code.is_none()
+            && self.worktree.is_none()
     }
 
     /// The keys of the projects.
@@ -68,7 +73,7 @@ impl FilterValues {
         (&self.projects, Type::TEXT_ARRAY)
     }
 
-    /// The parameters 1 to 7.
+    /// The parameters 1 to 8.
     pub(super) fn parameters(&self) -> Vec<Parameter<'_>> {
         vec![
             self.projects(),
@@ -78,6 +83,7 @@ impl FilterValues {
             (&self.until_ms, Type::INT8),
             (&self.path, Type::TEXT),
             (&self.code, Type::TEXT),
+            (&self.worktree, Type::TEXT),
         ]
     }
 }

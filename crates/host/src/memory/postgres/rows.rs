@@ -128,7 +128,7 @@ pub(super) fn session(row: &Row) -> Result<StoredSession, StoreError> {
         last_ms: value(row, 4)?,
         has_ended: value(row, 5)?,
         goal: value(row, 6)?,
-        branch: value(row, 7)?,
+        worktree: value(row, 7)?,
     })
 }
 

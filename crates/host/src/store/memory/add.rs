@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::index::insert_entry;
 use super::rows::{ID_MARK, list_text};
 use crate::store::StoreError;
-use moai_base::limits::MEMORY_HASH_BYTES;
+use moai_base::limits::{MEMORY_HASH_BYTES, MEMORY_ROW_MAX};
 
 /// Adds observations in one transaction, and remembers the numbers of projects.
 pub(super) struct ObservationWriter<'c> {
@@ -35,6 +35,12 @@ impl<'c> ObservationWriter<'c> {
             return Ok(StoredAs::Repeated(row));
         }
         let row = self.insert_row(project, session, observation, &facts)?;
+        if let Some(number) = observation.external_id.as_deref().and_then(own_number) {
+            // No later row gets the id that this one brings.
+            let sql =
+                "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'observations' AND seq < ?1";
+            self.connection.prepare_cached(sql)?.execute([number])?;
+        }
         self.insert_text(row, observation)?;
         let count = "UPDATE projects SET observations = observations + 1 WHERE id = ?1";
         self.connection.prepare_cached(count)?.execute([project])?;
@@ -178,6 +184,12 @@ impl<'c> ObservationWriter<'c> {
         }
         Ok(())
     }
+}
+
+/// The row of an id that this program makes, if it can be one.
+fn own_number(id: &str) -> Option<i64> {
+    let number = id.strip_prefix(ID_MARK)?.parse().ok()?;
+    (0..=MEMORY_ROW_MAX).contains(&number).then_some(number)
 }
 
 /// The number of a project, which is created if it is new and gets its latest name.

@@ -29,6 +29,7 @@ impl Conditions {
             sql: "TRUE".to_owned(),
             projects,
             is_in_index: filter.session.is_none()
+                && filter.worktree.is_none()
                 && filter.since_ms.is_none()
                 && filter.until_ms.is_none()
                 && filter.path.is_none()
@@ -45,6 +46,11 @@ impl Conditions {
         if let Some(session) = &filter.session {
             let sql = "o.session IN (SELECT id FROM sessions WHERE host_id = ?)";
             conditions.require(sql, [Value::from(session.clone())]);
+        }
+        if let Some(worktree) = &filter.worktree {
+            // The column has this name from a time when nothing was in it.
+            let sql = "o.session IN (SELECT id FROM sessions WHERE branch = ?)";
+            conditions.require(sql, [Value::from(worktree.clone())]);
         }
         if let Some(since_ms) = filter.since_ms {
             conditions.require("o.at_ms >= ?", [Value::from(since_ms)]);

@@ -301,14 +301,14 @@ impl MemoryDatabase for MemoryTransaction<'_> {
         session: &str,
         at_ms: i64,
         goal: Option<&SessionGoal>,
-        branch: Option<&CleanText>,
+        worktree: Option<&CleanText>,
     ) -> Result<(), StoreError> {
         let project = project_number(self.connection, project)?;
         let number = touched_session(self.connection, project, session, at_ms)?;
         let sql = "UPDATE sessions SET has_ended = 0,
                    branch = CASE WHEN branch = '' THEN ?2 ELSE branch END WHERE id = ?1";
-        let branch = branch.map_or("", CleanText::as_str);
-        self.connection.prepare_cached(sql)?.execute(params![number, branch])?;
+        let worktree = worktree.map_or("", CleanText::as_str);
+        self.connection.prepare_cached(sql)?.execute(params![number, worktree])?;
         if let Some(SessionGoal { text, row }) = goal {
             let sql = "UPDATE sessions SET goal = ?2, goal_observation = ?3
                        WHERE id = ?1 AND goal = ''

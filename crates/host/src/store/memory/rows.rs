@@ -102,7 +102,7 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<StoredSession> {
         last_ms: row.get(4)?,
         has_ended: row.get(5)?,
         goal: row.get(6)?,
-        branch: row.get(7)?,
+        worktree: row.get(7)?,
     })
 }
 
