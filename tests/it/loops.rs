@@ -4,6 +4,7 @@ mod adopted;
 mod bases;
 mod branches;
 mod budgets;
+mod changing_files;
 mod commands;
 mod crashes;
 mod damage;

@@ -37,6 +37,9 @@ pub struct StopFacts {
     pub work: WorkChange,
     /// Hash of the work tree as it was measured; `None` if unknown.
     pub tree: Option<String>,
+    /// The last look at the files before the work counts as done; the gap if some of them changed
+    /// after they were measured.
+    pub closing_look: Consultation<Gap>,
     /// The checkpoint of the work tree.
     pub checkpoint: Consultation<String>,
     /// Tokens used since the loop started; `None` if unknown.

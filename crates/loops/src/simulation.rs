@@ -272,6 +272,11 @@ impl SimulatedLoop {
                     assert_eq!(facts.judge, Consultation::Open);
                     facts.judge = self.judge_outcome().into();
                 }
+                StopStep::NeedsClosingLook => {
+                    assert_eq!(facts.closing_look, Consultation::Open);
+                    let gap = Gap::new(Cause::Superseded, "files changed");
+                    facts.closing_look = self.random.one_in(8).then_some(gap).into();
+                }
                 StopStep::NeedsMerge => {
                     assert_eq!(facts.merge, Consultation::Open);
                     facts.merge = Consultation::Done(self.merge_outcome());
@@ -386,7 +391,8 @@ fn check(
     assert!(before.mode != Mode::Basic || judgement.is_none(), "a basic loop has no judge");
     let is_merged =
         before.branch.is_none() || facts.merge == Consultation::Done(MergeOutcome::Merged);
-    let is_clean = evidence.verdict() == Verdict::Clean;
+    let has_changed_since = facts.closing_look.outcome().is_some();
+    let is_clean = evidence.verdict() == Verdict::Clean && !has_changed_since;
     let is_done = is_clean && is_claimed && is_approved && facts.work == WorkChange::Changed;
     let has_lost = evidence.readings.iter().any(|reading| {
         let key = format!("{}:{}", reading.kind.as_str(), reading.sensor);

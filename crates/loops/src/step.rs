@@ -106,6 +106,9 @@ impl EvidenceOutlook {
 pub enum StopStep {
     /// Only a judge could still object: ask it and set [`StopFacts::judge`].
     NeedsJudge,
+    /// Everything is done if the files are still those that were measured: compare them and set
+    /// [`StopFacts::closing_look`].
+    NeedsClosingLook,
     /// Only the merge is missing: merge and set [`StopFacts::merge`].
     NeedsMerge,
     /// Save the measured work tree as a checkpoint and set [`StopFacts::checkpoint`].
@@ -136,6 +139,9 @@ pub fn next_step(
     let is_judged = state.mode != Mode::Basic && outlook.is_open_to_judge();
     if is_judged && facts.judge == Consultation::Open {
         return StopStep::NeedsJudge;
+    }
+    if facts.closing_look == Consultation::Open && completion::is_done(&outlook, evidence, facts) {
+        return StopStep::NeedsClosingLook;
     }
     if facts.merge == Consultation::Open
         && completion::wants_merge(state, &outlook, evidence, facts)
@@ -168,7 +174,12 @@ fn evidence_outlook(
         return EvidenceOutlook::PausesForUser(PauseReason::AwaitsPerson);
     }
     let evidence = &losses::count_losses_as_failures(state, evidence);
-    match evidence.verdict() {
+    let verdict = match (evidence.verdict(), facts.closing_look.outcome()) {
+        (Verdict::Dirty, _) => Verdict::Dirty,
+        (_, Some(gap)) => Verdict::Unmeasured(gap.clone()),
+        (verdict, None) => verdict,
+    };
+    match verdict {
         Verdict::Dirty => EvidenceOutlook::Dirty,
         _ if !facts.plan_open.is_empty() || !facts.plan_tasks.is_empty() => {
             EvidenceOutlook::PlanOpen

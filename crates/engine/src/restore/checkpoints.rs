@@ -45,6 +45,31 @@ pub(crate) struct TreeSnapshot {
     pub(crate) tree: FileTree,
     /// Equal for equal files.
     pub(crate) id: String,
+    /// Files that git does not track; without git, all of them.
+    untracked: BTreeSet<RelPath>,
+}
+
+impl TreeSnapshot {
+    /// The files of the work that differ in a later snapshot. Of the untracked ones only code counts:
+    /// programs leave reports and caches.
+    pub(crate) fn work_changed_in(
+        &self,
+        later: &Self,
+        is_code: &dyn Fn(&RelPath) -> bool,
+    ) -> Vec<RelPath> {
+        if self.id == later.id {
+            return Vec::new();
+        }
+        let (before, now) = (&self.tree.nodes, &later.tree.nodes);
+        let paths: BTreeSet<&RelPath> = before.keys().chain(now.keys()).collect();
+        let is_output = |path: &RelPath| {
+            let was_untracked = self.untracked.contains(path) || !before.contains_key(path);
+            let is_untracked = later.untracked.contains(path) || !now.contains_key(path);
+            was_untracked && is_untracked && (is_left_by_tools(path) || !is_code(path))
+        };
+        let changed = paths.into_iter().filter(|path| before.get(*path) != now.get(*path));
+        changed.filter(|path| !is_output(path)).cloned().collect()
+    }
 }
 
 /// The store of a root's checkpoints.
@@ -254,8 +279,9 @@ impl CheckpointStore {
                 &self.root,
                 SnapshotFilter { excluded: &except, included: also },
             );
-            let refs::WorkTreeSnapshot { tree, id } = taken.map_err(|error| error.to_string())?;
-            return Ok(TreeSnapshot { tree, id });
+            let refs::WorkTreeSnapshot { tree, id, untracked } =
+                taken.map_err(|error| error.to_string())?;
+            return Ok(TreeSnapshot { tree, id, untracked });
         };
         let own = own_folders(&self.root, folder);
         let tree = copies::copy_work_tree(&self.root, folder, also, &|path| {
@@ -265,8 +291,8 @@ impl CheckpointStore {
             !is_excepted && !own.iter().any(|own| path.under(&self.root).starts_with(own))
         })
         .map_err(|error| error.to_string())?;
-        let id = tree.id();
-        Ok(TreeSnapshot { tree, id })
+        let (id, untracked) = (tree.id(), tree.nodes.keys().cloned().collect());
+        Ok(TreeSnapshot { tree, id, untracked })
     }
 
     pub(crate) fn keep(
@@ -281,10 +307,10 @@ impl CheckpointStore {
                 copies::save_copy_list(folder, &self.root, &snapshot.tree, owner, name, at_secs);
             return kept.map(|()| name.to_owned()).map_err(|error| error.to_string());
         }
-        let TreeSnapshot { tree, id } = snapshot.clone();
+        let TreeSnapshot { tree, id, untracked } = snapshot.clone();
         refs::commit_checkpoint(
             &self.root,
-            &refs::WorkTreeSnapshot { tree, id },
+            &refs::WorkTreeSnapshot { tree, id, untracked },
             owner,
             name,
             at_secs,

@@ -14,7 +14,7 @@ use crate::loops::session_usage::SessionUsage;
 use crate::pipeline::pipeline_stop::{MeasuredPlan, review_reading};
 use crate::restore::checkpoints;
 use crate::stop::StopRun;
-use crate::stop::evidence::{StopEvidence, measure_work, within_deadline};
+use crate::stop::evidence::{StopEvidence, closing_look, measure_work, within_deadline};
 use moai_base::evidence::SensorKind;
 use moai_base::verdict::{Cause, Gap, Verdict};
 use moai_config::prices::PriceList;
@@ -96,6 +96,12 @@ impl<'s> StopConsultation<'s> {
             let (input, evidence) = (&self.run.input, &self.evidence.measurement.evidence);
             match next_step(self.state, input, evidence, &self.facts) {
                 StopStep::NeedsJudge => self.facts.judge = self.consult_judges().await.into(),
+                StopStep::NeedsClosingLook => {
+                    let measured = &self.evidence.measurement.work.tree;
+                    let deadline = self.run.schedule.deadline;
+                    let look = closing_look(self.run.call, measured, deadline);
+                    self.facts.closing_look = look.await.into();
+                }
                 StopStep::NeedsMerge => self.facts.merge = self.merge().await.into(),
                 StopStep::NeedsCheckpoint => {
                     self.facts.checkpoint = self.save_checkpoint().await.into();

@@ -39,6 +39,8 @@ use moai_loops::state::{LoopState, UntilCondition};
 const NO_SENSOR_READING: &str = "files";
 /// Name of the reading for a base state that cannot be read.
 const NO_BASELINE_READING: &str = "baseline";
+/// Name of the reading for files that change whenever the checks run.
+const CHANGING_FILES_READING: &str = "checks";
 
 /// Everything that a Stop is decided on.
 pub(crate) struct StopEvidence {
@@ -82,8 +84,60 @@ pub(crate) async fn collect_stop_evidence(
     StopEvidence { measurement, notes, work_change }
 }
 
-/// Measures the loop's work. The project's commands run first, because they may write files.
+/// Measures the loop's work. The project's commands run first, because they may write files; if the
+/// files are others afterwards, everything is measured once more.
 pub(crate) async fn measure_work(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    schedule: StopSchedule,
+) -> WorkMeasurement {
+    let before = snapshot_tree(call, schedule.deadline).await;
+    let first = measure_once(call, state, schedule).await;
+    let Some(gap) = changed_since(call, &before, &first.work.tree) else { return first };
+    if first.evidence.verdict() == Verdict::Dirty {
+        return first;
+    }
+    tracing::info!(%gap, id = state.id, "the work is measured again");
+    let mut second = measure_once(call, state, schedule).await;
+    if let Some(gap) = changed_since(call, &first.work.tree, &second.work.tree) {
+        let clean = SensorReading::clean(CHANGING_FILES_READING, SensorKind::Check, 0);
+        let reading = SensorReading { gap: Some(gap), ..clean };
+        add_readings(&mut second.evidence, vec![reading], Vec::new());
+    }
+    second
+}
+
+/// The gap if files of the work differ between two snapshots. A snapshot that could not be taken is a
+/// gap of its own.
+fn changed_since(
+    call: &HookCall<'_>,
+    before: &Result<TreeSnapshot, Gap>,
+    now: &Result<TreeSnapshot, Gap>,
+) -> Option<Gap> {
+    let (Ok(before), Ok(now)) = (before, now) else { return None };
+    let catalogue = &call.project.workspace.catalogue;
+    let changed = before.work_changed_in(now, &|path| {
+        catalogue.language_of(path).is_some_and(|(_, language, _)| !language.auxiliary)
+    });
+    if changed.is_empty() {
+        return None;
+    }
+    Some(Gap::new(Cause::Superseded, moai_report::loops::changed_while_measured(&changed)))
+}
+
+/// The gap if files of the work have changed since they were measured.
+pub(crate) async fn closing_look(
+    call: &HookCall<'_>,
+    measured: &Result<TreeSnapshot, Gap>,
+    deadline: Instant,
+) -> Option<Gap> {
+    match snapshot_tree(call, deadline).await {
+        Ok(now) => changed_since(call, measured, &Ok(now)),
+        Err(gap) => Some(gap),
+    }
+}
+
+async fn measure_once(
     call: &HookCall<'_>,
     state: &LoopState,
     schedule: StopSchedule,

@@ -68,6 +68,8 @@ pub struct WorkTreeSnapshot {
     pub tree: FileTree,
     /// Id of git's tree; equal files, equal id.
     pub id: String,
+    /// Those of the files that git does not track.
+    pub untracked: BTreeSet<RelPath>,
 }
 
 /// Whether the root is in a work tree that does not ignore it.
@@ -216,6 +218,7 @@ impl SnapshotBuilder<'_> {
             }
             self.untracked_bytes += bytes;
         }
+        self.captured.untracked.insert(name);
         self.add_from_disk(below, None)
     }
 

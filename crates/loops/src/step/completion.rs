@@ -20,14 +20,20 @@ pub(super) fn wants_merge(
     facts: &StopFacts,
 ) -> bool {
     let is_last = state.iteration + 1 >= state.max_iterations;
-    let is_done = match outlook {
+    state.branch.is_some()
+        && is_done(outlook, evidence, facts)
+        && (is_last || !state.options.force_max)
+}
+
+/// Whether the evidence is clean, and the judge has approved if it was asked.
+pub(super) fn is_done(outlook: &EvidenceOutlook, evidence: &Evidence, facts: &StopFacts) -> bool {
+    match outlook {
         EvidenceOutlook::Clean => {
             matches!(facts.judge.outcome(), None | Some(JudgeOutcome::Approved))
         }
         EvidenceOutlook::Unverified(gap) => is_settled_by_judge(gap, evidence, facts),
         _ => false,
-    };
-    state.branch.is_some() && is_done && (is_last || !state.options.force_max)
+    }
 }
 
 /// Whether the judge's approval is all that can be had, because no sensor applies to the work.

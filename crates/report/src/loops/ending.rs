@@ -11,6 +11,7 @@ use crate::sanitized_name;
 use crate::wording::{self, ERRORS, FILES, ITERATIONS, TESTS, TIMES, WARNINGS};
 use moai_base::evidence::SensorKind;
 use moai_base::limits::{BACKGROUND_STOPS_MAX, CHANGED_FILES_NAMED_MAX, STALL_ITERATIONS_MAX};
+use moai_base::path::RelPath;
 use moai_loops::criteria::CheckCriterion;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::progress;
@@ -209,12 +210,26 @@ pub fn forgotten(id: &str, checkpoints: usize) -> String {
 /// The session went on after a Stop that found its loop complete, and changed these files.
 #[must_use]
 pub fn changed_since_completed(state: &LoopState, files: &[String]) -> String {
-    let mut names: Vec<String> =
-        files.iter().take(CHANGED_FILES_NAMED_MAX).map(|it| sanitized_name(it)).collect();
-    if files.len() > CHANGED_FILES_NAMED_MAX {
-        names.push(format!("+{}", files.len() - CHANGED_FILES_NAMED_MAX));
+    let names = listed_names(files.iter().map(String::as_str));
+    wording::CHANGED_SINCE_COMPLETED.with(state.language(), &[&state.id, &names])
+}
+
+/// Why results for these files do not count; a lower-case fragment.
+#[must_use]
+pub fn changed_while_measured(files: &[RelPath]) -> String {
+    let names = listed_names(files.iter().map(RelPath::as_str));
+    format!("files changed while they were measured: {names}")
+}
+
+/// The first names, and the number of the others.
+fn listed_names<'n>(mut files: impl Iterator<Item = &'n str>) -> String {
+    let first = files.by_ref().take(CHANGED_FILES_NAMED_MAX);
+    let mut names: Vec<String> = first.map(sanitized_name).collect();
+    let others = files.count();
+    if others > 0 {
+        names.push(format!("+{others}"));
     }
-    wording::CHANGED_SINCE_COMPLETED.with(state.language(), &[&state.id, &names.join(", ")])
+    names.join(", ")
 }
 
 /// The turn ends while the loop runs, because the agent waits for its background tasks.

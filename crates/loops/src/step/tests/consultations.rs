@@ -16,6 +16,10 @@ pub(super) fn steps_of(
                 steps.push("judge");
                 facts.judge = judgement.cloned().into();
             }
+            StopStep::NeedsClosingLook => {
+                steps.push("look");
+                facts.closing_look = None.into();
+            }
             StopStep::NeedsMerge => {
                 steps.push("merge");
                 facts.merge = None.into();
@@ -30,7 +34,7 @@ pub(super) fn steps_of(
                 return steps;
             }
         }
-        assert!(steps.len() <= 3, "a step is taken once: {steps:?}");
+        assert!(steps.len() <= 4, "a step is taken once: {steps:?}");
     }
 }
 
@@ -38,7 +42,7 @@ pub(super) fn steps_of(
 fn a_loop_that_pauses_for_the_user_runs_no_judge_and_no_merge() {
     let doubted = ManualOverride { at_ms: 5, finding: None, is_confirmed: false };
     let confirmed = ManualOverride { is_confirmed: true, ..doubted.clone() };
-    let all = ["judge", "merge", "checkpoint"].as_slice();
+    let all = ["judge", "look", "merge", "checkpoint"].as_slice();
     let rows = [
         (Vec::new(), None, all),
         (vec![confirmed.clone()], None, all),
@@ -80,7 +84,11 @@ fn judge_and_merge_run_only_if_nothing_else_is_missing() {
                     }
                     let has_objection = mode != Mode::Basic
                         && !matches!(outcome, None | Some(JudgeOutcome::Approved));
-                    if is_open && cause.is_none() && has_branch && !has_objection && !is_forced {
+                    let is_done = is_open && cause.is_none() && !has_objection;
+                    if is_done {
+                        expected.push("look");
+                    }
+                    if is_done && has_branch && !is_forced {
                         expected.push("merge");
                     }
                     expected.push("checkpoint");
@@ -255,7 +263,11 @@ fn a_branch_is_merged_exactly_if_nothing_else_keeps_the_loop_from_completing() {
         .flat_map(|evidence| all_facts().into_iter().map(move |facts| (evidence, facts)))
     {
         for judge in &outcomes {
-            let facts = StopFacts { judge: judge.clone().into(), ..facts.clone() };
+            let facts = StopFacts {
+                judge: judge.clone().into(),
+                closing_look: Consultation::Empty,
+                ..facts.clone()
+            };
             for run in all_loops() {
                 let is_wanted =
                     next_step(&run, &input("s"), evidence, &facts) == StopStep::NeedsMerge;
@@ -315,6 +327,26 @@ fn a_loop_on_a_branch_completes_when_it_is_merged() {
 }
 
 #[test]
+fn work_that_changed_after_it_was_measured_is_measured_again_and_never_completed() {
+    let gap = Gap::new(Cause::Superseded, "a.py changed");
+    let changed = |facts: StopFacts| StopFacts { closing_look: Some(gap.clone()).into(), ..facts };
+    let clean = evidence(false, None);
+    let (first, word) = decide(&judged(), &clean, &changed(judge(JudgeOutcome::Approved)));
+    assert_eq!(word, "waits");
+    let waited = LoopCounters { unmeasured_blocks: UNMEASURED_BLOCKS_MAX, ..first.counters };
+    let waited = LoopState { counters: waited, ..first };
+    let (last, word) = decide(&waited, &clean, &changed(judge(JudgeOutcome::Approved)));
+    assert_eq!(
+        (word.as_str(), last.note.as_deref()),
+        ("completed_unverified", Some("a.py changed"))
+    );
+    let on_branch = LoopState { branch: Some("auto".into()), ..judged() };
+    let facts = changed(judge(JudgeOutcome::Approved));
+    let step = next_step(&on_branch, &input("s"), &clean, &facts);
+    assert_eq!(step, StopStep::NeedsCheckpoint, "such work is not merged");
+}
+
+#[test]
 fn only_a_judge_that_ran_is_listed_among_the_sensors() {
     for judge_files in [Some(2), None] {
         let facts = StopFacts { judge_files, ..judge(JudgeOutcome::Approved) };
@@ -335,7 +367,7 @@ fn if_no_sensor_applies_only_the_judge_completes_the_loop() {
     let branch = LoopState { branch: Some("auto".into()), ..judged() };
     let approved = JudgeOutcome::Approved;
     let steps = steps_of(&branch, &silent, &facts(), Some(&approved));
-    assert_eq!(steps, ["judge", "merge", "checkpoint"], "approved work is merged");
+    assert_eq!(steps, ["judge", "look", "merge", "checkpoint"], "approved work is merged");
     let merged = StopFacts { merge: Consultation::Done(MergeOutcome::Merged), ..judge(approved) };
     assert_eq!(decide(&branch, &silent, &merged).1, "completed");
 }
