@@ -3,6 +3,8 @@
 -- Who may see a row is decided by the role that logged in (session_user): SET ROLE does not change it, nor does a
 -- function that runs with the rights of its owner. Policies say it for everyone but superusers; queries of the
 -- program say it again for them.
+--
+-- Functions that a later schema replaces are written there alone: touch_session, repeat_observation and forget.
 
 CREATE TABLE moai_ralph.projects (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -161,19 +163,6 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
         RETURNING s.id
 $$;
 
-CREATE FUNCTION moai_ralph.touch_session(project_key text, project_name text, session_id text, at bigint,
-    session_goal text, session_branch text) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    number bigint;
-BEGIN
-    number := moai_ralph.live_session(moai_ralph.project_number(project_key, project_name), session_id, at);
-    UPDATE moai_ralph.sessions SET has_ended = false,
-        goal = CASE WHEN goal = '' THEN session_goal ELSE goal END,
-        branch = CASE WHEN branch = '' THEN session_branch ELSE branch END
-        WHERE id = number;
-END $$;
-
 CREATE FUNCTION moai_ralph.end_session(session_id text, at bigint) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     UPDATE moai_ralph.sessions SET has_ended = true, last_ms = greatest(last_ms, at)
@@ -273,22 +262,6 @@ BEGIN
     END IF;
 END $$;
 
-CREATE FUNCTION moai_ralph.repeat_observation(number bigint, item jsonb) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF item ->> 'visibility' = 'team' THEN
-        PERFORM moai_ralph.share(ARRAY[number]);
-    END IF;
-    -- A record that is read again.
-    IF item ->> 'external_id' IS NOT NULL THEN
-        RETURN;
-    END IF;
-    UPDATE moai_ralph.observations SET repeats = repeats + 1, at_ms = greatest(at_ms, (item ->> 'at_ms')::bigint),
-        importance = greatest(importance, (item ->> 'importance')::double precision),
-        outcome = coalesce(item ->> 'outcome', outcome), superseded_by = NULL WHERE id = number;
-    PERFORM moai_ralph.insert_names(number, item);
-END $$;
-
 -- Shows observations of the caller to the team.
 CREATE FUNCTION moai_ralph.share(numbers bigint[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -302,42 +275,6 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     UPDATE moai_ralph.projects AS p SET team_observations = team_observations + counted.rows
         FROM (SELECT project, count(*) AS rows FROM shared GROUP BY project) AS counted WHERE p.id = counted.project
 $$;
-
--- Rows of others that the caller sees are refused; those that the caller does not see do not exist.
-CREATE FUNCTION moai_ralph.forget(numbers bigint[]) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    others text;
-    forgotten bigint;
-BEGIN
-    SELECT string_agg(format('obs-%s of %s', o.id, o.author), ', ' ORDER BY o.id) INTO others
-        FROM moai_ralph.observations AS o WHERE o.id = ANY (numbers) AND o.author <> session_user
-        AND o.visibility = 'team';
-    IF others IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'MR001', MESSAGE = left(others, 500);
-    END IF;
-    UPDATE moai_ralph.observations SET superseded_by = NULL
-        WHERE superseded_by = ANY (numbers) AND author = session_user;
-    WITH deleted AS (
-        DELETE FROM moai_ralph.observations WHERE id = ANY (numbers) AND author = session_user
-            RETURNING project, visibility
-    ), counted AS (
-        SELECT project, count(*) AS rows, count(*) FILTER (WHERE visibility = 'team') AS team_rows
-            FROM deleted GROUP BY project
-    ), updated AS (
-        UPDATE moai_ralph.projects AS p SET observations = observations - counted.rows,
-            team_observations = team_observations - counted.team_rows FROM counted WHERE p.id = counted.project
-    )
-    SELECT coalesce(sum(rows), 0) INTO forgotten FROM counted;
-    IF forgotten > 0 THEN
-        -- Their names and goals are texts too.
-        DELETE FROM moai_ralph.sessions AS s WHERE s.author = session_user AND NOT EXISTS (SELECT FROM
-            moai_ralph.observations AS o WHERE o.session = s.host_id AND o.project = s.project);
-        DELETE FROM moai_ralph.projects AS p WHERE p.author = session_user AND p.observations <= 0
-            AND NOT EXISTS (SELECT FROM moai_ralph.sessions AS s WHERE s.project = p.id);
-    END IF;
-    RETURN forgotten;
-END $$;
 
 CREATE FUNCTION moai_ralph.set_outcome(number bigint, new_outcome text) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -12,7 +12,8 @@ UPDATE moai_ralph.sessions SET goal = '' WHERE goal_observation IS NULL AND goal
 ALTER TABLE moai_ralph.sessions FORCE ROW LEVEL SECURITY;
 ALTER TABLE moai_ralph.observations FORCE ROW LEVEL SECURITY;
 
-DROP FUNCTION moai_ralph.touch_session(text, text, text, bigint, text, text);
+-- Databases of the first schema may have these functions in an earlier form.
+DROP FUNCTION IF EXISTS moai_ralph.touch_session(text, text, text, bigint, text, text);
 CREATE FUNCTION moai_ralph.touch_session(project_key text, project_name text, session_id text, at bigint,
     session_goal text, goal_number bigint, session_branch text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

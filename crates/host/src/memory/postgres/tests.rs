@@ -108,8 +108,12 @@ async fn goals_of_an_older_schema_belong_to_their_observations() {
              CREATE TABLE moai_ralph.schema_version (version integer NOT NULL);
              {first}
              INSERT INTO moai_ralph.schema_version VALUES (1);
-             SELECT moai_ralph.touch_session('kweb', 'web', 's1', 1, 'zebra plan', ''),
-                 moai_ralph.touch_session('kweb', 'web', 's2', 2, 'of nothing', '');
+             CREATE FUNCTION moai_ralph.touch_session(text, text, text, bigint, text, text) RETURNS void
+                 LANGUAGE sql AS '';
+             SELECT moai_ralph.project_number('kweb', 'web');
+             INSERT INTO moai_ralph.sessions (author, project, host_id, started_ms, last_ms, goal)
+                 SELECT session_user, p.id, s.id, s.at, s.at, s.goal FROM moai_ralph.projects AS p
+                 CROSS JOIN (VALUES ('s1', 1, 'zebra plan'), ('s2', 2, 'of nothing')) AS s (id, at, goal);
              INSERT INTO moai_ralph.observations (author, visibility, project, session, kind, at_ms,
                  importance, tokens, provenance, hash, title, body, files, codes, shapes)
                  SELECT session_user, 'private', p.id, s.host_id, 'prompt', 1, 0.5, 1, 'user',
