@@ -276,7 +276,8 @@ fn several_processes_write_one_memory_and_lose_nothing() {
         sandbox.write(&format!("{name}.jsonl"), &old_lines(name, LINES));
     }
     std::thread::scope(|scope| {
-        // Each import is a process that writes by itself; notes are written by the daemon.
+        // Each import is a process that writes by itself; notes are written by the daemon. A command
+        // waits for the others, however slow the machine is.
         for name in ["one", "two"] {
             let sandbox = &sandbox;
             scope.spawn(move || {

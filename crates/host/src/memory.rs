@@ -13,6 +13,7 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use moai_memory::database::{ForgetSelection, MemoryDatabase, StoredAs};
 use moai_memory::observation::NewObservation;
@@ -22,6 +23,7 @@ use self::postgres::{PostgresMemory, PostgresSettings};
 use self::spool::{LockedSpool, Spool};
 use self::team::TeamMemory;
 use crate::store::{ForgetChoice, SqliteMemory, StoreError, StoreRecovery};
+use moai_base::limits::{STORE_BUSY_MS_MAX, STORE_COMMAND_BUSY_MS_MAX};
 
 /// What became of observations that a hook wanted to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +59,8 @@ pub struct MemoryStore {
     team: Option<TeamMemory>,
     /// Why there is no such place although the user named one.
     refusal: Option<Arc<TeamRefusal>>,
+    /// How long a change waits for another process that has locked the local database.
+    busy_wait: Duration,
     /// How often it was read or changed: retention works while it is not.
     uses: watch::Sender<u64>,
 }
@@ -74,7 +78,9 @@ impl MemoryStore {
     pub fn start(home: PathBuf) -> Self {
         let database = SqliteMemory::start(home);
         let spool = Spool::in_folder(&database.folder());
-        Self { database, spool, team: None, refusal: None, uses: watch::Sender::new(0) }
+        let busy_wait = Duration::from_millis(STORE_BUSY_MS_MAX);
+        let uses = watch::Sender::new(0);
+        Self { database, spool, team: None, refusal: None, busy_wait, uses }
     }
 
     /// The same with the memory of a team: observations are kept there; what the local database has is
@@ -95,10 +101,13 @@ impl MemoryStore {
         Self { refusal: Some(Arc::new(refusal)), ..self }
     }
 
-    /// The same for a command that a person gave: it waits longer for the team's server than a hook.
+    /// The same for a command that a person gave: it waits longer than a hook, for the team's server and
+    /// for other processes.
     #[must_use]
     pub fn for_command(&self) -> Self {
-        Self { team: self.team.as_ref().map(TeamMemory::for_command), ..self.clone() }
+        let team = self.team.as_ref().map(TeamMemory::for_command);
+        let busy_wait = Duration::from_millis(STORE_COMMAND_BUSY_MS_MAX);
+        Self { team, busy_wait, ..self.clone() }
     }
 
     /// Why the memory of the team is not used, once for each time that it becomes so.
@@ -186,7 +195,7 @@ impl MemoryStore {
             return team.write(work).await;
         }
         self.store_spool().await?;
-        self.database.write(work).await
+        self.database.write(self.busy_wait, work).await
     }
 
     /// Stores observations, or keeps them in the spool if the store is not available.
@@ -261,6 +270,18 @@ impl MemoryStore {
         self.database.restore(file).await
     }
 
+    /// Observations that wait for their store, here and for every server of a team.
+    #[must_use]
+    pub fn waiting_observations(&self) -> u64 {
+        spool::waiting_lines(&self.database.folder())
+    }
+
+    /// The place of the team's memory, for people; `None` if there is none.
+    #[must_use]
+    pub fn team_place(&self) -> Option<&str> {
+        self.team.as_ref().map(|team| team.postgres.place())
+    }
+
     fn note_use(&self) {
         self.uses.send_modify(|uses| *uses += 1);
     }
@@ -298,7 +319,7 @@ impl MemoryStore {
             database.add(&locked.observations()?)?;
             Ok(Some(locked))
         };
-        if let Some(stored) = self.database.write(store).await? {
+        if let Some(stored) = self.database.write(self.busy_wait, store).await? {
             LockedSpool::remove(stored)?;
         }
         Ok(())

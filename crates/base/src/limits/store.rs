@@ -8,6 +8,8 @@ pub const STORE_QUEUE_MAX: usize = 256;
 pub const STORE_OPEN_MAX: usize = 16;
 /// Time to wait for another process that has locked a database.
 pub const STORE_BUSY_MS_MAX: u64 = 5_000;
+/// The same for a command that a person gave: an import of another process locks the memory again and again.
+pub const STORE_COMMAND_BUSY_MS_MAX: u64 = 30_000;
 /// Interval of attempts to lock a database for opening.
 pub const STORE_LOCK_RETRY_MS: u64 = 10;
 /// Prepared statements that one connection keeps.

@@ -108,7 +108,7 @@ impl MemoryStore {
     ) -> Result<T, StoreError> {
         match &self.team {
             Some(team) => team.write_idly(work).await,
-            None => self.database.write(work).await,
+            None => self.database.write(self.busy_wait, work).await,
         }
     }
 }

@@ -11,6 +11,7 @@ mod rows;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use moai_memory::database::MemoryDatabase;
 
@@ -201,9 +202,10 @@ impl SqliteMemory {
     }
 
     /// Runs `work` in one transaction that may change something: committed when this returns `Ok`,
-    /// rolled back after an error or a panic.
+    /// rolled back after an error or a panic. Waits at most `busy_wait` for another process.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
+        busy_wait: Duration,
         work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>
         + Send
         + 'static,
@@ -213,7 +215,10 @@ impl SqliteMemory {
             database.update_index()?;
             work(&mut database)
         };
-        let run = |thread: &mut super::StoreThread| thread.transact(TransactionMode::Write, job);
+        let run = move |thread: &mut super::StoreThread| {
+            thread.open()?.set_busy_wait(busy_wait)?;
+            thread.transact(TransactionMode::Write, job)
+        };
         self.threads.run(&StoreKey::Memory, run).await
     }
 }

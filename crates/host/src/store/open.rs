@@ -82,6 +82,11 @@ impl StoreDatabase {
         }
     }
 
+    /// How long a transaction waits while another process has locked the database.
+    pub(super) fn set_busy_wait(&mut self, wait: Duration) -> Result<(), StoreError> {
+        Ok(self.connection.busy_timeout(wait)?)
+    }
+
     /// Runs statements that cannot be part of a transaction.
     pub(super) fn maintain(&mut self, sql: &str) -> Result<(), StoreError> {
         if let Some(reason) = &self.unchangeable {
