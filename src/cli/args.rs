@@ -108,7 +108,7 @@ pub(super) enum CliCommand {
     /// Manage the background process that keeps language servers running; it starts on demand
     #[command(subcommand)]
     Daemon(DaemonCommand),
-    /// Show which server handles each language of the project, and what is missing
+    /// Show which server handles each language of the project, what is missing, and whether daemon and databases are sound
     Doctor(DoctorArgs),
     /// Register the hooks with an agent client, or take them back; only for a person
     Init(InitArgs),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
-use crate::engine::{Engine, measure_blocking};
+use crate::engine::{Engine, measure_blocking, memory_now_ms, run_blocking};
 use crate::host_calls;
 use crate::project::Project;
 use crate::replies::{INVALID, REFUSED, UNMEASURED, load_project};
@@ -17,12 +17,15 @@ use moai_base::verdict::{Cause, Gap};
 use moai_host::files;
 use moai_host::servers::resolve::ResolvedServer;
 use moai_host::servers::{MeasureInput, PoolFilter, ServerContext, ServerMeasurement};
+use moai_host::store::health::{StoreCondition, StoreHealth, memory_health, project_health};
 use moai_lsp::probe::{self, ProbeAct, ProbeOutcome, ServerProbe};
 use moai_lsp::registry::CatalogueOverrides;
 use moai_lsp::session::{DiskChange, MeasureLane};
 use moai_protocol::control::{CallerContext, CommandReply, DoctorRequest};
 use moai_protocol::documents::json_text;
+use moai_protocol::documents::servers::{DaemonHealthEntry, StoreHealthEntry, TeamMemoryEntry};
 use moai_report::doctor::{self as report, LanguageSupport, ProbeActResult, ProbeRow};
+use moai_report::store_health::{ExaminedStore, StoreContent, StoreFinding, health_text};
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -49,19 +52,28 @@ pub(crate) async fn handle(
             Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
         }
     }
+    let health = if asked.probe { None } else { Some(engine_health(engine, &project).await) };
     let stdout = if asked.json {
-        json_text(&report::doctor_document(&served, &probed))
-    } else if asked.probe {
-        report::matrix(&probed)
+        let mut document = report::doctor_document(&served, &probed);
+        if let Some(health) = &health {
+            document.daemon = Some(health.daemon.clone());
+            document.stores.clone_from(&health.stores);
+            document.team_memory.clone_from(&health.team_memory);
+        }
+        json_text(&document)
+    } else if let Some(health) = &health {
+        let EngineHealth { daemon, stores, team_memory, .. } = health;
+        report::language_support_text(&served) + &health_text(daemon, stores, team_memory.as_ref())
     } else {
-        report::language_support_text(&served)
+        report::matrix(&probed)
     };
     let code = if probed.iter().any(ProbeRow::has_false_result) {
         REFUSED
     } else if probed.iter().any(ProbeRow::has_gap) {
         UNMEASURED
     } else {
-        u8::from(served.iter().any(|row| row.program.is_err()))
+        let is_ill = health.is_some_and(|health| health.needs_attention);
+        u8::from(is_ill || served.iter().any(|row| row.program.is_err()))
     };
     // Their rows are missing, as those of servers that are not installed.
     let left_out = project.trust.gap().filter(|_| asked.probe).map(|gap| {
@@ -69,6 +81,67 @@ pub(crate) async fn handle(
     });
     let stderr = left_out.unwrap_or_default();
     CommandReply { stdout, stderr, code, ..CommandReply::default() }
+}
+
+/// Daemon and databases.
+struct EngineHealth {
+    daemon: DaemonHealthEntry,
+    stores: Vec<StoreHealthEntry>,
+    team_memory: Option<TeamMemoryEntry>,
+    /// Whether one of them is unusable.
+    needs_attention: bool,
+}
+
+async fn engine_health(engine: &Arc<Engine>, project: &Project) -> EngineHealth {
+    let (home, key, memory) =
+        (engine.dirs.state.clone(), project.key.clone(), engine.memory.clone());
+    let examine = move || {
+        let waiting = memory.waiting_observations();
+        let memory = examined(StoreContent::Memory, memory_health(&home), waiting);
+        vec![memory, examined(StoreContent::Loops, project_health(&home, &key), 0)]
+    };
+    let stores = run_blocking(examine).await.unwrap_or_default();
+    let outage = engine.memory.team_outage().await;
+    let team_memory = engine.memory.team_place().map(|place| TeamMemoryEntry {
+        place: place.to_owned(),
+        reachable: outage.is_none(),
+        reason: outage.clone(),
+    });
+    let now_ms = memory_now_ms();
+    EngineHealth {
+        daemon: DaemonHealthEntry {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION"),
+            uptime_secs: engine.started.elapsed().as_secs(),
+            socket: engine.dirs.socket_path(),
+            log: engine.dirs.log_folder(),
+        },
+        needs_attention: outage.is_some() || stores.iter().any(ExaminedStore::needs_attention),
+        stores: stores.iter().map(|store| store.entry(now_ms)).collect(),
+        team_memory,
+    }
+}
+
+fn examined(content: StoreContent, health: StoreHealth, waiting: u64) -> ExaminedStore {
+    ExaminedStore {
+        content,
+        path: health.path,
+        finding: match health.condition {
+            StoreCondition::Absent => StoreFinding::Absent,
+            StoreCondition::Missing => StoreFinding::Missing,
+            StoreCondition::Sound => StoreFinding::Sound,
+            StoreCondition::Damaged(reason) => StoreFinding::Damaged(reason),
+            StoreCondition::Newer => StoreFinding::Newer,
+            StoreCondition::Unreadable(reason) => StoreFinding::Unreadable(reason),
+        },
+        bytes: health.bytes,
+        rows: health.rows,
+        schema: health.schema,
+        schema_known: health.schema_known,
+        backup_ms: health.backup_ms,
+        waiting,
+        damaged_copies: health.damaged_copies,
+    }
 }
 
 /// The servers of one file of each language that the project has.

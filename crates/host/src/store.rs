@@ -5,6 +5,7 @@
 mod backups;
 pub mod exams;
 pub mod foreign_memories;
+pub mod health;
 pub mod judgements;
 pub mod loops;
 pub mod markers;

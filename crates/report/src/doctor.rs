@@ -88,7 +88,7 @@ pub fn language_support_text(rows: &[LanguageSupport]) -> String {
     text
 }
 
-/// Both matrices as one document.
+/// Both matrices as one document, without the health of daemon and databases.
 #[must_use]
 pub fn doctor_document<'d>(
     served: &'d [LanguageSupport],
@@ -97,6 +97,9 @@ pub fn doctor_document<'d>(
     DoctorDocument {
         languages: served.iter().map(language_entry).collect(),
         probes: probed.iter().map(probe_entry).collect(),
+        daemon: None,
+        stores: Vec::new(),
+        team_memory: None,
     }
 }
 

@@ -35,6 +35,7 @@ pub mod search;
 pub mod servers;
 pub mod specs;
 pub mod spending;
+pub mod store_health;
 pub mod tools;
 pub mod trust;
 mod wording;

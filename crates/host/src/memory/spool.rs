@@ -1,6 +1,7 @@
 //! Observations that wait for the store, one JSON object a line. Only clean texts get here, and they
 //! are cleaned again when they are read, because a file can be changed.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -131,6 +132,23 @@ impl LockedSpool {
     pub(super) fn remove(self) -> Result<(), StoreError> {
         fs::remove_file(&self.path).map_err(|error| unavailable(&self.path, &error))
     }
+}
+
+/// The lines of all spools of a folder.
+pub(super) fn waiting_lines(folder: &Path) -> u64 {
+    let is_spool = |path: &Path| {
+        let is_named = |name: &OsStr| name.to_string_lossy().starts_with("spool");
+        let kind = path.extension().unwrap_or_default();
+        path.file_stem().is_some_and(is_named) && (kind == "jsonl" || kind == "taken")
+    };
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let read = |path: PathBuf| {
+        let mut bytes = Vec::new();
+        let opened = File::open(path).map(|file| file.take(MEMORY_SPOOL_BYTES_MAX));
+        let _ = opened.and_then(|mut file| file.read_to_end(&mut bytes));
+        bytes.split(|it| *it == b'\n').filter(|line| !line.is_empty()).count() as u64
+    };
+    files.filter(|path| is_spool(path)).map(read).sum()
 }
 
 fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {

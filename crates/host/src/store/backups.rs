@@ -247,6 +247,11 @@ pub(super) fn has_no_tables(connection: &Connection) -> Result<bool, StoreError>
     Ok(version == 0)
 }
 
+/// When the newest backup of a database was made, sound or not.
+pub(super) fn newest_made_at(database: &Path) -> Option<SystemTime> {
+    newest_first(database).into_iter().map(|(_, made_at)| made_at).next()
+}
+
 /// Whether there is any backup of a database, sound or not.
 pub(super) fn has_backup(database: &Path) -> bool {
     !newest_first(database).is_empty()

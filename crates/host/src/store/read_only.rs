@@ -29,7 +29,8 @@ pub(super) fn open(path: &Path, schema: &StoreSchema) -> Result<StoreDatabase, S
     StoreDatabase::for_reading(connection, path, reason)
 }
 
-fn connect(path: &Path) -> Result<Connection, StoreError> {
+/// A connection to a database that cannot be changed.
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));

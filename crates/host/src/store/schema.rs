@@ -169,7 +169,8 @@ impl StoreSchema {
     }
 }
 
-fn version(connection: &Connection) -> Result<usize, StoreError> {
+/// The schema that a database has; 0 for a new one.
+pub(super) fn version(connection: &Connection) -> Result<usize, StoreError> {
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     usize::try_from(version)
         .map_err(|_| StoreError::Corrupt(format!("its schema version is {version}")))

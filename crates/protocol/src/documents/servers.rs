@@ -99,6 +99,71 @@ pub struct DoctorDocument<'s> {
     pub languages: Vec<LanguageEntry<'s>>,
     /// Results of the conformance probes.
     pub probes: Vec<ProbeEntry<'s>>,
+    /// The daemon that answers; not with probes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub daemon: Option<DaemonHealthEntry>,
+    /// The databases; none with probes.
+    pub stores: Vec<StoreHealthEntry>,
+    /// The memory of a team, if one is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team_memory: Option<TeamMemoryEntry>,
+}
+
+/// The process that answers.
+#[derive(Clone, Debug, Serialize)]
+pub struct DaemonHealthEntry {
+    /// Process id.
+    pub pid: u32,
+    /// Version of the program.
+    pub version: &'static str,
+    /// Seconds since its start.
+    pub uptime_secs: u64,
+    /// Absolute path of its socket.
+    pub socket: PathBuf,
+    /// Absolute path of the folder of its log.
+    pub log: PathBuf,
+}
+
+/// The health of a database.
+#[derive(Clone, Debug, Serialize)]
+pub struct StoreHealthEntry {
+    /// `memory` or `loops`.
+    pub name: &'static str,
+    /// Absolute path of the database.
+    pub path: PathBuf,
+    /// `ok`, `none`, `missing`, `damaged`, `newer` or `unreadable`.
+    pub state: &'static str,
+    /// What is wrong.
+    pub reason: Option<String>,
+    /// What to do about it.
+    pub remedy: Option<String>,
+    /// Bytes of the database and its log.
+    pub bytes: u64,
+    /// Observations, or loops.
+    pub rows: Option<u64>,
+    /// Schema of the database.
+    pub schema: Option<usize>,
+    /// The newest schema that this program knows.
+    pub schema_known: usize,
+    /// When it was checked for damage: now, if it could be.
+    pub checked_at: Option<String>,
+    /// When the newest backup was made.
+    pub backup_at: Option<String>,
+    /// Observations that wait until they can be stored; for the memory.
+    pub waiting: Option<u64>,
+    /// Databases that were damaged and moved aside.
+    pub damaged_copies: Vec<PathBuf>,
+}
+
+/// The memory of a team.
+#[derive(Clone, Debug, Serialize)]
+pub struct TeamMemoryEntry {
+    /// Database and host.
+    pub place: String,
+    /// Whether it answers.
+    pub reachable: bool,
+    /// Why it does not.
+    pub reason: Option<String>,
 }
 
 /// One language of a project and its server.
