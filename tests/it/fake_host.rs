@@ -41,7 +41,7 @@ impl<'s> FakeHost<'s> {
 
     /// A command of the agent, in a shell with a session of processes of its own.
     pub(crate) fn agent(&mut self, script: &str) -> Output {
-        let file = self.sandbox.base().join(format!("agent-{}.sh", self.count));
+        let file = self.file("agent.sh");
         write_file(&file, script);
         self.child(&format!("setsid sh '{}'", file.display()), "")
     }
@@ -57,11 +57,21 @@ impl<'s> FakeHost<'s> {
         (File::options().write(true).open(&input).expect("the server reads"), output)
     }
 
+    /// The host ends, and nobody asks how for as long as it is not dropped.
+    pub(crate) fn end(&mut self) {
+        drop(self.orders.take());
+        let stat = format!("/proc/{}/stat", self.shell.id());
+        let has_ended = || {
+            let stat = fs::read_to_string(&stat).unwrap_or_default();
+            stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with('Z')).then_some(())
+        };
+        eventually(PATIENCE, has_ended).expect("a shell without orders ends");
+    }
+
     fn child(&mut self, command: &str, input: &str) -> Output {
         self.count += 1;
-        let file = |name: &str| self.sandbox.base().join(format!("host-{}-{name}", self.count));
-        let (stdin, stdout, stderr) = (file("in"), file("out"), file("err"));
-        let (unfinished, finished) = (file("code-"), file("code"));
+        let [stdin, stdout, stderr, unfinished, finished] =
+            ["in", "out", "err", "code-", "code"].map(|name| self.file(name));
         write_file(&stdin, input);
         self.order(&format!(
             "{command} <'{}' >'{}' 2>'{}'; echo $? >'{}'; mv '{}' '{}'",
@@ -79,6 +89,12 @@ impl<'s> FakeHost<'s> {
             stdout: read(&stdout),
             stderr: read(&stderr),
         }
+    }
+
+    /// A file of the present child.
+    fn file(&self, name: &str) -> PathBuf {
+        let (host, count) = (self.shell.id(), self.count);
+        self.sandbox.base().join(format!("host-{host}-{count}-{name}"))
     }
 
     fn order(&mut self, command: &str) {

@@ -89,7 +89,8 @@ impl<'s> HostSession<'s> {
         if self.host == "copilot" {
             let transcript = self.sandbox.base().join("home/events.jsonl");
             let said = json!({"type": "assistant.message", "data": {"content": words}});
-            write_file(&transcript, &format!("{said}\n{}\n", json!({"type": "other"})));
+            let asked = json!({"type": "hook.start", "timestamp": payload["timestamp"]});
+            write_file(&transcript, &format!("{said}\n{asked}\n"));
             payload["transcript_path"] = json!(transcript);
         } else {
             payload["last_assistant_message"] = words.into();
@@ -285,6 +286,23 @@ fn a_loop_runs_from_the_typed_command_to_the_promise() {
         let status = sandbox.run(&["loop", "history", "--session", SESSION]);
         assert!(status.stdout.contains("complete"), "{host}: {status:#?}");
     }
+}
+
+#[test]
+fn a_promise_in_a_transcript_that_is_not_complete_yet_is_not_given() {
+    let sandbox = project();
+    let session = HostSession::new(&sandbox, "copilot");
+    session.prompt("/moai-loop fix it --completion-promise DONE --max-iterations 5");
+    sandbox.write("app.py", "word = 'better'\n");
+    let mut stop = session.payload("Stop");
+    let transcript = sandbox.base().join("home/events.jsonl");
+    let said = json!({"type": "assistant.message", "data": {"content": "<promise>DONE</promise>"}});
+    let earlier = json!({"type": "hook.start", "timestamp": "2026-01-01T00:00:00.000Z"});
+    write_file(&transcript, &format!("{said}\n{earlier}\n"));
+    stop["transcript_path"] = json!(transcript);
+    let held = answer(&session.call(&stop));
+    assert_eq!(held["decision"], "block", "{held}");
+    assert_ne!(session.stop("<promise>DONE</promise>")["decision"], "block");
 }
 
 #[test]

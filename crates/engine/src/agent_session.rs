@@ -11,9 +11,6 @@ use crate::engine::Engine;
 use crate::ledger::SessionLife;
 use crate::ledger::host_sessions::{AncestorSession, HookSender};
 
-/// The process that adopts detached ones, and a host only where nothing else runs.
-const INIT: i32 = 1;
-
 /// Determines who sent a hook event of a session, and records which host process it comes from.
 pub(crate) fn hook_sender(engine: &Engine, caller: &CallerContext, session: &str) -> HookSender {
     let Some(hook) = caller.process.filter(|_| !session.is_empty()) else {
@@ -21,23 +18,39 @@ pub(crate) fn hook_sender(engine: &Engine, caller: &CallerContext, session: &str
     };
     let ancestors = callers::ancestors(hook);
     let known_at = engine.ledger().hosts.position(&ancestors);
-    let is_new = known_at.is_none() && callers::has_host_as_parent(&ancestors, &caller.env);
+    let is_new = known_at.is_none()
+        && callers::has_host_as_parent(&ancestors, &caller.env)
+        && !is_adopted(caller, hook, ancestors[0]);
     let Some(host_at) = known_at.or_else(|| is_new.then_some(0)) else {
-        // Its ancestors have ended or are none of a host, while the session's host runs.
+        // Its ancestors have ended or are none of a host. One-shot runs end before their last hook is
+        // answered, but while the session's host runs, it sends its hooks itself.
         let is_other = has_other_host(engine, session, None);
-        return if is_other { HookSender::NotHost } else { HookSender::Unknown };
+        return if is_other { HookSender::NotHost } else { unknown_sender(&ancestors) };
     };
     let host = ancestors[host_at];
-    if is_new && host.id == INIT && has_other_host(engine, session, None) {
-        return HookSender::NotHost;
-    }
     let route = HookRoute::between(host, host_at, hook, caller.input_maker);
     let sender = engine.ledger().hosts.note_hook(host, session, route);
     store_hosts(engine);
-    if sender == HookSender::Host && has_other_host(engine, session, Some(host)) {
-        return HookSender::SecondHost;
+    match sender {
+        HookSender::Host if has_other_host(engine, session, Some(host)) => HookSender::SecondHost,
+        HookSender::Unknown => unknown_sender(&ancestors),
+        sender => sender,
     }
-    sender
+}
+
+/// The sender of a hook whose session no running host has: a shell of an agent starts no hooks for the
+/// user.
+fn unknown_sender(ancestors: &[ProcessIdentity]) -> HookSender {
+    if callers::is_started_by_agent(ancestors) { HookSender::Agent } else { HookSender::Unknown }
+}
+
+/// Whether a hook has outlived the process that started it, so that `parent` is no host. In a container
+/// the host may be the process that adopts others; it has made the input of its own hooks.
+fn is_adopted(caller: &CallerContext, hook: i32, parent: ProcessIdentity) -> bool {
+    let daemon = callers::own_process();
+    hook != daemon
+        && callers::is_adopter(parent.id, daemon)
+        && caller.input_maker != Some(parent.id)
 }
 
 /// Whether a host that had the session before `host` runs.
@@ -52,11 +65,6 @@ fn store_hosts(engine: &Engine) {
     if let Err(error) = record.write(&engine.dirs.state) {
         tracing::warn!(%error, "the known hosts could not be stored");
     }
-}
-
-/// Whether an agent plays a hook of the host.
-pub(crate) fn is_played(caller: &CallerContext) -> bool {
-    caller.process.is_some_and(callers::is_played_hook)
 }
 
 /// Whether a known host started the caller or an ancestor of it.

@@ -20,6 +20,7 @@ pub(crate) mod pipeline_stop;
 mod plan_commands;
 mod plan_documents;
 mod sandbox;
+mod saved_step;
 pub(crate) mod shell_writes;
 pub(crate) mod worker_stop;
 pub(crate) mod write_guard;

@@ -24,13 +24,19 @@ const PTS_MAJORS: std::ops::RangeInclusive<u32> = 136..=143;
 /// Major number of Linux's virtual terminals.
 const TTY_MAJOR: u32 = 4;
 
-/// Positions of the parent, the session of processes, the terminal and the time of the start in
-/// `/proc/PID/stat`, as [`stat_field`] counts them. The session is 0 where its leader is outside this
+/// Positions of the state, the parent, the session of processes, the terminal and the time of the start
+/// in `/proc/PID/stat`, as [`stat_field`] counts them. The session is 0 where its leader is outside this
 /// namespace of process ids, as in a container.
+const STATE: usize = 0;
 const PARENT: usize = 1;
 const SESSION: usize = 3;
 const TERMINAL: usize = 4;
 const STARTED: usize = 19;
+
+/// States of a process that has ended, whether or not its parent has asked how.
+const ENDED: [&str; 2] = ["Z", "X"];
+/// The process that adopts those whose parents have ended.
+const INIT: i32 = 1;
 
 /// Whether the system describes processes in `/proc`.
 const HAS_PROC: bool = cfg!(target_os = "linux");
@@ -116,10 +122,18 @@ pub fn runs_this_program(process: i32) -> bool {
     program("self").is_some_and(|own| program(&process.to_string()) == Some(own))
 }
 
-/// Whether a process is still there.
+/// Whether a process has not ended.
 #[must_use]
 pub fn is_running(process: ProcessIdentity) -> bool {
-    stat_number(process.id, STARTED) == Some(process.started)
+    let has_ended = stat_field(process.id, STATE).is_none_or(|it| ENDED.contains(&it.as_str()));
+    !has_ended && stat_number(process.id, STARTED) == Some(process.started)
+}
+
+/// Whether a process adopts detached ones: such a parent need not have started its children.
+/// `daemon` is a process that outlived the one which started it.
+#[must_use]
+pub fn is_adopter(process: i32, daemon: i32) -> bool {
+    process == INIT || stat_number(daemon, PARENT) == u64::try_from(process).ok()
 }
 
 /// The ancestors of a process, its parent first, at most [`ANCESTORS_MAX`]; none where the system does
@@ -151,12 +165,12 @@ pub fn has_host_as_parent(ancestors: &[ProcessIdentity], env: &BTreeMap<String, 
     is_named && !is_agent(parent.id, &BTreeMap::new())
 }
 
-/// Whether an agent calls a hook itself, so that it reports what has not happened, as far as can be
-/// detected: the host starts hooks itself, and not from a shell of its agent.
+/// Whether an agent started the process with these `ancestors`, its parent first, as far as can be
+/// detected. A process whose parent has ended hides who started it.
 #[must_use]
-pub fn is_played_hook(process: i32) -> bool {
-    let host = ancestors(process).first().copied();
-    HAS_PROC && host.is_none_or(|host| is_agent(host.id, &BTreeMap::new()))
+pub fn is_started_by_agent(ancestors: &[ProcessIdentity]) -> bool {
+    let parent = ancestors.first();
+    HAS_PROC && parent.is_none_or(|parent| is_agent(parent.id, &BTreeMap::new()))
 }
 
 /// Whether an agent started a process or an ancestor of it, as far as can be detected.
@@ -330,5 +344,32 @@ mod tests {
         assert!(is_running(ProcessIdentity { id: own, started }));
         assert!(!is_running(ProcessIdentity { id: own, started: started + 1 }));
         assert!(runs_this_program(own) && !runs_this_program(1));
+    }
+
+    #[test]
+    fn a_process_whose_end_nobody_has_asked_for_has_ended() {
+        if !HAS_PROC {
+            return;
+        }
+        let mut child = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let id = i32::try_from(child.id()).expect("a process id");
+        let child_process =
+            ProcessIdentity { id, started: stat_number(id, STARTED).expect("it waits") };
+        assert!(is_running(child_process));
+        drop(child.stdin.take());
+        while stat_field(id, STATE).is_some_and(|it| it != "Z") {
+            std::thread::yield_now();
+        }
+        assert!(!is_running(child_process));
+        assert!(child.wait().expect("ours").success());
+    }
+
+    #[test]
+    fn the_parent_of_a_detached_process_adopts_others() {
+        assert!(is_adopter(INIT, own_process()));
+        assert!(!HAS_PROC || !is_adopter(own_process(), own_process()));
     }
 }

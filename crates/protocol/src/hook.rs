@@ -291,6 +291,12 @@ impl HookInput {
         !self.model.is_null()
     }
 
+    /// When the event happened, as the host writes times, if it says so as text.
+    #[must_use]
+    pub fn event_time(&self) -> Option<&str> {
+        self.timestamp.as_str()
+    }
+
     pub(crate) fn has_event_time(&self) -> bool {
         !self.timestamp.is_null()
     }

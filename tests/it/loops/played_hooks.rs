@@ -1,6 +1,8 @@
 //! Hook events that the agent plays: a script hides the call from the check before a tool call.
 
 use std::fs;
+use std::io::Write as _;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -169,6 +171,50 @@ fn a_session_that_is_resumed_after_its_host_has_ended_is_nothing_special() {
     let ended = notice(&real_stop(&sandbox, &mut again));
     assert!(!ended.contains("host"), "{ended}");
     assert_ne!(status(&sandbox)["status"], "running");
+}
+
+#[test]
+fn the_last_stop_of_a_host_that_ends_before_it_is_answered_is_decided() {
+    // OpenCode does not wait for its plugin, and names no process to its hooks.
+    for command in [PROGRAM.to_owned(), format!("env -u CLAUDE_PID '{PROGRAM}'")] {
+        let sandbox = finished_work();
+        let mut host = host_of(&sandbox, SESSION);
+        let (mut input, _) = host.server(&format!("{command} hook stop"));
+        host.end();
+        let mut payload = sandbox.payload("Stop");
+        payload["session_id"] = SESSION.into();
+        input.write_all(payload.to_string().as_bytes()).expect("the hook reads");
+        drop(input);
+        let decided =
+            eventually(PATIENCE, || (status(&sandbox)["status"] != "running").then_some(()));
+        assert!(decided.is_some(), "{command}: {}", report(&sandbox));
+    }
+}
+
+#[test]
+fn a_process_that_adopts_a_played_hook_is_no_host() {
+    let sandbox = finished_work();
+    drop(host_of(&sandbox, SESSION));
+    let mut other = host_of(&sandbox, OTHER);
+    let fifo = |name: &str| {
+        let path = sandbox.base().join(name);
+        assert!(Command::new("mkfifo").arg(&path).status().expect("it runs").success());
+        path
+    };
+    let (input, output) = (fifo("played-in"), fifo("played-out"));
+    let (from, to) = (input.display(), output.display());
+    let played =
+        format!("exec env CLAUDECODE=1 '{PROGRAM}' hook user-prompt-submit <'{from}' >'{to}'");
+    assert_eq!(other.agent(&format!("setsid -f sh -c \"{played}\"")).code, 0);
+    let mut payload = sandbox.payload("UserPromptSubmit");
+    payload["session_id"] = "a new one".into();
+    // Its shell waits for this; the process that started that shell has ended.
+    fs::write(&input, payload.to_string()).expect("the hook reads");
+    fs::read(&output).expect("the hook ends");
+    // Everything is below the process that adopted the hook, also this host.
+    let mut again = host_of(&sandbox, SESSION);
+    real_stop(&sandbox, &mut again);
+    assert_ne!(status(&sandbox)["status"], "running", "{}", report(&sandbox));
 }
 
 #[test]

@@ -132,7 +132,7 @@ async fn answer_event(
         learn_language(engine, &project, &input.session_id).await;
     }
     let stop_key = (event == HookEvent::Stop).then(|| project.key.clone());
-    let call = HookCall { engine, caller, project, input, delivery };
+    let call = HookCall { engine, caller, project, input, sender, delivery };
     let HookAnswer { output, deferred_reports, recalled, .. } = match event {
         HookEvent::SessionStart => Box::pin(session_start::handle(call)).await,
         HookEvent::UserPromptSubmit => Box::pin(answer_prompt(call)).await,

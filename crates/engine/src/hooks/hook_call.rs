@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::edit::impact::files_match_hashes;
 use crate::engine::{Engine, measure_blocking};
+use crate::ledger::host_sessions::HookSender;
 use crate::ledger::{DeferredReport, SessionAgent};
 use crate::project::Project;
 use crate::recall::RecalledText;
@@ -27,6 +28,8 @@ pub(crate) struct HookCall<'e> {
     pub(crate) caller: CallerContext,
     pub(crate) project: Project,
     pub(crate) input: HookInput,
+    /// Who sent the event.
+    pub(crate) sender: HookSender,
     /// Identity of this call, to recognise a Stop that was delivered twice.
     pub(crate) delivery: StopDelivery,
 }

@@ -1,8 +1,8 @@
 //! The slash commands of pipelines, and the keyword in a prompt. Both come from the user: a hook reads
 //! the words as they were typed.
 
-use crate::agent_session::is_played;
 use crate::hooks::hook_call::HookCall;
+use crate::ledger::host_sessions::HookSender;
 use crate::loops::loop_cancel;
 use crate::pipeline::pipeline_call::PipelineCall;
 use crate::pipeline::pipeline_start::PipelineStart;
@@ -51,7 +51,7 @@ pub(crate) async fn handle(call: &HookCall<'_>, name: &str) -> Option<HookOutput
     if session.is_empty() {
         return Some(HookOutput::Block("[moai-ralph] the host named no session".to_owned()));
     }
-    if matches!(own, "moai-run" | "pipeline-answer") && is_played(&call.caller) {
+    if matches!(own, "moai-run" | "pipeline-answer") && call.sender == HookSender::Agent {
         let reason = "an agent cannot type a command of the user";
         return Some(HookOutput::Block(format!("[moai-ralph] {reason}")));
     }

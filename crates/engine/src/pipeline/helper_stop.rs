@@ -3,23 +3,21 @@
 
 use std::time::{Duration, Instant};
 
-use crate::engine::now_ms;
 use crate::exam::criteria;
 use crate::hooks::hook_call::HookCall;
 use crate::pipeline::commit_survey::survey_commits;
 use crate::pipeline::gates::work_digest;
+use crate::pipeline::saved_step::save_step;
 use crate::project::Project;
 use crate::stop::schedule::StopSchedule;
 use moai_base::foreign_text::one_line;
-use moai_base::limits::{ACCEPTANCE_OUTPUT_CHARS_MAX, STOP_TRIES_MAX};
+use moai_base::limits::ACCEPTANCE_OUTPUT_CHARS_MAX;
 use moai_base::verdict::Verdict;
-use moai_host::store::loops::SaveOutcome;
-use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::criteria::{CheckCommand, CheckCriterion, SPECS_FOLDER};
 use moai_pipeline::commit_proposal::CommitProposal;
 use moai_pipeline::scenario_runs::{FrozenScenario, ScenarioReport, ScenarioRun};
 use moai_pipeline::state::PipelineState;
-use moai_pipeline::step::{PipelineDecision, PipelineEvent, step};
+use moai_pipeline::step::{PipelineDecision, PipelineEvent};
 use moai_pipeline::worker_report::WorkerStatus;
 use moai_protocol::hook::HookOutput;
 use moai_report::pipeline as words;
@@ -153,37 +151,21 @@ async fn proposal_faults(project: &Project, pipeline: &PipelineState, answer: &s
     }
 }
 
-/// Takes a step, and saves before the reply. Another agent may have ended meanwhile.
+/// Takes a step, which is saved before the reply.
 async fn take_step(
     call: &HookCall<'_>,
     project: &Project,
-    mut before: PipelineState,
+    before: PipelineState,
     event: PipelineEvent,
 ) -> HookOutput {
-    let engine = call.engine;
-    for _ in 0..STOP_TRIES_MAX {
-        let (next, decisions) = step(&before, event.clone(), now_ms());
-        match engine.store.advance_pipeline(&project.key, &before, next.clone()).await {
-            Ok(SaveOutcome::Saved) => {
-                let held = decisions.into_iter().find_map(|decision| match decision {
-                    PipelineDecision::Hold(objections) => Some(objections),
-                    _ => None,
-                });
-                return held.map_or(HookOutput::Silent, |held| {
-                    HookOutput::Block(words::worker_held(&next, &held))
-                });
-            }
-            Ok(SaveOutcome::Overtaken) => {}
-            Err(error) => {
-                tracing::warn!(%error, id = next.id, "the end of a helper was not saved");
-                return HookOutput::Silent;
-            }
-        }
-        let which = PipelineQuery::Id(before.id.clone());
-        match engine.store.find_pipeline(&project.key, &project.root, which).await {
-            Ok(Some(now)) if now.is_active() => before = now,
-            _ => return HookOutput::Silent,
-        }
-    }
-    HookOutput::Silent
+    let Some(saved) = Box::pin(save_step(call.engine, project, before, event)).await else {
+        return HookOutput::Silent;
+    };
+    let held = saved.decisions.into_iter().find_map(|decision| match decision {
+        PipelineDecision::Hold(objections) => Some(objections),
+        _ => None,
+    });
+    held.map_or(HookOutput::Silent, |held| {
+        HookOutput::Block(words::worker_held(&saved.next, &held))
+    })
 }

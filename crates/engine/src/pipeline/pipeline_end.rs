@@ -1,9 +1,8 @@
 //! The end of a pipeline, which comes with the end of its loop, however that ended.
 
 use crate::engine::{Engine, now_ms};
+use crate::pipeline::saved_step::save_step;
 use crate::project::Project;
-use moai_base::limits::STOP_TRIES_MAX;
-use moai_host::store::loops::SaveOutcome;
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::{LoopState, Status};
 use moai_pipeline::state::PipelineState;
@@ -24,21 +23,14 @@ pub(crate) fn loop_ending(state: &LoopState) -> Option<LoopEnding> {
 /// ends the pipeline then.
 pub(crate) async fn end_with_loop(engine: &Engine, project: &Project, state: &LoopState) {
     let (Some(id), Some(ending)) = (&state.options.pipeline, loop_ending(state)) else { return };
-    for _ in 0..STOP_TRIES_MAX {
-        let which = PipelineQuery::Id(id.clone());
-        let found = engine.store.find_pipeline(&project.key, &project.root, which).await;
-        let before = match found {
-            Ok(Some(before)) if before.loop_id == state.id && before.is_active() => before,
-            Ok(_) => return,
-            Err(error) => return tracing::warn!(%error, id, "a pipeline was not ended"),
-        };
-        let (next, _) = step(&before, PipelineEvent::LoopEnded(ending.clone()), now_ms());
-        match engine.store.advance_pipeline(&project.key, &before, next).await {
-            Ok(SaveOutcome::Saved) => return,
-            Ok(SaveOutcome::Overtaken) => {}
-            Err(error) => return tracing::warn!(%error, id, "a pipeline was not ended"),
-        }
-    }
+    let which = PipelineQuery::Id(id.clone());
+    let found = engine.store.find_pipeline(&project.key, &project.root, which).await;
+    let before = match found {
+        Ok(Some(before)) if before.loop_id == state.id && before.is_active() => before,
+        Ok(_) => return,
+        Err(error) => return tracing::warn!(%error, id, "a pipeline was not ended"),
+    };
+    Box::pin(save_step(engine, project, before, PipelineEvent::LoopEnded(ending))).await;
 }
 
 /// Ends an active pipeline whose loop is over or gone.

@@ -2,18 +2,15 @@
 //! them. Commands are not refused, because what they write is known only afterwards; the disk look
 //! finds it.
 
-use crate::engine::{Engine, now_ms};
+use crate::engine::now_ms;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::pipeline::pipeline_stop::pipeline_of_loop;
+use crate::pipeline::saved_step::save_step;
 use crate::pipeline::write_guard::WriteAuthor;
-use crate::project::Project;
-use moai_base::limits::STOP_TRIES_MAX;
 use moai_base::path::RelPath;
-use moai_host::store::loops::SaveOutcome;
-use moai_loops::state::LoopState;
 use moai_pipeline::state::{PipelineState, ShellWriteRecord};
-use moai_pipeline::step::{PipelineEvent, step};
+use moai_pipeline::step::PipelineEvent;
 use moai_pipeline::write_rules::{PipelineWriter, write_objection};
 use moai_report::agent::EditText;
 use moai_report::pipeline as words;
@@ -42,7 +39,7 @@ pub(crate) async fn note_shell_writes(
         return None;
     }
     let text = words::shell_wrote(&pipeline, &records);
-    save(engine, &project, &held, pipeline, records).await;
+    Box::pin(save_step(engine, &project, pipeline, PipelineEvent::ShellWrote(records))).await;
     Some(EditText { text: text.clone(), notice: Some(text) })
 }
 
@@ -59,28 +56,4 @@ fn denied_records(
         is_by_worker: writer != PipelineWriter::Orchestrator,
     };
     changed.iter().filter(is_denied).map(record).collect()
-}
-
-/// Keeps the records for the report; a failure is only logged.
-async fn save(
-    engine: &Engine,
-    project: &Project,
-    held: &LoopState,
-    mut before: PipelineState,
-    records: Vec<ShellWriteRecord>,
-) {
-    for _ in 0..STOP_TRIES_MAX {
-        let (next, _) = step(&before, PipelineEvent::ShellWrote(records.clone()), now_ms());
-        match engine.store.advance_pipeline(&project.key, &before, next).await {
-            Ok(SaveOutcome::Saved) => return,
-            Ok(SaveOutcome::Overtaken) => {}
-            Err(error) => {
-                return tracing::warn!(%error, id = before.id, "shell writes were not noted");
-            }
-        }
-        match pipeline_of_loop(engine, project, held).await {
-            Some(now) => before = now,
-            None => return,
-        }
-    }
 }

@@ -4,23 +4,21 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::engine::now_ms;
 use crate::exam::criteria;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::loop_files;
 use crate::pipeline::helper_stop;
 use crate::pipeline::pipeline_stop::{command_reading, pipeline_of_loop, with_boxes};
+use crate::pipeline::saved_step::{SavedStep, save_step};
 use crate::project::Project;
 use crate::stop::schedule::StopSchedule;
-use moai_base::limits::STOP_TRIES_MAX;
-use moai_host::store::loops::SaveOutcome;
 use moai_loops::exam::ExamRole;
 use moai_loops::state::LoopState;
 use moai_pipeline::pivot::{PIVOT_FILE, PivotDocument};
 use moai_pipeline::plan::{AcceptanceKind, PlanDocument, TodoId};
 use moai_pipeline::state::PipelineState;
-use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, WorkerReading, step};
+use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, WorkerReading};
 use moai_pipeline::worker_report::WorkerReport;
 use moai_protocol::hook::HookOutput;
 use moai_report::pipeline as words;
@@ -60,7 +58,12 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
     let agent = input.agent_id.clone().unwrap_or_default();
     let text = loop_files::file_text(&project, PIVOT_FILE).await.unwrap_or_default();
     let pivots = PivotDocument::parse(&text);
-    decide(&call, &project, pipeline, WorkerReading { agent, report, pivots, commands }).await
+    let reading = WorkerReading { agent, report, pivots, commands };
+    let event = PipelineEvent::WorkerEnded(Box::new(reading));
+    match Box::pin(save_step(engine, &project, pipeline, event)).await {
+        Some(saved) => answer(&call, &project, saved).await,
+        None => HookOutput::Silent,
+    }
 }
 
 /// Whether agents of this type must end with a report: `moai-ralph:worker`, `uam-worker`.
@@ -101,40 +104,10 @@ async fn run_todo(
     runs
 }
 
-/// Decides, and saves before the reply. Another worker may have ended meanwhile.
-async fn decide(
-    call: &HookCall<'_>,
-    project: &Project,
-    mut before: PipelineState,
-    reading: WorkerReading,
-) -> HookOutput {
-    let engine = call.engine;
-    for _ in 0..STOP_TRIES_MAX {
-        let event = PipelineEvent::WorkerEnded(Box::new(reading.clone()));
-        let (next, decisions) = step(&before, event, now_ms());
-        match engine.store.advance_pipeline(&project.key, &before, next.clone()).await {
-            Ok(SaveOutcome::Saved) => return answer(call, project, &next, decisions).await,
-            Ok(SaveOutcome::Overtaken) => {}
-            Err(error) => {
-                tracing::warn!(%error, id = next.id, "the end of a worker was not saved");
-                return HookOutput::Silent;
-            }
-        }
-        let which = moai_host::store::pipelines::PipelineQuery::Id(before.id.clone());
-        let found = engine.store.find_pipeline(&project.key, &project.root, which).await;
-        match found {
-            Ok(Some(now)) if now.is_active() => before = now,
-            _ => return HookOutput::Silent,
-        }
-    }
-    HookOutput::Silent
-}
-
 async fn answer(
     call: &HookCall<'_>,
     project: &Project,
-    next: &PipelineState,
-    decisions: Vec<PipelineDecision>,
+    SavedStep { next, decisions }: SavedStep,
 ) -> HookOutput {
     let mut held = Vec::new();
     let mut boxes = Vec::new();
@@ -154,7 +127,7 @@ async fn answer(
     let output = if held.is_empty() {
         HookOutput::Silent
     } else {
-        HookOutput::Block(words::worker_held(next, &held))
+        HookOutput::Block(words::worker_held(&next, &held))
     };
     output.with_notice(notice)
 }

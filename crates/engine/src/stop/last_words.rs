@@ -22,11 +22,13 @@ pub(super) async fn complete(call: &mut HookCall<'_>) {
     let Some(transcript) = input.transcript_path.clone().filter(|path| path.is_absolute()) else {
         return;
     };
+    // Without a time of its own, a Stop has the words that are there.
+    let stop_time = input.event_time().unwrap_or_default().to_owned();
     let deadline = Instant::now() + Duration::from_millis(LAST_WORDS_MS_MAX);
     loop {
         let path = transcript.clone();
         let read = run_blocking(move || read_end(&path)).await.flatten();
-        input.last_assistant_message = read.and_then(|end| last_words(&end));
+        input.last_assistant_message = read.and_then(|end| last_words(&end, &stop_time));
         if input.last_assistant_message.is_some() || Instant::now() >= deadline {
             return;
         }
