@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::sources::files;
-use crate::support::CHECKOUT;
+use crate::support::{CHECKOUT, write_file};
 
 /// The host's events that the program answers, with its name for each.
 const EVENTS: &[(&str, &str)] = &[
@@ -111,9 +111,60 @@ fn files_below(base: &Path, part: &str) -> Vec<String> {
     found
 }
 
+/// The commands as skills of Codex, which knows no slash commands. Elsewhere they would appear twice.
+const SKILLS: &str = ".codex-plugin/skills";
+
+/// What Codex reads beside a skill. Only the user starts a command.
+const SKILL_POLICY: &str = "policy:\n  allow_implicit_invocation: false\n";
+
+/// A command as a skill: the same text, with its arguments in the text, because a skill has no hint.
+fn skill_text(name: &str, command: &str) -> String {
+    let (front, body) = command
+        .strip_prefix("---\n")
+        .and_then(|rest| rest.split_once("\n---\n"))
+        .unwrap_or_else(|| panic!("{name} has no front matter"));
+    let value = |key: &str| front.lines().find_map(|line| line.strip_prefix(key));
+    let description = value("description: ").unwrap_or_else(|| panic!("{name} says nothing"));
+    let hint = value("argument-hint: ")
+        .map_or_else(String::new, |hint| format!("\nArguments: `{}`\n", hint.trim_matches('"')));
+    format!("---\nname: {name}\ndescription: {description}\n---\n{hint}{body}")
+}
+
+/// Paths and texts of the skills, as the commands make them.
+fn skill_files() -> Vec<(String, String)> {
+    let mut expected = Vec::new();
+    for command in files("commands", Some("md")) {
+        let name = Path::new(&command.path).file_stem().and_then(|stem| stem.to_str());
+        let name = name.expect("a plain name");
+        let folder = format!("{SKILLS}/{name}");
+        expected.push((format!("{folder}/SKILL.md"), skill_text(name, &command.text)));
+        expected.push((format!("{folder}/agents/openai.yaml"), SKILL_POLICY.to_owned()));
+    }
+    expected.sort();
+    expected
+}
+
+fn check_skills(checkout: &Path) {
+    let expected = skill_files();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let _ = fs::remove_dir_all(checkout.join(SKILLS));
+        for (path, text) in &expected {
+            write_file(&checkout.join(path), text);
+        }
+    }
+    let paths: Vec<&str> = expected.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(files_below(checkout, SKILLS), paths, "UPDATE_DOCS=1 writes the skills");
+    for (path, text) in &expected {
+        let written = fs::read_to_string(checkout.join(path)).expect("ours");
+        assert_eq!(&written, text, "UPDATE_DOCS=1 writes {path}");
+    }
+    assert_eq!(json(".codex-plugin/plugin.json")["skills"], format!("./{SKILLS}/"));
+}
+
 #[test]
 fn the_published_folder_is_the_plugin_and_nothing_else() {
     let checkout = Path::new(CHECKOUT);
+    check_skills(checkout);
     let published = checkout.join("plugin");
     let parts = PLUGIN_PARTS.iter().flat_map(|part| files_below(checkout, part));
     let expected: Vec<String> = parts.collect();

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::HostKind;
+use super::typed_command::COMMAND_NAMES;
 use crate::hook::HookEvent;
 
 /// The plugin for OpenCode; the mark stands for the path of the program.
@@ -12,16 +13,38 @@ const OPENCODE_PLUGIN: &str = include_str!("opencode_plugin.ts");
 const PROGRAM_MARK: &str = "@PROGRAM@";
 /// File name of the program.
 const PROGRAM_NAME: &str = "moai-ralph";
-/// The commands that OpenCode gets as files.
-const OPENCODE_COMMANDS: [(&str, &str); 8] = [
+/// The commands, which OpenCode gets as files.
+const OPENCODE_COMMANDS: [(&str, &str); COMMAND_NAMES.len()] = [
     ("alfred", include_str!("../../../../commands/alfred.md")),
     ("cancel-loop", include_str!("../../../../commands/cancel-loop.md")),
+    ("mem-forget", include_str!("../../../../commands/mem-forget.md")),
+    ("mem-inject", include_str!("../../../../commands/mem-inject.md")),
     ("mem-search", include_str!("../../../../commands/mem-search.md")),
+    ("mem-status", include_str!("../../../../commands/mem-status.md")),
+    ("moai-adopt", include_str!("../../../../commands/moai-adopt.md")),
+    ("moai-align", include_str!("../../../../commands/moai-align.md")),
     ("moai-fix", include_str!("../../../../commands/moai-fix.md")),
     ("moai-loop", include_str!("../../../../commands/moai-loop.md")),
+    ("moai-pivot", include_str!("../../../../commands/moai-pivot.md")),
+    ("moai-plan", include_str!("../../../../commands/moai-plan.md")),
     ("moai-resume", include_str!("../../../../commands/moai-resume.md")),
     ("moai-run", include_str!("../../../../commands/moai-run.md")),
     ("moai-status", include_str!("../../../../commands/moai-status.md")),
+    ("moai-sync", include_str!("../../../../commands/moai-sync.md")),
+    ("pipeline-answer", include_str!("../../../../commands/pipeline-answer.md")),
+    ("pipeline-cancel", include_str!("../../../../commands/pipeline-cancel.md")),
+    ("pipeline-resume", include_str!("../../../../commands/pipeline-resume.md")),
+    ("pipeline-status", include_str!("../../../../commands/pipeline-status.md")),
+    ("ralph", include_str!("../../../../commands/ralph.md")),
+    ("uam", include_str!("../../../../commands/uam.md")),
+    ("uam-answer", include_str!("../../../../commands/uam-answer.md")),
+    ("uam-bugfix", include_str!("../../../../commands/uam-bugfix.md")),
+    ("uam-cancel", include_str!("../../../../commands/uam-cancel.md")),
+    ("uam-compound", include_str!("../../../../commands/uam-compound.md")),
+    ("uam-resume", include_str!("../../../../commands/uam-resume.md")),
+    ("uam-run", include_str!("../../../../commands/uam-run.md")),
+    ("uam-small", include_str!("../../../../commands/uam-small.md")),
+    ("uam-status", include_str!("../../../../commands/uam-status.md")),
 ];
 
 /// Where hooks are registered.
@@ -323,6 +346,11 @@ mod tests {
         }
         let own = RegistrationContent::Own("x".to_owned());
         assert!(own.text_without("{}").is_err());
+    }
+
+    #[test]
+    fn opencode_gets_every_command() {
+        assert!(OPENCODE_COMMANDS.iter().map(|(name, _)| *name).eq(COMMAND_NAMES.iter().copied()));
     }
 
     #[test]
