@@ -2,19 +2,25 @@
 //! a clean environment.
 
 use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
+use serde_json::Value;
 
 use crate::model::{ScriptedModel, ScriptedTurn};
 use crate::support::{CHECKOUT, Output, Sandbox, eventually, finish, test_cache, write_file};
 
 /// Longest run of one scenario; a scripted model answers at once, so only a hang comes near it.
 const RUN_LIMIT: Duration = Duration::from_mins(2);
+/// Longest silence of a server.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
 /// A client whose behaviour these tests pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +90,7 @@ fn program_below(folder: &Path, name: &str) -> Option<PathBuf> {
 
 /// A project with a client that has this checkout's plugin.
 pub(crate) struct HostProject {
-    pub(crate) sandbox: Sandbox,
+    pub(crate) sandbox: Arc<Sandbox>,
     client: Client,
     program: PathBuf,
 }
@@ -99,7 +105,12 @@ impl HostProject {
     /// Installs the plugin with the client's own commands, from the marketplace of the checkout, or
     /// with `init` where the client has no such plugins.
     pub(crate) fn new(sandbox: Sandbox, client: Client) -> Self {
-        let project = Self { sandbox, client, program: client.install() };
+        Self::in_project(&Arc::new(sandbox), client)
+    }
+
+    /// The same in a project that another client may work in.
+    pub(crate) fn in_project(sandbox: &Arc<Sandbox>, client: Client) -> Self {
+        let project = Self { sandbox: Arc::clone(sandbox), client, program: client.install() };
         if client == Client::OpenCode {
             let output = project.sandbox.run(&["init", "--host", "opencode"]);
             assert_eq!(output.code, 0, "{output:#?}");
@@ -178,13 +189,8 @@ impl HostProject {
                 }
             }
             Client::OpenCode => {
-                self.configure_opencode(&model.url());
-                command
-                    .env("OPENCODE_DISABLE_AUTOUPDATE", "1")
-                    .env("OPENCODE_DISABLE_MODELS_FETCH", "1")
-                    .env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1")
-                    .env("npm_config_registry", format!("{}/npm/", model.url()))
-                    .arg("run");
+                command = self.opencode_command(&model.url());
+                command.arg("run");
                 // A command is an option here, and its arguments are the prompt.
                 match prompt.strip_prefix('/').and_then(|it| it.split_once(' ')) {
                     Some((name, arguments)) => command.args(["--command", name, arguments]),
@@ -213,6 +219,17 @@ impl HostProject {
         write_file(&path, &text);
     }
 
+    fn opencode_command(&self, url: &str) -> Command {
+        self.configure_opencode(url);
+        let mut command = self.command();
+        command
+            .env("OPENCODE_DISABLE_AUTOUPDATE", "1")
+            .env("OPENCODE_DISABLE_MODELS_FETCH", "1")
+            .env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1")
+            .env("npm_config_registry", format!("{url}/npm/"));
+        command
+    }
+
     fn configure_opencode(&self, url: &str) {
         let model = serde_json::json!({
             "name": "m1", "tool_call": true, "limit": {"context": 200_000, "output": 8_000},
@@ -228,12 +245,12 @@ impl HostProject {
         write_file(&self.sandbox.path("opencode.json"), &config.to_string());
     }
 
-    fn merge_copilot_config(&self, more: &serde_json::Value) {
+    fn merge_copilot_config(&self, more: &Value) {
         let path = self.home().join(".copilot/config.json");
         let text = fs::read_to_string(&path).unwrap_or_default();
         // The client writes comments before the document.
         let json: String = text.lines().filter(|line| !line.starts_with("//")).collect();
-        let mut config: serde_json::Value =
+        let mut config: Value =
             serde_json::from_str(&json).unwrap_or_else(|_| serde_json::json!({}));
         for (key, value) in more.as_object().into_iter().flatten() {
             config[key] = value.clone();
@@ -242,23 +259,103 @@ impl HostProject {
     }
 
     fn wait(&self, mut command: Command) -> Output {
-        let base = self.sandbox.base();
-        let (stdout, stderr) = (base.join("client-stdout.txt"), base.join("client-stderr.txt"));
-        let mut child = command
+        let mut child = self.start(&mut command);
+        let status = eventually(RUN_LIMIT, || child.try_wait().expect("the child is ours"));
+        end_with_children(&mut child);
+        let read = |stream| fs::read_to_string(self.stream_file(stream)).unwrap_or_default();
+        let code = status.and_then(|status| status.code()).unwrap_or(-1);
+        Output { code, stdout: read("stdout"), stderr: read("stderr") }
+    }
+
+    /// Starts the client in a process group of its own.
+    fn start(&self, command: &mut Command) -> Child {
+        let file =
+            |stream| File::create(self.stream_file(stream)).expect("the sandbox is writable");
+        command
             .stdin(Stdio::null())
-            .stdout(File::create(&stdout).expect("the sandbox is writable"))
-            .stderr(File::create(&stderr).expect("the sandbox is writable"))
+            .stdout(file("stdout"))
+            .stderr(file("stderr"))
             .process_group(0)
             .spawn()
-            .expect("the installed program starts");
-        let status = eventually(RUN_LIMIT, || child.try_wait().expect("the child is ours"));
-        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+            .expect("the installed program starts")
+    }
+
+    /// Where the client's output goes.
+    fn stream_file(&self, stream: &str) -> PathBuf {
+        self.sandbox.base().join(format!("{}-{stream}.txt", self.client.package().0))
+    }
+
+    /// A session that stays open: OpenCode as a server.
+    pub(crate) fn serve(&self, turns: Vec<ScriptedTurn>) -> OpenCodeServer {
+        let model = ScriptedModel::start(turns);
+        let mut command = self.opencode_command(&model.url());
+        command.args(["serve", "--hostname", "127.0.0.1", "--port", "0"]);
+        let process = self.start(&mut command);
+        let stdout = self.stream_file("stdout");
+        let find_address = || {
+            let text = fs::read_to_string(&stdout).unwrap_or_default();
+            let (_, rest) = text.split_once("http://")?;
+            let (address, _) = rest.split_once('\n')?;
+            address.trim().parse().ok()
+        };
+        let address = eventually(RUN_LIMIT, find_address).expect("the server names its address");
+        OpenCodeServer { model, process, address }
+    }
+}
+
+fn end_with_children(child: &mut Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.wait();
+}
+
+/// OpenCode as a server, with sessions that stay open.
+pub(crate) struct OpenCodeServer {
+    pub(crate) model: ScriptedModel,
+    process: Child,
+    address: SocketAddr,
+}
+
+impl OpenCodeServer {
+    /// Sends one request and returns the answer, which must be JSON.
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Value {
+        let mut stream = TcpStream::connect(self.address).expect("the server listens");
+        stream.set_read_timeout(Some(ANSWER_LIMIT)).expect("a duration");
+        let body = body.to_string();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).expect("the server reads");
+        // The server keeps the connection open.
+        let mut answer = Vec::new();
+        let mut part = [0; 8 * 1024];
+        loop {
+            let read = stream.read(&mut part);
+            let length = *read.as_ref().unwrap_or(&0);
+            answer.extend_from_slice(&part[..length]);
+            let text = String::from_utf8_lossy(&answer);
+            let body = text.find('{').map_or("", |start| &text[start..]);
+            if let Some(Ok(value)) = serde_json::Deserializer::from_str(body).into_iter().next() {
+                return value;
+            }
+            assert!(length > 0, "{path}: {read:?} {text:?}\n{}", self.model.transcript());
         }
-        let _ = child.wait();
-        let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
-        let code = status.and_then(|status| status.code()).unwrap_or(-1);
-        Output { code, stdout: read(&stdout), stderr: read(&stderr) }
+    }
+
+    /// Waits until the model was asked so often.
+    pub(crate) fn wait_for_requests(&self, count: usize) {
+        let is_asked = || (self.model.requests().len() >= count).then_some(());
+        let is_reached = eventually(RUN_LIMIT, is_asked).is_some();
+        assert!(is_reached, "expected {count} requests\n{}", self.model.transcript());
+    }
+}
+
+impl Drop for OpenCodeServer {
+    fn drop(&mut self) {
+        end_with_children(&mut self.process);
     }
 }
 

@@ -48,3 +48,27 @@ fn a_loop_holds_the_stop_until_the_work_is_done() {
     let history = project.sandbox.run(&["loop", "history"]);
     assert!(history.stdout.contains("complete"), "{history:#?}");
 }
+
+#[test]
+fn hooks_of_claude_code_that_it_runs_too_act_once() {
+    let project = project();
+    let seen = project.sandbox.base().join("seen");
+    let foreign = json!({"type": "command", "command": format!("touch '{}'", seen.display())});
+    let settings = json!({"hooks": {"PostToolUse": [{"hooks": [foreign]}]}});
+    project.sandbox.write(".claude/settings.json", &settings.to_string());
+    let registered = project.sandbox.run(&["init", "--host", "claude-code"]);
+    assert_eq!(registered.code, 0, "{registered:#?}");
+    let turns = vec![
+        edit(&project, "good", "BAD"),
+        ScriptedTurn::text("first"),
+        edit(&project, "BAD", "better"),
+        ScriptedTurn::text("<promise>DONE</promise>"),
+    ];
+    let run = project.run("/moai-loop fix it --completion-promise DONE --max-iterations 9", turns);
+    run.assert_requests(4);
+    let times = run.model.requests()[1].matches("introduced 1 error").count();
+    if times != 1 {
+        run.fail(&format!("told {times} times"));
+    }
+    assert!(seen.exists(), "the client does not run this file");
+}

@@ -11,3 +11,4 @@ mod opencode;
 #[path = "../it/support.rs"]
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
+mod two_hosts;

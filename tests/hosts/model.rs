@@ -4,29 +4,69 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::http::{self, Request};
 
-/// One answer of the model.
+/// Longest wait of a model for another one.
+const GATE_LIMIT: Duration = Duration::from_mins(1);
+
+/// A point that several runs reach before any of them goes on.
 #[derive(Clone, Debug)]
-pub(crate) enum ScriptedTurn {
+pub(crate) struct Gate(Arc<(Mutex<usize>, Condvar)>);
+
+impl Gate {
+    pub(crate) fn new(expected: usize) -> Self {
+        Self(Arc::new((Mutex::new(expected), Condvar::new())))
+    }
+
+    pub(crate) fn arrive(&self) {
+        let mut missing = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *missing = missing.saturating_sub(1);
+        self.0.1.notify_all();
+    }
+
+    /// Waits for the others; the test fails later if they do not come.
+    fn pass(&self) {
+        self.arrive();
+        let missing = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let _waited = self.0.1.wait_timeout_while(missing, GATE_LIMIT, |missing| *missing > 0);
+    }
+}
+
+/// What the model says.
+#[derive(Clone, Debug)]
+enum ModelAnswer {
     /// Words; the turn ends here.
     Text(String),
     /// A tool call; the host runs it and asks again.
     Tool { name: &'static str, input: Value },
 }
 
+/// One answer of the model.
+#[derive(Clone, Debug)]
+pub(crate) struct ScriptedTurn {
+    answer: ModelAnswer,
+    /// What it waits at.
+    gate: Option<Gate>,
+}
+
 impl ScriptedTurn {
     pub(crate) fn text(text: &str) -> Self {
-        Self::Text(text.to_owned())
+        Self { answer: ModelAnswer::Text(text.to_owned()), gate: None }
     }
 
     pub(crate) fn tool(name: &'static str, input: Value) -> Self {
-        Self::Tool { name, input }
+        Self { answer: ModelAnswer::Tool { name, input }, gate: None }
+    }
+
+    /// The same answer, once everyone has come to the gate.
+    pub(crate) fn after(self, gate: &Gate) -> Self {
+        Self { gate: Some(gate.clone()), ..self }
     }
 }
 
@@ -102,10 +142,13 @@ impl ScriptedModel {
         }
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let (turn, number) = self.next_turn(body.clone());
+        if let Some(gate) = &turn.gate {
+            gate.pass();
+        }
         let events = if is_responses {
-            response_events(&turn, number)
+            response_events(&turn.answer, number)
         } else {
-            message_events(&body["model"], &turn, number)
+            message_events(&body["model"], &turn.answer, number)
         };
         let mut text = String::new();
         for event in events {
@@ -163,17 +206,17 @@ fn push_texts(value: &Value, out: &mut String) {
     }
 }
 
-fn response_events(turn: &ScriptedTurn, number: usize) -> Vec<Value> {
-    let item = match turn {
-        ScriptedTurn::Text(text) => json!({
+fn response_events(answer: &ModelAnswer, number: usize) -> Vec<Value> {
+    let item = match answer {
+        ModelAnswer::Text(text) => json!({
             "type": "message", "id": format!("msg_{number}"), "role": "assistant",
             "content": [{"type": "output_text", "text": text}],
         }),
-        ScriptedTurn::Tool { name, input: Value::String(input) } => json!({
+        ModelAnswer::Tool { name, input: Value::String(input) } => json!({
             "type": "custom_tool_call", "id": format!("ctc_{number}"), "name": name,
             "call_id": format!("call_{number}"), "input": input,
         }),
-        ScriptedTurn::Tool { name, input } => json!({
+        ModelAnswer::Tool { name, input } => json!({
             "type": "function_call", "id": format!("fc_{number}"), "name": name,
             "call_id": format!("call_{number}"), "arguments": input.to_string(),
         }),
@@ -191,14 +234,14 @@ fn response_events(turn: &ScriptedTurn, number: usize) -> Vec<Value> {
     ]
 }
 
-fn message_events(model: &Value, turn: &ScriptedTurn, number: usize) -> Vec<Value> {
-    let (start, delta, reason) = match turn {
-        ScriptedTurn::Text(text) => (
+fn message_events(model: &Value, answer: &ModelAnswer, number: usize) -> Vec<Value> {
+    let (start, delta, reason) = match answer {
+        ModelAnswer::Text(text) => (
             json!({"type": "text", "text": ""}),
             json!({"type": "text_delta", "text": text}),
             "end_turn",
         ),
-        ScriptedTurn::Tool { name, input } => (
+        ModelAnswer::Tool { name, input } => (
             json!({"type": "tool_use", "id": format!("toolu_{number:024}"), "name": name, "input": {}}),
             json!({"type": "input_json_delta", "partial_json": input.to_string()}),
             "tool_use",

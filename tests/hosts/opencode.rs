@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::client::{Client, HostProject};
 use crate::model::ScriptedTurn;
-use crate::support::Sandbox;
+use crate::support::{PATIENCE, Sandbox, eventually};
 
 /// A committed clean file, and a scripted server that finds `BAD`.
 fn project() -> HostProject {
@@ -49,4 +49,32 @@ fn a_command_starts_a_loop_which_says_that_a_one_shot_run_cannot_be_held() {
     // The Stop is decided, whether or not the host asks again.
     let history = project.sandbox.run(&["loop", "history"]);
     assert!(history.stdout.contains("continue"), "{history:#?}");
+}
+
+#[test]
+fn a_session_that_stays_open_is_held_with_a_new_prompt_and_then_released() {
+    let project = project();
+    let server = project.serve(vec![
+        edit(&project, "app.py", "good", "BAD"),
+        ScriptedTurn::text("<promise>DONE</promise>"),
+        edit(&project, "app.py", "BAD", "better"),
+        ScriptedTurn::text("Fixed.\n\n<promise>DONE</promise>"),
+    ]);
+    let session = server.post("/session", &json!({}));
+    let id = session["id"].as_str().expect("a session has an id");
+    let arguments = "fix it --completion-promise DONE --max-iterations 5";
+    let command = json!({"command": "moai-loop", "arguments": arguments});
+    server.post(&format!("/session/{id}/command"), &command);
+    server.wait_for_requests(4);
+    let requests = server.model.requests();
+    assert!(!requests[1].contains("not done yet"), "{}", server.model.transcript());
+    assert!(requests[2].contains("not done yet"), "{}", server.model.transcript());
+    let is_complete =
+        || project.sandbox.run(&["loop", "history"]).stdout.contains("complete").then_some(());
+    let ended = eventually(PATIENCE, is_complete);
+    assert!(ended.is_some(), "{}", server.model.transcript());
+    // Nothing holds the session that has no loop any more.
+    let asked = json!({"parts": [{"type": "text", "text": "thank you"}]});
+    server.post(&format!("/session/{id}/message"), &asked);
+    assert_eq!(server.model.requests().len(), 5, "{}", server.model.transcript());
 }
