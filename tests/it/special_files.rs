@@ -84,3 +84,63 @@ fn git_data_with_a_pipe_in_it_is_a_named_gap() {
         assert_eq!(denied.code, 0, "{denied:#?}");
     }
 }
+
+/// Whether a command did its work, or says which file it does not read.
+fn is_answered(output: &Output) -> bool {
+    matches!(output.code, 0 | 1 | 4) || output.stderr.contains("a file of the kernel")
+}
+
+#[test]
+fn files_of_the_kernel_under_names_of_settings_are_not_read() {
+    let names = [
+        ".claude/autochecks.sh",
+        ".claude/settings.json",
+        ".gitattributes",
+        ".gitignore",
+        ".lsp.json",
+        ".moai/config/lsp.json",
+        ".moai/config/sections/ralph.yaml",
+        "Cargo.toml",
+        "RUBRIC.md",
+        "compile_commands.json",
+        "package.json",
+        "pyproject.toml",
+        "rules/rule.yml",
+        "sgconfig.yml",
+        "tsconfig.json",
+    ];
+    for name in names {
+        let sandbox = Sandbox::new();
+        if name == "rules/rule.yml" {
+            sandbox.write("sgconfig.yml", "ruleDirs: [rules]\n");
+        }
+        sandbox.write("app.py", "x = 1\n");
+        sandbox.commit();
+        let link = sandbox.path(name);
+        std::fs::create_dir_all(link.parent().expect("a folder")).expect("writable");
+        // It has lines, or waits for them, but says that it is an empty regular file.
+        std::os::unix::fs::symlink("/proc/kmsg", &link).expect("writable");
+        let scanned = sandbox.run(&["scan"]);
+        assert!(is_answered(&scanned), "{name}: {scanned:#?}");
+        let started = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "fix it"]);
+        assert!(is_answered(&started), "{name}: {started:#?}");
+        let edited = sandbox.tool_write("app.py", "x = 3\n");
+        assert_eq!(edited.code, 0, "{name}: {edited:#?}");
+    }
+}
+
+#[test]
+fn a_pipe_where_git_looks_for_its_shared_folder_is_a_named_gap() {
+    let sandbox = Sandbox::new();
+    sandbox.write("app.py", "x = 1\n");
+    sandbox.commit();
+    let path = pipe(&sandbox, ".git/commondir");
+    sandbox.write("app.py", "x = 2\n");
+    let checked = sandbox.run(&["check", "--no-lsp"]);
+    assert!(
+        format!("{checked:?}").contains(&format!("{path} is not a regular file")),
+        "{checked:#?}"
+    );
+    let started = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "fix it"]);
+    assert!(matches!(started.code, 0 | 1), "{started:#?}");
+}

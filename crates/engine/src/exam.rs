@@ -560,7 +560,7 @@ fn read_exam_file(root: &Path, path: &RelPath) -> Option<ExamFile> {
         return Some(ExamFile { stamp: (bytes.len() as u64, 0), bytes, is_program: false });
     }
     let stamp = stamp(root, path)?;
-    let file = std::fs::File::open(path.under(root)).ok()?;
+    let file = files::open_regular(&path.under(root)).ok()?;
     let is_program = file.metadata().ok()?.mode() & 0o111 != 0;
     let mut bytes = Vec::new();
     file.take(EXAM_FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;

@@ -21,7 +21,7 @@ use moai_base::evidence::SkippedFile;
 use moai_base::path::{RelPath, normalize};
 
 pub use ignores::IgnoreRules;
-pub use inputs::{open_input, open_regular};
+pub use inputs::{is_special, open_input, open_regular, read_regular, read_regular_text};
 pub use nested::other_repository;
 pub use private::{
     private_dir, private_temporary, read_private, remove_abandoned, write_private,

@@ -26,6 +26,7 @@ use git2::{ErrorCode, Repository, Status, StatusOptions};
 pub use self::difference::{FileDifference, TextAtBase, diff_since};
 pub use self::shared_identity::shared_identity;
 use self::special_files::find_special_file;
+use crate::files;
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::path::{NEVER_WALKED, RelPath};
@@ -100,13 +101,7 @@ pub fn local_ignore_rules(root: &Path) -> [Option<Vec<u8>>; 2] {
 
 fn read_some(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    let is_file = fs::metadata(path).ok()?.is_file();
-    fs::File::open(path)
-        .ok()
-        .filter(|_| is_file)?
-        .take(SOURCE_BYTES_MAX)
-        .read_to_end(&mut bytes)
-        .ok()?;
+    files::open_regular(path).ok()?.take(SOURCE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 

@@ -275,16 +275,11 @@ fn hash_of(text: &str) -> String {
 
 /// The text of a file; `None` if there is none.
 fn read(path: &Path) -> Result<Option<String>, String> {
-    match fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.to_string()),
-        Ok(meta) if !meta.is_file() => return Err("it is no file".to_owned()),
-        Ok(meta) if meta.len() > REGISTRATION_BYTES_MAX as u64 => {
-            return Err("it is too large".to_owned());
-        }
-        Ok(_) => {}
+    match files::read_regular_text(path, REGISTRATION_BYTES_MAX as u64) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.to_string()),
     }
-    fs::read_to_string(path).map(Some).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::files::{private_dir, read_private, write_private};
+use crate::files::{read_regular, read_regular_text};
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
     HOST_RECORD_BYTES_MAX, PROGRAM_FILE_BYTES_MAX, REGISTRATION_BYTES_MAX, TRUST_RECORD_BYTES_MAX,
@@ -37,13 +38,11 @@ impl ProgramFiles {
         let mut hashes = BTreeMap::new();
         for name in PROGRAM_FILES {
             let path = root.join(name);
-            let hash = match path.metadata() {
+            let hash = match read_regular(&path, PROGRAM_FILE_BYTES_MAX) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) if error.kind() == io::ErrorKind::NotADirectory => continue,
-                Ok(meta) if meta.is_file() && meta.len() <= PROGRAM_FILE_BYTES_MAX => {
-                    fs::read(&path).ok().map(|bytes| ContentHash::of_bytes(&bytes).to_string())
-                }
-                Ok(_) | Err(_) => None,
+                Ok(bytes) => Some(ContentHash::of_bytes(&bytes).to_string()),
+                Err(_) => None,
             };
             hashes.insert(name.to_owned(), hash.unwrap_or_default());
         }
@@ -139,14 +138,8 @@ pub fn is_trusted_by_claude(root: &Path, env: &BTreeMap<String, String>) -> bool
     let Some(file) = folder.map(|folder| Path::new(folder).join(".claude.json")) else {
         return false;
     };
-    let Ok(meta) = file.metadata() else { return false };
-    if !meta.is_file() || meta.len() > HOST_RECORD_BYTES_MAX {
-        return false;
-    }
-    let Ok(open) = fs::File::open(file) else { return false };
-    let Ok(record) = serde_json::from_reader::<_, ClaudeRecord>(BufReader::new(open)) else {
-        return false;
-    };
+    let Ok(bytes) = read_regular(&file, HOST_RECORD_BYTES_MAX) else { return false };
+    let Ok(record) = serde_json::from_slice::<ClaudeRecord>(&bytes) else { return false };
     let is_accepted = |folder: &Path| record.projects.get(folder).is_some_and(|it| it.is_trusted);
     root.ancestors().any(is_accepted)
 }
@@ -177,9 +170,7 @@ pub fn is_trusted_by_other_hosts(root: &Path, env: &BTreeMap<String, String>) ->
 
 /// The text of a regular file of bounded size.
 fn small_text(path: &Path) -> Option<String> {
-    let meta = path.metadata().ok()?;
-    let is_small = meta.is_file() && meta.len() <= REGISTRATION_BYTES_MAX as u64;
-    is_small.then(|| fs::read_to_string(path).ok()).flatten()
+    read_regular_text(path, REGISTRATION_BYTES_MAX as u64).ok()
 }
 
 #[cfg(test)]

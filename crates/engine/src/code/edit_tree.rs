@@ -102,7 +102,11 @@ fn read_file(
     }
     let mut content = Vec::new();
     let left = (CHANGED_BYTES_MAX - *bytes) as u64 + 1;
-    fs::File::open(file).map_err(failed)?.take(left).read_to_end(&mut content).map_err(failed)?;
+    files::open_regular(file)
+        .map_err(failed)?
+        .take(left)
+        .read_to_end(&mut content)
+        .map_err(failed)?;
     *bytes += content.len();
     if *bytes > CHANGED_BYTES_MAX {
         return Err(EditRefusal::TooManyBytes);

@@ -79,7 +79,7 @@ fn hash_of(root: &Path, path: &RelPath) -> Option<ContentHash> {
     if !metadata.is_file() || metadata.len() > SOURCE_BYTES_MAX {
         return Some(ContentHash::of_bytes(format!("unread, {} bytes", metadata.len()).as_bytes()));
     }
-    std::fs::read(&file).ok().map(|bytes| ContentHash::of_bytes(&bytes))
+    files::read_regular(&file, SOURCE_BYTES_MAX).ok().map(|bytes| ContentHash::of_bytes(&bytes))
 }
 
 /// The findings that hold a Stop in files whose present content the loop's session did not write.

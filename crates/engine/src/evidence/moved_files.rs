@@ -2,7 +2,6 @@
 //! or builds, behind an ignore rule, or under a name without a sensor. Blocking.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -82,7 +81,7 @@ impl MoveSearch<'_> {
                 break;
             }
             bytes_left -= metadata.len();
-            let Ok(bytes) = fs::read(&file) else { continue };
+            let Ok(bytes) = files::read_regular(&file, bytes_max) else { continue };
             let text = TextId { bytes: bytes.len() as u64, hash: ContentHash::of_bytes(&bytes) };
             if vanished.contains_key(&text) {
                 places.entry(text).or_default().push(file);
@@ -139,6 +138,8 @@ fn is_changed_since(path: &Path, since_secs: i64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// The paths reported when these files hold the text of `gone.py`.

@@ -202,7 +202,7 @@ fn text_now(
         Ok(snapshot) => Ok(Some(snapshot.text.to_string())),
         Err(skipped) if skipped.reason == "binary" => {
             let mut bytes = Vec::new();
-            let file = std::fs::File::open(path.under(root));
+            let file = files::open_regular(&path.under(root));
             let read = file.and_then(|file| file.take(SOURCE_BYTES_MAX).read_to_end(&mut bytes));
             Err(match read {
                 Ok(_) => binary(path, &bytes),

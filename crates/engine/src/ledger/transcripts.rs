@@ -10,6 +10,7 @@ use moai_base::limits::{
     WORKER_TASK_BYTES_MAX,
 };
 use moai_base::verdict::{Cause, Gap};
+use moai_host::files;
 use moai_host::files::{TailPosition, read_tail};
 use moai_protocol::transcript::{ContextSize, TranscriptTally, TranscriptThread, first_task};
 
@@ -106,11 +107,8 @@ pub(crate) fn subagent_task(transcript: &Path, agent: &str) -> Option<String> {
     }
     let name = format!("agent-{agent}.jsonl");
     let path = transcript.with_extension("").join("subagents").join(name);
-    if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return None;
-    }
     let mut bytes = Vec::new();
-    let file = fs::File::open(path).ok()?;
+    let file = files::open_regular(&path).ok()?;
     file.take(WORKER_TASK_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     first_task(&String::from_utf8_lossy(&bytes))
 }

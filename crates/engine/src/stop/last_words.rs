@@ -1,7 +1,6 @@
 //! The agent's last words where the host does not send them with a Stop: they are in its transcript,
 //! which may be written only after the hook has started.
 
-use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::engine::run_blocking;
 use crate::hooks::hook_call::HookCall;
 use moai_base::limits::{LAST_WORDS_BYTES_MAX, LAST_WORDS_MS_MAX, LAST_WORDS_POLL_MS};
+use moai_host::files::open_regular;
 use moai_protocol::hosts::LastWords;
 use moai_protocol::hosts::last_words::last_words;
 
@@ -38,8 +38,8 @@ pub(super) async fn complete(call: &mut HookCall<'_>) {
 
 /// The end of a file, from the first whole character on.
 fn read_end(path: &Path) -> Option<String> {
-    let mut file = File::open(path).ok()?;
-    let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+    let mut file = open_regular(path).ok()?;
+    let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(LAST_WORDS_BYTES_MAX))).ok()?;
     let mut bytes = Vec::new();
     file.take(LAST_WORDS_BYTES_MAX).read_to_end(&mut bytes).ok()?;

@@ -1,24 +1,75 @@
-//! Files that a user names to be read. Opening a named pipe waits for a writer, and a device may have no
-//! end, so neither is read.
+//! Files that a user or a project names to be read. Opening a named pipe waits for a writer, a device may
+//! have no end, and files of the kernel (`/proc/kmsg`) may do both although they look regular, so none
+//! of them is read.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Read as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, StatFs};
 
 /// Another name of this process's input.
 const STDIN: &str = "/dev/stdin";
 /// A device without any bytes.
 const EMPTY: &str = "/dev/null";
 
+/// Magic numbers of Linux's file systems whose files are answers of the kernel (statfs(2)): procfs,
+/// sysfs, debugfs and tracefs.
+#[cfg(target_os = "linux")]
+const KERNEL_FILE_SYSTEMS: [u32; 4] = [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163];
+
 /// Opens a regular file; an error for anything else, without waiting.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if file.metadata()?.is_file() { Ok(file) } else { Err(refused("not a regular file")) }
+    if !file.metadata()?.is_file() {
+        return Err(refused("not a regular file"));
+    }
+    if is_of_kernel(rustix::fs::fstatfs(&file)) {
+        return Err(refused("a file of the kernel"));
+    }
+    Ok(file)
+}
+
+/// Reads a regular file of at most `bytes_max` bytes, without waiting. The error says what else it is.
+pub fn read_regular(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    if length > bytes_max {
+        return Err(refused(&format!("larger than {bytes_max} bytes")));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    // It may grow meanwhile.
+    file.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The same as text; an error if it is not UTF-8.
+pub fn read_regular_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    let bytes = read_regular(path, bytes_max)?;
+    String::from_utf8(bytes).map_err(|_| refused("not UTF-8"))
+}
+
+/// Whether a path leads to something that must not be opened to read rules or settings: neither a folder
+/// nor a regular file, or a file of the kernel.
+#[must_use]
+pub fn is_special(path: &Path) -> bool {
+    let Ok(metadata) = fs::metadata(path) else { return false };
+    !metadata.is_dir() && (!metadata.is_file() || is_of_kernel(rustix::fs::statfs(path)))
+}
+
+#[cfg(target_os = "linux")]
+fn is_of_kernel(found: rustix::io::Result<StatFs>) -> bool {
+    found.is_ok_and(|it| {
+        KERNEL_FILE_SYSTEMS.iter().any(|kind| i128::from(it.f_type) == i128::from(*kind))
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_of_kernel(_: rustix::io::Result<StatFs>) -> bool {
+    false
 }
 
 /// Opens a regular file, a terminal, this process's input, or a pipe that a shell has opened
@@ -62,8 +113,6 @@ fn refused(what: &str) -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read as _;
-
     use super::*;
 
     #[test]
@@ -81,6 +130,11 @@ mod tests {
                 assert!(open(special).is_err(), "{}", special.display());
             }
         }
+        let linked = temp.path().join("linked");
+        std::os::unix::fs::symlink("/proc/self/status", &linked).unwrap();
+        assert_eq!(open_regular(&linked).is_err(), cfg!(target_os = "linux"));
+        assert!(is_special(&pipe) && !is_special(&file) && !is_special(temp.path()));
+        assert!(read_regular(&file, 3).is_err() && read_regular_text(&file, 4).is_ok());
         assert!(open_input(Path::new(EMPTY)).is_ok() && open_regular(Path::new(EMPTY)).is_err());
         let (reader, writer) = io::pipe().unwrap();
         drop(writer);

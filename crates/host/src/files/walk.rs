@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use ignore::gitignore::Gitignore;
 use ignore::{DirEntry, Match, WalkBuilder, WalkState};
 
+use super::is_special;
 use super::{canonical, io_error_reason, resolve_in_root, skipped_file};
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::{IGNORE_RULES_BYTES_MAX, SERIAL_WALK_FILES_MAX, WALK_FILES_MAX};
@@ -459,7 +460,8 @@ fn walker(root: &Path, directory: &Path, left_out: mpsc::Sender<PathBuf>) -> Wal
 /// Whether ignore rules must not be opened: reading a pipe or a device, perhaps through a link of the
 /// repository, would not end.
 fn has_unreadable_rules(rules: &Path) -> bool {
-    std::fs::metadata(rules).is_ok_and(|it| !it.is_file() || it.len() > IGNORE_RULES_BYTES_MAX)
+    std::fs::metadata(rules).is_ok_and(|it| it.is_dir() || it.len() > IGNORE_RULES_BYTES_MAX)
+        || is_special(rules)
 }
 
 /// Rules of a folder, of one above it, or of the repository alone that must not be opened.

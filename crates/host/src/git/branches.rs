@@ -9,6 +9,7 @@ use git2::{
     Delta, ErrorCode, Oid, Reference, Repository, RepositoryState, Sort, Status, StatusOptions,
 };
 
+use super::read_some;
 use super::{
     GitError, is_untracked_package, needed, no_repository, path_of, unreadable_repository,
     work_tree_and_root,
@@ -180,7 +181,7 @@ pub fn checked_out_at(root: &Path, branch: &str) -> Result<Option<PathBuf>, GitE
     }
     let full = branch_ref(branch);
     let has = |folder: &PathBuf| {
-        let content = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let content = |name: &str| read_git_text(&folder.join(name)).unwrap_or_default();
         content("HEAD").trim() == format!("ref: {full}")
             || content("rebase-merge/head-name").trim() == full
             || content("rebase-apply/head-name").trim() == full
@@ -193,12 +194,17 @@ pub fn checked_out_at(root: &Path, branch: &str) -> Result<Option<PathBuf>, GitE
     Ok(None)
 }
 
+/// The text of one of git's own files.
+fn read_git_text(path: &Path) -> Option<String> {
+    String::from_utf8(read_some(path)?).ok()
+}
+
 fn work_tree(folder: &Path, common: &Path) -> Option<PathBuf> {
     if folder == common {
         let main = Repository::open(common).ok()?;
         return main.workdir().map(Path::to_path_buf);
     }
-    let target = fs::read_to_string(folder.join("gitdir")).ok()?;
+    let target = read_git_text(&folder.join("gitdir"))?;
     Path::new(target.trim()).parent().map(Path::to_path_buf)
 }
 
@@ -213,7 +219,7 @@ pub fn linked_git_dirs(root: &Path, tree: &Path) -> Result<Vec<PathBuf>, GitErro
         .flatten()
         .map(|entry| entry.path())
         .filter(|folder| {
-            let Ok(target) = fs::read_to_string(folder.join("gitdir")) else {
+            let Some(target) = read_git_text(&folder.join("gitdir")) else {
                 return folder.file_name() == tree.file_name();
             };
             let target = folder.join(target.trim());

@@ -1,10 +1,10 @@
 //! Files that libgit2 reads where something else has their name: it would wait for the writer of a
 //! named pipe, or read a device without end.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{path_of, read_some};
+use crate::files::is_special;
 
 /// Files in git's folder, and in the one that work trees share.
 const OF_GIT: [&str; 13] = [
@@ -60,12 +60,12 @@ fn special_in(folder: &Path, names: &[&str]) -> Option<PathBuf> {
 }
 
 fn special(path: PathBuf) -> Option<PathBuf> {
-    let metadata = fs::metadata(&path).ok()?;
-    (!metadata.is_file() && !metadata.is_dir()).then_some(path)
+    is_special(&path).then_some(path)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;

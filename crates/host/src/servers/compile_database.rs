@@ -14,6 +14,7 @@ use super::clangd_config::{ClangdConfig, DatabasePlace};
 use super::fault_facts::read_bounded_text;
 use super::resolve::ResolvedServer;
 use super::{ServerContext, clangd_config};
+use crate::files::read_regular;
 use moai_base::limits::COMPILE_DATABASE_BYTES_MAX;
 use moai_lsp::faults::CompileFlags;
 use moai_lsp::registry::ServerSpec;
@@ -163,8 +164,7 @@ impl ServerContext {
 }
 
 fn read_entries(database: &Path) -> CompileEntries {
-    let is_small = database.metadata().is_ok_and(|meta| meta.len() <= COMPILE_DATABASE_BYTES_MAX);
-    let bytes = if is_small { std::fs::read(database).ok()? } else { return None };
+    let bytes = read_regular(database, COMPILE_DATABASE_BYTES_MAX).ok()?;
     let entries: Vec<CompileEntry> = serde_json::from_slice(&bytes).ok()?;
     let is_complete =
         entries.iter().all(|entry| entry.command.is_some() || entry.arguments.is_some());

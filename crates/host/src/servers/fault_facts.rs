@@ -2,14 +2,13 @@
 //! manifests, programs that can be started. Reads the disk, decides nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::checking_config::CheckingConfig;
 use super::compile_database::DatabaseSearch;
 use super::go_workspace;
 use super::{MeasureInput, ServerContext};
+use crate::files::read_regular_text;
 use moai_base::finding::Finding;
 use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::verdict::{Cause, Gap};
@@ -113,12 +112,7 @@ fn nearest_text(folders: &[&Path], name: &str) -> Option<String> {
 
 /// Devices and pipes are not opened and the size is bounded, because a project may hold any file.
 pub(super) fn read_bounded_text(path: &Path) -> Option<String> {
-    let meta = path.metadata().ok()?;
-    let is_readable = meta.is_file() && meta.len() <= SOURCE_BYTES_MAX;
-    let file = is_readable.then(|| File::open(path).ok())??;
-    let mut text = String::new();
-    file.take(SOURCE_BYTES_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
+    read_regular_text(path, SOURCE_BYTES_MAX).ok()
 }
 
 /// The folder of the user's settings; on macOS, where programs disagree, one below the home.

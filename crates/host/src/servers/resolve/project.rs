@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::files::read_regular;
 use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::path::RelPath;
 use moai_lsp::registry::{ProjectCondition, ServerSpec, WorkspaceRule};
@@ -93,11 +94,5 @@ fn read_json(path: &Path) -> Option<Value> {
 
 /// Devices and pipes are not opened, because a project may hold anything under this name.
 pub(super) fn read_regular_file(path: &Path) -> Option<Vec<u8>> {
-    use std::io::Read as _;
-    let meta = path.metadata().ok()?;
-    let is_readable = meta.is_file() && meta.len() <= SOURCE_BYTES_MAX;
-    let file = is_readable.then(|| std::fs::File::open(path).ok())??;
-    let mut bytes = Vec::new();
-    file.take(SOURCE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    read_regular(path, SOURCE_BYTES_MAX).ok()
 }

@@ -3,12 +3,12 @@
 //! per identity, and a result is proof for callers with the same identity only.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::packages::python_interpreter;
+use crate::files::open_regular;
 use crate::servers::ServerContext;
 use moai_base::hash::ContentHash;
 use moai_base::limits::SCRIPT_LINE_BYTES_MAX;
@@ -170,7 +170,7 @@ fn interpreter(line: &str) -> Option<ScriptInterpreter> {
 /// The beginning of a program's first line, if it is text.
 fn script_line(program: &Path) -> Option<String> {
     let mut bytes = Vec::new();
-    File::open(program).ok()?.take(SCRIPT_LINE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    open_regular(program).ok()?.take(SCRIPT_LINE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     let line = bytes.split(|byte| *byte == b'\n').next()?;
     Some(std::str::from_utf8(line).ok()?.to_owned())
 }
