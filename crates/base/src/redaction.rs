@@ -1,7 +1,10 @@
 //! Removes secrets from a text before it is sent to a model, logged or stored. What a secret looks
 //! like is data (`shapes`); values behind a name such as `password` are removed if they look random.
 
+mod colors;
+mod kubernetes;
 mod passwords;
+mod payment_card;
 mod resident_number;
 mod shapes;
 
@@ -11,14 +14,19 @@ use std::sync::{LazyLock, OnceLock};
 use regex::{Captures, Regex, RegexSet};
 
 use crate::limits::{SECRET_ENTROPY_BITS_MIN, SECRET_WORD_CHARS_MAX};
+use colors::without_colors;
+use kubernetes::without_secret_values;
 use passwords::{
-    SecretPlace, is_assigned_password, is_element_password, is_given, is_strong_password,
+    SecretPlace, is_assigned_password, is_element_password, is_given, is_quoted_password,
+    is_strong_password,
 };
+use payment_card::is_payment_card;
 use resident_number::{is_plain_resident_number, is_resident_number};
 use shapes::{
     ASSIGNED_PASSWORD, COMMAND_PASSWORDS, ELEMENT_PASSWORD, KOREAN_VALUE, NAMED_VALUES,
-    PLAIN_RESIDENT_NUMBER, PLAIN_VALUE, QUOTED_VALUE, RESIDENT_NUMBER, SHAPES, SPOKEN_PASSWORDS,
-    SecretShape, SurroundedShape, URL_PASSWORD, URL_TOKEN,
+    PASSED_PASSWORD, PAYMENT_CARD, PLAIN_RESIDENT_NUMBER, PLAIN_VALUE, QUOTED_VALUE,
+    RESIDENT_NUMBER, SHAPES, SPOKEN_PASSWORDS, SecretShape, SurroundedShape, URL_PASSWORD,
+    URL_TOKEN,
 };
 
 /// Parts of values that are placeholders and not secrets, in lower case.
@@ -66,6 +74,7 @@ static PATTERNS: LazyLock<SecretPatterns> = LazyLock::new(|| {
         pattern(URL_TOKEN, |place| looks_random(place.value)),
         pattern(RESIDENT_NUMBER, |place| is_resident_number(place.value)),
         pattern(PLAIN_RESIDENT_NUMBER, is_plain_resident_number),
+        pattern(PAYMENT_CARD, is_payment_card),
     ];
     let in_set: Vec<SecretPattern> = known.chain(judged).collect();
     let sources = in_set.iter().map(|pattern| &pattern.source);
@@ -84,6 +93,7 @@ fn surrounded_patterns() -> Vec<SecretPattern> {
     let mut patterns = all(COMMAND_PASSWORDS, is_given);
     patterns.push(surrounded(ASSIGNED_PASSWORD, is_assigned_password));
     patterns.push(surrounded(ELEMENT_PASSWORD, is_element_password));
+    patterns.push(surrounded(PASSED_PASSWORD, is_quoted_password));
     patterns.extend(all(SPOKEN_PASSWORDS, is_strong_password));
     patterns.extend(all(NAMED_VALUES, |place| looks_random(place.value)));
     patterns
@@ -112,11 +122,22 @@ fn surrounded(shape: SurroundedShape, is_secret: fn(SecretPlace<'_>) -> bool) ->
     SecretPattern { name, source, expression: OnceLock::new(), words, is_secret }
 }
 
-/// The text with every secret replaced by `[redacted: NAME]`; the rest of the text is unchanged. A
-/// second call changes nothing.
+/// The text with every secret replaced by `[redacted: NAME]`; the rest of the text is unchanged, except
+/// that a text in which colours split a secret loses them. A second call changes nothing.
 #[must_use]
 pub fn redacted(text: &str) -> Cow<'_, str> {
-    let mut clean = Cow::Borrowed(text);
+    let clean = without_known_secrets(text);
+    if let Cow::Owned(plain) = without_colors(&clean) {
+        let split = without_known_secrets(&plain);
+        if *split != plain {
+            return Cow::Owned(split.into_owned());
+        }
+    }
+    clean
+}
+
+fn without_known_secrets(text: &str) -> Cow<'_, str> {
+    let mut clean = without_secret_values(text);
     for index in &PATTERNS.set.matches(text) {
         PATTERNS.in_set[index].replace(&mut clean);
     }

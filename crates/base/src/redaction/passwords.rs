@@ -69,6 +69,8 @@ pub(super) fn is_assigned_password(place: SecretPlace<'_>) -> bool {
     let is_strong = is_strong(place.value, PLAIN_CHARS_MIN) && !place.after.starts_with(',');
     let is_environment = key.chars().all(|it| !it.is_ascii_lowercase());
     let is_at_start = place.before.trim_start_matches([' ', '\t', '-']).chars().all(is_of_key);
+    // What is before the whole key: `host1 ansible_ssh_pass=…`.
+    let before_key = place.before.trim_end_matches(is_of_key);
     match (notation.is_equals, notation.has_space) {
         (true, false) if is_environment => true,
         (true, false)
@@ -79,7 +81,12 @@ pub(super) fn is_assigned_password(place: SecretPlace<'_>) -> bool {
         (true, false) if is_at_start && !place.before.starts_with([' ', '\t']) => {
             is_strong && !is_of_object(place.before)
         }
-        (true, false) => is_strong && place.before.ends_with([' ', '\t', '"', '\'', '=', '/']),
+        (true, false) => {
+            is_strong
+                && !is_of_object(place.before)
+                && (place.before.ends_with(['"', '\'', '=', '/'])
+                    || before_key.ends_with([' ', '\t']))
+        }
         (true, true) => is_strong && is_special(place.value),
         (false, true) => is_strong && (is_at_start || is_special(place.value)),
         (false, false) => is_strong,
@@ -104,6 +111,11 @@ pub(super) fn is_given(place: SecretPlace<'_>) -> bool {
 /// Whether a value is no word of a sentence and no name of code.
 pub(super) fn is_strong_password(place: SecretPlace<'_>) -> bool {
     is_given(place) && is_strong(place.value, PLAIN_CHARS_MIN)
+}
+
+/// The same in quotes, where a shorter value is enough.
+pub(super) fn is_quoted_password(place: SecretPlace<'_>) -> bool {
+    is_given(place) && is_strong(place.value, QUOTED_CHARS_MIN)
 }
 
 /// The same for a value in an XML element, which may be shorter and a word.
@@ -145,7 +157,7 @@ fn notation(name: &str) -> Option<Notation<'_>> {
     let has_space = unquoted.ends_with([' ', '\t']);
     let operator = unquoted.trim_end_matches([' ', '\t']);
     let is_equals = operator.ends_with('=') || operator.ends_with('>');
-    let key = operator.trim_end_matches([' ', '\t', ':', '=', '>', '"', '\'', '\\', ']']);
+    let key = operator.trim_end_matches([' ', '\t', ':', '：', '=', '>', '"', '\'', '\\', ']']);
     let word_end = key.find(|it: char| !it.is_ascii_alphabetic()).unwrap_or(key.len());
     let (word, rest) = key.split_at(word_end);
     let is_whole = rest.chars().all(|it| it.is_ascii_digit() || it == '_');

@@ -23,11 +23,14 @@ pub(super) const SHAPES: &[SecretShape] = &[
     ("private key", r"\bLS0tLS1CRUdJTi(?:BSU0Eg|BQUklW|BFQyBQ|BPUEVO|BFTkNS)[A-Za-z0-9+/=]{20,}"),
     ("PuTTY private key", r"\bPrivate-Lines:[ \t]*[0-9]{1,3}[\r\n]{1,2}([A-Za-z0-9+/=\r\n]{40,})"),
     ("WireGuard key", r"(?i-u:private|preshared)_?(?i-u:key)[ \t]*=[ \t]*([A-Za-z0-9+/]{43}=)"),
-    ("Ethereum private key", r#"(?i-u:private_?key)["']?[ \t]*[:=][ \t]*["']?(0x[a-fA-F0-9]{64})"#),
+    (
+        "Ethereum private key",
+        r#"(?:(?i-u:priv(?:ate)?[ _-]?key|secret_?key|(?:deployer|wallet|signer|owner|account|eth)_?key|\bpk)["']?(?:[ \t]*[:=：][ \t]*|[ \t]+is[ \t]+)|개인 ?키(?:는|은|가)?[ \t]*[:=：]?[ \t]*)["'`]?(0x[a-fA-F0-9]{64})"#,
+    ),
     ("extended private key", r"\b[xyz]prv[A-Za-z0-9]{100,}\b"),
     (
         "recovery phrase",
-        r#"(?i-u:mnemonic|(?:seed|recovery)[ _-]?phrase)["']?[ \t]*[:=]?[ \t]*["']?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#,
+        r#"(?:(?i-u:mnemonic|(?:seed|recovery|secret|backup|wallet)[ _-]?(?:phrase|words))|니모닉|(?:복구|시드) ?(?:구문|문구))["']?(?:는|은)?(?:[ \t]*[:=：]|[ \t]+(?:is|are))?[ \t]*["'`]?((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"#,
     ),
     // Hashes of passwords, which can be guessed from.
     ("password hash", r"\$2[abxy]\$[0-9]{2}\$[./A-Za-z0-9]{53}"),
@@ -74,6 +77,12 @@ pub(super) const SHAPES: &[SecretShape] = &[
         r#"(?i-u:heroku[a-z_-]{0,20}(?:key|token))["']?[ \t]*[:=][ \t]*["']?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b"#,
     ),
     ("Fly.io token", r"\bfm[12][ar]?_[A-Za-z0-9+/=_-]{60,}"),
+    ("Fly.io token", r"\bfo1_[A-Za-z0-9_-]{40,}"),
+    ("Azure DevOps token", r"\b[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}\b"),
+    (
+        "Azure DevOps token",
+        r#"(?i-u:pat|token)["']?[ \t]*[:=][ \t]*["']?([a-z2-7]{52})(?:[^a-z0-9]|$)"#,
+    ),
     ("Netlify token", r"\bnfp_[A-Za-z0-9]{36,}\b"),
     ("Terraform token", r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}"),
     ("Vault token", r"\bhv[sbr]\.[A-Za-z0-9_-]{24,}"),
@@ -120,7 +129,7 @@ pub(super) const SHAPES: &[SecretShape] = &[
     ("Slack webhook", r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{20,})"),
     ("Discord token", r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"),
     ("Discord webhook", r"discord(?:app)?\.com/api/webhooks/([0-9]{17,20}/[A-Za-z0-9_-]{60,})"),
-    ("Telegram bot token", r"\b[0-9]{8,10}:A[A-Za-z0-9_-]{34}\b"),
+    ("Telegram bot token", r"(?:\b|/bot)([0-9]{8,10}:A[A-Za-z0-9_-]{34})\b"),
     (
         "Teams webhook",
         r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/-]{60,}(?:/[A-Za-z0-9/-]{20,})?)",
@@ -197,8 +206,23 @@ pub(super) const COMMAND_PASSWORDS: &[SurroundedShape] = &[
     ),
     (
         "password of a command",
-        r#"\b(?:echo|printf)[ \t]+(?:-n[ \t]+)?["']?([!-~&&[^"'$|;&]]{4,200})["']?[ \t]*\|[\t -~&&[^|]]{0,120}--password-stdin"#,
-        &["--password-stdin"],
+        r#"\b(?:echo|printf)[ \t]+(?:-n[ \t]+)?(?:'([ -~&&[^']]{4,80})'|"([ -~&&[^"$]]{4,80})"|([!-~&&[^"'$|;&]]{4,200}))[ \t]*\|[\t -~&&[^|]]{0,120}(?:--password-stdin|\bsudo[ \t](?:-[A-Za-z]+[ \t]+)*-[A-Za-z]*S)\b"#,
+        &["--password-stdin", "sudo"],
+    ),
+    (
+        "password of a command",
+        r#"\b(?:(?:wget|aria2c)\b[\t -~&&[^|;&]]{0,200}?[ \t]--(?:http-|ftp-|proxy-)?passw(?:or)?d|gpg2?\b[\t -~&&[^|;&]]{0,200}?[ \t]--passphrase|(?:keytool|jarsigner)\b[\t -~&&[^|;&]]{0,200}?[ \t]-(?:(?:src|dest)?(?:store|key)pass|new))[ \t=]+["']?([!-~&&[^"'$|;&-]][!-~&&[^"'|;&]]{2,200})"#,
+        &["wget", "aria2c", "gpg", "keytool", "jarsigner"],
+    ),
+    (
+        "password of a command",
+        r#"[ \t]--from-literal[ \t=]+["']?[A-Za-z0-9_.-]{1,80}=(?:'([ -~&&[^']]{3,80})'|"([ -~&&[^"$]]{3,80})"|([!-~&&[^"'$|;&]]{3,200}))"#,
+        &["--from-literal"],
+    ),
+    (
+        "password of a command",
+        r#"(?i-u:convertto-securestring)[ \t]+(?:-(?i-u:string)[ \t]+)?(?:'([ -~&&[^']]{3,80})'|"([ -~&&[^"$]]{3,80})")"#,
+        &["convertto-securestring"],
     ),
     (
         "password of a command",
@@ -250,7 +274,7 @@ pub(super) const COMMAND_PASSWORDS: &[SurroundedShape] = &[
 /// A value behind a name of passwords. Whether it is one depends on the notation.
 pub(super) const ASSIGNED_PASSWORD: SurroundedShape = (
     "password",
-    r#"(?i-u:passw(?:or)?d|passphrase|passcode|pwd|pass|pw)[A-Za-z0-9_]{0,12}\\{0,3}["'\]]{0,2}[ \t]*(?:=>|:=|=|:)[ \t]*(?:\\{0,3}"([!-~&&[^"\\]]{4,200})\\{0,3}"|'([!-~&&[^']]{4,200})|`([!-~&&[^`]]{4,200})|([!-~&&[^"'`<>&;,\\]]{4,200}))"#,
+    r#"(?i-u:passw(?:or)?d|passphrase|passcode|pwd|pass|pw)[A-Za-z0-9_]{0,12}\\{0,3}["'\]]{0,2}[ \t]*(?:=>|:=|=|:|：)[ \t]*(?:\\{0,3}"([!-~&&[^"\\]]{4,200})\\{0,3}"|'([!-~&&[^']]{4,200})|`([!-~&&[^`]]{4,200})|([!-~&&[^"'`<>&;,\\]]{4,200}))"#,
     &["pass", "pwd", "pw"],
 );
 
@@ -258,12 +282,22 @@ pub(super) const ASSIGNED_PASSWORD: SurroundedShape = (
 pub(super) const SPOKEN_PASSWORDS: &[SurroundedShape] = &[
     (
         "password",
+        r#"\bset[ \t]+-[A-Za-z-]{1,10}[ \t]+[A-Z0-9_]{0,40}(?:PASSWORD|PASSWD|PASSPHRASE|PASS|PWD)[A-Z0-9_]{0,20}[ \t]+["']?([!-~&&[^"'`<>&;,]]{6,200})"#,
+        &["set -"],
+    ),
+    (
+        "password",
+        r"\|[^|\n]{0,40}(?:(?i-u:password|passwd|passphrase|pwd)|비밀번호|패스워드|비번)[^|\n]{0,20}\|[ \t]*`?([!-~&&[^|`]]{6,200})`?[ \t]*\|",
+        &["|"],
+    ),
+    (
+        "password",
         r#"(?i-u:password|passphrase|passcode)(?:[ \t]+(?i-u:for|of|to)[ \t]+[ -~&&[^:=]]{1,40}[:=]|[ \t]+is[ \t:])[ \t]*["'`]?([!-~&&[^"'`,;]]{6,80})"#,
         &["password", "passphrase", "passcode"],
     ),
     (
         "password",
-        r#"(?:비밀번호|패스워드|암호|비번)(?:는|은|가|이)?[ \t]*[=:]?[ \t]*["'`]?([!-~&&[^"'`<>&;,]]{6,200})"#,
+        r#"(?:비밀번호|패스워드|암호|비번)(?:는|은|가|이)?[ \t]*[=:：]?[ \t]*["'`]?([!-~&&[^"'`<>&;,]]{6,200})"#,
         &["비밀번호", "패스워드", "암호", "비번"],
     ),
     (
@@ -273,8 +307,8 @@ pub(super) const SPOKEN_PASSWORDS: &[SurroundedShape] = &[
     ),
     (
         "password of PostgreSQL",
-        r"(?m)^[A-Za-z0-9.*_-]{1,120}:(?:[0-9]{4,5}|\*):[A-Za-z*][A-Za-z0-9_*-]{0,60}:[A-Za-z*][A-Za-z0-9_.*-]{0,60}:([!-~&&[^:]]{8,80})$",
-        &[":5432:", ":6432:", ":*:"],
+        r"(?m)^[A-Za-z0-9.*_-]{1,120}:(?:[0-9]{4,5}|\*):[A-Za-z*][A-Za-z0-9_*-]{0,60}:[A-Za-z*][A-Za-z0-9_.*-]{0,60}:([!-~&&[^:]]{6,80})$",
+        &[":54", ":64", ":*:"],
     ),
 ];
 
@@ -285,8 +319,35 @@ pub(super) const ELEMENT_PASSWORD: SurroundedShape = (
     &["password>", "passwd>", "pwd>", "passphrase>"],
 );
 
+/// The second argument of a call whose first is a name of passwords. Redacted if it is no word.
+pub(super) const PASSED_PASSWORD: SurroundedShape = (
+    "password",
+    r#"(?i-u:define|putenv|setenv|setproperty|setitem|\.set|\.put)[ \t]*\([ \t]*["'][A-Za-z0-9_.:-]{0,60}(?i-u:passw(?:or)?d|passphrase|pwd)[A-Za-z0-9_]{0,12}["'][ \t]*,[ \t]*["']([!-~&&[^"']]{4,200})["']"#,
+    &["passwd", "password", "passphrase", "pwd"],
+);
+
 /// Values behind names that say they are secret. Redacted if they look random.
 pub(super) const NAMED_VALUES: &[SurroundedShape] = &[
+    (
+        "secret value",
+        r#"(?i-u:define|putenv|setenv|setproperty|setitem|\.set|\.put)[ \t]*\([ \t]*["'][A-Za-z0-9_.:-]{0,60}(?i-u:key|token|secret|salt)[A-Za-z0-9_]{0,12}["'][ \t]*,[ \t]*["']([!-~&&[^"']]{12,200})["']"#,
+        &["key", "token", "secret", "salt"],
+    ),
+    (
+        "secret value",
+        r"\|[^|\n]{0,40}(?:(?i-u:token|secret|(?:api|access)[ _-]?key)|토큰|시크릿|인증 ?키|비밀 ?키)[^|\n]{0,20}\|[ \t]*`?([!-~&&[^|`]]{12,200})`?[ \t]*\|",
+        &["|"],
+    ),
+    (
+        "secret value",
+        r#"\bset[ \t]+-[A-Za-z-]{1,10}[ \t]+[A-Z0-9_]{0,40}(?:KEY|TOKEN|SECRET)[A-Z0-9_]{0,20}[ \t]+["']?([!-~&&[^"'`<>&;,]]{6,200})"#,
+        &["set -"],
+    ),
+    (
+        "secret value",
+        r"(?i-u:[a-z0-9-]{1,40}-(?:secret|token))[ \t]*:[ \t]*([A-Za-z0-9+/=._~-]{8,200})",
+        &["-secret", "-token"],
+    ),
     (
         "secret value",
         r"<[A-Za-z0-9_.:-]{0,40}(?i-u:secret|token|api_?-?key|access_?-?key)>([!-~&&[^<>]]{12,200})</",
@@ -294,7 +355,7 @@ pub(super) const NAMED_VALUES: &[SurroundedShape] = &[
     ),
     (
         "secret value",
-        r#"(?:SECRET|TOKEN|(?:API|ACCESS|AUTH|ENCRYPTION|SIGNING|PRIVATE|SECRET|MASTER)_?KEY)[ \t]?[=:][ \t]?["']?([!-~&&[^"'`<>&;,]]{8,200})"#,
+        r#"(?:SECRET|TOKEN|(?:API|ACCESS|AUTH|ENCRYPTION|SIGNING|PRIVATE|SECRET|MASTER|REST|APP|SERVICE|ADMIN|CLIENT|SHARED|LICENSE)_?KEY)[ \t]?[=:][ \t]?["']?([!-~&&[^"'`<>&;,]]{8,200})"#,
         &["secret", "token", "key"],
     ),
     (
@@ -329,13 +390,19 @@ pub(super) const PLAIN_VALUE: SecretShape = (
 /// The same in Korean.
 pub(super) const KOREAN_VALUE: SecretShape = (
     "secret value",
-    r"(?:비밀번호|패스워드|암호|비번|토큰|시크릿|인증키|비밀키)(?:는|은|가|이)?[ \t]*[=:]?[ \t]*([^ \t\r\n\x22'<>&;,]{12,200})",
+    r"(?:비밀번호|패스워드|암호|비번|토큰|시크릿|인증키|비밀키)(?:는|은|가|이)?[ \t]*[=:：]?[ \t]*([^ \t\r\n\x22'<>&;,]{12,200})",
 );
 
 /// A Korean resident registration number without a hyphen. Redacted if its date and check digit are
 /// right, and if it is named so or cannot be a time or a bar code.
 pub(super) const PLAIN_RESIDENT_NUMBER: SecretShape =
     ("resident registration number", r"\b[0-9]{6}[ \t]?[0-9]{7}\b");
+
+/// The number of a payment card. Redacted if its check digit is right, and if it is no part of something.
+pub(super) const PAYMENT_CARD: SecretShape = (
+    "payment card number",
+    r"\b[2-6][0-9]{3}(?:[ -]?[0-9]{4}[ -]?[0-9]{4}[ -]?[0-9]{4}|[ -]?[0-9]{6}[ -]?[0-9]{5})\b",
+);
 
 /// A Korean resident registration number. Redacted if its date and check digit are right.
 pub(super) const RESIDENT_NUMBER: SecretShape =
