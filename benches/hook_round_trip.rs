@@ -7,6 +7,8 @@
 
 #[path = "hook_round_trip/edits.rs"]
 mod edits;
+#[path = "hook_round_trip/hosts.rs"]
+mod hosts;
 #[path = "hook_round_trip/memory.rs"]
 mod memory;
 #[path = "hook_round_trip/pipelines.rs"]
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         memory::measure(&sandbox, &mut table);
         process_start
     };
+    hosts::measure(&mut table);
     recall::measure(&mut table);
     pipelines::measure(&mut table);
     stops::measure(&mut table);
