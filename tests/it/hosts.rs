@@ -485,4 +485,7 @@ fn a_registered_command_works_as_the_host_starts_it() {
         "{codex:#}"
     );
     assert_eq!(of("stop")["registered"], true);
+    assert_eq!(of("stop")["approval"], "missing", "Codex has not asked yet");
+    let text = sandbox.run(&["doctor", "--hosts"]).stdout;
+    assert!(text.contains("registered, not approved, never ran"), "{text}");
 }

@@ -8,6 +8,7 @@ use crate::engine::{Engine, now_ms, run_blocking};
 use crate::ledger::host_calls::CallTimes;
 use crate::replies::REFUSED;
 use moai_base::limits::HOST_CALLS_BYTES_MAX;
+use moai_host::codex_approvals::{EventApproval, codex_approvals};
 use moai_host::files;
 use moai_host::registrations::{FoundRegistration, find_registrations};
 use moai_protocol::control::{CallerContext, CommandReply};
@@ -70,7 +71,11 @@ pub(crate) async fn show(
         let times = all_times(&owned);
         let entries = HostKind::ALL.into_iter().map(|host| {
             let found = find_registrations(host, &root, home.as_deref());
-            host_entry(host, &found, times.get(host.profile().name))
+            let approvals = match (host, &home) {
+                (HostKind::Codex, Some(home)) => codex_approvals(&root, home),
+                _ => Vec::new(),
+            };
+            host_entry(host, &found, &approvals, times.get(host.profile().name))
         });
         HostsDocument { hosts: entries.collect() }
     });
@@ -84,11 +89,13 @@ pub(crate) async fn show(
 fn host_entry(
     host: HostKind,
     found: &[FoundRegistration],
+    approvals: &[EventApproval],
     times: Option<&BTreeMap<String, u64>>,
 ) -> HostDocumentEntry {
     let events = registered_events(host).map(|event| HostEventEntry {
         event: event.name(),
         registered: found.iter().any(|place| place.events.contains(&event)),
+        approval: approvals.iter().find(|it| it.event == event).map(|it| it.approval.name()),
         last_ms: times.and_then(|times| times.get(event.name()).copied()),
     });
     HostDocumentEntry {

@@ -2,6 +2,7 @@
 //! and the socket of the daemon.
 
 pub mod callers;
+pub mod codex_approvals;
 pub mod completion_records;
 pub mod files;
 pub mod git;

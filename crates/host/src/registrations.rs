@@ -274,7 +274,7 @@ fn hash_of(text: &str) -> String {
 }
 
 /// The text of a file; `None` if there is none.
-fn read(path: &Path) -> Result<Option<String>, String> {
+pub(crate) fn read(path: &Path) -> Result<Option<String>, String> {
     match files::read_regular_text(path, REGISTRATION_BYTES_MAX as u64) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

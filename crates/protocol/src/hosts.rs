@@ -5,6 +5,7 @@
 pub mod answer;
 mod claude_code;
 mod codex;
+pub mod codex_approval;
 mod copilot;
 pub mod edits;
 pub mod last_words;

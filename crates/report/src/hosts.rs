@@ -82,7 +82,9 @@ pub fn host_note(host: &HostProfile) -> Option<String> {
 #[must_use]
 pub fn approval(host: HostKind) -> Option<&'static str> {
     match host {
-        HostKind::Codex => Some("each hook, in /hooks; until then it does not run"),
+        HostKind::Codex => {
+            Some("each hook, in /hooks, again after each change; until then it does not run")
+        }
         HostKind::Copilot => Some("the folder, for hooks in the project"),
         HostKind::ClaudeCode | HostKind::OpenCode => None,
     }
@@ -113,6 +115,13 @@ pub fn hosts_text(document: &HostsDocument, now_ms: u64) -> String {
         }
         for event in &host.events {
             let registered = if event.registered { "registered" } else { "not registered" };
+            let approval = match event.approval.filter(|_| event.registered) {
+                None => "",
+                Some("approved") => ", approved",
+                Some("outdated") => ", changed since it was approved",
+                Some("switched-off") => ", switched off",
+                Some(_) => ", not approved",
+            };
             let last = match event.last_ms {
                 Some(at_ms) => ago(at_ms, now_ms),
                 // Most of these calls end without the daemon, which counts them.
@@ -121,7 +130,7 @@ pub fn hosts_text(document: &HostsDocument, now_ms: u64) -> String {
                 }
                 None => "never ran".to_owned(),
             };
-            let _ = writeln!(out, "  {:<22} {registered}, {last}", event.event);
+            let _ = writeln!(out, "  {:<22} {registered}{approval}, {last}", event.event);
         }
     }
     out

@@ -43,6 +43,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("tokio_postgres", "crates/host/src/memory/postgres"),
     ("tokio_rustls", "crates/host/src/memory/postgres/tls"),
     ("webpki_roots", "crates/host/src/memory/postgres/tls"),
+    ("sha2", "crates/protocol/src/hosts/codex_approval"),
     ("ureq", "crates/host/src/models/http"),
     ("clap", "src/cli"),
     ("indicatif", "src/cli"),

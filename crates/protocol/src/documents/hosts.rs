@@ -30,6 +30,9 @@ pub struct HostEventEntry {
     pub event: &'static str,
     /// Whether a hook is registered for it.
     pub registered: bool,
+    /// Whether the user has approved the hook: `approved`, `outdated` (an earlier form was), `missing` or
+    /// `switched-off`; `None` if the client asks for no approval of each hook.
+    pub approval: Option<&'static str>,
     /// When a hook last ran for it in any project, in milliseconds since the epoch; `None` for never.
     pub last_ms: Option<u64>,
 }
