@@ -2,6 +2,8 @@
 //! report wrongly, write outside their files or crash, daemons that end between any two writes, users
 //! who approve, answer, cancel, repair and continue. After every step the invariants are checked.
 
+mod gates;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::gate::{GateStatus, ReviewReading};
@@ -66,6 +68,9 @@ struct SimulatedPipeline {
     pivots: String,
     /// The pipeline as it was stored before a crash.
     saved: Option<PipelineState>,
+    /// Whether the files of the work can be told apart.
+    has_git: bool,
+    wants_commits: bool,
 }
 
 fn argv(todo: usize) -> Vec<String> {
@@ -73,9 +78,14 @@ fn argv(todo: usize) -> Vec<String> {
 }
 
 fn plan_of(count: usize) -> String {
-    let first = "- [H] it looks right\n";
+    let person = "- [H] it looks right\n";
+    let played = "- [S] SC-1: a user adds a part\n";
     let todos = (1..=count).map(|number| {
-        let item = if number == 1 && count.is_multiple_of(2) { first } else { "" };
+        let item = match number {
+            1 if count.is_multiple_of(2) => person,
+            1 if count == 3 => played,
+            _ => "",
+        };
         format!("{}{item}\n", todo_text(number))
     });
     format!("# PLAN: parts\n\n{}", todos.collect::<String>())
@@ -100,8 +110,11 @@ impl SimulatedPipeline {
         let count = usize::try_from(random.number_below(5)).unwrap_or_default() + 1;
         let (id, goal) = ("pipeline-1".to_owned(), "parts".to_owned());
         let begun = PipelineState::begin(id, kind, goal, "SPEC-A-001".into(), 1);
+        let (has_git, wants_commits) = (!random.one_in(8), random.one_in(2));
         let mut simulated = Self {
             random,
+            has_git,
+            wants_commits,
             pipeline: PipelineState { loop_id: "loop-1".to_owned(), ..begun },
             held: sample_loop(),
             plan: None,
@@ -142,7 +155,8 @@ impl SimulatedPipeline {
     /// What the agents do between two Stops.
     fn work(&mut self) {
         let todo = self.some_todo();
-        match self.random.number_below(14) {
+        match self.random.number_below(16) {
+            14..=15 => self.help(),
             0..=4 => drop(self.done.insert(todo)),
             5 => drop(self.done.remove(&todo)),
             6 => self.mark(todo, TodoStatus::Done),
@@ -302,7 +316,10 @@ impl SimulatedPipeline {
         let reading = WorkReading { plan: self.plan.clone(), commands: runs.clone(), problems };
         let holds = self.pipeline.plan_holds;
         let before = self.pipeline.clone();
-        let decisions = self.apply(PipelineEvent::WorkMeasured(reading));
+        let mut decisions = self.apply(PipelineEvent::WorkMeasured(reading));
+        if !is_dirty {
+            self.pass_gates(&mut decisions);
+        }
         // The daemon ends before it writes the boxes, or even before the pipeline is saved.
         let is_crashed = self.random.one_in(12);
         if !is_crashed {
@@ -330,8 +347,11 @@ impl SimulatedPipeline {
             readings: runs.iter().map(|(argv, run)| sensor_reading(argv, run)).collect(),
             ..Evidence::default()
         };
+        let changed = Gap::new(Cause::Superseded, "files changed");
+        let changed = self.random.one_in(10).then_some(changed);
         let mut facts = StopFacts {
             work: WorkChange::Changed,
+            closing_look: changed.into(),
             checkpoint: Consultation::Empty,
             now_ms: self.now_ms,
             ..StopFacts::default()
@@ -407,6 +427,7 @@ impl SimulatedPipeline {
             assert!(!is_full || review == GateStatus::Passed, "skipped has not passed");
             assert_eq!(missing_answers(&self.pipeline), [""; 0], "only a person accepts");
         }
+        self.check_gates_at_end();
         *self.ends.entry(outcome.as_str()).or_default() += 1;
     }
 
@@ -437,6 +458,7 @@ impl SimulatedPipeline {
                     if !text.contains("TODO 99") {
                         let by = PlanApprover::Person;
                         self.apply(PipelineEvent::PlanApproved { text, by });
+                        self.apply(PipelineEvent::ScenariosFrozen(None));
                     }
                 }
                 _ => {}
@@ -547,7 +569,7 @@ fn no_pipeline_checks_a_box_without_a_passing_run_or_ends_without_a_name() {
             *ends.entry(name).or_default() += count;
         }
     }
-    for outcome in ["completed", "partial", "cancelled", "escalated"] {
+    for outcome in ["completed", "completed_unverified", "partial", "cancelled", "escalated"] {
         assert!(ends.get(outcome).is_some_and(|count| *count > 50), "{outcome}: {ends:?}");
     }
 }

@@ -586,9 +586,11 @@ fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
     let is_whole = !next.needs_approval() && passed == total && unanswered.is_empty();
     let unproven = if next.kind == PipelineKind::Full { next.gates.unproven() } else { Vec::new() };
     let unproven = (!unproven.is_empty()).then(|| gate_words(&unproven));
-    let commits = next.commit_gap.as_ref().map(|gap| format!("commits: {gap}"));
-    let missing: Vec<String> = unproven.into_iter().chain(commits).collect();
     let faults = next.commit_faults;
+    // The daemon may end between the loop's end and the pipeline's, which has the older look then.
+    let stale = (faults > 0).then(|| "their faults were not looked at again".to_owned());
+    let commits = next.commit_gap.clone().or(stale).map(|gap| format!("commits: {gap}"));
+    let missing: Vec<String> = unproven.into_iter().chain(commits).collect();
     let (outcome, note) = match ending {
         LoopEnding::Completed if is_whole && !missing.is_empty() => {
             (PipelineOutcome::Unverified, Some(missing.join("; ")))
