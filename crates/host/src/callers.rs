@@ -5,6 +5,8 @@
 //! way from the host to them.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -24,16 +26,16 @@ const PTS_MAJORS: std::ops::RangeInclusive<u32> = 136..=143;
 /// Major number of Linux's virtual terminals.
 const TTY_MAJOR: u32 = 4;
 
-/// Positions of the state, the parent, the session of processes, the terminal and the time of the start
-/// in `/proc/PID/stat`, as [`stat_field`] counts them. The session is 0 where its leader is outside this
-/// namespace of process ids, as in a container.
+/// Positions of fields in `/proc/PID/stat`, counted from the state, which follows the name.
 const STATE: usize = 0;
 const PARENT: usize = 1;
 const SESSION: usize = 3;
 const TERMINAL: usize = 4;
 const STARTED: usize = 19;
+/// Bytes of `/proc/PID/stat` that are read: all fields are numbers, and a name has at most 64 bytes.
+const PROCESS_STAT_BYTES_MAX: usize = 1_024;
 
-/// States of a process that has ended, whether or not its parent has asked how.
+/// States of a process that has ended.
 const ENDED: [&str; 2] = ["Z", "X"];
 /// The process that adopts those whose parents have ended.
 const INIT: i32 = 1;
@@ -86,7 +88,7 @@ impl HookRoute {
     ) -> Self {
         Self {
             processes_between,
-            has_left_session: stat_number(hook, SESSION) != stat_number(host.id, SESSION),
+            has_left_session: session_of(hook) != session_of(host.id),
             has_foreign_input: input_maker != Some(host.id),
         }
     }
@@ -125,15 +127,15 @@ pub fn runs_this_program(process: i32) -> bool {
 /// Whether a process has not ended.
 #[must_use]
 pub fn is_running(process: ProcessIdentity) -> bool {
-    let has_ended = stat_field(process.id, STATE).is_none_or(|it| ENDED.contains(&it.as_str()));
-    !has_ended && stat_number(process.id, STARTED) == Some(process.started)
+    ProcessStat::read(process.id)
+        .is_some_and(|stat| !stat.has_ended && stat.started == process.started)
 }
 
 /// Whether a process adopts detached ones: such a parent need not have started its children.
 /// `daemon` is a process that outlived the one which started it.
 #[must_use]
 pub fn is_adopter(process: i32, daemon: i32) -> bool {
-    process == INIT || stat_number(daemon, PARENT) == u64::try_from(process).ok()
+    process == INIT || ProcessStat::read(daemon).is_some_and(|stat| stat.parent == process)
 }
 
 /// The ancestors of a process, its parent first, at most [`ANCESTORS_MAX`]; none where the system does
@@ -141,13 +143,12 @@ pub fn is_adopter(process: i32, daemon: i32) -> bool {
 #[must_use]
 pub fn ancestors(process: i32) -> Vec<ProcessIdentity> {
     let mut found = Vec::new();
-    let mut process = process;
-    while found.len() < ANCESTORS_MAX {
-        let parent = stat_number(process, PARENT).and_then(|id| i32::try_from(id).ok());
-        let Some(id) = parent.filter(|id| *id > 0) else { break };
-        let Some(started) = stat_number(id, STARTED) else { break };
-        found.push(ProcessIdentity { id, started });
-        process = id;
+    let mut below = ProcessStat::read(process);
+    while let Some(id) = below.map(|stat| stat.parent).filter(|id| *id > 0)
+        && found.len() < ANCESTORS_MAX
+    {
+        below = ProcessStat::read(id);
+        found.extend(below.map(|stat| ProcessIdentity { id, started: stat.started }));
     }
     found
 }
@@ -207,8 +208,7 @@ pub fn folder_of_parent() -> Option<PathBuf> {
 /// The controlling terminal of a process, which its standard streams need not be.
 #[must_use]
 pub fn terminal_of(process: i32) -> CallerTerminal {
-    let Some(device) = stat_field(process, TERMINAL).and_then(|field| field.parse::<i32>().ok())
-    else {
+    let Some(device) = ProcessStat::read(process).map(|stat| stat.terminal) else {
         return if HAS_PROC { CallerTerminal::None } else { CallerTerminal::Unknown };
     };
     // proc_pid_stat(5): bits 31 to 20 and 7 to 0 are the minor number, 15 to 8 the major.
@@ -234,7 +234,7 @@ pub fn write_to_terminal(terminal: &Path, text: &str) -> std::io::Result<()> {
     use rustix::fs::{Mode, OFlags};
     // A terminal that was stopped with Ctrl-S must not hold the daemon.
     let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut open = std::fs::File::from(rustix::fs::open(terminal, flags, Mode::empty())?);
+    let mut open = File::from(rustix::fs::open(terminal, flags, Mode::empty())?);
     std::io::Write::write_all(&mut open, text.as_bytes())
 }
 
@@ -246,20 +246,47 @@ struct ProcessOrigin {
 
 /// Reads Linux's `/proc`; elsewhere nothing is known.
 fn read_proc(process: i32) -> Option<ProcessOrigin> {
-    let parent = stat_field(process, PARENT)?.parse().ok()?;
+    let parent = ProcessStat::read(process)?.parent;
     let environment = std::fs::read(format!("/proc/{process}/environ")).ok();
     Some(ProcessOrigin { environment, parent })
 }
 
-fn stat_number(process: i32, position: usize) -> Option<u64> {
-    stat_field(process, position)?.parse().ok()
+fn session_of(process: i32) -> Option<i32> {
+    ProcessStat::read(process).map(|stat| stat.session)
 }
 
-/// A field of `/proc/PID/stat` after the name, counted from the state. The name is in parentheses and
-/// may contain anything.
-fn stat_field(process: i32, position: usize) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    Some(stat.rsplit_once(')')?.1.split_whitespace().nth(position)?.to_owned())
+/// What `/proc/PID/stat` says about a process.
+#[derive(Clone, Copy, Debug)]
+struct ProcessStat {
+    /// Whether it has ended, even if its parent has not asked how.
+    has_ended: bool,
+    /// 0 for the first process.
+    parent: i32,
+    /// The session of processes; 0 if its leader is outside this namespace of process ids, as in a
+    /// container.
+    session: i32,
+    /// The device of the controlling terminal; 0 without one.
+    terminal: i32,
+    /// Clock ticks after the start of the system.
+    started: u64,
+}
+
+impl ProcessStat {
+    /// Reads it at once, because hooks wait for it.
+    fn read(process: i32) -> Option<Self> {
+        let mut bytes = [0; PROCESS_STAT_BYTES_MAX];
+        let length = File::open(format!("/proc/{process}/stat")).ok()?.read(&mut bytes).ok()?;
+        let stat = String::from_utf8_lossy(&bytes[..length]);
+        // The name is in parentheses and may contain anything.
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        Some(Self {
+            has_ended: ENDED.contains(fields.get(STATE)?),
+            parent: fields.get(PARENT)?.parse().ok()?,
+            session: fields.get(SESSION)?.parse().ok()?,
+            terminal: fields.get(TERMINAL)?.parse().ok()?,
+            started: fields.get(STARTED)?.parse().ok()?,
+        })
+    }
 }
 
 /// Whether a process or an ancestor was started with an agent's variable, or has too many ancestors.
@@ -329,7 +356,7 @@ mod tests {
         let kernel_thread = ProcessIdentity { id: 2, started: 0 };
         let same = HookRoute::between(kernel_thread, 0, kernel_thread.id, None);
         assert!(!same.has_left_session);
-        if HAS_PROC && stat_number(kernel_thread.id, SESSION) == Some(0) {
+        if HAS_PROC && session_of(kernel_thread.id) == Some(0) {
             assert!(HookRoute::between(kernel_thread, 0, own_process(), None).has_left_session);
         }
     }
@@ -340,7 +367,7 @@ mod tests {
             return;
         }
         let own = own_process();
-        let started = stat_number(own, STARTED).unwrap();
+        let started = ProcessStat::read(own).unwrap().started;
         assert!(is_running(ProcessIdentity { id: own, started }));
         assert!(!is_running(ProcessIdentity { id: own, started: started + 1 }));
         assert!(runs_this_program(own) && !runs_this_program(1));
@@ -357,10 +384,10 @@ mod tests {
             .expect("it starts");
         let id = i32::try_from(child.id()).expect("a process id");
         let child_process =
-            ProcessIdentity { id, started: stat_number(id, STARTED).expect("it waits") };
+            ProcessIdentity { id, started: ProcessStat::read(id).expect("it waits").started };
         assert!(is_running(child_process));
         drop(child.stdin.take());
-        while stat_field(id, STATE).is_some_and(|it| it != "Z") {
+        while ProcessStat::read(id).is_some_and(|stat| !stat.has_ended) {
             std::thread::yield_now();
         }
         assert!(!is_running(child_process));

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 
 use super::loops::SaveOutcome;
+use super::open::TransactionMode;
 use super::{ProjectKey, Store, StoreError};
 use crate::files::private_dir;
 use moai_base::limits::PIPELINE_MARKS_MAX;
@@ -109,12 +110,35 @@ impl Store {
         which: PipelineQuery,
     ) -> Result<Option<PipelineState>, StoreError> {
         let root = root.to_string_lossy().into_owned();
-        self.read(project, move |transaction| match which {
-            PipelineQuery::Id(id) => find(transaction, "id = ?1", &id),
-            PipelineQuery::Latest => find(transaction, "root = ?1", &root),
+        self.run(project, move |thread| {
+            let row = thread.transact(TransactionMode::Read, |transaction| match &which {
+                PipelineQuery::Id(id) => find_row(transaction, "id = ?1", id),
+                PipelineQuery::Latest => find_row(transaction, "root = ?1", &root),
+            });
+            let Some(PipelineRow { id, text }) = row? else { return Ok(None) };
+            let last = thread.last_pipeline.as_ref().filter(|last| last.text == text);
+            if let Some(last) = last {
+                return Ok(Some(last.state.clone()));
+            }
+            let state = decode(&id, &text)?;
+            thread.last_pipeline = Some(DecodedPipeline { text, state: state.clone() });
+            Ok(Some(state))
         })
         .await
     }
+}
+
+/// The pipeline that was decoded last, with the text that it was decoded from. Hooks ask for it before each edit, and a large plan
+/// takes longer to decode than the rest of the hook.
+#[derive(Debug)]
+pub(super) struct DecodedPipeline {
+    text: String,
+    state: PipelineState,
+}
+
+struct PipelineRow {
+    id: String,
+    text: String,
 }
 
 /// The folder of the marks, below the state folder.
@@ -159,17 +183,23 @@ fn find(
     condition: &str,
     value: &str,
 ) -> Result<Option<PipelineState>, StoreError> {
+    find_row(at, condition, value)?.map(|row| decode(&row.id, &row.text)).transpose()
+}
+
+fn find_row(
+    at: &Transaction<'_>,
+    condition: &str,
+    value: &str,
+) -> Result<Option<PipelineRow>, StoreError> {
     let sql = format!(
         "SELECT id, state FROM pipelines WHERE {condition}
          ORDER BY is_active DESC, created_ms DESC, rowid DESC LIMIT 1"
     );
-    let row = at
-        .prepare_cached(&sql)?
-        .query_row(params![value], |row: &Row<'_>| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-        })
-        .optional()?;
-    row.map(|(id, state)| decode(&id, &state)).transpose()
+    let mut statement = at.prepare_cached(&sql)?;
+    let row = statement.query_row(params![value], |row: &Row<'_>| {
+        Ok(PipelineRow { id: row.get(0)?, text: row.get(1)? })
+    });
+    Ok(row.optional()?)
 }
 
 fn encode(state: &PipelineState) -> Result<String, StoreError> {

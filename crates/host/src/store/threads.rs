@@ -14,6 +14,7 @@ use rusqlite::Transaction;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::open::{StoreDatabase, StoreRecovery, TransactionMode, open_database};
+use super::pipelines::DecodedPipeline;
 use super::{StoreError, StoreKey, backups};
 use moai_base::limits::{
     STORE_BACKUP_QUIET_MS, STORE_BACKUP_REFRESH_SECS, STORE_OPEN_MAX, STORE_QUEUE_MAX,
@@ -109,6 +110,7 @@ impl StoreThreads {
             backup: None,
             shared: Arc::downgrade(&self.shared),
             has_damage: Arc::clone(&self.has_damage),
+            last_pipeline: None,
         };
         let work = move || thread.work(&queue);
         std::thread::Builder::new().name("store".to_owned()).spawn(work)?;
@@ -149,6 +151,7 @@ pub(super) struct StoreThread {
     /// Weak, because the queues in it keep the threads running.
     shared: Weak<SharedStores>,
     has_damage: Arc<AtomicBool>,
+    pub(super) last_pipeline: Option<DecodedPipeline>,
 }
 
 impl StoreThread {
