@@ -130,6 +130,7 @@ fn examined(content: StoreContent, health: StoreHealth, waiting: u64) -> Examine
             StoreCondition::Absent => StoreFinding::Absent,
             StoreCondition::Missing => StoreFinding::Missing,
             StoreCondition::Sound => StoreFinding::Sound,
+            StoreCondition::ReadOnly => StoreFinding::ReadOnly,
             StoreCondition::Damaged(reason) => StoreFinding::Damaged(reason),
             StoreCondition::Newer => StoreFinding::Newer,
             StoreCondition::Unreadable(reason) => StoreFinding::Unreadable(reason),

@@ -49,6 +49,8 @@ pub enum StoreFinding {
     Missing,
     /// It is sound.
     Sound,
+    /// It is sound, but nothing can be written there.
+    ReadOnly,
     /// It is damaged; the reason.
     Damaged(String),
     /// A newer program made it.
@@ -80,13 +82,19 @@ impl ExaminedStore {
             StoreFinding::Absent => ("none", None),
             StoreFinding::Missing => ("missing", Some("the file is gone".to_owned())),
             StoreFinding::Sound => ("ok", None),
+            StoreFinding::ReadOnly => {
+                ("locked", Some("nothing can be written there, so nothing new is kept".to_owned()))
+            }
             StoreFinding::Damaged(reason) => ("damaged", Some(sanitized_line(reason))),
             StoreFinding::Newer => ("newer", Some("a newer program made its schema".to_owned())),
             StoreFinding::Unreadable(reason) => ("unreadable", Some(sanitized_line(reason))),
         };
         let is_checked = matches!(
             self.finding,
-            StoreFinding::Sound | StoreFinding::Damaged(_) | StoreFinding::Newer
+            StoreFinding::Sound
+                | StoreFinding::ReadOnly
+                | StoreFinding::Damaged(_)
+                | StoreFinding::Newer
         );
         StoreHealthEntry {
             name: self.content.name(),
@@ -119,6 +127,10 @@ impl ExaminedStore {
             }
             (StoreFinding::Newer, _) => {
                 "update moai-ralph, then: moai-ralph daemon stop".to_owned()
+            }
+            (StoreFinding::ReadOnly, _) => {
+                let folder = self.path.parent().unwrap_or(&self.path).to_string_lossy();
+                format!("chmod -R u+rwX {}", sanitized_name(&folder))
             }
             (StoreFinding::Unreadable(_), _) => {
                 format!(
@@ -240,9 +252,12 @@ mod tests {
              newest sound backup: moai-ralph memory status\n         waiting to be stored: 1 observation\n\
              \x20        damaged copy: /s/memory.db.corrupt-1\n"
         );
-        for finding in
-            [StoreFinding::Missing, StoreFinding::Newer, StoreFinding::Unreadable("no".to_owned())]
-        {
+        for finding in [
+            StoreFinding::Missing,
+            StoreFinding::Newer,
+            StoreFinding::ReadOnly,
+            StoreFinding::Unreadable("no".to_owned()),
+        ] {
             let entry = store(finding, None).entry(0);
             assert!(entry.reason.is_some() && entry.remedy.is_some(), "{entry:?}");
         }

@@ -20,6 +20,8 @@ pub enum StoreCondition {
     Missing,
     /// It was checked and can be used.
     Sound,
+    /// It is sound, but nothing can be written there.
+    ReadOnly,
     /// It is damaged; the reason.
     Damaged(String),
     /// A newer program made its schema.
@@ -92,7 +94,11 @@ impl StoreHealth {
     fn examine(&mut self, table: &str) -> StoreCondition {
         match self.read(table) {
             Ok(()) if self.schema > Some(self.schema_known) => StoreCondition::Newer,
-            Ok(()) => StoreCondition::Sound,
+            Ok(()) => {
+                let folder = self.path.parent().unwrap_or(&self.path);
+                let is_read_only = open::is_read_only(folder, &self.path);
+                if is_read_only { StoreCondition::ReadOnly } else { StoreCondition::Sound }
+            }
             Err(StoreError::Corrupt(reason)) => StoreCondition::Damaged(reason),
             Err(StoreError::Unavailable(reason)) => StoreCondition::Unreadable(reason),
             Err(error) => StoreCondition::Unreadable(error.to_string()),

@@ -211,7 +211,7 @@ fn replace_by_backup(path: &Path) -> Result<Option<u64>, StoreError> {
 }
 
 /// Whether nothing can be written in a folder, or in the database in it.
-fn is_read_only(folder: &Path, database: &Path) -> bool {
+pub(super) fn is_read_only(folder: &Path, database: &Path) -> bool {
     let is_refused = |path: &Path| {
         let refused = [rustix::io::Errno::ROFS, rustix::io::Errno::ACCESS];
         access(path, Access::WRITE_OK).is_err_and(|error| refused.contains(&error))

@@ -131,7 +131,7 @@ pub struct StoreHealthEntry {
     pub name: &'static str,
     /// Absolute path of the database.
     pub path: PathBuf,
-    /// `ok`, `none`, `missing`, `damaged`, `newer` or `unreadable`.
+    /// `ok`, `none`, `missing`, `locked` (nothing can be written), `damaged`, `newer` or `unreadable`.
     pub state: &'static str,
     /// What is wrong.
     pub reason: Option<String>,
