@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, test_kill_process_group};
 use serde_json::Value;
 
 use crate::model::{ScriptedModel, ScriptedTurn};
@@ -19,6 +19,8 @@ use crate::support::{CHECKOUT, Output, Sandbox, eventually, finish, test_cache, 
 
 /// Longest run of one scenario; a scripted model answers at once, so only a hang comes near it.
 const RUN_LIMIT: Duration = Duration::from_mins(2);
+/// Longest wait for what a client has started and left.
+const LAST_HOOK_LIMIT: Duration = Duration::from_secs(10);
 /// Longest silence of a server.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
@@ -261,6 +263,11 @@ impl HostProject {
     fn wait(&self, mut command: Command) -> Output {
         let mut child = self.start(&mut command);
         let status = eventually(RUN_LIMIT, || child.try_wait().expect("the child is ours"));
+        // A one-shot run of OpenCode ends before its last hook is answered.
+        if let Some(group) = group_of(&child) {
+            let is_empty = || test_kill_process_group(group).is_err().then_some(());
+            let _ = eventually(LAST_HOOK_LIMIT, is_empty);
+        }
         end_with_children(&mut child);
         let read = |stream| fs::read_to_string(self.stream_file(stream)).unwrap_or_default();
         let code = status.and_then(|status| status.code()).unwrap_or(-1);
@@ -303,8 +310,13 @@ impl HostProject {
     }
 }
 
+/// The process group that a client is the leader of.
+fn group_of(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}
+
 fn end_with_children(child: &mut Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+    if let Some(group) = group_of(child) {
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
     }
     let _ = child.wait();
