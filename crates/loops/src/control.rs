@@ -68,12 +68,19 @@ pub fn with_override(state: &LoopState, by_hand: ManualOverride) -> LoopState {
     next
 }
 
-/// The loop with one more event that the session's host did not send. Beyond the bound it stays as it
-/// is, because a script can send any number.
+/// Whether one more event that the session's host did not send is recorded. A script can send any number,
+/// and those that are ignored must not take the room of those that are obeyed.
+#[must_use]
+pub fn has_room_for(state: &LoopState, event: &ForeignEvent) -> bool {
+    let of_kind = state.foreign_events.iter().filter(|known| known.is_obeyed == event.is_obeyed);
+    of_kind.count() < LOOP_FOREIGN_EVENTS_MAX
+}
+
+/// The loop with one more event that the session's host did not send, if there is room for it.
 #[must_use]
 pub fn with_foreign_event(state: &LoopState, event: ForeignEvent) -> LoopState {
     let mut next = state.clone();
-    if next.foreign_events.len() < LOOP_FOREIGN_EVENTS_MAX {
+    if has_room_for(state, &event) {
         next.foreign_events.push(event);
     }
     next
@@ -201,6 +208,18 @@ mod tests {
             assert_eq!(cancel_loop(&over, 9), over);
             assert!(pause_loop(&over, 9).is_err(), "{status:?}");
         }
+    }
+
+    #[test]
+    fn ignored_events_leave_room_for_those_of_a_second_host() {
+        let event = |is_obeyed| ForeignEvent { event: "Stop".to_owned(), at_ms: 1, is_obeyed };
+        let mut full = state();
+        for _ in 0..2 * LOOP_FOREIGN_EVENTS_MAX {
+            full = with_foreign_event(&full, event(false));
+        }
+        assert_eq!(full.foreign_events.len(), LOOP_FOREIGN_EVENTS_MAX);
+        let next = with_foreign_event(&full, event(true));
+        assert_eq!(next.foreign_events.last(), Some(&event(true)));
     }
 
     #[test]

@@ -23,7 +23,8 @@ pub const HOST_PROCESSES_MAX: usize = 256;
 pub const HOST_SESSIONS_MAX: usize = 1_024;
 /// Largest record of the host processes and their sessions, in bytes.
 pub const HOST_PROCESSES_BYTES_MAX: usize = 1 << 20;
-/// Events from other processes than the host that a loop records; later ones are only logged.
+/// Events from other processes than the host that a loop records, of those that were obeyed and of those
+/// that were ignored; later ones are only logged.
 pub const LOOP_FOREIGN_EVENTS_MAX: usize = 20;
 /// Sessions of a project that are examined once more at the end of the turn that completed their loop;
 /// the oldest are forgotten.

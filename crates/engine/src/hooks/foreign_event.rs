@@ -9,7 +9,6 @@ use crate::ledger::SessionState;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::loop_selection::change_loop;
 use crate::project::Project;
-use moai_base::limits::LOOP_FOREIGN_EVENTS_MAX;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::control;
 use moai_loops::state::ForeignEvent;
@@ -79,7 +78,7 @@ async fn record(
     let found = active_loop_anywhere(engine, caller, project, session).await;
     let Some((project, state)) = found else { return };
     // Each change of a loop delays a Stop that is being decided.
-    if state.foreign_events.len() >= LOOP_FOREIGN_EVENTS_MAX {
+    if !control::has_room_for(&state, &noted) {
         return;
     }
     let add = |state: &_| Ok::<_, String>(control::with_foreign_event(state, noted.clone()));
