@@ -411,7 +411,7 @@ pub(super) struct DoctorArgs {
     /// the given languages
     #[arg(long, value_name = "LANG", num_args = 0.., value_delimiter = ',')]
     pub(super) servers: Option<Vec<String>>,
-    /// Show instead which agent clients the hooks are registered with, and when each last ran
+    /// Show instead which agent clients the hooks are registered with, whether the user has approved them, and when each last ran
     #[arg(long, conflicts_with = "servers")]
     pub(super) hosts: bool,
 }

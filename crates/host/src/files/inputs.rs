@@ -38,12 +38,20 @@ pub fn read_regular(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     let length = file.metadata()?.len();
     if length > bytes_max {
-        return Err(refused(&format!("larger than {bytes_max} bytes")));
+        return Err(refused(&format!("larger than {}", size_words(bytes_max))));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     // It may grow meanwhile.
     file.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// A limit as a reader expects it.
+fn size_words(bytes: u64) -> String {
+    if bytes.is_multiple_of(1 << 20) {
+        return format!("{} MiB", bytes >> 20);
+    }
+    format!("{bytes} bytes")
 }
 
 /// The same as text; an error if it is not UTF-8.
