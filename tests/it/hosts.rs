@@ -390,12 +390,57 @@ fn an_agent_does_not_change_the_settings_that_register_hooks() {
         let decision = &answer["hookSpecificOutput"]["permissionDecision"];
         assert_eq!(decision == "deny", is_denied, "{path}: {answer}");
     }
-    let mut shell = session.payload("PreToolUse-Bash-here-document-patch");
-    shell["tool_input"]["command"] =
-        "apply_patch <<'E'\n*** Begin Patch\n*** Delete File: .codex/hooks.json\n*** End Patch\nE"
+    // Codex and Copilot accept white space before a header.
+    payload["tool_input"]["command"] =
+        "*** Begin Patch\n*** Add File: a.py\n+a = 1\n  *** Add File: .codex/hooks.json\n+{}\n\
+         *** End Patch"
             .into();
-    let answer = answer(&session.call(&shell));
+    assert_denied(&session.call(&payload));
+    let mut shell = session.payload("PreToolUse-Bash-here-document-patch");
+    for (folder, path) in [("", ".codex/hooks.json"), ("cd .codex && ", "hooks.json")] {
+        let patch = format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch");
+        shell["tool_input"]["command"] = format!("{folder}apply_patch <<'E'\n{patch}\nE").into();
+        assert_denied(&session.call(&shell));
+    }
+}
+
+fn assert_denied(output: &Output) {
+    let answer = answer(output);
     assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny", "{answer}");
+}
+
+#[test]
+fn registrations_of_every_host_are_part_of_the_exam() {
+    for path in [".codex/hooks.json", ".github/hooks/a.json", ".opencode/plugins/a.ts"] {
+        let sandbox = project();
+        let session = HostSession::new(&sandbox, "codex");
+        session.prompt("/moai-loop fix it --max-iterations 5");
+        sandbox.write("app.py", "word = 'better'\n");
+        sandbox.write(path, "{\"hooks\": {}}");
+        let stopped = session.stop("I am done.");
+        assert!(stopped.to_string().contains("registration of hooks"), "{path}: {stopped}");
+    }
+}
+
+#[test]
+fn commands_of_others_that_name_the_program_stay() {
+    let sandbox = project();
+    let foreign = json!({"hooks": {"Stop": [{"hooks": [
+        {"type": "command", "command": "./before; moai-ralph hook stop; ./after"},
+        {"type": "command", "command": "grep -r 'moai-ralph hook' ."},
+    ]}]}});
+    sandbox.write(".codex/hooks.json", &foreign.to_string());
+    let read =
+        || -> Value { serde_json::from_str(&sandbox.read(".codex/hooks.json")).expect("JSON") };
+    assert_eq!(sandbox.run(&["init", "--host", "codex", "--remove"]).code, 0);
+    assert_eq!(read(), foreign);
+    assert_eq!(sandbox.run(&["init", "--host", "codex"]).code, 0);
+    assert_eq!(read()["hooks"]["Stop"][0], foreign["hooks"]["Stop"][0]);
+    // Somebody writes the file in another form in between.
+    sandbox.write(".codex/hooks.json", &read().to_string());
+    assert_eq!(sandbox.run(&["init", "--host", "codex"]).code, 0);
+    assert_eq!(sandbox.run(&["init", "--host", "codex", "--remove"]).code, 0);
+    assert_eq!(read(), foreign);
 }
 
 #[test]

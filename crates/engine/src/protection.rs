@@ -50,17 +50,24 @@ pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) ->
     let mut written = Vec::new();
     // A shell command may hold a patch; other tools read what they name.
     let edits = if tool.command.is_some() { tool.edits.as_slice() } else { input.edits() };
+    // A patch in a command is applied where the command has gone to.
+    let command = tool.command.as_deref().unwrap_or_default();
+    let visited = calls_of("cd", command).into_iter().filter_map(|call| call.into_iter().next());
+    let folders = visited.map(|folder| places.resolve(cwd, &folder));
+    let folders: Vec<PathBuf> = std::iter::once(cwd.to_path_buf()).chain(folders).collect();
     for edit in edits {
         let named = edit.path.to_string_lossy().into_owned();
-        let path = places.resolve(cwd, &named);
-        written.push(WrittenPath { named, path, is_whole_folder: false });
+        for folder in &folders {
+            let path = places.resolve(folder, &named);
+            written.push(WrittenPath { named: named.clone(), path, is_whole_folder: false });
+        }
     }
     for named in mcp_written_files(input) {
         let path = places.resolve(cwd, named);
         let is_whole_folder = takes_whole_folders(input);
         written.push(WrittenPath { named: named.clone(), path, is_whole_folder });
     }
-    for found in shell_writes(tool.command.as_deref().unwrap_or_default()) {
+    for found in shell_writes(command) {
         let ShellWrite { path: named, is_whole_folder, is_pattern } = found;
         let paths = if is_pattern {
             places.resolve_pattern(cwd, &named)

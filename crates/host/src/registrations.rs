@@ -17,6 +17,9 @@ use serde_json::Value;
 use crate::files;
 use crate::files::transaction::replace_file;
 
+/// A file of the host without any entry.
+const EMPTY_DOCUMENT: &str = "{}\n";
+
 /// What happened to one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegistrationChange {
@@ -72,6 +75,9 @@ impl RegistrationRecords {
         // What was there before the first registration counts.
         let before = match (self.record_of(&path), present) {
             (Some(older), Some(present)) if older.after == hash_of(&present) => older.before,
+            (_, Some(present)) if !own_events(&present).is_empty() => {
+                file.content.text_without(&present).map_err(named)?
+            }
             (_, present) => present,
         };
         let record = WrittenRegistration { path: path.clone(), before, after: hash_of(&text) };
@@ -92,7 +98,11 @@ impl RegistrationRecords {
             self.forget(&path);
             return Ok(RegistrationChange::Unchanged);
         };
-        let record = self.record_of(&path).filter(|record| record.after == hash_of(&present));
+        let record = self.record_of(&path);
+        // A file with entries is deleted only if there was none before the first registration.
+        let is_foreign = matches!(file.content, RegistrationContent::Entries { .. })
+            && record.as_ref().is_none_or(|record| record.before.is_some());
+        let record = record.filter(|record| record.after == hash_of(&present));
         let text = match record {
             Some(record) => record.before,
             None => file.content.text_without(&present).map_err(named)?,
@@ -101,6 +111,10 @@ impl RegistrationRecords {
             Some(text) if text == present => RegistrationChange::Unchanged,
             Some(text) => {
                 self.write(&path, &text).map_err(named)?;
+                RegistrationChange::Restored
+            }
+            None if is_foreign => {
+                self.write(&path, EMPTY_DOCUMENT).map_err(named)?;
                 RegistrationChange::Restored
             }
             None => {

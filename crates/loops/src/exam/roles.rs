@@ -86,11 +86,27 @@ impl ExamRole {
 
 /// Folders in addition to the root whose own files are searched for new ones at every Stop; hidden
 /// folders are not walked, and a full walk would take too long.
-pub const FOLDERS: [&str; 8] =
-    [".claude", ".github/workflows", ".config", ".cargo", ".mvn", "src", "test", "tests"];
+pub const FOLDERS: [&str; 11] = [
+    ".claude",
+    ".codex",
+    ".github/hooks",
+    ".github/workflows",
+    ".opencode/plugins",
+    ".config",
+    ".cargo",
+    ".mvn",
+    "src",
+    "test",
+    "tests",
+];
 
 /// Our own folders, which are searched completely.
 pub const TREES: [&str; 2] = [".moai/config", ".moai/rules"];
+
+/// Whether a path is `place`, or below it if that is a folder.
+fn is_at(path: &str, place: &str) -> bool {
+    path == place || place.ends_with('/') && path.starts_with(place)
+}
 
 /// Git's rules that hide files and are never committed. They have these names wherever git keeps
 /// them; the first represents all ignore rules outside the project.
@@ -98,6 +114,10 @@ pub const UNSEEN: [&str; 2] = [".git/info/exclude", ".git/info/sparse-checkout"]
 
 /// Settings of the host. Permissions in them change while an agent works, hooks do not.
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+
+/// Files and folders in which other hosts register hooks.
+const OTHER_REGISTRATIONS: [&str; 4] =
+    [".codex/config.toml", ".codex/hooks.json", ".github/hooks/", ".opencode/plugins/"];
 
 /// Keys of these settings that decide whether hooks run.
 const HOOK_KEYS: [&str; 4] =
@@ -203,6 +223,9 @@ pub fn role(path: &RelPath) -> Option<ExamRole> {
         ".claude/gulf-align.md" => return Some(ExamRole::Engine),
         _ if is_of_engine => return Some(ExamRole::Engine),
         _ if SETTINGS.contains(&text) => return Some(ExamRole::Hooks),
+        _ if OTHER_REGISTRATIONS.iter().any(|place| is_at(text, place)) => {
+            return Some(ExamRole::Hooks);
+        }
         _ if UNSEEN.contains(&text) => return Some(ExamRole::Unseen),
         _ if foreign_folder(path).is_some() => return None,
         _ => {}
@@ -305,7 +328,16 @@ mod tests {
         check(Some(ExamRole::Rubric), &["RUBRIC.md"]);
         check(Some(ExamRole::Checks), &[".claude/autochecks.sh"]);
         check(Some(ExamRole::Unseen), &[".git/info/exclude", ".git/info/sparse-checkout"]);
-        check(Some(ExamRole::Hooks), &[".claude/settings.json", ".claude/settings.local.json"]);
+        check(
+            Some(ExamRole::Hooks),
+            &[
+                ".claude/settings.json",
+                ".claude/settings.local.json",
+                ".codex/hooks.json",
+                ".github/hooks/any.json",
+                ".opencode/plugins/any.ts",
+            ],
+        );
         let own =
             [".moai/config/sections/ralph.yaml", ".moai/rules/a.yml", ".claude/gulf-align.md"];
         check(Some(ExamRole::Engine), &own);

@@ -127,7 +127,7 @@ pub fn is_patch(text: &str) -> bool {
 fn patch_in(tool_input: &Value) -> Option<&str> {
     let texts = PATCH_KEYS.iter().map(|key| &tool_input[*key]);
     let mut texts = std::iter::once(tool_input).chain(texts).filter_map(Value::as_str);
-    texts.find(|text| text.lines().any(|line| line.trim_end() == PATCH_START))
+    texts.find(|text| text.lines().any(|line| line.trim() == PATCH_START))
 }
 
 fn change_of(tool_input: &Value) -> FileChange {
@@ -145,18 +145,20 @@ fn change_of(tool_input: &Value) -> FileChange {
 /// The files of a patch; none if it names none.
 fn edits_of_patch(patch: &str) -> Vec<FileEdit> {
     let mut edits: Vec<FileEdit> = Vec::new();
-    let lines = patch.lines().skip_while(|line| line.trim_end() != PATCH_START).skip(1);
-    for line in lines.take_while(|line| line.trim_end() != PATCH_END) {
+    let lines = patch.lines().skip_while(|line| line.trim() != PATCH_START).skip(1);
+    for line in lines.take_while(|line| line.trim() != PATCH_END) {
         if edits.len() >= PATCHED_FILES_MAX {
             break;
         }
-        if let Some(path) = line.strip_prefix(ADDED_FILE) {
+        // Codex and Copilot accept headers with white space before them.
+        let header = line.trim_start();
+        if let Some(path) = header.strip_prefix(ADDED_FILE) {
             edits.push(edit_at(path, FileChange::Created));
-        } else if let Some(path) = line.strip_prefix(UPDATED_FILE) {
+        } else if let Some(path) = header.strip_prefix(UPDATED_FILE) {
             edits.push(edit_at(path, FileChange::Replaced(Vec::new())));
-        } else if let Some(path) = line.strip_prefix(DELETED_FILE) {
+        } else if let Some(path) = header.strip_prefix(DELETED_FILE) {
             edits.push(edit_at(path, FileChange::Deleted));
-        } else if let Some(path) = line.strip_prefix(MOVED_TO) {
+        } else if let Some(path) = header.strip_prefix(MOVED_TO) {
             move_last(&mut edits, path);
         } else if let Some(FileEdit { change: FileChange::Replaced(parts), .. }) = edits.last_mut()
         {
@@ -224,6 +226,15 @@ mod tests {
     const SEVERAL: &str = "*** Begin Patch\n*** Add File: b.py\n+b = 1\n+*** Add File: no.py\n\
         *** Update File: old.py\n*** Move to: pkg/new.py\n@@\n-x = 1\n+x = 2\n\
         *** Delete File: gone.py\n*** End Patch\n*** Add File: after.py\n";
+
+    #[test]
+    fn headers_count_with_white_space_before_them() {
+        let patch = json!(
+            "*** Begin Patch\n *** Update File: RUBRIC.md\n@@\n-# R\n+# S\n\t*** Add File: b.py\n+b = 1\n\
+             *** End Patch"
+        );
+        assert_eq!(paths(&patch), [("RUBRIC.md".into(), true), ("b.py".into(), true)]);
+    }
 
     #[test]
     fn every_host_names_its_files_in_its_own_way() {

@@ -160,16 +160,34 @@ impl RegistrationContent {
     }
 }
 
-/// Whether a command runs a hook of this program.
+/// Whether a command does nothing but run a hook of this program: `moai-ralph`, or a path of it in quotes or
+/// without spaces, perhaps after `sh`.
 #[must_use]
 pub fn is_own_command(command: &str) -> bool {
+    let command = command.trim();
+    let command = command.strip_prefix("sh ").unwrap_or(command);
     // Folders above the program may have its name too.
     command.match_indices(PROGRAM_NAME).any(|(start, name)| {
-        let is_whole_name =
-            !command[..start].ends_with(|it: char| it.is_alphanumeric() || it == '-');
-        let rest = command[start + name.len()..].trim_start_matches(['\'', '"']);
-        is_whole_name && (rest.starts_with(" hook") || rest.is_empty())
+        let (path, rest) = (&command[..start], &command[start + name.len()..]);
+        is_own_path(path, rest) && is_hook_call(rest.trim_start_matches(['\'', '"']))
     })
+}
+
+/// Whether the text before the name is a path that ends there; `rest` follows the name.
+fn is_own_path(path: &str, rest: &str) -> bool {
+    let quote = path.chars().next().filter(|first| matches!(first, '\'' | '"'));
+    let is_one_word = match quote {
+        Some(quote) => rest.starts_with(quote),
+        None => !path.contains(|it: char| it.is_whitespace() || ";|&<>(".contains(it)),
+    };
+    is_one_word && (path.len() == quote.map_or(0, char::len_utf8) || path.ends_with('/'))
+}
+
+/// Whether the words after the program are those of a hook's registration.
+fn is_hook_call(words: &str) -> bool {
+    let is_plain = words.chars().all(|it| it.is_ascii_alphanumeric() || it == '-' || it == ' ');
+    let mut words = words.split(' ').filter(|word| !word.is_empty());
+    is_plain && words.next().is_none_or(|first| first == "hook")
 }
 
 /// The events that are registered with a host. Each costs the user a decision in Codex.
@@ -366,6 +384,14 @@ mod tests {
         for other in [
             "moai-ralph-lint hook",
             "my-moai-ralph hook",
+            "moai-ralph hookx",
+            "./before; moai-ralph hook stop",
+            "grep -r 'moai-ralph hook' .",
+            "# moai-ralph hook\n./mine.sh",
+            "tee log | moai-ralph hook stop",
+            "moai-ralph hook stop; ./after",
+            "moai-ralph hook stop 2>>log",
+            "logger moai-ralph hook",
             "cat moai-ralph.log",
             "moai-ralph check",
             "other hook",
