@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, test_kill_process_group};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model::{ScriptedModel, ScriptedTurn};
 use crate::support::{CHECKOUT, Output, Sandbox, eventually, finish, test_cache, write_file};
@@ -104,6 +104,16 @@ pub(crate) struct HostRun {
 }
 
 impl HostProject {
+    /// A project with a committed clean file, and a scripted server that finds `BAD`.
+    pub(crate) fn with_clean_file(client: Client) -> Self {
+        let sandbox = Sandbox::new();
+        let errors = json!([{"needle": "BAD", "message": "bad word", "code": "badWord"}]);
+        sandbox.fake_server("pyright-langserver", json!({"errors": errors}));
+        sandbox.write("app.py", "word = 'good'\n");
+        sandbox.commit();
+        Self::new(sandbox, client)
+    }
+
     /// Installs the plugin with the client's own commands, from the marketplace of the checkout, or
     /// with `init` where the client has no such plugins.
     pub(crate) fn new(sandbox: Sandbox, client: Client) -> Self {

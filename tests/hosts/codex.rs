@@ -6,18 +6,10 @@ use serde_json::json;
 
 use crate::client::{Client, HostProject, HostRun};
 use crate::model::ScriptedTurn;
-use crate::support::{CHECKOUT, Sandbox, write_file};
+use crate::support::{CHECKOUT, write_file};
 
-const CLEAN: &str = "word = 'good'\n";
-
-/// A committed clean file, and a scripted server that finds `BAD`.
 fn project() -> HostProject {
-    let sandbox = Sandbox::new();
-    let errors = json!([{"needle": "BAD", "message": "bad word", "code": "badWord"}]);
-    sandbox.fake_server("pyright-langserver", json!({"errors": errors}));
-    sandbox.write("app.py", CLEAN);
-    sandbox.commit();
-    HostProject::new(sandbox, Client::Codex)
+    HostProject::with_clean_file(Client::Codex)
 }
 
 fn patch(old: &str, new: &str) -> ScriptedTurn {

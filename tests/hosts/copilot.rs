@@ -4,18 +4,9 @@ use serde_json::json;
 
 use crate::client::{Client, HostProject};
 use crate::model::ScriptedTurn;
-use crate::support::Sandbox;
 
-const CLEAN: &str = "word = 'good'\n";
-
-/// A committed clean file, and a scripted server that finds `BAD`.
 fn project() -> HostProject {
-    let sandbox = Sandbox::new();
-    let errors = json!([{"needle": "BAD", "message": "bad word", "code": "badWord"}]);
-    sandbox.fake_server("pyright-langserver", json!({"errors": errors}));
-    sandbox.write("app.py", CLEAN);
-    sandbox.commit();
-    HostProject::new(sandbox, Client::Copilot)
+    HostProject::with_clean_file(Client::Copilot)
 }
 
 fn edit(project: &HostProject, old: &str, new: &str) -> ScriptedTurn {

@@ -4,16 +4,10 @@ use serde_json::json;
 
 use crate::client::{Client, HostProject};
 use crate::model::ScriptedTurn;
-use crate::support::{PATIENCE, Sandbox, eventually};
+use crate::support::{PATIENCE, eventually};
 
-/// A committed clean file, and a scripted server that finds `BAD`.
 fn project() -> HostProject {
-    let sandbox = Sandbox::new();
-    let errors = json!([{"needle": "BAD", "message": "bad word", "code": "badWord"}]);
-    sandbox.fake_server("pyright-langserver", json!({"errors": errors}));
-    sandbox.write("app.py", "word = 'good'\n");
-    sandbox.commit();
-    HostProject::new(sandbox, Client::OpenCode)
+    HostProject::with_clean_file(Client::OpenCode)
 }
 
 fn edit(project: &HostProject, path: &str, old: &str, new: &str) -> ScriptedTurn {

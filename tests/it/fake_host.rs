@@ -57,7 +57,7 @@ impl<'s> FakeHost<'s> {
         (File::options().write(true).open(&input).expect("the server reads"), output)
     }
 
-    /// The host ends, and nobody asks how for as long as it is not dropped.
+    /// The host ends, and stays a zombie until it is dropped.
     pub(crate) fn end(&mut self) {
         drop(self.orders.take());
         let stat = format!("/proc/{}/stat", self.shell.id());

@@ -17,6 +17,7 @@ pub mod redaction;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
 pub mod sensitive;
+pub mod store_condition;
 pub mod text;
 pub mod toml_value;
 pub mod tree;

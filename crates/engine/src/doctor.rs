@@ -17,7 +17,7 @@ use moai_base::verdict::{Cause, Gap};
 use moai_host::files;
 use moai_host::servers::resolve::ResolvedServer;
 use moai_host::servers::{MeasureInput, PoolFilter, ServerContext, ServerMeasurement};
-use moai_host::store::health::{StoreCondition, StoreHealth, memory_health, project_health};
+use moai_host::store::health::{StoreHealth, memory_health, project_health};
 use moai_lsp::probe::{self, ProbeAct, ProbeOutcome, ServerProbe};
 use moai_lsp::registry::CatalogueOverrides;
 use moai_lsp::session::{DiskChange, MeasureLane};
@@ -25,7 +25,7 @@ use moai_protocol::control::{CallerContext, CommandReply, DoctorRequest};
 use moai_protocol::documents::json_text;
 use moai_protocol::documents::servers::{DaemonHealthEntry, StoreHealthEntry, TeamMemoryEntry};
 use moai_report::doctor::{self as report, LanguageSupport, ProbeActResult, ProbeRow};
-use moai_report::store_health::{ExaminedStore, StoreContent, StoreFinding, health_text};
+use moai_report::store_health::{ExaminedStore, StoreContent, health_text};
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -126,15 +126,7 @@ fn examined(content: StoreContent, health: StoreHealth, waiting: u64) -> Examine
     ExaminedStore {
         content,
         path: health.path,
-        finding: match health.condition {
-            StoreCondition::Absent => StoreFinding::Absent,
-            StoreCondition::Missing => StoreFinding::Missing,
-            StoreCondition::Sound => StoreFinding::Sound,
-            StoreCondition::ReadOnly => StoreFinding::ReadOnly,
-            StoreCondition::Damaged(reason) => StoreFinding::Damaged(reason),
-            StoreCondition::Newer => StoreFinding::Newer,
-            StoreCondition::Unreadable(reason) => StoreFinding::Unreadable(reason),
-        },
+        condition: health.condition,
         bytes: health.bytes,
         rows: health.rows,
         schema: health.schema,

@@ -363,7 +363,7 @@ fn measure_work(
     }
     objections.extend(questions.into_iter().map(PlanObjection::NeedsPerson));
     let ready = next.ready_among(&agreed);
-    // Commands that were not run hold nobody.
+    // Commands that were not run hold no agent.
     let has_failed = reading.commands.values().any(|it| matches!(it, CommandReading::Failed(_)));
     if has_failed && !ready.is_empty() && !next.is_replanning {
         objections.push(PlanObjection::Ready { todos: ready });

@@ -320,8 +320,8 @@ impl HookInput {
         }
     }
 
-    /// The questions of an `AskUserQuestion` that the user answered. A dialog that closed by itself,
-    /// because nobody was there, has no answers.
+    /// The questions of an `AskUserQuestion` that the user answered. A dialog that timed out has no
+    /// answers.
     #[must_use]
     pub fn chosen_answers(&self) -> Vec<ChosenAnswer> {
         let response = &self.tool_response;

@@ -140,7 +140,7 @@ pub fn answered(state: &PipelineState, name: &str, is_yes: bool) -> String {
     phrase.with(language(state), &[&state.id, name])
 }
 
-/// Why an answer is refused: nobody asked.
+/// Why an answer is refused: there is no such question.
 #[must_use]
 pub fn no_such_question(state: &PipelineState, name: &str, open: &[PersonQuestion]) -> String {
     let names: Vec<String> = open.iter().map(PersonQuestion::name).collect();

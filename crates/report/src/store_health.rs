@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::{count_noun, sanitized_line, sanitized_name};
+use moai_base::store_condition::StoreCondition;
 use moai_protocol::documents::servers::{DaemonHealthEntry, StoreHealthEntry, TeamMemoryEntry};
 
 /// A database that was looked at.
@@ -14,7 +15,7 @@ pub struct ExaminedStore {
     /// The database file.
     pub path: PathBuf,
     /// What was found.
-    pub finding: StoreFinding,
+    pub condition: StoreCondition,
     /// Bytes of the file and its log.
     pub bytes: u64,
     /// Its observations or loops, if they could be counted.
@@ -40,25 +41,6 @@ pub enum StoreContent {
     Loops,
 }
 
-/// What was found of a database.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StoreFinding {
-    /// There is none yet.
-    Absent,
-    /// It is gone, but it has backups.
-    Missing,
-    /// It is sound.
-    Sound,
-    /// It is sound, but nothing can be written there.
-    ReadOnly,
-    /// It is damaged; the reason.
-    Damaged(String),
-    /// A newer program made it.
-    Newer,
-    /// It cannot be read; the reason.
-    Unreadable(String),
-}
-
 impl StoreContent {
     fn name(self) -> &'static str {
         match self {
@@ -72,29 +54,29 @@ impl ExaminedStore {
     /// Whether a person has to do something, or will lose something.
     #[must_use]
     pub fn needs_attention(&self) -> bool {
-        !matches!(self.finding, StoreFinding::Absent | StoreFinding::Sound)
+        !matches!(self.condition, StoreCondition::Absent | StoreCondition::Sound)
     }
 
     /// Its entry in the document; `now_ms` is the time of the check.
     #[must_use]
     pub fn entry(&self, now_ms: i64) -> StoreHealthEntry {
-        let (state, reason) = match &self.finding {
-            StoreFinding::Absent => ("none", None),
-            StoreFinding::Missing => ("missing", Some("the file is gone".to_owned())),
-            StoreFinding::Sound => ("ok", None),
-            StoreFinding::ReadOnly => {
+        let (state, reason) = match &self.condition {
+            StoreCondition::Absent => ("none", None),
+            StoreCondition::Missing => ("missing", Some("the file is gone".to_owned())),
+            StoreCondition::Sound => ("ok", None),
+            StoreCondition::ReadOnly => {
                 ("locked", Some("nothing can be written there, so nothing new is kept".to_owned()))
             }
-            StoreFinding::Damaged(reason) => ("damaged", Some(sanitized_line(reason))),
-            StoreFinding::Newer => ("newer", Some("a newer program made its schema".to_owned())),
-            StoreFinding::Unreadable(reason) => ("unreadable", Some(sanitized_line(reason))),
+            StoreCondition::Damaged(reason) => ("damaged", Some(sanitized_line(reason))),
+            StoreCondition::Newer => ("newer", Some("a newer program made its schema".to_owned())),
+            StoreCondition::Unreadable(reason) => ("unreadable", Some(sanitized_line(reason))),
         };
         let is_checked = matches!(
-            self.finding,
-            StoreFinding::Sound
-                | StoreFinding::ReadOnly
-                | StoreFinding::Damaged(_)
-                | StoreFinding::Newer
+            self.condition,
+            StoreCondition::Sound
+                | StoreCondition::ReadOnly
+                | StoreCondition::Damaged(_)
+                | StoreCondition::Newer
         );
         StoreHealthEntry {
             name: self.content.name(),
@@ -118,27 +100,27 @@ impl ExaminedStore {
             StoreContent::Memory => "moai-ralph memory status",
             StoreContent::Loops => "moai-ralph loop status",
         };
-        Some(match (&self.finding, self.backup_ms) {
-            (StoreFinding::Missing | StoreFinding::Damaged(_), Some(_)) => {
+        Some(match (&self.condition, self.backup_ms) {
+            (StoreCondition::Missing | StoreCondition::Damaged(_), Some(_)) => {
                 format!("its next use replaces it by the newest sound backup: {use_it}")
             }
-            (StoreFinding::Missing | StoreFinding::Damaged(_), None) => {
+            (StoreCondition::Missing | StoreCondition::Damaged(_), None) => {
                 format!("there is no backup: its next use moves it aside and begins anew: {use_it}")
             }
-            (StoreFinding::Newer, _) => {
+            (StoreCondition::Newer, _) => {
                 "update moai-ralph, then: moai-ralph daemon stop".to_owned()
             }
-            (StoreFinding::ReadOnly, _) => {
+            (StoreCondition::ReadOnly, _) => {
                 let folder = self.path.parent().unwrap_or(&self.path).to_string_lossy();
                 format!("chmod -R u+rwX {}", sanitized_name(&folder))
             }
-            (StoreFinding::Unreadable(_), _) => {
+            (StoreCondition::Unreadable(_), _) => {
                 format!(
                     "make it readable for you: chmod u+rw {}",
                     sanitized_name(&self.shown_path())
                 )
             }
-            (StoreFinding::Absent | StoreFinding::Sound, _) => return None,
+            (StoreCondition::Absent | StoreCondition::Sound, _) => return None,
         })
     }
 
@@ -226,11 +208,11 @@ fn store_text(store: &StoreHealthEntry) -> String {
 mod tests {
     use super::*;
 
-    fn store(finding: StoreFinding, backup_ms: Option<u64>) -> ExaminedStore {
+    fn store(condition: StoreCondition, backup_ms: Option<u64>) -> ExaminedStore {
         ExaminedStore {
             content: StoreContent::Memory,
             path: PathBuf::from("/s/memory.db"),
-            finding,
+            condition,
             bytes: 5_000,
             rows: Some(2),
             schema: Some(99),
@@ -243,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_database_has_a_remedy() {
-        let damaged = store(StoreFinding::Damaged("page 3".to_owned()), Some(0));
+        let damaged = store(StoreCondition::Damaged("page 3".to_owned()), Some(0));
         assert!(damaged.needs_attention());
         assert_eq!(
             store_text(&damaged.entry(86_400_000)),
@@ -252,17 +234,17 @@ mod tests {
              newest sound backup: moai-ralph memory status\n         waiting to be stored: 1 observation\n\
              \x20        damaged copy: /s/memory.db.corrupt-1\n"
         );
-        for finding in [
-            StoreFinding::Missing,
-            StoreFinding::Newer,
-            StoreFinding::ReadOnly,
-            StoreFinding::Unreadable("no".to_owned()),
+        for condition in [
+            StoreCondition::Missing,
+            StoreCondition::Newer,
+            StoreCondition::ReadOnly,
+            StoreCondition::Unreadable("no".to_owned()),
         ] {
-            let entry = store(finding, None).entry(0);
+            let entry = store(condition, None).entry(0);
             assert!(entry.reason.is_some() && entry.remedy.is_some(), "{entry:?}");
         }
-        for finding in [StoreFinding::Absent, StoreFinding::Sound] {
-            let sound = store(finding, None);
+        for condition in [StoreCondition::Absent, StoreCondition::Sound] {
+            let sound = store(condition, None);
             assert!(!sound.needs_attention() && sound.entry(0).remedy.is_none());
         }
     }

@@ -59,7 +59,7 @@ fn an_agent_cannot_approve_and_the_users_answer_in_the_host_does() {
     sandbox.write(&path, PLAN);
     let asked = asked_of_agent(&sandbox);
     assert_eq!(status(&sandbox)["phase"], "plan");
-    // Other words, other meanings, a subagent, nobody at the keyboard, another answer.
+    // A reworded question, a reworded option, a subagent, a dialog that timed out, another answer.
     let mut reworded = asked.clone();
     reworded["questions"][0]["question"] = "Do you like tea?".into();
     let mut twisted = asked.clone();

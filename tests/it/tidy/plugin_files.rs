@@ -114,7 +114,7 @@ fn files_below(base: &Path, part: &str) -> Vec<String> {
 /// The commands as skills of Codex, which knows no slash commands. Elsewhere they would appear twice.
 const SKILLS: &str = ".codex-plugin/skills";
 
-/// What Codex reads beside a skill. Only the user starts a command.
+/// The policy that Codex reads next to a skill: only the user starts a command.
 const SKILL_POLICY: &str = "policy:\n  allow_implicit_invocation: false\n";
 
 /// A command as a skill: the same text, with its arguments in the text, because a skill has no hint.

@@ -10,25 +10,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::schema::version;
 use super::{ProjectKey, StoreError, StoreKey, backups, open};
 use moai_base::limits::STORE_BUSY_MS_MAX;
-
-/// What a database is fit for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StoreCondition {
-    /// There is none yet.
-    Absent,
-    /// It is missing, but there are backups of it.
-    Missing,
-    /// It was checked and can be used.
-    Sound,
-    /// It is sound, but nothing can be written there.
-    ReadOnly,
-    /// It is damaged; the reason.
-    Damaged(String),
-    /// A newer program made its schema.
-    Newer,
-    /// It cannot be read; the reason.
-    Unreadable(String),
-}
+use moai_base::store_condition::StoreCondition;
 
 /// The health of one database.
 #[derive(Clone, Debug)]

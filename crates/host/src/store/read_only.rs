@@ -39,7 +39,8 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     if has_log {
         return Err(error.into());
     }
-    // SQLite wants to make a log. Without one, the file is all there is; nobody can change it here.
+    // SQLite tries to create a log, which a read-only folder does not allow. Without a log the file is
+    // complete, and no process of this user can change it.
     let flags = flags | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(immutable_uri(path), flags)?;
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
