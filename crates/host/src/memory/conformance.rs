@@ -26,11 +26,12 @@ type Database<'d> = &'d mut dyn MemoryDatabase<Error = StoreError>;
 type ConformanceCase = (&'static str, fn(Database<'_>) -> Result<(), StoreError>);
 
 /// All checks. Each needs an empty store of its own and one transaction that may change it.
-pub(crate) const CASES: [ConformanceCase; 23] = [
+pub(crate) const CASES: [ConformanceCase; 24] = [
     ("what is stored is read back", stored_and_loaded),
     ("the same text again is a repetition", repeated),
     ("events repeat themselves in one session only", repeated_events),
     ("ids of an import are kept", external_ids),
+    ("no later observation gets an imported id", imported_numbers),
     ("what was exported is known when it is imported again", exported_again),
     ("rows are found by their tokens", matching),
     ("filters exclude what they say", filters),
@@ -224,6 +225,24 @@ fn external_ids(database: Database<'_>) -> Result<(), StoreError> {
     let ids = ["x-1", "x-2", &format!("obs-{own}"), "obs-999999", "nothing", "obs-x"];
     let rows = database.rows_of_ids(&ids.map(str::to_owned))?;
     assert_eq!(rows, [Some(row), Some(other), Some(own), None, None, None]);
+    Ok(())
+}
+
+fn imported_numbers(database: Database<'_>) -> Result<(), StoreError> {
+    let before = add(database, observation("before"))?;
+    // The numbers that follow those of the imported rows themselves.
+    let ids: Vec<String> = (4..7).map(|after| format!("obs-{}", before + after)).collect();
+    let mut imported = Vec::new();
+    for id in &ids {
+        let record = NewObservation { external_id: Some(id.clone()), ..observation(id) };
+        imported.push(Some(add(database, record)?));
+    }
+    for title in ["one", "two", "three", "four"] {
+        let later = add(database, observation(title))?;
+        assert_eq!(load_one(database, later)?.title, title);
+        assert_eq!(database.rows_of_ids(&[format!("obs-{later}")])?, [Some(later)], "{title}");
+    }
+    assert_eq!(database.rows_of_ids(&ids)?, imported);
     Ok(())
 }
 

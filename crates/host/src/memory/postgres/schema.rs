@@ -4,9 +4,10 @@ use super::connection::PostgresConnection;
 use crate::store::StoreError;
 
 /// Schema n is the result of the first n migrations; a released one never changes.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     concat!(include_str!("schema_1.sql"), include_str!("schema_1_retention.sql")),
     include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
 ];
 /// The key of the lock that only one migration holds at a time.
 const LOCK_KEY: i64 = 0x6d6f_6169_7261_6c70;

@@ -94,7 +94,7 @@ async fn all_who_connect_at_once_find_one_schema() {
         let added = added.await.expect("no panic");
         assert!(matches!(added.as_deref(), Ok([StoredAs::New(_)])), "{added:?}");
     }
-    assert_eq!(server.psql(ADMIN, "SELECT * FROM moai_ralph.schema_version"), "2");
+    assert_eq!(server.psql(ADMIN, "SELECT * FROM moai_ralph.schema_version"), "3");
 }
 
 #[tokio::test]
