@@ -235,8 +235,8 @@ fn first_answer(places: &StateDirs, call: &DaemonCall) -> String {
     answered.map(|answer| answer.reply.stdout).unwrap_or_default()
 }
 
-/// Whether a tool call may write something protected, determined without the daemon, because this
-/// hook runs before every call.
+/// Whether a tool call may write something protected or belongs to a pipeline, determined without the
+/// daemon, because this hook runs before every call.
 fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &HookInput) -> bool {
     let cwd = if input.cwd.is_absolute() { &input.cwd } else { &caller.cwd };
     let project = project_variable(input, caller).map_or(cwd.as_path(), Path::new);
@@ -245,12 +245,12 @@ fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &HookInput) 
     person_only_call(input).is_some()
         || input.answers_itself()
         || may_be_protected(&written, &protected)
-        || writes_files(input, &written) && has_pipeline(places, caller, input)
+        || may_write(input, &written) && has_pipeline(places, caller, input)
 }
 
-/// Whether a tool writes files itself; what a shell command writes is noticed afterwards.
-fn writes_files(input: &HookInput, written: &[WrittenPath]) -> bool {
-    input.tool_input.command.is_none() && !written.is_empty()
+/// Whether a tool writes files itself, or runs a command before which the daemon may look at the files.
+fn may_write(input: &HookInput, written: &[WrittenPath]) -> bool {
+    input.tool_input.command.is_some() || !written.is_empty()
 }
 
 /// Whether a pipeline is active in a folder of the session, determined without the daemon.

@@ -47,6 +47,15 @@ impl FileTree {
             .collect();
         ContentHash::of_bytes(lines.concat().as_bytes()).to_string()
     }
+
+    /// The entries that differ in a later tree, of those that either of them holds.
+    #[must_use]
+    pub fn changed_paths(&self, later: &Self) -> Vec<RelPath> {
+        let (before, now) = (&self.nodes, &later.nodes);
+        let paths: BTreeSet<&RelPath> = before.keys().chain(now.keys()).collect();
+        let changed = paths.into_iter().filter(|path| before.get(*path) != now.get(*path));
+        changed.cloned().collect()
+    }
 }
 
 /// A stored tree.

@@ -248,7 +248,7 @@ const TOOLS: [&str; 13] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys; each has an environment variable.
-const KEYS: [&str; 48] = [
+const KEYS: [&str; 49] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -285,6 +285,7 @@ const KEYS: [&str; 48] = [
     "judge.judges",
     "pipeline.sandbox",
     "pipeline.image",
+    "pipeline.shell_writes",
     "pipeline.escalate_after",
     "pipeline.escalate_sizes",
     "pipeline.escalate_model",

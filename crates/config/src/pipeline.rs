@@ -17,6 +17,17 @@ pub enum SandboxKind {
     Docker,
 }
 
+/// What follows when a shell command changes source files that its agent may not write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShellWriteRule {
+    /// They are named.
+    #[default]
+    Name,
+    /// They are named, and get the bytes that they had before the command.
+    TakeBack,
+}
+
 /// Estimated complexity of a TODO, as plans write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum EscalatedSize {
@@ -35,6 +46,8 @@ pub struct PipelineOptions {
     pub sandbox: SandboxKind,
     /// Image of the container; empty: there is none.
     pub image: String,
+    /// What follows when a shell command changes files against the rules.
+    pub shell_writes: ShellWriteRule,
     /// Failed attempts at a TODO, or rounds of fixes, after which a stronger model is proposed; 0:
     /// never.
     pub escalate_after: u32,
@@ -55,6 +68,7 @@ impl Default for PipelineOptions {
         Self {
             sandbox: SandboxKind::Host,
             image: String::new(),
+            shell_writes: ShellWriteRule::Name,
             escalate_after: 2,
             escalate_sizes: vec![EscalatedSize::L],
             escalate_model: "opus".to_owned(),
@@ -71,6 +85,7 @@ impl Default for PipelineOptions {
 pub(super) struct PipelineLayer {
     sandbox: Option<SandboxKind>,
     image: Option<String>,
+    shell_writes: Option<ShellWriteRule>,
     escalate_after: Option<u64>,
     escalate_sizes: Option<Vec<EscalatedSize>>,
     escalate_model: Option<String>,
@@ -105,6 +120,7 @@ impl PipelineOptions {
             }
             self.image = image;
         }
+        set(&mut self.shell_writes, layer.shell_writes);
         let most = u64::from(TODO_ATTEMPTS_MAX);
         let after = layer.escalate_after;
         bounded(&mut self.escalate_after, "pipeline.escalate_after", after, 0..=most, |count| {
@@ -150,10 +166,12 @@ mod tests {
 
     #[test]
     fn options_of_pipelines_are_read_and_bounded() {
-        let text = "ralph:\n  pipeline: {sandbox: docker, image: 'python:3.12', escalate_after: 0, \
+        let text = "ralph:\n  pipeline: {sandbox: docker, image: 'python:3.12', shell_writes: take_back, \
+                    escalate_after: 0, \
                     escalate_sizes: [M, L], escalate_model: 'opus[1m]'}\n  sync: {verify_each: true}\n";
         let options = load(text).expect("valid");
         assert_eq!((options.sandbox, options.image.as_str()), (SandboxKind::Docker, "python:3.12"));
+        assert_eq!(options.shell_writes, ShellWriteRule::TakeBack);
         assert_eq!(options.escalate_sizes, [EscalatedSize::M, EscalatedSize::L]);
         assert_eq!((options.escalate_after, options.escalate_model.as_str()), (0, "opus[1m]"));
         assert!(options.wants_commits() && !options.has_commits);
@@ -162,6 +180,7 @@ mod tests {
             "pipeline: {sandbox: podman}",
             "pipeline: {image: --privileged}",
             "pipeline: {image: 'a b'}",
+            "pipeline: {shell_writes: refuse}",
             "pipeline: {escalate_after: 4}",
             "pipeline: {escalate_sizes: [XL]}",
             "pipeline: {escalate_model: ''}",

@@ -16,6 +16,7 @@ pub(crate) mod session;
 #[cfg(test)]
 mod tests;
 pub(crate) mod texts;
+pub(crate) mod tool_calls;
 pub(crate) mod transcripts;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};

@@ -22,6 +22,7 @@ mod plan_documents;
 mod sandbox;
 mod saved_step;
 pub(crate) mod shell_writes;
+pub(crate) mod take_back;
 pub(crate) mod worker_stop;
 pub(crate) mod write_guard;
 

@@ -190,6 +190,25 @@ pub struct KeptDiscovery {
     pub answer: Option<PersonAnswer>,
 }
 
+/// What followed after a shell command changed a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShellWriteOutcome {
+    /// It was named.
+    #[default]
+    Named,
+    /// It has the bytes from before the command again.
+    TakenBack {
+        /// The checkpoint of the loop that holds what the command wrote.
+        checkpoint: String,
+    },
+    /// It was to be taken back and was not.
+    Left {
+        /// The reason, as a fragment.
+        reason: String,
+    },
+}
+
 /// A source file that a shell command changed, although its agent may not write it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShellWriteRecord {
@@ -199,6 +218,9 @@ pub struct ShellWriteRecord {
     pub at_ms: u64,
     /// Whether it was a worker's command, and not one of the main agent.
     pub is_by_worker: bool,
+    /// What followed.
+    #[serde(default)]
+    pub outcome: ShellWriteOutcome,
 }
 
 /// The verdict of a discovery that a person decides about.

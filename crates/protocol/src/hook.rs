@@ -165,6 +165,8 @@ pub struct ToolInput {
     pub command: Option<String>,
     /// What the agent says about the command.
     pub description: Option<String>,
+    /// Whether the command runs on after its call.
+    pub is_background: bool,
     /// All tools: the values of arguments that name files or folders, by their names.
     pub named_files: Vec<String>,
     /// `AskUserQuestion`: answers that are filled in; the host adds those of the user later.
@@ -205,6 +207,7 @@ impl<'de> Deserialize<'de> for ToolInput {
             edits: edits_of(&value),
             command: text("command").filter(|command| !is_patch(command)),
             description: text("description"),
+            is_background: value["run_in_background"].as_bool().unwrap_or_default(),
             named_files: file_arguments::named_files(&value),
             answers: Some(value["answers"].clone()).filter(|answers| !answers.is_null()),
         })

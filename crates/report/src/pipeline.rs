@@ -19,7 +19,7 @@ use moai_pipeline::person_question::open_questions;
 use moai_pipeline::plan::{PlanDocument, TodoId};
 use moai_pipeline::state::{
     PassCount, PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover,
-    ShellWriteRecord,
+    ShellWriteOutcome, ShellWriteRecord,
 };
 use moai_pipeline::write_rules::WriteObjection;
 use moai_protocol::documents::pipelines::{
@@ -284,11 +284,31 @@ fn todo_names(todos: &[TodoId]) -> String {
 /// For the agent and the user: a shell command changed source files that its agent may not write.
 #[must_use]
 pub fn shell_wrote(state: &PipelineState, records: &[ShellWriteRecord]) -> String {
-    let paths: Vec<&str> = records.iter().map(|record| record.path.as_str()).collect();
-    let named = one_line(&paths.join(", "), REASON_LINE_CHARS_MAX);
+    let mut paths: Vec<(&ShellWriteOutcome, Vec<&str>)> = Vec::new();
+    for ShellWriteRecord { path, outcome, .. } in records {
+        match paths.iter_mut().find(|(other, _)| *other == outcome) {
+            Some((_, paths)) => paths.push(path),
+            None => paths.push((outcome, vec![path])),
+        }
+    }
     let is_by_worker = records.iter().any(|record| record.is_by_worker);
-    let phrase = if is_by_worker { wording::WORKER_SHELL_WROTE } else { wording::SHELL_WROTE };
-    phrase.with(language(state), &[&state.id, &named])
+    let lines = paths.into_iter().map(|(outcome, paths)| {
+        let named = one_line(&paths.join(", "), REASON_LINE_CHARS_MAX);
+        let language = language(state);
+        match outcome {
+            ShellWriteOutcome::Named if is_by_worker => {
+                wording::WORKER_SHELL_WROTE.with(language, &[&state.id, &named])
+            }
+            ShellWriteOutcome::Named => wording::SHELL_WROTE.with(language, &[&state.id, &named]),
+            ShellWriteOutcome::TakenBack { checkpoint } => wording::SHELL_TAKEN_BACK
+                .with(language, &[&state.id, &named, &state.loop_id, checkpoint]),
+            ShellWriteOutcome::Left { reason } => {
+                let reason = one_line(reason, REASON_LINE_CHARS_MAX);
+                wording::SHELL_LEFT.with(language, &[&state.id, &named, &reason])
+            }
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// What was tried, the latest first, on one line.
@@ -492,7 +512,16 @@ pub fn pipeline_report(state: &PipelineState) -> String {
     for record in &state.shell_writes {
         let path = one_line(&record.path, REASON_LINE_CHARS_MAX);
         let by = if record.is_by_worker { "a worker" } else { "the main agent" };
-        let _ = writeln!(text, "    {path}: by {by}");
+        let outcome = match &record.outcome {
+            ShellWriteOutcome::Named => String::new(),
+            ShellWriteOutcome::TakenBack { checkpoint } => {
+                format!(", taken back; what it wrote is checkpoint {checkpoint} of the loop")
+            }
+            ShellWriteOutcome::Left { reason } => {
+                format!(", not taken back: {}", one_line(reason, REASON_LINE_CHARS_MAX))
+            }
+        };
+        let _ = writeln!(text, "    {path}: by {by}{outcome}");
     }
     if !state.human_answers.is_empty() {
         let _ = writeln!(text, "  what the user said about items for a person:");

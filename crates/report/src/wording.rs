@@ -610,6 +610,12 @@ phrases!(PIPELINES {
     WORKER_SHELL_WROTE:
         "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed, which is outside the files of your TODO: undo it",
         "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 맡은 TODO의 파일이 아닌 {1}이(가) 바뀌었습니다. 되돌리십시오";
+    SHELL_TAKEN_BACK:
+        "[moai-ralph] pipeline {0}: your shell command changed {1}, which you may not write: taken back. What it wrote is kept: `moai-ralph loop restore {2} --to {3}` shows it",
+        "[moai-ralph] 파이프라인 {0}: 셸 명령이 맡지 않은 소스 파일 {1}을(를) 바꾸어 되돌렸습니다. 명령이 쓴 내용은 보관되어 있습니다. `moai-ralph loop restore {2} --to {3}`으로 볼 수 있습니다";
+    SHELL_LEFT:
+        "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed, which you may not write. It was not taken back ({2}): undo it",
+        "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 맡지 않은 소스 파일 {1}이(가) 바뀌었습니다. 되돌리지 못했습니다({2}). 직접 되돌리십시오";
     PIPELINE_CANCELLED:
         "[moai-ralph] pipeline {0} is cancelled; files stay as they are. `moai-ralph pipeline resume` continues it",
         "[moai-ralph] 파이프라인 {0}을 취소했습니다. 파일은 그대로입니다. `moai-ralph pipeline resume`으로 이어서 할 수 있습니다";

@@ -248,3 +248,147 @@ fn source_that_shell_commands_write_against_the_rules_is_named_and_reported() {
     assert!(report.contains("src/three.py: by a worker"), "{report}");
     assert!(!report.contains("two.py: by"), "{report}");
 }
+
+/// A shell command of an agent, with the hooks before and after it.
+fn shell(sandbox: &Sandbox, agent: Option<&str>, command: impl FnOnce()) -> String {
+    let started = std::time::Instant::now();
+    let mut input = sandbox.payload("PreToolUse-Bash");
+    if let Some(agent) = agent {
+        input["agent_id"] = agent.into();
+    }
+    let output = sandbox.hook("pre-tool-use", &input);
+    assert_eq!((output.code, output.stdout.trim()), (0, ""), "{output:#?}");
+    command();
+    after_shell(sandbox, agent, Some(started.elapsed()))
+}
+
+/// The hook after a shell command that took this long; `None` on a host that does not say.
+fn after_shell(
+    sandbox: &Sandbox,
+    agent: Option<&str>,
+    took: Option<std::time::Duration>,
+) -> String {
+    let mut input = sandbox.payload("PostToolUse-Bash");
+    if let Some(agent) = agent {
+        input["agent_id"] = agent.into();
+    }
+    input["duration_ms"] = json!(took.map(|took| took.as_millis()));
+    let output = sandbox.hook("post-tool-use", &input);
+    assert_eq!(output.code, 0, "{output:#?}");
+    output.stdout
+}
+
+/// A pipeline that takes shell writes back, with source in its project.
+fn taking_back() -> Sandbox {
+    let plan = PLAN.replace("- Dependencies: none", "- Dependencies: none\n- Files: src/one.py");
+    let plan =
+        plan.replace("- Dependencies: TODO-1", "- Dependencies: TODO-1\n- Files: src/two.py");
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".moai/config/sections/ralph.yaml",
+        "ralph:\n  pipeline: {shell_writes: take_back}\n",
+    );
+    sandbox.write("src/old.py", "print('old')\n");
+    sandbox.write("src/gone.sh", "echo gone\n");
+    sandbox.write("src/run.sh", "echo run\n");
+    sandbox.commit();
+    let arguments = ["start", "--kind", "small", "--goal", "x", "--session", SESSION];
+    assert_eq!(pipeline(&sandbox, &arguments).code, 0);
+    sandbox.write(&plan_path(&sandbox), &plan);
+    approve(&sandbox);
+    write_task(&sandbox, "a1", "Do TODO-1");
+    sandbox
+}
+
+#[test]
+fn shell_writes_against_the_rules_are_taken_back_if_asked_and_kept() {
+    let sandbox = taking_back();
+    // Not committed, so only the look before the command knows it.
+    sandbox.write("src/old.py", "print('mine')\n");
+    let told = shell(&sandbox, None, || {
+        sandbox.write("src/old.py", "print('hacked')\n");
+        sandbox.write("src/new/new.txt", "new\n");
+        std::fs::remove_file(sandbox.path("src/gone.sh")).expect("ours");
+        sandbox.write("docs/free.md", "free\n");
+    });
+    assert!(told.contains("src/gone.sh, src/new/new.txt, src/old.py"), "{told}");
+    assert!(told.contains("taken back") && told.contains("--to before-1"), "{told}");
+    assert_eq!(sandbox.read("src/old.py"), "print('mine')\n");
+    assert_eq!(sandbox.read("src/gone.sh"), "echo gone\n");
+    assert!(!sandbox.path("src/new").exists());
+    assert_eq!(sandbox.read("docs/free.md"), "free\n");
+    let report = pipeline(&sandbox, &["report"]).stdout;
+    assert!(report.contains("src/old.py: by the main agent, taken back"), "{report}");
+    // What the command wrote can be had again.
+    let loops = sandbox.run(&["loop", "status", "--json"]).json();
+    let id = loops["id"].as_str().expect("a loop").to_owned();
+    let restored = sandbox.run(&["loop", "restore", &id, "--to", "before-1", "--apply"]);
+    assert_eq!(restored.code, 0, "{restored:#?}");
+    assert_eq!(sandbox.read("src/old.py"), "print('hacked')\n");
+    assert_eq!(sandbox.read("src/new/new.txt"), "new\n");
+    assert!(!sandbox.path("src/gone.sh").exists());
+}
+
+#[test]
+fn the_files_of_its_todo_stay_as_the_command_of_a_worker_left_them() {
+    let sandbox = taking_back();
+    let told = shell(&sandbox, Some("a1"), || {
+        sandbox.write("src/one.py", "print(1)\n");
+        sandbox.write("src/two.py", "print(2)\n");
+    });
+    assert!(told.contains("src/two.py") && !told.contains("src/one.py, "), "{told}");
+    assert_eq!(sandbox.read("src/one.py"), "print(1)\n");
+    assert!(!sandbox.path("src/two.py").exists());
+    let report = pipeline(&sandbox, &["report"]).stdout;
+    assert!(report.contains("src/two.py: by a worker, taken back"), "{report}");
+}
+
+#[test]
+fn a_file_that_someone_else_may_have_written_is_not_taken_back() {
+    let sandbox = taking_back();
+    let hacked = || sandbox.write("src/old.py", "print('hacked')\n");
+    // Another agent has called a tool meanwhile.
+    let told = shell(&sandbox, None, || {
+        let mut other = sandbox.payload("PreToolUse-Bash");
+        other["agent_id"] = "a1".into();
+        sandbox.hook("pre-tool-use", &other);
+        hacked();
+    });
+    assert!(told.contains("other agents were at work"), "{told}");
+    after_shell(&sandbox, Some("a1"), None);
+    assert_eq!(sandbox.read("src/old.py"), "print('hacked')\n");
+    // A file from before the command, which the user wrote while it waited.
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    let input = sandbox.payload("PreToolUse-Bash");
+    sandbox.hook("pre-tool-use", &input);
+    sandbox.write("src/run.sh", "echo mine\n");
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    let told = after_shell(&sandbox, None, Some(std::time::Duration::from_millis(1)));
+    assert!(told.contains("not taken back"), "{told}");
+    assert_eq!(sandbox.read("src/run.sh"), "echo mine\n");
+    // A host that does not say how long the command ran.
+    sandbox.hook("pre-tool-use", &input);
+    sandbox.write("src/run.sh", "echo again\n");
+    let told = after_shell(&sandbox, None, None);
+    assert!(told.contains("the host does not say"), "{told}");
+    assert_eq!(sandbox.read("src/run.sh"), "echo again\n");
+    // A commit during the command.
+    let told = shell(&sandbox, None, || {
+        sandbox.write("src/run.sh", "echo commit\n");
+        sandbox.commit();
+    });
+    assert!(told.contains("another commit"), "{told}");
+    let report = pipeline(&sandbox, &["report"]).stdout;
+    assert!(!report.contains(", taken back") && report.contains("not taken back:"), "{report}");
+}
+
+#[test]
+fn after_a_restart_nothing_is_known_of_a_command_and_nothing_taken_back() {
+    let sandbox = taking_back();
+    let told = shell(&sandbox, None, || {
+        assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+        sandbox.write("src/old.py", "print('hacked')\n");
+    });
+    assert!(!told.contains("taken back. What"), "{told}");
+    assert_eq!(sandbox.read("src/old.py"), "print('hacked')\n");
+}

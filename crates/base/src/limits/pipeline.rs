@@ -120,6 +120,11 @@ pub const QUESTION_HOLDS_MAX: u32 = 2;
 pub const QUESTION_TEXT_CHARS_MAX: usize = 240;
 /// Times that a pipeline goes back to its plan because of what its gates show.
 pub const REPLANS_MAX: u32 = 2;
+/// Agents whose tool calls below one root are known at the same time.
+pub const TOOL_AGENTS_MAX: usize = 64;
+/// Longest time between the look at the files before a shell command and its start; what was there
+/// when a command began that waited longer, such as for the user's permission, is not known.
+pub const COMMAND_WAIT_MS_MAX: u64 = 3_000;
 /// Source files changed by shell commands that a pipeline keeps for its report.
 pub const SHELL_WRITES_KEPT_MAX: usize = 100;
 /// What was tried, as an agent reads it before another approach, in characters.

@@ -3,12 +3,14 @@
 
 use crate::edit::changed_on_disk;
 use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
+use crate::pipeline::take_back::note_interruption;
 use crate::recall::note::note;
 use crate::recall::recorder::{NotedCommand, NotedEventKind};
 use moai_report::contributions::ContributionOrigin;
 
 pub(crate) async fn handle(call: &HookCall<'_>) -> HookAnswer {
     note_failed_commands(call);
+    note_interruption(call);
     let texts = changed_on_disk::disk_change_texts(call).await;
     with_deferred_reports(call, ContributionOrigin::ToolCall, texts, None).await
 }

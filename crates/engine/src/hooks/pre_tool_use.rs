@@ -3,7 +3,7 @@
 
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
-use crate::pipeline::write_guard;
+use crate::pipeline::{take_back, write_guard};
 use crate::protection::{WrittenPath, first_protected, person_only_call, written_paths};
 use moai_base::path::RelPath;
 use moai_host::protected_places::ProtectedPlaces;
@@ -31,6 +31,7 @@ pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
     if let Some((one, place)) = first_protected(&written, &places) {
         return HookOutput::Deny(notice::write_denied(&one.named, place.words()));
     }
+    take_back::note_call(call);
     let found = active_loop_anywhere(engine, caller, project, &input.session_id).await;
     let Some((loop_project, state)) = found else { return HookOutput::Silent };
     let exam = engine.store.find_exam(&loop_project.key, &state.id, DENIED_ROLES).await;
@@ -39,14 +40,14 @@ pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
         let path = RelPath::below(&loop_project.root, &one.path)?;
         Some((one, denied_role(&path, one, exam.as_ref())?))
     });
-    match denied {
-        None => write_guard::refused_write(engine, &loop_project, &state, input, &written)
-            .await
-            .unwrap_or_default(),
-        Some((one, role)) => {
-            HookOutput::Deny(notice::exam_write_denied(&one.named, role.words(), &state.id))
-        }
+    if let Some((one, role)) = denied {
+        return HookOutput::Deny(notice::exam_write_denied(&one.named, role.words(), &state.id));
     }
+    let refused = write_guard::refused_write(engine, &loop_project, &state, input, &written).await;
+    if refused.is_none() {
+        take_back::note_command(call, &loop_project, &state).await;
+    }
+    refused.unwrap_or_default()
 }
 
 /// The role of a frozen file at this path, or below it if the whole folder is written.

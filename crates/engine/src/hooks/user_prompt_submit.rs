@@ -9,6 +9,7 @@ use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
 use crate::loops::lost_loops;
 use crate::loops::session_loop::{checks_of_loop, loop_of_session};
 use crate::pipeline::commands as pipeline_commands;
+use crate::pipeline::take_back::note_interruption;
 use crate::recall::prompt_record::recall_for_prompt;
 use crate::stop::completed_work;
 use moai_report::agent::EditText;
@@ -17,6 +18,7 @@ use moai_report::loops;
 
 pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
     completed_work::forget(call.engine, &call.project, &call.input.session_id);
+    note_interruption(&call);
     poll_in_background(&call);
     let routed = Box::pin(pipeline_commands::start_by_keyword(&call)).await;
     let routed = routed.map(EditText::agent_only);

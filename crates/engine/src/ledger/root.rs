@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::evidence::overlay_gate::OverlayGate;
 use crate::evidence::poll_gate::PollGate;
 use crate::ledger::disk::DiskHistory;
+use crate::ledger::tool_calls::ToolCalls;
 use crate::ledger::{KnownRules, SelectedFile, VerifiedFindings};
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
@@ -28,6 +29,8 @@ pub(crate) struct RootLedger {
     poll_gate: Arc<PollGate>,
     /// By server.
     overlay_gates: HashMap<String, Arc<OverlayGate>>,
+    /// Tool calls, where shell writes are taken back.
+    pub(crate) tool_calls: ToolCalls,
     /// The key of the store.
     pub(crate) key: Option<ProjectKey>,
     /// The rules, as last read.

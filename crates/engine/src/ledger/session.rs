@@ -45,6 +45,8 @@ pub(crate) struct SessionState {
     pub(crate) has_called_tool: bool,
     /// What its transcripts report, and how far they have been read.
     pub(crate) spending: Spending,
+    /// Files of shell commands that were named, and are not named again by the disk look.
+    named_shell_writes: BTreeSet<RelPath>,
     task_wait: TaskWait,
     roots: HashMap<PathBuf, SessionRoot>,
 }
@@ -119,6 +121,16 @@ impl SessionState {
     pub(crate) fn take_user_notices(&mut self) -> Option<String> {
         let notices = std::mem::take(&mut self.user_notices);
         (!notices.is_empty()).then(|| notices.join("\n"))
+    }
+
+    /// The disk look does not name these files of a shell command again.
+    pub(crate) fn note_named_shell_writes(&mut self, files: Vec<RelPath>) {
+        self.named_shell_writes.extend(files);
+    }
+
+    /// Takes the files that are not named again.
+    pub(crate) fn take_named_shell_writes(&mut self) -> BTreeSet<RelPath> {
+        std::mem::take(&mut self.named_shell_writes)
     }
 
     /// Whether a tool was called since the last call of this method.

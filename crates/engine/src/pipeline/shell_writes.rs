@@ -8,43 +8,76 @@ use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::pipeline::pipeline_stop::pipeline_of_loop;
 use crate::pipeline::saved_step::save_step;
 use crate::pipeline::write_guard::WriteAuthor;
+use crate::project::Project;
 use moai_base::path::RelPath;
-use moai_pipeline::state::{PipelineState, ShellWriteRecord};
+use moai_config::pipeline::ShellWriteRule;
+use moai_pipeline::state::{PipelineState, ShellWriteOutcome, ShellWriteRecord};
 use moai_pipeline::step::PipelineEvent;
 use moai_pipeline::write_rules::{PipelineWriter, write_objection};
+use moai_protocol::hook::HookInput;
 use moai_report::agent::EditText;
 use moai_report::pipeline as words;
 
 /// The host's tool that runs shell commands.
-const SHELL_TOOL: &str = "Bash";
+pub(super) const SHELL_TOOL: &str = "Bash";
+
+/// Whether an event follows a shell command.
+pub(super) fn is_shell_call(input: &HookInput) -> bool {
+    let mut tools = input.tool_calls.iter().map(|one| one.tool_name.as_str());
+    input.tool_name == SHELL_TOOL || tools.any(|name| name == SHELL_TOOL)
+}
+
+/// The active pipeline of the session, if it is one of the call's root.
+pub(super) async fn pipeline_of_call(call: &HookCall<'_>) -> Option<(Project, PipelineState)> {
+    let HookCall { engine, caller, project, input, .. } = call;
+    let found = active_loop_anywhere(engine, caller, project, &input.session_id).await;
+    let (project, held) = found.filter(|(there, _)| there.root == call.project.root)?;
+    let pipeline = pipeline_of_loop(engine, &project, &held).await?;
+    Some((project, pipeline))
+}
 
 /// Notes the files that changed during a shell command; the text names those that its agent may not
-/// write.
+/// write. What was taken back is named already.
 pub(crate) async fn note_shell_writes(
     call: &HookCall<'_>,
     changed: &[RelPath],
 ) -> Option<EditText> {
-    let HookCall { engine, caller, project, input, .. } = call;
-    let mut tools = input.tool_calls.iter().map(|one| one.tool_name.as_str());
-    let is_shell = input.tool_name == SHELL_TOOL || tools.any(|name| name == SHELL_TOOL);
-    if changed.is_empty() || !is_shell {
+    let input = &call.input;
+    let named = call.engine.ledger().session(&input.session_id).take_named_shell_writes();
+    let is_new = |path: &&RelPath| !named.contains(*path);
+    let changed: Vec<RelPath> = changed.iter().filter(is_new).cloned().collect();
+    if changed.is_empty() || !is_shell_call(input) {
         return None;
     }
-    let found = active_loop_anywhere(engine, caller, project, &input.session_id).await;
-    let (project, held) = found.filter(|(there, _)| there.root == call.project.root)?;
-    let pipeline = pipeline_of_loop(engine, &project, &held).await?;
+    let (project, pipeline) = pipeline_of_call(call).await?;
     let author = WriteAuthor::of_call(input).await;
-    let records = denied_records(&pipeline, author.writer(), changed);
+    let mut records = denied_records(&pipeline, author.writer(), &changed);
     if records.is_empty() {
         return None;
     }
+    if project.config.pipeline.shell_writes == ShellWriteRule::TakeBack {
+        for record in &mut records {
+            let reason = "what was there before the command is not known".to_owned();
+            record.outcome = ShellWriteOutcome::Left { reason };
+        }
+    }
+    Some(note_records(call, &project, pipeline, records).await)
+}
+
+/// Keeps the records for the report; the text is for the agent and the user.
+pub(super) async fn note_records(
+    call: &HookCall<'_>,
+    project: &Project,
+    pipeline: PipelineState,
+    records: Vec<ShellWriteRecord>,
+) -> EditText {
     let text = words::shell_wrote(&pipeline, &records);
-    Box::pin(save_step(engine, &project, pipeline, PipelineEvent::ShellWrote(records))).await;
-    Some(EditText { text: text.clone(), notice: Some(text) })
+    Box::pin(save_step(call.engine, project, pipeline, PipelineEvent::ShellWrote(records))).await;
+    EditText { text: text.clone(), notice: Some(text) }
 }
 
 /// The files among these that the agent must not write.
-fn denied_records(
+pub(super) fn denied_records(
     pipeline: &PipelineState,
     writer: PipelineWriter<'_>,
     changed: &[RelPath],
@@ -54,6 +87,7 @@ fn denied_records(
         path: path.as_str().to_owned(),
         at_ms: now_ms(),
         is_by_worker: writer != PipelineWriter::Orchestrator,
+        outcome: ShellWriteOutcome::Named,
     };
     changed.iter().filter(is_denied).map(record).collect()
 }

@@ -11,6 +11,7 @@ use crate::loops::loop_files;
 use crate::pipeline::helper_stop;
 use crate::pipeline::pipeline_stop::{command_reading, pipeline_of_loop, with_boxes};
 use crate::pipeline::saved_step::{SavedStep, save_step};
+use crate::pipeline::take_back::note_interruption;
 use crate::project::Project;
 use crate::stop::schedule::StopSchedule;
 use moai_loops::exam::ExamRole;
@@ -28,6 +29,7 @@ const WORKER_TYPES: [&str; 2] = ["worker", "frontend"];
 
 pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
     let started_at = Instant::now();
+    note_interruption(&call);
     let HookCall { engine, caller, project, input, .. } = &call;
     // Agents of the host itself, such as the one that compacts a session, have no type.
     if input.agent_type.is_empty() || input.must_end() {

@@ -61,14 +61,12 @@ impl TreeSnapshot {
             return Vec::new();
         }
         let (before, now) = (&self.tree.nodes, &later.tree.nodes);
-        let paths: BTreeSet<&RelPath> = before.keys().chain(now.keys()).collect();
         let is_output = |path: &RelPath| {
             let was_untracked = self.untracked.contains(path) || !before.contains_key(path);
             let is_untracked = later.untracked.contains(path) || !now.contains_key(path);
             was_untracked && is_untracked && (is_left_by_tools(path) || !is_code(path))
         };
-        let changed = paths.into_iter().filter(|path| before.get(*path) != now.get(*path));
-        changed.filter(|path| !is_output(path)).cloned().collect()
+        self.tree.changed_paths(&later.tree).into_iter().filter(|path| !is_output(path)).collect()
     }
 }
 

@@ -1,0 +1,255 @@
+//! Takes back what a shell command wrote against the rules of a pipeline, if the options ask for it. The
+//! bytes from before the command come from a look at the files when it began; what it wrote is kept
+//! as a checkpoint of the loop first. Nothing is taken back that someone else may have written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::code::change_journal;
+use crate::edit::changed_on_disk::tool_start_ns;
+use crate::engine::{now_ms, run_blocking};
+use crate::hooks::hook_call::HookCall;
+use crate::ledger::tool_calls::{BegunCommand, ToolAgent};
+use crate::pipeline::pipeline_stop::pipeline_of_loop;
+use crate::pipeline::shell_writes::{
+    SHELL_TOOL, denied_records, is_shell_call, note_records, pipeline_of_call,
+};
+use crate::pipeline::write_guard::WriteAuthor;
+use crate::project::Project;
+use crate::restore::checkpoints::{self, CheckpointStore, TreeSnapshot};
+use crate::restore::restore_plan::{CheckpointRestore, RestoreChanges};
+use moai_base::limits::{COMMAND_WAIT_MS_MAX, TOOL_CLOCK_SLACK_MS};
+use moai_base::path::RelPath;
+use moai_base::tree::FileKind;
+use moai_config::pipeline::ShellWriteRule;
+use moai_host::files::transaction::WriteReach;
+use moai_host::{files, git};
+use moai_loops::state::LoopState;
+use moai_pipeline::state::{PipelineState, ShellWriteOutcome};
+use moai_protocol::hook::HookInput;
+use moai_report::agent::EditText;
+
+/// Whether shell writes are taken back.
+fn is_asked(project: &Project) -> bool {
+    project.config.pipeline.shell_writes == ShellWriteRule::TakeBack
+}
+
+fn agent_of(input: &HookInput) -> ToolAgent {
+    ToolAgent { session: input.session_id.clone(), subagent: input.agent_id.clone() }
+}
+
+/// Notes that a tool call begins.
+pub(crate) fn note_call(call: &HookCall<'_>) {
+    if is_asked(&call.project) {
+        let (agent, is_background) = (agent_of(&call.input), call.input.tool_input.is_background);
+        let mut ledger = call.engine.ledger();
+        ledger.root(&call.project.root).tool_calls.begin(&agent, is_background, now_ms());
+    }
+}
+
+/// Notes that a call of the agent without an end is over, because it has ended or was interrupted.
+pub(crate) fn note_interruption(call: &HookCall<'_>) {
+    if is_asked(&call.project) {
+        let mut ledger = call.engine.ledger();
+        ledger.root(&call.project.root).tool_calls.interrupt(&agent_of(&call.input));
+    }
+}
+
+/// Keeps the files as they are before a shell command of the loop's pipeline.
+pub(crate) async fn note_command(call: &HookCall<'_>, project: &Project, state: &LoopState) {
+    let (engine, input) = (call.engine, &call.input);
+    let is_here = project.root == call.project.root;
+    if !is_asked(project) || !is_here || input.tool_name != SHELL_TOOL {
+        return;
+    }
+    let pipeline = pipeline_of_loop(engine, project, state).await;
+    if !pipeline.is_some_and(|pipeline| pipeline.kind.has_plan()) {
+        return;
+    }
+    let root = project.root.clone();
+    let head = run_blocking(move || git::head_commit(&root)).await.flatten();
+    match checkpoints::snapshot_tree(engine, project).await {
+        Ok(TreeSnapshot { tree: before, .. }) => {
+            let command = BegunCommand { before, head, at_ms: now_ms() };
+            let mut ledger = engine.ledger();
+            ledger.root(&project.root).tool_calls.keep(&agent_of(input), command);
+        }
+        Err(gap) => tracing::warn!(%gap, "the files before a shell command are not known"),
+    }
+}
+
+/// After a tool call: takes back the files of a shell command that its agent may not write; the text
+/// names them.
+pub(crate) async fn take_back_writes(call: &HookCall<'_>) -> Option<EditText> {
+    let HookCall { engine, project, input, .. } = call;
+    if !is_asked(project) {
+        return None;
+    }
+    let agent = agent_of(input);
+    let begun = engine.ledger().root(&project.root).tool_calls.end(&agent, now_ms())?;
+    if !is_shell_call(input) {
+        return None;
+    }
+    let (project, pipeline) = pipeline_of_call(call).await?;
+    let after = checkpoints::snapshot_tree(engine, &project).await.ok()?;
+    let changed = begun.before.changed_paths(&after.tree);
+    let author = WriteAuthor::of_call(input).await;
+    let mut records = denied_records(&pipeline, author.writer(), &changed);
+    if records.is_empty() {
+        return None;
+    }
+    let start_ms = tool_start_ns(call).and_then(|start| u64::try_from(start / 1_000_000).ok());
+    let since_ms = start_ms.unwrap_or(begun.at_ms).min(begun.at_ms);
+    let is_shared = engine.ledger().root(&project.root).tool_calls.has_other(&agent, since_ms);
+    let command = EndedCommand { begun, after, start_ms, is_shared };
+    let paths: BTreeSet<RelPath> =
+        records.iter().filter_map(|record| RelPath::parse(&record.path)).collect();
+    let outcomes = take_back(call, &project, &pipeline, command, paths).await;
+    for record in &mut records {
+        if let Some(outcome) = outcomes.get(record.path.as_str()) {
+            record.outcome = outcome.clone();
+        }
+    }
+    engine.ledger().session(&input.session_id).note_named_shell_writes(changed);
+    Some(note_records(call, &project, pipeline, records).await)
+}
+
+/// A shell command that has ended.
+struct EndedCommand {
+    begun: BegunCommand,
+    after: TreeSnapshot,
+    /// When it began, with the slack of clocks, in milliseconds since the epoch; `None` if the host does
+    /// not say.
+    start_ms: Option<u64>,
+    /// Whether other agents called tools meanwhile.
+    is_shared: bool,
+}
+
+impl EndedCommand {
+    /// Why nothing of the command is taken back.
+    fn obstacle(&self, head: Option<&String>) -> Option<&'static str> {
+        let Some(start_ms) = self.start_ms else {
+            return Some("the host does not say when the command began");
+        };
+        if start_ms + TOOL_CLOCK_SLACK_MS > self.begun.at_ms + COMMAND_WAIT_MS_MAX {
+            return Some("the command waited, and what was there when it began is not known");
+        }
+        if self.is_shared {
+            return Some("other agents were at work at the same time");
+        }
+        (self.begun.head.as_ref() != head).then_some("another commit is checked out now")
+    }
+
+    /// Why one file is not taken back.
+    fn obstacle_of(&self, root: &Path, path: &RelPath) -> Option<&'static str> {
+        let trees = [&self.begun.before, &self.after.tree];
+        if trees.iter().any(|tree| tree.omitted.contains_key(path.as_str())) {
+            return Some("its bytes before the command are not known");
+        }
+        let mut nodes = trees.iter().filter_map(|tree| tree.nodes.get(path));
+        if nodes.any(|node| node.kind == FileKind::Link) {
+            return Some("it is or was a symbolic link");
+        }
+        let since_ns = i128::from(self.start_ms.unwrap_or_default()) * 1_000_000;
+        (!is_changed_since(root, path, since_ns)).then_some("it changed before the command began")
+    }
+}
+
+/// Whether a file was written or removed at this time (nanoseconds since the epoch) or later.
+fn is_changed_since(root: &Path, path: &RelPath, since_ns: i128) -> bool {
+    if let Some(stamp) = files::stamp_files(root, std::slice::from_ref(path)).get(path) {
+        return stamp.is_modified_since(since_ns);
+    }
+    // The folder that it was removed from, or that was removed with it.
+    let file = path.under(root);
+    let folder = file.ancestors().skip(1).find_map(|folder| folder.metadata().ok());
+    let modified = folder.and_then(|folder| folder.modified().ok());
+    let since_epoch = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    since_epoch.is_some_and(|at| i128::try_from(at.as_nanos()).is_ok_and(|at| at >= since_ns))
+}
+
+/// Takes these paths back, all or none of those that nothing speaks against.
+async fn take_back(
+    call: &HookCall<'_>,
+    project: &Project,
+    pipeline: &PipelineState,
+    command: EndedCommand,
+    paths: BTreeSet<RelPath>,
+) -> BTreeMap<String, ShellWriteOutcome> {
+    let (root, owner) = (project.root.clone(), pipeline.loop_id.clone());
+    let folder = checkpoints::folder(call.engine, project);
+    let all = paths.clone();
+    let prepared = run_blocking(move || {
+        let head = git::head_commit(&root);
+        let mut left: BTreeMap<RelPath, String> = BTreeMap::new();
+        for path in &paths {
+            let reason =
+                command.obstacle(head.as_ref()).or_else(|| command.obstacle_of(&root, path));
+            left.extend(reason.map(|reason| (path.clone(), reason.to_owned())));
+        }
+        let taken: BTreeSet<RelPath> =
+            paths.into_iter().filter(|path| !left.contains_key(path)).collect();
+        let kept = if taken.is_empty() {
+            Ok(None)
+        } else {
+            keep_and_plan(&CheckpointStore::find(root, folder)?, command, &owner, taken).map(Some)
+        };
+        Ok::<_, String>((left, kept?))
+    });
+    let applied = match prepared.await.unwrap_or_else(|| Err("internal error".to_owned())) {
+        Ok((left, Some(plan))) => match apply(call, project, plan).await {
+            Ok(checkpoint) => Ok((left, checkpoint)),
+            Err(reason) => Err(reason),
+        },
+        Ok((left, None)) => Ok((left, String::new())),
+        Err(reason) => Err(reason),
+    };
+    let outcome = |path: &RelPath| match &applied {
+        Ok((left, checkpoint)) => match left.get(path) {
+            Some(reason) => ShellWriteOutcome::Left { reason: reason.clone() },
+            None => ShellWriteOutcome::TakenBack { checkpoint: checkpoint.clone() },
+        },
+        Err(reason) => ShellWriteOutcome::Left { reason: reason.clone() },
+    };
+    all.iter().map(|path| (path.to_string(), outcome(path))).collect()
+}
+
+/// What is to be written, and the checkpoint that holds what it replaces.
+struct TakeBackPlan {
+    store: CheckpointStore,
+    changes: RestoreChanges,
+    checkpoint: String,
+}
+
+fn keep_and_plan(
+    store: &CheckpointStore,
+    command: EndedCommand,
+    owner: &str,
+    paths: BTreeSet<RelPath>,
+) -> Result<TakeBackPlan, String> {
+    let EndedCommand { begun, after, .. } = command;
+    let restore = CheckpointRestore::of_paths(begun.before, after, paths);
+    let changes = restore.remaining_changes(store)?;
+    let checkpoint = restore.keep_present(store, &store.list()?, owner)?;
+    Ok(TakeBackPlan { store: store.clone(), changes, checkpoint })
+}
+
+/// Writes all files or none; returns the name of the checkpoint.
+async fn apply(
+    call: &HookCall<'_>,
+    project: &Project,
+    plan: TakeBackPlan,
+) -> Result<String, String> {
+    let TakeBackPlan { store, changes, checkpoint } = plan;
+    if !changes.set.changes.is_empty() {
+        let (set, reach) = (changes.set.clone(), WriteReach::OwnRepository);
+        let applied = change_journal::apply_changes(call.engine, project, set, reach).await;
+        let applied = applied.ok_or_else(|| "internal error".to_owned())?;
+        applied.map_err(|error| error.to_string())?;
+    }
+    let failed = run_blocking(move || changes.finish(&store)).await.unwrap_or_default();
+    match failed.into_iter().next() {
+        Some((path, reason)) => Err(format!("{path}: {reason}")),
+        None => Ok(checkpoint),
+    }
+}
