@@ -7,7 +7,9 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::failed_writes::{allow, assert_valid, assert_works, left_over, private_file, session};
+use crate::failed_writes::{
+    allow, assert_nothing_stays, assert_valid, assert_works, private_file, session,
+};
 use crate::support::{CHECKOUT, SESSION, Sandbox};
 
 /// A project in a sandbox whose processes can be given a failing disk.
@@ -56,7 +58,7 @@ fn hooks_answer_while_the_disk_fails_and_the_same_daemon_works_afterwards() {
     for (event, input) in session(sandbox, "00000000-0000-4000-8000-00000000000e") {
         assert_valid(event, &sandbox.hook(event, &input));
     }
-    assert_eq!(left_over(&sandbox.base()), Vec::<String>::new());
+    assert_nothing_stays(&sandbox.base());
     disk.work();
     assert_works(sandbox);
 }
@@ -87,7 +89,7 @@ fn a_loop_is_the_same_after_its_disk_has_failed() {
     assert!(report.code == 0 && !report.stdout.contains("changed by"), "{report:#?}");
     assert_eq!(sandbox.run(&["loop", "pause", &id]).code, 0);
     assert_eq!(sandbox.run(&["loop", "status", "--json"]).json()["status"], "paused");
-    assert_eq!(left_over(&sandbox.base()), Vec::<String>::new());
+    assert_nothing_stays(&sandbox.base());
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn a_change_set_that_the_disk_refuses_changes_nothing() {
         assert_eq!(sandbox.read(name), "print(old(1))\n");
     }
     assert_eq!(sandbox.read("known.json"), known);
-    assert_eq!(left_over(&sandbox.base()), Vec::<String>::new());
+    assert_nothing_stays(&sandbox.base());
     assert_eq!(sandbox.run(&rewrite).code, 0);
     assert_eq!(sandbox.read("c.py"), "print(new(1))\n");
 }
@@ -144,7 +146,7 @@ fn a_waiver_that_the_disk_refuses_allows_nothing() {
     assert!(refused.code == 1 && refused.stderr.contains("not written"), "{refused:#?}");
     disk.work();
     assert_eq!(fs::read_to_string(&file).expect("ours"), before);
-    assert_eq!(left_over(&sandbox.base()), Vec::<String>::new());
+    assert_nothing_stays(&sandbox.base());
     assert_eq!(sandbox.run(&["guard"]).code, 1, "the other finding counts");
     assert_eq!(allow(sandbox.program(), &id(1)).code, 0);
 }
@@ -168,7 +170,7 @@ fn scans_and_checkpoints_that_the_disk_refuses_are_made_later() {
     assert_eq!(sandbox.run(&check).json()["findings"].as_array().map(Vec::len), Some(FILES));
     assert_valid("stop", &sandbox.hook("stop", &sandbox.payload("Stop")));
     disk.work();
-    assert_eq!(left_over(&sandbox.base()), Vec::<String>::new());
+    assert_nothing_stays(&sandbox.base());
     assert_eq!(sandbox.run(&check).json()["findings"].as_array().map(Vec::len), Some(FILES));
     sandbox.write("f1.py", "y = 1\n");
     assert_valid("stop", &sandbox.hook("stop", &sandbox.payload("Stop")));

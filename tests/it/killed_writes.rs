@@ -9,7 +9,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::failed_writes::left_over;
+use crate::failed_writes::assert_nothing_stays;
 use crate::mcp_client::Client;
 use crate::support::{PATIENCE, Sandbox};
 
@@ -142,7 +142,7 @@ fn killed_at_any_moment_of_a_rename_all_files_are_old_or_all_are_new() {
         let texts: Vec<String> = (0..COUNT).map(|number| sandbox.read(&name(number))).collect();
         let is_whole = [OLD, NEW].iter().any(|whole| texts.iter().all(|text| text == whole));
         assert!(is_whole, "{moment:?}: {texts:?}");
-        assert_eq!(left_over(&sandbox.base()), Vec::<String>::new(), "{moment:?}");
+        assert_nothing_stays(&sandbox.base());
     }
     assert!(interrupted > 0, "the kill always came too late");
 }

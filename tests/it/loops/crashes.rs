@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::killed_merges::{release, wait_for_run, waiting};
 use super::{DIRTY, FIXED, autochecks, blocked, iteration, looping, project, start, status, stop};
-use crate::failed_writes::left_over;
+use crate::failed_writes::{assert_nothing_stays, left_over};
 pub(super) use crate::killed_writes::daemon;
 use crate::support::{Output, PATIENCE, Sandbox, eventually, finish};
 
@@ -77,7 +77,7 @@ fn killed_while_the_frozen_copy_of_a_check_runs_the_copy_goes_with_the_next_one(
     fs::write(release(&sandbox), "").expect("the sandbox is writable");
     stopping.join().expect("the next daemon decides");
     wait_for_run(&sandbox, 2);
-    assert_eq!(left_over(&sandbox.base()), Vec::<String>::new());
+    assert_nothing_stays(&sandbox.base());
 }
 
 /// Stands before the daemon: the next call goes through, but its answer is lost, because by then

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;
 
 use super::{DIRTY, project, start, status, stop};
-use crate::failed_writes::left_over;
+use crate::failed_writes::assert_nothing_stays;
 use crate::killed_writes::{daemon, is_change_recorded, kill_at, recorded};
 use crate::support::Sandbox;
 
@@ -132,7 +132,7 @@ fn restore_killed_at_every_moment(sandbox: &Sandbox) {
         status(sandbox);
         let after = standing(sandbox);
         assert!(after == then || after == now, "{moment:?}, {is_interrupted}: {after:#?}");
-        assert_eq!(left_over(&sandbox.base()), Vec::<String>::new(), "{moment:?}");
+        assert_nothing_stays(&sandbox.base());
         assert_eq!(recorded(sandbox, "restores"), Vec::<String>::new(), "{moment:?}");
         let back = sandbox.run(&["loop", "restore", &id, "--to", "1", "--apply"]);
         assert_eq!(back.code, 0, "{moment:?}: {back:#?}");
