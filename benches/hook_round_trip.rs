@@ -9,6 +9,8 @@
 mod edits;
 #[path = "hook_round_trip/hosts.rs"]
 mod hosts;
+#[path = "hook_round_trip/large_tree.rs"]
+mod large_tree;
 #[path = "hook_round_trip/memory.rs"]
 mod memory;
 #[path = "hook_round_trip/pipelines.rs"]
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
     recall::measure(&mut table);
     pipelines::measure(&mut table);
     stops::measure(&mut table);
+    large_tree::measure(&mut table);
     edits::measure(process_start, &mut table);
     let _ = write!(std::io::stdout().lock(), "{table}");
     ExitCode::from(table.exit_code())
