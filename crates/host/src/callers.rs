@@ -35,6 +35,9 @@ const STARTED: usize = 19;
 /// Bytes of `/proc/PID/stat` that are read: all fields are numbers, and a name has at most 64 bytes.
 const PROCESS_STAT_BYTES_MAX: usize = 1_024;
 
+/// Room for the environment that a process was started with, in bytes; a larger one is read too.
+const USUAL_ENVIRONMENT_BYTES: usize = 16 * 1_024;
+
 /// States of a process that has ended.
 const ENDED: [&str; 2] = ["Z", "X"];
 /// The process that adopts those whose parents have ended.
@@ -178,7 +181,7 @@ pub fn is_started_by_agent(ancestors: &[ProcessIdentity]) -> bool {
 #[must_use]
 pub fn is_agent(process: i32, env: &BTreeMap<String, String>) -> bool {
     // A front door waits for its answer. A caller that has ended hides its ancestors.
-    let is_gone = HAS_PROC && read_proc(process).is_none();
+    let is_gone = HAS_PROC && ProcessStat::read(process).is_none();
     is_gone
         || agent_variables().any(|name| env.contains_key(name))
         || is_below_agent(process, &read_proc)
@@ -247,8 +250,14 @@ struct ProcessOrigin {
 /// Reads Linux's `/proc`; elsewhere nothing is known.
 fn read_proc(process: i32) -> Option<ProcessOrigin> {
     let parent = ProcessStat::read(process)?.parent;
-    let environment = std::fs::read(format!("/proc/{process}/environ")).ok();
-    Some(ProcessOrigin { environment, parent })
+    Some(ProcessOrigin { environment: read_environment(process), parent })
+}
+
+/// The kernel does not say how long it is, so that room for a usual one saves many small reads.
+fn read_environment(process: i32) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(USUAL_ENVIRONMENT_BYTES);
+    File::open(format!("/proc/{process}/environ")).ok()?.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 fn session_of(process: i32) -> Option<i32> {

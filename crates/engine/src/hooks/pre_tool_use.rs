@@ -34,8 +34,13 @@ pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
     take_back::note_call(call);
     let found = active_loop_anywhere(engine, caller, project, &input.session_id).await;
     let Some((loop_project, state)) = found else { return HookOutput::Silent };
-    let exam = engine.store.find_exam(&loop_project.key, &state.id, DENIED_ROLES).await;
-    let exam = exam.ok().flatten();
+    // Only a whole folder is compared with the files of the exam; the role of one file is in its path.
+    let exam = if written.iter().any(|one| one.is_whole_folder) {
+        let found = engine.store.find_exam(&loop_project.key, &state.id, DENIED_ROLES).await;
+        found.ok().flatten()
+    } else {
+        None
+    };
     let denied = written.iter().find_map(|one| {
         let path = RelPath::below(&loop_project.root, &one.path)?;
         Some((one, denied_role(&path, one, exam.as_ref())?))

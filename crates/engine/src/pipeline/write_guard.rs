@@ -20,11 +20,12 @@ pub(crate) async fn refused_write(
     written: &[WrittenPath],
 ) -> Option<HookOutput> {
     // What a shell command writes is noticed afterwards.
-    if input.tool_input.command.is_some() {
+    if input.tool_input.command.is_some() || state.options.pipeline.is_none() {
         return None;
     }
-    let pipeline = pipeline_of_loop(engine, project, state).await?;
-    let author = WriteAuthor::of_call(input).await;
+    let (pipeline, author) =
+        tokio::join!(pipeline_of_loop(engine, project, state), WriteAuthor::of_call(input));
+    let pipeline = pipeline?;
     written.iter().find_map(|one| {
         let path = RelPath::below(&project.root, &one.path)?;
         let objection = write_objection(&pipeline, author.writer(), path.as_str())?;
