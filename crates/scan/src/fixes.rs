@@ -27,7 +27,7 @@ pub enum FixTrust {
 
 /// Result of fixing one text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FixOutcome {
+pub struct AppliedFixes {
     /// The fixed text; `None` if nothing changes.
     pub edited: Option<EditedText>,
     /// Number of fixes not applied because they are not marked safe.
@@ -42,20 +42,20 @@ pub fn apply_fixes(
     path: &RelPath,
     text: &str,
     trust: FixTrust,
-) -> Result<FixOutcome, RewriteError> {
+) -> Result<AppliedFixes, RewriteError> {
     let language = rules.language_of(path).filter(|_| rules.handles(path));
-    let Some(language) = language else { return Ok(FixOutcome::default()) };
+    let Some(language) = language else { return Ok(AppliedFixes::default()) };
     let edited = edits::edit_to_fixpoint(text, &mut |text: &str| {
         let (made, _) = fix_round(rules, path, language, text, trust)?;
         Ok::<_, RewriteError>(made)
     })?;
     let (_, held) = fix_round(rules, path, language, &edited.text, trust)?;
     if edited.text == text {
-        return Ok(FixOutcome { edited: None, skipped_unsafe: held });
+        return Ok(AppliedFixes { edited: None, skipped_unsafe: held });
     }
     refuse_syntax_errors(text, &edited.text, language)?;
     refuse_new_errors(rules, path, text, &edited.text)?;
-    Ok(FixOutcome { edited: Some(edited), skipped_unsafe: held })
+    Ok(AppliedFixes { edited: Some(edited), skipped_unsafe: held })
 }
 
 /// The edits of one round, and the number of fixes held back as unsafe.

@@ -141,7 +141,7 @@ fn pure_crates_do_not_touch_the_world() {
             if path.ends_with("/tests.rs") || path.contains("/tests/") {
                 continue;
             }
-            let production = &code[..code.find("#[cfg(test)]").unwrap_or(code.len())];
+            let production = &code[..code.find("#[cfg(test)]\nmod tests {").unwrap_or(code.len())];
             for (owner, dependency, module) in WORLD_MODULES {
                 let is_other = |at: &usize| !production[*at..].starts_with(module);
                 for at in word_positions(production, dependency).into_iter().filter(is_other) {

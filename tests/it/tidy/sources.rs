@@ -100,7 +100,7 @@ fn type_names_are_unique() {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let is_test = |path: &str| path.ends_with("/tests.rs") || path.contains("/tests/");
     for file in product_sources().into_iter().filter(|file| !is_test(&file.path)) {
-        let tests = file.text.find("#[cfg(test)]\nmod ");
+        let tests = file.text.find("#[cfg(test)]\nmod tests {");
         let code = code_only(&file.text[..tests.unwrap_or(file.text.len())]);
         for name in type_names(&code) {
             places.entry(name.to_owned()).or_default().push(file.path.clone());

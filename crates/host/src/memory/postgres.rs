@@ -43,7 +43,7 @@ pub struct PostgresMemory {
 struct PostgresShared {
     settings: PostgresSettings,
     jobs: OnceLock<mpsc::Sender<PostgresJob>>,
-    state: watch::Sender<ServerState>,
+    state: watch::Sender<ConnectionState>,
     /// The number of the outage that the user was told of last.
     told: AtomicU64,
     /// When the server answered last.
@@ -52,7 +52,7 @@ struct PostgresShared {
 
 /// What is known of the server.
 #[derive(Debug, Default)]
-struct ServerState {
+struct ConnectionState {
     /// The current outage; `None` while the server is available, or was not tried yet.
     outage: Option<PostgresOutage>,
     /// How many outages there were.
@@ -72,7 +72,7 @@ struct PostgresOutage {
     is_certain: bool,
 }
 
-impl ServerState {
+impl ConnectionState {
     /// An outage begins, or goes on for this reason.
     fn note_fault(&mut self, fault: StoreError, is_certain: bool) {
         let known = self.outage.take();
@@ -290,7 +290,7 @@ fn given_up() -> StoreError {
 /// The thread that owns the connection.
 struct PostgresThread {
     connection: PostgresConnection,
-    state: watch::Sender<ServerState>,
+    state: watch::Sender<ConnectionState>,
     /// When a lost server is tried again.
     retry_at: Option<Instant>,
     retry_after: Duration,

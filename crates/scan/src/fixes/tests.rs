@@ -16,12 +16,12 @@ fn rule(id: &str, pattern: &str, fix: &str) -> String {
     )
 }
 
-fn fixed(documents: &[&str], text: &str) -> Result<FixOutcome, RewriteError> {
+fn fixed(documents: &[&str], text: &str) -> Result<AppliedFixes, RewriteError> {
     let path = RelPath::parse("a.py").expect("a path");
     apply_fixes(&rules(documents), &path, text, FixTrust::Safe)
 }
 
-fn text_of(fixed: Result<FixOutcome, RewriteError>) -> String {
+fn text_of(fixed: Result<AppliedFixes, RewriteError>) -> String {
     fixed.expect("fixable").edited.expect("something changes").text
 }
 
@@ -34,7 +34,7 @@ fn overlapping_fixes_are_applied_one_after_the_other() {
     );
     let again = rule("again", "g($A)", "h($A)");
     assert_eq!(text_of(fixed(&[&outer, &again], "f(1)\n")), "h(1)\n");
-    assert_eq!(fixed(&[&outer], "g(1)\n").expect("fixable"), FixOutcome::default());
+    assert_eq!(fixed(&[&outer], "g(1)\n").expect("fixable"), AppliedFixes::default());
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_fix_that_breaks_the_syntax_or_adds_an_error_is_refused() {
 fn an_unsafe_fix_is_held_back_unless_requested() {
     let unsafe_rule = rule("x", "f($A)", "g($A)").replace("metadata: {fix: safe}\n", "");
     let held = fixed(&[&unsafe_rule], "f(1)\nf(2)\n").expect("fixable");
-    assert_eq!(held, FixOutcome { edited: None, skipped_unsafe: 2 });
+    assert_eq!(held, AppliedFixes { edited: None, skipped_unsafe: 2 });
     let path = RelPath::parse("a.py").expect("a path");
     let all = apply_fixes(&rules(&[&unsafe_rule]), &path, "f(1)\n", FixTrust::Any);
     assert_eq!(text_of(all), "g(1)\n");
