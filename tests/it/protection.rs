@@ -99,6 +99,60 @@ fn the_frozen_exam_is_denied_during_a_loop_and_free_without_one() {
 }
 
 #[test]
+fn hooks_in_front_matter_are_frozen_during_a_loop_and_the_documents_are_not() {
+    const WITH: &str = "---\nname: a\nhooks:\n  Stop: [x]\n---\nText\n";
+    const WITHOUT: &str = "---\nname: a\n---\nText about hooks\n";
+    let sandbox = Sandbox::new();
+    let (hooked, plain) = (".claude/skills/a/SKILL.md", ".claude/agents/b.md");
+    sandbox.write(hooked, WITH);
+    sandbox.write(plain, WITHOUT);
+    let path = |name: &str| sandbox.path(name).display().to_string();
+    let write = |name: &str, content: &str| {
+        let mut input = sandbox.payload("PreToolUse-Edit");
+        input["tool_name"] = "Write".into();
+        input["tool_input"] = json!({"file_path": path(name), "content": content});
+        sandbox.hook("pre-tool-use", &input)
+    };
+    let replace = |name: &str, old: &str, new: &str| {
+        let mut input = sandbox.payload("PreToolUse-Edit");
+        let edit = json!({"file_path": path(name), "old_string": old, "new_string": new});
+        input["tool_input"] = edit;
+        sandbox.hook("pre-tool-use", &input)
+    };
+    free(&write(hooked, WITHOUT));
+    let started = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "go"]);
+    assert_eq!(started.code, 0, "{started:#?}");
+    let own = sandbox.base().join("home/.claude/commands/c.md").display().to_string();
+    for output in [
+        write(hooked, WITHOUT),
+        write(plain, WITH),
+        write(".claude/commands/new/c.md", WITH),
+        write(&own, WITH),
+        replace(hooked, "[x]", "[y]"),
+        replace(plain, "name: a", "name: a\nhooks: {Stop: [x]}"),
+        bash(&sandbox, "sed -i s/x/y/ .claude/skills/a/SKILL.md"),
+        bash(&sandbox, "rm -r .claude/skills"),
+        bash(&sandbox, "cat > .claude/agents/c.md <<'EOF'\n---\nhooks: {Stop: [x]}\n---\nEOF"),
+        mcp(&sandbox, "fs__write_file", json!({"path": path(plain), "content": WITH})),
+    ] {
+        let reason = denied(&output);
+        assert!(reason.contains("registration of hooks"), "{reason}");
+    }
+    for output in [
+        write(plain, "---\nname: c\n---\nText\n"),
+        write(hooked, &WITH.replace("Text", "Another text")),
+        write(".claude/commands/new/c.md", WITHOUT),
+        replace(hooked, "name: a", "name: b"),
+        replace(plain, "Text", "More text about hooks"),
+        bash(&sandbox, "sed -i s/a/b/ .claude/agents/b.md; cat .claude/skills/a/SKILL.md"),
+        bash(&sandbox, "rm .claude/agents/b.md"),
+        edit(&sandbox, &path(".claude/skills/a/scripts/run.sh")),
+    ] {
+        free(&output);
+    }
+}
+
+#[test]
 fn tools_of_servers_do_not_write_what_the_hosts_own_tools_may_not() {
     let sandbox = Sandbox::new();
     sandbox.write("RUBRIC.md", "# Rubric\n\n## Judge criteria\n- It is right.\n");

@@ -515,11 +515,17 @@ fn shallow<'f>(root: &Path, folders: impl Iterator<Item = &'f str>) -> Vec<RelPa
     let folders: BTreeSet<&str> = folders.filter(|folder| !folder.is_empty()).collect();
     open.extend(folders.into_iter().map(|folder| (root.join(folder), false)));
     open.extend(TREES.map(|folder| (root.join(folder), true)));
+    // Linked folders are followed once, because they could form a cycle.
+    let mut followed = BTreeSet::new();
     while let Some((folder, is_tree)) = open.pop() {
         for entry in folder.read_dir().into_iter().flatten().flatten().take(EXAM_FILES_MAX) {
             let path = entry.path();
-            // Links are not followed, because they could form a cycle.
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_folder = match entry.file_type() {
+                Ok(kind) if kind.is_symlink() && is_tree => {
+                    path.is_dir() && path.canonicalize().is_ok_and(|real| followed.insert(real))
+                }
+                kind => kind.is_ok_and(|kind| kind.is_dir()),
+            };
             let is_package = entry.file_name().to_str().is_some_and(runners::is_package);
             if is_folder && (is_tree || is_package) {
                 open.push((path, is_tree));

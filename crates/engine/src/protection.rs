@@ -1,9 +1,11 @@
 //! The files that a tool call of an agent would write, and which of them are protected.
 
+mod hook_documents;
 mod mcp_files;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use hook_documents::changes_hooks;
 use mcp_files::{mcp_written_files, takes_whole_folders};
 
 use moai_guard::shell_writes::{ShellWrite, calls_of, shell_writes};

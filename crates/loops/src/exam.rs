@@ -1,6 +1,7 @@
 //! The frozen exam: everything a loop is checked with, as of its start, and later differences
 //! from it. A difference is a finding and never a new rule.
 
+pub mod front_matter;
 pub mod roles;
 pub mod runners;
 pub mod scripts;

@@ -171,6 +171,8 @@ pub struct ToolInput {
     pub named_files: Vec<String>,
     /// `AskUserQuestion`: answers that are filled in; the host adds those of the user later.
     pub answers: Option<Value>,
+    /// All of them.
+    pub arguments: Value,
 }
 
 /// The host's tool that asks the user.
@@ -210,6 +212,7 @@ impl<'de> Deserialize<'de> for ToolInput {
             is_background: value["run_in_background"].as_bool().unwrap_or_default(),
             named_files: file_arguments::named_files(&value),
             answers: Some(value["answers"].clone()).filter(|answers| !answers.is_null()),
+            arguments: value,
         })
     }
 }

@@ -77,6 +77,31 @@ fn what_no_runner_of_the_checks_loads_holds_nothing() {
 }
 
 #[test]
+fn hooks_in_front_matter_hold_the_stop_and_documents_without_them_do_not() {
+    const HOOKS: &str = "---\nname: a\nhooks:\n  Stop: [x]\n---\nText\n";
+    for door in [".claude/skills/a/SKILL.md", ".claude/agents/team/b.md", ".claude/commands/c.md"] {
+        let sandbox = checked("cargo test");
+        shell(&sandbox, || sandbox.write(door, &HOOKS.replace("hooks", "other")));
+        shell(&sandbox, || sandbox.write(door, HOOKS));
+        let reason = stop(&sandbox, "finished").unwrap_or_else(|| panic!("{door}"));
+        assert!(reason.contains("guard(G19)") && reason.contains(door), "{reason}");
+        shell(&sandbox, || sandbox.write(door, &HOOKS.replace("hooks", "other")));
+        assert_eq!(stop(&sandbox, "finished"), None, "{door}");
+        assert_eq!(status(&sandbox)["status"], "completed", "{door}");
+    }
+    // A folder of skills may be a link.
+    let sandbox = checked("cargo test");
+    let elsewhere = sandbox.base().join("elsewhere");
+    write_file(&elsewhere.join("SKILL.md"), HOOKS);
+    fs::create_dir_all(sandbox.path(".claude/skills")).expect("ours");
+    shell(&sandbox, || {
+        std::os::unix::fs::symlink(&elsewhere, sandbox.path(".claude/skills/a")).expect("ours");
+    });
+    let reason = stop(&sandbox, "finished").expect("there are hooks");
+    assert!(reason.contains(".claude/skills/a/SKILL.md"), "{reason}");
+}
+
+#[test]
 fn the_script_of_the_judge_belongs_to_the_exam() {
     let sandbox = project();
     sandbox.write("grade.sh", "exit 1\n");

@@ -4,9 +4,12 @@
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::pipeline::{take_back, write_guard};
-use crate::protection::{WrittenPath, first_protected, person_only_call, written_paths};
+use crate::protection::{
+    WrittenPath, changes_hooks, first_protected, person_only_call, written_paths,
+};
 use moai_base::path::RelPath;
 use moai_host::protected_places::ProtectedPlaces;
+use moai_loops::exam::front_matter::may_register_hooks;
 use moai_loops::exam::{Exam, ExamRole, role};
 use moai_protocol::hook::HookOutput;
 use moai_report::notice;
@@ -42,6 +45,10 @@ pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
         None
     };
     let denied = written.iter().find_map(|one| {
+        // Also a user's own, outside of the project.
+        if may_register_hooks(&one.path.to_string_lossy()) {
+            return changes_hooks(input, &one.path).then_some((one, ExamRole::Hooks));
+        }
         let path = RelPath::below(&loop_project.root, &one.path)?;
         Some((one, denied_role(&path, one, exam.as_ref())?))
     });

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::front_matter::{hooks_of_document, is_document};
 use super::runners;
 use crate::criteria::{AUTOCHECKS, RUBRIC};
 use crate::named_enum::named_variants;
@@ -100,8 +101,9 @@ pub const FOLDERS: [&str; 11] = [
     "tests",
 ];
 
-/// Our own folders, which are searched completely.
-pub const TREES: [&str; 2] = [".moai/config", ".moai/rules"];
+/// Our own folders and those of the host's documents, which are searched completely.
+pub const TREES: [&str; 5] =
+    [".claude/agents", ".claude/commands", ".claude/skills", ".moai/config", ".moai/rules"];
 
 /// Whether a path is `place`, or below it if that is a folder.
 fn is_at(path: &str, place: &str) -> bool {
@@ -226,6 +228,7 @@ pub fn role(path: &RelPath) -> Option<ExamRole> {
         _ if OTHER_REGISTRATIONS.iter().any(|place| is_at(text, place)) => {
             return Some(ExamRole::Hooks);
         }
+        _ if is_document(path) => return Some(ExamRole::Hooks),
         _ if UNSEEN.contains(&text) => return Some(ExamRole::Unseen),
         _ if foreign_folder(path).is_some() => return None,
         _ => {}
@@ -258,8 +261,8 @@ fn is_test(path: &RelPath, name: &str) -> bool {
 }
 
 /// The bytes of a file that matter to the exam: of the host's settings the keys that decide whether
-/// hooks run, of git's rules the rules, of a Rust toolchain file the folder of the toolchain; of
-/// every other file all bytes. Unreadable settings count with all their bytes.
+/// hooks run, of its documents the hooks, of git's rules the rules, of a Rust toolchain file the
+/// folder of the toolchain; of every other file all bytes. Unreadable settings count with all their bytes.
 #[must_use]
 pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     if UNSEEN.contains(&path.as_str()) {
@@ -280,6 +283,9 @@ pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
                 .join(&b'\n'),
         );
     }
+    if is_document(path) {
+        return Cow::Owned(hooks_of_document(&String::from_utf8_lossy(bytes)).into_bytes());
+    }
     if !SETTINGS.contains(&path.as_str()) {
         return Cow::Borrowed(bytes);
     }
@@ -297,14 +303,14 @@ fn is_toolchain(path: &RelPath) -> bool {
     matches!(name, "rust-toolchain" | "rust-toolchain.toml")
 }
 
-/// Whether a new file is harmless: settings of the host without hooks, git rules that hide nothing,
-/// or a Rust toolchain chosen by its version.
+/// Whether a new file is harmless: settings or a document of the host without hooks, git rules that
+/// hide nothing, or a Rust toolchain chosen by its version.
 #[must_use]
 pub fn is_irrelevant_settings(path: &RelPath, bytes: &[u8]) -> bool {
     let nothing: &[u8] = match path.as_str() {
         text if SETTINGS.contains(&text) => b"{}",
         text if UNSEEN.contains(&text) => b"",
-        _ if is_toolchain(path) => b"",
+        _ if is_toolchain(path) || is_document(path) => b"",
         _ => return false,
     };
     relevant_bytes(path, bytes) == relevant_bytes(path, nothing)
@@ -336,6 +342,8 @@ mod tests {
                 ".codex/hooks.json",
                 ".github/hooks/any.json",
                 ".opencode/plugins/any.ts",
+                ".claude/skills/any/SKILL.md",
+                ".claude/agents/vendor/any.md",
             ],
         );
         let own =
@@ -407,6 +415,9 @@ mod tests {
         assert!(is_irrelevant_settings(&settings, br#"{"permissions": {}}"#));
         assert!(!is_irrelevant_settings(&settings, br#"{"disableAllHooks": true}"#));
         assert!(!is_irrelevant_settings(&path("RUBRIC.md"), b""));
+        let skill = path(".claude/skills/a/SKILL.md");
+        assert!(is_irrelevant_settings(&skill, b"---\nname: a\n---\nText\n"));
+        assert!(!is_irrelevant_settings(&skill, b"---\nhooks: {Stop: [x]}\n---\n"));
         let rules = path(".git/info/exclude");
         assert!(is_irrelevant_settings(&rules, b"# git ls-files --others\n\n# *.[oa]\n"));
         assert_eq!(relevant_bytes(&rules, b"# why\n*.log \n\na\n").as_ref(), b"*.log\na");
