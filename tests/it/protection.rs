@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Output, SESSION, Sandbox};
+use crate::support::{CHECKOUT, Output, SESSION, Sandbox};
 
 fn edit(sandbox: &Sandbox, path: &str) -> Output {
     let mut input = sandbox.payload("PreToolUse-Edit");
@@ -197,6 +197,69 @@ fn tools_of_servers_do_not_write_what_the_hosts_own_tools_may_not() {
     }
 }
 
+/// The calls in a file of `tests/data/tool_calls`.
+fn recorded_calls(name: &str) -> Vec<String> {
+    let file = format!("{CHECKOUT}/tests/data/tool_calls/{name}");
+    let text = std::fs::read_to_string(file).expect("it is there");
+    text.lines().map(str::to_owned).collect()
+}
+
+/// A project with protected files, and a loop.
+fn with_frozen_files() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("RUBRIC.md", "# Rubric\n\n## Judge criteria\n- It is right.\n");
+    sandbox.write(".moai/config/sections/ralph.yaml", "ralph: {}\n");
+    sandbox.write(".claude/settings.json", "{}");
+    sandbox.write(".claude/autochecks.sh", "#!/bin/sh\n");
+    sandbox.write("src/app.py", "x = 1\n");
+    sandbox.commit();
+    let started = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "go"]);
+    assert_eq!(started.code, 0, "{started:#?}");
+    sandbox
+}
+
+fn is_denied(output: &Output) -> bool {
+    assert_eq!(output.code, 0, "{output:#?}");
+    !output.stdout.is_empty()
+}
+
+#[test]
+fn recorded_commands_are_denied_if_they_write_and_free_if_they_do_not() {
+    let sandbox = with_frozen_files();
+    let check = |name: &str, expected: bool| {
+        let calls = recorded_calls(name);
+        let command =
+            |line: &str| line.replace("\\\\", "\0").replace("\\n", "\n").replace('\0', "\\");
+        let is_wrong = |line: &&String| is_denied(&bash(&sandbox, &command(line))) != expected;
+        let wrong: Vec<&String> = calls.iter().filter(is_wrong).collect();
+        assert!(wrong.is_empty(), "{name}: {} of {}: {wrong:#?}", wrong.len(), calls.len());
+    };
+    check("harmless_commands.txt", false);
+    check("writing_commands.txt", true);
+}
+
+#[test]
+fn recorded_calls_of_servers_are_denied_if_they_write_and_free_if_they_do_not() {
+    let sandbox = with_frozen_files();
+    let (project, home) = (sandbox.root(), sandbox.base().join("home"));
+    let check = |name: &str, expected: bool| {
+        let calls = recorded_calls(name);
+        let is_wrong = |line: &&String| {
+            let line = line.replace("{{PROJECT}}", &project.display().to_string());
+            let line = line.replace("{{HOME}}", &home.display().to_string());
+            let call: Value = serde_json::from_str(&line).expect("JSON");
+            let mut input = sandbox.payload("PreToolUse-Edit");
+            input["tool_name"] = call["tool"].clone();
+            input["tool_input"] = call["input"].clone();
+            is_denied(&sandbox.hook("pre-tool-use", &input)) != expected
+        };
+        let wrong: Vec<&String> = calls.iter().filter(is_wrong).collect();
+        assert!(wrong.is_empty(), "{name}: {} of {}: {wrong:#?}", wrong.len(), calls.len());
+    };
+    check("harmless_server_calls.jsonl", false);
+    check("writing_server_calls.jsonl", true);
+}
+
 #[test]
 fn a_link_to_a_protected_place_is_followed() {
     let sandbox = Sandbox::new();
@@ -220,6 +283,12 @@ fn commands_for_a_person_are_denied() {
         "cat stop.json | moai-ralph hook stop",
     ] {
         let reason = denied(&bash(&sandbox, command));
+        assert!(reason.contains("is not for agents"), "{reason}");
+    }
+    for arguments in
+        [json!({"cmd": "moai-ralph trust"}), json!({"argv": ["sh"], "text": "moai-ralph trust"})]
+    {
+        let reason = denied(&mcp(&sandbox, "shell__run", arguments));
         assert!(reason.contains("is not for agents"), "{reason}");
     }
     for command in [

@@ -1,13 +1,16 @@
 //! The files that a tool call of an agent would write, and which of them are protected.
 
+mod argument_values;
 mod hook_documents;
 mod mcp_files;
 
 use std::path::{Path, PathBuf};
 
+use argument_values::ArgumentValues;
 pub(crate) use hook_documents::changes_hooks;
-use mcp_files::{mcp_written_files, takes_whole_folders};
+use mcp_files::{mcp_written_files, nature_of_call, takes_whole_folders};
 
+use moai_base::limits::ARGUMENT_FOLDERS_MAX;
 use moai_guard::shell_writes::{ShellWrite, calls_of, shell_writes};
 use moai_host::protected_places::{ProtectedPlace, ProtectedPlaces};
 use moai_protocol::hook::HookInput;
@@ -69,8 +72,18 @@ pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) ->
         let is_whole_folder = takes_whole_folders(input);
         written.push(WrittenPath { named: named.clone(), path, is_whole_folder });
     }
-    for found in shell_writes(command) {
-        let ShellWrite { path: named, is_whole_folder, is_pattern } = found;
+    add_shell_writes(shell_writes(command), places, cwd, &mut written);
+    written.extend(protected_values(input, places, cwd));
+    written
+}
+
+fn add_shell_writes(
+    writes: Vec<ShellWrite>,
+    places: &ProtectedPlaces,
+    cwd: &Path,
+    written: &mut Vec<WrittenPath>,
+) {
+    for ShellWrite { path: named, is_whole_folder, is_pattern, .. } in writes {
         let paths = if is_pattern {
             places.resolve_pattern(cwd, &named)
         } else {
@@ -80,13 +93,61 @@ pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) ->
             written.push(WrittenPath { named: named.clone(), path, is_whole_folder });
         }
     }
-    written
 }
 
-/// The first command in a shell command that is reserved for people.
+/// What the arguments of a server's tool name by their values, as far as it may be protected: most
+/// values are no paths. Each may be relative to another one.
+fn protected_values(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) -> Vec<WrittenPath> {
+    let Some(nature) = nature_of_call(input) else { return Vec::new() };
+    let values = ArgumentValues::of(&input.tool_input.arguments, nature);
+    let is_whole_folder = takes_whole_folders(input);
+    let is_plain = |named: &&String| !named.contains(char::is_whitespace);
+    let named_folders = values.paths.iter().filter(is_plain).take(ARGUMENT_FOLDERS_MAX);
+    let folders = named_folders.map(|named| places.resolve(cwd, named));
+    let mut found = Vec::new();
+    for folder in std::iter::once(cwd.to_path_buf()).chain(folders) {
+        for named in &values.paths {
+            let mut paths = vec![places.resolve(&folder, named)];
+            paths.retain(|path| is_in_existing_folder(path));
+            if named.contains(['*', '?', '[', '{']) {
+                paths.extend(places.resolve_pattern(&folder, named));
+            }
+            for path in paths {
+                found.push(WrittenPath { named: named.clone(), path, is_whole_folder });
+            }
+        }
+        add_shell_writes(values.shell_writes(), places, &folder, &mut found);
+        // The project may be in a folder such as `.claude/worktrees`.
+        found.retain(|one| {
+            let below = one.path.strip_prefix(cwd).unwrap_or(&one.path);
+            is_of_exam(below) || places.place_of(&one.path, one.is_whole_folder).is_some()
+        });
+    }
+    found
+}
+
+/// Whether the part of a path with white space exists: a sentence that ends with a path names nothing.
+fn is_in_existing_folder(path: &Path) -> bool {
+    let has_space = |path: &Path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().contains(char::is_whitespace))
+    };
+    path.ancestors().find(|path| has_space(path)).is_none_or(Path::exists)
+}
+
+/// The first command of a call that is reserved for people.
 #[must_use]
 pub fn person_only_call(input: &HookInput) -> Option<String> {
-    let command = input.tool_input.command.as_deref().filter(|it| it.contains(PROGRAM))?;
+    let command = input.tool_input.command.as_ref();
+    let values = nature_of_call(input)
+        .map(|nature| ArgumentValues::of(&input.tool_input.arguments, nature).commands);
+    let mut commands = command.into_iter().chain(values.iter().flatten());
+    commands.find_map(|command| person_only_command(command))
+}
+
+fn person_only_command(command: &str) -> Option<String> {
+    if !command.contains(PROGRAM) {
+        return None;
+    }
     for call in calls_of(PROGRAM, command) {
         let words = without_options(&call);
         let found = PERSON_ONLY.iter().find(|named| words.starts_with(named));
@@ -131,9 +192,11 @@ pub fn first_protected<'w>(
 /// kind, and then the hook ends without one.
 #[must_use]
 pub fn may_be_protected(written: &[WrittenPath], places: &ProtectedPlaces) -> bool {
-    let is_of_exam = |one: &WrittenPath| {
-        one.path.file_name().is_some_and(|name| name == EXAM_FILE)
-            || one.path.iter().any(|part| EXAM_FOLDERS.iter().any(|folder| part == *folder))
-    };
-    written.iter().any(is_of_exam) || first_protected(written, places).is_some()
+    written.iter().any(|one| is_of_exam(&one.path)) || first_protected(written, places).is_some()
+}
+
+/// Whether a path may belong to a loop's exam.
+fn is_of_exam(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == EXAM_FILE)
+        || path.iter().any(|part| EXAM_FOLDERS.iter().any(|folder| part == *folder))
 }

@@ -1,12 +1,20 @@
-//! The paths that a shell command may write, judged by its text alone. Programs are known by name, and
-//! scripts, functions and archives are not followed, so a caller that must be sure compares the files
-//! afterwards. In doubt a path does not count, because reading a protected file is allowed.
+//! The paths that a shell command may write, judged by its text alone: the files that it gives to
+//! programs which are not known to only read them. Scripts, functions and archives are not followed, so
+//! a caller that must be sure compares the files afterwards.
 
 use std::collections::{HashMap, HashSet};
 
+mod archives;
+mod found_files;
+mod git_calls;
+mod program_texts;
+mod readers;
 mod shell_reader;
 
+use git_calls::{git_call, writes_by_git};
 use moai_base::limits::{SHELL_TEXT_DEPTH_MAX, WRITTEN_PATHS_MAX};
+use program_texts::{INTERPRETERS, text_argument};
+use readers::{is_reader, reads_files};
 use shell_reader::{SimpleCommand, is_wrapper, pipelines};
 
 /// Programs that write the files that they are given.
@@ -42,77 +50,36 @@ const IN_PLACE: [&str; 4] = ["perl", "ruby", "sed", "yq"];
 /// Letters before that `i`, none of which takes a value.
 const LETTERS_BEFORE_I: &str = "0123456789Elnprsuwyz";
 /// Options that name a file to write.
-const OUTPUT_OPTIONS: [(&str, &[&str]); 10] = [
+const OUTPUT_OPTIONS: [(&str, &[&str]); 17] = [
+    ("base64", &["-o"]),
     ("cc", &["-o"]),
-    ("curl", &["-o", "--output"]),
+    ("clang", &["-o"]),
+    (
+        "curl",
+        &["-c", "-D", "-o", "--cookie-jar", "--dump-header", "--output", "--stderr", "--trace"],
+    ),
     ("gcc", &["-o"]),
+    ("gh", &["-O", "--output"]),
+    ("gpg", &["-o", "--output"]),
     ("iconv", &["-o"]),
     ("less", &["-o", "-O"]),
     ("openssl", &["-out"]),
+    ("pandoc", &["-o", "--output"]),
+    ("remark", &["-o", "--output"]),
     ("shuf", &["-o"]),
     ("sort", &["-o", "--output"]),
     ("tree", &["-o"]),
-    ("wget", &["-O", "--output-document"]),
+    ("wget", &["-O", "-a", "-o", "--output-document"]),
+    ("xmllint", &["-o", "--output"]),
 ];
-
-/// Arguments of `find` that write what it finds, and before a command that it runs.
-const FIND_WRITING: [&str; 4] = ["-delete", "-fprint", "-fprintf", "-fls"];
-const FIND_RUNNING: [&str; 3] = ["-exec", "-execdir", "-ok"];
-/// Tests of `find` with a pattern for names.
-const FIND_NAMES: [&str; 2] = ["-iname", "-name"];
-
-/// Commands of git that write files of the work tree that they are given.
-const GIT_WRITERS: [&str; 5] = ["checkout", "checkout-index", "mv", "restore", "rm"];
-/// Options with which these change only the index.
-const GIT_INDEX_ONLY: [&str; 3] = ["--cached", "--staged", "-S"];
-/// Options with which they change the work tree after all.
-const GIT_WORK_TREE: [&str; 2] = ["--worktree", "-W"];
-/// Options of git before its command that take a value.
-const GIT_VALUE_OPTIONS: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
+/// Programs whose second file is their output.
+const SECOND_IS_OUTPUT: [&str; 3] = ["cpp", "uniq", "xxd"];
 
 /// Programs that run a text in the language of the shell: of an argument such as `-c`, or of their
 /// input.
 const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
 /// Programs that run shell commands among their arguments, each in one argument.
 const COMMAND_RUNNERS: [&str; 7] = ["flock", "screen", "script", "su", "tmux", "trap", "watch"];
-/// Programs that run a text in another language.
-const INTERPRETERS: [&str; 8] = ["bun", "deno", "lua", "node", "perl", "php", "python", "ruby"];
-/// Arguments before such a text, besides short ones.
-const TEXT_OPTIONS: [&str; 4] = ["--eval", "--print", "-p", "eval"];
-/// What a text of such a program contains when it writes files.
-const WRITE_HINTS: [&str; 19] = [
-    ">",
-    "write",
-    "'w",
-    "\"w",
-    "'a'",
-    "\"a\"",
-    "unlink",
-    "remove",
-    "rename",
-    "truncate",
-    "dump(",
-    "copy",
-    "move",
-    "put_contents",
-    "rmSync",
-    "rmtree",
-    "rm ",
-    "sed -i",
-    "symlink",
-];
-/// Statements of SQL that change a database, in lower case.
-const SQL_WRITES: [&str; 7] = [
-    "alter table",
-    "create table",
-    "delete from",
-    "drop table",
-    "insert",
-    "replace into",
-    "update ",
-];
-/// What it contains when it runs commands.
-const COMMAND_HINTS: [&str; 5] = ["exec", "popen", "spawn", "subprocess", "system"];
 
 /// Programs that remove or replace whole folders.
 const FOLDER_WRITERS: [&str; 4] = ["mv", "rm", "rmdir", "shred"];
@@ -126,6 +93,8 @@ pub struct ShellWrite {
     pub is_whole_folder: bool,
     /// Whether the path is a pattern for the names of existing files.
     pub is_pattern: bool,
+    /// Whether what writes it is known to write, and not only unknown.
+    pub is_known: bool,
 }
 
 /// The paths that a command may write, in order, without duplicates; at most [`WRITTEN_PATHS_MAX`].
@@ -134,6 +103,44 @@ pub fn shell_writes(command: &str) -> Vec<ShellWrite> {
     let mut search = WriteSearch::default();
     search.shell_text(command);
     search.found
+}
+
+/// The paths that a text in a programming language may write.
+#[must_use]
+pub fn program_writes(text: &str) -> Vec<ShellWrite> {
+    let mut search = WriteSearch::default();
+    search.program_text(text);
+    search.found
+}
+
+/// Whether a text begins with a program that is known here, so that it may be a command.
+#[must_use]
+pub fn begins_with_program(text: &str) -> bool {
+    let Some(first) = pipelines(text).into_iter().flatten().find(|it| !it.words.is_empty()) else {
+        return false;
+    };
+    first.program().is_some_and(|at| is_known_program(base_name(&first.words[at])))
+}
+
+fn is_known_program(name: &str) -> bool {
+    let unversioned = without_version(name);
+    let is_in = |known: &[&str]| known.contains(&name) || known.contains(&unversioned);
+    is_in(&WRITERS)
+        || is_in(&COPIERS)
+        || is_in(&COMPRESSORS)
+        || is_in(&SHELLS)
+        || is_in(&COMMAND_RUNNERS)
+        || is_in(&INTERPRETERS)
+        || is_in(&archives::PROGRAMS)
+        || matches!(name, "cd" | "eval" | "find" | "git")
+        || is_reader(name)
+}
+
+/// The text of a command with these words.
+#[must_use]
+pub fn quoted_words(words: &[&str]) -> String {
+    let quoted = words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''")));
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 /// What a program of this name is called with in a command: the arguments of each call.
@@ -167,6 +174,8 @@ struct WriteSearch {
     folder: String,
     /// Values of variables and of `for` loops, by name.
     variables: HashMap<String, Vec<String>>,
+    /// Whether the present program is not known to write.
+    is_unknown: bool,
     /// Texts around the present one.
     depth: usize,
 }
@@ -180,6 +189,7 @@ impl WriteSearch {
         for pipeline in pipelines(text) {
             let is_piped_to_writer = pipeline.iter().any(pipes_to_writer);
             self.piped_texts(&pipeline);
+            self.piped_names(&pipeline);
             for simple in &pipeline {
                 let folder = self.folder.clone();
                 self.simple_command(simple, is_piped_to_writer);
@@ -208,6 +218,32 @@ impl WriteSearch {
                     self.in_subshell(&text.replace("\\n", "\n"));
                 }
             }
+        }
+    }
+
+    /// Remembers the names that a pipeline passes to `read`, and to the text of a shell behind `xargs`.
+    fn piped_names(&mut self, pipeline: &[SimpleCommand]) {
+        let Some((last, before)) = pipeline.split_last() else { return };
+        let names: Vec<String> = before
+            .iter()
+            .flat_map(|simple| simple.words.iter().skip(1).map(String::as_str))
+            .chain(last.input.split_whitespace())
+            .filter(|word| !word.starts_with('-'))
+            .map(str::to_owned)
+            .collect();
+        let Some(at) = last.program().filter(|_| !names.is_empty()) else { return };
+        let (program, arguments) = (base_name(&last.words[at]), &last.words[at + 1..]);
+        if program == "read" {
+            for variable in arguments.iter().filter(|word| is_name(word)) {
+                self.variables.insert(variable.clone(), names.clone());
+            }
+        }
+        let is_passed =
+            last.words[..at].iter().any(|it| matches!(base_name(it), "parallel" | "xargs"));
+        if is_passed && SHELLS.contains(&program) {
+            let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let text = text_argument(&words).replace("{}", "$1");
+            self.text_with_arguments(&text, &names);
         }
     }
 
@@ -241,49 +277,123 @@ impl WriteSearch {
             self.folder = joined(&self.folder, arguments.first().copied().unwrap_or_default());
             return;
         }
-        // `python3.12` is `python`.
-        let unversioned = program.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
-        let is_in_place = is_in_place(unversioned, arguments);
+        if self.special_program(simple, program, arguments, is_piped_to_writer) {
+            return;
+        }
+        let git = git_call(arguments).filter(|_| program == "git");
+        let inner = git.and_then(|call| call.folder).map(|inner| joined(&self.folder, inner));
+        let folder = inner.map(|inner| std::mem::replace(&mut self.folder, inner));
+        self.operands(simple, program, arguments, is_piped_to_writer);
+        if let Some(folder) = folder {
+            self.folder = folder;
+        }
+    }
+
+    /// Programs whose arguments are more than files; returns whether nothing is left to judge.
+    fn special_program(
+        &mut self,
+        simple: &SimpleCommand,
+        program: &str,
+        arguments: &[&str],
+        is_piped_to_writer: bool,
+    ) -> bool {
+        let unversioned = without_version(program);
         match unversioned {
-            "eval" => return self.shell_text(&arguments.join(" ")),
-            "awk" | "gawk" | "mawk" => self.awk_outputs(arguments),
-            "sed" => self.sed_outputs(arguments),
-            "sqlite" => return self.database(arguments),
-            "find" => return self.find(arguments, is_piped_to_writer),
-            "." | "at" | "batch" | "source" => return self.in_subshell(&simple.input),
+            "eval" => self.shell_text(&arguments.join(" ")),
+            "sqlite" => self.database(arguments),
+            "find" => self.find(arguments, is_piped_to_writer),
+            "fd" | "fdfind" => self.fd(arguments),
+            "." | "at" | "batch" | "source" => self.in_subshell(&simple.input),
+            shell if SHELLS.contains(&shell) => self.shell(simple, arguments),
+            archiver if archives::PROGRAMS.contains(&archiver) => {
+                self.archive(program, arguments);
+            }
             runner if COMMAND_RUNNERS.contains(&runner) => {
                 let texts = arguments.iter().filter(|text| text.contains(char::is_whitespace));
-                return texts.for_each(|text| self.in_subshell(text));
+                texts.for_each(|text| self.in_subshell(text));
             }
-            shell if SHELLS.contains(&shell) => {
-                self.in_subshell(text_argument(arguments));
-                return self.in_subshell(&simple.input);
+            program if INTERPRETERS.contains(&program) && !is_in_place(program, arguments) => {
+                self.interpreter(simple, arguments);
             }
-            program if INTERPRETERS.contains(&program) && !is_in_place => {
-                self.program_text(text_argument(arguments));
-                return self.program_text(&simple.input);
-            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn operands(
+        &mut self,
+        simple: &SimpleCommand,
+        program: &str,
+        arguments: &[&str],
+        is_piped_to_writer: bool,
+    ) {
+        let unversioned = without_version(program);
+        match program {
+            "awk" | "gawk" | "mawk" => self.awk_outputs(arguments),
+            "sed" => self.sed_outputs(arguments),
+            "patch" | "git" => self.patched(&simple.input),
+            "set" => self.set_positions(arguments),
             _ => {}
         }
-        let is_whole_folder = match program {
-            "chmod" | "chown" => arguments.iter().any(|it| it.starts_with('-') && it.contains('R')),
-            _ => FOLDER_WRITERS.contains(&program) || program == "git",
-        };
         self.output_options(program, arguments);
         self.downloads(program, arguments);
         if COPIERS.contains(&program) || program == "mv" {
             self.copy(program, arguments);
         } else if writes_files(unversioned, &simple.words) || is_piped_to_writer {
-            for word in arguments.iter().filter(|word| !word.starts_with('-')) {
-                self.push(word, is_whole_folder);
-            }
-            for named in arguments.iter().filter_map(|word| word.strip_prefix("of=")) {
-                self.push(named, false);
-            }
+            self.written_operands(program, arguments);
+        } else if program == "git" {
+            self.git(arguments);
+        } else if !reads_files(program, arguments) && !reads_files(unversioned, arguments) {
+            self.unknown_operands(arguments);
+        } else if SECOND_IS_OUTPUT.contains(&program) {
+            let mut files = arguments.iter().filter(|word| !word.starts_with('-'));
+            files.nth(1).into_iter().for_each(|output| self.push(output, false));
         }
         if let Some(output) = arguments.iter().find_map(|word| word.strip_prefix("--output=")) {
             self.push(output, false);
         }
+    }
+
+    /// What a program is given that is known to write.
+    fn written_operands(&mut self, program: &str, arguments: &[&str]) {
+        let is_whole_folder = match program {
+            "chmod" | "chown" => arguments.iter().any(|it| it.starts_with('-') && it.contains('R')),
+            _ => FOLDER_WRITERS.contains(&program) || program == "git",
+        };
+        for word in arguments.iter().filter(|word| !word.starts_with('-')) {
+            self.push(word, is_whole_folder);
+        }
+        for named in arguments.iter().filter_map(|word| word.strip_prefix("of=")) {
+            self.push(named, false);
+        }
+    }
+
+    /// The arguments of the shell itself, as after `set -- a b`.
+    fn set_positions(&mut self, arguments: &[&str]) {
+        let words = arguments.iter().filter(|word| !word.starts_with('-'));
+        let words: Vec<String> = words.map(|word| (*word).to_owned()).collect();
+        for position in ["1", "2", "@", "*"] {
+            self.variables.insert(position.to_owned(), words.clone());
+        }
+    }
+
+    /// What a program that is not known to read is given.
+    fn unknown_operands(&mut self, arguments: &[&str]) {
+        self.is_unknown = true;
+        for word in arguments {
+            if word.contains(char::is_whitespace) {
+                self.program_text(word);
+                continue;
+            }
+            let value = word.split_once('=').map(|(_, value)| value);
+            // As in `-oRUBRIC.md`.
+            let attached = word.strip_prefix('-').and_then(|rest| rest.get(1..));
+            let named = if word.starts_with('-') { attached } else { Some(*word) };
+            for path in [value, named].into_iter().flatten().filter(|path| !path.is_empty()) {
+                self.push(path, false);
+            }
+        }
+        self.is_unknown = false;
     }
 
     /// The value of a word that is a variable, if it is known.
@@ -339,19 +449,13 @@ impl WriteSearch {
         }
     }
 
-    /// A database that a statement among the arguments changes.
-    fn database(&mut self, arguments: &[&str]) {
-        let is_changed = arguments.iter().any(|text| changes_database(text));
-        let named = arguments.iter().find(|word| !word.starts_with('-'));
-        if let Some(file) = named.filter(|_| is_changed) {
-            self.push(file, false);
-        }
-    }
-
     /// Files that get the names of what is downloaded.
     fn downloads(&mut self, program: &str, arguments: &[&str]) {
+        // As in `-qO`.
+        let is_o =
+            |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('O');
         let keeps_name = match program {
-            "wget" => true,
+            "wget" => !arguments.iter().any(|word| word.starts_with("--output-d") || is_o(word)),
             "curl" => arguments.iter().any(|word| matches!(*word, "-O" | "--remote-name")),
             _ => false,
         };
@@ -366,65 +470,6 @@ impl WriteSearch {
         let folder = self.folder.clone();
         self.shell_text(text);
         self.folder = folder;
-    }
-
-    /// A text in another language: what looks like a path in its quoted texts counts if it writes at
-    /// all, and the commands that it runs are followed.
-    fn program_text(&mut self, text: &str) {
-        let writes = WRITE_HINTS.iter().any(|hint| text.contains(hint)) || changes_database(text);
-        let runs_commands = COMMAND_HINTS.iter().any(|hint| text.contains(hint));
-        if !writes && !runs_commands {
-            return;
-        }
-        let pieces: Vec<&str> = text.split(['\'', '"', '`']).collect();
-        if runs_commands {
-            self.commands_of_text(&pieces);
-        }
-        for (at, piece) in pieces.iter().enumerate().filter(|_| writes) {
-            if self.found.len() >= WRITTEN_PATHS_MAX {
-                return;
-            }
-            if piece.contains(char::is_whitespace) {
-                continue;
-            }
-            for path in piece.split(|it: char| !is_of_path(it)) {
-                if path.contains(['.', '/']) {
-                    self.push(path, false);
-                }
-            }
-            // As in `home / ".claude" / "settings.json"`.
-            if let [between, next, ..] = &pieces[at + 1..]
-                && matches!(between.trim(), "/" | ",")
-            {
-                self.push(&format!("{piece}/{next}"), false);
-            }
-        }
-    }
-
-    /// Follows the commands in the quoted texts of a program: each in one text, or its words in
-    /// consecutive ones.
-    fn commands_of_text(&mut self, pieces: &[&str]) {
-        let mut words: Vec<String> = Vec::new();
-        for (at, piece) in pieces.iter().enumerate().skip(1).step_by(2) {
-            if self.found.len().max(self.programs.len()) >= WRITTEN_PATHS_MAX {
-                return;
-            }
-            if piece.contains(char::is_whitespace) {
-                self.in_subshell(piece);
-            }
-            words.push((*piece).to_owned());
-            if pieces.get(at + 1).is_none_or(|between| between.trim() != ",") {
-                let words = std::mem::take(&mut words);
-                if self.depth < SHELL_TEXT_DEPTH_MAX && words.len() > 1 {
-                    self.depth += 1;
-                    self.simple_command(
-                        &SimpleCommand { words, ..SimpleCommand::default() },
-                        false,
-                    );
-                    self.depth -= 1;
-                }
-            }
-        }
     }
 
     /// The files to which the text of `awk` redirects its output.
@@ -459,41 +504,14 @@ impl WriteSearch {
         }
     }
 
-    /// What `find` writes: what it finds by name in its folders, and not what it finds below them,
-    /// because most of what it removes is in folders that nobody protects.
-    fn find(&mut self, arguments: &[&str], is_piped_to_writer: bool) {
-        let mut writes = is_piped_to_writer || arguments.iter().any(|it| FIND_WRITING.contains(it));
-        if let Some(at) = arguments.iter().position(|word| FIND_RUNNING.contains(word)) {
-            let words = arguments[at + 1..].iter().take_while(|word| !matches!(**word, ";" | "+"));
-            let words = words.map(|word| (*word).to_owned()).collect();
-            let run = SimpleCommand { words, ..SimpleCommand::default() };
-            writes |= writes_what_it_is_given(&run);
-            self.simple_command(&run, false);
-        }
-        if !writes {
-            return;
-        }
-        let folders = arguments.iter().take_while(|word| !word.starts_with(['-', '(', '!']));
-        let folders: Vec<&str> = folders.copied().collect();
-        let named = arguments.windows(2).filter(|pair| FIND_NAMES.contains(&pair[0]));
-        let mut patterns: Vec<String> = named
-            .map(|pair| if pair[0] == "-iname" { in_any_case(pair[1]) } else { pair[1].to_owned() })
-            .collect();
-        if patterns.is_empty() {
-            patterns.push("*".to_owned());
-        }
-        for folder in folders {
-            for pattern in &patterns {
-                self.push(&format!("{}/{pattern}", folder.trim_end_matches('/')), false);
-            }
-        }
-    }
-
     /// Adds a word with the values of its variable.
     fn push(&mut self, word: &str, is_whole_folder: bool) {
-        let word = &plain_variables(word);
+        let word = &plain_variables(&self.with_known_variables(word));
         let name = word.split_once('$').map(|(_, rest)| rest.trim_start_matches('{'));
-        let name = name.map(|rest| rest.split(|it: char| !is_name_character(it)).next());
+        let name = name.map(|rest| match rest.get(..1) {
+            Some(all @ ("@" | "*")) => Some(all),
+            _ => rest.split(|it: char| !is_name_character(it)).next(),
+        });
         let values =
             name.flatten().and_then(|name| Some((name, self.variables.get(name)?.clone())));
         if let Some((name, values)) = values {
@@ -505,17 +523,34 @@ impl WriteSearch {
         self.add(word, is_whole_folder);
     }
 
+    /// The word with the values of variables in braces, which a name may follow: `${a}b`.
+    fn with_known_variables(&self, word: &str) -> String {
+        let Some((before, after)) = word.split_once("${") else { return word.to_owned() };
+        let Some((name, behind)) = after.split_once('}') else { return word.to_owned() };
+        let value = self.variables.get(name).filter(|values| values.len() == 1);
+        let value = value.map_or_else(|| format!("${{{name}}}"), |values| values[0].clone());
+        format!("{before}{value}{}", self.with_known_variables(behind))
+    }
+
     fn add(&mut self, word: &str, is_whole_folder: bool) {
         // A substitution before a path usually prints the present folder.
         let word = word.trim_start_matches("$()/");
         let is_pattern = word.contains(['*', '?', '{', '[']);
-        let new = ShellWrite { path: joined(&self.folder, word), is_whole_folder, is_pattern };
+        let path = joined(&self.folder, word);
+        let new = ShellWrite { path, is_whole_folder, is_pattern, is_known: !self.is_unknown };
         let has_room = self.found.len() < WRITTEN_PATHS_MAX;
         // `xargs` and `find` put names in the place of `{}`.
         if has_room && !word.is_empty() && !word.contains("{}") && self.seen.insert(new.clone()) {
             self.found.push(new);
         }
     }
+}
+
+/// `python3.12` is `python`.
+fn without_version(program: &str) -> &str {
+    let plain = program.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
+    // `.` is a program, too.
+    if plain.is_empty() { program } else { plain }
 }
 
 fn is_name_character(character: char) -> bool {
@@ -543,35 +578,6 @@ fn writes_files(program: &str, words: &[String]) -> bool {
     is_writer || has_flag || is_in_place(program, &texts)
 }
 
-fn writes_by_git(words: &[String]) -> bool {
-    let mut rest = words.iter().skip_while(|word| base_name(word) != "git").skip(1);
-    let mut command = None;
-    while let Some(word) = rest.next() {
-        if GIT_VALUE_OPTIONS.contains(&word.as_str()) {
-            rest.next();
-        } else if !word.starts_with('-') {
-            command = Some(word.as_str());
-            break;
-        }
-    }
-    let has = |options: &[&str]| words.iter().any(|word| options.contains(&word.as_str()));
-    let is_index_only = has(&GIT_INDEX_ONLY) && !has(&GIT_WORK_TREE);
-    command.is_some_and(|command| GIT_WRITERS.contains(&command)) && !is_index_only
-}
-
-fn is_of_path(character: char) -> bool {
-    character.is_alphanumeric() || "._-/~$".contains(character)
-}
-
-/// The text among the arguments of a program that runs one.
-fn text_argument<'a>(arguments: &[&'a str]) -> &'a str {
-    let flag = arguments.iter().position(|word| {
-        let is_short = word.starts_with('-') && word.ends_with(['c', 'e', 'r']) && word.len() <= 4;
-        is_short || TEXT_OPTIONS.contains(word)
-    });
-    flag.and_then(|at| arguments.get(at + 1)).copied().unwrap_or_default()
-}
-
 /// Whether an option makes a program write the files that it is given.
 fn is_in_place(program: &str, arguments: &[&str]) -> bool {
     let is_cluster = |word: &&str| {
@@ -594,20 +600,6 @@ fn writes_what_it_is_given(simple: &SimpleCommand) -> bool {
     simple.program().is_some_and(|at| writes_files(base_name(&simple.words[at]), &simple.words))
 }
 
-fn changes_database(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    SQL_WRITES.iter().any(|statement| text.contains(statement))
-}
-
-/// A pattern that matches names in upper and lower case.
-fn in_any_case(pattern: &str) -> String {
-    let either = |it: char| format!("[{}{}]", it.to_ascii_lowercase(), it.to_ascii_uppercase());
-    pattern
-        .chars()
-        .map(|it| if it.is_ascii_alphabetic() { either(it) } else { it.to_string() })
-        .collect()
-}
-
 /// The word with `$NAME` for `${NAME}`, and with the default of `${NAME:-default}`.
 fn plain_variables(word: &str) -> String {
     let Some((before, after)) = word.split_once("${") else { return word.to_owned() };
@@ -615,9 +607,14 @@ fn plain_variables(word: &str) -> String {
     // A default may contain further variables.
     let ended = if has_default { after.rsplit_once('}') } else { after.split_once('}') };
     let Some((inside, behind)) = ended else { return word.to_owned() };
-    let plain = match inside.split_once(":-").filter(|_| has_default) {
-        Some((_, default)) => plain_variables(default),
-        None => format!("${inside}"),
+    let plain = if let Some((_, default)) = inside.split_once(":-").filter(|_| has_default) {
+        plain_variables(default)
+    } else {
+        // As in `${files[0]}` and `${file%.md}`.
+        let name = inside.trim_start_matches(['!', '#']);
+        let end = name.find(|it: char| !is_name_character(it)).unwrap_or(name.len());
+        let is_position = name.starts_with(['@', '*']);
+        format!("${}", if is_position { &name[..1] } else { &name[..end] })
     };
     format!("{before}{plain}{}", plain_variables(behind))
 }

@@ -82,6 +82,8 @@ impl ProtectedPlaces {
     pub fn resolve(&self, cwd: &Path, named: &str) -> PathBuf {
         let (start, rest) = named.split_once('/').unwrap_or((named, ""));
         let folder = match start.strip_prefix('$') {
+            // The shell sets it to the folder that it is in.
+            Some("PWD") => Some(cwd.to_path_buf()),
             Some(name) => self.env.get(name).map(PathBuf::from),
             None => self.home.clone().filter(|_| start == "~"),
         };
@@ -222,6 +224,7 @@ mod tests {
             (".git/moai-ralph/loops/1", Some(ProtectedPlace::LoopMarks)),
             ("~/.claude/plugins/moai/hooks/hooks.json", Some(ProtectedPlace::Plugin)),
             ("$XDG_STATE_HOME/moai-ralph/x", Some(ProtectedPlace::Engine)),
+            ("$PWD/.claude/settings.json", Some(ProtectedPlace::HostSettings)),
             ("$UNKNOWN/moai-ralph/x", None),
             (".git/config", None),
             ("src/settings.json", None),

@@ -35,3 +35,5 @@ pub const COMPLETION_BYTES_MAX: usize = 1_024;
 pub const FILE_ARGUMENTS_MAX: usize = 1_000;
 /// Lists and objects inside each other in which arguments of a tool call are examined.
 pub const FILE_ARGUMENT_DEPTH_MAX: usize = 8;
+/// Arguments of one tool call that the others may be relative to.
+pub const ARGUMENT_FOLDERS_MAX: usize = 8;

@@ -1,11 +1,10 @@
-//! The files that a tool of an MCP server may write. What a server's tool does is not known; the words
-//! of its name say whether it only reads.
+//! What a tool of an MCP server does: the words of its name say whether it only reads.
 
 use moai_protocol::hook::HookInput;
 
 /// How the host names the tools of MCP servers: `mcp__SERVER__TOOL`.
 const PREFIX: &str = "mcp__";
-/// Words with which the name of a tool begins that only reads.
+/// Words in the name of a tool that only reads.
 const READING: &[&str] = &[
     "analyze",
     "check",
@@ -27,7 +26,10 @@ const READING: &[&str] = &[
     "inspect",
     "list",
     "load",
+    "log",
+    "lookup",
     "open",
+    "outline",
     "preview",
     "query",
     "read",
@@ -42,33 +44,130 @@ const READING: &[&str] = &[
     "validate",
     "view",
 ];
-/// Words of tools that write, wherever they are in a name.
+/// Words of tools that write.
 const WRITING: &[&str] = &[
-    "add", "append", "apply", "copy", "create", "delete", "edit", "insert", "move", "patch", "put",
-    "remove", "rename", "replace", "save", "set", "update", "upload", "write",
+    "add",
+    "append",
+    "apply",
+    "change",
+    "checkout",
+    "chmod",
+    "clear",
+    "convert",
+    "copy",
+    "cp",
+    "create",
+    "delete",
+    "destroy",
+    "download",
+    "dump",
+    "edit",
+    "erase",
+    "export",
+    "extract",
+    "fix",
+    "format",
+    "insert",
+    "link",
+    "merge",
+    "modify",
+    "move",
+    "mv",
+    "overwrite",
+    "patch",
+    "put",
+    "refactor",
+    "remove",
+    "rename",
+    "replace",
+    "reset",
+    "restore",
+    "revert",
+    "rewrite",
+    "rm",
+    "save",
+    "set",
+    "store",
+    "symlink",
+    "sync",
+    "transform",
+    "trash",
+    "truncate",
+    "unlink",
+    "unpack",
+    "unzip",
+    "update",
+    "upload",
+    "wipe",
+    "write",
 ];
-/// Words of tools that take a whole folder away.
-const WHOLE_FOLDER: &[&str] =
-    &["delete", "mv", "move", "remove", "rename", "rm", "rmdir", "trash", "unlink"];
+/// Words of tools that run what they are given.
+const RUNNING: &[&str] = &[
+    "bash",
+    "cmd",
+    "command",
+    "console",
+    "eval",
+    "evaluate",
+    "exec",
+    "execute",
+    "powershell",
+    "process",
+    "python",
+    "repl",
+    "run",
+    "script",
+    "shell",
+    "spawn",
+    "ssh",
+    "terminal",
+    "tmux",
+];
+/// Words of tools that take a whole folder away, or fill it.
+const WHOLE_FOLDER: &[&str] = &[
+    "copy", "cp", "delete", "extract", "move", "mv", "remove", "rename", "restore", "rm", "rmdir",
+    "sync", "trash", "unlink", "unpack", "unzip",
+];
 
-/// The files that a call names, if its tool belongs to an MCP server and may write.
-pub(super) fn mcp_written_files(input: &HookInput) -> &[String] {
-    let words = words_of(&input.tool_name);
-    let only_reads = words.first().is_some_and(|first| READING.contains(&first.as_str()))
-        && !words.iter().any(|word| WRITING.contains(&word.as_str()));
+/// What a tool does, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ToolNature {
+    Reads,
+    /// It runs commands or programs that it is given.
+    Runs,
+    /// It writes, or its name does not say.
+    Writes,
+}
+
+/// What the tool of a call does, if it belongs to an MCP server.
+pub(super) fn nature_of_call(input: &HookInput) -> Option<ToolNature> {
     let is_of_server = input.tool_name.starts_with(PREFIX);
-    if is_of_server && !only_reads { &input.tool_input.named_files } else { &[] }
+    let words = words_of(input.tool_name.rsplit("__").next().unwrap_or_default());
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    let nature = match (has(RUNNING), has(WRITING), has(READING)) {
+        (true, ..) => ToolNature::Runs,
+        (_, false, true) => ToolNature::Reads,
+        _ => ToolNature::Writes,
+    };
+    is_of_server.then_some(nature)
 }
 
-/// Whether a tool takes whole folders away.
+/// The files that a call names by the names of its arguments, if its tool may write.
+pub(super) fn mcp_written_files(input: &HookInput) -> &[String] {
+    match nature_of_call(input) {
+        None | Some(ToolNature::Reads) => &[],
+        Some(_) => &input.tool_input.named_files,
+    }
+}
+
+/// Whether a tool takes whole folders away, or fills them.
 pub(super) fn takes_whole_folders(input: &HookInput) -> bool {
-    words_of(&input.tool_name).iter().any(|word| WHOLE_FOLDER.contains(&word.as_str()))
+    let words = words_of(input.tool_name.rsplit("__").next().unwrap_or_default());
+    words.iter().any(|word| WHOLE_FOLDER.contains(&word.as_str()))
 }
 
-/// The words of a tool's name without its server, in small letters: `moveFile` and `move_file` are
-/// the same.
-fn words_of(tool: &str) -> Vec<String> {
-    let name = tool.rsplit("__").next().unwrap_or_default();
+/// The words of a name in small letters: `moveFile` and `move_file` are the same.
+pub(super) fn words_of(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut is_new = true;
     let mut was_small = false;
@@ -100,19 +199,25 @@ mod tests {
     }
 
     #[test]
-    fn tools_that_only_read_are_known_by_their_names() {
-        for (tool, is_writing) in [
-            ("mcp__filesystem__write_file", true),
-            ("mcp__filesystem__edit_file", true),
-            ("mcp__fs__moveFile", true),
-            ("mcp__x__get_and_update_file", true),
-            ("mcp__x__do_it", true),
-            ("mcp__filesystem__read_text_file", false),
-            ("mcp__filesystem__directory_tree", false),
-            ("mcp__fs__listFiles", false),
-            ("Write", false),
+    fn what_tools_do_is_known_by_their_names() {
+        use ToolNature::{Reads, Runs, Writes};
+        for (tool, nature) in [
+            ("mcp__filesystem__write_file", Some(Writes)),
+            ("mcp__filesystem__edit_file", Some(Writes)),
+            ("mcp__fs__moveFile", Some(Writes)),
+            ("mcp__x__get_and_update_file", Some(Writes)),
+            ("mcp__x__do_it", Some(Writes)),
+            ("mcp__x__open_and_truncate", Some(Writes)),
+            ("mcp__x__run_command", Some(Runs)),
+            ("mcp__x__readAndExecute", Some(Runs)),
+            ("mcp__filesystem__read_text_file", Some(Reads)),
+            ("mcp__filesystem__directory_tree", Some(Reads)),
+            ("mcp__fs__listFiles", Some(Reads)),
+            ("mcp__fs__file_read", Some(Reads)),
+            ("mcp__git__git_diff", Some(Reads)),
+            ("Write", None),
         ] {
-            assert_eq!(!mcp_written_files(&call(tool)).is_empty(), is_writing, "{tool}");
+            assert_eq!(nature_of_call(&call(tool)), nature, "{tool}");
         }
         assert!(takes_whole_folders(&call("mcp__x__deleteFolder")));
         assert!(!takes_whole_folders(&call("mcp__x__create_directory")));

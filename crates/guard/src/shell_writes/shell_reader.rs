@@ -6,9 +6,16 @@ use std::str::Chars;
 use super::{base_name, is_name};
 
 /// Programs that run the rest of their arguments as a command, and their options that take a value.
-const WRAPPERS: [(&str, &[&str]); 27] = [
+const WRAPPERS: [(&str, &[&str]); 34] = [
     ("builtin", &[]),
     ("bunx", &[]),
+    ("caffeinate", &[]),
+    ("chronic", &[]),
+    ("fakeroot", &[]),
+    ("strace", &["-e", "-o", "-p"]),
+    ("toybox", &[]),
+    ("unbuffer", &[]),
+    ("unshare", &[]),
     ("busybox", &[]),
     ("command", &[]),
     ("coproc", &[]),
@@ -113,11 +120,17 @@ pub(super) fn pipelines(text: &str) -> Vec<Vec<SimpleCommand>> {
             // A substitution runs a command of its own; the word around it goes on after it.
             (_, '$') if rest.peek() == Some(&'(') => {
                 rest.next();
-                reader.begin_substitution();
+                reader.begin_substitution(false);
             }
+            (_, '`') if reader.outer.last().is_some_and(|outer| outer.is_backtick) => {
+                reader.end_substitution();
+            }
+            (_, '`') => reader.begin_substitution(true),
             // As in `$'a'`.
             (None, '$') if rest.peek() == Some(&'\'') => {}
-            (None, ')') if !reader.outer.is_empty() => reader.end_substitution(),
+            (None, ')') if reader.outer.last().is_some_and(|outer| !outer.is_backtick) => {
+                reader.end_substitution();
+            }
             (None, quote @ ('\'' | '"')) => {
                 reader.quote = Some(quote);
                 reader.is_in_word = true;
@@ -160,7 +173,8 @@ pub(super) fn pipelines(text: &str) -> Vec<Vec<SimpleCommand>> {
                 }
                 reader.end_pipeline();
             }
-            (None, ';' | '|' | '&' | '(' | ')') | (_, '`') => reader.end_pipeline(),
+            (None, '(') if reader.word.ends_with('=') => reader.array(&mut rest),
+            (None, ';' | '|' | '&' | '(' | ')') => reader.end_pipeline(),
             (None, space) if space.is_whitespace() => reader.end_word(),
             (_, other) => reader.push(other),
         }
@@ -188,11 +202,15 @@ fn here_document(rest: &mut Peekable<Chars<'_>>, delimiter: &str) -> String {
 }
 
 /// What a command prints, if its text shows that.
-fn printed(command: &SimpleCommand) -> Option<&str> {
+fn printed(command: &SimpleCommand) -> Option<String> {
     let (program, arguments) = command.words.split_first()?;
+    if program == "echo" {
+        let words = arguments.iter().filter(|word| !word.starts_with('-'));
+        return Some(words.cloned().collect::<Vec<_>>().join(" "));
+    }
     // As in `command -v moai-ralph`.
     let is_known = PRINTERS.contains(&base_name(program)) || program == "command";
-    arguments.last().filter(|last| is_known && !last.starts_with('-')).map(String::as_str)
+    arguments.last().filter(|last| is_known && !last.starts_with('-')).cloned()
 }
 
 #[derive(Debug, Default)]
@@ -218,6 +236,7 @@ struct ShellReader {
 /// A command that a substitution interrupts.
 #[derive(Debug)]
 struct OuterCommand {
+    is_backtick: bool,
     quote: Option<char>,
     word: String,
     is_target: bool,
@@ -252,6 +271,18 @@ impl ShellReader {
         }
     }
 
+    /// Reads the values of a list, each as an assignment: `a=(b c)`.
+    fn array(&mut self, rest: &mut Peekable<Chars<'_>>) {
+        let name = std::mem::take(&mut self.word).trim_end_matches(['=', '+']).to_owned();
+        self.is_in_word = false;
+        let values: String = rest.take_while(|it| *it != ')').collect();
+        let command = self.pipelines.last_mut().and_then(|pipeline| pipeline.last_mut());
+        let Some(command) = command else { return };
+        for value in values.split_whitespace() {
+            command.words.push(format!("{name}={}", value.trim_matches(['"', '\''])));
+        }
+    }
+
     /// Gives the text of a here-document or a here-string to the last command that has words.
     fn add_input(&mut self, text: &str) {
         let commands =
@@ -276,9 +307,10 @@ impl ShellReader {
         self.pipelines.push(vec![SimpleCommand::default()]);
     }
 
-    fn begin_substitution(&mut self) {
+    fn begin_substitution(&mut self, is_backtick: bool) {
         let pipeline = self.pipelines.pop().unwrap_or_default();
         self.outer.push(OuterCommand {
+            is_backtick,
             quote: self.quote.take(),
             word: std::mem::take(&mut self.word),
             is_target: std::mem::take(&mut self.is_target),
@@ -292,9 +324,18 @@ impl ShellReader {
         self.end_word();
         let Some(outer) = self.outer.pop() else { return };
         let printed = self.pipelines.last().and_then(|pipeline| pipeline.last()).and_then(printed);
-        let printed = printed.unwrap_or("$()").to_owned();
+        let printed = printed.unwrap_or_else(|| "$()".to_owned());
         self.pipelines.push(outer.pipeline);
-        self.word = outer.word + &printed;
-        (self.quote, self.is_target, self.is_in_word) = (outer.quote, outer.is_target, true);
+        (self.word, self.quote, self.is_target) = (outer.word, outer.quote, outer.is_target);
+        for (at, piece) in printed.split(' ').enumerate() {
+            // Outside of quotes, each printed word is one of the command.
+            match self.quote {
+                _ if at == 0 => {}
+                Some(_) => self.word.push(' '),
+                None => self.end_word(),
+            }
+            self.word.push_str(piece);
+            self.is_in_word = true;
+        }
     }
 }

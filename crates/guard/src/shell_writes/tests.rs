@@ -162,6 +162,27 @@ fn every_usual_way_to_write_is_found() {
     }
 }
 
+#[test]
+fn a_program_that_is_not_known_to_read_may_write() {
+    let is_known = |command: &str| {
+        let found = shell_writes(command);
+        found.iter().find(|found| found.path == "RUBRIC.md").map(|found| found.is_known)
+    };
+    assert_eq!(is_known("some-tool RUBRIC.md"), Some(false));
+    assert_eq!(is_known("rm RUBRIC.md"), Some(true));
+    assert_eq!(is_known("cat RUBRIC.md"), None);
+    for (text, expected) in [
+        ("rm RUBRIC.md", true),
+        ("sudo rm RUBRIC.md", true),
+        ("cat a", true),
+        ("Remove RUBRIC.md", false),
+        ("", false),
+    ] {
+        assert_eq!(begins_with_program(text), expected, "{text}");
+    }
+    assert_eq!(quoted_words(&["rm", "it's"]), "'rm' 'it'\\''s'");
+}
+
 /// A command in this many texts.
 fn nested(depth: usize) -> String {
     (0..depth).fold("rm x".to_owned(), |text, _| format!("eval {text}"))
@@ -201,7 +222,10 @@ fn patterns_stay_patterns() {
     assert_eq!(patterns("find .claude -name '*.json' -delete"), [".claude/*.json"]);
     assert_eq!(patterns("find .claude/ -type f | xargs rm"), [".claude/*"]);
     assert_eq!(patterns("find .claude -name '*.json'"), [""; 0]);
-    assert_eq!(patterns("find . -iname a.md -delete"), ["./[aA].[mM][dD]"]);
+    let found = patterns("find . -iname a.md -delete");
+    assert_eq!(found[..2], ["./[aA].[mM][dD]", "./.claude/[aA].[mM][dD]"]);
+    // A name stands for files that exist: most of what is removed by name is not protected.
+    assert_eq!(patterns("find . -name x -delete")[0], "./.claude/[x]");
     assert_eq!(patterns("cp -r other/. .claude; rsync -a other/ .moai/"), [".claude/*", ".moai/*"]);
     assert!(shell_writes("ls | xargs -I{} mv {} ..").iter().all(|found| !found.is_pattern));
 }

@@ -2,6 +2,7 @@
 //! use are a table.
 
 use moai_base::limits::{FILE_ARGUMENT_DEPTH_MAX, FILE_ARGUMENTS_MAX};
+use moai_base::path::percent_decoded;
 use serde_json::Value;
 
 /// Names of arguments whose values are files or folders, without case, `_` and `-`.
@@ -98,22 +99,7 @@ fn path_of(text: &str) -> Option<String> {
     let Some(encoded) = text.strip_prefix(FILE_SCHEME) else {
         return Some(text.to_owned()).filter(|text| !text.is_empty() && !text.contains("://"));
     };
-    let mut bytes = Vec::with_capacity(encoded.len());
-    let mut rest = encoded.strip_prefix("localhost").unwrap_or(encoded).as_bytes();
-    while let [first, after @ ..] = rest {
-        let escaped = match (first, after) {
-            (b'%', [high, low, ..]) => byte_of_hex(*high, *low),
-            _ => None,
-        };
-        bytes.push(escaped.unwrap_or(*first));
-        rest = if escaped.is_some() { &after[2..] } else { after };
-    }
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn byte_of_hex(high: u8, low: u8) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
-    Some(digit(high)? * 16 + digit(low)?)
+    Some(percent_decoded(encoded.strip_prefix("localhost").unwrap_or(encoded)))
 }
 
 #[cfg(test)]

@@ -1,0 +1,212 @@
+//! What programs write that run a text, and scripts with their arguments.
+
+use moai_base::limits::{SHELL_TEXT_DEPTH_MAX, WRITTEN_PATHS_MAX};
+
+use super::WriteSearch;
+use super::readers::module_reads;
+use super::shell_reader::SimpleCommand;
+
+/// Programs that run a text in another language.
+pub(super) const INTERPRETERS: [&str; 18] = [
+    "bun",
+    "deno",
+    "elixir",
+    "groovy",
+    "guile",
+    "julia",
+    "lua",
+    "node",
+    "osascript",
+    "perl",
+    "php",
+    "pwsh",
+    "python",
+    "Rscript",
+    "ruby",
+    "tclsh",
+    "ts-node",
+    "tsx",
+];
+
+/// Arguments before such a text, besides short ones.
+const TEXT_OPTIONS: [&str; 4] = ["--eval", "--print", "-p", "eval"];
+/// What a text of such a program contains when it writes files.
+const WRITE_HINTS: [&str; 20] = [
+    ">",
+    "write",
+    "append",
+    "'w",
+    "\"w",
+    "'a'",
+    "\"a\"",
+    "unlink",
+    "remove",
+    "rename",
+    "truncate",
+    "dump(",
+    "copy",
+    "move",
+    "put_contents",
+    "rmSync",
+    "rmtree",
+    "rm ",
+    "sed -i",
+    "symlink",
+];
+/// Statements of SQL that change a database, in lower case.
+const SQL_WRITES: [&str; 7] = [
+    "alter table",
+    "create table",
+    "delete from",
+    "drop table",
+    "insert",
+    "replace into",
+    "update ",
+];
+/// What it contains when it runs commands.
+const COMMAND_HINTS: [&str; 5] = ["exec", "popen", "spawn", "subprocess", "system"];
+
+impl WriteSearch {
+    /// A shell that runs a text, its input, or a script with arguments.
+    pub(super) fn shell(&mut self, simple: &SimpleCommand, arguments: &[&str]) {
+        let text = text_argument(arguments);
+        self.in_subshell(&simple.input);
+        if text.is_empty() {
+            return self.script_operands(arguments);
+        }
+        let after = arguments.iter().skip_while(|word| **word != text).skip(1);
+        let names: Vec<String> = after.map(|word| (*word).to_owned()).collect();
+        self.text_with_arguments(text, &names);
+    }
+
+    /// A text that another shell runs with arguments, each of which may be any of these.
+    pub(super) fn text_with_arguments(&mut self, text: &str, names: &[String]) {
+        let positions = ["0", "1", "2", "@", "*"];
+        for position in positions {
+            self.variables.insert(position.to_owned(), names.to_vec());
+        }
+        self.in_subshell(text);
+        for position in positions {
+            self.variables.remove(position);
+        }
+    }
+
+    /// An interpreter that runs a text, its input, or a script with arguments.
+    pub(super) fn interpreter(&mut self, simple: &SimpleCommand, arguments: &[&str]) {
+        let text = text_argument(arguments);
+        self.program_text(text);
+        self.program_text(&simple.input);
+        if text.is_empty() && simple.input.is_empty() {
+            return self.script_operands(arguments);
+        }
+        if writes_in_text(text) || writes_in_text(&simple.input) {
+            for word in arguments.iter().filter(|word| **word != text && !word.starts_with('-')) {
+                self.push(word, false);
+            }
+        }
+    }
+
+    /// What a script or a module is given, which is not known to only read it.
+    fn script_operands(&mut self, arguments: &[&str]) {
+        let module = arguments.iter().position(|word| *word == "-m");
+        let module = module.and_then(|at| arguments.get(at + 1));
+        if module.is_some_and(|module| module_reads(module)) {
+            return;
+        }
+        let after_script = arguments.iter().position(|word| !word.starts_with('-'));
+        if let Some(at) = after_script {
+            self.unknown_operands(&arguments[at + 1..]);
+        }
+    }
+
+    /// A text in another language: what looks like a path in its quoted texts counts if it writes at
+    /// all, and the commands that it runs are followed.
+    pub(super) fn program_text(&mut self, text: &str) {
+        let writes = writes_in_text(text);
+        let runs_commands = COMMAND_HINTS.iter().any(|hint| text.contains(hint));
+        if !writes && !runs_commands {
+            return;
+        }
+        let pieces: Vec<&str> = text.split(['\'', '"', '`']).collect();
+        if runs_commands {
+            self.commands_of_text(&pieces);
+        }
+        for (at, piece) in pieces.iter().enumerate().filter(|_| writes) {
+            if self.found.len() >= WRITTEN_PATHS_MAX {
+                return;
+            }
+            if piece.contains(char::is_whitespace) {
+                continue;
+            }
+            for path in piece.split(|it: char| !is_of_path(it)) {
+                if path.contains(['.', '/']) {
+                    self.push(path, false);
+                }
+            }
+            // As in `home / ".claude" / "settings.json"`.
+            if let [between, next, ..] = &pieces[at + 1..]
+                && matches!(between.trim_matches([' ', '(', ')']), "/" | ",")
+            {
+                self.push(&format!("{piece}/{next}"), false);
+            }
+        }
+    }
+
+    /// Follows the commands in the quoted texts of a program: each in one text, or its words in
+    /// consecutive ones.
+    fn commands_of_text(&mut self, pieces: &[&str]) {
+        let mut words: Vec<String> = Vec::new();
+        for (at, piece) in pieces.iter().enumerate().skip(1).step_by(2) {
+            if self.found.len().max(self.programs.len()) >= WRITTEN_PATHS_MAX {
+                return;
+            }
+            if piece.contains(char::is_whitespace) {
+                self.in_subshell(piece);
+            }
+            words.push((*piece).to_owned());
+            if pieces.get(at + 1).is_none_or(|between| between.trim() != ",") {
+                let words = std::mem::take(&mut words);
+                if self.depth < SHELL_TEXT_DEPTH_MAX && words.len() > 1 {
+                    self.depth += 1;
+                    self.simple_command(
+                        &SimpleCommand { words, ..SimpleCommand::default() },
+                        false,
+                    );
+                    self.depth -= 1;
+                }
+            }
+        }
+    }
+
+    /// A database that a statement among the arguments changes.
+    pub(super) fn database(&mut self, arguments: &[&str]) {
+        let is_changed = arguments.iter().any(|text| changes_database(text));
+        let named = arguments.iter().find(|word| !word.starts_with('-'));
+        if let Some(file) = named.filter(|_| is_changed) {
+            self.push(file, false);
+        }
+    }
+}
+
+/// Whether a text in another language writes files.
+fn writes_in_text(text: &str) -> bool {
+    WRITE_HINTS.iter().any(|hint| text.contains(hint)) || changes_database(text)
+}
+
+fn is_of_path(character: char) -> bool {
+    character.is_alphanumeric() || "._-/~$".contains(character)
+}
+
+/// The text among the arguments of a program that runs one.
+pub(super) fn text_argument<'a>(arguments: &[&'a str]) -> &'a str {
+    let flag = arguments.iter().position(|word| {
+        let is_short = word.starts_with('-') && word.ends_with(['c', 'e', 'r']) && word.len() <= 4;
+        is_short || TEXT_OPTIONS.contains(word)
+    });
+    flag.and_then(|at| arguments.get(at + 1)).copied().unwrap_or_default()
+}
+
+fn changes_database(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    SQL_WRITES.iter().any(|statement| text.contains(statement))
+}
