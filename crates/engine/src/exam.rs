@@ -2,7 +2,9 @@
 //! `loops::exam` decides what counts as a difference.
 
 pub(crate) mod criteria;
+mod linked_code;
 pub(crate) mod rubrics;
+mod startup_files;
 mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +39,7 @@ use moai_loops::exam::{
     self, AttributedDifferences, Exam, ExamDifference, ExamRole, FrozenFile, SessionWrites, role,
 };
 use moai_loops::state::{LoopState, Mode};
+use startup_files::StartupFile;
 
 /// Freezes the exam of a loop from the current files; it replaces an earlier exam.
 pub(crate) async fn freeze_exam(
@@ -105,8 +108,12 @@ async fn take_exam(
         let project = project.clone();
         run_blocking(move || {
             let plan = criteria::check_plan(&project, scope).preceded_by(acceptance);
-            let (files, texts, is_cut) =
+            let (mut files, texts, is_cut) =
                 collect_exam_files(&project.root, &plan, &judge_words(&project));
+            for (path, hash) in startup_hashes(&project.root, &plan, &project.workspace.env) {
+                let frozen = FrozenFile { role: ExamRole::Runner, hash, stamp: (0, 0) };
+                files.insert(path, frozen);
+            }
             let exam = Exam {
                 frozen_ms: now_ms(),
                 plan,
@@ -126,6 +133,31 @@ async fn take_exam(
         exam.files.insert(path, FrozenFile { role: ExamRole::Engine, hash, stamp: (0, 0) });
     }
     Ok((exam, texts))
+}
+
+/// The hashes of the files that Python runs at its start.
+fn startup_hashes(
+    root: &Path,
+    plan: &CheckPlan,
+    env: &BTreeMap<String, String>,
+) -> Vec<(RelPath, ContentHash)> {
+    let folders = plan.commands.iter().map(|command| command.folder.as_str());
+    let folders: BTreeSet<&str> = folders.filter(|folder| !folder.is_empty()).collect();
+    let files = startup_files::startup_files(root, folders.into_iter(), env);
+    let hash = |one: StartupFile| {
+        // A file that cannot be read counts as changed.
+        let bytes = read_regular(&one.file, EXAM_FILE_BYTES_MAX).unwrap_or_default();
+        let is_relevant = !is_irrelevant_settings(&one.name, &bytes);
+        let hash = ContentHash::of_bytes(&relevant_bytes(&one.name, &bytes));
+        is_relevant.then_some((one.name, hash))
+    };
+    files.into_iter().filter_map(hash).collect()
+}
+
+fn read_regular(file: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    files::open_regular(file)?.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The words of the judge commands: a project file named there belongs to the exam as well.
@@ -148,13 +180,16 @@ pub(crate) async fn exam_differences(
     let Some(exam) = engine.store.find_exam(&project.key, loop_id, roles).await? else {
         return Ok(None);
     };
-    let root = project.root.clone();
+    let (root, env) = (project.root.clone(), project.workspace.env.clone());
     let options = user_options().map(|path| (path, hash_of_user_options(engine)));
     let variables = variables::hashes(project, true).into_iter();
     let frozen = variables.filter(|(path, _)| exam.files.contains_key(path));
     let variables: Vec<(RelPath, ContentHash)> = frozen.collect();
     let compared = run_blocking(move || {
         let mut now = current_hashes(&root, &exam, roles);
+        if roles.contains(&ExamRole::Runner) {
+            now.extend(startup_hashes(&root, &exam.plan, &env));
+        }
         now.extend(options);
         now.extend(variables);
         let mut differences = exam::exam_differences(&exam, &now);
@@ -190,16 +225,27 @@ pub(crate) async fn stop_exam_report(
     match attributed_differences(engine, project, charter).await {
         Ok((exam, AttributedDifferences { own, foreign })) => {
             let (mut reading, findings) = exam::exam_reading(&exam, &own);
+            let started = own.iter().filter(|one| runners::is_startup_file(&one.path));
             let (changed, foreign): (Vec<_>, Vec<_>) =
                 foreign.into_iter().partition(variables::is_of_sensors);
             reading.dirty |= !foreign.is_empty();
             let mut readings = vec![reading];
             readings.extend(changed.iter().map(variables::unmeasured));
+            readings.extend(started.map(startup_files::unmeasured));
+            readings.extend(linked_code_reading(project, exam.frozen_ms).await);
             let foreign = foreign.iter().map(ExamDifference::line).collect();
             ExamReport { readings, findings, foreign_changes: foreign }
         }
         Err(gap) => ExamReport::unmeasured(gap),
     }
+}
+
+async fn linked_code_reading(project: &Project, since_ms: u64) -> Option<SensorReading> {
+    let project = project.clone();
+    let examined = measure_blocking(move || {
+        linked_code::changed_linked_code(&project.root, &project.workspace.catalogue, since_ms)
+    });
+    examined.await.unwrap_or_else(|gap| Some(linked_code::reading(gap)))
 }
 
 /// Like [`stop_exam_report`], for a user's request: every difference is a finding, whoever made it.

@@ -7,6 +7,7 @@ pub(crate) mod consult;
 pub(crate) mod cooldown;
 pub(crate) mod evidence;
 mod last_words;
+mod run_as_code;
 pub(crate) mod schedule;
 pub(crate) mod scope;
 pub(crate) mod stored_answer;

@@ -122,7 +122,10 @@ fn file_difference(
     let is_relevant = match role {
         // Loops are supposed to add tests.
         ExamRole::Test => change != ExamChange::Added,
-        ExamRole::Runner => runners::is_loaded_by_checks(path, &exam.plan, has_script),
+        ExamRole::Runner => {
+            let is_work = change != ExamChange::Added && runners::is_own_module(path);
+            !is_work && runners::is_loaded_by_checks(path, &exam.plan, has_script)
+        }
         _ => true,
     };
     is_relevant.then(|| ExamDifference { path: path.clone(), role, change, now })
@@ -131,9 +134,13 @@ fn file_difference(
 impl ExamDifference {
     /// Whether the agent must revert it before the loop can complete. Changes of configuration and
     /// tests are evaluated by the guard. A new script or rubric does not weaken the exam: it does
-    /// not run, which is reported.
+    /// not run, which is reported. Installing packages may change what Python runs at its start, so
+    /// that is a gap.
     #[must_use]
     pub fn severity(&self) -> Option<Severity> {
+        if runners::is_startup_file(&self.path) {
+            return None;
+        }
         match (self.role, self.change) {
             (ExamRole::Config | ExamRole::Test, _) => None,
             (ExamRole::Rubric | ExamRole::Checks, ExamChange::Added) => Some(Severity::Warning),

@@ -101,6 +101,117 @@ fn hooks_in_front_matter_hold_the_stop_and_documents_without_them_do_not() {
     assert!(reason.contains(".claude/skills/a/SKILL.md"), "{reason}");
 }
 
+/// A loop of a project with a module that its test finds wrong, checked by the real interpreter.
+fn checked_by_python() -> Sandbox {
+    let sandbox = project();
+    sandbox
+        .write(OPTIONS, "ralph: {loop: {checks: [{name: unit, command: python3 -m unittest}]}}\n");
+    sandbox.write("word.py", "VALUE = 1\n");
+    let test = "import unittest\nimport word\n\nclass T(unittest.TestCase):\n    def test_word(self):\n        self.assertEqual(word.VALUE, 2)\n";
+    sandbox.write("test_word.py", test);
+    sandbox.write(".gitignore", "__pycache__\n.venv\n");
+    sandbox.commit();
+    let begun = start(&sandbox, &["--until", "checks", "--max-iterations", "9"]);
+    assert_eq!(begun.code, 0, "{begun:#?}");
+    sandbox.write("app.py", FIXED);
+    sandbox
+}
+
+/// What the agent runs with the real interpreter.
+fn python(sandbox: &Sandbox, code: &str) {
+    let mut command = std::process::Command::new("python3");
+    sandbox.prepare(&mut command);
+    let output = finish(command.args(["-c", code]).current_dir(sandbox.root()), "");
+    assert_eq!(output.code, 0, "{output:#?}");
+}
+
+#[test]
+fn compiled_modules_next_to_the_sources_are_not_what_checks_run() {
+    let sandbox = checked_by_python();
+    // Another module, compiled with the size and the time of the source.
+    let code = "import importlib.util as u, importlib._bootstrap_external as e, os\n\
+        s = os.stat('word.py')\n\
+        data = e._code_to_timestamp_pyc(compile('VALUE = 2', 'word.py', 'exec'), int(s.st_mtime), s.st_size)\n\
+        p = u.cache_from_source('word.py')\n\
+        os.makedirs(os.path.dirname(p), exist_ok=True)\n\
+        open(p, 'wb').write(data)\n\
+        import sys; sys.path.insert(0, '.')\n\
+        import word; assert word.VALUE == 2\n";
+    shell(&sandbox, || python(&sandbox, code));
+    let reason = stop(&sandbox, "finished").expect("the test fails");
+    assert!(reason.contains("unit"), "{reason}");
+}
+
+#[test]
+fn what_python_runs_at_its_start_leaves_a_loop_unverified() {
+    for file in ["evil.pth", "sitecustomize.py"] {
+        let sandbox = checked("python3 -m unittest");
+        let place = format!(".venv/lib/python3.12/site-packages/{file}");
+        shell(&sandbox, || sandbox.write(&place, "import os\n"));
+        assert_eq!(stop(&sandbox, "finished"), None, "{file}");
+        assert_eq!(status(&sandbox)["status"], "completed_unverified", "{file}");
+        let report = sandbox.run(&["loop", "report"]);
+        assert!(report.stdout.contains(&place), "{report:#?}");
+    }
+    let sandbox = checked("python3 -m unittest");
+    let place = ".venv/lib/python3.12/site-packages/paths.pth";
+    shell(&sandbox, || sandbox.write(place, "/src\n"));
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
+fn code_behind_a_link_out_of_the_project_leaves_a_loop_unverified_if_it_changed() {
+    for (link, target) in [("src", "elsewhere"), ("word.py", "elsewhere/word.py")] {
+        for is_changed in [true, false] {
+            let sandbox = project();
+            let elsewhere = sandbox.base().join("elsewhere");
+            write_file(&elsewhere.join("word.py"), "x = 1\n");
+            let linked = sandbox.path(link);
+            std::os::unix::fs::symlink(sandbox.base().join(target), linked).expect("ours");
+            sandbox.commit();
+            let options = ["--until", "diagnostics", "--max-iterations", "9"];
+            assert_eq!(start(&sandbox, &options).code, 0);
+            sandbox.write("app.py", FIXED);
+            if is_changed {
+                shell(&sandbox, || write_file(&elsewhere.join("word.py"), "x = 2\n"));
+            }
+            assert_eq!(stop(&sandbox, "finished"), None, "{link}");
+            let expected = if is_changed { "completed_unverified" } else { "completed" };
+            assert_eq!(status(&sandbox)["status"], expected, "{link}");
+            let report = sandbox.run(&["loop", "report"]).stdout;
+            assert_eq!(report.contains("outside the project"), is_changed, "{report}");
+        }
+    }
+}
+
+#[test]
+fn a_file_without_an_extension_that_a_program_runs_leaves_a_loop_unverified() {
+    for (source, expected) in [
+        ("exec(open('rules').read())\n", "completed_unverified"),
+        ("print(open('rules').read())\n", "completed"),
+    ] {
+        let sandbox = project();
+        sandbox.write("run.py", source);
+        sandbox.write("rules", "x = 1\n");
+        sandbox.commit();
+        let options = ["--until", "diagnostics", "--max-iterations", "9"];
+        assert_eq!(start(&sandbox, &options).code, 0);
+        sandbox.write("app.py", FIXED);
+        shell(&sandbox, || sandbox.write("rules", "x = 2\n"));
+        assert_eq!(stop(&sandbox, "finished"), None, "{source}");
+        assert_eq!(status(&sandbox)["status"], expected, "{source}");
+    }
+}
+
+#[test]
+fn a_new_module_in_place_of_one_that_the_runner_imports_holds_the_stop() {
+    let sandbox = checked("python3 -m unittest");
+    shell(&sandbox, || sandbox.write("textwrap.py", "x = 1\n"));
+    let reason = stop(&sandbox, "finished").expect("it is loaded in place of another");
+    assert!(reason.contains("guard(G19)") && reason.contains("textwrap.py"), "{reason}");
+}
+
 #[test]
 fn the_script_of_the_judge_belongs_to_the_exam() {
     let sandbox = project();

@@ -37,3 +37,9 @@ pub const FILE_ARGUMENTS_MAX: usize = 1_000;
 pub const FILE_ARGUMENT_DEPTH_MAX: usize = 8;
 /// Arguments of one tool call that the others may be relative to.
 pub const ARGUMENT_FOLDERS_MAX: usize = 8;
+/// Entries behind links out of a project that a Stop examines.
+pub const LINKED_ENTRIES_MAX: usize = 50_000;
+/// Changed files without an extension that a Stop looks for in sources that run texts as code.
+pub const RUN_AS_CODE_FILES_MAX: usize = 50;
+/// Time for reading these sources, in milliseconds.
+pub const RUN_AS_CODE_SEARCH_MS_MAX: u64 = 2_000;

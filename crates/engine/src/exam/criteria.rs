@@ -33,6 +33,7 @@ use moai_loops::criteria::{
 use moai_loops::exam::{Exam, ExamRole, role};
 use moai_loops::{criteria, exam};
 use moai_protocol::control::CallerContext;
+use tempfile::TempDir;
 
 /// The remedy when the time of a Stop does not suffice for its checks.
 const MORE_TIME: &str = "raise loop.stop_timeout";
@@ -61,6 +62,10 @@ impl CheckResults {
 pub(crate) fn proposals(project: &Project) -> Vec<CheckCommand> {
     propose_checks(&folders(&project.root))
 }
+
+/// The folder in which Python keeps compiled modules, in place of `__pycache__` next to the sources: a
+/// compiled module there may be another one than its source.
+const BYTECODE_FOLDER: &str = "PYTHONPYCACHEPREFIX";
 
 /// The exit status of test runners that found no test.
 const NO_TESTS: &str = "exit status 5";
@@ -124,7 +129,7 @@ pub(crate) async fn run_checks(
     if let Some(gap) = project.trust.gap() {
         return withheld_checks(project, plan, &gap);
     }
-    let mut runs = CheckRunner { project, caller, deadline, results: CheckResults::default() };
+    let mut runs = CheckRunner::new(project, caller, deadline);
     runs.autochecks(engine, exam.as_ref(), charter).await;
     let mut counts = BTreeMap::new();
     for command in &plan.commands {
@@ -164,7 +169,7 @@ pub(crate) async fn run_commands(
         let plan = CheckPlan { commands, unanswered: Vec::new() };
         return withheld_checks(project, plan, &gap).readings;
     }
-    let mut runs = CheckRunner { project, caller, deadline, results: CheckResults::default() };
+    let mut runs = CheckRunner::new(project, caller, deadline);
     for command in &commands {
         runs.command(command, None).await;
     }
@@ -211,10 +216,17 @@ struct CheckRunner<'a> {
     caller: &'a CallerContext,
     /// The end of the time for all checks together.
     deadline: Instant,
+    /// See [`BYTECODE_FOLDER`]; `None` if it could not be made.
+    bytecode: Option<TempDir>,
     results: CheckResults,
 }
 
-impl CheckRunner<'_> {
+impl<'a> CheckRunner<'a> {
+    fn new(project: &'a Project, caller: &'a CallerContext, deadline: Instant) -> Self {
+        let bytecode = tempfile::Builder::new().prefix("moai-ralph-bytecode-").tempdir().ok();
+        Self { project, caller, deadline, bytecode, results: CheckResults::default() }
+    }
+
     /// Runs one command of the plan; returns the tests that it counted.
     async fn command(
         &mut self,
@@ -384,11 +396,13 @@ impl CheckRunner<'_> {
     }
 
     fn process(&self, program: PathBuf, args: Vec<String>, cwd: PathBuf) -> ProgramCall {
+        let bytecode = self.bytecode.as_ref().map(|folder| folder.path().display().to_string());
+        let bytecode = bytecode.map(|folder| (BYTECODE_FOLDER.to_owned(), folder));
         ProgramCall {
             program,
             args,
             cwd,
-            env: self.caller.env.clone().into_iter().collect(),
+            env: self.caller.env.clone().into_iter().chain(bytecode).collect(),
             timeout: self.project.config.check_timeout,
             kill_grace: Duration::from_millis(COMMAND_KILL_GRACE_MS),
             parent: programs::this_program().ok(),

@@ -14,6 +14,7 @@ use crate::evidence::work_base::WorkBase;
 use crate::hooks::hook_call::HookCall;
 use crate::ledger::AffectedFiles;
 use crate::project::{NOTEBOOK_UNMEASURED, Project};
+use crate::stop::run_as_code::files_run_as_code;
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::{RELATED_FILES_MAX, SESSION_FILES_MAX, STOP_FILES_MAX};
 use moai_base::path::RelPath;
@@ -269,6 +270,7 @@ fn changed_files(project: &Project, base: Option<&str>) -> StopScope {
                 })
                 .collect();
             skipped.extend(changed.skipped);
+            skipped.extend(files_run_as_code(project, &changed.files));
             let files = changed.files.into_iter().filter(|path| project.has_sensor(path)).collect();
             StopScope { files, skipped, changed: all, configuration, ..StopScope::default() }
         }

@@ -226,6 +226,19 @@ fn add_linked_names(
     NameWalk { names, is_whole }
 }
 
+/// The links below the root to files and folders outside of it, without those in hidden and
+/// [`NEVER_WALKED`] folders.
+#[must_use]
+pub fn links_to_outside(root: &Path) -> Vec<RelPath> {
+    let root = canonical(root);
+    let links = watched_entries(&root, &root).filter(DirEntry::path_is_symlink);
+    let is_outside = |entry: &DirEntry| {
+        entry.path().canonicalize().is_ok_and(|target| !target.starts_with(&root))
+    };
+    let outside = links.filter(is_outside);
+    outside.filter_map(|entry| RelPath::below(&root, entry.path())).take(WALK_FILES_MAX).collect()
+}
+
 /// The regular files below the root with one of these sizes in bytes, also hidden and ignored ones
 /// and those in package folders, but without `except`, where our own copies are, and without other
 /// work trees of repositories. False if there were more than `entries_max` entries.

@@ -230,6 +230,7 @@ pub fn role(path: &RelPath) -> Option<ExamRole> {
         }
         _ if is_document(path) => return Some(ExamRole::Hooks),
         _ if UNSEEN.contains(&text) => return Some(ExamRole::Unseen),
+        _ if runners::is_startup_file(path) => return Some(ExamRole::Runner),
         _ if foreign_folder(path).is_some() => return None,
         _ => {}
     }
@@ -286,6 +287,9 @@ pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     if is_document(path) {
         return Cow::Owned(hooks_of_document(&String::from_utf8_lossy(bytes)).into_bytes());
     }
+    if let Some(code) = runners::code_of_path_file(path, bytes) {
+        return Cow::Owned(code);
+    }
     if !SETTINGS.contains(&path.as_str()) {
         return Cow::Borrowed(bytes);
     }
@@ -303,14 +307,15 @@ fn is_toolchain(path: &RelPath) -> bool {
     matches!(name, "rust-toolchain" | "rust-toolchain.toml")
 }
 
-/// Whether a new file is harmless: settings or a document of the host without hooks, git rules that
-/// hide nothing, or a Rust toolchain chosen by its version.
+/// Whether a new file is harmless: settings or a document of the host without hooks, a path file of
+/// Python without code, git rules that hide nothing, or a Rust toolchain chosen by its version.
 #[must_use]
 pub fn is_irrelevant_settings(path: &RelPath, bytes: &[u8]) -> bool {
     let nothing: &[u8] = match path.as_str() {
         text if SETTINGS.contains(&text) => b"{}",
         text if UNSEEN.contains(&text) => b"",
         _ if is_toolchain(path) || is_document(path) => b"",
+        _ if runners::code_of_path_file(path, b"").is_some() => b"",
         _ => return false,
     };
     relevant_bytes(path, bytes) == relevant_bytes(path, nothing)

@@ -38,29 +38,116 @@ const LOADED: &[LoadedFiles] = &[
             "argparse",
             "ast",
             "asyncio",
+            "atexit",
+            "attr",
+            "attrs",
+            "base64",
+            "bdb",
+            "binascii",
+            "bisect",
+            "bz2",
+            "calendar",
+            "cmd",
+            "code",
+            "codecs",
+            "codeop",
             "collections",
+            "colorama",
+            "concurrent",
+            "configparser",
             "contextlib",
+            "contextvars",
+            "copy",
+            "copyreg",
+            "csv",
+            "ctypes",
+            "dataclasses",
+            "datetime",
             "difflib",
+            "dis",
             "doctest",
+            "email",
             "enum",
+            "exceptiongroup",
+            "faulthandler",
             "fnmatch",
+            "fractions",
             "functools",
+            "getpass",
+            "gettext",
+            "glob",
+            "gzip",
+            "hashlib",
+            "heapq",
+            "html",
             "importlib",
+            "iniconfig",
             "inspect",
             "io",
+            "ipaddress",
+            "itertools",
             "json",
+            "keyword",
+            "linecache",
+            "locale",
             "logging",
+            "lzma",
+            "multiprocessing",
+            "numbers",
+            "opcode",
+            "operator",
+            "optparse",
             "os",
+            "packaging",
             "pathlib",
+            "pdb",
+            "pickle",
+            "pkgutil",
+            "platform",
+            "posixpath",
             "pprint",
+            "pygments",
+            "queue",
+            "quopri",
+            "random",
             "re",
+            "readline",
+            "reprlib",
             "runpy",
+            "select",
+            "selectors",
+            "shlex",
+            "shutil",
             "signal",
+            "site",
+            "socket",
+            "ssl",
+            "stat",
+            "string",
+            "struct",
+            "subprocess",
+            "sysconfig",
+            "tempfile",
+            "textwrap",
+            "threading",
+            "timeit",
+            "token",
+            "tokenize",
+            "tomli",
+            "tomllib",
             "traceback",
             "types",
             "typing",
+            "unicodedata",
+            "urllib",
+            "uuid",
             "warnings",
             "weakref",
+            "xml",
+            "zipfile",
+            "zipimport",
+            "zlib",
+            "zoneinfo",
         ],
     },
     LoadedFiles { programs: &["make", "gmake"], names: &["GNUmakefile", "makefile"], ..NONE },
@@ -106,6 +193,14 @@ const STARTERS: &[&str] = &[
     "pdm", "pipenv", "pnpm", "poetry", "rake", "sh", "task", "tox", "uv", "yarn", "zsh",
 ];
 
+/// Folders of installed Python packages.
+const PACKAGE_FOLDERS: &[&str] = &["dist-packages", "site-packages"];
+/// Modules that Python imports at its start.
+const STARTUP_MODULES: &[&str] = &["sitecustomize", "usercustomize"];
+
+/// The end of the names of path files.
+const PATH_FILE_END: &str = ".pth";
+
 /// Extensions of a Python module.
 const MODULE_ENDS: &[&str] = &["py", "pyc", "pyd", "so"];
 
@@ -138,6 +233,36 @@ const LOADED_CONFIG_STARTS: &[&str] = &[
 #[must_use]
 pub fn is_loaded(path: &RelPath) -> bool {
     LOADED.iter().any(|row| row.holds(path))
+}
+
+/// Whether Python runs a file among the installed packages at its start, whatever it is asked to do.
+#[must_use]
+pub fn is_startup_file(path: &RelPath) -> bool {
+    let Some((folder, name)) = path.as_str().rsplit_once('/') else { return false };
+    let is_module = module(name).is_some_and(|(module, _)| STARTUP_MODULES.contains(&module));
+    PACKAGE_FOLDERS.contains(&last(folder)) && (is_module || name.ends_with(PATH_FILE_END))
+}
+
+/// The lines of a path file of Python that run code; it ignores the others at its start, or searches
+/// the folders that they name after all others.
+#[must_use]
+pub fn code_of_path_file(path: &RelPath, bytes: &[u8]) -> Option<Vec<u8>> {
+    let is_path_file = is_startup_file(path) && path.as_str().ends_with(PATH_FILE_END);
+    is_path_file.then(|| {
+        let lines = bytes.split(|byte| *byte == b'\n');
+        lines.filter(|line| line.starts_with(b"import")).collect::<Vec<_>>().join(&b'\n')
+    })
+}
+
+/// Whether a Python module of the project has a name that runners import: its edits are work, only a
+/// new one takes the place of another.
+#[must_use]
+pub fn is_own_module(path: &RelPath) -> bool {
+    let holds = |row: &LoadedFiles| {
+        module(path.as_str())
+            .is_some_and(|(module, folder)| folder.is_empty() && row.root_modules.contains(&module))
+    };
+    LOADED.iter().any(holds)
 }
 
 /// Whether a file that git ignores changes what a runner does.
@@ -181,7 +306,10 @@ fn last(path: &str) -> &str {
 impl LoadedFiles {
     fn holds(&self, path: &RelPath) -> bool {
         let text = path.as_str();
-        if self.names.iter().any(|name| ends_with_components(text, name)) {
+        let is_python = !self.root_modules.is_empty();
+        if self.names.iter().any(|name| ends_with_components(text, name))
+            || is_python && is_startup_file(path)
+        {
             return true;
         }
         let Some((module, folder)) = module(text) else { return false };
@@ -259,6 +387,18 @@ mod tests {
         for text in ["out/package.json", "a.py", "lib/tsconfig.json"] {
             assert!(!is_loaded_unseen(&path(text)), "{text}");
         }
+        let startup = ".venv/lib/python3.12/site-packages/";
+        for name in ["a.pth", "sitecustomize.py", "usercustomize.cpython-312.so"] {
+            assert!(is_startup_file(&path(&format!("{startup}{name}"))), "{name}");
+        }
+        for text in ["a.pth", "sitecustomize.py", ".venv/lib/site-packages/a/sitecustomize.py"] {
+            assert!(!is_startup_file(&path(text)), "{text}");
+        }
+        let paths = b"/src\nimport _virtualenv\n# import x\n";
+        let code = code_of_path_file(&path(&format!("{startup}a.pth")), paths);
+        assert_eq!(code.as_deref(), Some(b"import _virtualenv".as_slice()));
+        assert!(is_own_module(&path("json.py")) && is_own_module(&path("json/__init__.py")));
+        assert!(!is_own_module(&path("app/json.py")) && !is_own_module(&path("unittest.py")));
         assert!(is_package("unittest") && is_package("json") && !is_package("app"));
     }
 }

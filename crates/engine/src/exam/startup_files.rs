@@ -1,0 +1,72 @@
+//! Files among the installed packages that Python runs at its start, before any check: those of the
+//! virtual environments of the project and of the user.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use moai_base::evidence::{SensorKind, SensorReading};
+use moai_base::limits::EXAM_FILES_MAX;
+use moai_base::path::RelPath;
+use moai_base::verdict::{Cause, Gap};
+use moai_loops::exam::ExamDifference;
+use moai_loops::exam::runners::is_startup_file;
+
+/// Folders of virtual environments in the root and where checks run.
+const ENVIRONMENTS: [&str; 3] = [".venv", "venv", "env"];
+/// The user's own environment, below the home folder.
+const USER_ENVIRONMENT: &str = ".local";
+/// How paths below the home folder are named in an exam.
+const HOME: &str = "~";
+
+/// A file and its name in an exam.
+pub(super) struct StartupFile {
+    pub(super) name: RelPath,
+    pub(super) file: PathBuf,
+}
+
+/// The files that exist now. `folders` are those where checks run.
+pub(super) fn startup_files<'f>(
+    root: &Path,
+    folders: impl Iterator<Item = &'f str>,
+    env: &BTreeMap<String, String>,
+) -> Vec<StartupFile> {
+    let mut found = Vec::new();
+    for folder in std::iter::once("").chain(folders) {
+        for environment in ENVIRONMENTS {
+            let place = Path::new(folder).join(environment);
+            add_files(&root.join(&place), &place, &mut found);
+        }
+    }
+    if let Some(home) = env.get("HOME") {
+        let place = Path::new(HOME).join(USER_ENVIRONMENT);
+        add_files(&Path::new(home).join(USER_ENVIRONMENT), &place, &mut found);
+    }
+    found
+}
+
+/// Adds the files of one environment, such as `lib/python3.12/site-packages/a.pth` in it.
+fn add_files(environment: &Path, name: &Path, found: &mut Vec<StartupFile>) {
+    for python in entries(&environment.join("lib")) {
+        let packages = environment.join("lib").join(&python).join("site-packages");
+        for entry in entries(&packages) {
+            let path = name.join("lib").join(&python).join("site-packages").join(&entry);
+            let name = path.to_str().and_then(RelPath::parse).filter(is_startup_file);
+            found.extend(name.map(|name| StartupFile { name, file: packages.join(&entry) }));
+        }
+    }
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = folder.read_dir().into_iter().flatten().flatten().take(EXAM_FILES_MAX);
+    entries.map(|entry| PathBuf::from(entry.file_name())).collect()
+}
+
+/// The reading for a file that is not as it was when the loop began. Installing a package changes it
+/// too, so the loop ends as unverified, and nothing is held against it.
+pub(super) fn unmeasured(difference: &ExamDifference) -> SensorReading {
+    let (path, change) = (&difference.path, difference.change.as_str());
+    let detail =
+        format!("{path} was {change} since the loop started, and Python runs it before each check");
+    let gap = Gap::new(Cause::Skipped, detail);
+    SensorReading { gap: Some(gap), ..SensorReading::clean("startup", SensorKind::Guard, 0) }
+}
