@@ -18,6 +18,7 @@ pub(super) fn run(args: &CliArgs, command: &PipelineCommand) -> CommandReply {
                 goal: start.goal.clone(),
                 session: start.session.clone(),
                 solo: start.solo,
+                workers: start.workers,
                 max_tokens: start.max_tokens,
             }
         }

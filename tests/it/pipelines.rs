@@ -7,6 +7,7 @@ mod persons;
 mod plans;
 mod resumed;
 mod workers;
+mod worktrees;
 
 use serde_json::{Value, json};
 

@@ -23,7 +23,9 @@ mod sandbox;
 mod saved_step;
 pub(crate) mod shell_writes;
 pub(crate) mod take_back;
+pub(crate) mod todo_worktrees;
 pub(crate) mod worker_stop;
+mod worktree_end;
 pub(crate) mod write_guard;
 
 use std::sync::Arc;
@@ -47,10 +49,10 @@ pub(crate) async fn handle(
     let project = Project::load_or_default(engine, caller);
     let call = PipelineCall { engine, caller, project, json: request.json };
     let answered = match request.action {
-        PipelineOperation::Start { kind, goal, session, solo, max_tokens } => {
+        PipelineOperation::Start { kind, goal, session, solo, workers, max_tokens } => {
             match pipeline_start::kind_of(&kind) {
                 Ok(kind) => {
-                    let request = PipelineStart { kind, goal, solo, max_tokens };
+                    let request = PipelineStart { kind, goal, solo, workers, max_tokens };
                     pipeline_start::start(&call, request, session).await
                 }
                 Err(reason) => Err(reason),
@@ -90,5 +92,5 @@ async fn cancel(call: &PipelineCall<'_>, id: Option<String>) -> Result<CommandRe
     let cancelled = loop_cancel::cancel_loop(call.engine, &call.project, which).await;
     cancelled.map_err(|error| error.to_string())?;
     let state = call.require(Some(state.id)).await?;
-    call.reply(&state, words::cancelled(&state)).await
+    call.reply(&state, worktree_end::cancelled_text(&state).await).await
 }

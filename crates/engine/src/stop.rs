@@ -28,6 +28,7 @@ use crate::loops::session_usage;
 use crate::loops::session_usage::SessionUsage;
 use crate::pipeline::pipeline_stop;
 use crate::pipeline::pipeline_stop::MeasuredPlan;
+use crate::pipeline::todo_worktrees::answer_stop;
 use crate::project::Project;
 use crate::recall::note_loop::note_stop;
 use crate::stop::consult::StopConsultation;
@@ -202,9 +203,12 @@ impl StopRun<'_> {
             if let Some(pipeline) = self.unapproved_pipeline(&state).await {
                 return pipeline_stop::review_plan(call.engine, &call.project, &pipeline).await;
             }
+            let deadline = self.schedule.deadline;
+            if let Some(output) = Box::pin(answer_stop(call, &state, deadline)).await {
+                return output;
+            }
             let evidence = evidence::collect_stop_evidence(call, &state, self.schedule).await;
             let measured = &evidence.measurement.evidence;
-            let deadline = self.schedule.deadline;
             let plan = pipeline_stop::measure_plan(call, &state, measured, deadline).await;
             let mut decided = state.clone();
             if plan.as_ref().is_some_and(|plan| plan.is_exhausted) {

@@ -30,4 +30,5 @@ pub mod spec;
 pub mod state;
 pub mod step;
 pub mod worker_report;
+pub mod worktrees;
 pub mod write_rules;

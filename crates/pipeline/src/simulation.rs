@@ -3,6 +3,7 @@
 //! who approve, answer, cancel, repair and continue. After every step the invariants are checked.
 
 mod gates;
+mod worktrees;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,6 +72,8 @@ struct SimulatedPipeline {
     /// Whether the files of the work can be told apart.
     has_git: bool,
     wants_commits: bool,
+    /// Worktrees made so far.
+    trees_made: u32,
 }
 
 fn argv(todo: usize) -> Vec<String> {
@@ -92,7 +95,8 @@ fn plan_of(count: usize) -> String {
 }
 
 fn todo_text(number: usize) -> String {
-    let before = if number > 1 { format!("TODO-{}", number - 1) } else { "none".to_owned() };
+    let needs_another = number.is_multiple_of(2);
+    let before = if needs_another { format!("TODO-{}", number - 1) } else { "none".to_owned() };
     format!(
         "### [ ] TODO {number}: part\n- Dependencies: {before}\n- Files: src/{number}.rs\n\
          - [A] `check {number}`\n"
@@ -115,6 +119,7 @@ impl SimulatedPipeline {
             random,
             has_git,
             wants_commits,
+            trees_made: 0,
             pipeline: PipelineState { loop_id: "loop-1".to_owned(), ..begun },
             held: sample_loop(),
             plan: None,
@@ -127,6 +132,10 @@ impl SimulatedPipeline {
             pivots: pivot_text(),
             saved: None,
         };
+        if kind.has_plan() && simulated.random.one_in(3) {
+            simulated.pipeline.workers =
+                1 + u32::try_from(simulated.random.number_below(3)).unwrap_or(0);
+        }
         simulated.held = simulated.new_loop("loop-1");
         simulated
     }
@@ -180,6 +189,9 @@ impl SimulatedPipeline {
         }
         if self.random.one_in(4) {
             self.write(todo);
+        }
+        if self.random.one_in(2) {
+            self.end_worktree();
         }
     }
 
@@ -308,6 +320,9 @@ impl SimulatedPipeline {
                 self.plan_holds <= PLAN_HOLDS_MAX,
                 "a session without a plan is held a bounded number of times"
             );
+            return;
+        }
+        if self.make_worktrees() {
             return;
         }
         let runs = self.runs();
@@ -488,31 +503,38 @@ impl SimulatedPipeline {
         self.finish()
     }
 
-    /// The daemon ends and another one reads what was stored.
+    /// The daemon ends and another one reads what was stored, which keeps everything.
     fn restart(&mut self) {
         if self.random.one_in(3) {
             let text = serde_json::to_string(&self.pipeline).expect("it can be stored");
-            self.pipeline = serde_json::from_str(&text).expect("it can be read");
+            let read: PipelineState = serde_json::from_str(&text).expect("it can be read");
+            assert_eq!(read, self.pipeline);
+            self.pipeline = read;
         }
     }
 
     /// With an agent that does nothing, every pipeline ends or waits for the user.
     fn finish(mut self) -> BTreeMap<&'static str, u32> {
         let most = PIPELINE_ITERATIONS_MAX + PLAN_HOLDS_MAX + PLAN_FAULT_HOLDS_MAX + 1;
-        for _ in 0..most {
+        let attempts = TODO_ATTEMPTS_MAX * u32::try_from(self.count).unwrap_or_default();
+        let (mut stops, mut plan_reviews) = (0, 0);
+        // A Stop after the last one changes nothing; a plan is asked for again and again.
+        while self.pipeline.is_active()
+            && self.held.status == Status::Running
+            && plan_reviews <= 2 * PLAN_HOLDS_MAX
+        {
+            stops += 1;
+            assert!(stops <= most + attempts, "{:?}", self.pipeline);
+            plan_reviews += u32::from(self.pipeline.needs_approval());
             self.now_ms += 1_000;
+            self.fail_worktrees();
             self.stop();
         }
-        let waits = self.pipeline.needs_approval() || self.held.status == Status::Paused;
-        assert!(!self.pipeline.is_active() || waits, "{:?}", self.pipeline);
         self.ends
     }
 
-    /// The stored form keeps everything, and an end has an outcome.
+    /// An end has an outcome, and the loop and the pipeline end together.
     fn check_state(&self) {
-        let text = serde_json::to_string(&self.pipeline).expect("it can be stored");
-        let read: PipelineState = serde_json::from_str(&text).expect("it can be read");
-        assert_eq!(read, self.pipeline);
         assert_eq!(self.pipeline.is_active(), self.pipeline.outcome.is_none());
         assert!(self.held.iteration <= PIPELINE_ITERATIONS_MAX);
         assert_eq!(self.held.status.is_active(), self.pipeline.is_active());

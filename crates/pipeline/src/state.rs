@@ -11,6 +11,7 @@ use crate::gate::PipelineGates;
 use crate::plan::{PlanDocument, TodoId};
 use crate::review::CategoryReview;
 use crate::scenario_runs::{FrozenScenario, ScenarioRun};
+use crate::worktrees::TodoWorktree;
 use moai_base::limits::{BUGFIX_ATTEMPTS_MAX, PIPELINE_ITERATIONS_MAX};
 use moai_loops::criteria::SPECS_FOLDER;
 use moai_loops::{named_variants, serialize_by_name};
@@ -290,6 +291,12 @@ pub struct PipelineState {
     /// Whether the main agent may write source files itself, because the host has no subagents.
     #[serde(default)]
     pub is_solo: bool,
+    /// TODOs that may be worked on in worktrees of their own at the same time; 0: none.
+    #[serde(default)]
+    pub workers: u32,
+    /// The worktrees, oldest first.
+    #[serde(default)]
+    pub worktrees: Vec<TodoWorktree>,
     /// Tokens that each of its loops may use.
     #[serde(default)]
     pub max_tokens: Option<u64>,
@@ -393,6 +400,8 @@ impl PipelineState {
             known_workers: BTreeSet::new(),
             retired_workers: BTreeSet::new(),
             is_solo: false,
+            workers: 0,
+            worktrees: Vec::new(),
             max_tokens: None,
             shell_writes: Vec::new(),
             worker_holds: BTreeMap::new(),
@@ -441,7 +450,7 @@ impl PipelineState {
     }
 
     /// TODOs that can be worked on now, at the same time: all that they depend on passes, and no two
-    /// of them name the same files.
+    /// of them name the same files. Those in worktrees are worked on already.
     #[must_use]
     pub fn ready_todos(&self) -> Vec<TodoId> {
         let plan = self.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
@@ -453,10 +462,12 @@ impl PipelineState {
         let has_passed = |id: &TodoId| self.todos.get(id.as_str()).is_some_and(|it| it.has_passed);
         let is_given_up =
             |id: &TodoId| self.todos.get(id.as_str()).is_some_and(|it| it.is_given_up);
-        let mut taken: Vec<&String> = Vec::new();
+        let is_in_worktree = |id: &TodoId| self.working_trees().any(|tree| tree.todo == *id);
+        let mut taken = self.files_in_worktrees(plan);
         let mut ready = Vec::new();
         for todo in &plan.todos {
-            let is_open = !has_passed(&todo.id) && !is_given_up(&todo.id);
+            let is_open =
+                !has_passed(&todo.id) && !is_given_up(&todo.id) && !is_in_worktree(&todo.id);
             let is_free = todo.files.iter().all(|file| !taken.contains(&file));
             if is_open && is_free && todo.dependencies.iter().all(has_passed) {
                 taken.extend(&todo.files);

@@ -4,12 +4,14 @@
 mod gate_steps;
 mod rounds;
 mod worker_end;
+mod worktree_end;
 
 use std::collections::BTreeMap;
 
 pub use self::gate_steps::{SandboxFailure, SandboxReading};
 use self::rounds::{begin_round, forget_attempts, gate_failed, what_follows};
 use self::worker_end::{hold_worker, worker_end};
+use self::worktree_end::worktree_end;
 use crate::commits::CommitsReading;
 use crate::convergence::FixStrategy;
 use crate::gate::{GateStatus, PipelineGates, ReviewReading};
@@ -25,6 +27,7 @@ use crate::state::{
     PipelineState, PlanApprover, ShellWriteRecord,
 };
 use crate::worker_report::WorkerReport;
+use crate::worktrees::{TodoWorktree, WorktreeEnding};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     ACCEPTANCE_OUTPUT_CHARS_MAX, BOX_CORRECTIONS_MAX, GATE_ROUNDS_MAX, PASS_COUNTS_MAX,
@@ -150,6 +153,15 @@ pub enum PipelineEvent {
     CategoriesReviewed(CategoryReview),
     /// Every test passes on the host: what a container showed.
     SandboxMeasured(SandboxReading),
+    /// TODOs got worktrees.
+    WorktreesMade(Vec<TodoWorktree>),
+    /// The loop of a worktree has ended.
+    WorktreeEnded {
+        /// The loop.
+        loop_id: String,
+        /// How.
+        ending: WorktreeEnding,
+    },
     /// Paths of documents of gates that were changed after they were written.
     DocumentsChanged(Vec<String>),
 }
@@ -229,6 +241,13 @@ pub fn step(
             gate_steps::review_categories(&mut next, review)
         }
         PipelineEvent::SandboxMeasured(reading) => gate_steps::note_sandbox(&mut next, reading),
+        PipelineEvent::WorktreesMade(made) => {
+            next.add_worktrees(made);
+            Vec::new()
+        }
+        PipelineEvent::WorktreeEnded { loop_id, ending } => {
+            worktree_end(&mut next, &loop_id, &ending, now_ms)
+        }
         PipelineEvent::DocumentsChanged(changed) => {
             gate_steps::note_changed_documents(&mut next, changed)
         }
@@ -621,6 +640,7 @@ fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
             (PipelineOutcome::Partial, Some(with_missing(next, reason, &unanswered)))
         }
     };
+    next.close_worktrees();
     next.phase = PipelinePhase::Ended;
     next.outcome = Some(outcome);
     next.note = note;

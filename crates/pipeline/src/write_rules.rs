@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::plan::{PlanDocument, Todo, named_todos};
+use crate::plan::{PlanDocument, Todo, TodoId, named_todos};
 use crate::state::PipelineState;
 
 /// The agent that wants to write.
@@ -18,6 +18,11 @@ pub enum PipelineWriter<'w> {
         /// What it was told to do, if that is known.
         task: Option<&'w str>,
     },
+    /// Any agent in the worktree of a TODO.
+    Worktree {
+        /// The TODO.
+        todo: &'w TodoId,
+    },
 }
 
 /// Why a write is refused.
@@ -27,6 +32,8 @@ pub enum WriteObjection {
     PlanFirst,
     /// A worker must write it.
     NeedsWorker,
+    /// TODOs are worked on in worktrees now.
+    InWorktrees,
     /// The worker was replaced by a fresh one.
     FreshWorker,
     /// It belongs to none of these patterns: those of the TODOs that the worker's task names, else of
@@ -49,14 +56,21 @@ pub fn write_objection(
     }
     let approved = state.approved.as_ref().filter(|_| !state.needs_approval());
     let Some(approved) = approved else { return Some(WriteObjection::PlanFirst) };
-    let PipelineWriter::Worker { agent, task } = writer else {
-        return (!state.is_solo).then_some(WriteObjection::NeedsWorker);
-    };
-    if state.retired_workers.contains(agent) {
-        return Some(WriteObjection::FreshWorker);
-    }
     let plan = PlanDocument::parse(&approved.text);
-    let todos = assigned_todos(state, &plan, task.unwrap_or_default());
+    let is_elsewhere = state.working_trees().next().is_some();
+    let todos = match writer {
+        PipelineWriter::Worktree { todo } => plan.todo(todo).into_iter().collect(),
+        _ if is_elsewhere => return Some(WriteObjection::InWorktrees),
+        PipelineWriter::Orchestrator => {
+            return (!state.is_solo).then_some(WriteObjection::NeedsWorker);
+        }
+        PipelineWriter::Worker { agent, .. } if state.retired_workers.contains(agent) => {
+            return Some(WriteObjection::FreshWorker);
+        }
+        PipelineWriter::Worker { task, .. } => {
+            assigned_todos(state, &plan, task.unwrap_or_default())
+        }
+    };
     if todos.is_empty() || todos.iter().any(|todo| todo.allows(path)) {
         return None;
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::person_questions::{question_lines, question_to_ask};
+use crate::pipeline_worktrees::worktree_entries;
 use crate::wording;
 use moai_base::foreign_text::{one_line, quoted_lines};
 use moai_base::limits::{
@@ -283,7 +284,7 @@ fn todo_names(todos: &[TodoId]) -> String {
 
 /// For the agent and the user: a shell command changed source files that its agent may not write.
 #[must_use]
-pub fn shell_wrote(state: &PipelineState, records: &[ShellWriteRecord]) -> String {
+pub fn shell_wrote(state: &PipelineState, loop_id: &str, records: &[ShellWriteRecord]) -> String {
     let mut paths: Vec<(&ShellWriteOutcome, Vec<&str>)> = Vec::new();
     for ShellWriteRecord { path, outcome, .. } in records {
         match paths.iter_mut().find(|(other, _)| *other == outcome) {
@@ -300,8 +301,9 @@ pub fn shell_wrote(state: &PipelineState, records: &[ShellWriteRecord]) -> Strin
                 wording::WORKER_SHELL_WROTE.with(language, &[&state.id, &named])
             }
             ShellWriteOutcome::Named => wording::SHELL_WROTE.with(language, &[&state.id, &named]),
-            ShellWriteOutcome::TakenBack { checkpoint } => wording::SHELL_TAKEN_BACK
-                .with(language, &[&state.id, &named, &state.loop_id, checkpoint]),
+            ShellWriteOutcome::TakenBack { checkpoint } => {
+                wording::SHELL_TAKEN_BACK.with(language, &[&state.id, &named, loop_id, checkpoint])
+            }
             ShellWriteOutcome::Left { reason } => {
                 let reason = one_line(reason, REASON_LINE_CHARS_MAX);
                 wording::SHELL_LEFT.with(language, &[&state.id, &named, &reason])
@@ -334,6 +336,9 @@ pub fn write_refused(state: &PipelineState, file: &str, objection: &WriteObjecti
         }
         WriteObjection::NeedsWorker => {
             wording::WRITE_NEEDS_WORKER.with(language, &[&file, &state.id])
+        }
+        WriteObjection::InWorktrees => {
+            wording::WRITE_IN_WORKTREES.with(language, &[&file, &state.id])
         }
         WriteObjection::FreshWorker => {
             wording::WRITE_FRESH_WORKER.with(language, &[&file, &state.id])
@@ -618,6 +623,7 @@ pub fn pipeline_document(state: &PipelineState, tokens: Option<u64>) -> Pipeline
         convergence: state.pass_counts.iter().map(|count| count.passed).collect(),
         commits: state.commits.iter().map(commit_entry).collect(),
         note: state.note.as_deref(),
+        worktrees: worktree_entries(state),
         requirements: Vec::new(),
     }
 }

@@ -610,6 +610,19 @@ phrases!(PIPELINES {
     WORKER_SHELL_WROTE:
         "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed, which is outside the files of your TODO: undo it",
         "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 맡은 TODO의 파일이 아닌 {1}이(가) 바뀌었습니다. 되돌리십시오";
+    WRITE_IN_WORKTREES:
+        "[moai-ralph] {0} is not written here now: TODOs of pipeline {1} are worked on in worktrees. End your turn; their work is merged",
+        "[moai-ralph] 지금은 여기서 {0}을(를) 쓰지 않습니다. 파이프라인 {1}의 TODO를 작업 트리에서 작업하고 있습니다. 턴을 끝내십시오. 작업 결과는 병합됩니다";
+    AWAITS_WORKTREES:
+        "[moai-ralph] pipeline {0}: TODOs are worked on in worktrees. Open a session in each, and continue here when they are merged:",
+        "[moai-ralph] 파이프라인 {0}: TODO를 작업 트리에서 작업합니다. 각 작업 트리에서 세션을 여십시오. 병합된 뒤 여기서 계속하십시오:";
+    NO_WORKTREES:
+        "[moai-ralph] pipeline {0}: no worktree for {1} ({2}); workers may do it here",
+        "[moai-ralph] 파이프라인 {0}: {1}의 작업 트리를 만들지 못했습니다({2}). 여기서 워커에게 맡길 수 있습니다";
+    WORKTREE_LEFT: "  {0} stays in {1}: its work is not merged ({2})", "  {0}: 병합되지 않은 작업이 {1}에 남아 있습니다({2})";
+    WORKTREE_TASK:
+        "Do {0} of the plan of pipeline {1}, and nothing else. You are in a worktree of its own: commit your work here, and it is merged when its commands pass. Its part of the plan:",
+        "파이프라인 {1}의 계획에서 {0}만 하십시오. 전용 작업 트리에 있습니다. 여기에 커밋하면 명령이 통과할 때 병합됩니다. 계획에서 맡은 부분:";
     SHELL_TAKEN_BACK:
         "[moai-ralph] pipeline {0}: your shell command changed {1}, which you may not write: taken back. What it wrote is kept: `moai-ralph loop restore {2} --to {3}` shows it",
         "[moai-ralph] 파이프라인 {0}: 셸 명령이 맡지 않은 소스 파일 {1}을(를) 바꾸어 되돌렸습니다. 명령이 쓴 내용은 보관되어 있습니다. `moai-ralph loop restore {2} --to {3}`으로 볼 수 있습니다";

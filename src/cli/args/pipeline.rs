@@ -62,6 +62,9 @@ pub(in crate::cli) struct PipelineStartArgs {
     /// Let the main agent write source files itself, for a host without subagents
     #[arg(long)]
     pub(in crate::cli) solo: bool,
+    /// Work on up to N independent TODOs at the same time, each in a worktree of its own (1 to 8)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub(in crate::cli) workers: Option<u32>,
     /// End as partial when so many tokens are used
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(in crate::cli) max_tokens: Option<u64>,

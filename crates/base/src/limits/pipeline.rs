@@ -120,6 +120,8 @@ pub const QUESTION_HOLDS_MAX: u32 = 2;
 pub const QUESTION_TEXT_CHARS_MAX: usize = 240;
 /// Times that a pipeline goes back to its plan because of what its gates show.
 pub const REPLANS_MAX: u32 = 2;
+/// Worktrees that a pipeline keeps for its report.
+pub const TODO_WORKTREES_KEPT_MAX: usize = 24;
 /// Agents whose tool calls below one root are known at the same time.
 pub const TOOL_AGENTS_MAX: usize = 64;
 /// Longest time between the look at the files before a shell command and its start; what was there

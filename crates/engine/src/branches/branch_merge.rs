@@ -25,12 +25,12 @@ use std::time::Instant;
 use tokio::time::timeout_at;
 
 use crate::branches::branch_merge::branch_move::BranchMove;
-use crate::branches::branch_merge::new_files::{is_note, made_since};
+use crate::branches::branch_merge::new_files::{is_note, is_written_by_engine, made_since};
 use crate::branches::git_program::{
     git_message, run_git, run_git_moving, run_git_remote, run_git_until, stop_deadline_gap,
     without_hooks,
 };
-use crate::branches::loop_branch::{LoopBranch, read_git};
+use crate::branches::loop_branch::{LoopBranch, read_git, root_in};
 use crate::branches::merge_work_tree::{MergeWorkTree, lock_merges, try_lock_merges};
 use crate::engine::{Engine, JobGuard, run_to_completion};
 use crate::project::Project;
@@ -424,10 +424,17 @@ impl BranchMerge {
     async fn move_base_now(&self, ends: &MergeTarget, merged: &str) -> Result<(), MergeHalt> {
         let (root, base) = (self.project.root.clone(), self.branch.base.clone());
         let place = read_git(move || branches::checked_out_at(&root, &base)).await?;
+        let root = self.project.root.clone();
         let reference = branch_ref(&self.branch.base);
         let run = if let Some(place) = &place {
             let folder = place.clone();
-            let standing = read_git(move || branches::work_tree_status(&folder)).await?;
+            let (mut standing, own) = read_git(move || {
+                let own = branches::work_tree_status(&root)?.work_tree;
+                Ok((branches::work_tree_status(&folder)?, root_in(&folder, &root, &own)))
+            })
+            .await?;
+            // Git refuses the move if it changes one of them.
+            standing.uncommitted.retain(|path| !is_written_by_engine(&own, &place.join(path)));
             let in_the_way = self.in_the_way(place, &ends.base, merged).await?;
             let is_free = in_the_way.is_empty()
                 && standing.uncommitted.is_empty()

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::path::{Path, PathBuf};
+
 use crate::branches::git_program::{git_message, run_git};
 use crate::engine::{Engine, run_blocking};
 use crate::project::Project;
@@ -104,7 +106,8 @@ pub(crate) async fn next_base(
     Err(words::branch_refusal(&BranchRefusal::OfLoop(&present)))
 }
 
-async fn is_merged(project: &Project, branch: &str, base: &str) -> bool {
+/// Whether a branch holds nothing that its base lacks.
+pub(crate) async fn is_merged(project: &Project, branch: &str, base: &str) -> bool {
     let (root, branch, base) = (project.root.clone(), branch_ref(branch), branch_ref(base));
     let merged = read_git(move || {
         let (tip, base) =
@@ -174,6 +177,13 @@ pub(crate) async fn branch_start(
         }
     };
     Err(words::branch_refusal(&refusal))
+}
+
+/// The root in a worker's tree: at the same relative path as the project's root in its own tree.
+pub(crate) fn root_in(tree: &Path, own: &Path, own_tree: &Path) -> PathBuf {
+    // Joining an empty path would add a slash, and the store would take it for another root.
+    let below = own.strip_prefix(own_tree).ok().filter(|below| !below.as_os_str().is_empty());
+    below.map_or_else(|| tree.to_path_buf(), |below| tree.join(below))
 }
 
 /// The branch name of a new loop.

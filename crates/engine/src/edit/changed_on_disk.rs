@@ -10,13 +10,13 @@ use tokio::sync::OnceCell;
 use crate::edit::edit_session::{EditSession, SharedDiskEpoch};
 use crate::edit::impact::{ImpactContext, ImpactSearch};
 use crate::edit::post_tool_use::skipped_text;
-use crate::engine::{now_ms, run_blocking};
+use crate::engine::run_blocking;
 use crate::evidence::disk_poll;
 use crate::evidence::disk_poll::UnseenFiles;
 use crate::evidence::earlier_texts::EarlierState;
 use crate::hooks::hook_call::{HookCall, edit_text, language};
 use crate::pipeline::shell_writes::note_shell_writes;
-use moai_base::limits::{CHANGED_INLINE_FILES_MAX, TOOL_CLOCK_SLACK_MS};
+use moai_base::limits::CHANGED_INLINE_FILES_MAX;
 use moai_base::path::RelPath;
 use moai_host::files::Snapshot;
 use moai_host::git;
@@ -32,7 +32,7 @@ pub(crate) async fn disk_change_texts(call: &HookCall<'_>) -> Vec<EditText> {
     }
     let started_at = Instant::now();
     let language = language(engine, session);
-    let unseen = disk_poll::take_unseen_files(engine, project, session, tool_start_ns(call)).await;
+    let unseen = disk_poll::take_unseen_files(engine, project, session, call.tool_start_ns()).await;
     let is_many = unseen.changed.len() + unseen.deleted.len() > CHANGED_INLINE_FILES_MAX;
     if let Some(commit) = unseen.moved_head.as_ref().filter(|_| is_many) {
         let count = unseen.changed.len() + unseen.deleted.len();
@@ -57,13 +57,6 @@ pub(crate) async fn disk_change_texts(call: &HookCall<'_>) -> Vec<EditText> {
         texts.push(EditText::agent_only(text));
     }
     texts
-}
-
-/// Start of the tool call in nanoseconds since the epoch, if the host supplies its duration.
-pub(crate) fn tool_start_ns(call: &HookCall<'_>) -> Option<i128> {
-    let took_ms = call.input.duration_ms?;
-    let begun_ms = now_ms().saturating_sub(took_ms).saturating_sub(TOOL_CLOCK_SLACK_MS);
-    Some(i128::from(begun_ms) * 1_000_000)
 }
 
 /// Feedback for each changed file as for an edit, then the impact on other files.

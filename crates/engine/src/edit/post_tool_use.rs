@@ -49,7 +49,7 @@ async fn note_other_writes(call: &HookCall<'_>, edits: &[FileEdit]) {
     if !edits.is_empty() {
         return;
     }
-    if let Some(since_ns) = changed_on_disk::tool_start_ns(call) {
+    if let Some(since_ns) = call.tool_start_ns() {
         exam::note_writes(engine, project, session, ToolWrite::Since(since_ns)).await;
     }
 }

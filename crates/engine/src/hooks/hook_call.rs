@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::edit::impact::files_match_hashes;
-use crate::engine::{Engine, measure_blocking};
+use crate::engine::{Engine, measure_blocking, now_ms};
 use crate::ledger::host_sessions::HookSender;
 use crate::ledger::{DeferredReport, SessionAgent};
 use crate::project::Project;
@@ -11,7 +11,7 @@ use crate::recall::RecalledText;
 use crate::recall::delivery::DeliveredRecall;
 use crate::recall::note::noted_event;
 use crate::recall::recorder::NotedEventKind;
-use moai_base::limits::CONTEXT_CHARS_MAX;
+use moai_base::limits::{CONTEXT_CHARS_MAX, TOOL_CLOCK_SLACK_MS};
 use moai_base::verdict::Gap;
 use moai_host::files;
 use moai_host::store::StoreRecovery;
@@ -38,6 +38,13 @@ impl HookCall<'_> {
     /// The agent that reads this hook's output.
     pub(crate) fn reader(&self) -> SessionAgent {
         SessionAgent { session: self.input.session_id.clone(), agent: self.input.agent_id.clone() }
+    }
+
+    /// Start of the tool call in nanoseconds since the epoch, if the host supplies its duration.
+    pub(crate) fn tool_start_ns(&self) -> Option<i128> {
+        let took_ms = self.input.duration_ms?;
+        let begun_ms = now_ms().saturating_sub(took_ms).saturating_sub(TOOL_CLOCK_SLACK_MS);
+        Some(i128::from(begun_ms) * 1_000_000)
     }
 }
 

@@ -30,8 +30,8 @@ pub(crate) struct DeferredReport {
     pub(crate) depends_on: Vec<(RelPath, Option<ContentHash>)>,
 }
 
-/// The agent that reads deferred reports. Subagents have ids of their own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An agent that calls tools and reads deferred reports. Subagents have ids of their own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SessionAgent {
     /// Empty if the host named no session; then nothing is delivered.
     pub(crate) session: String,

@@ -3,15 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::ledger::SessionAgent;
 use moai_base::limits::TOOL_AGENTS_MAX;
 use moai_base::tree::FileTree;
-
-/// An agent: the session, and the host's id of a subagent.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ToolAgent {
-    pub(crate) session: String,
-    pub(crate) subagent: Option<String>,
-}
 
 /// A shell command that has begun.
 #[derive(Clone, Debug)]
@@ -38,14 +32,14 @@ struct AgentCalls {
 /// The tool calls below a root; see the module.
 #[derive(Debug, Default)]
 pub(crate) struct ToolCalls {
-    agents: BTreeMap<ToolAgent, AgentCalls>,
+    agents: BTreeMap<SessionAgent, AgentCalls>,
     /// Whether agents were forgotten, so that others may be at work without being known.
     is_cut: bool,
 }
 
 impl ToolCalls {
     /// A call begins; a command that may run on in the background is noted.
-    pub(crate) fn begin(&mut self, agent: &ToolAgent, is_background: bool, now_ms: u64) {
+    pub(crate) fn begin(&mut self, agent: &SessionAgent, is_background: bool, now_ms: u64) {
         if self.agents.len() >= TOOL_AGENTS_MAX && !self.agents.contains_key(agent) {
             self.agents.clear();
             self.is_cut = true;
@@ -58,12 +52,12 @@ impl ToolCalls {
     }
 
     /// Keeps what a command of the agent found.
-    pub(crate) fn keep(&mut self, agent: &ToolAgent, command: BegunCommand) {
+    pub(crate) fn keep(&mut self, agent: &SessionAgent, command: BegunCommand) {
         self.agents.entry(agent.clone()).or_default().command = Some(command);
     }
 
     /// A call ends; returns what its command had found, if that is known.
-    pub(crate) fn end(&mut self, agent: &ToolAgent, now_ms: u64) -> Option<BegunCommand> {
+    pub(crate) fn end(&mut self, agent: &SessionAgent, now_ms: u64) -> Option<BegunCommand> {
         let calls = self.agents.entry(agent.clone()).or_default();
         calls.last_ms = now_ms;
         calls.is_running = false;
@@ -72,7 +66,7 @@ impl ToolCalls {
 
     /// Whether another agent may have written files at this time (milliseconds since the epoch) or
     /// later.
-    pub(crate) fn has_other(&self, agent: &ToolAgent, since_ms: u64) -> bool {
+    pub(crate) fn has_other(&self, agent: &SessionAgent, since_ms: u64) -> bool {
         let mut others = self.agents.iter().filter(|(other, _)| *other != agent);
         let is_at_work =
             |it: &AgentCalls| it.is_running || it.has_background || it.last_ms >= since_ms;
@@ -80,7 +74,7 @@ impl ToolCalls {
     }
 
     /// The agent has ended, or the user has interrupted it: a call without an end is over.
-    pub(crate) fn interrupt(&mut self, agent: &ToolAgent) {
+    pub(crate) fn interrupt(&mut self, agent: &SessionAgent) {
         if let Some(calls) = self.agents.get_mut(agent) {
             calls.is_running = false;
             calls.command = None;
@@ -92,8 +86,8 @@ impl ToolCalls {
 mod tests {
     use super::*;
 
-    fn agent(subagent: Option<&str>) -> ToolAgent {
-        ToolAgent { session: "s".to_owned(), subagent: subagent.map(str::to_owned) }
+    fn agent(subagent: Option<&str>) -> SessionAgent {
+        SessionAgent { session: "s".to_owned(), agent: subagent.map(str::to_owned) }
     }
 
     #[test]

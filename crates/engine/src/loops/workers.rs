@@ -6,16 +6,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::branches::git_program::{git_message, run_git};
-use crate::branches::loop_branch::{LoopBranch, branch_start, read_git};
-use crate::engine::{Engine, measure_blocking, run_blocking};
+use crate::branches::loop_branch::{LoopBranch, branch_start, is_merged, read_git, root_in};
+use crate::engine::{Engine, measure_blocking, now_ms, run_blocking};
 use crate::exam;
 use crate::project::Project;
+use moai_base::limits::STOP_TRIES_MAX;
 use moai_base::path::{NEVER_WALKED, RelPath};
 use moai_host::git::GitError;
 use moai_host::git::branches::{self, branch_ref};
 use moai_host::git::checkpoint::is_git_managed;
 use moai_host::programs::CommandOutcome;
-use moai_host::store::loops::LoopQuery;
+use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::control;
 use moai_loops::state::{LoopState, Status};
 use moai_report::workers::LoopWorker;
@@ -126,6 +127,27 @@ async fn remove_unused_worker(project: &Project, tree: &Path, branch: &str) {
     }
 }
 
+/// Cancels the loop of a worker, and removes its work tree if that holds nothing but merged work.
+pub(crate) async fn close_worker(engine: &Engine, project: &Project, root: &Path, id: &str) {
+    for _ in 0..STOP_TRIES_MAX {
+        let which = LoopQuery::Id(id.to_owned());
+        let found = engine.store.find_loop(&project.key, root, which).await;
+        let Ok(Some(state)) = found else { return };
+        let cancelled = control::cancel_loop(&state, now_ms());
+        let saved = engine.store.advance_loop(&project.key, &state, cancelled.clone()).await;
+        match saved {
+            Ok(SaveOutcome::Saved) => {
+                engine.stops.interrupt(id);
+                return remove_idle_worker(project, root, &cancelled).await;
+            }
+            Ok(SaveOutcome::Overtaken) => {}
+            Err(error) => {
+                return tracing::warn!(%error, id, "the loop of a worker was not cancelled");
+            }
+        }
+    }
+}
+
 async fn cancel_worker_loop(
     engine: &Engine,
     project: &Project,
@@ -165,13 +187,6 @@ pub(crate) async fn list_workers(
     Ok(workers)
 }
 
-/// The root in a worker's tree: at the same relative path as the project's root in its own tree.
-fn root_in(tree: &Path, own: &Path, own_tree: &Path) -> PathBuf {
-    // Joining an empty path would add a slash, and the store would take it for another root.
-    let below = own.strip_prefix(own_tree).ok().filter(|below| !below.as_os_str().is_empty());
-    below.map_or_else(|| tree.to_path_buf(), |below| tree.join(below))
-}
-
 /// Removes the work trees of workers whose loop is completed, if nothing is lost with them: all work
 /// is committed on their branches, which stay, and the other files are copies and caches. Returns
 /// the removed trees.
@@ -196,6 +211,23 @@ pub(crate) async fn remove_completed_workers(engine: &Engine, project: &Project)
         }
     }
     removed
+}
+
+/// Removes the work tree of a worker with its branch, if its loop has ended and they hold nothing that
+/// the base lacks.
+async fn remove_idle_worker(project: &Project, root: &Path, state: &LoopState) {
+    let (Some(branch), Some(base)) = (&state.branch, &state.options.base_branch) else { return };
+    if state.status.is_active() || !is_merged(project, branch, base).await {
+        return;
+    }
+    let (own, there, held) = (project.root.clone(), root.to_path_buf(), state.clone());
+    let tree = read_git(move || removable_work_tree(&own, &there, &held)).await;
+    let Ok(Some(tree)) = tree else { return };
+    let Some(text) = tree.to_str() else { return };
+    let run = run_git(project, &project.root, &["worktree", "remove", "--force", text]).await;
+    if run.outcome == CommandOutcome::Passed {
+        run_git(project, &project.root, &["branch", "--quiet", "-D", branch]).await;
+    }
 }
 
 /// The work tree of a worker, if removing it loses nothing.

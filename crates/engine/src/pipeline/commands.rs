@@ -7,7 +7,7 @@ use crate::loops::loop_cancel;
 use crate::pipeline::pipeline_call::PipelineCall;
 use crate::pipeline::pipeline_start::PipelineStart;
 use crate::pipeline::{
-    person_answer, pipeline_approve, pipeline_report, pipeline_resume, pipeline_start,
+    person_answer, pipeline_approve, pipeline_report, pipeline_resume, pipeline_start, worktree_end,
 };
 use moai_host::store::loops::LoopQuery;
 use moai_loops::framework::language_of;
@@ -92,7 +92,7 @@ async fn start(
 
 /// Options before the goal; the rest is the goal, byte for byte.
 fn parse_start(typed: &str, kind: PipelineKind) -> Result<PipelineStart, String> {
-    let mut request = PipelineStart { kind, goal: String::new(), solo: false, max_tokens: None };
+    let mut request = PipelineStart::new(kind, String::new());
     let mut rest = typed;
     loop {
         let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -108,6 +108,13 @@ fn parse_start(typed: &str, kind: PipelineKind) -> Result<PipelineStart, String>
                 request.kind = known.ok_or_else(|| "--kind is full, small or bugfix".to_owned())?;
                 after.trim_start()
             }
+            "--workers" => {
+                let (number, after) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
+                let workers = number.parse().ok().filter(|workers| *workers > 0);
+                let workers = workers.ok_or_else(pipeline_start::workers_range)?;
+                request.workers = Some(workers);
+                after.trim_start()
+            }
             "--max-tokens" => {
                 let (number, after) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
                 let tokens = number.parse().ok().filter(|tokens| *tokens > 0);
@@ -120,9 +127,8 @@ fn parse_start(typed: &str, kind: PipelineKind) -> Result<PipelineStart, String>
                 break;
             }
             option if option.starts_with("--") => {
-                return Err(
-                    "options are --kind full|small|bugfix, --solo and --max-tokens N".to_owned()
-                );
+                let known = "--kind full|small|bugfix, --solo, --workers N and --max-tokens N";
+                return Err(format!("options are {known}"));
             }
             _ => break,
         };
@@ -137,7 +143,7 @@ async fn cancel(pipeline: &PipelineCall<'_>) -> Result<CommandReply, String> {
     let cancelled = loop_cancel::cancel_loop(pipeline.engine, &pipeline.project, which).await;
     cancelled.map_err(|error| error.to_string())?;
     let state = pipeline.require(Some(state.id)).await?;
-    pipeline.reply(&state, words::cancelled(&state)).await
+    pipeline.reply(&state, worktree_end::cancelled_text(&state).await).await
 }
 
 /// Starts the pipeline that the keyword of a prompt asks for; the text is for the agent.
@@ -151,7 +157,7 @@ pub(crate) async fn start_by_keyword(call: &HookCall<'_>) -> Option<String> {
     if call.input.agent_id.is_some() || call.input.session_id.is_empty() {
         return None;
     }
-    let request = PipelineStart { kind, goal: prompt.clone(), solo: false, max_tokens: None };
+    let request = PipelineStart::new(kind, prompt.clone());
     let session = Some(call.input.session_id.as_str());
     Some(match pipeline_start::begin(call.engine, &call.project, request, session).await {
         Ok(state) => words::instructions(&state),
@@ -171,9 +177,11 @@ mod tests {
         assert_eq!(parsed.goal, "fix  \"it\" --kind x");
         let limited = parse_start("--max-tokens 5000 x", PipelineKind::Small).expect("parsable");
         assert_eq!((limited.max_tokens, limited.goal.as_str()), (Some(5_000), "x"));
+        let parallel = parse_start("--workers 2 x", PipelineKind::Full).expect("parsable");
+        assert_eq!((parallel.workers, parallel.goal.as_str()), (Some(2), "x"));
         let plain = parse_start("-- --help me", PipelineKind::Small).expect("parsable");
         assert_eq!(plain.goal, "--help me");
-        for wrong in ["--kind other x", "--unknown x", "--max-tokens many x"] {
+        for wrong in ["--kind other x", "--unknown x", "--max-tokens many x", "--workers 0 x"] {
             assert!(parse_start(wrong, PipelineKind::Small).is_err(), "{wrong}");
         }
     }

@@ -4,14 +4,12 @@
 
 use super::escalations::size_lines;
 use super::pipeline_call::PipelineCall;
-use super::plan_commands::acceptance_commands;
+use super::plan_commands::{acceptance_commands, freeze_commands};
 use crate::engine::now_ms;
-use crate::exam;
 use crate::loops::loop_files;
-use crate::loops::loop_selection::change_loop;
 use crate::pipeline::plan_documents::document_objections;
-use moai_host::store::loops::LoopQuery;
-use moai_loops::state::LoopState;
+use crate::pipeline::todo_worktrees;
+use crate::pipeline::worktree_end::loops_of;
 use moai_pipeline::person_question::PersonQuestion;
 use moai_pipeline::plan::PlanDocument;
 use moai_pipeline::spec::{SPECS_FOLDER, SpecFile};
@@ -20,6 +18,7 @@ use moai_pipeline::step::{PipelineEvent, approval_objections, step};
 use moai_protocol::control::{CommandReply, TerminalProof};
 use moai_report::person_questions::{approval_is_asked, question_is_none};
 use moai_report::pipeline as words;
+use moai_report::pipeline_worktrees::awaits_worktrees;
 
 /// A plan that nothing keeps from being approved.
 struct ReadyPlan {
@@ -62,8 +61,15 @@ impl ReadyPlan {
         let acceptance = loop_files::file_text(&call.project, &acceptance).await;
         let (next, _) = step(&next, PipelineEvent::ScenariosFrozen(acceptance), now_ms());
         call.save(&state, &next).await?;
-        let lines =
-            [vec![words::approved(&next, count)], size_lines(&call.project, &next)].concat();
+        let (next, notices) =
+            todo_worktrees::make_worktrees(call.engine, &call.project, next).await;
+        let working = loops_of(call.engine, &call.project, &next).await;
+        let mut lines = vec![words::approved(&next, count)];
+        if !working.is_empty() {
+            lines.push(awaits_worktrees(&next, &working));
+        }
+        lines.extend(notices);
+        lines.extend(size_lines(&call.project, &next));
         call.reply(&next, lines.join("\n")).await
     }
 }
@@ -115,20 +121,6 @@ pub(super) async fn freeze_plan(
     text: &str,
     path: &str,
 ) -> Result<usize, String> {
-    let (engine, project) = (call.engine, &call.project);
-    let which = LoopQuery::Id(loop_id.to_owned());
-    let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
-    let found = found.map_err(|error| error.to_string())?;
-    let held = found.filter(|held| held.status.is_active());
-    let held = held.ok_or_else(|| format!("loop {loop_id} of the pipeline has ended"))?;
     let commands = acceptance_commands(&PlanDocument::parse(text), path);
-    let count = commands.len();
-    let names = exam::freeze_exam_with(engine, project, &held.charter(), commands).await;
-    let names = names.map_err(|error| error.to_string())?;
-    let changed = change_loop(engine, project, which, |held: &LoopState| {
-        let checks = names.clone();
-        Ok::<_, String>(LoopState { checks, updated_ms: now_ms(), ..held.clone() })
-    });
-    changed.await.map_err(|error| error.to_string())?;
-    Ok(count)
+    freeze_commands(call.engine, &call.project, loop_id, commands).await
 }

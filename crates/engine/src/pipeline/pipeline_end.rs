@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, now_ms};
 use crate::pipeline::saved_step::save_step;
+use crate::pipeline::worktree_end::close_after_end;
 use crate::project::Project;
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::{LoopState, Status};
@@ -30,7 +31,9 @@ pub(crate) async fn end_with_loop(engine: &Engine, project: &Project, state: &Lo
         Ok(_) => return,
         Err(error) => return tracing::warn!(%error, id, "a pipeline was not ended"),
     };
-    Box::pin(save_step(engine, project, before, PipelineEvent::LoopEnded(ending))).await;
+    let event = PipelineEvent::LoopEnded(ending);
+    Box::pin(save_step(engine, project, before.clone(), event)).await;
+    Box::pin(close_after_end(engine, project, &before)).await;
 }
 
 /// Ends an active pipeline whose loop is over or gone.
@@ -44,5 +47,7 @@ pub(super) async fn end_without_loop(
     let ending = held.and_then(loop_ending).unwrap_or(gone);
     let (next, _) = step(before, PipelineEvent::LoopEnded(ending), now_ms());
     let saved = engine.store.advance_pipeline(&project.key, before, next).await;
-    saved.map(drop).map_err(|error| error.to_string())
+    saved.map_err(|error| error.to_string())?;
+    close_after_end(engine, project, before).await;
+    Ok(())
 }

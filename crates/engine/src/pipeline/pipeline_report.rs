@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::gate_files::changed_documents;
 use super::pipeline_call::PipelineCall;
+use super::worktree_end::loops_of;
 use crate::loops::loop_files;
 use crate::person;
 use moai_base::foreign_text::one_line;
@@ -21,6 +22,7 @@ use moai_report::pipeline as words;
 use moai_report::pipeline_evidence::{
     PullRequestText, evidence_entries, evidence_lines, pull_request as text_of,
 };
+use moai_report::pipeline_worktrees::{ended_lines, working_lines};
 
 /// The program that opens pull requests on GitHub.
 const GH: &str = "gh";
@@ -35,7 +37,13 @@ pub(super) async fn status(
         None => return call.show(id, words::pipeline_status).await,
     };
     let state = call.require(id).await?;
-    let text = format!("{}{}", words::pipeline_status(&state), words::tokens_line(tokens));
+    let working = loops_of(call.engine, &call.project, &state).await;
+    let text = format!(
+        "{}{}{}",
+        words::pipeline_status(&state),
+        working_lines(&working),
+        words::tokens_line(tokens)
+    );
     call.reply(&state, text).await
 }
 
@@ -55,6 +63,8 @@ pub(super) async fn report(
         return Ok(CommandReply::success(json_text(&document)));
     }
     let mut text = words::pipeline_report(&state);
+    text.push_str(&working_lines(&loops_of(call.engine, &call.project, &state).await));
+    text.push_str(&ended_lines(&state));
     text.push_str(&evidence_lines(&state, spec.as_ref()));
     for path in changed_documents(&call.project, &state).await {
         let _ = writeln!(text, "  {path} is not as its gate wrote it");

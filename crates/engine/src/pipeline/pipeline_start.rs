@@ -9,10 +9,10 @@ use crate::exam::rubrics;
 use crate::loops::loop_start::{LoopStartOutcome, start_loop};
 use crate::loops::{loop_cancel, session_loop};
 use crate::pipeline::commit_survey::note_start;
-use crate::pipeline::pipeline_end;
+use crate::pipeline::{pipeline_end, todo_worktrees};
 use crate::project::Project;
 use moai_base::hash::ContentHash;
-use moai_base::limits::{PIPELINE_GOAL_BYTES_MAX, SPECS_MAX};
+use moai_base::limits::{LOOP_WORKERS_MAX, PIPELINE_GOAL_BYTES_MAX, SPECS_MAX};
 use moai_base::redaction::redact;
 use moai_host::store::StoreError;
 use moai_host::store::loops::LoopQuery;
@@ -52,8 +52,37 @@ pub(crate) struct PipelineStart {
     pub(crate) goal: String,
     /// Whether the main agent may write source files itself.
     pub(crate) solo: bool,
+    /// TODOs that may be worked on in worktrees at the same time.
+    pub(crate) workers: Option<u32>,
     /// Tokens that it may use.
     pub(crate) max_tokens: Option<u64>,
+}
+
+impl PipelineStart {
+    /// A start without options.
+    pub(crate) fn new(kind: PipelineKind, goal: String) -> Self {
+        Self { kind, goal, solo: false, workers: None, max_tokens: None }
+    }
+
+    /// What keeps these options from going together; the error is the refusal.
+    fn check_workers(&self) -> Result<(), String> {
+        let Some(workers) = self.workers else { return Ok(()) };
+        if !(1..=LOOP_WORKERS_MAX).contains(&workers) {
+            return Err(workers_range());
+        }
+        if self.solo {
+            return Err("--workers needs agents of its own in each worktree; --solo has one".into());
+        }
+        if !self.kind.has_plan() {
+            return Err("--workers needs a plan; a bugfix has none".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The refusal of a number of workers.
+pub(super) fn workers_range() -> String {
+    format!("--workers must be between 1 and {LOOP_WORKERS_MAX}")
 }
 
 /// Starts a pipeline and its loop; the error is the reason for the user.
@@ -63,7 +92,8 @@ pub(crate) async fn begin(
     request: PipelineStart,
     session: Option<&str>,
 ) -> Result<PipelineState, String> {
-    let PipelineStart { kind, goal, solo, max_tokens } = request;
+    request.check_workers()?;
+    let PipelineStart { kind, goal, solo, workers, max_tokens } = request;
     if goal.trim().is_empty() {
         return Err("a pipeline needs a goal: say what is to be reached".to_owned());
     }
@@ -78,9 +108,13 @@ pub(crate) async fn begin(
             "pipeline {active} is already active: cancel it first (moai-ralph pipeline cancel)"
         ));
     }
+    if workers.is_some() {
+        todo_worktrees::base_branch(project).await?;
+    }
     let (id, spec) = (pipeline_id(), next_spec(project, &goal).await);
     let mut state = PipelineState::begin(id, kind, redact(goal.clone()), spec, now_ms());
     state.is_solo = solo;
+    state.workers = workers.unwrap_or_default();
     state.max_tokens = max_tokens;
     let started = start_pipeline_loop(engine, project, &state, goal, session).await?;
     state.loop_id = started.id;

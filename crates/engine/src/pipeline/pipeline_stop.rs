@@ -15,6 +15,7 @@ use crate::pipeline::gates::{GateRun, work_digest};
 use crate::pipeline::learnings_files::write_learnings;
 use crate::pipeline::pipeline_end::loop_ending;
 use crate::pipeline::plan_documents::document_objections;
+use crate::pipeline::worktree_end::{close_after_end, left_worktrees};
 use crate::project::Project;
 use crate::recall::note::note_drafts;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
@@ -34,6 +35,7 @@ use moai_pipeline::state::{PipelineKind, PipelinePhase, PipelineState};
 use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, WorkReading, step};
 use moai_protocol::hook::HookOutput;
 use moai_report::person_questions::question_lines;
+use moai_report::pipeline_worktrees::left_lines;
 use moai_report::{observed, pipeline as words};
 
 /// The active pipeline of a loop; a loop without one costs nothing.
@@ -42,9 +44,21 @@ pub(crate) async fn pipeline_of_loop(
     project: &Project,
     state: &LoopState,
 ) -> Option<PipelineState> {
+    let found = pipeline_with_loop(engine, project, state).await;
+    found.filter(|it| it.loop_id == state.id)
+}
+
+/// The active pipeline of a loop, or the one that has this loop in a worktree.
+pub(super) async fn pipeline_with_loop(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> Option<PipelineState> {
     let which = PipelineQuery::Id(state.options.pipeline.clone()?);
     match engine.store.find_pipeline(&project.key, &project.root, which).await {
-        Ok(found) => found.filter(|it| it.is_active() && it.loop_id == state.id),
+        Ok(found) => found.filter(|it| {
+            it.is_active() && (it.loop_id == state.id || it.todo_of_loop(&state.id).is_some())
+        }),
         Err(error) => {
             tracing::warn!(%error, id = state.id, "the pipeline of a loop could not be loaded");
             None
@@ -275,9 +289,11 @@ impl MeasuredPlan {
             notices.extend(write_learnings(engine, project, &next).await);
         }
         if !next.is_active() {
+            close_after_end(engine, project, &before).await;
             let session = decided.session_id.as_deref().unwrap_or_default();
             note_drafts(engine, project, session, observed::pipeline_learnings(&next));
             notices.push(words::ended(&next));
+            notices.extend(left_lines(&next, &left_worktrees(&next).await));
         }
         notices
     }

@@ -1,26 +1,66 @@
 //! The acceptance commands of a plan as checks of the loop's exam.
 
+use crate::engine::{Engine, now_ms};
+use crate::exam;
+use crate::loops::loop_selection::change_loop;
+use crate::project::Project;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::GAP_CHARS_MAX;
+use moai_host::store::loops::LoopQuery;
 use moai_loops::criteria::{CheckCommand, CheckCriterion};
-use moai_pipeline::plan::{AcceptanceKind, PlanDocument};
+use moai_loops::state::LoopState;
+use moai_pipeline::plan::{AcceptanceKind, PlanDocument, Todo, TodoId};
 
 /// One check for each command of the plan. The exam runs equal ones once.
 pub(super) fn acceptance_commands(plan: &PlanDocument, source: &str) -> Vec<CheckCommand> {
-    let mut commands = Vec::new();
-    for todo in &plan.todos {
-        for item in todo.items_of(AcceptanceKind::Automatic).filter(|item| !item.argv.is_empty()) {
-            let name = item.command.clone().unwrap_or_else(|| item.argv.join(" "));
-            commands.push(CheckCommand {
-                name: one_line(&name, GAP_CHARS_MAX),
-                criterion: CheckCriterion::Custom,
-                argv: item.argv.clone(),
-                folder: String::new(),
-                timeout_secs: None,
-                source: source.to_owned(),
-                why: format!("it accepts {}", todo.id),
-            });
+    plan.todos.iter().flat_map(|todo| commands_of(todo, source)).collect()
+}
+
+/// The same for one TODO.
+pub(super) fn commands_of_todo(
+    plan: &PlanDocument,
+    todo: &TodoId,
+    source: &str,
+) -> Vec<CheckCommand> {
+    plan.todo(todo).map(|todo| commands_of(todo, source)).unwrap_or_default()
+}
+
+fn commands_of(todo: &Todo, source: &str) -> Vec<CheckCommand> {
+    let items = todo.items_of(AcceptanceKind::Automatic).filter(|item| !item.argv.is_empty());
+    let commands = items.map(|item| {
+        let name = item.command.clone().unwrap_or_else(|| item.argv.join(" "));
+        CheckCommand {
+            name: one_line(&name, GAP_CHARS_MAX),
+            criterion: CheckCriterion::Custom,
+            argv: item.argv.clone(),
+            folder: String::new(),
+            timeout_secs: None,
+            source: source.to_owned(),
+            why: format!("it accepts {}", todo.id),
         }
-    }
-    commands
+    });
+    commands.collect()
+}
+
+/// Freezes acceptance commands into the exam of an active loop; returns their number.
+pub(super) async fn freeze_commands(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+    commands: Vec<CheckCommand>,
+) -> Result<usize, String> {
+    let which = LoopQuery::Id(loop_id.to_owned());
+    let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
+    let found = found.map_err(|error| error.to_string())?;
+    let held = found.filter(|held| held.status.is_active());
+    let held = held.ok_or_else(|| format!("loop {loop_id} of the pipeline has ended"))?;
+    let count = commands.len();
+    let names = exam::freeze_exam_with(engine, project, &held.charter(), commands).await;
+    let names = names.map_err(|error| error.to_string())?;
+    let changed = change_loop(engine, project, which, |held: &LoopState| {
+        let checks = names.clone();
+        Ok::<_, String>(LoopState { checks, updated_ms: now_ms(), ..held.clone() })
+    });
+    changed.await.map_err(|error| error.to_string())?;
+    Ok(count)
 }

@@ -2,15 +2,16 @@
 //! them. Commands are not refused, because what they write is known only afterwards; the disk look
 //! finds it.
 
-use crate::engine::now_ms;
+use crate::engine::{now_ms, run_blocking};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
-use crate::pipeline::pipeline_stop::pipeline_of_loop;
+use crate::pipeline::pipeline_stop::pipeline_with_loop;
 use crate::pipeline::saved_step::save_step;
 use crate::pipeline::write_guard::WriteAuthor;
 use crate::project::Project;
 use moai_base::path::RelPath;
 use moai_config::pipeline::ShellWriteRule;
+use moai_host::git;
 use moai_pipeline::state::{PipelineState, ShellWriteOutcome, ShellWriteRecord};
 use moai_pipeline::step::PipelineEvent;
 use moai_pipeline::write_rules::{PipelineWriter, write_objection};
@@ -27,13 +28,30 @@ pub(super) fn is_shell_call(input: &HookInput) -> bool {
     input.tool_name == SHELL_TOOL || tools.any(|name| name == SHELL_TOOL)
 }
 
-/// The active pipeline of the session, if it is one of the call's root.
-pub(super) async fn pipeline_of_call(call: &HookCall<'_>) -> Option<(Project, PipelineState)> {
+/// The loop of a session that belongs to a pipeline.
+pub(super) struct PipelineMember {
+    pub(super) project: Project,
+    /// The loop: that of the pipeline, or of one of its worktrees.
+    pub(super) loop_id: String,
+    pub(super) pipeline: PipelineState,
+    author: WriteAuthor,
+}
+
+impl PipelineMember {
+    pub(super) fn denied_records(&self, changed: &[RelPath]) -> Vec<ShellWriteRecord> {
+        denied_records(&self.pipeline, self.author.writer(), changed)
+    }
+}
+
+/// The loop of a call's session in its root, if it belongs to an active pipeline.
+pub(super) async fn pipeline_of_call(call: &HookCall<'_>) -> Option<PipelineMember> {
     let HookCall { engine, caller, project, input, .. } = call;
     let found = active_loop_anywhere(engine, caller, project, &input.session_id).await;
     let (project, held) = found.filter(|(there, _)| there.root == call.project.root)?;
-    let pipeline = pipeline_of_loop(engine, &project, &held).await?;
-    Some((project, pipeline))
+    let pipeline = pipeline_with_loop(engine, &project, &held).await?;
+    let author = WriteAuthor::of_call(input).await;
+    let author = author.in_worktree_of(pipeline.todo_of_loop(&held.id));
+    Some(PipelineMember { project, loop_id: held.id, pipeline, author })
 }
 
 /// Notes the files that changed during a shell command; the text names those that its agent may not
@@ -49,35 +67,52 @@ pub(crate) async fn note_shell_writes(
     if changed.is_empty() || !is_shell_call(input) {
         return None;
     }
-    let (project, pipeline) = pipeline_of_call(call).await?;
-    let author = WriteAuthor::of_call(input).await;
-    let mut records = denied_records(&pipeline, author.writer(), &changed);
+    let member = pipeline_of_call(call).await?;
+    let changed = without_merged(&member, changed).await;
+    let mut records = member.denied_records(&changed);
     if records.is_empty() {
         return None;
     }
-    if project.config.pipeline.shell_writes == ShellWriteRule::TakeBack {
+    if member.project.config.pipeline.shell_writes == ShellWriteRule::TakeBack {
         for record in &mut records {
             let reason = "what was there before the command is not known".to_owned();
             record.outcome = ShellWriteOutcome::Left { reason };
         }
     }
-    Some(note_records(call, &project, pipeline, records).await)
+    Some(note_records(call, member, records).await)
+}
+
+/// Leaves out files that are as HEAD has them where worktrees are merged meanwhile: a merge changes
+/// files, too.
+async fn without_merged(member: &PipelineMember, mut changed: Vec<RelPath>) -> Vec<RelPath> {
+    if member.pipeline.worktrees.is_empty() {
+        return changed;
+    }
+    let root = member.project.root.clone();
+    let left = run_blocking(move || {
+        changed.retain(|path| {
+            let now = std::fs::read_to_string(path.under(&root)).ok();
+            now != git::head_text(&root, path)
+        });
+        changed
+    });
+    left.await.unwrap_or_default()
 }
 
 /// Keeps the records for the report; the text is for the agent and the user.
 pub(super) async fn note_records(
     call: &HookCall<'_>,
-    project: &Project,
-    pipeline: PipelineState,
+    member: PipelineMember,
     records: Vec<ShellWriteRecord>,
 ) -> EditText {
-    let text = words::shell_wrote(&pipeline, &records);
-    Box::pin(save_step(call.engine, project, pipeline, PipelineEvent::ShellWrote(records))).await;
+    let PipelineMember { project, loop_id, pipeline, .. } = member;
+    let text = words::shell_wrote(&pipeline, &loop_id, &records);
+    Box::pin(save_step(call.engine, &project, pipeline, PipelineEvent::ShellWrote(records))).await;
     EditText { text: text.clone(), notice: Some(text) }
 }
 
 /// The files among these that the agent must not write.
-pub(super) fn denied_records(
+fn denied_records(
     pipeline: &PipelineState,
     writer: PipelineWriter<'_>,
     changed: &[RelPath],

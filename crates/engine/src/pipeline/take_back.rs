@@ -6,15 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::code::change_journal;
-use crate::edit::changed_on_disk::tool_start_ns;
 use crate::engine::{now_ms, run_blocking};
 use crate::hooks::hook_call::HookCall;
-use crate::ledger::tool_calls::{BegunCommand, ToolAgent};
-use crate::pipeline::pipeline_stop::pipeline_of_loop;
+use crate::ledger::tool_calls::BegunCommand;
+use crate::pipeline::pipeline_stop::pipeline_with_loop;
 use crate::pipeline::shell_writes::{
-    SHELL_TOOL, denied_records, is_shell_call, note_records, pipeline_of_call,
+    PipelineMember, SHELL_TOOL, is_shell_call, note_records, pipeline_of_call,
 };
-use crate::pipeline::write_guard::WriteAuthor;
 use crate::project::Project;
 use crate::restore::checkpoints::{self, CheckpointStore, TreeSnapshot};
 use crate::restore::restore_plan::{CheckpointRestore, RestoreChanges};
@@ -25,8 +23,7 @@ use moai_config::pipeline::ShellWriteRule;
 use moai_host::files::transaction::WriteReach;
 use moai_host::{files, git};
 use moai_loops::state::LoopState;
-use moai_pipeline::state::{PipelineState, ShellWriteOutcome};
-use moai_protocol::hook::HookInput;
+use moai_pipeline::state::ShellWriteOutcome;
 use moai_report::agent::EditText;
 
 /// Whether shell writes are taken back.
@@ -34,14 +31,10 @@ fn is_asked(project: &Project) -> bool {
     project.config.pipeline.shell_writes == ShellWriteRule::TakeBack
 }
 
-fn agent_of(input: &HookInput) -> ToolAgent {
-    ToolAgent { session: input.session_id.clone(), subagent: input.agent_id.clone() }
-}
-
 /// Notes that a tool call begins.
 pub(crate) fn note_call(call: &HookCall<'_>) {
     if is_asked(&call.project) {
-        let (agent, is_background) = (agent_of(&call.input), call.input.tool_input.is_background);
+        let (agent, is_background) = (call.reader(), call.input.tool_input.is_background);
         let mut ledger = call.engine.ledger();
         ledger.root(&call.project.root).tool_calls.begin(&agent, is_background, now_ms());
     }
@@ -51,7 +44,7 @@ pub(crate) fn note_call(call: &HookCall<'_>) {
 pub(crate) fn note_interruption(call: &HookCall<'_>) {
     if is_asked(&call.project) {
         let mut ledger = call.engine.ledger();
-        ledger.root(&call.project.root).tool_calls.interrupt(&agent_of(&call.input));
+        ledger.root(&call.project.root).tool_calls.interrupt(&call.reader());
     }
 }
 
@@ -62,7 +55,7 @@ pub(crate) async fn note_command(call: &HookCall<'_>, project: &Project, state: 
     if !is_asked(project) || !is_here || input.tool_name != SHELL_TOOL {
         return;
     }
-    let pipeline = pipeline_of_loop(engine, project, state).await;
+    let pipeline = pipeline_with_loop(engine, project, state).await;
     if !pipeline.is_some_and(|pipeline| pipeline.kind.has_plan()) {
         return;
     }
@@ -72,7 +65,7 @@ pub(crate) async fn note_command(call: &HookCall<'_>, project: &Project, state: 
         Ok(TreeSnapshot { tree: before, .. }) => {
             let command = BegunCommand { before, head, at_ms: now_ms() };
             let mut ledger = engine.ledger();
-            ledger.root(&project.root).tool_calls.keep(&agent_of(input), command);
+            ledger.root(&project.root).tool_calls.keep(&call.reader(), command);
         }
         Err(gap) => tracing::warn!(%gap, "the files before a shell command are not known"),
     }
@@ -85,33 +78,32 @@ pub(crate) async fn take_back_writes(call: &HookCall<'_>) -> Option<EditText> {
     if !is_asked(project) {
         return None;
     }
-    let agent = agent_of(input);
+    let agent = call.reader();
     let begun = engine.ledger().root(&project.root).tool_calls.end(&agent, now_ms())?;
     if !is_shell_call(input) {
         return None;
     }
-    let (project, pipeline) = pipeline_of_call(call).await?;
-    let after = checkpoints::snapshot_tree(engine, &project).await.ok()?;
+    let member = pipeline_of_call(call).await?;
+    let after = checkpoints::snapshot_tree(engine, &member.project).await.ok()?;
     let changed = begun.before.changed_paths(&after.tree);
-    let author = WriteAuthor::of_call(input).await;
-    let mut records = denied_records(&pipeline, author.writer(), &changed);
+    let mut records = member.denied_records(&changed);
     if records.is_empty() {
         return None;
     }
-    let start_ms = tool_start_ns(call).and_then(|start| u64::try_from(start / 1_000_000).ok());
+    let start_ms = call.tool_start_ns().and_then(|start| u64::try_from(start / 1_000_000).ok());
     let since_ms = start_ms.unwrap_or(begun.at_ms).min(begun.at_ms);
     let is_shared = engine.ledger().root(&project.root).tool_calls.has_other(&agent, since_ms);
     let command = EndedCommand { begun, after, start_ms, is_shared };
     let paths: BTreeSet<RelPath> =
         records.iter().filter_map(|record| RelPath::parse(&record.path)).collect();
-    let outcomes = take_back(call, &project, &pipeline, command, paths).await;
+    let outcomes = take_back(call, &member, command, paths).await;
     for record in &mut records {
         if let Some(outcome) = outcomes.get(record.path.as_str()) {
             record.outcome = outcome.clone();
         }
     }
     engine.ledger().session(&input.session_id).note_named_shell_writes(changed);
-    Some(note_records(call, &project, pipeline, records).await)
+    Some(note_records(call, member, records).await)
 }
 
 /// A shell command that has ended.
@@ -171,12 +163,12 @@ fn is_changed_since(root: &Path, path: &RelPath, since_ns: i128) -> bool {
 /// Takes these paths back, all or none of those that nothing speaks against.
 async fn take_back(
     call: &HookCall<'_>,
-    project: &Project,
-    pipeline: &PipelineState,
+    member: &PipelineMember,
     command: EndedCommand,
     paths: BTreeSet<RelPath>,
 ) -> BTreeMap<String, ShellWriteOutcome> {
-    let (root, owner) = (project.root.clone(), pipeline.loop_id.clone());
+    let project = &member.project;
+    let (root, owner) = (project.root.clone(), member.loop_id.clone());
     let folder = checkpoints::folder(call.engine, project);
     let all = paths.clone();
     let prepared = run_blocking(move || {

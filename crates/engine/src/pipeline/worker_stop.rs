@@ -76,7 +76,7 @@ fn is_worker(agent_type: &str) -> bool {
 }
 
 /// The engine's own runs of the frozen commands of one TODO.
-async fn run_todo(
+pub(super) async fn run_todo(
     call: &HookCall<'_>,
     project: &Project,
     state: &LoopState,

@@ -2,11 +2,12 @@
 
 use crate::engine::{Engine, run_blocking};
 use crate::ledger::transcripts::subagent_task;
-use crate::pipeline::pipeline_stop::pipeline_of_loop;
+use crate::pipeline::pipeline_stop::pipeline_with_loop;
 use crate::project::Project;
 use crate::protection::WrittenPath;
 use moai_base::path::RelPath;
 use moai_loops::state::LoopState;
+use moai_pipeline::plan::TodoId;
 use moai_pipeline::write_rules::{PipelineWriter, write_objection};
 use moai_protocol::hook::{HookInput, HookOutput};
 use moai_report::pipeline as words;
@@ -24,8 +25,9 @@ pub(crate) async fn refused_write(
         return None;
     }
     let (pipeline, author) =
-        tokio::join!(pipeline_of_loop(engine, project, state), WriteAuthor::of_call(input));
+        tokio::join!(pipeline_with_loop(engine, project, state), WriteAuthor::of_call(input));
     let pipeline = pipeline?;
+    let author = author.in_worktree_of(pipeline.todo_of_loop(&state.id));
     written.iter().find_map(|one| {
         let path = RelPath::below(&project.root, &one.path)?;
         let objection = write_objection(&pipeline, author.writer(), path.as_str())?;
@@ -39,22 +41,30 @@ pub(super) struct WriteAuthor {
     agent: Option<String>,
     /// What the subagent was told to do, as its transcript says; `None` if that is not known.
     task: Option<String>,
+    /// The TODO of the worktree in which it works.
+    todo: Option<TodoId>,
 }
 
 impl WriteAuthor {
     pub(super) async fn of_call(input: &HookInput) -> Self {
         let agent = input.agent_id.clone();
         let (Some(id), Some(session)) = (agent.clone(), input.transcript_path.clone()) else {
-            return Self { agent, task: None };
+            return Self { agent, task: None, todo: None };
         };
         let task = run_blocking(move || subagent_task(&session, &id)).await.flatten();
-        Self { agent, task }
+        Self { agent, task, todo: None }
+    }
+
+    /// The same in the worktree of a TODO, if it is in one.
+    pub(super) fn in_worktree_of(self, todo: Option<&TodoId>) -> Self {
+        Self { todo: todo.cloned(), ..self }
     }
 
     pub(super) fn writer(&self) -> PipelineWriter<'_> {
-        match &self.agent {
-            None => PipelineWriter::Orchestrator,
-            Some(agent) => PipelineWriter::Worker { agent, task: self.task.as_deref() },
+        match (&self.todo, &self.agent) {
+            (Some(todo), _) => PipelineWriter::Worktree { todo },
+            (None, None) => PipelineWriter::Orchestrator,
+            (None, Some(agent)) => PipelineWriter::Worker { agent, task: self.task.as_deref() },
         }
     }
 }

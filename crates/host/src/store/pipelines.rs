@@ -1,7 +1,8 @@
 //! The table of pipelines. A root has at most one active pipeline. A change is written only over the
 //! state it was computed from, so that a cancelled pipeline is never revived.
 //!
-//! While a pipeline is active, a file with its root is in a folder of its own. Hooks look there
+//! While a pipeline is active, a file with its root is in a folder of its own, and one for
+//! each of its worktrees at work. Hooks look there
 //! before anything else, so that they cost nothing without a pipeline. The file decides nothing: one
 //! that was left over costs a question to the daemon.
 
@@ -17,6 +18,7 @@ use super::{ProjectKey, Store, StoreError};
 use crate::files::private_dir;
 use moai_base::limits::PIPELINE_MARKS_MAX;
 use moai_pipeline::state::PipelineState;
+use moai_pipeline::worktrees::WorktreeStage;
 
 /// Selects one pipeline of a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +72,7 @@ impl Store {
     ) -> Result<SaveOutcome, StoreError> {
         let before = before.clone();
         let (mark, is_active) = (self.pipeline_mark(&next.id), next.is_active());
+        let trees = next.worktrees.clone();
         let saved = self.write(project, move |transaction| {
             if find(transaction, "id = ?1", &next.id)? != Some(before) {
                 return Ok((SaveOutcome::Overtaken, None));
@@ -90,6 +93,14 @@ impl Store {
             Ok((SaveOutcome::Saved, Some(root)))
         });
         let (outcome, root) = saved.await?;
+        if outcome == SaveOutcome::Saved {
+            for tree in trees {
+                match (self.pipeline_mark(&tree.loop_id), tree.stage) {
+                    (mark, WorktreeStage::Working) => write_mark(&mark, &tree.root),
+                    (mark, _) => remove_mark(&mark),
+                }
+            }
+        }
         match root {
             Some(root) if is_active => write_mark(&mark, Path::new(&root)),
             Some(_) => remove_mark(&mark),

@@ -5,7 +5,7 @@ use super::{PipelineDecision, WorkerReading, note_correction, note_run};
 use crate::learnings::entries_of;
 use crate::objection::PlanObjection;
 use crate::pivot::{DiscoveryVerdict, PIVOT_FILE, PivotDocument, check_discovery};
-use crate::plan::{PlanDocument, TodoStatus};
+use crate::plan::{PlanDocument, TodoId, TodoStatus};
 use crate::state::{ASKS_THE_USER, KeptDiscovery, KeptLearning, PipelineState};
 use crate::worker_report::{WorkerReport, WorkerStatus};
 use moai_base::limits::{
@@ -36,8 +36,7 @@ pub(super) fn worker_end(
         next.known_workers.insert(reading.agent.clone());
     }
     note_run(next, todo, &reading.commands, now_ms);
-    let progress = next.todos.entry(todo.id.to_string()).or_default();
-    if progress.has_passed {
+    if next.todos.get(todo.id.as_str()).is_some_and(|progress| progress.has_passed) {
         let contradictions = report.contradictions(todo);
         if contradictions.is_empty() {
             keep_learnings(next, report);
@@ -52,10 +51,7 @@ pub(super) fn worker_end(
         }
         return decisions;
     }
-    progress.attempts += 1;
-    let (attempt, failure) = (progress.attempts, progress.failure.clone());
-    progress.is_given_up |= attempt >= TODO_ATTEMPTS_MAX;
-    let is_given_up = progress.is_given_up;
+    let FailedAttempt { attempt, failure, is_given_up } = count_attempt(next, &todo.id);
     note_tried(next, &format!("{}: {}; then {failure}", todo.id, report.summary));
     if report.status == WorkerStatus::Pass {
         note_correction(next, todo, format!("its worker reported PASS: {failure}"), now_ms);
@@ -68,6 +64,25 @@ pub(super) fn worker_end(
     }
     let objection = PlanObjection::WorkFails { todo: todo.id.clone(), failure, attempt };
     vec![PipelineDecision::Hold(vec![objection])]
+}
+
+/// A failed attempt at a TODO.
+pub(super) struct FailedAttempt {
+    /// Its number, from 1.
+    pub(super) attempt: u32,
+    /// How it failed, on one line.
+    pub(super) failure: String,
+    /// Whether it was one too many.
+    pub(super) is_given_up: bool,
+}
+
+/// Counts an attempt at a TODO that has failed.
+pub(super) fn count_attempt(next: &mut PipelineState, todo: &TodoId) -> FailedAttempt {
+    let progress = next.todos.entry(todo.to_string()).or_default();
+    progress.attempts += 1;
+    progress.is_given_up |= progress.attempts >= TODO_ATTEMPTS_MAX;
+    let (attempt, is_given_up) = (progress.attempts, progress.is_given_up);
+    FailedAttempt { attempt, failure: progress.failure.clone(), is_given_up }
 }
 
 /// Keeps what an accepted report says for later work.

@@ -26,6 +26,8 @@ pub enum PipelineOperation {
         session: Option<String>,
         /// Whether the main agent may write source files itself.
         solo: bool,
+        /// TODOs that may be worked on in worktrees at the same time.
+        workers: Option<u32>,
         /// Tokens that it may use.
         max_tokens: Option<u64>,
     },

@@ -36,9 +36,27 @@ pub struct PipelineDocument<'s> {
     pub commits: Vec<PipelineCommitEntry<'s>>,
     /// What the outcome does not say.
     pub note: Option<&'s str>,
+    /// Worktrees of TODOs, if there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub worktrees: Vec<TodoWorktreeEntry<'s>>,
     /// The evidence for each requirement, in `pipeline report` alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<RequirementEntry>,
+}
+
+/// A worktree of a TODO.
+#[derive(Clone, Debug, Serialize)]
+pub struct TodoWorktreeEntry<'s> {
+    /// The TODO.
+    pub todo: &'s str,
+    /// The root in the worktree.
+    pub root: String,
+    /// Its branch.
+    pub branch: &'s str,
+    /// Its loop.
+    pub loop_id: &'s str,
+    /// `working`, `merged`, `unmerged` or `closed`.
+    pub stage: &'static str,
 }
 
 /// What shows that a requirement is met.

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::restore::checkpoints::LOOP_FILES;
 use moai_base::path::RelPath;
 use moai_host::git::branches::WorkTreeStatus;
+use moai_loops::criteria::SPECS_FOLDER;
 
 /// Files and folders that users edit to steer loops, whether committed or not.
 const STEERING: [&str; 3] = ["RUBRIC.md", ".claude", ".moai"];
@@ -41,6 +42,12 @@ fn steers(path: &RelPath) -> bool {
 /// Whether a file is a note of a loop.
 pub(crate) fn is_note(root: &Path, file: &Path) -> bool {
     RelPath::below(root, file).is_some_and(|path| is_in(&path, &LOOP_FILES))
+}
+
+/// Whether a file is a note of a loop or a document of specifications, into which the engine writes.
+pub(crate) fn is_written_by_engine(root: &Path, file: &Path) -> bool {
+    is_note(root, file)
+        || RelPath::below(root, file).is_some_and(|path| is_in(&path, &[SPECS_FOLDER]))
 }
 
 /// Whether a path is one of these files, or below one of these folders.

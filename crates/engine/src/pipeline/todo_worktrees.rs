@@ -1,0 +1,275 @@
+//! Worktrees for TODOs that can be worked on at the same time: each gets a loop that waits for a session,
+//! with the TODO's frozen commands in its exam, and is merged as the loop merges. The Stops of the
+//! pipeline's own session see which loops have ended, run the commands of merged TODOs, and make the
+//! next worktrees. While any is at work, such a Stop ends the turn.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::branches::branch_merge::new_files::is_written_by_engine;
+use crate::branches::loop_branch::{branch_start, is_merged};
+use crate::engine::{Engine, run_blocking};
+use crate::hooks::hook_call::HookCall;
+use crate::loops::loop_files;
+use crate::loops::loop_start::{LoopStartOutcome, start_loop};
+use crate::loops::workers::{close_worker, list_workers};
+use crate::pipeline::pipeline_stop::{pipeline_of_loop, with_boxes};
+use crate::pipeline::plan_commands::{commands_of_todo, freeze_commands};
+use crate::pipeline::saved_step::{SavedStep, save_step};
+use crate::pipeline::worker_stop::run_todo;
+use crate::pipeline::worktree_end::loops_of;
+use crate::project::Project;
+use moai_host::store::loops::LoopQuery;
+use moai_loops::options::LoopStartOptions;
+use moai_loops::start::LoopRequest;
+use moai_loops::state::{LoopState, Mode, Status};
+use moai_pipeline::plan::{PlanDocument, TodoId};
+use moai_pipeline::state::PipelineState;
+use moai_pipeline::step::{PipelineDecision, PipelineEvent};
+use moai_pipeline::worktrees::{TodoWorktree, WorktreeEnding, WorktreeStage};
+use moai_protocol::hook::HookOutput;
+use moai_report::pipeline_worktrees as words;
+use moai_report::workers::LoopWorker;
+
+/// The branch that worktrees begin with and are merged into: the one that is checked out. The error is
+/// the refusal.
+pub(super) async fn base_branch(project: &Project) -> Result<String, String> {
+    let (status, base) = branch_start(project, None).await?;
+    if let Some(gap) = project.trust.gap() {
+        return Err(format!("worktrees need a trusted project: {gap}"));
+    }
+    let root = project.root.clone();
+    let uncommitted = run_blocking(move || {
+        let mut files = status.uncommitted.clone();
+        files.retain(|file| !is_written_by_engine(&root, &status.work_tree.join(file)));
+        files
+    });
+    match uncommitted.await.unwrap_or_default().first() {
+        Some(file) => Err(format!("{file} is not committed, and worktrees begin with what is")),
+        None => Ok(base),
+    }
+}
+
+/// The answer to a Stop while TODOs are worked on in worktrees; `None` if none is.
+pub(crate) async fn answer_stop(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    deadline: Instant,
+) -> Option<HookOutput> {
+    let (engine, project) = (call.engine, &call.project);
+    let pipeline = pipeline_of_loop(engine, project, state).await?;
+    if pipeline.workers == 0 || pipeline.needs_approval() {
+        return None;
+    }
+    let pipeline = note_ends(call, state, pipeline, deadline).await?;
+    let (pipeline, notices) = make_worktrees(engine, project, pipeline).await;
+    let working = loops_of(engine, project, &pipeline).await;
+    if working.is_empty() {
+        let mut ledger = engine.ledger();
+        let session = ledger.session(&call.input.session_id);
+        for notice in notices {
+            if session.report_once(&notice) {
+                session.user_notices.push(notice);
+            }
+        }
+        return None;
+    }
+    let text = words::awaits_worktrees(&pipeline, &working);
+    Some(HookOutput::Notice([vec![text], notices].concat().join("\n")))
+}
+
+/// Notes the loops that have ended. `None` if the pipeline ended meanwhile.
+async fn note_ends(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    mut pipeline: PipelineState,
+    deadline: Instant,
+) -> Option<PipelineState> {
+    let (engine, project) = (call.engine, &call.project);
+    for tree in pipeline.clone().working_trees() {
+        let which = LoopQuery::Id(tree.loop_id.clone());
+        let found = engine.store.find_loop(&project.key, &tree.root, which).await;
+        let ending = match found {
+            Ok(Some(held)) if held.status.is_active() => continue,
+            Ok(Some(held)) => {
+                if is_merged_end(project, &held, tree).await {
+                    let commands =
+                        run_todo(call, project, state, &pipeline, &tree.todo, deadline).await;
+                    WorktreeEnding::Merged(commands)
+                } else {
+                    WorktreeEnding::Unmerged(words::unmerged_reason(&held))
+                }
+            }
+            Ok(None) => WorktreeEnding::Unmerged("its loop is gone".to_owned()),
+            Err(error) => {
+                tracing::warn!(%error, id = tree.loop_id, "the loop of a worktree was not found");
+                continue;
+            }
+        };
+        let event = PipelineEvent::WorktreeEnded { loop_id: tree.loop_id.clone(), ending };
+        let SavedStep { next, decisions } =
+            Box::pin(save_step(engine, project, pipeline, event)).await?;
+        let boxes = decisions.into_iter().filter_map(|decision| match decision {
+            PipelineDecision::SetBox { todo, status } => Some((todo, status)),
+            _ => None,
+        });
+        let boxes: Vec<_> = boxes.collect();
+        if !boxes.is_empty() {
+            let change = move |text: &str| with_boxes(text, &boxes);
+            loop_files::change_file(engine, project, &next.plan_path(), change).await;
+        }
+        pipeline = next;
+    }
+    Some(pipeline)
+}
+
+/// Whether a loop ended with nothing on its branch that its base lacks.
+async fn is_merged_end(project: &Project, held: &LoopState, tree: &TodoWorktree) -> bool {
+    let has_ended = matches!(held.status, Status::Completed | Status::CompletedUnverified);
+    let Some(base) = held.options.base_branch.as_deref().filter(|_| has_ended) else {
+        return false;
+    };
+    is_merged(project, &tree.branch, base).await
+}
+
+/// Makes worktrees for TODOs that can be worked on now. Returns notices for the user.
+pub(super) async fn make_worktrees(
+    engine: &Arc<Engine>,
+    project: &Project,
+    pipeline: PipelineState,
+) -> (PipelineState, Vec<String>) {
+    let todos = pipeline.todos_for_worktrees();
+    if todos.is_empty() {
+        return (pipeline, Vec::new());
+    }
+    let base = match base_branch(project).await {
+        Ok(base) => base,
+        Err(reason) => {
+            let notice = words::no_worktrees(&pipeline, &todos, &reason);
+            return (pipeline, vec![notice]);
+        }
+    };
+    close_forgotten(engine, project, &pipeline).await;
+    let (mut made, mut notices) = (Vec::new(), Vec::new());
+    let mut taken = BTreeSet::new();
+    for todo in todos {
+        let reused = pipeline.worktrees.iter().find(|tree| {
+            let is_free = pipeline.working_trees().all(|other| other.root != tree.root);
+            is_free && tree.stage == WorktreeStage::Merged && !taken.contains(&tree.root)
+        });
+        if let Some(tree) = reused {
+            taken.insert(tree.root.clone());
+        }
+        let reused = reused.map(|tree| tree.root.as_path());
+        let task = TodoTask { pipeline: &pipeline, todo: &todo, base: &base };
+        match Box::pin(start_todo(engine, project, &task, reused)).await {
+            Ok(tree) => made.push(tree),
+            Err(reason) => notices.push(words::no_worktrees(&pipeline, &[todo], &reason)),
+        }
+    }
+    if made.is_empty() {
+        return (pipeline, notices);
+    }
+    let event = PipelineEvent::WorktreesMade(made.clone());
+    let saved = Box::pin(save_step(engine, project, pipeline.clone(), event)).await;
+    let next = saved.map_or(pipeline, |saved| saved.next);
+    // Another call may have made some at the same time, or the pipeline has ended.
+    for tree in made.iter().filter(|tree| next.todo_of_loop(&tree.loop_id).is_none()) {
+        close_worker(engine, project, &tree.root, &tree.loop_id).await;
+    }
+    (next, notices)
+}
+
+/// A TODO that gets a worktree.
+struct TodoTask<'p> {
+    pipeline: &'p PipelineState,
+    todo: &'p TodoId,
+    /// The branch that the worktree begins with and is merged into.
+    base: &'p str,
+}
+
+/// Starts the loop of one TODO, in a worktree of which the work is merged or in a new one.
+async fn start_todo(
+    engine: &Arc<Engine>,
+    project: &Project,
+    task: &TodoTask<'_>,
+    reused: Option<&Path>,
+) -> Result<TodoWorktree, String> {
+    if let Some(root) = reused.filter(|root| root.is_dir()) {
+        let there = Project { root: root.to_path_buf(), ..project.clone() };
+        // A merged loop has left nothing but notes; other changes are the work of someone else.
+        if base_branch(&there).await.is_ok()
+            && let Ok(LoopStartOutcome::Loop(held)) =
+                start_loop(engine, &there, task.request(None), None, "").await
+        {
+            return task.freeze(engine, &there, *held).await;
+        }
+    }
+    // The session is none that exists: a loop that waits in the pipeline's own root is no obstacle.
+    let session = Some(task.pipeline.id.as_str());
+    let started = start_loop(engine, project, task.request(Some(1)), session, "").await?;
+    let LoopStartOutcome::Workers(workers) = started else {
+        return Err("no worktree was made".to_owned());
+    };
+    let Some(LoopWorker { root, state: Some(held), .. }) = workers.into_iter().next() else {
+        return Err("no worktree was made".to_owned());
+    };
+    let there = Project { root, ..project.clone() };
+    task.freeze(engine, &there, held).await
+}
+
+impl TodoTask<'_> {
+    fn request(&self, workers: Option<u32>) -> LoopRequest {
+        let options = LoopStartOptions {
+            mode: Some(Mode::Autonomous),
+            base_branch: Some(self.base.to_owned()),
+            // The plan takes the place of the research phase.
+            research: Some(false),
+            workers,
+            ..LoopStartOptions::default()
+        };
+        let prompt = words::todo_task(self.pipeline, self.todo);
+        let pipeline = Some(self.pipeline.id.clone());
+        LoopRequest { prompt, options, pipeline, ..LoopRequest::default() }
+    }
+
+    /// Adds the commands of the TODO to the exam of its loop; without them there is no worktree.
+    async fn freeze(
+        &self,
+        engine: &Arc<Engine>,
+        there: &Project,
+        held: LoopState,
+    ) -> Result<TodoWorktree, String> {
+        let approved = self.pipeline.approved.as_ref();
+        let plan = approved.map(|approved| PlanDocument::parse(&approved.text));
+        let path = self.pipeline.plan_path();
+        let commands = plan.map(|plan| commands_of_todo(&plan, self.todo, &path));
+        let frozen = freeze_commands(engine, there, &held.id, commands.unwrap_or_default()).await;
+        match frozen {
+            Ok(_) => Ok(TodoWorktree {
+                todo: self.todo.clone(),
+                root: there.root.clone(),
+                branch: held.branch.unwrap_or_default(),
+                loop_id: held.id,
+                stage: WorktreeStage::Working,
+            }),
+            Err(reason) => {
+                close_worker(engine, there, &there.root, &held.id).await;
+                Err(reason)
+            }
+        }
+    }
+}
+
+/// Ends loops that were started for this pipeline and are not noted in it, because a daemon ended.
+async fn close_forgotten(engine: &Engine, project: &Project, pipeline: &PipelineState) {
+    for LoopWorker { root, state, .. } in list_workers(engine, project).await.unwrap_or_default() {
+        let Some(held) = state.filter(|held| held.status.is_active()) else { continue };
+        let is_ours = held.options.pipeline.as_ref() == Some(&pipeline.id);
+        if is_ours && pipeline.todo_of_loop(&held.id).is_none() {
+            close_worker(engine, project, &root, &held.id).await;
+        }
+    }
+}
