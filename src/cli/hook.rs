@@ -4,7 +4,7 @@
 mod blindness;
 
 use std::ffi::OsString;
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use super::{client, current_program};
 use moai_base::limits::{
     HOOK_COLD_START_MS_MAX, HOOK_EDIT_MS_MAX, HOOK_EDIT_SILENCE_MS, HOOK_END_MS_MAX,
-    HOOK_INPUT_BYTES_MAX, HOOK_MS_MAX, HOOK_START_MS_MAX, HOOK_STOP_MS_MAX, HOOK_STOP_SILENCE_MS,
-    LINE_CHARS_MAX, LOG_BYTES_MAX,
+    HOOK_FIELD_BYTES_MAX, HOOK_INPUT_BYTES_MAX, HOOK_INPUT_SEARCHED_BYTES_MAX, HOOK_MS_MAX,
+    HOOK_START_MS_MAX, HOOK_STOP_MS_MAX, HOOK_STOP_SILENCE_MS, LINE_CHARS_MAX, LOG_BYTES_MAX,
 };
 use moai_base::redaction::redacted;
 use moai_base::verdict::{Cause, Gap};
@@ -28,6 +28,7 @@ use moai_host::store::peek;
 use moai_host::store::peek::SessionQuery;
 use moai_host::store::pipelines;
 use moai_protocol::control::{CallerContext, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
+use moai_protocol::hook::payload_text::{ShortFields, payload_text};
 use moai_protocol::hook::{HookEvent, HookInput, HookOutput};
 use moai_protocol::hosts::answer::{add_to_answer, answer_text};
 use moai_protocol::hosts::{HostKind, agent_variables};
@@ -78,7 +79,7 @@ pub(super) fn run_without_arguments() -> Option<u8> {
         return None;
     }
     let input = read_input().ok()?;
-    let parsed = HookInput::parse(&input).ok()?;
+    let parsed = HookInput::parse(&input.text).ok()?;
     let is_hook = parsed.host != HostKind::ClaudeCode && !parsed.hook_event_name.is_empty();
     is_hook.then(|| run_with(NamedHook::default(), Ok(input)))
 }
@@ -87,20 +88,25 @@ pub(super) fn run(named: NamedHook<'_>) -> u8 {
     run_with(named, read_input())
 }
 
-fn run_with(named: NamedHook<'_>, input: Result<String, String>) -> u8 {
+fn run_with(named: NamedHook<'_>, input: Result<HookText, String>) -> u8 {
     let Ok(caller) = client::hook_caller() else { return 0 };
     let Some(places) = StateDirs::from_env(&caller.env) else {
         // Nothing can be noted either.
         if named.event == Some("stop") {
             let reason = "neither HOME nor MOAI_RALPH_HOME is set";
-            let host = input.map_or_else(|_| HostKind::default(), |input| named.parse(&input).host);
+            let host = input.map_or_else(|_| HostKind::default(), |it| named.parse(&it.text).host);
             print(&add_blindness("", host, HookEvent::Stop, reason, Blindness::Nothing));
         }
         return 0;
     };
     let event = named.event.unwrap_or(UNNAMED_EVENT);
     let input = match input {
-        Ok(input) => input,
+        Ok(HookText { text, is_reduced }) => {
+            if is_reduced {
+                log(&places, event, &too_large());
+            }
+            text
+        }
         Err(error) => {
             log(&places, event, &error);
             return 0;
@@ -120,6 +126,13 @@ fn run_with(named: NamedHook<'_>, input: Result<String, String>) -> u8 {
             0
         }
     }
+}
+
+fn too_large() -> String {
+    format!(
+        "the input is larger than {HOOK_INPUT_BYTES_MAX} bytes; its fields beyond {HOOK_FIELD_BYTES_MAX} are \
+         left out"
+    )
 }
 
 /// The event that a payload names.
@@ -344,18 +357,40 @@ fn hook_timeout(event: &str) -> Duration {
     })
 }
 
-fn read_input() -> Result<String, String> {
+/// The input of a hook.
+struct HookText {
+    text: String,
+    /// Whether it was too large, so that its long fields are missing.
+    is_reduced: bool,
+}
+
+fn read_input() -> Result<HookText, String> {
     let mut bytes = Vec::new();
+    let mut stdin = std::io::stdin().lock();
     let bound = HOOK_INPUT_BYTES_MAX + 1;
-    std::io::stdin().take(bound).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > HOOK_INPUT_BYTES_MAX {
-        return Err(format!("the input is larger than {HOOK_INPUT_BYTES_MAX} bytes"));
-    }
+    stdin.by_ref().take(bound).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.is_empty() {
         return Err("the input is empty".to_owned());
     }
-    // What a host quotes of a tool's output may be any bytes.
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let is_reduced = bytes.len() as u64 > HOOK_INPUT_BYTES_MAX;
+    if is_reduced {
+        bytes = short_fields(&bytes, stdin).map_err(|error| error.to_string())?;
+    }
+    Ok(HookText { text: payload_text(&bytes), is_reduced })
+}
+
+/// The short fields of an input: who stops and where must be known, or a large Stop would end a loop.
+fn short_fields(begin: &[u8], rest: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut fields = ShortFields::default();
+    fields.read(begin);
+    let mut rest = rest.take(HOOK_INPUT_SEARCHED_BYTES_MAX - begin.len() as u64);
+    let mut part = vec![0; HOOK_FIELD_BYTES_MAX];
+    loop {
+        match rest.read(&mut part)? {
+            0 => return Ok(fields.into_object()),
+            count => fields.read(&part[..count]),
+        }
+    }
 }
 
 /// Whether the session start continues or replaces a session that may own a loop.

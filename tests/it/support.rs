@@ -320,6 +320,11 @@ pub(crate) fn fake_language_server() -> PathBuf {
 
 /// Runs to the end with this on stdin.
 pub(crate) fn finish(command: &mut Command, stdin: &str) -> Output {
+    finish_bytes(command, stdin.as_bytes())
+}
+
+/// Runs to the end with these bytes on stdin.
+pub(crate) fn finish_bytes(command: &mut Command, stdin: &[u8]) -> Output {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -327,7 +332,7 @@ pub(crate) fn finish(command: &mut Command, stdin: &str) -> Output {
         .spawn()
         .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
     let mut input = child.stdin.take().expect("stdin is piped");
-    let bytes = stdin.as_bytes().to_vec();
+    let bytes = stdin.to_vec();
     // From a thread, because a program may answer before it has read everything; it may also end
     // without reading, so a broken pipe is no failure.
     let writer = thread::spawn(move || drop(input.write_all(&bytes)));

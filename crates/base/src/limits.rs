@@ -2,6 +2,7 @@
 //! users may change are options in `config` whose range is defined here.
 
 mod foreign_text;
+mod hooks;
 mod judge;
 mod memory;
 mod pipeline;
@@ -12,6 +13,7 @@ mod store;
 mod trust;
 
 pub use self::foreign_text::*;
+pub use self::hooks::*;
 pub use self::judge::*;
 pub use self::memory::*;
 pub use self::pipeline::*;
@@ -29,6 +31,8 @@ pub const FILE_TIME_TICK_MS_MAX: u64 = 10;
 pub const IGNORE_RULES_BYTES_MAX: u64 = 1024 * 1024;
 /// Files per directory walk; the rest of a larger tree is reported as skipped.
 pub const WALK_FILES_MAX: usize = 200_000;
+/// Entries that are visited below a folder that is no project; the rest is reported as skipped.
+pub const UNMARKED_ENTRIES_MAX: usize = 50_000;
 /// Files up to which one thread walks and stamps a tree; more threads would take longer to start.
 pub const SERIAL_WALK_FILES_MAX: usize = 1_000;
 /// Files outside a root's walk that are polled because its language servers depend on them; results
@@ -51,28 +55,6 @@ pub const MATCH_CPU_MS_MAX: u64 = 2_000;
 pub const SLOW_TEXTS_MAX: usize = 1_000;
 /// Deepest nesting of brackets in a text that is parsed; beyond it some parsers take minutes.
 pub const BRACKETS_DEPTH_MAX: usize = 1_000;
-/// Largest hook input accepted on stdin (contract section 3).
-pub const HOOK_INPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Longest context text passed to the host, in characters. The host moves anything above 10,000
-/// characters into a file that the agent must open first.
-pub const CONTEXT_CHARS_MAX: usize = 9_500;
-/// Longest text passed to Codex, in bytes. It cuts the middle out of texts above 2,500 tokens, and
-/// takes four bytes for a token.
-pub const CODEX_TEXT_BYTES_MAX: usize = 9_500;
-/// Files named by one patch that are read; the disk shows the others.
-pub const PATCHED_FILES_MAX: usize = 1_000;
-/// Longest wait for the agent's last words in a transcript that the host writes late, in milliseconds.
-pub const LAST_WORDS_MS_MAX: u64 = 500;
-/// Pause between two looks at it, in milliseconds.
-pub const LAST_WORDS_POLL_MS: u64 = 20;
-/// Part of such a transcript that is read, from its end, in bytes.
-pub const LAST_WORDS_BYTES_MAX: u64 = 256 * 1024;
-/// Largest file that registers hooks, in bytes.
-pub const REGISTRATION_BYTES_MAX: usize = 1024 * 1024;
-/// Largest file with the times of hooks, in bytes.
-pub const HOST_CALLS_BYTES_MAX: usize = 64 * 1024;
-/// Shortest time between two writes of the time of one event, in milliseconds.
-pub const HOST_CALLS_SAVE_MS: u64 = 10 * 60 * 1000;
 /// Hook events whose second delivery is recognized, the latest of all sessions.
 pub const EVENT_CLAIMS_MAX: usize = 1_000;
 /// Longest diagnostic message kept, in characters; language servers quote whole types.

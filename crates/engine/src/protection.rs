@@ -46,6 +46,8 @@ pub struct WrittenPath {
     pub path: PathBuf,
     /// Whether everything below it is written too.
     pub is_whole_folder: bool,
+    /// Whether a patch names it, also one in a command.
+    pub is_patched: bool,
 }
 
 /// What a tool call may write, by its arguments.
@@ -62,15 +64,17 @@ pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) ->
     let folders: Vec<PathBuf> = std::iter::once(cwd.to_path_buf()).chain(folders).collect();
     for edit in edits {
         let named = edit.path.to_string_lossy().into_owned();
-        for folder in &folders {
+        for (at, folder) in folders.iter().enumerate() {
             let path = places.resolve(folder, &named);
-            written.push(WrittenPath { named: named.clone(), path, is_whole_folder: false });
+            let (named, is_patched) = (named.clone(), at + 1 == folders.len());
+            written.push(WrittenPath { named, path, is_whole_folder: false, is_patched });
         }
     }
     for named in mcp_written_files(input) {
         let path = places.resolve(cwd, named);
         let is_whole_folder = takes_whole_folders(input);
-        written.push(WrittenPath { named: named.clone(), path, is_whole_folder });
+        let named = named.clone();
+        written.push(WrittenPath { named, path, is_whole_folder, is_patched: false });
     }
     add_shell_writes(shell_writes(command), places, cwd, &mut written);
     written.extend(protected_values(input, places, cwd));
@@ -90,7 +94,8 @@ fn add_shell_writes(
             vec![places.resolve(cwd, &named)]
         };
         for path in paths {
-            written.push(WrittenPath { named: named.clone(), path, is_whole_folder });
+            let named = named.clone();
+            written.push(WrittenPath { named, path, is_whole_folder, is_patched: false });
         }
     }
 }
@@ -113,7 +118,8 @@ fn protected_values(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) -> 
                 paths.extend(places.resolve_pattern(&folder, named));
             }
             for path in paths {
-                found.push(WrittenPath { named: named.clone(), path, is_whole_folder });
+                let named = named.clone();
+                found.push(WrittenPath { named, path, is_whole_folder, is_patched: false });
             }
         }
         add_shell_writes(values.shell_writes(), places, &folder, &mut found);

@@ -3,6 +3,7 @@
 //! host versions work too.
 
 mod file_arguments;
+pub mod payload_text;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -35,9 +35,20 @@ fn end(sandbox: &Sandbox, agent_type: &str, words: &str) -> Option<String> {
 
 /// The reason why a write is denied.
 fn denial(sandbox: &Sandbox, file: &str, agent: Option<&str>) -> Option<String> {
+    let written = json!({"file_path": sandbox.path(file), "content": "x"});
+    denied_call(sandbox, "Write", written, agent)
+}
+
+/// The reason why a tool call is denied.
+fn denied_call(
+    sandbox: &Sandbox,
+    tool: &str,
+    arguments: Value,
+    agent: Option<&str>,
+) -> Option<String> {
     let mut input = sandbox.payload("PreToolUse-Edit");
-    input["tool_name"] = "Write".into();
-    input["tool_input"] = json!({"file_path": sandbox.path(file), "content": "x"});
+    input["tool_name"] = tool.into();
+    input["tool_input"] = arguments;
     if let Some(agent) = agent {
         input["agent_id"] = agent.into();
         input["agent_type"] = WORKER.into();
@@ -147,6 +158,13 @@ fn the_main_agent_writes_the_plan_and_workers_write_source() {
     let reason = denial(&sandbox, "src/app.py", None).expect("a worker must write it");
     assert!(reason.contains("worker"), "{reason}");
     assert_eq!(denial(&sandbox, "src/app.py", Some("a1")), None);
+    let shell = |file: &str, agent: Option<&str>| {
+        let text = format!("*** Begin Patch\n*** Add File: {file}\n+x\n*** End Patch");
+        let command = format!("cd src && apply_patch <<'EOF'\n{text}\nEOF");
+        denied_call(&sandbox, "Bash", json!({"command": command}), agent)
+    };
+    assert!(shell("app.py", None).expect("a patch in a command").contains("worker"));
+    assert_eq!(shell("app.py", Some("a1")), None);
     let reason = denial(&sandbox, "lib/other.py", Some("a1")).expect("no TODO names it");
     assert!(reason.contains("src/**"), "{reason}");
     for free in ["docs/notes.md", ".claude/agents/x.md", "README.md"] {

@@ -20,15 +20,16 @@ pub(crate) async fn refused_write(
     input: &HookInput,
     written: &[WrittenPath],
 ) -> Option<HookOutput> {
-    // What a shell command writes is noticed afterwards.
-    if input.tool_input.command.is_some() || state.options.pipeline.is_none() {
-        return None;
-    }
+    state.options.pipeline.as_ref()?;
+    // What a shell command writes is noticed afterwards, unless it is a patch.
+    let is_known = |one: &&WrittenPath| input.tool_input.command.is_none() || one.is_patched;
+    let mut written = written.iter().filter(is_known).peekable();
+    written.peek()?;
     let (pipeline, author) =
         tokio::join!(pipeline_with_loop(engine, project, state), WriteAuthor::of_call(input));
     let pipeline = pipeline?;
     let author = author.in_worktree_of(pipeline.todo_of_loop(&state.id));
-    written.iter().find_map(|one| {
+    written.find_map(|one| {
         let path = RelPath::below(&project.root, &one.path)?;
         let objection = write_objection(&pipeline, author.writer(), path.as_str())?;
         Some(HookOutput::Deny(words::write_refused(&pipeline, &one.named, &objection)))

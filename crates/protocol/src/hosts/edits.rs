@@ -1,6 +1,7 @@
 //! The files that a tool call edits, by its arguments: a path with texts, or a patch over several
 //! files. Where the host does not report the text before an edit, it follows from the text after it.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use moai_base::limits::PATCHED_FILES_MAX;
@@ -20,6 +21,10 @@ const MOVED_TO: &str = "*** Move to: ";
 const PATH_KEYS: [&str; 4] = ["file_path", "filePath", "path", "notebook_path"];
 /// Names of arguments with a patch.
 const PATCH_KEYS: [&str; 2] = ["command", "patchText"];
+
+/// The ends of lines.
+const UNIX_END: &str = "\n";
+const DOS_END: &str = "\r\n";
 
 /// A file that a tool call edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,21 +85,36 @@ impl FileEdit {
 }
 
 impl TextReplacement {
-    /// The text before the replacement; `None` if the new part is not there exactly once.
+    /// The text before the replacement; `None` if the new part is not there exactly once. The new part has
+    /// the line ends of the arguments or, where the host keeps them, those of the file.
     fn undo(&self, text: &str) -> Option<String> {
         if self.after.is_empty() {
             return None;
         }
+        [UNIX_END, DOS_END].into_iter().find_map(|end| self.undo_written_with(text, end))
+    }
+
+    fn undo_written_with(&self, text: &str, end: &str) -> Option<String> {
+        let after = with_line_ends(&self.after, end);
+        let has_dos_ends = end == DOS_END || text.replacen(&after, "", 1).contains(DOS_END);
+        let before = with_line_ends(&self.before, if has_dos_ends { DOS_END } else { UNIX_END });
         if !self.is_lines {
-            return replaced_once(text, &self.after, &self.before);
+            return replaced_once(text, &after, &before);
         }
         let undone = replaced_once(
-            &format!("\n{text}\n"),
-            &format!("\n{}", self.after),
-            &format!("\n{}", self.before),
+            &format!("\n{text}{end}"),
+            &format!("\n{after}"),
+            &format!("\n{before}"),
         )?;
-        Some(undone[1..undone.len() - 1].to_owned())
+        let undone = &undone[1..];
+        // The last line may have had the other end.
+        let without_end = undone.strip_suffix(DOS_END).or_else(|| undone.strip_suffix(UNIX_END));
+        without_end.map(str::to_owned)
     }
+}
+
+fn with_line_ends(text: &str, end: &str) -> String {
+    text.replace(DOS_END, UNIX_END).replace(UNIX_END, end)
 }
 
 fn replaced_once(text: &str, old: &str, new: &str) -> Option<String> {
@@ -108,7 +128,7 @@ fn replaced_once(text: &str, old: &str, new: &str) -> Option<String> {
 #[must_use]
 pub fn edits_of(tool_input: &Value) -> Vec<FileEdit> {
     if let Some(patch) = patch_in(tool_input) {
-        return edits_of_patch(patch);
+        return edits_of_patch(&patch);
     }
     let named = PATH_KEYS.iter().find_map(|key| tool_input[*key].as_str());
     let edit = named
@@ -123,11 +143,15 @@ pub fn is_patch(text: &str) -> bool {
     text.trim_start().starts_with(PATCH_START)
 }
 
-/// The patch in the arguments of a tool, which may be the patch itself.
-fn patch_in(tool_input: &Value) -> Option<&str> {
+/// The patch in the arguments of a tool, which may be the patch itself or a command with one or several.
+/// It reaches from the first beginning to the last end, as a line of a file may look like an end.
+fn patch_in(tool_input: &Value) -> Option<Cow<'_, str>> {
     let texts = PATCH_KEYS.iter().map(|key| &tool_input[*key]);
     let mut texts = std::iter::once(tool_input).chain(texts).filter_map(Value::as_str);
-    texts.find(|text| text.lines().any(|line| line.trim() == PATCH_START))
+    let patch = texts.find_map(|text| text.find(PATCH_START).map(|start| &text[start..]))?;
+    // A quoted text of a shell may name its line ends.
+    let is_quoted = !patch.contains('\n');
+    Some(if is_quoted { Cow::Owned(patch.replace("\\n", "\n")) } else { Cow::Borrowed(patch) })
 }
 
 fn change_of(tool_input: &Value) -> FileChange {
@@ -145,8 +169,10 @@ fn change_of(tool_input: &Value) -> FileChange {
 /// The files of a patch; none if it names none.
 fn edits_of_patch(patch: &str) -> Vec<FileEdit> {
     let mut edits: Vec<FileEdit> = Vec::new();
-    let lines = patch.lines().skip_while(|line| line.trim() != PATCH_START).skip(1);
-    for line in lines.take_while(|line| line.trim() != PATCH_END) {
+    let lines: Vec<&str> = patch.lines().skip(1).collect();
+    // Behind the end there may be a quotation mark.
+    let end = lines.iter().rposition(|line| line.trim_start().starts_with(PATCH_END));
+    for line in lines.iter().take(end.unwrap_or(lines.len())) {
         if edits.len() >= PATCHED_FILES_MAX {
             break;
         }
@@ -253,6 +279,21 @@ mod tests {
         let in_shell = json!({"command": format!("cd x && apply_patch <<'EOF'\n{SEVERAL}EOF")});
         assert_eq!(paths(&in_shell), several);
         assert!(is_patch(SEVERAL) && !is_patch("apply_patch <<'EOF'"));
+        let one = |path: &str| format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch");
+        for command in [
+            format!("bash -lc \"apply_patch <<'EOF'\n{}\nEOF\"", one("a.py")),
+            format!("apply_patch \"{}\"", one("a.py")),
+            format!("apply_patch $'{}'", one("a.py").replace('\n', "\\n")),
+            format!("printf '%s' '{}' | apply_patch", one("a.py")),
+            format!("cat >p <<'E'\n{}\nE\napply_patch <p", one("a.py").replace('\n', "\r\n")),
+        ] {
+            assert_eq!(paths(&json!({"command": command})), [("a.py".into(), false)], "{command}");
+        }
+        let two = format!("apply_patch <<E\n{}\nE\napply_patch <<E\n{}\nE", one("a"), one("b"));
+        assert_eq!(paths(&json!({"command": two})), [("a".into(), false), ("b".into(), false)]);
+        let quoting = "*** Begin Patch\n*** Update File: a\n@@\n *** End Patch\n-x\n\
+                       *** Delete File: b\n*** End Patch";
+        assert_eq!(paths(&json!(quoting)), [("a".into(), true), ("b".into(), false)]);
     }
 
     #[test]
@@ -297,6 +338,16 @@ mod tests {
         check(patch("@@\n-x\n"), "y\n", TextBeforeEdit::Unknown);
         check(patch("@@\n+x\n"), "y\nx\n", text("y\n"));
         check(patch("@@\n-o\n+한\n*** End of File\n"), "y\n한", text("y\no"));
+        let dos = "@@\n a\n-b\n+c\n";
+        check(patch(dos), "x\r\na\r\nc\r\ny\r\n", text("x\r\na\r\nb\r\ny\r\n"));
+        check(patch(dos), "x\r\na\nc\ny\r\n", text("x\r\na\r\nb\r\ny\r\n"));
+        check(patch(dos), "x\r\na\r\nc", text("x\r\na\r\nb"));
+        let dos = json!(
+            format!("*** Begin Patch\n*** Update File: a\n{dos}*** End Patch\n")
+                .replace('\n', "\r\n")
+        );
+        check(dos, "a\nc\n", text("a\nb\n"));
+        check(replaced("1\ny", "2\ny"), "x = 2\r\ny\r\n", text("x = 1\r\ny\r\n"));
         let moved = json!("*** Begin Patch\n*** Update File: a\n*** Move to: b\n*** End Patch");
         check(moved, "same\n", text("same\n"));
     }
