@@ -7,7 +7,7 @@ use super::args::InitArgs;
 use super::{INVALID, REFUSED, client, current_program};
 use moai_host::files;
 use moai_host::ipc::{StateDirs, process_environment};
-use moai_host::registrations::{RegistrationChange, RegistrationRecords};
+use moai_host::registrations::{RegistrationChange, RegistrationPlace, RegistrationRecords};
 use moai_protocol::control::CommandReply;
 use moai_protocol::hosts::registration::{RegistrationScope, registration_files};
 use moai_report::hosts::{RegisteredFile, registration_text};
@@ -32,11 +32,16 @@ pub(super) fn run(root: Option<&Path>, arguments: &InitArgs) -> CommandReply {
     };
     let (host, records) = (arguments.host.kind(), RegistrationRecords::new(&places.state));
     let (mut done, mut failures) = (Vec::new(), String::new());
-    for file in registration_files(host, scope, &program) {
+    let place = RegistrationPlace { folder: &base, scope };
+    let mut files = registration_files(host, scope, &program);
+    if arguments.remove {
+        files.reverse();
+    }
+    for file in files {
         let changed = if arguments.remove {
-            records.unregister(&base, &file)
+            records.unregister(place, &file)
         } else {
-            records.register(&base, &file)
+            records.register(place, &file)
         };
         match changed {
             Ok(change) => {

@@ -1,5 +1,7 @@
 //! Parses JSON with comments and trailing commas, the format of configurations of TypeScript tools.
 
+pub mod edit;
+
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::Value;
 

@@ -37,7 +37,7 @@ pub(crate) async fn handle(
         Err(reply) => return reply,
     };
     if asked.hosts {
-        return host_calls::show(engine, caller, &project.root, asked.json).await;
+        return host_calls::show(engine, caller, &project, asked.json).await;
     }
     let served =
         if asked.probe { Ok(Vec::new()) } else { served_languages(engine, &project).await };

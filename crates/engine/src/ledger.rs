@@ -28,7 +28,6 @@ use crate::ledger::code_questions::CodeQuestions;
 pub(crate) use crate::ledger::deferred_reports::{DeferredReport, SessionAgent};
 use crate::ledger::disk::{DiskStamps, OutsidePoll};
 use crate::ledger::event_claims::EventClaims;
-use crate::ledger::host_calls::HostCalls;
 use crate::ledger::host_sessions::HostSessions;
 pub(crate) use crate::ledger::known_rules::{KnownRules, RuleFolder, RuleInputs};
 use crate::ledger::line_cache::LineCache;
@@ -129,7 +128,6 @@ pub(crate) struct EngineLedger {
     pub(crate) code_questions: CodeQuestions,
     pub(crate) hosts: HostSessions,
     pub(crate) event_claims: EventClaims,
-    pub(crate) host_calls: HostCalls,
     /// The last texts that hooks saw.
     pub(crate) texts: TextCache,
     use_count: u64,

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use moai_base::hash::ContentHash;
 use moai_base::limits::REGISTRATION_BYTES_MAX;
+use moai_base::toml_value::parse_toml;
 use moai_protocol::hook::HookEvent;
 use moai_protocol::hosts::HostKind;
 use moai_protocol::hosts::registration::{
-    RegistrationContent, RegistrationFile, is_own_command, registered_events,
+    RegistrationContent, RegistrationFile, RegistrationScope, is_own_command, registered_events,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,6 +40,42 @@ struct WrittenRegistration {
     path: PathBuf,
     before: Option<String>,
     after: String,
+    /// The folders that were created for it, the outermost first.
+    #[serde(default)]
+    folders: Vec<PathBuf>,
+}
+
+/// Where the files of a registration are.
+#[derive(Clone, Copy, Debug)]
+pub struct RegistrationPlace<'p> {
+    /// The project, or the home folder.
+    pub folder: &'p Path,
+    /// Which of them.
+    pub scope: RegistrationScope,
+}
+
+impl RegistrationPlace<'_> {
+    /// The path of a file. The error says where it leads: links in a project come with its clone, those
+    /// in the home folder are the user's.
+    fn path_of(self, file: &RegistrationFile) -> Result<PathBuf, String> {
+        let path = self.folder.join(&file.path);
+        let named = |error: String| format!("{}: {error}", path.display());
+        if self.scope == RegistrationScope::Project {
+            let root = self.folder.canonicalize().map_err(|error| named(error.to_string()))?;
+            let below = path.ancestors().take_while(|at| *at != self.folder);
+            for link in below.filter(|at| at.is_symlink()) {
+                let is_inside = link.canonicalize().is_ok_and(|target| target.starts_with(&root));
+                if !is_inside {
+                    return Err(named(format!(
+                        "{} is a link out of the project, and is not followed: remove it, or register the \
+                         hooks for yourself with --user",
+                        link.display()
+                    )));
+                }
+            }
+        }
+        Ok(path)
+    }
 }
 
 /// The registrations that this program wrote.
@@ -54,13 +91,13 @@ impl RegistrationRecords {
         Self { folder: state.join("registrations") }
     }
 
-    /// Writes one file below `base`; the error is one line that names it.
+    /// Writes one file; the error is one line that names it.
     pub fn register(
         &self,
-        base: &Path,
+        place: RegistrationPlace<'_>,
         file: &RegistrationFile,
     ) -> Result<RegistrationChange, String> {
-        let path = base.join(&file.path);
+        let path = place.path_of(file)?;
         let named = |error: String| format!("{}: {error}", path.display());
         let present = read(&path).map_err(named)?;
         let text = file.content.text(present.as_deref()).map_err(named)?;
@@ -69,30 +106,41 @@ impl RegistrationRecords {
         }
         let is_foreign = matches!(file.content, RegistrationContent::Own(_))
             && present.as_ref().is_some_and(|present| !self.has_written(&path, present));
+        let older = self.record_of(&path);
         if is_foreign {
-            return Err(named("it was not written by this program, and is left alone".to_owned()));
+            let who = match &older {
+                Some(_) => "it was changed since moai-ralph wrote it",
+                None => "it was not written by moai-ralph",
+            };
+            return Err(named(format!(
+                "{who}, and is left alone; move it away and run this again"
+            )));
         }
         // What was there before the first registration counts.
-        let before = match (self.record_of(&path), present) {
+        let mut folders = older.as_ref().map(|older| older.folders.clone()).unwrap_or_default();
+        folders.extend(missing_folders(&path));
+        let before = match (older, present) {
             (Some(older), Some(present)) if older.after == hash_of(&present) => older.before,
             (_, Some(present)) if !own_events(&present).is_empty() => {
                 file.content.text_without(&present).map_err(named)?
             }
             (_, present) => present,
         };
-        let record = WrittenRegistration { path: path.clone(), before, after: hash_of(&text) };
+        let record =
+            WrittenRegistration { path: path.clone(), before, after: hash_of(&text), folders };
         self.save(&record).map_err(named)?;
         self.write(&path, &text).map_err(named)?;
         Ok(RegistrationChange::Written)
     }
 
-    /// Takes one file back; the error is one line that names it.
+    /// Takes one file back, and the folders that were created for it, if they are empty; the error is one
+    /// line that names it. Files are taken back in the reverse order, so that folders come last.
     pub fn unregister(
         &self,
-        base: &Path,
+        place: RegistrationPlace<'_>,
         file: &RegistrationFile,
     ) -> Result<RegistrationChange, String> {
-        let path = base.join(&file.path);
+        let path = place.path_of(file)?;
         let named = |error: String| format!("{}: {error}", path.display());
         let Some(present) = read(&path).map_err(named)? else {
             self.forget(&path);
@@ -102,6 +150,7 @@ impl RegistrationRecords {
         // A file with entries is deleted only if there was none before the first registration.
         let is_foreign = matches!(file.content, RegistrationContent::Entries { .. })
             && record.as_ref().is_none_or(|record| record.before.is_some());
+        let folders = record.as_ref().map(|record| record.folders.clone()).unwrap_or_default();
         let record = record.filter(|record| record.after == hash_of(&present));
         let text = match record {
             Some(record) => record.before,
@@ -119,6 +168,10 @@ impl RegistrationRecords {
             }
             None => {
                 fs::remove_file(&path).map_err(|error| named(error.to_string()))?;
+                for folder in folders.iter().rev() {
+                    // One that holds something else stays.
+                    let _ = fs::remove_dir(folder);
+                }
                 RegistrationChange::Removed
             }
         };
@@ -162,6 +215,15 @@ impl RegistrationRecords {
     }
 }
 
+/// The folders above a file that do not exist, the outermost first.
+fn missing_folders(path: &Path) -> Vec<PathBuf> {
+    let above = path.ancestors().skip(1);
+    let mut missing: Vec<PathBuf> =
+        above.take_while(|folder| !folder.exists()).map(Path::to_path_buf).collect();
+    missing.reverse();
+    missing
+}
+
 /// A file or plugin that registers hooks of this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRegistration {
@@ -171,16 +233,48 @@ pub struct FoundRegistration {
     pub events: Vec<HookEvent>,
 }
 
-/// The registrations with a host in a project and for its user. Unreadable files register nothing.
+/// A file in which hooks of a host may be registered, and that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadableRegistration {
+    /// Absolute.
+    pub path: PathBuf,
+    /// One line that names the line of the text, if there is one.
+    pub reason: String,
+}
+
+/// The registrations with a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RegistrationSearch {
+    /// Those of this program.
+    pub found: Vec<FoundRegistration>,
+    /// The files that cannot be read.
+    pub unreadable: Vec<UnreadableRegistration>,
+}
+
+impl RegistrationSearch {
+    /// The text of a file; `None` if there is none, or if it cannot be read.
+    fn text(&mut self, path: &Path) -> Option<String> {
+        let parsed = read(path).and_then(|text| match text {
+            Some(text) => syntax_fault(path, &text).map_or(Ok(Some(text)), Err),
+            None => Ok(None),
+        });
+        match parsed {
+            Ok(text) => text,
+            Err(reason) if self.unreadable.iter().all(|known| known.path != path) => {
+                self.unreadable.push(UnreadableRegistration { path: path.to_path_buf(), reason });
+                None
+            }
+            Err(_) => None,
+        }
+    }
+}
+
+/// The registrations with a host in a project and for its user.
 #[must_use]
-pub fn find_registrations(
-    host: HostKind,
-    root: &Path,
-    home: Option<&Path>,
-) -> Vec<FoundRegistration> {
-    let mut found = Vec::new();
+pub fn find_registrations(host: HostKind, root: &Path, home: Option<&Path>) -> RegistrationSearch {
+    let mut search = RegistrationSearch::default();
     for path in registering_files(host, root, home) {
-        let Ok(Some(text)) = read(&path) else { continue };
+        let Some(text) = search.text(&path) else { continue };
         let events = match host {
             // The file is the plugin.
             HostKind::OpenCode => registered_events(host).collect(),
@@ -188,17 +282,37 @@ pub fn find_registrations(
         };
         let place = path.display().to_string();
         if !events.is_empty() {
-            found.push(FoundRegistration { place, events });
+            search.found.push(FoundRegistration { place, events });
         }
     }
     for path in plugin_files(host, root, home) {
-        let Ok(Some(text)) = read(&path) else { continue };
+        let Some(text) = search.text(&path) else { continue };
         if enables_plugin(&text) {
             let place = format!("plugin moai-ralph in {}", path.display());
-            found.push(FoundRegistration { place, events: registered_events(host).collect() });
+            let events = registered_events(host).collect();
+            search.found.push(FoundRegistration { place, events });
         }
     }
-    found
+    search
+}
+
+/// Why a host cannot parse a file, by the kind that its name says.
+fn syntax_fault(path: &Path, text: &str) -> Option<String> {
+    match path.extension()?.to_str()? {
+        "json" => json_fault(path, text),
+        "toml" => parse_toml(text).err(),
+        _ => None,
+    }
+}
+
+/// The settings of GitHub Copilot CLI may have comments.
+fn json_fault(path: &Path, text: &str) -> Option<String> {
+    let is_of_copilot = path.parent().is_some_and(|folder| folder.ends_with(".copilot"));
+    if is_of_copilot || text.trim().is_empty() {
+        return None;
+    }
+    let error = serde_json::from_str::<Value>(text).err()?;
+    Some(format!("line {}: it is not JSON: {error}", error.line()))
 }
 
 /// The files in which hooks of a host may be registered.
@@ -298,9 +412,15 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, String> {
 
 #[cfg(test)]
 mod tests {
-    use moai_protocol::hosts::registration::{RegistrationScope, registration_files};
+    use std::os::unix::fs::symlink;
+
+    use moai_protocol::hosts::registration::registration_files;
 
     use super::*;
+
+    fn in_project(folder: &Path) -> RegistrationPlace<'_> {
+        RegistrationPlace { folder, scope: RegistrationScope::Project }
+    }
 
     fn file(host: HostKind) -> RegistrationFile {
         registration_files(host, RegistrationScope::Project, "/p/moai-ralph").remove(0)
@@ -316,11 +436,11 @@ mod tests {
         fs::create_dir_all(base.join(".codex")).expect("ours");
         let foreign = "{\"hooks\":{},   \"x\":1}";
         fs::write(&path, foreign).expect("ours");
-        assert_eq!(records.register(&base, &file), Ok(RegistrationChange::Written));
-        assert_eq!(records.register(&base, &file), Ok(RegistrationChange::Unchanged));
-        assert_eq!(records.unregister(&base, &file), Ok(RegistrationChange::Restored));
+        assert_eq!(records.register(in_project(&base), &file), Ok(RegistrationChange::Written));
+        assert_eq!(records.register(in_project(&base), &file), Ok(RegistrationChange::Unchanged));
+        assert_eq!(records.unregister(in_project(&base), &file), Ok(RegistrationChange::Restored));
         assert_eq!(fs::read_to_string(&path).expect("it is there"), foreign);
-        assert_eq!(records.unregister(&base, &file), Ok(RegistrationChange::Unchanged));
+        assert_eq!(records.unregister(in_project(&base), &file), Ok(RegistrationChange::Unchanged));
     }
 
     #[test]
@@ -331,19 +451,51 @@ mod tests {
         let records = RegistrationRecords::new(&temp.path().join("state"));
         for host in HostKind::ALL {
             let root = root_of(host);
-            assert!(find_registrations(host, &root, Some(&home)).is_empty(), "{host:?}");
-            records.register(&root, &file(host)).expect("writable");
+            let none = RegistrationSearch::default();
+            assert_eq!(find_registrations(host, &root, Some(&home)), none, "{host:?}");
+            fs::create_dir_all(&root).expect("ours");
+            records.register(in_project(&root), &file(host)).expect("writable");
             let found = find_registrations(host, &root, Some(&home));
             let events: Vec<HookEvent> = registered_events(host).collect();
-            assert_eq!(found.first().map(|one| &one.events), Some(&events), "{host:?}");
+            assert_eq!(found.found.first().map(|one| &one.events), Some(&events), "{host:?}");
         }
         fs::create_dir_all(home.join(".codex")).expect("ours");
         let root = root_of(HostKind::Codex);
         let config = home.join(".codex/config.toml");
         fs::write(&config, "[plugins.\"moai-ralph@moai-ralph\"]\nenabled = true\n").expect("ours");
-        assert_eq!(find_registrations(HostKind::Codex, &root, Some(&home)).len(), 2);
+        let places = || find_registrations(HostKind::Codex, &root, Some(&home)).found.len();
+        assert_eq!(places(), 2);
         fs::write(&config, "[plugins.\"moai-ralph@moai-ralph\"]\nenabled = false\n").expect("ours");
-        assert_eq!(find_registrations(HostKind::Codex, &root, Some(&home)).len(), 1);
+        assert_eq!(places(), 1);
+    }
+
+    #[test]
+    fn files_that_do_not_parse_are_named_once_with_their_line() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let (root, home) = (temp.path().join("project"), temp.path().join("home"));
+        let unreadable = |host, path: PathBuf, text: &[u8]| {
+            fs::create_dir_all(path.parent().expect("a folder")).expect("ours");
+            fs::write(&path, text).expect("ours");
+            let search = find_registrations(host, &root, Some(&home));
+            fs::remove_file(&path).expect("ours");
+            let one = search.unreadable.first().cloned();
+            assert!(search.unreadable.iter().all(|it| it.path == path), "{search:?}");
+            assert!(search.unreadable.len() < 2, "{search:?}");
+            one.map(|it| it.reason)
+        };
+        let settings = root.join(".claude/settings.json");
+        for host in [HostKind::ClaudeCode, HostKind::Copilot] {
+            let reason = unreadable(host, settings.clone(), b"{\n\"hooks\": {\n,}}");
+            assert!(reason.is_some_and(|it| it.starts_with("line 3: it is not JSON")), "{host:?}");
+        }
+        let config = home.join(".codex/config.toml");
+        let reason = unreadable(HostKind::Codex, config, b"a = 1\nb = [\n");
+        assert!(reason.is_some_and(|it| it.starts_with("line 2: ")));
+        let hooks = root.join(".codex/hooks.json");
+        assert!(unreadable(HostKind::Codex, hooks.clone(), b"\xff").is_some());
+        assert_eq!(unreadable(HostKind::Codex, hooks, b""), None);
+        let of_copilot = home.join(".copilot/config.json");
+        assert_eq!(unreadable(HostKind::Copilot, of_copilot, b"// c\n{}"), None);
     }
 
     #[test]
@@ -353,12 +505,44 @@ mod tests {
         let records = RegistrationRecords::new(&base.join("state"));
         let file = file(HostKind::Copilot);
         let path = base.join(&file.path);
-        assert_eq!(records.register(&base, &file), Ok(RegistrationChange::Written));
-        assert_eq!(records.unregister(&base, &file), Ok(RegistrationChange::Removed));
+        assert_eq!(records.register(in_project(&base), &file), Ok(RegistrationChange::Written));
+        assert_eq!(records.unregister(in_project(&base), &file), Ok(RegistrationChange::Removed));
         assert!(!path.exists());
+        assert!(!base.join(".github").exists(), "the folders were made for it");
+        fs::create_dir_all(base.join(".github/hooks")).expect("ours");
         fs::write(&path, "theirs").expect("ours");
-        assert!(records.register(&base, &file).is_err());
-        assert!(records.unregister(&base, &file).is_err());
+        assert!(records.register(in_project(&base), &file).is_err());
+        assert!(records.unregister(in_project(&base), &file).is_err());
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "theirs");
+    }
+
+    #[test]
+    fn a_link_out_of_the_project_is_not_followed() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let base = temp.path().canonicalize().expect("a real path");
+        let (project, outside) = (base.join("project"), base.join("outside"));
+        fs::create_dir_all(project.join("inside")).expect("ours");
+        fs::create_dir_all(&outside).expect("ours");
+        let records = RegistrationRecords::new(&base.join("state"));
+        let file = file(HostKind::Codex);
+        let link = project.join(".codex");
+        for target in [outside.clone(), base.join("nowhere"), "../outside".into()] {
+            symlink(&target, &link).expect("ours");
+            let refused = records.register(in_project(&project), &file);
+            assert!(
+                refused.is_err_and(|it| it.contains("a link out of the project")),
+                "{target:?}"
+            );
+            assert!(records.unregister(in_project(&project), &file).is_err(), "{target:?}");
+            fs::remove_file(&link).expect("ours");
+        }
+        assert_eq!(outside.read_dir().expect("there").count(), 0);
+        symlink("inside", &link).expect("ours");
+        assert_eq!(records.register(in_project(&project), &file), Ok(RegistrationChange::Written));
+        // The home folder is the user's.
+        fs::remove_file(&link).expect("ours");
+        symlink(&outside, &link).expect("ours");
+        let home = RegistrationPlace { folder: &project, scope: RegistrationScope::User };
+        assert_eq!(records.register(home, &file), Ok(RegistrationChange::Written));
     }
 }

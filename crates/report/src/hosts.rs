@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use moai_protocol::documents::hosts::HostsDocument;
+use moai_base::foreign_text::one_line;
+use moai_base::limits::MESSAGE_CHARS_MAX;
+use moai_protocol::documents::hosts::{HostDocumentEntry, HostsDocument, UnreadableHostFile};
 use moai_protocol::hook::HookEvent;
 use moai_protocol::hosts::{HeldTurn, HostKind, HostProfile, LastWords};
 
@@ -101,6 +103,7 @@ pub fn hosts_text(document: &HostsDocument, now_ms: u64) -> String {
         match places.as_slice() {
             [] if !has_run => {
                 let _ = writeln!(out, "{title}: not registered");
+                add_unreadable(&mut out, title, host);
                 continue;
             }
             [] => {
@@ -110,6 +113,7 @@ pub fn hosts_text(document: &HostsDocument, now_ms: u64) -> String {
                 let _ = writeln!(out, "{title}: {}", places.join(", "));
             }
         }
+        add_unreadable(&mut out, title, host);
         if let Some(approval) = host.approval {
             let _ = writeln!(out, "  to approve: {approval}");
         }
@@ -126,9 +130,9 @@ pub fn hosts_text(document: &HostsDocument, now_ms: u64) -> String {
                 Some(at_ms) => ago(at_ms, now_ms),
                 // Most of these calls end without the daemon, which counts them.
                 None if event.event == HookEvent::PreToolUse.name() => {
-                    "never refused a call".to_owned()
+                    "never refused a call here".to_owned()
                 }
-                None => "never ran".to_owned(),
+                None => "never ran here".to_owned(),
             };
             let _ = writeln!(out, "  {:<22} {registered}{approval}, {last}", event.event);
         }
@@ -136,16 +140,30 @@ pub fn hosts_text(document: &HostsDocument, now_ms: u64) -> String {
     out
 }
 
+/// Names the files of a host that cannot be read, and what to do.
+fn add_unreadable(out: &mut String, title: &str, host: &HostDocumentEntry) {
+    for UnreadableHostFile { file, reason } in &host.unreadable {
+        let _ = writeln!(
+            out,
+            "  cannot be read: {}: {}; {title} may start no hook of it: repair the file, then run \
+             moai-ralph init --host {}",
+            sanitized_name(file),
+            one_line(reason, MESSAGE_CHARS_MAX),
+            host.host
+        );
+    }
+}
+
 fn ago(at_ms: u64, now_ms: u64) -> String {
     let minutes = now_ms.saturating_sub(at_ms) / 60_000;
     let (number, unit) = match minutes {
-        0 => return "ran less than a minute ago".to_owned(),
+        0 => return "ran here less than a minute ago".to_owned(),
         1..60 => (minutes, "minute"),
         60..1440 => (minutes / 60, "hour"),
         _ => (minutes / 1440, "day"),
     };
     format!(
-        "last ran {} ago",
+        "last ran here {} ago",
         super::count_noun(usize::try_from(number).unwrap_or(usize::MAX), unit)
     )
 }

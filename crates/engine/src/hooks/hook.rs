@@ -68,7 +68,6 @@ pub(crate) async fn handle(
         return HandlerOutcome::default();
     }
     let host = input.host;
-    host_calls::note(engine, host, event);
     delivery.is_unique = host.profile().has_event_times;
     let delivered_call = delivery.call.clone();
     let answered = Box::pin(answer_event(engine, caller, event, delivery, input)).await;
@@ -105,6 +104,7 @@ async fn answer_event(
         note_tool_or_prompt(engine, &session, event, is_main_agent);
     }
     let mut project = Project::load_unserved(engine, &caller);
+    host_calls::note(engine, &project, input.host, event);
     if !project.config.is_enabled {
         let active_loop = match event {
             HookEvent::Stop | HookEvent::PreToolUse | HookEvent::PostToolUse => {

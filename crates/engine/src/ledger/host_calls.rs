@@ -1,4 +1,4 @@
-//! When each host last called a hook of this daemon.
+//! When each host last called a hook of this daemon in a project.
 
 use std::collections::BTreeMap;
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::evidence::overlay_gate::OverlayGate;
 use crate::evidence::poll_gate::PollGate;
 use crate::ledger::disk::DiskHistory;
+use crate::ledger::host_calls::HostCalls;
 use crate::ledger::tool_calls::ToolCalls;
 use crate::ledger::{KnownRules, SelectedFile, VerifiedFindings};
 use moai_base::finding::Finding;
@@ -33,6 +34,8 @@ pub(crate) struct RootLedger {
     pub(crate) tool_calls: ToolCalls,
     /// The key of the store.
     pub(crate) key: Option<ProjectKey>,
+    /// When each host last called a hook.
+    pub(crate) host_calls: HostCalls,
     /// The rules, as last read.
     pub(crate) rules: Option<Arc<KnownRules>>,
 }

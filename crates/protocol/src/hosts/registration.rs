@@ -2,6 +2,7 @@
 //! folder of them, entries in the host's file elsewhere. Everything that others wrote stays, in its
 //! order.
 
+use moai_base::jsonc::edit::edited_json;
 use serde_json::{Map, Value, json};
 
 use super::HostKind;
@@ -124,7 +125,7 @@ impl RegistrationContent {
                 for event in registered_events(*host) {
                     add_entry(hooks, event, entry(*host, event, program))?;
                 }
-                Ok(written(&document))
+                Ok(edited(present, &document))
             }
         }
     }
@@ -134,7 +135,11 @@ impl RegistrationContent {
     pub fn text_without(&self, present: &str) -> Result<Option<String>, String> {
         match self {
             Self::Own(text) if text == present => Ok(None),
-            Self::Own(_) => Err("it was changed by others".to_owned()),
+            Self::Own(_) => {
+                Err("it was changed since moai-ralph wrote it, and is left alone; if you do \
+                                 not need the change, delete the file yourself"
+                    .to_owned())
+            }
             Self::Entries { .. } => {
                 let mut document = parsed(Some(present))?;
                 let hooks = hooks_of(&mut document)?;
@@ -154,7 +159,7 @@ impl RegistrationContent {
                     root.shift_remove("hooks");
                 }
                 let is_left = document.as_object().is_some_and(|root| !root.is_empty());
-                Ok(is_left.then(|| written(&document)))
+                Ok(is_left.then(|| edited(Some(present), &document)))
             }
         }
     }
@@ -287,6 +292,12 @@ fn is_empty_group(group: &Value) -> bool {
     group["hooks"].as_array().is_some_and(Vec::is_empty)
 }
 
+/// A present text with another value; everything else in it stays as a person wrote it.
+fn edited(present: Option<&str>, document: &Value) -> String {
+    let edited = present.and_then(|present| edited_json(present, document));
+    edited.unwrap_or_else(|| written(document))
+}
+
 fn written(document: &Value) -> String {
     format!("{document:#}\n")
 }
@@ -334,6 +345,19 @@ mod tests {
         assert_eq!(document["hooks"]["PostToolUse"][0]["matcher"], "apply_patch|Bash");
         let without = content.text_without(&once).expect("a document").expect("something is left");
         assert!(!without.contains("moai-ralph") && without.contains("other"), "{without}");
+    }
+
+    #[test]
+    fn the_form_that_a_person_gave_a_file_stays() {
+        let content = content(HostKind::Codex);
+        let mine = "{\n\t\"env\": { \"A\":\"1\" },\n\t\"hooks\": {\n\t\t\"Stop\": [\n\
+                    \t\t\t{\"hooks\": [ {\"type\":\"command\",\"command\":\"x\"} ]}\n\t\t]\n\t}\n}\n";
+        let with = content.text(Some(mine)).expect("a document");
+        assert!(with.contains("\"env\": { \"A\":\"1\" }"), "{with}");
+        // The person goes on editing it.
+        let edited = with.replace("\"A\":\"1\"", "\"A\":\"2\"");
+        let without = content.text_without(&edited).expect("a document").expect("theirs is left");
+        assert_eq!(without, mine.replace("\"A\":\"1\"", "\"A\":\"2\""));
     }
 
     #[test]
