@@ -25,6 +25,7 @@ use moai_protocol::control::{CallerContext, CommandReply, DoctorRequest};
 use moai_protocol::documents::json_text;
 use moai_protocol::documents::servers::{DaemonHealthEntry, StoreHealthEntry, TeamMemoryEntry};
 use moai_report::doctor::{self as report, LanguageSupport, ProbeActResult, ProbeRow};
+use moai_report::notice::no_project;
 use moai_report::store_health::{ExaminedStore, StoreContent, health_text};
 
 pub(crate) async fn handle(
@@ -79,7 +80,9 @@ pub(crate) async fn handle(
     let left_out = project.trust.gap().filter(|_| asked.probe).map(|gap| {
         format!("moai-ralph: servers that run programs of a project are not probed here: {gap}\n")
     });
-    let stderr = left_out.unwrap_or_default();
+    let is_unbounded = project.is_unbounded(engine).await;
+    let bounded = is_unbounded.then(|| format!("moai-ralph: {}\n", no_project(&project.root)));
+    let stderr = left_out.into_iter().chain(bounded).collect();
     CommandReply { stdout, stderr, code, ..CommandReply::default() }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, run_blocking};
 use crate::project::option_files::read_option_file;
 use crate::project::trust::ProjectTrust;
 
@@ -157,6 +157,29 @@ impl Project {
         let catalogue = Arc::unwrap_or_clone(self.workspace.catalogue).without_languages(&unserved);
         self.workspace.catalogue = Arc::new(catalogue);
         self
+    }
+
+    /// Whether the root is no project, but a folder without end: the whole disk, the user's home, a folder
+    /// above it, or any other one of that size. Its size is looked at once.
+    pub(crate) async fn is_unbounded(&self, engine: &Engine) -> bool {
+        if files::is_marked_project(&self.root) {
+            return false;
+        }
+        let home = self.workspace.env.get("HOME").map(Path::new);
+        let is_above_home = home
+            .and_then(|home| home.canonicalize().ok())
+            .is_some_and(|home| home.starts_with(&self.root));
+        if is_above_home || self.root.parent().is_none() {
+            return true;
+        }
+        let known = engine.ledger().root(&self.root).is_unbounded;
+        if let Some(known) = known {
+            return known;
+        }
+        let root = self.root.clone();
+        let found = run_blocking(move || files::is_unbounded(&root)).await.unwrap_or_default();
+        engine.ledger().root(&self.root).is_unbounded = Some(found);
+        found
     }
 
     /// Resolves a named path: relative to the working directory for users, and to the root for an

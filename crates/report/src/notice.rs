@@ -10,6 +10,22 @@ pub fn default_options(error: &str) -> String {
     format!("[moai-ralph] {error}. Default options are used until this is fixed.")
 }
 
+/// A folder is no project, so nothing is measured there.
+#[must_use]
+pub fn no_project(folder: &Path) -> String {
+    format!(
+        "{} is no project: it has neither .git nor .moai, and is too large to look through. Start the agent \
+         in the folder of a project, or mark this one as a project with `git init` or `mkdir .moai`",
+        sanitized_name(&folder.display().to_string())
+    )
+}
+
+/// The session's folder is no project.
+#[must_use]
+pub fn measures_nothing(folder: &Path) -> String {
+    format!("[moai-ralph] nothing is measured here: {}", no_project(folder))
+}
+
 /// What hooks do that get no answer of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blindness {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use moai_base::limits::{OUTSIDE_FILES_MAX, WALK_FILES_MAX};
+use moai_base::limits::{OUTSIDE_FILES_MAX, UNMARKED_ENTRIES_MAX, WALK_FILES_MAX};
 use moai_base::verdict::{Cause, Gap};
 
 /// Outcome of a poll.
@@ -32,7 +32,8 @@ impl PollLimit {
         let detail = match self {
             Self::RootFiles => {
                 format!(
-                    "the project has more than {WALK_FILES_MAX} files; changes of the others are not noticed"
+                    "the project has more than {WALK_FILES_MAX} files, or is a folder without .git and .moai \
+                     with more than {UNMARKED_ENTRIES_MAX} entries; changes of the others are not noticed"
                 )
             }
             Self::OutsideFiles => format!(

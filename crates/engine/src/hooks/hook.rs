@@ -14,7 +14,7 @@ use crate::hooks::{
 use crate::host_calls;
 use crate::ledger::SessionState;
 use crate::ledger::host_sessions::HookSender;
-use crate::loops::loop_elsewhere::active_loop_anywhere;
+use crate::loops::loop_elsewhere::{active_loop_anywhere, active_loop_of_any_project};
 use crate::loops::lost_loops;
 use crate::memory;
 use crate::pipeline::worker_stop;
@@ -25,7 +25,7 @@ use moai_host::store::loops::LoopQuery;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::stop_table::StopDelivery;
 use moai_protocol::control::{CallerContext, CommandReply};
-use moai_protocol::hook::{HookEvent, HookInput};
+use moai_protocol::hook::{HookEvent, HookInput, HookOutput};
 use moai_protocol::hosts::HostKind;
 use moai_protocol::hosts::answer::answer_text;
 use moai_report::contributions::ContributionOrigin;
@@ -105,16 +105,10 @@ async fn answer_event(
     }
     let mut project = Project::load_unserved(engine, &caller);
     host_calls::note(engine, &project, input.host, event);
-    if !project.config.is_enabled {
-        let active_loop = match event {
-            HookEvent::Stop | HookEvent::PreToolUse | HookEvent::PostToolUse => {
-                active_loop_anywhere(engine, &caller, &project, &input.session_id).await
-            }
-            _ => None,
-        };
-        let Some((loop_project, _)) = active_loop else { return HookAnswer::default() };
-        project = loop_project;
-    }
+    let mut project = match answering_project(engine, &caller, project, event, &input).await {
+        Ok(project) => project,
+        Err(output) => return output.into(),
+    };
     if sender == HookSender::SecondHost {
         foreign_event::note_second_host(engine, &caller, &project, &input.session_id, event).await;
     }
@@ -168,6 +162,52 @@ async fn answer_event(
 }
 
 /// A prompt, which is a command where the host has no event for commands.
+/// The project that an event is answered in: the session's own, else, where hooks are switched off or
+/// the session's folder is no project, that of its loop. The error is the answer without one.
+async fn answering_project(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    project: Project,
+    event: HookEvent,
+    input: &HookInput,
+) -> Result<Project, HookOutput> {
+    let session = &input.session_id;
+    let is_of_loop =
+        matches!(event, HookEvent::Stop | HookEvent::PreToolUse | HookEvent::PostToolUse);
+    if !project.config.is_enabled {
+        if !is_of_loop {
+            return Err(HookOutput::Silent);
+        }
+        let found = active_loop_anywhere(engine, caller, &project, session).await;
+        return found.map(|(project, _)| project).ok_or(HookOutput::Silent);
+    }
+    if !project.is_unbounded(engine).await || is_command(event, input) {
+        return Ok(project);
+    }
+    if is_of_loop {
+        let found = active_loop_of_any_project(engine, caller, session).await;
+        return match found {
+            Some((project, _)) => Ok(project),
+            // It looks at nothing but the paths of the call.
+            None if event == HookEvent::PreToolUse => Ok(project),
+            None => Err(HookOutput::Silent),
+        };
+    }
+    let is_told = matches!(event, HookEvent::SessionStart | HookEvent::UserPromptSubmit);
+    let notice = moai_report::notice::measures_nothing(&project.root);
+    let is_new = is_told && engine.ledger().session(session).report_once(&notice);
+    Err(if is_new { HookOutput::Notice(notice) } else { HookOutput::Silent })
+}
+
+/// Whether an event is a command of the user.
+fn is_command(event: HookEvent, input: &HookInput) -> bool {
+    match event {
+        HookEvent::UserPromptExpansion => true,
+        HookEvent::UserPromptSubmit => input.clone().take_typed_command(),
+        _ => false,
+    }
+}
+
 async fn answer_prompt(mut call: HookCall<'_>) -> HookAnswer {
     if call.input.is_returned_reason(HookEvent::UserPromptSubmit) {
         return with_deferred_reports(&call, ContributionOrigin::Loop, Vec::new(), None).await;

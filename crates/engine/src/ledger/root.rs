@@ -36,6 +36,8 @@ pub(crate) struct RootLedger {
     pub(crate) key: Option<ProjectKey>,
     /// When each host last called a hook.
     pub(crate) host_calls: HostCalls,
+    /// Whether it is a folder without end; `None` until it was looked at.
+    pub(crate) is_unbounded: Option<bool>,
     /// The rules, as last read.
     pub(crate) rules: Option<Arc<KnownRules>>,
 }

@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, run_blocking};
 use crate::project;
 use crate::project::Project;
 use moai_host::git;
 use moai_host::store::ProjectKey;
 use moai_host::store::loops::LoopQuery;
+use moai_host::store::peek;
 use moai_loops::state::LoopState;
 use moai_protocol::control::CallerContext;
 
@@ -36,6 +37,23 @@ pub(crate) async fn active_loop_anywhere(
         }
     }
     active_loop_elsewhere(engine, caller, project, session).await
+}
+
+/// The session's loop in any project, for a session whose folder is in none.
+pub(crate) async fn active_loop_of_any_project(
+    engine: &Engine,
+    caller: &CallerContext,
+    session: &str,
+) -> Option<ProjectLoop> {
+    if session.is_empty() {
+        return None;
+    }
+    let (state, named) = (engine.dirs.state.clone(), session.to_owned());
+    let (key, root) = run_blocking(move || peek::project_of_session(&state, &named)).await??;
+    let which = LoopQuery::ActiveOf(session.to_owned());
+    let state = engine.store.find_loop(&key, &root, which).await.ok().flatten()?;
+    let there = CallerContext { root: Some(root), ..caller.clone() };
+    Some((Project { key, ..Project::load_or_default(engine, &there) }, state))
 }
 
 /// The session's loop under another name of the root, or of a folder above it.

@@ -32,6 +32,7 @@ use moai_protocol::control::{CallerContext, CommandReply, LoopStartRequest};
 use moai_protocol::documents::json_text;
 use moai_report::agent::EditText;
 use moai_report::loops;
+use moai_report::notice;
 use moai_report::workers::{self, LoopWorker};
 
 pub(crate) async fn handle(
@@ -82,6 +83,9 @@ pub(crate) async fn start_loop(
     session: Option<&str>,
     call: &str,
 ) -> Result<LoopStartOutcome, String> {
+    if project.is_unbounded(engine).await {
+        return Err(notice::no_project(&project.root));
+    }
     let session = session.filter(|id| !id.is_empty());
     let which = session.map_or(LoopQuery::ActiveUnclaimed, |id| LoopQuery::ActiveOf(id.to_owned()));
     let active = engine

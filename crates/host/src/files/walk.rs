@@ -13,7 +13,9 @@ use ignore::{DirEntry, Match, WalkBuilder, WalkState};
 use super::is_special;
 use super::{canonical, io_error_reason, resolve_in_root, skipped_file};
 use moai_base::evidence::SkippedFile;
-use moai_base::limits::{IGNORE_RULES_BYTES_MAX, SERIAL_WALK_FILES_MAX, WALK_FILES_MAX};
+use moai_base::limits::{
+    IGNORE_RULES_BYTES_MAX, SERIAL_WALK_FILES_MAX, UNMARKED_ENTRIES_MAX, WALK_FILES_MAX,
+};
 use moai_base::path::{NEVER_WALKED, RelPath};
 
 /// Name of the files with ignore rules.
@@ -47,8 +49,9 @@ pub struct NameWalk {
 /// always included, and so are the contents of a directory named as a start.
 ///
 /// Skipped are: a start that does not exist, is outside the root, or is neither file nor directory;
-/// a directory that cannot be read; a wanted entry that is not UTF-8 or not a regular file; and
-/// everything after the first [`WALK_FILES_MAX`] files.
+/// a directory that cannot be read; a wanted entry that is not UTF-8 or not a regular file; everything
+/// after the first [`WALK_FILES_MAX`] files; and, below a root that is no project (see
+/// [`is_marked_project`]), after the first [`UNMARKED_ENTRIES_MAX`] entries.
 #[must_use]
 pub fn walk_files(
     root: &Path,
@@ -56,6 +59,26 @@ pub fn walk_files(
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> FileWalk {
     walk_up_to(WALK_FILES_MAX, root, false, starts, wanted)
+}
+
+/// Whether a root is marked as a project: by `.moai`, or by `.git` there or above. Any other folder may
+/// be the home folder or the whole disk.
+#[must_use]
+pub fn is_marked_project(root: &Path) -> bool {
+    root.join(".moai").is_dir() || root.ancestors().any(|at| at.join(".git").exists())
+}
+
+/// Whether a folder is no project because of its size: it is not marked as one and has more than
+/// [`UNMARKED_ENTRIES_MAX`] entries.
+#[must_use]
+pub fn is_unbounded(root: &Path) -> bool {
+    let entries_max = entries_max(root);
+    entries_max < usize::MAX && watched_entries(root, root).nth(entries_max).is_some()
+}
+
+/// Entries of a root that a walk visits.
+fn entries_max(root: &Path) -> usize {
+    if is_marked_project(root) { usize::MAX } else { UNMARKED_ENTRIES_MAX }
 }
 
 /// All files below the root as in [`walk_files`], with hidden files and folders.
@@ -70,8 +93,8 @@ pub fn walk_hidden(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> F
 #[must_use]
 pub fn walk_watched(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
     let root = canonical(root);
-    let files =
-        watched_entries(&root, &root).filter(|entry| is_file(entry) && !is_hidden(entry.path()));
+    let entries = watched_entries(&root, &root).take(entries_max(&root));
+    let files = entries.filter(|entry| is_file(entry) && !is_hidden(entry.path()));
     let paths = files.filter_map(|entry| RelPath::below(&root, entry.path()));
     paths.filter(wanted).take(WALK_FILES_MAX).collect()
 }
@@ -119,6 +142,9 @@ fn walk_names_up_to(
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> NameWalk {
     let root = canonical(root);
+    if entries_max(&root) < usize::MAX {
+        return serial_names(files_max, &root, wanted);
+    }
     let few = serial_names(SERIAL_WALK_FILES_MAX.min(files_max), &root, wanted);
     if few.is_whole {
         return few;
@@ -155,7 +181,12 @@ fn serial_names(
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> NameWalk {
     let (mut names, mut links, mut is_whole) = (Vec::new(), Vec::new(), true);
-    for entry in watched_entries(root, root) {
+    let entries_max = entries_max(root);
+    for (count, entry) in watched_entries(root, root).enumerate() {
+        if count >= entries_max {
+            is_whole = false;
+            break;
+        }
         match WalkedEntry::new(root, entry, wanted) {
             Some(WalkedEntry::File(_)) if names.len() >= files_max => {
                 is_whole = false;
@@ -283,7 +314,7 @@ fn names_through_link(root: &Path, link: PathBuf) -> Vec<PathBuf> {
     if is_loop || is_never || is_hidden(&link) {
         return Vec::new();
     }
-    let files = watched_entries(root, &target).filter(is_file);
+    let files = watched_entries(root, &target).take(entries_max(root)).filter(is_file);
     files.filter_map(|file| Some(link.join(file.path().strip_prefix(&target).ok()?))).collect()
 }
 
@@ -370,7 +401,13 @@ impl WalkCollector<'_> {
             return self.skip(&rules, UNREADABLE_RULES);
         }
         let (left_out, folders) = mpsc::channel();
-        for entry in walker(&self.root, directory, left_out).hidden(!self.with_hidden).build() {
+        let entries_max = entries_max(&self.root);
+        let entries = walker(&self.root, directory, left_out).hidden(!self.with_hidden).build();
+        for (count, entry) in entries.enumerate() {
+            if count >= entries_max {
+                let reason = format!("more than {entries_max} entries, and neither .git nor .moai");
+                return self.skip(directory, &reason);
+            }
             let file = match entry {
                 Ok(entry) => self.entry(&entry),
                 Err(error) => {

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
-use super::PROJECTS_FOLDER;
 use super::schema::PROJECT_SCHEMA;
+use super::{PROJECTS_FOLDER, ProjectKey};
 use moai_base::limits::STORE_READ_WAIT_MS_MAX;
 
 /// Whether a loop of exactly this session is running. An unreadable database counts as no.
@@ -15,6 +15,23 @@ use moai_base::limits::STORE_READ_WAIT_MS_MAX;
 pub fn holds_session(state: &Path, session: &str) -> bool {
     let query = SessionQuery { session, folders: &[], since_ms: u64::MAX };
     databases(state).any(|database| database_may_hold(&database, &query).unwrap_or(false))
+}
+
+/// The project whose database has the running loop of exactly this session, with the loop's root.
+#[must_use]
+pub fn project_of_session(state: &Path, session: &str) -> Option<(ProjectKey, PathBuf)> {
+    databases(state).find_map(|database| {
+        let key = database.parent()?.file_name()?.to_str()?;
+        let root = root_of_session(&database, session).ok().flatten()?;
+        Some((ProjectKey(key.to_owned()), root))
+    })
+}
+
+fn root_of_session(database: &Path, session: &str) -> rusqlite::Result<Option<PathBuf>> {
+    let sql = "SELECT root FROM loops WHERE status = 'running' AND session_id = ?1";
+    let connection = open(database)?;
+    let root: Option<String> = connection.query_row(sql, [session], |row| row.get(0)).optional()?;
+    Ok(root.map(PathBuf::from))
 }
 
 /// A question about the loops of a session.
@@ -42,10 +59,15 @@ fn databases(state: &Path) -> impl Iterator<Item = PathBuf> {
     databases.filter(|database| database.exists())
 }
 
-fn database_may_hold(database: &Path, query: &SessionQuery<'_>) -> rusqlite::Result<bool> {
+fn open(database: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database, flags)?;
     connection.busy_timeout(Duration::from_millis(STORE_READ_WAIT_MS_MAX))?;
+    Ok(connection)
+}
+
+fn database_may_hold(database: &Path, query: &SessionQuery<'_>) -> rusqlite::Result<bool> {
+    let connection = open(database)?;
     let sql = "SELECT root, session_id IS NULL FROM loops
                WHERE (status = 'running' OR updated_ms >= ?2)
                AND (session_id = ?1 OR session_id IS NULL)";
@@ -83,6 +105,8 @@ mod tests {
         store.insert_loop(&key, root, claimed.clone()).await.expect("stored");
         assert!(holds("s", "/elsewhere"));
         assert!(holds_session(home.path(), "s") && !holds_session(home.path(), "t"));
+        assert_eq!(project_of_session(home.path(), "s"), Some((key.clone(), "/p/a".into())));
+        assert_eq!(project_of_session(home.path(), "t"), None);
         assert!(!holds("t", "/p/a"));
         let ended = LoopState {
             id: "loop-3".into(),
