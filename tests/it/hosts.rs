@@ -1,13 +1,15 @@
 //! Hooks of the other hosts, with their recorded inputs: the answers in the words that each host reads,
 //! and a loop from its start to its end.
 
+mod registrations;
+
 use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::{CHECKOUT, Output, SESSION, Sandbox, finish, write_file};
+use crate::support::{CHECKOUT, Output, SESSION, Sandbox, finish, finish_bytes, write_file};
 
 const CLEAN: &str = "word = 'good'\n";
 const DIRTY: &str = "word = 'BAD'\n";
@@ -97,6 +99,15 @@ impl<'s> HostSession<'s> {
         }
         answer(&self.call(&payload))
     }
+}
+
+/// A payload as the plugin of OpenCode makes it.
+fn opencode(sandbox: &Sandbox, event: &str, fields: &Value) -> Value {
+    let mut payload =
+        json!({"hook_event_name": event, "session_id": SESSION, "cwd": sandbox.root()});
+    let fields = fields.as_object().expect("an object").clone();
+    payload.as_object_mut().expect("an object").extend(fields);
+    answer(&sandbox.run_with(&["hook", "--host", "opencode"], &payload.to_string()))
 }
 
 /// The answer of a hook; null without one.
@@ -199,6 +210,22 @@ fn older_findings_are_not_blamed_on_an_edit_whose_text_before_follows_from_it() 
         "*** Begin Patch\n*** Update File: app.py\n@@\n-other = 1\n+other = 2\n*** End Patch";
     let told = context("codex", &session.patched(patch));
     assert!(!told.contains("introduced"), "{told}");
+}
+
+#[test]
+fn older_findings_of_a_file_with_other_line_ends_are_not_blamed_on_a_patch() {
+    for (line_end, patched_end) in [("\r\n", "\r\n"), ("\r\n", "\n"), ("\n", "\n")] {
+        let sandbox = project();
+        let session = HostSession::new(&sandbox, "codex");
+        let now = format!("word = 'BAD'{line_end}other = 2{patched_end}last = 3{line_end}");
+        sandbox.write("app.py", &now);
+        let patch =
+            "*** Begin Patch\n*** Update File: app.py\n@@\n-other = 1\n+other = 2\n*** End Patch";
+        for patch in [patch.to_owned(), patch.replace('\n', "\r\n")] {
+            let told = context("codex", &session.patched(&patch));
+            assert!(!told.contains("introduced") && !told.contains("may be"), "{now:?}: {told}");
+        }
+    }
 }
 
 #[test]
@@ -399,48 +426,22 @@ fn an_agent_does_not_change_the_settings_that_register_hooks() {
     let mut shell = session.payload("PreToolUse-Bash-here-document-patch");
     for (folder, path) in [("", ".codex/hooks.json"), ("cd .codex && ", "hooks.json")] {
         let patch = format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch");
-        shell["tool_input"]["command"] = format!("{folder}apply_patch <<'E'\n{patch}\nE").into();
-        assert_denied(&session.call(&shell));
+        for command in [
+            format!("{folder}apply_patch <<'E'\n{patch}\nE"),
+            format!("bash -lc \"{folder}apply_patch <<'E'\n{patch}\nE\""),
+            format!("{folder}apply_patch '{patch}'"),
+            format!("{folder}apply_patch $'{}'", patch.replace('\n', "\\n")),
+            format!("{folder}printf '%s\\n' '{patch}' | apply_patch"),
+        ] {
+            shell["tool_input"]["command"] = command.into();
+            assert_denied(&session.call(&shell));
+        }
     }
 }
 
 fn assert_denied(output: &Output) {
     let answer = answer(output);
     assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny", "{answer}");
-}
-
-#[test]
-fn registrations_of_every_host_are_part_of_the_exam() {
-    for path in [".codex/hooks.json", ".github/hooks/a.json", ".opencode/plugins/a.ts"] {
-        let sandbox = project();
-        let session = HostSession::new(&sandbox, "codex");
-        session.prompt("/moai-loop fix it --max-iterations 5");
-        sandbox.write("app.py", "word = 'better'\n");
-        sandbox.write(path, "{\"hooks\": {}}");
-        let stopped = session.stop("I am done.");
-        assert!(stopped.to_string().contains("registration of hooks"), "{path}: {stopped}");
-    }
-}
-
-#[test]
-fn commands_of_others_that_name_the_program_stay() {
-    let sandbox = project();
-    let foreign = json!({"hooks": {"Stop": [{"hooks": [
-        {"type": "command", "command": "./before; moai-ralph hook stop; ./after"},
-        {"type": "command", "command": "grep -r 'moai-ralph hook' ."},
-    ]}]}});
-    sandbox.write(".codex/hooks.json", &foreign.to_string());
-    let read =
-        || -> Value { serde_json::from_str(&sandbox.read(".codex/hooks.json")).expect("JSON") };
-    assert_eq!(sandbox.run(&["init", "--host", "codex", "--remove"]).code, 0);
-    assert_eq!(read(), foreign);
-    assert_eq!(sandbox.run(&["init", "--host", "codex"]).code, 0);
-    assert_eq!(read()["hooks"]["Stop"][0], foreign["hooks"]["Stop"][0]);
-    // Somebody writes the file in another form in between.
-    sandbox.write(".codex/hooks.json", &read().to_string());
-    assert_eq!(sandbox.run(&["init", "--host", "codex"]).code, 0);
-    assert_eq!(sandbox.run(&["init", "--host", "codex", "--remove"]).code, 0);
-    assert_eq!(read(), foreign);
 }
 
 #[test]
@@ -460,77 +461,175 @@ fn two_hosts_in_one_project_have_loops_of_their_own() {
 }
 
 #[test]
-fn init_registers_the_hooks_and_takes_them_back() {
-    let sandbox = project();
-    let foreign =
-        "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"x\"}]}]}}";
-    sandbox.write(".codex/hooks.json", foreign);
-    for (host, path) in [
-        ("codex", ".codex/hooks.json"),
-        ("copilot", ".github/hooks/moai-ralph.json"),
-        ("opencode", ".opencode/plugins/moai-ralph.ts"),
-        ("claude-code", ".claude/settings.json"),
-    ] {
-        let written = sandbox.run(&["init", "--host", host]);
-        assert_eq!(written.code, 0, "{host}: {written:#?}");
-        assert!(written.stdout.contains(&format!("{path}: written")), "{written:#?}");
-        let text = sandbox.read(path);
-        assert!(text.contains("moai-ralph"), "{host}: {text}");
-        let again = sandbox.run(&["init", "--host", host]);
-        assert!(again.stdout.contains(&format!("{path}: unchanged")), "{again:#?}");
-        assert_eq!(sandbox.read(path), text, "{host}");
-        let shown = sandbox.run(&["doctor", "--hosts"]);
-        assert!(shown.stdout.contains(path), "{shown:#?}");
-        let removed = sandbox.run(&["init", "--host", host, "--remove"]);
-        assert_eq!(removed.code, 0, "{removed:#?}");
-        assert!(!sandbox.path(path).exists() || sandbox.read(path) == foreign, "{host}");
-    }
-    assert_eq!(sandbox.read(".codex/hooks.json"), foreign);
-    let user = sandbox.run(&["init", "--host", "copilot", "--user"]);
-    assert!(user.stdout.contains("home/.copilot/hooks/moai-ralph.json: written"), "{user:#?}");
-}
-
-#[test]
-fn init_leaves_a_file_alone_that_it_cannot_read() {
-    let sandbox = project();
-    sandbox.write(".codex/hooks.json", "{ not JSON");
-    sandbox.write(".github/hooks/moai-ralph.json", "theirs");
-    for (host, path) in
-        [("codex", ".codex/hooks.json"), ("copilot", ".github/hooks/moai-ralph.json")]
-    {
-        let before = sandbox.read(path);
-        let refused = sandbox.run(&["init", "--host", host]);
-        assert_eq!(refused.code, 1, "{refused:#?}");
-        assert!(refused.stderr.contains(path), "{refused:#?}");
-        assert_eq!(sandbox.read(path), before);
+fn a_pause_for_the_exam_is_told_once_where_each_host_reads_it() {
+    for host in ["codex", "copilot", "opencode"] {
+        let sandbox = project();
+        sandbox.write("RUBRIC.md", "# Rubric\n\n- [ ] it works\n");
+        sandbox.commit();
+        let session = HostSession::new(&sandbox, if host == "copilot" { host } else { "codex" });
+        let stop = |words: &str| match host {
+            "opencode" => opencode(&sandbox, "Stop", &json!({"last_assistant_message": words})),
+            _ => session.stop(words),
+        };
+        let prompt = |text: &str| match host {
+            "opencode" => opencode(&sandbox, "UserPromptSubmit", &json!({"prompt": text})),
+            _ => answer(&session.prompt(text)),
+        };
+        let begun = sandbox.run(&["loop", "start", "--prompt", "fix it", "--session", SESSION]);
+        assert_eq!(begun.code, 0, "{begun:#?}");
+        sandbox.write("app.py", "word = 'better'\n");
+        // Somebody else changes what the loop is checked with.
+        sandbox.write("RUBRIC.md", "# Rubric\n\n- [ ] something else\n");
+        let told = stop("I am done.");
+        assert!(told.to_string().contains("RUBRIC.md"), "{host}: {told}");
+        let is_held = told["decision"] == "block";
+        assert_eq!(is_held, host != "codex", "held where only the agent can tell: {told}");
+        let status = sandbox.run(&["loop", "status", "--session", SESSION, "--json"]).json();
+        assert_eq!(status["pause_reason"], "exam_changed", "{host}: {status}");
+        if is_held {
+            let reason = told["reason"].as_str().expect("a reason");
+            assert!(reason.contains("Tell the user"), "{host}: {reason}");
+            prompt(reason);
+        }
+        assert_ne!(stop("It is paused.")["decision"], "block", "{host}");
+        let next = prompt("what now?").to_string();
+        assert_eq!(next.contains("is paused"), host == "codex", "{host}: {next}");
+        assert!(!prompt("and now?").to_string().contains("is paused"), "{host}");
     }
 }
 
+/// A folder that is no project, and too large to look through.
+fn vast_folder(sandbox: &Sandbox) -> PathBuf {
+    let folder = sandbox.base().join("vast");
+    for at in 0..251 {
+        let below = folder.join(at.to_string());
+        fs::create_dir_all(&below).expect("ours");
+        for file in 0..200 {
+            fs::write(below.join(format!("{file}.py")), "").expect("ours");
+        }
+    }
+    folder
+}
+
 #[test]
-fn a_registered_command_works_as_the_host_starts_it() {
+fn a_folder_without_end_is_no_project_and_does_not_release_a_loop() {
     let sandbox = project();
-    sandbox.run(&["init", "--host", "codex"]);
-    let hooks: Value = serde_json::from_str(&sandbox.read(".codex/hooks.json")).expect("JSON");
-    let command = hooks["hooks"]["PostToolUse"][0]["hooks"][0]["command"].as_str().expect("a text");
     let session = HostSession::new(&sandbox, "codex");
+    let home = sandbox.base().join("home");
+    for folder in [PathBuf::from("/"), home, vast_folder(&sandbox)] {
+        let at = |name: &str, fields: Value| {
+            let mut payload = session.payload(name);
+            payload["cwd"] = json!(folder);
+            payload["session_id"] = json!(format!("in {}", folder.display()));
+            for (key, value) in fields.as_object().expect("an object") {
+                payload[key] = value.clone();
+            }
+            answer(&session.call(&payload))
+        };
+        let told = at("UserPromptSubmit", json!({"prompt": "go"})).to_string();
+        assert!(told.contains("is no project"), "{}: {told}", folder.display());
+        let told = at("UserPromptSubmit", json!({"prompt": "go on"}));
+        assert_eq!(told, Value::Null, "once is enough");
+        let refused = at("UserPromptSubmit", json!({"prompt": "/moai-loop fix it"}));
+        assert!(refused["reason"].to_string().contains("is no project"), "{refused}");
+        assert_eq!(at("Stop", json!({})), Value::Null);
+        let mut doctor = sandbox.program();
+        let doctor = finish(doctor.current_dir(&folder).arg("doctor"), "");
+        assert!(doctor.stderr.contains("is no project"), "{doctor:#?}");
+    }
+    session.prompt("/moai-loop fix it --max-iterations 5 --completion-promise DONE");
+    let mut stop = session.payload("Stop");
+    stop["cwd"] = json!("/");
+    let held = answer(&session.call(&stop));
+    assert_eq!(held["decision"], "block", "the loop of the session runs elsewhere: {held}");
+}
+
+#[test]
+fn inputs_in_other_encodings_are_read() {
+    let sandbox = project();
+    let session = HostSession::new(&sandbox, "codex");
+    let mut prompt = session.payload("UserPromptSubmit");
+    prompt["prompt"] = "/moai-loop fix it --max-iterations 9 --completion-promise DONE".into();
+    session.call(&prompt);
     sandbox.write("app.py", DIRTY);
-    let mut payload = session.payload("PostToolUse-apply_patch-update");
-    payload["tool_input"]["command"] =
-        "*** Begin Patch\n*** Add File: app.py\n+word = 'BAD'\n*** End Patch".into();
-    let mut shell = std::process::Command::new("sh");
-    sandbox.prepare(&mut shell);
-    let output = finish(shell.args(["-c", command]), &payload.to_string());
-    assert!(context("codex", &output).contains("introduced 1 error"), "{output:#?}");
-    let shown = sandbox.run(&["doctor", "--hosts", "--json"]).json();
-    let codex = &shown["hosts"][1];
-    let events = codex["events"].as_array().expect("events");
-    let of = |name: &str| events.iter().find(|event| event["event"] == name).expect("an event");
-    assert!(
-        of("post-tool-use")["last_ms"].is_u64() && of("stop")["last_ms"].is_null(),
-        "{codex:#}"
+    let mut stop = session.payload("Stop");
+    let units = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    for (at, mark, is_wide) in
+        [(0, &b"\xef\xbb\xbf"[..], false), (1, b"\xff\xfe", true), (2, b"", true)]
+    {
+        stop["last_assistant_message"] = format!("Stop {at}").into();
+        let text = stop.to_string();
+        let bytes = if is_wide { units(&text) } else { text.into_bytes() };
+        let mut hook = sandbox.program();
+        let output = finish_bytes(hook.arg("hook"), &[mark, &bytes].concat());
+        assert_eq!(answer(&output)["decision"], "block", "{mark:?}");
+    }
+}
+
+#[test]
+fn a_stop_with_an_input_beyond_the_bound_still_holds_and_is_logged() {
+    let sandbox = project();
+    let session = HostSession::new(&sandbox, "codex");
+    session.prompt("/moai-loop fix it --max-iterations 9 --completion-promise DONE");
+    sandbox.write("app.py", DIRTY);
+    let before = log_lines(&sandbox).len();
+    let held = session.stop(&"x".repeat(17 * 1024 * 1024));
+    assert_eq!(held["decision"], "block", "{held}");
+    assert_eq!(log_lines(&sandbox).len(), before + 1);
+}
+
+#[test]
+fn two_hosts_with_the_same_session_id_do_not_share_a_loop() {
+    let sandbox = project();
+    let (codex, copilot) =
+        (HostSession::new(&sandbox, "codex"), HostSession::new(&sandbox, "copilot"));
+    codex.prompt("$moai-ralph:moai-loop fix it --completion-promise DONE");
+    let at_once = "<promise>DONE</promise>";
+    assert_eq!(copilot.stop(at_once), Value::Null);
+    assert_eq!(
+        opencode(&sandbox, "Stop", &json!({"last_assistant_message": at_once})),
+        Value::Null
     );
-    assert_eq!(of("stop")["registered"], true);
-    assert_eq!(of("stop")["approval"], "missing", "Codex has not asked yet");
-    let text = sandbox.run(&["doctor", "--hosts"]).stdout;
-    assert!(text.contains("registered, not approved, never ran"), "{text}");
+    let begun = context("copilot", &copilot.prompt("/moai-loop other --max-iterations 5"));
+    assert!(begun.starts_with("[moai-ralph]"), "a loop of its own: {begun}");
+    // Another daemon knows whose session it is.
+    assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+    sandbox.write("app.py", DIRTY);
+    assert_eq!(
+        opencode(&sandbox, "Stop", &json!({"last_assistant_message": at_once})),
+        Value::Null
+    );
+    assert_eq!(codex.stop("not yet")["decision"], "block");
+    assert_eq!(copilot.stop("not yet")["decision"], "block");
+    let iteration = |session: &str| {
+        let status = sandbox.run(&["loop", "status", "--session", session, "--json"]);
+        status.json()["iteration"].clone()
+    };
+    let other = format!("copilot:{SESSION}");
+    assert_eq!((iteration(SESSION), iteration(&other)), (json!(1), json!(1)));
+}
+
+#[test]
+fn a_command_that_opencode_passes_on_as_text_is_one() {
+    let sandbox = project();
+    let typed = json!({"prompt": "/moai-loop fix it --completion-promise DONE"});
+    let begun = opencode(&sandbox, "UserPromptSubmit", &typed);
+    let text = begun["additionalContext"].as_str().unwrap_or_default();
+    assert!(text.starts_with("[moai-ralph] loop "), "{begun}");
+    let refused =
+        opencode(&sandbox, "UserPromptSubmit", &json!({"prompt": "/moai-loop x --no-such-option"}));
+    let text = refused["additionalContext"].as_str().unwrap_or_default();
+    assert!(text.contains("--no-such-option"), "{refused}");
+}
+
+#[test]
+fn the_first_change_by_a_shell_in_a_session_without_a_prompt_is_told() {
+    for host in ["codex", "copilot"] {
+        let sandbox = project();
+        let session = HostSession::new(&sandbox, host);
+        sandbox.write("app.py", DIRTY);
+        let told = context(host, &session.call(&session.payload("PostToolUse-Bash")));
+        assert!(told.contains("whoever changed them") && told.contains("app.py"), "{host}: {told}");
+        assert!(!told.contains("introduced"), "nobody knows: {told}");
+    }
 }

@@ -4,6 +4,7 @@
 use moai_base::limits::ANCESTORS_MAX;
 use moai_host::callers::{self, HookRoute, ProcessIdentity};
 use moai_protocol::control::CallerContext;
+use moai_protocol::hook::HookInput;
 use moai_protocol::hosts::session_variables;
 use moai_report::loops;
 
@@ -51,6 +52,17 @@ fn is_adopted(caller: &CallerContext, hook: i32, parent: ProcessIdentity) -> boo
     hook != daemon
         && callers::is_adopter(parent.id, daemon)
         && caller.input_maker != Some(parent.id)
+}
+
+/// The session of an event, under a name that no other client has.
+pub(crate) fn own_name(engine: &Engine, input: &HookInput) -> String {
+    if input.session_id.is_empty() {
+        return String::new();
+    }
+    let (client, transcript) = (input.host.profile().name, input.transcript_path.as_deref());
+    let name = engine.ledger().hosts.own_name(&input.session_id, client, transcript);
+    store_hosts(engine);
+    name
 }
 
 /// Whether a host that had the session before `host` runs.

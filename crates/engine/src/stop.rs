@@ -7,6 +7,7 @@ pub(crate) mod consult;
 pub(crate) mod cooldown;
 pub(crate) mod evidence;
 mod last_words;
+mod repeated_stop;
 mod run_as_code;
 pub(crate) mod schedule;
 pub(crate) mod scope;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, now_ms, run_to_completion};
-use crate::hooks::hook_call::HookCall;
+use crate::hooks::hook_call::{HookCall, language};
 use crate::judge::judge_run;
 use crate::ledger::SessionState;
 use crate::loops::loop_elsewhere;
@@ -46,7 +47,8 @@ use moai_loops::state::{LoopState, Status};
 use moai_loops::step::{StopAdmission, StopDecision, StopInput, StopOutcome, admit_stop};
 use moai_pipeline::gate::ReviewReading;
 use moai_pipeline::state::PipelineState;
-use moai_protocol::hook::HookOutput;
+use moai_protocol::hook::{HookEvent, HookOutput};
+use moai_protocol::hosts::HeldTurn;
 use moai_report::judging::JudgementContext;
 use moai_report::{loops, notice};
 
@@ -77,13 +79,11 @@ pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     let schedule = StopSchedule::from_config(started_at, waited, &call.project.config);
     if is_active {
         last_words::complete(&mut call).await;
+        return repeated_stop::answer_once(call, state, schedule).await;
     }
     let mut run = StopRun { call: &call, input: stop_input(&call), schedule };
-    if !is_active {
-        let changed = completed_work::changed_since(&call, state.as_ref()).await;
-        return run.answer(state).await.with_notice(changed);
-    }
-    run.answer(state).await
+    let changed = completed_work::changed_since(&call, state.as_ref()).await;
+    run.answer(state).await.with_notice(changed)
 }
 
 /// One Stop: the hook call, the host's input and the deadlines.
@@ -103,11 +103,12 @@ impl StopRun<'_> {
         };
         let (engine, session) = (self.call.engine, &self.call.input.session_id);
         let lead = loop {
-            match engine.stops.enter(&id, &self.call.delivery.content) {
+            match engine.stops.enter(&id, &self.call.delivery) {
                 StopTurn::Decide(lead) => break lead,
                 StopTurn::Wait(running) => {
+                    let is_told = running.is_other_call();
                     if let Some(output) = running.finished().await {
-                        return output;
+                        return if is_told { self.without_repetition(output) } else { output };
                     }
                 }
             }
@@ -139,6 +140,8 @@ impl StopRun<'_> {
             let summary = iteration_summary(&state);
             let notices = loop_files::write_loop_notes(call.engine, &call.project, &summary).await;
             let output = cooldown::after_cooldown(self, &state, output).await;
+            let is_told = state.answer.is_some_and(|answer| answer.call != call.delivery.call);
+            let output = if is_told { self.without_repetition(output) } else { output };
             return Err(with_new_notices(call, output, &notices));
         }
         match (admit_stop(state.as_ref(), &self.input), state) {
@@ -151,6 +154,23 @@ impl StopRun<'_> {
                 Err(HookOutput::Notice(loops::waits_for_tasks(&state, tasks)))
             }
             _ => Err(HookOutput::Silent),
+        }
+    }
+
+    /// An answer that another hook process of the same Stop gets, too: where the agent reads all of
+    /// them, this one only holds.
+    fn without_repetition(&self, output: HookOutput) -> HookOutput {
+        let call = self.call;
+        if call.input.host.profile().held_turn != HeldTurn::SameTurn {
+            return output;
+        }
+        match output {
+            HookOutput::Block(_) | HookOutput::BlockAndNotice(..) => {
+                let language = language(call.engine, &call.input.session_id);
+                HookOutput::Block(loops::held_by_another(language))
+            }
+            HookOutput::Notice(_) => HookOutput::Silent,
+            output => output,
         }
     }
 
@@ -227,6 +247,7 @@ impl StopRun<'_> {
             );
             let usage = consultation.session_usage.as_ref();
             let output = decision_output(&state, &next, &decision, &evidence, usage);
+            let output = through_agent(call, &next, output);
             next.answer = stored_answer::stored_answer(&call.delivery, &output);
             let rejections = consultation.consecutive_rejections();
             let review = consultation.review();
@@ -423,6 +444,26 @@ fn decision_output(
         text = format!("{text}\n{line}");
     }
     HookOutput::Notice(text)
+}
+
+/// Where the host shows the user no text at a Stop, the agent is held once to pass on why its loop does
+/// not go on.
+fn through_agent(call: &HookCall<'_>, next: &LoopState, output: HookOutput) -> HookOutput {
+    let is_shown =
+        call.input.host.profile().event(HookEvent::Stop).is_some_and(|row| row.has_notices);
+    match output {
+        HookOutput::Notice(text) if !is_shown && needs_user(next.status) => {
+            let told = loops::end_notice(next);
+            call.engine.ledger().session(&call.input.session_id).report_once(&told);
+            HookOutput::Block(loops::to_pass_on(next.language(), &text))
+        }
+        output => output,
+    }
+}
+
+/// Whether the user must know that a loop has this status.
+fn needs_user(status: Status) -> bool {
+    !matches!(status, Status::Running | Status::Completed)
 }
 
 /// Adds the notices that the session has not had yet, whether the turn goes on or ends.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
-use moai_loops::stop_table::{StopArrival, StopTable};
+use moai_loops::stop_table::{StopArrival, StopDelivery, StopTable};
 use moai_protocol::hook::HookOutput;
 
 /// One table for the whole engine.
@@ -22,6 +22,8 @@ struct StopHandle {
     /// `None` until the Stop is answered; closed when it is answered or dropped.
     answer: watch::Receiver<Option<HookOutput>>,
     interruption: Arc<Notify>,
+    /// The call of the delivery that decides.
+    call: String,
 }
 
 /// The role of a delivery.
@@ -48,15 +50,22 @@ pub(crate) struct StopLead {
 pub(crate) struct StopWait {
     answer: watch::Receiver<Option<HookOutput>>,
     is_same: bool,
+    /// Whether another hook process has the running Stop's answer.
+    is_other_call: bool,
 }
 
 impl StopRegistry {
-    /// Registers a delivery of a Stop; `content` tells the Stops of one loop apart.
-    pub(crate) fn enter(&self, loop_id: &str, content: &str) -> StopTurn {
+    /// Registers a delivery of a Stop; its content tells the Stops of one loop apart.
+    pub(crate) fn enter(&self, loop_id: &str, delivery: &StopDelivery) -> StopTurn {
         let (sender, receiver) = watch::channel(None);
         let interruption = Arc::new(Notify::new());
-        let handle = StopHandle { answer: receiver, interruption: Arc::clone(&interruption) };
-        match locked(&self.table).arrive(loop_id, content, handle) {
+        let call = delivery.call.clone();
+        let handle = StopHandle { answer: receiver, interruption: Arc::clone(&interruption), call };
+        let wait = |running: StopHandle, is_same| {
+            let is_other_call = running.call != delivery.call;
+            StopTurn::Wait(StopWait { answer: running.answer, is_same, is_other_call })
+        };
+        match locked(&self.table).arrive(loop_id, &delivery.content, handle) {
             StopArrival::Start(ticket) => StopTurn::Decide(StopLead {
                 table: Arc::clone(&self.table),
                 loop_id: loop_id.to_owned(),
@@ -64,12 +73,8 @@ impl StopRegistry {
                 answer: sender,
                 interruption,
             }),
-            StopArrival::Join(running) => {
-                StopTurn::Wait(StopWait { answer: running.answer, is_same: true })
-            }
-            StopArrival::Wait(running) => {
-                StopTurn::Wait(StopWait { answer: running.answer, is_same: false })
-            }
+            StopArrival::Join(running) => wait(running, true),
+            StopArrival::Wait(running) => wait(running, false),
         }
     }
 
@@ -100,6 +105,11 @@ impl Drop for StopLead {
 }
 
 impl StopWait {
+    /// Whether the running Stop is answered to another hook process.
+    pub(crate) fn is_other_call(&self) -> bool {
+        self.is_other_call
+    }
+
     /// Waits for the end of the running Stop; returns its answer if it is the same Stop and was
     /// decided.
     pub(crate) async fn finished(mut self) -> Option<HookOutput> {
@@ -121,15 +131,20 @@ fn locked(table: &SharedStopTable) -> MutexGuard<'_, StopTable<StopHandle>> {
 mod tests {
     use super::*;
 
+    fn delivery(content: &str) -> StopDelivery {
+        let (call, content) = (content.to_owned(), content.to_owned());
+        StopDelivery { call, content, start_ms: None, is_unique: false }
+    }
+
     fn lead(registry: &StopRegistry, content: &str) -> StopLead {
-        match registry.enter("loop", content) {
+        match registry.enter("loop", &delivery(content)) {
             StopTurn::Decide(lead) => lead,
             StopTurn::Wait(_) => panic!("a Stop is running"),
         }
     }
 
     fn wait(registry: &StopRegistry, content: &str) -> StopWait {
-        match registry.enter("loop", content) {
+        match registry.enter("loop", &delivery(content)) {
             StopTurn::Wait(wait) => wait,
             StopTurn::Decide(_) => panic!("no Stop is running"),
         }

@@ -36,13 +36,27 @@ pub struct HostRecord {
     pub hosts: Vec<HostEntry>,
     /// Every session of a host, also of one that has ended; the oldest first.
     pub sessions: Vec<String>,
+    /// The client of each session, the oldest first.
+    #[serde(default)]
+    pub clients: Vec<SessionClient>,
+}
+
+/// The client that a session belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionClient {
+    /// Hash of its id, which may hold a private text.
+    pub session: String,
+    /// The client's name, such as `codex`.
+    pub client: String,
+    /// Hash of the path of the session's transcript, if the client names one.
+    pub transcript: Option<String>,
 }
 
 impl HostRecord {
     /// A record of processes that run now.
     #[must_use]
-    pub fn new(hosts: Vec<HostEntry>, sessions: Vec<String>) -> Self {
-        Self { boot: boot_id(), hosts, sessions }
+    pub fn new(hosts: Vec<HostEntry>, sessions: Vec<String>, clients: Vec<SessionClient>) -> Self {
+        Self { boot: boot_id(), hosts, sessions, clients }
     }
 
     /// Reads the record, without processes that have ended; empty if there is none or it is damaged.
@@ -85,8 +99,13 @@ mod tests {
             session: "s".to_owned(),
             route: HookRoute { processes_between: 1, ..HookRoute::default() },
         };
-        let record =
-            HostRecord::new(vec![host(ended), host(process)], vec!["r".to_owned(), "s".to_owned()]);
+        let (session, client) = ("s".to_owned(), "codex".to_owned());
+        let client = SessionClient { session, client, transcript: None };
+        let record = HostRecord::new(
+            vec![host(ended), host(process)],
+            vec!["r".to_owned(), "s".to_owned()],
+            vec![client],
+        );
         record.write(state.path()).unwrap();
         let read = HostRecord::read(state.path());
         assert_eq!((&read.hosts, &read.sessions), (&vec![host(process)], &record.sessions));

@@ -367,10 +367,10 @@ impl HookInput {
             && is_own_text(&self.prompt)
     }
 
-    /// Where the host has no event for commands, takes the command that the prompt is. Returns
-    /// whether it is one.
+    /// Where the host passes on commands as they were typed, takes the command that the prompt is.
+    /// Returns whether it is one.
     pub fn take_typed_command(&mut self) -> bool {
-        if self.host.profile().event(HookEvent::UserPromptExpansion).is_some() {
+        if !self.host.profile().has_typed_commands {
             return false;
         }
         let Some(TypedCommand { name, arguments }) = typed_command(&self.prompt) else {

@@ -55,6 +55,8 @@ pub struct HostProfile {
     pub has_token_counts: bool,
     /// Whether it ends a turn that was held often without a tool call.
     pub has_continuation_cap: bool,
+    /// Whether a prompt may be a command as it was typed.
+    pub has_typed_commands: bool,
     /// Whether each payload carries the time of its event, so that equal payloads are one event.
     pub has_event_times: bool,
     /// Its variable with the project's folder, for hooks.

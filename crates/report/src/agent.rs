@@ -190,6 +190,12 @@ pub fn cross_file_text(
     Some(EditText { text, notice })
 }
 
+/// A session was not looked at before, so that nobody knows who changed the files below.
+#[must_use]
+pub fn first_look(language: MessageLanguage) -> String {
+    format!("[moai-ralph] {}", wording::FIRST_LOOK.text_in(language))
+}
+
 /// Too many changes on disk to measure while a hook waits.
 #[must_use]
 pub fn many_changed(file_count: usize, is_rest: bool, language: MessageLanguage) -> String {

@@ -312,6 +312,15 @@ phrases!(ENDS {
          /moai-resume; end: moai-ralph loop cancel)",
         "[moai-ralph] 루프 {0} 일시 정지({1}): {2} (계속: moai-ralph loop resume 또는 /moai-resume, 끝내기: \
          moai-ralph loop cancel)";
+    PASS_ON:
+        "Tell the user this, because they are not shown it, and end your turn without changing anything.",
+        "사용자에게 보이지 않는 내용이니 그대로 전하고, 아무것도 바꾸지 말고 턴을 끝내십시오.";
+    HELD_BY_ANOTHER:
+        "[moai-ralph] held, as another registration of these hooks says",
+        "[moai-ralph] 유지됨: 이유는 같은 훅의 다른 등록이 알립니다";
+    FIRST_LOOK:
+        "this session was not looked at before; these files differ from HEAD, whoever changed them:",
+        "이 세션을 처음 살펴봅니다. 누가 바꾸었는지와 관계없이 HEAD와 다른 파일:";
     CANCELLED: "[moai-ralph] loop {0} was cancelled after {1}", "[moai-ralph] 루프 {0} 취소됨({1})";
     RUNNING: "[moai-ralph] loop {0} is running", "[moai-ralph] 루프 {0} 실행 중";
     AT_MILESTONE: "milestone reached; {0}", "마일스톤 도달; {0}";

@@ -11,8 +11,7 @@ use crate::edit::edit_session::{EditSession, SharedDiskEpoch};
 use crate::edit::impact::{ImpactContext, ImpactSearch};
 use crate::edit::post_tool_use::skipped_text;
 use crate::engine::run_blocking;
-use crate::evidence::disk_poll;
-use crate::evidence::disk_poll::UnseenFiles;
+use crate::evidence::disk_poll::{self, FirstLook, UnseenFiles};
 use crate::evidence::earlier_texts::EarlierState;
 use crate::hooks::hook_call::{HookCall, edit_text, language};
 use crate::pipeline::shell_writes::note_shell_writes;
@@ -32,18 +31,27 @@ pub(crate) async fn disk_change_texts(call: &HookCall<'_>) -> Vec<EditText> {
     }
     let started_at = Instant::now();
     let language = language(engine, session);
-    let unseen = disk_poll::take_unseen_files(engine, project, session, call.tool_start_ns()).await;
+    let first_look = call.tool_start_ns().map_or(FirstLook::SinceHead, FirstLook::Since);
+    let unseen = disk_poll::take_unseen_files(engine, project, session, first_look).await;
     let is_many = unseen.changed.len() + unseen.deleted.len() > CHANGED_INLINE_FILES_MAX;
     if let Some(commit) = unseen.moved_head.as_ref().filter(|_| is_many) {
         let count = unseen.changed.len() + unseen.deleted.len();
         return vec![EditText::agent_only(agent::head_moved(commit, count, language))];
     }
-    for path in &unseen.changed {
-        engine.ledger().session(session).record_write(&project.root, path);
+    if !unseen.is_since_head {
+        for path in &unseen.changed {
+            engine.ledger().session(session).record_write(&project.root, path);
+        }
     }
     let mut texts = measure_unseen(call, &unseen, started_at).await;
-    let touched = [unseen.changed.clone(), unseen.deleted.clone()].concat();
-    texts.extend(note_shell_writes(call, &touched).await);
+    if unseen.is_since_head {
+        if !texts.is_empty() {
+            texts.insert(0, EditText::agent_only(agent::first_look(language)));
+        }
+    } else {
+        let touched = [unseen.changed.clone(), unseen.deleted.clone()].concat();
+        texts.extend(note_shell_writes(call, &touched).await);
+    }
     let named = unseen.unreadable.iter().take(CHANGED_INLINE_FILES_MAX);
     for skipped in named.clone() {
         texts.extend(
@@ -85,7 +93,9 @@ async fn measure_unseen(
     let mut texts = Vec::new();
     for (edit, servers) in edits.into_iter().zip(servers) {
         let mut feedback = edit.feedback(servers).await;
-        edit.remember(&mut feedback, edit.snapshot.hash).await;
+        if !unseen.is_since_head {
+            edit.remember(&mut feedback, edit.snapshot.hash).await;
+        }
         texts.extend(edit_text(call.engine, session, &feedback));
     }
     if let Some(impact) = impact {

@@ -137,25 +137,39 @@ pub(crate) struct UnseenFiles {
     pub(crate) unreadable: Vec<SkippedFile>,
     /// The created files.
     pub(crate) created: BTreeSet<RelPath>,
+    /// Whether these are the files that differ from HEAD, at the first look of a session: nobody knows who
+    /// changed them.
+    pub(crate) is_since_head: bool,
     /// The commit of HEAD, if it has moved.
     pub(crate) moved_head: Option<String>,
     /// The poll that found them.
     pub(crate) disk: DiskEpoch,
 }
 
+/// What a session that has not looked at the disk before has not seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FirstLook {
+    /// Nothing: it begins.
+    Nothing,
+    /// Files written at this time, in nanoseconds since the epoch, or later.
+    Since(i128),
+    /// Files that differ from HEAD, whoever changed them.
+    SinceHead,
+}
+
 /// Polls the root and takes the changes that a session has not seen. Excludes files that git ignores,
 /// files without a sensor, files with known bytes, and files that some session wrote with a tool,
-/// whose hook reports them. For the first poll of a session, changes since `since_ns` count.
+/// whose hook reports them.
 pub(crate) async fn take_unseen_files(
     engine: &Arc<Engine>,
     project: &Project,
     session: &str,
-    since_ns: Option<i128>,
+    first_look: FirstLook,
 ) -> UnseenFiles {
     let gate = engine.ledger().root(&project.root).poll_gate();
     let turn = gate.enter().await;
     let (engine, project) = (Arc::clone(engine), project.clone());
-    let taking = take_unseen(engine, project, session.to_owned(), since_ns, turn);
+    let taking = take_unseen(engine, project, session.to_owned(), first_look, turn);
     run_to_completion(Box::pin(taking)).await.unwrap_or_default()
 }
 
@@ -163,7 +177,7 @@ async fn take_unseen(
     engine: Arc<Engine>,
     project: Project,
     session: String,
-    since_ns: Option<i128>,
+    first_look: FirstLook,
     mut turn: Result<PollTurn, DiskEpoch>,
 ) -> UnseenFiles {
     let changes = match &mut turn {
@@ -176,7 +190,15 @@ async fn take_unseen(
     let root = project.root.clone();
     let head = run_blocking(move || git::head_commit(&root)).await.flatten();
     let seen = engine.ledger().take_unseen(&session, &project.root, head.clone());
-    let UnseenChanges { files, created, before, .. } = seen.with_written_since(since_ns);
+    let since_ns = match first_look {
+        FirstLook::Since(since_ns) => Some(since_ns),
+        FirstLook::Nothing | FirstLook::SinceHead => None,
+    };
+    let UnseenChanges { mut files, created, before, .. } = seen.with_written_since(since_ns);
+    let is_since_head = before.is_none() && first_look == FirstLook::SinceHead;
+    if is_since_head {
+        files = changed_since_head(&project).await;
+    }
     let sorted = match files.as_slice() {
         [] => Some(UnseenFiles::default()),
         _ => sort_unseen(&engine, &project, &session, files, created.clone()).await,
@@ -196,10 +218,19 @@ async fn take_unseen(
         return unseen;
     }
     unseen.created = created;
+    unseen.is_since_head = is_since_head;
     unseen.disk = disk;
     let old_head = before.map(|DiskCursor { head, .. }| head);
     unseen.moved_head = head.filter(|new| old_head.is_some_and(|old| old.as_ref() != Some(new)));
     unseen
+}
+
+/// The files that differ from HEAD; none without git.
+async fn changed_since_head(project: &Project) -> Vec<RelPath> {
+    let root = project.root.clone();
+    let changed = run_blocking(move || git::files_changed_since_head(&root)).await;
+    let changed = changed.and_then(Result::ok).flatten().unwrap_or_default();
+    changed.files.into_iter().chain(changed.deleted).collect()
 }
 
 /// Sorts unseen changes into those to measure, deleted and unreadable ones; `None` after a panic.

@@ -83,8 +83,9 @@ async fn answer_event(
     mut caller: CallerContext,
     event: HookEvent,
     delivery: StopDelivery,
-    input: HookInput,
+    mut input: HookInput,
 ) -> HookAnswer {
+    input.session_id = agent_session::own_name(engine, &input);
     if let Some(folder) = project_folder(&caller, &input) {
         caller.cwd = folder;
     }
@@ -103,7 +104,7 @@ async fn answer_event(
     if !input.is_returned_reason(event) {
         note_tool_or_prompt(engine, &session, event, is_main_agent);
     }
-    let mut project = Project::load_unserved(engine, &caller);
+    let project = Project::load_unserved(engine, &caller);
     host_calls::note(engine, &project, input.host, event);
     let mut project = match answering_project(engine, &caller, project, event, &input).await {
         Ok(project) => project,
@@ -161,7 +162,6 @@ async fn answer_event(
     HookAnswer { output, deferred_reports, recalled, memory_recovery }
 }
 
-/// A prompt, which is a command where the host has no event for commands.
 /// The project that an event is answered in: the session's own, else, where hooks are switched off or
 /// the session's folder is no project, that of its loop. The error is the answer without one.
 async fn answering_project(
@@ -208,6 +208,7 @@ fn is_command(event: HookEvent, input: &HookInput) -> bool {
     }
 }
 
+/// A prompt, which is a command where the host has no event for commands.
 async fn answer_prompt(mut call: HookCall<'_>) -> HookAnswer {
     if call.input.is_returned_reason(HookEvent::UserPromptSubmit) {
         return with_deferred_reports(&call, ContributionOrigin::Loop, Vec::new(), None).await;
@@ -228,7 +229,12 @@ fn note_tool_or_prompt(engine: &Engine, session: &str, event: HookEvent, is_main
                 engine.ledger().session(session).has_called_tool = true;
             }
         }
-        HookEvent::UserPromptSubmit => engine.ledger().session(session).is_at_work = Some(false),
+        HookEvent::UserPromptSubmit => {
+            let mut ledger = engine.ledger();
+            let known = ledger.session(session);
+            known.is_at_work = Some(false);
+            known.answered_stop = None;
+        }
         _ => {}
     }
 }

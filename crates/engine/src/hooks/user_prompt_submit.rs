@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::evidence::disk_poll;
+use crate::evidence::disk_poll::{self, FirstLook};
 use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
 use crate::loops::lost_loops;
 use crate::loops::session_loop::{checks_of_loop, loop_of_session};
@@ -12,6 +12,7 @@ use crate::pipeline::commands as pipeline_commands;
 use crate::pipeline::take_back::note_interruption;
 use crate::recall::prompt_record::recall_for_prompt;
 use crate::stop::completed_work;
+use moai_loops::state::{LoopState, PauseReason, Status};
 use moai_report::agent::EditText;
 use moai_report::contributions::ContributionOrigin;
 use moai_report::loops;
@@ -37,13 +38,24 @@ async fn loop_texts(call: &HookCall<'_>) -> Vec<EditText> {
             let notice = is_new.then(|| loops::started_notice(&state, &checks));
             vec![EditText { text: loops::resume_instructions(&state, &checks), notice }]
         }
-        Ok((Some(_), false)) => Vec::new(),
+        Ok((Some(state), false)) => pause_text(call, &state).into_iter().collect(),
         Ok((None, _)) => lost_loops::offer(call, "").await.into_iter().collect(),
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be looked up");
             Vec::new()
         }
     }
+}
+
+/// Tells the agent once that its loop has paused by itself: at a Stop only the user is told.
+fn pause_text(call: &HookCall<'_>, state: &LoopState) -> Option<EditText> {
+    if state.status != Status::Paused || state.pause_reason == Some(PauseReason::User) {
+        return None;
+    }
+    let text = loops::end_notice(state);
+    let mut ledger = call.engine.ledger();
+    let is_new = ledger.session(&call.input.session_id).report_once(&text);
+    is_new.then(|| EditText::agent_only(text))
 }
 
 /// Nobody waits for it: the agent's first tool call is a model's answer away.
@@ -53,7 +65,8 @@ fn poll_in_background(call: &HookCall<'_>) {
     tokio::spawn(async move {
         let _job = job;
         if !engine.ledger().session(&session).has_polled(&project.root) {
-            disk_poll::take_unseen_files(&engine, &project, &session, None).await;
+            let nothing = FirstLook::Nothing;
+            disk_poll::take_unseen_files(&engine, &project, &session, nothing).await;
         }
     });
 }

@@ -3,10 +3,12 @@
 //! decide about a loop.
 
 use std::collections::{HashMap, VecDeque};
+use std::path::Path;
 
+use moai_base::hash::ContentHash;
 use moai_base::limits::{HOST_PROCESSES_MAX, HOST_SESSIONS_MAX};
 use moai_host::callers::{HookRoute, ProcessIdentity};
-use moai_host::host_record::{HostEntry, HostRecord};
+use moai_host::host_record::{HostEntry, HostRecord, SessionClient};
 
 /// The last session of a host process.
 #[derive(Debug)]
@@ -50,6 +52,8 @@ pub(crate) struct HostSessions {
     hosts: HashMap<ProcessIdentity, HostSession>,
     /// Every session that a host has had, the oldest first.
     sessions: VecDeque<String>,
+    /// The client that each session belongs to, the oldest first.
+    clients: VecDeque<SessionClient>,
     use_count: u64,
     is_changed: bool,
 }
@@ -57,7 +61,9 @@ pub(crate) struct HostSessions {
 impl HostSessions {
     /// The host processes that an earlier daemon knew.
     pub(crate) fn from_record(record: HostRecord) -> Self {
-        let mut known = Self { sessions: record.sessions.into(), ..Self::default() };
+        let HostRecord { sessions, clients, .. } = &record;
+        let (sessions, clients) = (sessions.clone().into(), clients.clone().into());
+        let mut known = Self { sessions, clients, ..Self::default() };
         for HostEntry { process, session, route } in record.hosts {
             known.set_host(process, &session, route);
         }
@@ -78,7 +84,40 @@ impl HostSessions {
             route: host.route,
         };
         let hosts = hosts.into_iter().map(entry).collect();
-        Some(HostRecord::new(hosts, self.sessions.iter().cloned().collect()))
+        let (sessions, clients) = (self.sessions.iter().cloned(), self.clients.iter().cloned());
+        Some(HostRecord::new(hosts, sessions.collect(), clients.collect()))
+    }
+
+    /// The session of an event under a name that no other client has: clients make ids of their own, and
+    /// two may have the same. The first client keeps it. A payload that was taken for another client's is
+    /// known by its transcript.
+    pub(crate) fn own_name(
+        &mut self,
+        session: &str,
+        client: &str,
+        transcript: Option<&Path>,
+    ) -> String {
+        let hash_of = |bytes: &[u8]| ContentHash::of_bytes(bytes).short_hex();
+        let transcript = transcript.map(|path| hash_of(path.as_os_str().as_encoded_bytes()));
+        let hash = hash_of(session.as_bytes());
+        let Some(known) = self.clients.iter_mut().find(|known| known.session == hash) else {
+            let client = client.to_owned();
+            self.clients.push_back(SessionClient { session: hash, client, transcript });
+            if self.clients.len() > HOST_SESSIONS_MAX {
+                self.clients.pop_front();
+            }
+            self.is_changed = true;
+            return session.to_owned();
+        };
+        let has_transcript = transcript.is_some() && known.transcript == transcript;
+        if known.client != client && !has_transcript {
+            return format!("{client}:{session}");
+        }
+        if known.transcript.is_none() && transcript.is_some() {
+            known.transcript = transcript;
+            self.is_changed = true;
+        }
+        session.to_owned()
     }
 
     /// The position of the nearest host among the ancestors of a process, its parent first.
@@ -206,6 +245,23 @@ mod tests {
             HookSender::NotHost,
             "an earlier one"
         );
+    }
+
+    #[test]
+    fn two_clients_with_the_same_id_have_sessions_of_their_own() {
+        let mut hosts = HostSessions::default();
+        let rollout = Some(Path::new("/h/rollout-1.jsonl"));
+        assert_eq!(hosts.own_name("a", "codex", None), "a");
+        assert_eq!(hosts.own_name("a", "codex", rollout), "a");
+        assert_eq!(hosts.own_name("a", "copilot", None), "copilot:a");
+        assert_eq!(hosts.own_name("a", "claude-code", rollout), "a", "a payload without its marks");
+        let record = hosts.take_changes().expect("new sessions");
+        let mut next = HostSessions::from_record(record);
+        assert_eq!(next.own_name("a", "copilot", None), "copilot:a");
+        for at in 0..HOST_SESSIONS_MAX {
+            next.own_name(&at.to_string(), "codex", None);
+        }
+        assert_eq!(next.own_name("a", "copilot", None), "a", "forgotten");
     }
 
     #[test]

@@ -12,13 +12,14 @@ use moai_base::finding::Finding;
 use moai_base::hash::TextId;
 use moai_base::limits::{
     BACKGROUND_STOPS_MAX, REPORTED_GAPS_MAX, SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX,
-    TOUCHED_NAMES_MAX,
+    STOP_REPEAT_MS_MAX, TOUCHED_NAMES_MAX,
 };
 use moai_base::path::RelPath;
 use moai_host::files::Snapshot;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::options::BaselineMode;
 use moai_loops::state::LoopState;
+use moai_loops::stop_table::StopDelivery;
 use moai_lsp::impact::TouchedSymbols;
 use moai_report::agent::EditText;
 
@@ -43,6 +44,8 @@ pub(crate) struct SessionState {
     pub(crate) user_notices: Vec<String>,
     /// Whether a tool call was seen since the last Stop.
     pub(crate) has_called_tool: bool,
+    /// The last Stop that this daemon answered in the present turn.
+    pub(crate) answered_stop: Option<AnsweredStop>,
     /// What its transcripts report, and how far they have been read.
     pub(crate) spending: Spending,
     /// Files of shell commands that were named, and are not named again by the disk look.
@@ -57,6 +60,17 @@ pub(crate) struct QueuedReport {
     /// The subagent that reads it; `None` for the main agent.
     pub(super) agent: Option<String>,
     pub(super) report: DeferredReport,
+}
+
+/// An answered Stop of a running loop.
+#[derive(Debug)]
+pub(crate) struct AnsweredStop {
+    /// Hash of the whole message.
+    pub(crate) content: String,
+    /// In milliseconds since the epoch.
+    pub(crate) answered_ms: u64,
+    /// The length of the transcript when the Stop arrived; `None` if there was none.
+    pub(crate) transcript_bytes: Option<u64>,
 }
 
 /// The background tasks that a session awaits.
@@ -259,6 +273,23 @@ impl SessionState {
     /// Whether the session has polled a root.
     pub(crate) fn has_polled(&self, root: &Path) -> bool {
         self.roots.get(root).is_some_and(|state| state.disk_cursor.is_some())
+    }
+
+    /// Whether this is the last answered Stop once more: shortly after its answer, with the same content,
+    /// while the agent has neither said nor done anything.
+    pub(crate) fn has_answered(
+        &self,
+        delivery: &StopDelivery,
+        transcript_bytes: Option<u64>,
+    ) -> bool {
+        let Some(last) = self.answered_stop.as_ref().filter(|_| !self.has_called_tool) else {
+            return false;
+        };
+        let is_soon = |start_ms| start_ms <= last.answered_ms + STOP_REPEAT_MS_MAX;
+        last.content == delivery.content
+            && transcript_bytes.is_some()
+            && last.transcript_bytes == transcript_bytes
+            && delivery.start_ms.is_some_and(is_soon)
     }
 
     fn root_state(&mut self, root: &Path) -> &mut SessionRoot {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::stop::StopRun;
 use crate::stop::schedule::StopSchedule;
 use moai_loops::cooldown::remaining_cooldown;
-use moai_loops::state::LoopState;
+use moai_loops::state::{LoopState, Status};
 use moai_loops::step::{StopAdmission, admit_stop};
 use moai_protocol::hook::HookOutput;
 use moai_report::{loops, notice};
@@ -20,7 +20,8 @@ pub(crate) async fn after_cooldown(
     let StopSchedule { started_at, deadline, .. } = run.schedule;
     let cooldown = run.call.project.config.cooldown;
     let rest = remaining_cooldown(started_at, Instant::now(), cooldown, deadline);
-    if rest.is_zero() || !matches!(output, HookOutput::Block(_)) {
+    let goes_on = decided.status == Status::Running && matches!(output, HookOutput::Block(_));
+    if rest.is_zero() || !goes_on {
         return output;
     }
     tokio::time::sleep(rest).await;

@@ -26,9 +26,10 @@ pub(crate) fn replayed_answer(
     let state = last?;
     let answer = state.answer.as_ref().filter(|answer| delivery.is_answered_by(answer))?;
     let text = answer.text.clone();
+    // A loop that was cancelled or paused since the answer does not hold.
+    let still_holds = state.status == Status::Running || state.updated_ms <= answer.at_ms;
     match answer.is_held {
-        true if state.status == Status::Running => Some((state.clone(), HookOutput::Block(text))),
-        // The loop was cancelled or paused meanwhile.
+        true if still_holds => Some((state.clone(), HookOutput::Block(text))),
         true => None,
         false => Some((state.clone(), HookOutput::Notice(text))),
     }

@@ -58,7 +58,9 @@ pub fn answer_text(host: HostKind, event: HookEvent, output: &HookOutput) -> Str
         answer.insert("decision".to_owned(), json!("block"));
         answer.insert("reason".to_owned(), json!(shown(reason)));
     }
-    let mut context = parts.context.map(Cow::Borrowed);
+    // What cannot be refused is told.
+    let told = parts.context.or(parts.block.filter(|_| !row.can_block));
+    let mut context = told.map(Cow::Borrowed);
     match parts.notice {
         Some(notice) if row.has_notices => {
             answer.insert("systemMessage".to_owned(), json!(visible(notice)));
@@ -219,6 +221,13 @@ mod tests {
         let expected = json!({"additionalContext": "한글 \"q\"\nfor you"});
         assert_eq!(answer(HostKind::Copilot, HookEvent::SessionStart, &output), expected);
         assert_eq!(answer(HostKind::Copilot, HookEvent::Stop, &output), Value::Null);
+    }
+
+    #[test]
+    fn a_reason_is_told_where_nothing_can_be_refused() {
+        let refused = HookOutput::Block("why".to_owned());
+        let expected = json!({"additionalContext": "why"});
+        assert_eq!(answer(HostKind::OpenCode, HookEvent::UserPromptSubmit, &refused), expected);
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub(super) static PROFILE: HostProfile = HostProfile {
     last_words: LastWords::Payload,
     has_token_counts: true,
     has_continuation_cap: true,
+    has_typed_commands: false,
     has_event_times: false,
     project_variable: Some("CLAUDE_PROJECT_DIR"),
     session_variable: Some("CLAUDE_CODE_SESSION_ID"),

@@ -25,6 +25,7 @@ pub(super) static PROFILE: HostProfile = HostProfile {
     last_words: LastWords::Payload,
     has_token_counts: false,
     has_continuation_cap: false,
+    has_typed_commands: true,
     has_event_times: false,
     project_variable: None,
     session_variable: Some("CODEX_SESSION_ID"),

@@ -24,6 +24,7 @@ pub(super) static PROFILE: HostProfile = HostProfile {
     last_words: LastWords::Transcript,
     has_token_counts: false,
     has_continuation_cap: false,
+    has_typed_commands: true,
     has_event_times: true,
     project_variable: Some("COPILOT_PROJECT_DIR"),
     session_variable: Some("COPILOT_AGENT_SESSION_ID"),

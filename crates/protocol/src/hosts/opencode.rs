@@ -13,7 +13,7 @@ pub(super) static PROFILE: HostProfile = HostProfile {
     events: &[
         HostEvent::new(HookEvent::SessionStart, Flat).without_notices(),
         HostEvent::new(HookEvent::UserPromptSubmit, Flat).without_notices(),
-        HostEvent::new(HookEvent::UserPromptExpansion, Flat).with_block().without_notices(),
+        HostEvent::new(HookEvent::UserPromptExpansion, Flat).without_notices(),
         HostEvent::new(HookEvent::PreToolUse, Nowhere).without_notices(),
         HostEvent::new(HookEvent::PostToolUse, Flat).without_notices(),
         HostEvent::new(HookEvent::Stop, Nowhere).with_block().without_notices(),
@@ -25,6 +25,7 @@ pub(super) static PROFILE: HostProfile = HostProfile {
     last_words: LastWords::Payload,
     has_token_counts: false,
     has_continuation_cap: false,
+    has_typed_commands: true,
     has_event_times: false,
     project_variable: None,
     session_variable: None,

@@ -15,6 +15,12 @@ const TOOLS = ["edit", "write", "apply_patch", "patch", "multiedit", "bash"]
 type Answer = { additionalContext?: string; decision?: string; reason?: string; hookSpecificOutput?: any }
 type Session = { started: boolean; commanded: boolean; held: boolean; aborted: boolean; parent?: string }
 
+// Of several registrations in one client the first acts: they all get the same objects of an event.
+const acted: WeakSet<object> = ((globalThis as any)[Symbol.for("moai-ralph")] ??= new WeakSet())
+
+// A one-shot run quotes what has spaces.
+const unquoted = (text: string): string => /^"([\s\S]*)"$/.exec(text.trim())?.[1] ?? text
+
 export default async ({ client, directory }: any) => {
   const sessions = new Map<string, Session>()
 
@@ -55,6 +61,9 @@ export default async ({ client, directory }: any) => {
 
   // No exception leaves a handler, except the refusal of a tool.
   const guarded = (handler: (...args: any[]) => Promise<void>) => async (...args: any[]) => {
+    const call = args[1] ?? args[0]?.event
+    if (call && acted.has(call)) return
+    if (call) acted.add(call)
     try {
       await handler(...args)
     } catch (error) {
@@ -116,7 +125,8 @@ export default async ({ client, directory }: any) => {
         return
       }
       const texts = [await startText(id)]
-      const prompt = textOf(output.parts)
+      const typed = textOf(output.parts)
+      const prompt = unquoted(typed).trimStart().startsWith("/") ? unquoted(typed) : typed
       if (!prompt.startsWith(MARK)) known.held = false
       if (!known.parent) texts.push((await ask("UserPromptSubmit", id, { prompt })).additionalContext ?? "")
       const text = texts.filter(Boolean).join("\n\n")
@@ -126,9 +136,7 @@ export default async ({ client, directory }: any) => {
     }),
 
     "command.execute.before": guarded(async (input: any, output: any) => {
-      // A one-shot run quotes the arguments.
-      const quoted = /^"([\s\S]*)"$/.exec(input.arguments ?? "")
-      const fields = { command_name: input.command, command_args: quoted ? quoted[1] : (input.arguments ?? "") }
+      const fields = { command_name: input.command, command_args: unquoted(input.arguments ?? "") }
       const start = await startText(input.sessionID)
       const answer = await ask("UserPromptExpansion", input.sessionID, fields)
       const text = answer.additionalContext ?? answer.reason

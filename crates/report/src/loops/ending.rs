@@ -47,6 +47,18 @@ pub fn end_notice(state: &LoopState) -> String {
     }
 }
 
+/// A message for the user that only the agent can pass on.
+#[must_use]
+pub fn to_pass_on(language: MessageLanguage, notice: &str) -> String {
+    format!("{notice}\n{}", wording::PASS_ON.text_in(language))
+}
+
+/// The reason of a held turn where another hook process gives the whole one.
+#[must_use]
+pub fn held_by_another(language: MessageLanguage) -> String {
+    wording::HELD_BY_ANOTHER.text_in(language).to_owned()
+}
+
 /// Everything that intervened from outside of the loop, at the end of an end's message.
 fn interventions_text(state: &LoopState) -> String {
     match interventions(state, state.language()).as_slice() {
