@@ -114,6 +114,12 @@ impl HostProject {
         Self::new(sandbox, client)
     }
 
+    /// Gives the committed file lines with the ends of DOS, and a mistake that is older than every edit.
+    pub(crate) fn commit_older_mistake(&self) {
+        self.sandbox.write("app.py", "word = 'BAD'\r\nother = 1\r\nlast = 1\r\n");
+        self.sandbox.commit();
+    }
+
     /// Installs the plugin with the client's own commands, from the marketplace of the checkout, or
     /// with `init` where the client has no such plugins.
     pub(crate) fn new(sandbox: Sandbox, client: Client) -> Self {
@@ -382,6 +388,15 @@ impl Drop for OpenCodeServer {
 }
 
 impl HostRun {
+    /// Fails if an older mistake is blamed on the edit whose result the second request tells.
+    pub(crate) fn assert_nothing_is_blamed(&self) {
+        self.assert_requests(2);
+        let told = &self.model.requests()[1];
+        if told.contains("introduced") || told.contains("may be older") {
+            self.fail("an older mistake is blamed on the edit");
+        }
+    }
+
     /// Fails the test with everything that was said.
     pub(crate) fn fail(&self, what: &str) -> ! {
         panic!("{what}\n{}\n{:#?}", self.model.transcript(), self.output)

@@ -125,3 +125,15 @@ fn every_command_is_a_skill_that_only_the_user_starts() {
     // The text of the skill follows the prompt.
     run.assert_first_told_in(1, "The user cancels the loop of this session.");
 }
+
+#[test]
+fn a_file_with_the_line_ends_of_dos_keeps_its_older_mistakes() {
+    let project = project();
+    project.commit_older_mistake();
+    let patch =
+        "*** Begin Patch\n*** Update File: app.py\n@@\n-other = 1\n+other = 2\n*** End Patch\n";
+    let edit = ScriptedTurn::tool("apply_patch", patch.into());
+    let run = project.run("change it", vec![edit, ScriptedTurn::text("done")]);
+    run.assert_nothing_is_blamed();
+    assert!(project.sandbox.read("app.py").contains("other = 2"));
+}

@@ -63,3 +63,13 @@ fn hooks_of_claude_code_that_it_runs_too_act_once() {
     }
     assert!(seen.exists(), "the client does not run this file");
 }
+
+#[test]
+fn a_file_with_the_line_ends_of_dos_keeps_its_older_mistakes() {
+    let project = project();
+    project.commit_older_mistake();
+    let edit = edit(&project, "other = 1\nlast", "other = 2\nlast");
+    let run = project.run("change it", vec![edit, ScriptedTurn::text("done")]);
+    run.assert_nothing_is_blamed();
+    assert!(project.sandbox.read("app.py").contains("other = 2"));
+}
