@@ -111,8 +111,14 @@ fn print_reply(args: &CliArgs, mut reply: CommandReply) -> u8 {
     }
     let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(reply.stdout.as_bytes()).and_then(|()| stdout.flush());
-    reply.code
+    match stdout.write_all(reply.stdout.as_bytes()).and_then(|()| stdout.flush()) {
+        // Who closes the pipe has read enough.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            let _ = writeln!(std::io::stderr(), "moai-ralph: the output is incomplete: {error}");
+            REFUSED
+        }
+        _ => reply.code,
+    }
 }
 
 /// The runner of GitHub Actions takes lines of any output for commands.

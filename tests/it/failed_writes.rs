@@ -133,6 +133,18 @@ fn limited(sandbox: &Sandbox, blocks: u32, arguments: &[&str]) -> Command {
     limited
 }
 
+#[test]
+fn an_output_that_cannot_be_written_is_no_success() {
+    let sandbox = project();
+    assert_eq!(sandbox.run(&["memory", "add", "giraffes stay here"]).code, 0);
+    let mut export = Command::new("sh");
+    sandbox.prepare(&mut export);
+    export.args(["-c", "exec \"$0\" memory export > /dev/full", PROGRAM]);
+    let refused = finish(&mut export, "");
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(refused.stderr.contains("the output is incomplete: "), "{refused:#?}");
+}
+
 fn stop_daemon(sandbox: &Sandbox) {
     sandbox.run(&["daemon", "stop"]);
     let gone = eventually(PATIENCE, || sandbox.survivors().is_empty().then_some(()));

@@ -156,6 +156,9 @@ fn what_is_forgotten_is_nowhere_on_disk() {
     );
     assert_eq!(sandbox.run(&["memory", "backup"]).code, 0);
     assert!(!files_with(&sandbox, "zebracorn").is_empty());
+    // A restore that was killed leaves its copy.
+    let copy = sandbox.base().join("state/memory/restored");
+    fs::write(copy, "zebracorn").expect("the sandbox is writable");
     let preview =
         sandbox.run(&["memory", "forget", "--query", "zebracorn", "--project", "web", "--json"]);
     assert_eq!(
@@ -200,6 +203,14 @@ fn a_preview_shows_what_would_be_forgotten() {
     let end = "… and 5 more\nwould forget 25 observations: repeat with --apply\n";
     assert!(preview.ends_with(end), "{preview}");
     assert_eq!(forget(&["--query", "owl"]), "nothing to forget\n");
+    // The parts of a name that stand apart are not the name.
+    import(&sandbox, &[line("w", "conc w2 i1", ""), line("u", "utf16 in i8", "")]);
+    for query in ["conc w1", "utf8"] {
+        assert_eq!(forget(&["--query", query]), "nothing to forget\n", "{query}");
+    }
+    assert!(
+        forget(&["--query", "conc W2"]).ends_with("forget 1 observation: repeat with --apply\n")
+    );
     assert_eq!(forget(&["--query", "owl", "--apply"]), "0 observations forgotten\n");
     assert_eq!(forget(&["nothing"]), "left out: unknown: nothing\nnothing to forget\n");
     assert_eq!(forget(&["z3", "--apply"]), "1 observation forgotten\n", "there is no backup");

@@ -72,7 +72,7 @@ static PATTERNS: LazyLock<SecretPatterns> = LazyLock::new(|| {
         pattern(PLAIN_VALUE, |place| looks_random(place.value)),
         pattern(KOREAN_VALUE, |place| looks_random(place.value)),
         pattern(URL_TOKEN, |place| looks_random(place.value)),
-        pattern(RESIDENT_NUMBER, |place| is_resident_number(place.value)),
+        pattern(RESIDENT_NUMBER, is_resident_number),
         pattern(PLAIN_RESIDENT_NUMBER, is_plain_resident_number),
         pattern(PAYMENT_CARD, is_payment_card),
     ];

@@ -18,6 +18,7 @@ use crate::project::trust::ProjectTrust;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::LINE_CHARS_MAX;
 use moai_base::path::RelPath;
+use moai_base::redaction::redacted;
 use moai_config::{Config, OptionFile};
 use moai_host::servers::{ProjectPrograms, ServerContext, WithheldPrograms};
 use moai_host::store::ProjectKey;
@@ -59,10 +60,10 @@ impl Project {
         shared.unwrap_or_else(|| self.key.as_str().to_owned())
     }
 
-    /// The project as the memory knows it.
+    /// The project as the memory knows it. The name of a folder may hold a secret, too.
     pub(crate) fn in_memory(&self) -> MemoryProject {
-        let name = self.root.file_name().map(|name| name.to_string_lossy().into_owned());
-        MemoryProject { key: self.memory_key(), name: name.unwrap_or_default() }
+        let folder = self.root.file_name().unwrap_or_default().to_string_lossy();
+        MemoryProject { key: self.memory_key(), name: redacted(&folder).into_owned() }
     }
 
     /// The project of a caller. The error is one line with file, line and key.

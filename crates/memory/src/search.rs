@@ -137,16 +137,16 @@ pub fn search<D: MemoryDatabase + ?Sized>(
     Ok(FoundMemory { query, hits, stages, unit_rows, searched })
 }
 
-/// The rows that have all units of a query, as they are written or inside longer words; none for a query
-/// without units.
+/// The rows that have all units of a query as words of their own or as whole names, whatever their endings
+/// and spelling styles; none for a query without units.
 pub fn rows_with_all_units<D: MemoryDatabase + ?Sized>(
     database: &mut D,
     filter: &ObservationFilter,
     text: &str,
 ) -> Result<Vec<i64>, D::Error> {
     let query = Query::parse(text, Glossary::built_in());
-    let rows = UnitRows::of_stage(database, filter, &query, StageKind::Loose, usize::MAX)?;
-    Ok(rows.fulfilling(&query, StageKind::Loose).map(|(row, _)| row).collect())
+    let rows = UnitRows::of_stage(database, filter, &query, StageKind::Exact, usize::MAX)?;
+    Ok(rows.fulfilling(&query, StageKind::Exact).map(|(row, _)| row).collect())
 }
 
 /// The rows of a stage that are worth being loaded, the best first.

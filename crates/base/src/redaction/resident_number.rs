@@ -13,10 +13,11 @@ const FIRST_MONTH_WITHOUT_CHECK: u32 = 202_010;
 /// Weights of the first twelve digits in the sum that the last digit checks.
 const WEIGHTS: [u32; 12] = [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5];
 
-/// Whether a text of 13 digits, with anything between them, is such a number: a possible date of
-/// birth, and the right check digit where there is one.
-pub(super) fn is_resident_number(text: &str) -> bool {
-    let digits: Vec<u32> = text.chars().filter_map(|it| it.to_digit(10)).collect();
+/// Whether 13 digits, with anything between them, are such a number: a possible date of birth, and the
+/// right check digit where there is one. Numbers issued since October 2020, to people of any age, have
+/// none, so that the name of such a number in the line is enough.
+pub(super) fn is_resident_number(place: SecretPlace<'_>) -> bool {
+    let digits = digits_of(place.value);
     let [y1, y2, m1, m2, d1, d2, kind, ..] = digits[..] else { return false };
     let (month, day) = (m1 * 10 + m2, d1 * 10 + d2);
     if digits.len() != 13 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
@@ -28,20 +29,29 @@ pub(super) fn is_resident_number(text: &str) -> bool {
         _ => 1800,
     };
     let month_of_birth = (century + y1 * 10 + y2) * 100 + month;
-    month_of_birth >= FIRST_MONTH_WITHOUT_CHECK || digits[12] == check_digit(&digits)
+    month_of_birth >= FIRST_MONTH_WITHOUT_CHECK
+        || digits[12] == check_digit(&digits)
+        || is_named(place)
+}
+
+fn digits_of(text: &str) -> Vec<u32> {
+    text.chars().filter_map(|it| it.to_digit(10)).collect()
+}
+
+fn is_named(place: SecretPlace<'_>) -> bool {
+    let before = place.before.to_lowercase();
+    NAMES.iter().any(|name| before.contains(name))
 }
 
 /// Whether 13 digits without a hyphen are such a number. Unless the line says so, they may be a time or
 /// a bar code.
 pub(super) fn is_plain_resident_number(place: SecretPlace<'_>) -> bool {
-    if !is_resident_number(place.value) {
+    if !is_resident_number(place) {
         return false;
     }
-    let digits: Vec<u32> = place.value.chars().filter_map(|it| it.to_digit(10)).collect();
-    let before = place.before.to_lowercase();
-    let is_named = NAMES.iter().any(|name| before.contains(name));
+    let digits = digits_of(place.value);
     let is_time = TIMES.contains(&(digits[0] * 10 + digits[1]));
-    is_named || (1..=8).contains(&digits[6]) && !is_time && !is_bar_code(&digits)
+    is_named(place) || (1..=8).contains(&digits[6]) && !is_time && !is_bar_code(&digits)
 }
 
 /// Whether the last of 13 digits is the check digit of a bar code (EAN-13).

@@ -404,6 +404,9 @@ pub(super) const PAYMENT_CARD: SecretShape = (
     r"\b[2-6][0-9]{3}(?:[ -]?[0-9]{4}[ -]?[0-9]{4}[ -]?[0-9]{4}|[ -]?[0-9]{6}[ -]?[0-9]{5})\b",
 );
 
-/// A Korean resident registration number. Redacted if its date and check digit are right.
-pub(super) const RESIDENT_NUMBER: SecretShape =
-    ("resident registration number", r"\b[0-9]{6}[ \t]?-[ \t]?[0-9]{7}\b");
+/// A Korean resident registration number, with any dash, a dot, a slash or an underscore. Redacted if its
+/// date and check digit are right, or if it is named so.
+pub(super) const RESIDENT_NUMBER: SecretShape = (
+    "resident registration number",
+    r"\b[0-9]{6}[ \t\u{a0}]?[-\u{2010}-\u{2015}\u{2212}\u{ff0d}./_][ \t\u{a0}]?[0-9]{7}\b",
+);

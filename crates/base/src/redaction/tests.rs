@@ -187,6 +187,10 @@ const CORPUS: &[(&str, &str, &str)] = &[
     ("resident registration number", "880229 - {d0}5123455", "901301-{d0}1234568"),
     ("resident registration number", "210405-{d0}3000001", "1900101-{d0}1234568"),
     ("resident registration number", "010203-{d0}3234560", "200905-{d0}3000001"),
+    ("resident registration number", "주민등록번호: 850909-{d0}2234564", "850909-{d0}2234564"),
+    ("resident registration number", "외국인등록번호 850909.{d0}6234567", "850909.{d0}6234567"),
+    ("resident registration number", "850909–{d0}2234561", "851309–{d0}2234561"),
+    ("resident registration number", "850909 − {d0}2234561", "850909 + {d0}2234561"),
 ];
 
 #[test]

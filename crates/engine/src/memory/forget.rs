@@ -44,7 +44,7 @@ impl ForgetTarget {
             return Ok(database.rows_of_ids(&self.ids)?.into_iter().flatten().collect());
         }
         if let Some(query) = &self.query {
-            // Nothing that is only similar.
+            // A deletion must not reach what is only similar, or has the parts of a name apart.
             return rows_with_all_units(database, &self.filter, query);
         }
         let mut rows = Vec::new();

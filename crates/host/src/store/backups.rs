@@ -257,10 +257,16 @@ pub(super) fn has_backup(database: &Path) -> bool {
     !newest_first(database).is_empty()
 }
 
+/// The copy of a backup that is about to replace the database. One whose process was killed stays until
+/// the next copy or [`crate::store::memory`] removes it.
+pub(super) fn restored_copy(database: &Path) -> PathBuf {
+    database.with_file_name("restored")
+}
+
 /// The newest sound backup as a private file next to the database, durable, and when it was made.
 /// `None` if there is none.
 pub(super) fn prepare_restored(database: &Path) -> Option<(PathBuf, SystemTime)> {
-    let restored = database.with_file_name("restored");
+    let restored = restored_copy(database);
     for (backup, made_at) in newest_first(database) {
         match copy_sound(&backup, &restored) {
             Ok(()) => return Some((restored, made_at)),

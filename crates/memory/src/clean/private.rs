@@ -81,7 +81,8 @@ fn next_tag(text: &str, from: usize) -> Option<PrivateTag> {
     None
 }
 
-/// The tag that begins here. One that is never closed reaches to the end of the text.
+/// The tag that begins here. One that is never closed reaches to the end of the text. What is searched for
+/// the end of a tag is part of it, so that no text is searched twice.
 fn tag_at(text: &str, at: usize) -> Option<PrivateTag> {
     let inside = after_one_of(&text[at..], &OPENERS)?;
     let name = inside.trim_start();
@@ -89,15 +90,13 @@ fn tag_at(text: &str, at: usize) -> Option<PrivateTag> {
     let after_slash = name.strip_prefix('/').or_else(|| name.strip_prefix("\\/"));
     let name = after_slash.unwrap_or(name).trim_start();
     let rest = after_name(name)?;
-    let closed_at = CLOSERS.iter().filter_map(|closer| find_any_case(rest, closer)).min();
-    let end = match closed_at {
-        Some((distance, length)) => text.len() - rest.len() + distance + length,
-        None => text.len(),
+    let behind = if is_spaced {
+        // `a < private` compares; a tag with a space has nothing behind its name.
+        after_one_of(rest.trim_start(), &CLOSERS)?
+    } else {
+        after_first_closer(rest)
     };
-    // `a < private` compares; a tag with a space has nothing behind its name.
-    let is_bare = closed_at.is_some_and(|(distance, _)| rest[..distance].trim().is_empty());
-    let is_tag = !is_spaced || is_bare;
-    is_tag.then_some(PrivateTag { place: at..end, is_end: after_slash.is_some() })
+    Some(PrivateTag { place: at..text.len() - behind.len(), is_end: after_slash.is_some() })
 }
 
 /// What follows the name, if it ends there.
@@ -114,9 +113,15 @@ fn after_one_of<'t>(text: &'t str, beginnings: &[&str]) -> Option<&'t str> {
     })
 }
 
-/// Place and length of an ASCII text, in any case.
-fn find_any_case(text: &str, wanted: &str) -> Option<(usize, usize)> {
-    let windows = text.as_bytes().windows(wanted.len());
-    let at = windows.into_iter().position(|it| it.eq_ignore_ascii_case(wanted.as_bytes()))?;
-    Some((at, wanted.len()))
+/// What follows the first `>`; nothing if there is none.
+fn after_first_closer(text: &str) -> &str {
+    let mut rest = text;
+    while let Some(found) = rest.find(['>', '&', '\\']) {
+        rest = &rest[found..];
+        match after_one_of(rest, &CLOSERS) {
+            Some(behind) => return behind,
+            None => rest = &rest[1..],
+        }
+    }
+    ""
 }

@@ -125,6 +125,16 @@ fn equal_texts_have_equal_hashes() {
     assert_ne!(hash("a"), hash("b"));
 }
 
+/// A search for the end of each of these tags through the whole text would take hours.
+#[test]
+fn very_many_tags_are_read_once() {
+    let tags = 200_000;
+    let (begin, end) = ("<private>".repeat(tags), "</private>".repeat(tags - 1));
+    assert_eq!(clean(&format!("before {begin}{end} after")).as_deref(), Some("before"));
+    let unclosed = "< private ".repeat(tags);
+    assert_eq!(clean(&format!("before {unclosed}")).as_deref().map(|it| &it[..6]), Some("before"));
+}
+
 proptest! {
     #[test]
     fn nothing_private_is_left(before in "[a-z가-힣 <>/&]{0,20}", inside in "\\PC{0,40}", after in "[a-z ]{0,20}") {

@@ -38,6 +38,7 @@ impl SqliteMemory {
                 has_rows(&mut database, &selection)
             })?;
             let backups = backups::change_backups(&path, |copy| forget_in_copy(copy, &choice))?;
+            remove(&backups::restored_copy(&path))?;
             let mut outcome =
                 ForgetOutcome { is_in_backups: backups.has_changed, ..ForgetOutcome::default() };
             let mut unreadable = backups.unreadable;
@@ -128,7 +129,7 @@ fn prepare(database: &Path, file: Option<PathBuf>) -> Result<(PathBuf, PathBuf),
     if let Some(folder) = database.parent() {
         crate::files::private_dir(folder).map_err(|error| unavailable(folder, &error))?;
     }
-    let prepared = database.with_file_name("restored");
+    let prepared = backups::restored_copy(database);
     backups::copy_sound(&backup, &prepared).inspect_err(|_| drop(remove(&prepared)))?;
     Ok((backup, prepared))
 }
