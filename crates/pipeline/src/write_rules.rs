@@ -39,6 +39,8 @@ pub enum WriteObjection {
     /// It belongs to none of these patterns: those of the TODOs that the worker's task names, else of
     /// all open ones.
     OutsideTodos(Vec<String>),
+    /// It is in the project or in the worktree of another TODO, and the agent works in a worktree.
+    OtherWorkTree,
 }
 
 /// Folders that every agent of a pipeline may write: specifications, documents and the host's own.
@@ -76,6 +78,20 @@ pub fn write_objection(
     }
     let patterns = todos.iter().flat_map(|todo| todo.files.clone());
     Some(WriteObjection::OutsideTodos(patterns.collect()))
+}
+
+/// What keeps an agent in the worktree `own` from writing a file outside of it; `None` if the file is in no
+/// other work tree of the pipeline, whose own root is `main`.
+#[must_use]
+pub fn other_tree_objection(
+    state: &PipelineState,
+    main: Option<&Path>,
+    own: &Path,
+    file: &Path,
+) -> Option<WriteObjection> {
+    let mut trees = state.worktrees.iter().map(|tree| tree.root.as_path()).chain(main);
+    let is_elsewhere = !file.starts_with(own) && trees.any(|tree| file.starts_with(tree));
+    is_elsewhere.then_some(WriteObjection::OtherWorkTree)
 }
 
 /// The TODOs that a task names; all open ones if it names none of the plan.

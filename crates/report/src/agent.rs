@@ -190,7 +190,7 @@ pub fn cross_file_text(
     Some(EditText { text, notice })
 }
 
-/// A session was not looked at before, so that nobody knows who changed the files below.
+/// Introduces the changes found at the first look of a session, whose author is unknown.
 #[must_use]
 pub fn first_look(language: MessageLanguage) -> String {
     format!("[moai-ralph] {}", wording::FIRST_LOOK.text_in(language))

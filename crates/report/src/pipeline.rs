@@ -340,6 +340,9 @@ pub fn write_refused(state: &PipelineState, file: &str, objection: &WriteObjecti
         WriteObjection::InWorktrees => {
             wording::WRITE_IN_WORKTREES.with(language, &[&file, &state.id])
         }
+        WriteObjection::OtherWorkTree => {
+            wording::WRITE_IN_OTHER_TREE.with(language, &[&file, &state.id])
+        }
         WriteObjection::FreshWorker => {
             wording::WRITE_FRESH_WORKER.with(language, &[&file, &state.id])
         }

@@ -622,6 +622,9 @@ phrases!(PIPELINES {
     WRITE_IN_WORKTREES:
         "[moai-ralph] {0} is not written here now: TODOs of pipeline {1} are worked on in worktrees. End your turn; their work is merged",
         "[moai-ralph] 지금은 여기서 {0}을(를) 쓰지 않습니다. 파이프라인 {1}의 TODO를 작업 트리에서 작업하고 있습니다. 턴을 끝내십시오. 작업 결과는 병합됩니다";
+    WRITE_IN_OTHER_TREE:
+        "[moai-ralph] {0} is outside the worktree of your TODO: in pipeline {1}, write only in your own worktree",
+        "[moai-ralph] {0}은(는) 맡은 TODO의 작업 트리 밖에 있습니다. 파이프라인 {1}에서는 자신의 작업 트리에서만 쓰십시오";
     AWAITS_WORKTREES:
         "[moai-ralph] pipeline {0}: TODOs are worked on in worktrees. Open a session in each, and continue here when they are merged:",
         "[moai-ralph] 파이프라인 {0}: TODO를 작업 트리에서 작업합니다. 각 작업 트리에서 세션을 여십시오. 병합된 뒤 여기서 계속하십시오:";

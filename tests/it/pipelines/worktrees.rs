@@ -125,7 +125,7 @@ fn independent_todos_go_through_worktrees_into_the_branch_of_the_pipeline() {
     let (one, two) = (tree(&sandbox, "TODO-1", ONE), tree(&sandbox, "TODO-2", TWO));
     let shown = pipeline(&sandbox, &["status"]).stdout;
     assert!(shown.contains("TODO-1 in ") && shown.contains("waits for a session"), "{shown}");
-    // The main session waits: it is not held, and nobody writes source there.
+    // The main session waits: it is not held, and no agent may write source files there.
     for _ in 0..3 {
         let answer = stop_output(&sandbox);
         assert!(notice(&answer).contains("TODO-2 in "), "{answer}");
@@ -139,6 +139,12 @@ fn independent_todos_go_through_worktrees_into_the_branch_of_the_pipeline() {
     assert!(two.prompt(&sandbox).contains("TODO-2"));
     assert!(one.is_denied(&sandbox, "two.txt.py") && two.is_denied(&sandbox, "src/x.py"));
     assert!(!one.is_denied(&sandbox, "one.txt"));
+    // A full path leads out of the worktree.
+    for outside in [sandbox.path("one.txt"), sandbox.path("check.sh"), two.root.join("one.txt")] {
+        let outside = outside.to_string_lossy();
+        assert!(one.is_denied(&sandbox, &outside), "{outside}");
+    }
+    assert!(!one.is_denied(&sandbox, "/tmp/notes.txt"));
     let held = one.stop(&sandbox).expect("one.txt is missing");
     assert!(held.contains("one.txt"), "{held}");
     one.write("one.txt", "one\n");

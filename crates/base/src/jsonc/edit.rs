@@ -1,4 +1,4 @@
-//! Edits of a JSON text that somebody else wrote: what does not change keeps its bytes.
+//! Edits of JSON files that other programs wrote: everything outside the edit keeps its bytes.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};

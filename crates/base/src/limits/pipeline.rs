@@ -124,8 +124,8 @@ pub const REPLANS_MAX: u32 = 2;
 pub const TODO_WORKTREES_KEPT_MAX: usize = 24;
 /// Agents whose tool calls below one root are known at the same time.
 pub const TOOL_AGENTS_MAX: usize = 64;
-/// Longest time between the look at the files before a shell command and its start; what was there
-/// when a command began that waited longer, such as for the user's permission, is not known.
+/// Longest time between the snapshot before a shell command and the start of the command. If the command
+/// waited longer, for the user's permission for instance, the snapshot may be out of date.
 pub const COMMAND_WAIT_MS_MAX: u64 = 3_000;
 /// Source files changed by shell commands that a pipeline keeps for its report.
 pub const SHELL_WRITES_KEPT_MAX: usize = 100;

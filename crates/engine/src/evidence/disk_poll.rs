@@ -137,8 +137,8 @@ pub(crate) struct UnseenFiles {
     pub(crate) unreadable: Vec<SkippedFile>,
     /// The created files.
     pub(crate) created: BTreeSet<RelPath>,
-    /// Whether these are the files that differ from HEAD, at the first look of a session: nobody knows who
-    /// changed them.
+    /// Whether these are the files that differ from HEAD, as at the first look of a session. Their author
+    /// is unknown.
     pub(crate) is_since_head: bool,
     /// The commit of HEAD, if it has moved.
     pub(crate) moved_head: Option<String>,
@@ -153,7 +153,7 @@ pub(crate) enum FirstLook {
     Nothing,
     /// Files written at this time, in nanoseconds since the epoch, or later.
     Since(i128),
-    /// Files that differ from HEAD, whoever changed them.
+    /// Files that differ from HEAD, by any author.
     SinceHead,
 }
 

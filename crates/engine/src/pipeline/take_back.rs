@@ -124,7 +124,7 @@ impl EndedCommand {
             return Some("the host does not say when the command began");
         };
         if start_ms + TOOL_CLOCK_SLACK_MS > self.begun.at_ms + COMMAND_WAIT_MS_MAX {
-            return Some("the command waited, and what was there when it began is not known");
+            return Some("the command waited, and the files may have changed before it began");
         }
         if self.is_shared {
             return Some("other agents were at work at the same time");

@@ -6,9 +6,10 @@ use crate::pipeline::pipeline_stop::pipeline_with_loop;
 use crate::project::Project;
 use crate::protection::WrittenPath;
 use moai_base::path::RelPath;
+use moai_host::git::branches;
 use moai_loops::state::LoopState;
 use moai_pipeline::plan::TodoId;
-use moai_pipeline::write_rules::{PipelineWriter, write_objection};
+use moai_pipeline::write_rules::{PipelineWriter, other_tree_objection, write_objection};
 use moai_protocol::hook::{HookInput, HookOutput};
 use moai_report::pipeline as words;
 
@@ -29,9 +30,20 @@ pub(crate) async fn refused_write(
         tokio::join!(pipeline_with_loop(engine, project, state), WriteAuthor::of_call(input));
     let pipeline = pipeline?;
     let author = author.in_worktree_of(pipeline.todo_of_loop(&state.id));
+    let main = if author.todo.is_some() {
+        let root = project.root.clone();
+        run_blocking(move || branches::main_work_tree(&root).ok().flatten()).await.flatten()
+    } else {
+        None
+    };
     written.find_map(|one| {
-        let path = RelPath::below(&project.root, &one.path)?;
-        let objection = write_objection(&pipeline, author.writer(), path.as_str())?;
+        let objection = match RelPath::below(&project.root, &one.path) {
+            Some(path) => write_objection(&pipeline, author.writer(), path.as_str())?,
+            None if author.todo.is_some() => {
+                other_tree_objection(&pipeline, main.as_deref(), &project.root, &one.path)?
+            }
+            None => return None,
+        };
         Some(HookOutput::Deny(words::write_refused(&pipeline, &one.named, &objection)))
     })
 }

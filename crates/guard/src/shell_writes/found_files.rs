@@ -25,8 +25,8 @@ const FOUND_FOLDERS: [&str; 7] = [
 const FD_RUNNING: [&str; 4] = ["--exec", "--exec-batch", "-X", "-x"];
 
 impl WriteSearch {
-    /// What `find` writes: what it finds by name in its folders and in a few hidden ones, and not what it
-    /// finds elsewhere below them, because most of what it removes is in folders that nobody protects.
+    /// What `find` writes: matches by name in the start folders and in a few hidden ones. Deeper matches are
+    /// left out, because they are hardly ever protected.
     pub(super) fn find(&mut self, arguments: &[&str], is_piped_to_writer: bool) {
         let mut writes = is_piped_to_writer || arguments.iter().any(|it| FIND_WRITING.contains(it));
         if let Some(at) = arguments.iter().position(|word| FIND_RUNNING.contains(word)) {
