@@ -1,6 +1,7 @@
 //! Paths relative to the root, separated by `/`, and `file:` URIs. Pure text; nothing here accesses
 //! the disk.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -38,9 +39,8 @@ impl RelPath {
     /// not valid UTF-8. Both must be absolute; `.` and `..` are resolved lexically.
     #[must_use]
     pub fn below(root: &Path, absolute: &Path) -> Option<Self> {
-        let absolute = normalize(absolute);
-        let rest = absolute.strip_prefix(normalize(root)).ok()?;
-        let text = rest.to_str()?;
+        let (root, absolute) = (as_normal(root), as_normal(absolute));
+        let text = absolute.strip_prefix(root).ok()?.to_str()?;
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
@@ -95,6 +95,16 @@ pub fn normalize(path: &Path) -> PathBuf {
         }
     }
     normal
+}
+
+/// Like [`normalize`], for paths that mostly are normal: walks compare all files of a project.
+fn as_normal(path: &Path) -> Cow<'_, Path> {
+    let names = path.as_os_str().as_bytes().strip_prefix(b"/");
+    let is_normal = names.is_some_and(|names| {
+        let is_plain = |name: &[u8]| !matches!(name, b"" | b"." | b"..");
+        names.is_empty() || names.split(|byte| *byte == b'/').all(is_plain)
+    });
+    if is_normal { Cow::Borrowed(path) } else { Cow::Owned(normalize(path)) }
 }
 
 /// The `file:` URI of an absolute path. Every byte outside RFC 3986's unreserved set and `/` is
@@ -169,6 +179,9 @@ mod tests {
     fn only_paths_below_the_root_get_a_relative_name() {
         assert_eq!(below("/p", "/p/src/a.py").as_deref(), Some("src/a.py"));
         assert_eq!(below("/p", "/p/./x/../a.py").as_deref(), Some("a.py"));
+        assert_eq!(below("/p//", "//p//src/a.py/").as_deref(), Some("src/a.py"));
+        assert_eq!(below("/p/../q", "/q/a.py").as_deref(), Some("a.py"));
+        assert_eq!(below("/", "/a.py").as_deref(), Some("a.py"));
         assert_eq!(below("/p", "/p/../etc/passwd"), None);
         assert_eq!(below("/p", "/pq/a.py"), None);
         assert_eq!(below("/p", "/p"), None);

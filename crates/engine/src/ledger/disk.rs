@@ -53,16 +53,25 @@ pub(crate) struct OutsidePoll {
     pub(crate) limit: Option<PollLimit>,
 }
 
-/// The changes from one poll to the next.
+/// The changes from one poll to the next, in the order of their paths.
 pub(crate) fn disk_changes(before: &DiskStamps, now: &DiskStamps) -> Vec<(RelPath, DiskChange)> {
-    let appeared = now.iter().filter_map(|(path, stamp)| match before.get(path) {
-        None => Some((path.clone(), DiskChange::Created)),
-        Some(old) if old != stamp => Some((path.clone(), DiskChange::Changed)),
-        Some(_) => None,
-    });
-    let deleted = before.keys().filter(|path| !now.contains_key(*path));
-    let deleted = deleted.map(|path| (path.clone(), DiskChange::Deleted));
-    appeared.chain(deleted).collect()
+    let mut changes = Vec::new();
+    // Both are sorted, so that one pass over both replaces a search for each of many thousand paths.
+    let mut old = before.iter().peekable();
+    for (path, stamp) in now {
+        while let Some((deleted, _)) = old.next_if(|(old_path, _)| *old_path < path) {
+            changes.push((deleted.clone(), DiskChange::Deleted));
+        }
+        match old.next_if(|(old_path, _)| *old_path == path) {
+            None => changes.push((path.clone(), DiskChange::Created)),
+            Some((_, old_stamp)) if old_stamp != stamp => {
+                changes.push((path.clone(), DiskChange::Changed));
+            }
+            Some(_) => {}
+        }
+    }
+    changes.extend(old.map(|(path, _)| (path.clone(), DiskChange::Deleted)));
+    changes
 }
 
 impl DiskHistory {
@@ -255,6 +264,35 @@ mod tests {
         assert!(!tree.disk.is_there(&tree.path("b")));
         let created = tree.disk.created_since(first);
         assert_eq!(created.iter().map(RelPath::as_str).collect::<Vec<_>>(), ["c"]);
+    }
+
+    #[test]
+    fn created_changed_and_deleted_files_are_found_wherever_they_are_in_the_order() {
+        let mut tree = tree();
+        let all = ["a", "b", "c"];
+        tree.write(&all.map(|name| (name, "1")));
+        for name in all {
+            let whole = Arc::clone(&tree.disk.stamps);
+            let path = tree.path(name);
+            tree.write(&[(name, "")]);
+            let without = Arc::clone(&tree.disk.stamps);
+            assert_eq!(disk_changes(&whole, &without), [(path.clone(), DiskChange::Deleted)]);
+            assert_eq!(disk_changes(&without, &whole), [(path.clone(), DiskChange::Created)]);
+            tree.write(&[(name, "1")]);
+            let again = &tree.disk.stamps;
+            assert_eq!(disk_changes(&without, again), [(path.clone(), DiskChange::Created)]);
+            assert_eq!(disk_changes(again, again), []);
+            let mut changed = BTreeMap::clone(&whole);
+            changed.insert(path.clone(), stamp_of_other(&whole, &path));
+            assert_eq!(disk_changes(&whole, &changed), [(path, DiskChange::Changed)]);
+        }
+        let (whole, none) = (&tree.disk.stamps, DiskStamps::new());
+        assert_eq!((disk_changes(whole, &none).len(), disk_changes(&none, whole).len()), (3, 3));
+    }
+
+    /// The stamp of a file other than this one.
+    fn stamp_of_other(stamps: &DiskStamps, path: &RelPath) -> FileStamp {
+        *stamps.iter().find(|(other, _)| *other != path).expect("several").1
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Stamps of files on disk, to notice writers that do not report: the shell, formatters, git.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::num::NonZero;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::thread::{ScopedJoinHandle, available_parallelism};
@@ -74,11 +76,17 @@ pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStam
 }
 
 fn stamp_share(root: &Path, files: &[RelPath]) -> Vec<(RelPath, FileStamp)> {
-    let stamp = |file: &RelPath| {
-        let meta = file.under(root).symlink_metadata().ok()?;
-        Some((file.clone(), FileStamp::new(&meta)))
-    };
-    files.iter().filter_map(stamp).collect()
+    let mut stamps = Vec::with_capacity(files.len());
+    let mut at = root.join("").into_os_string().into_encoded_bytes();
+    let root_bytes = at.len();
+    for file in files {
+        at.truncate(root_bytes);
+        at.extend_from_slice(file.as_str().as_bytes());
+        if let Ok(meta) = Path::new(OsStr::from_bytes(&at)).symlink_metadata() {
+            stamps.push((file.clone(), FileStamp::new(&meta)));
+        }
+    }
+    stamps
 }
 
 /// Returns when every later write of the stamped files gets a later time: two writes within one tick
