@@ -25,7 +25,7 @@ pub(crate) mod shell_writes;
 pub(crate) mod take_back;
 pub(crate) mod todo_worktrees;
 pub(crate) mod worker_stop;
-mod worktree_end;
+pub(crate) mod worktree_end;
 pub(crate) mod write_guard;
 
 use std::sync::Arc;
@@ -92,5 +92,6 @@ async fn cancel(call: &PipelineCall<'_>, id: Option<String>) -> Result<CommandRe
     let cancelled = loop_cancel::cancel_loop(call.engine, &call.project, which).await;
     cancelled.map_err(|error| error.to_string())?;
     let state = call.require(Some(state.id)).await?;
-    call.reply(&state, worktree_end::cancelled_text(&state).await).await
+    let text = worktree_end::cancelled_text(call.engine, &call.project, &state).await;
+    call.reply(&state, text).await
 }

@@ -30,6 +30,7 @@ use crate::loops::session_usage::SessionUsage;
 use crate::pipeline::pipeline_stop;
 use crate::pipeline::pipeline_stop::MeasuredPlan;
 use crate::pipeline::todo_worktrees::answer_stop;
+use crate::pipeline::worktree_end::closed_notice;
 use crate::project::Project;
 use crate::recall::note_loop::note_stop;
 use crate::stop::consult::StopConsultation;
@@ -83,7 +84,8 @@ pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     }
     let mut run = StopRun { call: &call, input: stop_input(&call), schedule };
     let changed = completed_work::changed_since(&call, state.as_ref()).await;
-    run.answer(state).await.with_notice(changed)
+    let closed = closed_notice(&call, state.as_ref()).await;
+    run.answer(state).await.with_notice(changed).with_notice(closed)
 }
 
 /// One Stop: the hook call, the host's input and the deadlines.

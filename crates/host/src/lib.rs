@@ -10,7 +10,7 @@ pub mod host_record;
 pub mod ipc;
 pub mod memory;
 pub mod models;
-mod processes;
+pub mod processes;
 pub mod programs;
 pub mod protected_places;
 pub mod registrations;

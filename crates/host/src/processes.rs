@@ -2,6 +2,7 @@
 //! and its memory is unmeasured.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
@@ -42,6 +43,20 @@ fn parse(stat: &str) -> Option<ProcessInfo> {
         started: number(19)?,
         resident_bytes: number(21)?.saturating_mul(page_bytes),
         has_ended: matches!(fields.first(), Some(&("Z" | "X"))),
+    })
+}
+
+/// Whether a program works in a folder or below it, other than this process and those that it started.
+/// Without `/proc` none is seen.
+#[must_use]
+pub fn is_worked_in(folder: &Path) -> bool {
+    let all = list_processes();
+    let own = getpid().as_raw_nonzero().get();
+    let started = living_descendants(&all, own);
+    let is_other = |pid: i32| pid != own && started.iter().all(|process| process.pid != pid);
+    all.iter().filter(|process| !process.has_ended && is_other(process.pid)).any(|process| {
+        let at = std::fs::read_link(format!("/proc/{}/cwd", process.pid));
+        at.is_ok_and(|at| at.starts_with(folder))
     })
 }
 
@@ -178,6 +193,31 @@ mod tests {
         assert_eq!(tree_resident_bytes(&all, 4), Some(27 * page_bytes));
         assert_eq!(tree_resident_bytes(&all, 77), None);
         assert_eq!(first_child(&all, 4), Some(3));
+    }
+
+    #[test]
+    fn a_folder_is_worked_in_while_a_program_of_others_is_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path().canonicalize().expect("it exists");
+        let below = folder.join("below");
+        std::fs::create_dir(&below).expect("ours");
+        let sleep = |command: &str| {
+            let mut shell = std::process::Command::new("sh");
+            shell.current_dir(&below).args(["-c", command]);
+            shell.spawn().expect("`sh`")
+        };
+        let mut own = sleep("exec sleep 600");
+        assert!(!is_worked_in(&folder), "what this process started is its own");
+        own.kill().expect("ours");
+        own.wait().expect("ours");
+        // Its parent has ended, and another process has adopted it.
+        let pid_file = folder.join("pid");
+        let command = format!("sleep 600 >/dev/null & echo $! > '{}'", pid_file.display());
+        sleep(&command).wait().expect("ours");
+        let pid: i32 =
+            std::fs::read_to_string(pid_file).expect("written").trim().parse().expect("a pid");
+        assert_eq!(is_worked_in(&folder), Path::new("/proc/self").exists());
+        let _ = kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL);
     }
 
     #[test]

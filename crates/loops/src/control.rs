@@ -43,6 +43,18 @@ pub fn cancel_loop(state: &LoopState, now_ms: u64) -> LoopState {
     LoopState { pause_reason: None, note: None, ..over }
 }
 
+/// A cancelled loop that goes on in its worktree, with the next session that claims it; any other stays as it
+/// is. The time since its end does not count.
+#[must_use]
+pub fn reopen_loop(state: &LoopState, now_ms: u64) -> LoopState {
+    if state.status != Status::Cancelled {
+        return state.clone();
+    }
+    let clock_ms = state.clock_ms + now_ms.saturating_sub(state.updated_ms);
+    let open = LoopState { clock_ms, updated_ms: now_ms, answer: None, ..state.clone() };
+    LoopState { status: Status::Running, session_id: None, ..open }
+}
+
 /// Pauses a running loop; a paused one keeps its reason.
 pub fn pause_loop(state: &LoopState, now_ms: u64) -> Result<LoopState, LoopControlError> {
     match state.status {
@@ -195,6 +207,17 @@ mod tests {
 
     fn paused() -> LoopState {
         pause_loop(&LoopState { updated_ms: 100, ..state() }, 100).expect("it ran")
+    }
+
+    #[test]
+    fn a_cancelled_loop_that_goes_on_waits_for_a_session_and_loses_no_time() {
+        let before = LoopState { clock_ms: 10, updated_ms: 20, ..state() };
+        let reopened = reopen_loop(&cancel_loop(&before, 30), 90);
+        assert_eq!((reopened.status, &reopened.session_id), (Status::Running, &None));
+        assert_eq!((reopened.clock_ms, reopened.updated_ms), (70, 90));
+        assert_eq!(reopened.iteration, before.iteration);
+        let completed = LoopState { status: Status::Completed, ..before };
+        assert_eq!(reopen_loop(&completed, 90), completed, "another end is final");
     }
 
     #[test]

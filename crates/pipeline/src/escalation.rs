@@ -1,7 +1,8 @@
 //! When a stronger model is proposed: for large TODOs from the start, after failed attempts at a TODO,
 //! and after rounds of fixes.
 
-use crate::plan::{PlanDocument, TodoSize};
+use crate::approved_plan::ApprovedPlan;
+use crate::plan::TodoSize;
 use crate::state::{PipelinePhase, PipelineState};
 
 /// The rules of a project.
@@ -39,7 +40,7 @@ pub enum Escalation {
 /// What the rules propose for the TODOs that are not done, by their size.
 #[must_use]
 pub fn escalated_sizes(state: &PipelineState, rules: &EscalationRules) -> Vec<Escalation> {
-    let plan = state.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
+    let plan = state.approved.as_ref().map(ApprovedPlan::document);
     let mut proposals = Vec::new();
     for todo in plan.iter().flat_map(|plan| &plan.todos) {
         let is_open = state.todos.get(todo.id.as_str()).is_none_or(|it| !it.has_passed);
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
     use crate::convergence::FixRound;
     use crate::samples::{PLAN, begun};
-    use crate::state::{ApprovedPlan, PlanApprover, TodoProgress};
+    use crate::state::{PlanApprover, TodoProgress};
 
     #[test]
     fn size_attempts_and_rounds_escalate_and_zero_never_does() {
@@ -83,7 +84,7 @@ mod tests {
             EscalationRules { after: 2, sizes: vec![TodoSize::Large], model: "opus".to_owned() };
         let mut state = begun();
         let text = PLAN.replace("- Files: two.py", "- Files: two.py\n- Complexity: L");
-        state.approved = Some(ApprovedPlan { text, at_ms: 1, by: PlanApprover::Person });
+        state.approved = Some(ApprovedPlan::new(text, 1, PlanApprover::Person));
         let size = Escalation::Size { todo: "TODO-2".to_owned(), size: TodoSize::Large };
         assert_eq!(escalated_sizes(&state, &rules), [size]);
         let progress = TodoProgress { attempts: 2, ..TodoProgress::default() };

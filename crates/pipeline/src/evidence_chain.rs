@@ -3,7 +3,7 @@
 
 use crate::commits::PipelineCommit;
 use crate::file_patterns::matches_pattern;
-use crate::plan::{AcceptanceKind, PlanDocument, Todo};
+use crate::plan::{AcceptanceKind, Todo};
 use crate::spec::SpecDocument;
 use crate::state::{PipelineState, TodoProgress};
 
@@ -52,7 +52,7 @@ pub fn evidence_chain(
     spec: Option<&SpecDocument>,
 ) -> Vec<RequirementEvidence> {
     let Some(approved) = &state.approved else { return Vec::new() };
-    let plan = PlanDocument::parse(&approved.text);
+    let plan = approved.document();
     let mut chain: Vec<RequirementEvidence> = Vec::new();
     for requirement in spec.iter().flat_map(|spec| &spec.requirements) {
         let (id, title) = (requirement.id.as_str().to_owned(), requirement.title.clone());
@@ -104,7 +104,8 @@ fn todo_evidence(state: &PipelineState, todo: &Todo) -> TodoEvidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{ApprovedPlan, PlanApprover};
+    use crate::approved_plan::ApprovedPlan;
+    use crate::state::PlanApprover;
 
     const PLAN: &str = "\
 ### [ ] TODO 1: one
@@ -130,7 +131,7 @@ mod tests {
     fn every_requirement_is_listed_with_what_shows_it_even_if_nothing_does() {
         let mut state = crate::samples::begun();
         let (text, by) = (PLAN.to_owned(), PlanApprover::Person);
-        state.approved = Some(ApprovedPlan { text, at_ms: 2, by });
+        state.approved = Some(ApprovedPlan::new(text, 2, by));
         let commit = |id: &str, file: &str| {
             PipelineCommit::new(id.to_owned(), "a: b", vec![file.to_owned()])
         };

@@ -2,6 +2,7 @@
 //! documents are Markdown that people and agents edit, so parsers are tolerant, faults name their
 //! line, and an edit of the engine preserves every other byte.
 
+pub mod approved_plan;
 pub mod commit_proposal;
 pub mod commits;
 pub mod convergence;

@@ -1,6 +1,7 @@
 //! What only a person decides: whether the work follows a plan, whether an `[H]` item is met, and what
 //! becomes of a discovery in conflict with a provisional constraint.
 
+use crate::approved_plan::ApprovedPlan;
 use crate::plan::{AcceptanceKind, PlanDocument, TodoId};
 use crate::state::{ASKS_THE_USER, KeptDiscovery, PersonAnswer, PipelineState, PlanApprover};
 use moai_base::hash::ContentHash;
@@ -57,7 +58,7 @@ fn item_name(todo: &TodoId, item: &str) -> String {
 /// its TODO pass.
 #[must_use]
 pub fn open_questions(state: &PipelineState) -> Vec<PersonQuestion> {
-    let plan = state.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
+    let plan = state.approved.as_ref().map(ApprovedPlan::document);
     questions_of(state, &plan.unwrap_or_default())
 }
 
@@ -76,7 +77,7 @@ pub(crate) fn questions_of(state: &PipelineState, plan: &PlanDocument) -> Vec<Pe
 /// Names of everything that no person has agreed to yet, although the end needs it.
 #[must_use]
 pub fn missing_answers(state: &PipelineState) -> Vec<String> {
-    let plan = state.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
+    let plan = state.approved.as_ref().map(ApprovedPlan::document);
     let plan = plan.unwrap_or_default();
     let items = item_questions(state, &plan, |_| true);
     let discoveries = questions_of(state, &plan).into_iter();

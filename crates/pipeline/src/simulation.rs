@@ -198,11 +198,11 @@ impl SimulatedPipeline {
     /// A plan that can be approved; one with another TODO if the old one was not enough.
     fn sound_plan(&mut self) -> String {
         let Some(approved) = &self.pipeline.approved else { return plan_of(self.count) };
-        let text = approved.text.clone();
+        let text = approved.text().to_owned();
         if !self.pipeline.is_replanning {
             return text;
         }
-        let agreed = PlanDocument::parse(&text).todos.len();
+        let agreed = approved.document().todos.len();
         self.count = agreed + 1;
         format!("{text}{}\n", todo_text(self.count))
     }
@@ -457,7 +457,7 @@ impl SimulatedPipeline {
                 self.apply(PipelineEvent::PersonAnswered { name, is_yes, by });
             }
             if self.held.status == Status::Paused {
-                self.plan = self.pipeline.approved.as_ref().map(|plan| plan.text.clone());
+                self.plan = self.pipeline.approved.as_ref().map(|plan| plan.text().to_owned());
                 let raise = control::NewLimits::default();
                 self.held = control::resume_loop(&self.held, raise, self.now_ms).expect("resumed");
             }

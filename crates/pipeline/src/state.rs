@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::approved_plan::ApprovedPlan;
 use crate::commits::PipelineCommit;
 use crate::convergence::FixRound;
+use crate::file_patterns::FileReach;
 use crate::gate::PipelineGates;
 use crate::plan::{PlanDocument, TodoId};
 use crate::review::CategoryReview;
@@ -122,17 +124,6 @@ pub struct PersonAnswer {
     /// When, in milliseconds since the epoch.
     pub at_ms: u64,
     /// How.
-    pub by: PlanApprover,
-}
-
-/// A plan that the user agreed to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApprovedPlan {
-    /// Its text, byte for byte.
-    pub text: String,
-    /// When, in milliseconds since the epoch.
-    pub at_ms: u64,
-    /// Who approved it.
     pub by: PlanApprover,
 }
 
@@ -449,12 +440,12 @@ impl PipelineState {
         format!("{SPECS_FOLDER}/{}/plan.md", self.spec)
     }
 
-    /// TODOs that can be worked on now, at the same time: all that they depend on passes, and no two
-    /// of them name the same files. Those in worktrees are worked on already.
+    /// TODOs that can be worked on now, at the same time: all that they depend on passes, and no file may
+    /// belong to two of them. Those in worktrees are worked on already.
     #[must_use]
     pub fn ready_todos(&self) -> Vec<TodoId> {
-        let plan = self.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
-        self.ready_among(&plan.unwrap_or_default())
+        let plan = self.approved.as_ref().map(ApprovedPlan::document);
+        plan.map(|plan| self.ready_among(&plan)).unwrap_or_default()
     }
 
     /// The same, with the approved plan.
@@ -463,14 +454,17 @@ impl PipelineState {
         let is_given_up =
             |id: &TodoId| self.todos.get(id.as_str()).is_some_and(|it| it.is_given_up);
         let is_in_worktree = |id: &TodoId| self.working_trees().any(|tree| tree.todo == *id);
-        let mut taken = self.files_in_worktrees(plan);
+        let mut taken = self.reach_of_worktrees(plan);
         let mut ready = Vec::new();
         for todo in &plan.todos {
             let is_open =
                 !has_passed(&todo.id) && !is_given_up(&todo.id) && !is_in_worktree(&todo.id);
-            let is_free = todo.files.iter().all(|file| !taken.contains(&file));
-            if is_open && is_free && todo.dependencies.iter().all(has_passed) {
-                taken.extend(&todo.files);
+            if !is_open || !todo.dependencies.iter().all(has_passed) {
+                continue;
+            }
+            let reach = FileReach::of(&todo.files);
+            if !taken.iter().any(|other| other.meets(&reach)) {
+                taken.push(reach);
                 ready.push(todo.id.clone());
             }
         }

@@ -12,6 +12,7 @@ pub use self::gate_steps::{SandboxFailure, SandboxReading};
 use self::rounds::{begin_round, forget_attempts, gate_failed, what_follows};
 use self::worker_end::{hold_worker, worker_end};
 use self::worktree_end::worktree_end;
+use crate::approved_plan::ApprovedPlan;
 use crate::commits::CommitsReading;
 use crate::convergence::FixStrategy;
 use crate::gate::{GateStatus, PipelineGates, ReviewReading};
@@ -23,8 +24,8 @@ use crate::plan::{AcceptanceKind, PlanDocument, Todo, TodoId, TodoStatus};
 use crate::review::CategoryReview;
 use crate::scenario_runs::ScenarioRun;
 use crate::state::{
-    ApprovedPlan, BoxCorrection, PassCount, PipelineKind, PipelineOutcome, PipelinePhase,
-    PipelineState, PlanApprover, ShellWriteRecord,
+    BoxCorrection, PassCount, PipelineKind, PipelineOutcome, PipelinePhase, PipelineState,
+    PlanApprover, ShellWriteRecord,
 };
 use crate::worker_report::WorkerReport;
 use crate::worktrees::{TodoWorktree, WorktreeEnding};
@@ -280,7 +281,7 @@ pub fn approval_objections(state: &PipelineState, text: Option<&str>) -> Vec<Pla
         }));
     }
     if let Some(approved) = &state.approved {
-        let approved = PlanDocument::parse(&approved.text);
+        let approved = approved.document();
         let changes = plan.unapproved_changes(&approved);
         objections.extend(changes.into_iter().map(PlanObjection::Changed));
         if state.is_replanning && !plan.has_grown_since(&approved) {
@@ -319,7 +320,7 @@ fn approve_plan(
     for todo in &plan.todos {
         next.todos.entry(todo.id.to_string()).or_default();
     }
-    next.approved = Some(ApprovedPlan { text, at_ms: now_ms, by });
+    next.approved = Some(ApprovedPlan::new(text, now_ms, by));
     next.phase = PipelinePhase::Sprint;
     next.plan_holds = 0;
     if next.is_replanning {
@@ -343,7 +344,7 @@ fn measure_work(
     now_ms: u64,
 ) -> Vec<PipelineDecision> {
     let Some(approved) = next.approved.clone() else { return Vec::new() };
-    let agreed = PlanDocument::parse(&approved.text);
+    let agreed = approved.document();
     for todo in &agreed.todos {
         note_run(next, todo, &reading.commands, now_ms);
     }
@@ -442,7 +443,7 @@ fn enter_phase(
 
 /// Before their runs are looked at, scenarios are open and never passed.
 fn scenario_gate(next: &PipelineState) -> GateStatus {
-    let plan = next.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
+    let plan = next.approved.as_ref().map(ApprovedPlan::document);
     let todos = plan.iter().flat_map(|plan| &plan.todos);
     let has_scenario = |todo: &Todo| todo.items_of(AcceptanceKind::Scenario).next().is_some();
     if todos.into_iter().any(has_scenario) { GateStatus::Open } else { GateStatus::Absent }

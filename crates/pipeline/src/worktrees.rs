@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{PlanDocument, Todo, TodoId};
+use crate::file_patterns::FileReach;
+use crate::plan::{PlanDocument, TodoId};
 use crate::state::PipelineState;
 use crate::step::CommandReading;
 use moai_base::limits::TODO_WORKTREES_KEPT_MAX;
@@ -80,16 +81,24 @@ impl PipelineState {
         todos
     }
 
-    /// Files of the TODOs that are worked on in worktrees.
-    pub(crate) fn files_in_worktrees<'p>(&self, plan: &'p PlanDocument) -> Vec<&'p String> {
+    /// The files of each TODO that is worked on in a worktree.
+    pub(crate) fn reach_of_worktrees(&self, plan: &PlanDocument) -> Vec<FileReach> {
         let todos = self.working_trees().filter_map(|tree| plan.todo(&tree.todo));
-        todos.flat_map(|todo: &Todo| &todo.files).collect()
+        todos.map(|todo| FileReach::of(&todo.files)).collect()
     }
 
-    /// Adds new worktrees, but no second one for a TODO.
+    /// The worktree that an earlier end of the pipeline left with work on a TODO.
+    #[must_use]
+    pub fn closed_worktree(&self, todo: &TodoId) -> Option<&TodoWorktree> {
+        let last = self.worktrees.iter().rfind(|tree| tree.todo == *todo)?;
+        (last.stage == WorktreeStage::Closed).then_some(last)
+    }
+
+    /// Adds worktrees that were made or taken up again, but no second one for a TODO.
     pub(crate) fn add_worktrees(&mut self, made: Vec<TodoWorktree>) {
         for tree in made {
             if self.working_trees().all(|other| other.todo != tree.todo) {
+                self.worktrees.retain(|other| other.loop_id != tree.loop_id);
                 self.worktrees.push(tree);
             }
         }
@@ -275,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_pipeline_closes_its_worktrees_and_a_resumed_one_makes_new_ones() {
+    fn the_end_of_a_pipeline_closes_its_worktrees_and_a_resumed_one_takes_them_up() {
         let state = made(&with_workers(2), &[tree(1, "a")]);
         let (ended, _) = step(&state, PipelineEvent::LoopEnded(LoopEnding::Cancelled), 5);
         assert_eq!(ended.outcome, Some(PipelineOutcome::Cancelled));
@@ -284,6 +293,12 @@ mod tests {
         let resumed = PipelineEvent::Resumed { loop_id: "loop-2".to_owned() };
         let (resumed, _) = step(&ended, resumed, 6);
         assert_eq!(resumed.todos_for_worktrees(), [todo(1), todo(2)]);
+        let left = resumed.closed_worktree(&todo(1)).expect("it was at work").clone();
+        assert_eq!(resumed.closed_worktree(&todo(2)), None);
+        let again = TodoWorktree { stage: WorktreeStage::Working, ..left };
+        let resumed = made(&resumed, std::slice::from_ref(&again));
+        assert_eq!(resumed.worktrees, [again], "it is the same one");
+        assert_eq!(resumed.closed_worktree(&todo(1)), None);
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub enum WriteObjection {
     OutsideTodos(Vec<String>),
     /// It is in the project or in the worktree of another TODO, and the agent works in a worktree.
     OtherWorkTree,
+    /// The pipeline belongs to another session.
+    OtherSession,
 }
 
 /// Folders that every agent of a pipeline may write: specifications, documents and the host's own.
@@ -58,7 +60,7 @@ pub fn write_objection(
     }
     let approved = state.approved.as_ref().filter(|_| !state.needs_approval());
     let Some(approved) = approved else { return Some(WriteObjection::PlanFirst) };
-    let plan = PlanDocument::parse(&approved.text);
+    let plan = approved.document();
     let is_elsewhere = state.working_trees().next().is_some();
     let todos = match writer {
         PipelineWriter::Worktree { todo } => plan.todo(todo).into_iter().collect(),
@@ -78,6 +80,13 @@ pub fn write_objection(
     }
     let patterns = todos.iter().flat_map(|todo| todo.files.clone());
     Some(WriteObjection::OutsideTodos(patterns.collect()))
+}
+
+/// What keeps the agents of another session in the project from writing a file; `None` if nothing does.
+#[must_use]
+pub fn other_session_objection(state: &PipelineState, path: &str) -> Option<WriteObjection> {
+    let is_refused = state.is_active() && state.kind.has_plan() && !is_free(path);
+    is_refused.then_some(WriteObjection::OtherSession)
 }
 
 /// What keeps an agent in the worktree `own` from writing a file outside of it; `None` if the file is in no
@@ -119,7 +128,7 @@ fn is_free(path: &str) -> bool {
 mod tests {
     use super::*;
     use crate::samples::{approved, begun};
-    use crate::state::PlanApprover;
+    use crate::state::{PipelineKind, PlanApprover};
 
     const WORKER: PipelineWriter<'_> = PipelineWriter::Worker { agent: "a1", task: None };
 
@@ -183,6 +192,17 @@ mod tests {
         assert_eq!(objection(&state, WORKER, "src/one.rs").as_deref(), Some("FreshWorker"));
         let fresh = PipelineWriter::Worker { agent: "a2", task: None };
         assert_eq!(objection(&state, fresh, "src/one.rs"), None);
+    }
+
+    #[test]
+    fn another_session_writes_documents_only() {
+        for state in [begun(), approved(PlanApprover::Person)] {
+            let by = |path| other_session_objection(&state, path);
+            assert_eq!(by("src/a.rs"), Some(WriteObjection::OtherSession));
+            assert_eq!(by("docs/a.md"), None);
+        }
+        let bugfix = PipelineState { kind: PipelineKind::Bugfix, ..begun() };
+        assert_eq!(other_session_objection(&bugfix, "src/a.rs"), None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::agent::truncate_text_in;
 use super::wording::{self, ERRORS, ITERATIONS, WARNINGS, severity_counts_in};
 use super::{finding_line, framework};
 pub use adoption::{adoption_offer, adoption_offer_for_agent, mark_difference};
+pub(crate) use ending::pause_words;
 pub use ending::{
     changed_since_completed, changed_while_measured, end_notice, forgotten, held_by_another,
     ignored_event, loop_report, loop_report_document, override_notice, to_pass_on, waits_for_tasks,

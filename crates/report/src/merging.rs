@@ -47,7 +47,9 @@ pub fn branch_refusal(reason: &BranchRefusal<'_>) -> String {
                 .to_owned()
         }
         BranchRefusal::Detached => {
-            "HEAD is detached: name the branch to merge into with --base-branch NAME".to_owned()
+            "HEAD is detached: git switch to the branch to merge into (a loop can also name it with \
+             --base-branch NAME)"
+                .to_owned()
         }
         BranchRefusal::NoBase(name) => format!("there is no branch {}", sanitized_name(name)),
         BranchRefusal::Unfinished(what) => {

@@ -17,7 +17,7 @@ use moai_pipeline::escalation::Escalation;
 use moai_pipeline::gate::GateStatus;
 use moai_pipeline::objection::PlanObjection;
 use moai_pipeline::person_question::open_questions;
-use moai_pipeline::plan::{PlanDocument, TodoId};
+use moai_pipeline::plan::TodoId;
 use moai_pipeline::state::{
     PassCount, PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover,
     ShellWriteOutcome, ShellWriteRecord,
@@ -343,6 +343,9 @@ pub fn write_refused(state: &PipelineState, file: &str, objection: &WriteObjecti
         WriteObjection::OtherWorkTree => {
             wording::WRITE_IN_OTHER_TREE.with(language, &[&file, &state.id])
         }
+        WriteObjection::OtherSession => {
+            wording::WRITE_OTHER_SESSION.with(language, &[&file, &state.id, &state.loop_id])
+        }
         WriteObjection::FreshWorker => {
             wording::WRITE_FRESH_WORKER.with(language, &[&file, &state.id])
         }
@@ -487,7 +490,7 @@ fn approver(by: PlanApprover) -> &'static str {
 
 fn push_todos(text: &mut String, state: &PipelineState) {
     let Some(approved) = &state.approved else { return };
-    for todo in PlanDocument::parse(&approved.text).todos {
+    for todo in &approved.document().todos {
         let Some(progress) = state.todos.get(todo.id.as_str()) else { continue };
         let mark = match (progress.has_passed, progress.is_given_up) {
             (true, _) => "x",
@@ -501,6 +504,36 @@ fn push_todos(text: &mut String, state: &PipelineState) {
         }
         text.push('\n');
     }
+}
+
+/// Why a pipeline does not begin: a number of workers that is none.
+#[must_use]
+pub fn workers_out_of_range(given: &str, most: u32) -> String {
+    let given = one_line(given, REASON_LINE_CHARS_MAX);
+    format!(
+        "--workers is the number of TODOs that are worked on at the same time: between 1 and {most}, not {given:?}"
+    )
+}
+
+/// Why a pipeline does not begin: two ways of work at once.
+#[must_use]
+pub fn workers_without_solo() -> String {
+    "--workers and --solo exclude each other: with --workers a session in each worktree does a TODO, with --solo \
+     the main agent does all of them here. Leave one of them out"
+        .to_owned()
+}
+
+/// Why a pipeline does not begin: it has no TODOs.
+#[must_use]
+pub fn workers_need_plan() -> String {
+    "--workers shares out the TODOs of a plan, and a bugfix has none: leave it out, or take --kind small or full"
+        .to_owned()
+}
+
+/// Why a pipeline does not begin: an option is there again.
+#[must_use]
+pub fn option_given_twice(option: &str) -> String {
+    format!("{option} is given twice: say it once, before the goal")
 }
 
 /// `pipeline report`: what was claimed, what the engine's runs showed, and what is missing.

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{REASON_LINE_CHARS_MAX, TASK_CHARS_MAX};
+use moai_pipeline::approved_plan::ApprovedPlan;
 use moai_pipeline::commits::PipelineCommit;
 use moai_pipeline::evidence_chain::{RequirementEvidence, TodoEvidence, evidence_chain};
-use moai_pipeline::plan::{AcceptanceKind, PlanDocument};
+use moai_pipeline::plan::AcceptanceKind;
 use moai_pipeline::spec::SpecDocument;
 use moai_pipeline::state::{PipelineOutcome, PipelineState};
 use moai_protocol::documents::pipelines::{AcceptanceEntry, RequirementEntry, TodoEvidenceEntry};
@@ -135,8 +136,8 @@ pub struct PullRequestText {
 /// The pull request of a pipeline.
 #[must_use]
 pub fn pull_request(state: &PipelineState, spec: Option<&SpecDocument>) -> PullRequestText {
-    let plan = state.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
-    let title = plan.and_then(|plan| plan.title).filter(|title| !title.trim().is_empty());
+    let plan = state.approved.as_ref().map(ApprovedPlan::document);
+    let title = plan.and_then(|plan| plan.title.clone()).filter(|title| !title.trim().is_empty());
     let title = title.unwrap_or_else(|| state.goal.lines().next().unwrap_or_default().to_owned());
     let goal: String = state.goal.chars().take(TASK_CHARS_MAX).collect();
     let outcome = state.outcome.map_or("not ended yet", PipelineOutcome::as_str);
@@ -158,7 +159,7 @@ pub fn pull_request(state: &PipelineState, spec: Option<&SpecDocument>) -> PullR
 #[cfg(test)]
 mod tests {
     use super::*;
-    use moai_pipeline::state::{ApprovedPlan, PipelineKind, PlanApprover, TodoProgress};
+    use moai_pipeline::state::{PipelineKind, PlanApprover, TodoProgress};
 
     fn state() -> PipelineState {
         let (id, goal) = ("pipeline-1".to_owned(), "two files\n````\nmore".to_owned());
@@ -166,7 +167,7 @@ mod tests {
         let text = "# PLAN: files\n### [ ] TODO 1: one ````\n- Requirements: REQ-A-001\n\
                     - Files: one.txt\n- [A] `check one`\n- [H] nice\n";
         let by = PlanApprover::Person;
-        state.approved = Some(ApprovedPlan { text: text.to_owned(), at_ms: 2, by });
+        state.approved = Some(ApprovedPlan::new(text.to_owned(), 2, by));
         let progress =
             TodoProgress { has_passed: true, passed_ms: Some(3), ..TodoProgress::default() };
         state.todos.insert("TODO-1".to_owned(), progress);

@@ -1,32 +1,55 @@
 //! The texts about TODOs that are worked on in worktrees of their own.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
+use crate::loops::pause_words;
 use crate::pipeline::language;
 use crate::{sanitized_name, wording};
 use moai_base::foreign_text::{one_line, quoted_lines};
 use moai_base::limits::{REASON_LINE_CHARS_MAX, TASK_CHARS_MAX};
-use moai_loops::state::LoopState;
-use moai_pipeline::plan::{PlanDocument, TodoId};
+use moai_loops::framework::MessageLanguage;
+use moai_loops::state::{LoopState, Status};
+use moai_pipeline::plan::TodoId;
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::worktrees::{TodoWorktree, WorktreeStage};
 use moai_protocol::documents::pipelines::TodoWorktreeEntry;
 
-/// A worktree with its loop as it stands.
+/// A worktree as it stands.
 #[derive(Clone, Debug)]
-pub struct WorktreeLoop {
+pub struct WorktreeStand {
     /// The worktree.
     pub tree: TodoWorktree,
     /// Its loop, if it could be read.
     pub state: Option<LoopState>,
+    /// Its folder.
+    pub folder: WorktreeFolder,
+    /// Number of commits of its branch that the branch into which it is merged lacks.
+    pub unmerged: usize,
+}
+
+/// The folder of a worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorktreeFolder {
+    /// It is where it was made.
+    Here {
+        /// Whether it holds changes that are not committed.
+        is_dirty: bool,
+    },
+    /// A later loop works there, on another branch.
+    OfLaterLoop,
+    /// It was deleted, or moved where it cannot be found.
+    Gone,
+    /// Its branch is checked out in this folder.
+    MovedTo(PathBuf),
 }
 
 /// The task of a worktree's loop: its part of the plan, as approved.
 #[must_use]
 pub fn todo_task(state: &PipelineState, todo: &TodoId) -> String {
     let head = wording::WORKTREE_TASK.with(language(state), &[todo.as_str(), &state.id]);
-    let text = state.approved.as_ref().map_or("", |approved| approved.text.as_str());
-    let plan = PlanDocument::parse(text);
+    let Some(approved) = &state.approved else { return head };
+    let (text, plan) = (approved.text(), approved.document());
     let Some(first) = plan.todo(todo).map(|todo| todo.line) else { return head };
     let next = plan.todos.iter().map(|todo| todo.line).filter(|line| *line > first).min();
     let last = next.unwrap_or(usize::MAX);
@@ -38,9 +61,18 @@ pub fn todo_task(state: &PipelineState, todo: &TodoId) -> String {
 
 /// For the user: a turn ends while TODOs are worked on in worktrees.
 #[must_use]
-pub fn awaits_worktrees(state: &PipelineState, working: &[WorktreeLoop]) -> String {
+pub fn awaits_worktrees(state: &PipelineState, stands: &[WorktreeStand]) -> String {
     let head = wording::AWAITS_WORKTREES.with(language(state), &[&state.id]);
-    format!("{head}\n{}", working_lines(working).trim_end())
+    format!("{head}\n{}", working_lines(state, stands).trim_end())
+}
+
+/// For the user: the branch that is checked out in the project lacks what was merged.
+#[must_use]
+pub fn on_other_branch(state: &PipelineState, base: &str, branch: Option<&str>) -> String {
+    let language = language(state);
+    let detached = wording::DETACHED_HEAD.text_in(language);
+    let branch = branch.map_or_else(|| detached.to_owned(), sanitized_name);
+    wording::ON_OTHER_BRANCH.with(language, &[&state.id, &sanitized_name(base), &branch])
 }
 
 /// For the user: TODOs that got no worktree.
@@ -51,24 +83,60 @@ pub fn no_worktrees(state: &PipelineState, todos: &[TodoId], reason: &str) -> St
     wording::NO_WORKTREES.with(language(state), &[&state.id, &named, &reason])
 }
 
-/// One line for each worktree at work.
+/// A line for each worktree at work; if it is paused, another one with what to do.
 #[must_use]
-pub fn working_lines(working: &[WorktreeLoop]) -> String {
+pub fn working_lines(state: &PipelineState, stands: &[WorktreeStand]) -> String {
     let mut text = String::new();
-    for WorktreeLoop { tree, state } in working {
-        let stands = match state {
-            None => "its loop is gone".to_owned(),
-            Some(LoopState { session_id: None, .. }) => "waits for a session".to_owned(),
-            Some(state) => {
-                let (status, now) = (state.status.as_str(), state.current_iteration());
-                let paused = state.pause_reason.map_or("", |reason| reason.as_str());
-                let reason = if paused.is_empty() { String::new() } else { format!(" ({paused})") };
-                format!("{status}{reason}, iteration {now} of {}", state.max_iterations)
-            }
-        };
-        let _ = writeln!(text, "  {} in {}: {stands}", tree.todo, place(tree));
+    let is_working = |stand: &&WorktreeStand| stand.tree.stage == WorktreeStage::Working;
+    for stand in stands.iter().filter(is_working) {
+        let _ =
+            writeln!(text, "  {} in {}: {}", stand.tree.todo, place(&stand.tree), standing(stand));
+        if let Some(held) = stand.state.as_ref().filter(|held| held.status == Status::Paused) {
+            let why = one_line(&pause_words(held), REASON_LINE_CHARS_MAX);
+            let why = why.trim_end_matches('.');
+            let line = wording::WORKTREE_PAUSED.with(language(state), &[why, &held.id]);
+            let _ = writeln!(text, "{line}");
+        }
     }
     text
+}
+
+/// How the loop of a worktree at work stands.
+fn standing(stand: &WorktreeStand) -> String {
+    match (&stand.folder, &stand.state) {
+        (WorktreeFolder::Gone, _) => "the folder is gone".to_owned(),
+        (WorktreeFolder::MovedTo(folder), _) => {
+            format!("the folder was moved to {}", sanitized_name(&folder.display().to_string()))
+        }
+        (_, None) => "its loop is gone".to_owned(),
+        (_, Some(LoopState { session_id: None, .. })) => "waits for a session".to_owned(),
+        (_, Some(held)) => {
+            let (status, now) = (held.status.as_str(), held.current_iteration());
+            let reason = held.pause_reason.map(|reason| format!(" ({})", reason.as_str()));
+            let reason = reason.unwrap_or_default();
+            format!("{status}{reason}, iteration {now} of {}", held.max_iterations)
+        }
+    }
+}
+
+/// Why there are no worktrees at a place.
+#[must_use]
+pub fn no_place(root: &Path, why: &str) -> String {
+    format!("no worktrees of {}: {why}", sanitized_name(&root.display().to_string()))
+}
+
+/// Why there are no worktrees: files are changed.
+#[must_use]
+pub fn uncommitted(root: &Path, files: &[String]) -> String {
+    let first = files.first().map_or("", String::as_str);
+    let more = files.len().saturating_sub(1);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let why = format!(
+        "{}{more} has changes that are not committed, and worktrees begin with the last commit. Commit them, \
+         or put them aside with `git stash`",
+        sanitized_name(first)
+    );
+    no_place(root, &why)
 }
 
 /// One line for each worktree that is not at work any more.
@@ -80,7 +148,7 @@ pub fn ended_lines(state: &PipelineState) -> String {
             WorktreeStage::Working => continue,
             WorktreeStage::Merged => "merged".to_owned(),
             WorktreeStage::Unmerged(_) | WorktreeStage::Closed => {
-                format!("not merged: {}", reason_of(tree))
+                format!("not merged: {}", reason_of(state, tree))
             }
         };
         let _ = writeln!(text, "  {} in {}: {stands}", tree.todo, place(tree));
@@ -88,14 +156,67 @@ pub fn ended_lines(state: &PipelineState) -> String {
     text
 }
 
-/// For the user: worktrees that stay because their work is not merged, one line each.
+/// For the user: worktrees with work that is not merged and stays, a line each, and what to do. When the
+/// pipeline has ended, those that are still used as well.
 #[must_use]
-pub fn left_lines(state: &PipelineState, left: &[TodoWorktree]) -> Vec<String> {
-    let lines = left.iter().map(|tree| {
-        let parts = [tree.todo.as_str(), &place(tree), &reason_of(tree)];
-        wording::WORKTREE_LEFT.with(language(state), &parts)
-    });
-    lines.collect()
+pub fn left_lines(state: &PipelineState, stands: &[WorktreeStand]) -> Vec<String> {
+    let is_over = |stand: &&WorktreeStand| stand.tree.stage != WorktreeStage::Working;
+    let mut lines: Vec<String> =
+        stands.iter().filter(is_over).filter_map(|stand| left_line(state, stand)).collect();
+    if !lines.is_empty() {
+        lines.push(wording::LEFT_REMEDY.text_in(language(state)).to_owned());
+    }
+    lines
+}
+
+/// What stays of a worktree that is not at work any more; `None` if nothing does.
+fn left_line(state: &PipelineState, stand: &WorktreeStand) -> Option<String> {
+    let WorktreeStand { tree, folder, unmerged, .. } = stand;
+    let language = language(state);
+    let what = if *unmerged > 0 {
+        let commits = wording::COMMITS.count(language, *unmerged);
+        wording::COMMITS_UNMERGED.with(language, &[&commits, &reason_of(state, tree)])
+    } else if *folder == (WorktreeFolder::Here { is_dirty: true }) {
+        wording::CHANGES_UNCOMMITTED.with(language, &[&reason_of(state, tree)])
+    } else if *folder == (WorktreeFolder::Here { is_dirty: false }) && !state.is_active() {
+        wording::WORKTREE_IN_USE.text_in(language).to_owned()
+    } else {
+        return None;
+    };
+    let (todo, place, branch) = (tree.todo.as_str(), place(tree), sanitized_name(&tree.branch));
+    Some(match folder {
+        WorktreeFolder::Here { .. } => {
+            wording::WORKTREE_LEFT.with(language, &[todo, &place, &branch, &what])
+        }
+        WorktreeFolder::Gone | WorktreeFolder::OfLaterLoop => {
+            wording::WORKTREE_GONE.with(language, &[todo, &place, &branch, &what])
+        }
+        WorktreeFolder::MovedTo(now) => {
+            let now = sanitized_name(&now.display().to_string());
+            wording::WORKTREE_MOVED.with(language, &[todo, &place, &now, &branch, &what])
+        }
+    })
+}
+
+/// For the user of a session in a worktree: the pipeline has ended first.
+#[must_use]
+pub fn worktree_closed(state: &PipelineState, tree: &TodoWorktree) -> String {
+    let outcome = state.outcome.map_or("", |outcome| outcome.as_str());
+    let branch = sanitized_name(&tree.branch);
+    let parts = [state.id.as_str(), outcome, tree.todo.as_str(), &branch];
+    wording::WORKTREE_CLOSED.with(language(state), &parts)
+}
+
+/// Why the loop of a worktree ends: its folder is not where it was made.
+#[must_use]
+pub fn folder_is_gone(stand: &WorktreeStand) -> String {
+    let commits = if stand.unmerged == 0 {
+        String::new()
+    } else {
+        let count = wording::COMMITS.count(MessageLanguage::English, stand.unmerged);
+        format!("; branch {} has {count} not merged", stand.tree.branch)
+    };
+    one_line(&format!("{}{commits}", standing(stand)), REASON_LINE_CHARS_MAX)
 }
 
 /// Why the loop of a worktree ended without a merge, as a fragment.
@@ -124,10 +245,12 @@ pub(crate) fn worktree_entries(state: &PipelineState) -> Vec<TodoWorktreeEntry<'
     entries.collect()
 }
 
-fn reason_of(tree: &TodoWorktree) -> String {
+/// Why the work of a worktree is not merged.
+fn reason_of(state: &PipelineState, tree: &TodoWorktree) -> String {
     match &tree.stage {
         WorktreeStage::Unmerged(reason) => one_line(reason, REASON_LINE_CHARS_MAX),
-        _ => "the pipeline ended first".to_owned(),
+        WorktreeStage::Merged => wording::SINCE_ITS_MERGE.text_in(language(state)).to_owned(),
+        _ => wording::PIPELINE_ENDED_FIRST.text_in(language(state)).to_owned(),
     }
 }
 
@@ -137,10 +260,10 @@ fn place(tree: &TodoWorktree) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
-    use moai_pipeline::state::{ApprovedPlan, PipelineKind, PlanApprover};
+    use moai_loops::state::PauseReason;
+    use moai_pipeline::approved_plan::ApprovedPlan;
+    use moai_pipeline::state::{PipelineKind, PipelinePhase, PlanApprover};
 
     const PLAN: &str = "\
 # PLAN: parts
@@ -156,7 +279,7 @@ mod tests {
         let (id, goal) = ("pipeline-1".to_owned(), "parts".to_owned());
         let state = PipelineState::begin(id, PipelineKind::Small, goal, "SPEC-A-001".into(), 1);
         let by = PlanApprover::Person;
-        let approved = Some(ApprovedPlan { text: PLAN.to_owned(), at_ms: 1, by });
+        let approved = Some(ApprovedPlan::new(PLAN.to_owned(), 1, by));
         PipelineState { approved, ..state }
     }
 
@@ -171,23 +294,67 @@ mod tests {
         assert!(!todo_task(&approved(), &todo("9")).contains("check"));
     }
 
-    #[test]
-    fn worktrees_that_stay_are_named_with_the_reason() {
-        let todo = TodoId::parse("1").expect("an id");
+    fn stand(stage: WorktreeStage, folder: WorktreeFolder, unmerged: usize) -> WorktreeStand {
         let tree = TodoWorktree {
-            todo,
+            todo: TodoId::parse("1").expect("an id"),
             root: PathBuf::from("/p.moai-workers/ab"),
             branch: "gulf/auto-1-ab".to_owned(),
             loop_id: "loop-ab".to_owned(),
-            stage: WorktreeStage::Unmerged("stalled".to_owned()),
+            stage,
         };
-        let state = PipelineState { worktrees: vec![tree.clone()], ..approved() };
-        let left = left_lines(&state, &state.worktrees);
-        let named = "  TODO-1 stays in /p.moai-workers/ab: its work is not merged (stalled)";
-        assert_eq!(left, [named]);
+        WorktreeStand { tree, state: None, folder, unmerged }
+    }
+
+    fn left_of(stand: &WorktreeStand) -> String {
+        left_lines(&approved(), std::slice::from_ref(stand)).first().cloned().unwrap_or_default()
+    }
+
+    #[test]
+    fn worktrees_that_stay_are_named_with_branch_and_reason() {
+        let here = |is_dirty| WorktreeFolder::Here { is_dirty };
+        let stalled = WorktreeStage::Unmerged("stalled".to_owned());
+        let left = left_of(&stand(stalled.clone(), here(false), 1));
+        let named = "  TODO-1 stays in /p.moai-workers/ab (branch gulf/auto-1-ab): 1 commit not merged (stalled)";
+        assert_eq!(left, named);
+        let left = left_of(&stand(stalled.clone(), here(true), 0));
+        assert!(left.ends_with("changes that are not committed (stalled)"), "{left}");
+        let left = left_of(&stand(WorktreeStage::Merged, WorktreeFolder::OfLaterLoop, 2));
+        assert!(left.ends_with("stays: 2 commits not merged (made after its merge)"), "{left}");
+        let moved = WorktreeFolder::MovedTo("/q".into());
+        let left = left_of(&stand(WorktreeStage::Closed, moved, 1));
+        assert!(left.contains("was moved to /q (branch gulf/auto-1-ab): 1 commit"), "{left}");
+        assert_eq!(left_of(&stand(WorktreeStage::Merged, here(false), 0)), "", "it is free");
+        assert_eq!(left_of(&stand(WorktreeStage::Working, here(true), 3)), "", "it is at work");
+        let over = PipelineState { phase: PipelinePhase::Ended, ..approved() };
+        let lines = left_lines(&over, &[stand(WorktreeStage::Merged, here(false), 0)]);
+        assert!(lines[0].ends_with("a program still runs there") && lines.len() == 2, "{lines:?}");
+        let worktrees = vec![stand(stalled, here(false), 1).tree];
+        let state = PipelineState { worktrees, ..approved() };
         assert_eq!(ended_lines(&state), "  TODO-1 in /p.moai-workers/ab: not merged: stalled\n");
-        let tree = TodoWorktree { stage: WorktreeStage::Working, ..tree };
-        let working = WorktreeLoop { tree, state: None };
-        assert_eq!(working_lines(&[working]), "  TODO-1 in /p.moai-workers/ab: its loop is gone\n");
+    }
+
+    #[test]
+    fn worktrees_at_work_are_shown_with_what_keeps_them() {
+        let here = WorktreeFolder::Here { is_dirty: false };
+        let lines = |stand: WorktreeStand| working_lines(&approved(), &[stand]);
+        let lost = stand(WorktreeStage::Working, here.clone(), 0);
+        assert_eq!(lines(lost), "  TODO-1 in /p.moai-workers/ab: its loop is gone\n");
+        let gone = stand(WorktreeStage::Working, WorktreeFolder::Gone, 1);
+        assert!(lines(gone.clone()).ends_with("the folder is gone\n"));
+        let reason = "the folder is gone; branch gulf/auto-1-ab has 1 commit not merged";
+        assert_eq!(folder_is_gone(&gone), reason);
+        let paused = LoopState {
+            status: Status::Paused,
+            pause_reason: Some(PauseReason::BaseInUse),
+            note: Some("main has changes".to_owned()),
+            ..moai_loops::samples::state()
+        };
+        let shown =
+            lines(WorktreeStand { state: Some(paused), ..stand(WorktreeStage::Working, here, 0) });
+        assert!(shown.contains("paused (base_in_use)"), "{shown}");
+        assert!(
+            shown.contains("main has changes. To continue: `moai-ralph loop resume loop-1`"),
+            "{shown}"
+        );
     }
 }

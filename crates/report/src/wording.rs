@@ -112,6 +112,7 @@ nouns! {
     TESTS: "test", "테스트 {0}개";
     TIMES: "time", "{0}번";
     LINES: "line", "{0}줄";
+    COMMITS: "commit", "커밋 {0}개";
 }
 
 phrases!(EDITS {
@@ -625,13 +626,34 @@ phrases!(PIPELINES {
     WRITE_IN_OTHER_TREE:
         "[moai-ralph] {0} is outside the worktree of your TODO: in pipeline {1}, write only in your own worktree",
         "[moai-ralph] {0}은(는) 맡은 TODO의 작업 트리 밖에 있습니다. 파이프라인 {1}에서는 자신의 작업 트리에서만 쓰십시오";
+    WRITE_OTHER_SESSION:
+        "[moai-ralph] {0} is not written here: pipeline {1} runs in another session of this project. Work there; or take it over with `moai-ralph loop adopt {2}`, or end it with `moai-ralph pipeline cancel`",
+        "[moai-ralph] 여기서 {0}을(를) 쓰지 않습니다. 이 프로젝트의 다른 세션에서 파이프라인 {1}을(를) 실행하고 있습니다. 그 세션에서 작업하거나 `moai-ralph loop adopt {2}`로 넘겨받거나 `moai-ralph pipeline cancel`로 끝내십시오";
+    WORKTREE_CLOSED:
+        "[moai-ralph] pipeline {0} has ended ({1}), and nothing is merged from this worktree any more. Commits for {2} stay on branch {3}: `moai-ralph pipeline resume` goes on with them, `git merge {3}` in the project keeps them without it",
+        "[moai-ralph] 파이프라인 {0}이(가) 끝나서({1}) 이 작업 트리의 작업은 더 이상 병합되지 않습니다. {2}의 커밋은 브랜치 {3}에 남아 있습니다. `moai-ralph pipeline resume`으로 이어서 하거나 프로젝트에서 `git merge {3}`으로 가져오십시오";
     AWAITS_WORKTREES:
         "[moai-ralph] pipeline {0}: TODOs are worked on in worktrees. Open a session in each, and continue here when they are merged:",
         "[moai-ralph] 파이프라인 {0}: TODO를 작업 트리에서 작업합니다. 각 작업 트리에서 세션을 여십시오. 병합된 뒤 여기서 계속하십시오:";
     NO_WORKTREES:
         "[moai-ralph] pipeline {0}: no worktree for {1} ({2}); workers may do it here",
         "[moai-ralph] 파이프라인 {0}: {1}의 작업 트리를 만들지 못했습니다({2}). 여기서 워커에게 맡길 수 있습니다";
-    WORKTREE_LEFT: "  {0} stays in {1}: its work is not merged ({2})", "  {0}: 병합되지 않은 작업이 {1}에 남아 있습니다({2})";
+    ON_OTHER_BRANCH:
+        "[moai-ralph] pipeline {0}: its worktrees are merged into {1}, and {2} is checked out here, which lacks that work. Nothing is measured until `git switch {1}`, or until {2} contains {1}",
+        "[moai-ralph] 파이프라인 {0}: 작업 트리는 {1}에 병합되는데, 여기에는 그 작업이 없는 {2}이(가) 체크아웃되어 있습니다. `git switch {1}`을 하거나 {2}이(가) {1}을(를) 포함할 때까지 측정하지 않습니다";
+    DETACHED_HEAD: "no branch", "브랜치 없음";
+    WORKTREE_LEFT: "  {0} stays in {1} (branch {2}): {3}", "  {0}: {1}에 남아 있습니다(브랜치 {2}): {3}";
+    WORKTREE_GONE: "  {0}: {1} is gone, and branch {2} stays: {3}", "  {0}: {1}은(는) 없어졌고 브랜치 {2}은(는) 남아 있습니다: {3}";
+    WORKTREE_MOVED: "  {0}: {1} was moved to {2} (branch {3}): {4}", "  {0}: {1}이(가) {2}(으)로 옮겨졌습니다(브랜치 {3}): {4}";
+    COMMITS_UNMERGED: "{0} not merged ({1})", "병합되지 않음: {0}({1})";
+    CHANGES_UNCOMMITTED: "changes that are not committed ({0})", "커밋되지 않은 변경({0})";
+    SINCE_ITS_MERGE: "made after its merge", "병합한 뒤에 생김";
+    PIPELINE_ENDED_FIRST: "the pipeline ended first", "파이프라인이 먼저 끝남";
+    WORKTREE_IN_USE: "all of it is merged; a program still runs there", "모두 병합되었지만 아직 프로그램이 실행 중입니다";
+    LEFT_REMEDY:
+        "  What you need of it: `git merge BRANCH` here. What you do not: `git worktree remove --force FOLDER`, `git branch -D BRANCH`",
+        "  필요한 작업은 여기서 `git merge 브랜치`로 가져오십시오. 필요 없으면 `git worktree remove --force 폴더`, `git branch -D 브랜치`";
+    WORKTREE_PAUSED: "    {0}. To continue: `moai-ralph loop resume {1}`", "    {0}. 계속하려면: `moai-ralph loop resume {1}`";
     WORKTREE_TASK:
         "Do {0} of the plan of pipeline {1}, and nothing else. You are in a worktree of its own: commit your work here, and it is merged when its commands pass. Its part of the plan:",
         "파이프라인 {1}의 계획에서 {0}만 하십시오. 전용 작업 트리에 있습니다. 여기에 커밋하면 명령이 통과할 때 병합됩니다. 계획에서 맡은 부분:";

@@ -227,14 +227,23 @@ fn a_worker_writes_the_files_of_the_todo_that_its_task_names() {
 
 #[test]
 fn todos_that_do_not_need_each_other_are_offered_together() {
-    let third = "\n### [ ] TODO 3: a third file\n- [A] `test -f three.txt`\n";
-    let sandbox = begun("three files");
-    sandbox.write(&plan_path(&sandbox), &format!("{PLAN}{third}"));
+    let plan = PLAN.replace("- Dependencies: none", "- Dependencies: none\n- Files: one.txt");
+    let plan =
+        plan.replace("- Dependencies: TODO-1", "- Dependencies: TODO-1\n- Files: two.txt, x/*.txt");
+    let more = "
+### [ ] TODO 3: a third file\n- Files: three.txt\n- [A] `test -f three.txt`
+
+### [ ] TODO 4: it may write files of others\n- Files: x/**\n- [A] `test -f four.txt`
+
+### [ ] TODO 5: it may write everything\n- [A] `test -f five.txt`\n";
+    let sandbox = begun("five files");
+    sandbox.write(&plan_path(&sandbox), &format!("{plan}{more}"));
     let told = super::slash(&sandbox, "moai-run", "").to_string();
-    assert!(told.contains("at the same time: TODO-1, TODO-3"), "{told}");
+    assert!(told.contains("at the same time: TODO-1, TODO-3, TODO-4\\n"), "{told}");
     sandbox.write("one.txt", "one\n");
-    let reason = stop(&sandbox).expect("two are missing");
-    assert!(reason.contains("at the same time: TODO-2, TODO-3"), "{reason}");
+    let reason = stop(&sandbox).expect("four are missing");
+    let ready = reason.lines().find(|line| line.contains("at the same time")).unwrap_or_default();
+    assert!(ready.ends_with("at the same time: TODO-2, TODO-3"), "{reason}");
 }
 
 #[test]

@@ -24,6 +24,18 @@ const PLAN: &str = "\
 - [A] `test -f three.txt`
 ";
 
+const TWO_TODOS: &str = "\
+# PLAN: two files
+
+### [ ] TODO 1: the first file
+- Files: one.txt
+- [A] `test -f one.txt`
+
+### [ ] TODO 2: the second file
+- Files: two.txt
+- [A] `grep -q two two.txt`
+";
+
 /// A worktree with the session that is opened in it.
 struct Tree {
     root: PathBuf,
@@ -70,6 +82,12 @@ impl Tree {
         write_file(&self.root.join(file), text);
     }
 
+    /// Writes and commits a file.
+    fn work(&self, sandbox: &Sandbox, name: &str) {
+        self.write(name, "two\n");
+        self.commit(sandbox);
+    }
+
     fn commit(&self, sandbox: &Sandbox) {
         for arguments in [&["add", "-A"][..], &["commit", "-q", "-m", "work"]] {
             let mut command = std::process::Command::new("git");
@@ -106,6 +124,14 @@ fn tree(sandbox: &Sandbox, todo: &str, session: &'static str) -> Tree {
     let is_it = |tree: &&Value| tree["todo"] == todo && tree["stage"] == "working";
     let tree = trees.iter().find(is_it).unwrap_or_else(|| panic!("{todo}: {status:#}"));
     Tree { root: tree["root"].as_str().expect("a root").into(), session }
+}
+
+/// The branch of the last worktree of a TODO.
+fn branch_of(sandbox: &Sandbox, todo: &str) -> String {
+    let status = status(sandbox);
+    let trees = status["worktrees"].as_array().cloned().unwrap_or_default();
+    let tree = trees.iter().rfind(|tree| tree["todo"] == todo).expect("a worktree");
+    tree["branch"].as_str().expect("a branch").to_owned()
 }
 
 const ONE: &str = "11111111-0000-4000-8000-000000000001";
@@ -196,18 +222,18 @@ fn a_loop_that_ends_without_a_merge_is_a_failed_attempt_and_its_worktree_stays()
 
 #[test]
 fn work_that_conflicts_with_what_was_merged_is_the_task_of_its_worktree() {
-    let plan = PLAN.replace("- Files: one.txt\n", "").replace("- Files: two.txt\n", "");
-    let sandbox = parallel(&plan);
+    let sandbox = parallel(PLAN);
     let (one, two) = (tree(&sandbox, "TODO-1", ONE), tree(&sandbox, "TODO-2", TWO));
     for (tree, text) in [(&one, "one\n"), (&two, "two\n")] {
         tree.prompt(&sandbox);
-        tree.write("shared.txt", text);
+        // Documents belong to no TODO.
+        tree.write("docs/shared.md", text);
         tree.write(if text == "one\n" { "one.txt" } else { "two.txt" }, text);
         tree.commit(&sandbox);
     }
     assert_eq!(one.stop(&sandbox), None);
     let held = two.stop(&sandbox).expect("a conflict");
-    assert!(held.contains("shared.txt"), "{held}");
+    assert!(held.contains("docs/shared.md"), "{held}");
     let answer = stop_output(&sandbox);
     assert!(notice(&answer).contains("TODO-2 in "), "it is still at work: {answer}");
 }
@@ -224,9 +250,239 @@ fn a_cancelled_pipeline_ends_its_worktrees_and_names_those_with_unmerged_work() 
     assert!(output.stdout.contains("TODO-1 stays in "), "{output:#?}");
     assert!(!output.stdout.contains("TODO-2"), "{output:#?}");
     assert!(one.root.join("one.txt").is_file() && !two.root.exists());
-    assert_eq!(one.stop(&sandbox), None, "nothing holds it any more");
+    // Nothing holds its session any more, which reads once why its work is not merged.
+    let answer = one.hook(&sandbox, "stop", sandbox.payload("Stop")).json();
+    assert!(notice(&answer).contains("has ended (cancelled)"), "{answer}");
+    let branch = branch_of(&sandbox, "TODO-1");
+    assert!(notice(&answer).contains(&format!("`git merge {branch}`")), "{answer}");
+    assert_eq!(one.hook(&sandbox, "stop", sandbox.payload("Stop")).stdout.trim(), "");
     assert!(!one.is_denied(&sandbox, "other.py"));
     assert_eq!(one.run(&sandbox, &["loop", "status", "--json"]).json()["status"], "cancelled");
+}
+
+#[test]
+fn a_worktree_that_is_deleted_is_a_failed_attempt_and_its_branch_is_named() {
+    let sandbox = parallel(PLAN);
+    let (one, two) = (tree(&sandbox, "TODO-1", ONE), tree(&sandbox, "TODO-2", TWO));
+    one.prompt(&sandbox);
+    one.work(&sandbox, "one.txt");
+    let branch = branch_of(&sandbox, "TODO-1");
+    std::fs::remove_dir_all(&one.root).expect("ours");
+    let moved = two.root.with_file_name("elsewhere");
+    std::fs::rename(&two.root, &moved).expect("ours");
+    let shown = pipeline(&sandbox, &["status"]).stdout;
+    assert!(shown.contains("the folder is gone"), "{shown}");
+
+    let answer = stop_output(&sandbox);
+    let text = notice(&answer);
+    assert!(
+        text.contains(&format!("branch {branch}")) && text.contains("1 commit not merged"),
+        "{answer}"
+    );
+    let again = tree(&sandbox, "TODO-1", ONE);
+    assert!(again.root != one.root && again.root.is_dir(), "there is a new one");
+    assert!(tree(&sandbox, "TODO-2", TWO).root != two.root);
+    let report = pipeline(&sandbox, &["report"]).stdout;
+    assert!(report.contains("not merged: the folder is gone; branch "), "{report}");
+    assert!(report.contains("its worktree was not merged: the folder is gone"), "{report}");
+
+    let output = pipeline(&sandbox, &["cancel"]);
+    assert!(output.stdout.contains(&format!("branch {branch}")), "{output:#?}");
+    sandbox.git(&["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")]);
+}
+
+#[test]
+fn a_deleted_worktree_does_not_hide_its_commits_from_the_user_who_cancels() {
+    let sandbox = parallel(PLAN);
+    let one = tree(&sandbox, "TODO-1", ONE);
+    one.prompt(&sandbox);
+    one.work(&sandbox, "one.txt");
+    let branch = branch_of(&sandbox, "TODO-1");
+    let moved = one.root.with_file_name("elsewhere");
+    let places = [&one.root, &moved].map(|place| place.to_str().expect("UTF-8").to_owned());
+    sandbox.git(&["worktree", "move", &places[0], &places[1]]);
+    let output = pipeline(&sandbox, &["cancel"]);
+    let named = format!("was moved to {} (branch {branch}): 1 commit not merged", places[1]);
+    assert!(output.stdout.contains(&named), "{output:#?}");
+    assert!(moved.join("one.txt").is_file());
+}
+
+#[test]
+fn merged_worktrees_are_removed_with_the_pipeline_unless_a_program_is_there() {
+    let sandbox = parallel(TWO_TODOS);
+    let (one, two) = (tree(&sandbox, "TODO-1", ONE), tree(&sandbox, "TODO-2", TWO));
+    for (tree, name) in [(&one, "one.txt"), (&two, "two.txt")] {
+        tree.prompt(&sandbox);
+        tree.work(&sandbox, name);
+        assert_eq!(tree.stop(&sandbox), None);
+    }
+    let mut shell = std::process::Command::new("sleep");
+    let mut shell = shell.arg("600").current_dir(&two.root).spawn().expect("`sleep`");
+    let answer = stop_output(&sandbox);
+    shell.kill().expect("ours");
+    shell.wait().expect("ours");
+    assert_eq!(status(&sandbox)["outcome"], "completed");
+    assert!(!one.root.exists(), "everything in it is merged");
+    if std::path::Path::new("/proc/self").exists() {
+        assert!(two.root.join("two.txt").is_file());
+        assert!(notice(&answer).contains("TODO-2 stays in "), "{answer}");
+    }
+}
+
+#[test]
+fn a_worktree_with_work_of_someone_stays_when_the_pipeline_ends() {
+    let sandbox = parallel(TWO_TODOS);
+    let (one, two) = (tree(&sandbox, "TODO-1", ONE), tree(&sandbox, "TODO-2", TWO));
+    for (tree, name) in [(&one, "one.txt"), (&two, "two.txt")] {
+        tree.prompt(&sandbox);
+        tree.work(&sandbox, name);
+        assert_eq!(tree.stop(&sandbox), None);
+    }
+    one.write("more.txt", "not committed\n");
+    two.work(&sandbox, "later.txt");
+    let branch = branch_of(&sandbox, "TODO-2");
+    let answer = stop_output(&sandbox);
+    let ended = status(&sandbox);
+    assert_eq!(ended["outcome"], "completed", "a commit after the merge fails nothing: {answer}");
+    assert!(one.root.join("more.txt").is_file() && two.root.join("later.txt").is_file());
+    let text = notice(&answer);
+    let named = format!("(branch {branch}): 1 commit not merged (made after its merge)");
+    assert!(text.contains(&named), "{answer}");
+    assert!(text.contains("changes that are not committed"), "{answer}");
+    let report = pipeline(&sandbox, &["report"]).stdout;
+    assert!(report.contains(&named) && !report.contains("was not merged"), "{report}");
+}
+
+#[test]
+fn nothing_is_measured_on_a_branch_that_lacks_what_was_merged() {
+    let sandbox = parallel(TWO_TODOS);
+    sandbox.git(&["branch", "other"]);
+    let (one, two) = (tree(&sandbox, "TODO-1", ONE), tree(&sandbox, "TODO-2", TWO));
+    for (tree, name) in [(&one, "one.txt"), (&two, "two.txt")] {
+        tree.prompt(&sandbox);
+        tree.work(&sandbox, name);
+        assert_eq!(tree.stop(&sandbox), None);
+    }
+    sandbox.git(&["switch", "-q", "other"]);
+    for name in ["one.txt", "two.txt"] {
+        sandbox.write(name, "two\n");
+    }
+    let answer = stop_output(&sandbox);
+    assert!(notice(&answer).contains("`git switch main`"), "{answer}");
+    let now = status(&sandbox);
+    assert_eq!((&now["outcome"], &now["todos"]["done"]), (&Value::Null, &json!(0)), "{now:#}");
+    let shown = pipeline(&sandbox, &["status"]).stdout;
+    assert!(shown.contains("other is checked out here"), "{shown}");
+    for name in ["one.txt", "two.txt"] {
+        std::fs::remove_file(sandbox.path(name)).expect("ours");
+    }
+    // A branch with the merged work is as good as the one into which it was merged.
+    sandbox.git(&["switch", "-q", "-c", "feature", "main"]);
+    let answer = stop_output(&sandbox);
+    assert_eq!(status(&sandbox)["outcome"], "completed", "{answer}");
+}
+
+#[test]
+fn a_paused_worktree_is_shown_with_its_reason_and_what_to_do() {
+    let sandbox = parallel(TWO_TODOS);
+    let one = tree(&sandbox, "TODO-1", ONE);
+    one.prompt(&sandbox);
+    one.work(&sandbox, "one.txt");
+    // The merge would move files of the user that are not committed.
+    sandbox.write("readme.txt", "changed\n");
+    assert_eq!(one.stop(&sandbox), None);
+    let id = status(&sandbox)["worktrees"][0]["loop_id"].as_str().unwrap_or_default().to_owned();
+    let answer = stop_output(&sandbox);
+    for shown in [notice(&answer).to_owned(), pipeline(&sandbox, &["status"]).stdout] {
+        assert!(shown.contains("paused (base_in_use)"), "{shown}");
+        assert!(shown.contains("the work is done and merged, but main"), "{shown}");
+        assert!(shown.contains(&format!("`moai-ralph loop resume {id}`")), "{shown}");
+    }
+}
+
+#[test]
+fn a_session_in_a_worktree_is_not_told_what_others_do_at_the_same_time() {
+    let sandbox = parallel(TWO_TODOS);
+    let (one, two) = (tree(&sandbox, "TODO-1", ONE), tree(&sandbox, "TODO-2", TWO));
+    let mut input = sandbox.payload("UserPromptSubmit");
+    input["prompt"] = "paint the first file green".into();
+    one.hook(&sandbox, "user-prompt-submit", input);
+    one.stop(&sandbox);
+    let mut told = String::new();
+    for event in ["session-start", "user-prompt-submit"] {
+        let name =
+            if event == "session-start" { "SessionStart-startup" } else { "UserPromptSubmit" };
+        told += &two.hook(&sandbox, event, sandbox.payload(name)).context();
+    }
+    assert!(told.contains("TODO-2") && !told.contains("green"), "{told}");
+    assert!(!told.contains("Last session"), "{told}");
+}
+
+#[test]
+fn another_session_of_the_project_writes_no_source_while_a_pipeline_runs() {
+    let sandbox = parallel(TWO_TODOS);
+    let write = |session: &str, file: &str| {
+        let mut input = sandbox.payload("PreToolUse-Edit");
+        input["session_id"] = session.into();
+        input["tool_name"] = "Write".into();
+        input["tool_input"] = json!({"file_path": sandbox.path(file), "content": "x"});
+        sandbox.hook("pre-tool-use", &input).stdout
+    };
+    let refused = write(ONE, "src/a.py");
+    assert!(
+        refused.contains("loop adopt loop-") && refused.contains("pipeline cancel"),
+        "{refused}"
+    );
+    assert_eq!(write(ONE, "docs/a.md"), "");
+    assert_eq!(pipeline(&sandbox, &["cancel"]).code, 0);
+    assert_eq!(write(ONE, "src/a.py"), "");
+}
+
+#[test]
+fn todos_whose_patterns_overlap_are_worked_on_one_after_the_other() {
+    let plan = TWO_TODOS
+        .replace("Files: one.txt", "Files: x/**, one.txt")
+        .replace("Files: two.txt", "Files: two.txt, x/y/*.txt");
+    let sandbox = parallel(&plan);
+    let trees = status(&sandbox)["worktrees"].clone();
+    assert_eq!(trees.as_array().map(Vec::len), Some(1), "{trees}");
+}
+
+#[test]
+fn a_pipeline_that_goes_on_takes_up_the_worktrees_that_it_left() {
+    let sandbox = parallel(PLAN);
+    let one = tree(&sandbox, "TODO-1", ONE);
+    one.prompt(&sandbox);
+    one.work(&sandbox, "one.txt");
+    one.write("half.txt", "half\n");
+    assert_eq!(pipeline(&sandbox, &["cancel"]).code, 0);
+    let output = pipeline(&sandbox, &["resume", "--session", SESSION]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert!(output.stdout.contains("waits for a session"), "{output:#?}");
+    let again = tree(&sandbox, "TODO-1", "33333333-0000-4000-8000-000000000003");
+    assert_eq!(again.root, one.root);
+    assert!(again.prompt(&sandbox).contains("TODO-1"));
+    let held = again.stop(&sandbox).expect("half.txt is not committed");
+    assert!(held.contains("half.txt"), "{held}");
+    std::fs::remove_file(again.root.join("half.txt")).expect("ours");
+    assert_eq!(again.stop(&sandbox), None);
+    assert_eq!(sandbox.read("one.txt"), "two\n", "merged");
+}
+
+#[test]
+fn a_worktree_that_cannot_be_taken_up_is_named_when_the_pipeline_goes_on() {
+    let sandbox = parallel(PLAN);
+    let one = tree(&sandbox, "TODO-1", ONE);
+    one.prompt(&sandbox);
+    one.work(&sandbox, "one.txt");
+    let branch = branch_of(&sandbox, "TODO-1");
+    assert_eq!(pipeline(&sandbox, &["cancel"]).code, 0);
+    // It would be merged into another branch.
+    sandbox.git(&["switch", "-q", "-c", "next"]);
+    let output = pipeline(&sandbox, &["resume", "--session", SESSION]);
+    let named = format!("(branch {branch}): 1 commit not merged");
+    assert!(output.stdout.contains(&named) && output.stdout.contains("git merge"), "{output:#?}");
+    assert!(tree(&sandbox, "TODO-1", ONE).root != one.root);
 }
 
 #[test]
@@ -240,7 +496,11 @@ fn worktrees_are_refused_where_they_cannot_be_sound() {
     sandbox.write("readme.txt", "a project\n");
     sandbox.git(&["init", "-q", "-b", "main"]);
     sandbox.commit();
-    for (options, reason) in [(["--solo", "--"], "--solo"), (["--kind", "bugfix"], "bugfix")] {
+    let refused = [
+        (["--solo", "--"], "Leave one of them out"),
+        (["--kind", "bugfix"], "--kind small or full"),
+    ];
+    for (options, reason) in refused {
         let options: Vec<&str> = options.into_iter().filter(|it| *it != "--").collect();
         let output = start(&options);
         assert_eq!(output.code, 1, "{output:#?}");
@@ -254,7 +514,17 @@ fn worktrees_are_refused_where_they_cannot_be_sound() {
     }
     sandbox.write("readme.txt", "changed\n");
     let output = start(&[]);
-    assert!(output.stderr.contains("readme.txt is not committed"), "{output:#?}");
+    let place = sandbox.root().to_string_lossy().into_owned();
+    for part in ["readme.txt has changes that are not committed", "git stash", &place] {
+        assert!(output.stderr.contains(part), "{part}: {output:#?}");
+    }
+    let twice = ["start", "--goal", "x", "--workers", "2", "--workers", "3"];
+    assert_eq!(pipeline(&sandbox, &twice).code, 3);
+    let answer = slash(&sandbox, "alfred", "--workers 2 --workers 3 a goal");
+    assert!(answer["reason"].to_string().contains("--workers is given twice"), "{answer}");
+    sandbox.write("readme.txt", "a project\n");
+    sandbox.git(&["checkout", "-q", "--detach"]);
+    assert!(start(&[]).stderr.contains("git switch"), "{:#?}", start(&[]));
     assert_eq!(pipeline(&sandbox, &["status", "--json"]).stdout.trim(), "null");
 }
 

@@ -108,16 +108,37 @@ pub(crate) async fn next_base(
 
 /// Whether a branch holds nothing that its base lacks.
 pub(crate) async fn is_merged(project: &Project, branch: &str, base: &str) -> bool {
+    compare_branches(project, branch, base, |root, tip, base| {
+        branches::contains_commit(root, base, tip)
+    })
+    .await
+}
+
+/// Whether work of a branch was merged into its base, even if the branch has gone on since.
+pub(crate) async fn is_merged_in_part(project: &Project, branch: &str, base: &str) -> bool {
+    compare_branches(project, branch, base, |root, tip, base| {
+        branches::has_merged_part(root, base, tip)
+    })
+    .await
+}
+
+/// Asks git about the commits of a branch and of its base; false if one of them is gone.
+async fn compare_branches(
+    project: &Project,
+    branch: &str,
+    base: &str,
+    ask: impl FnOnce(&Path, &str, &str) -> Result<bool, GitError> + Send + 'static,
+) -> bool {
     let (root, branch, base) = (project.root.clone(), branch_ref(branch), branch_ref(base));
-    let merged = read_git(move || {
+    let answer = read_git(move || {
         let (tip, base) =
             (branches::resolve_commit(&root, &branch)?, branches::resolve_commit(&root, &base)?);
         match (tip, base) {
-            (Some(tip), Some(base)) => branches::contains_commit(&root, &base, &tip),
+            (Some(tip), Some(base)) => ask(&root, &tip, &base),
             _ => Ok(false),
         }
     });
-    merged.await.unwrap_or_default()
+    answer.await.unwrap_or_default()
 }
 
 /// Refuses a second loop branch in one work tree, because one of the loops would lose its files.

@@ -36,7 +36,10 @@ pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
     }
     take_back::note_call(call);
     let found = active_loop_anywhere(engine, caller, project, &input.session_id).await;
-    let Some((loop_project, state)) = found else { return HookOutput::Silent };
+    let Some((loop_project, state)) = found else {
+        let refused = write_guard::refused_in_other_session(engine, project, input, &written).await;
+        return refused.unwrap_or_default();
+    };
     // Only a whole folder is compared with the files of the exam; the role of one file is in its path.
     let exam = if written.iter().any(|one| one.is_whole_folder) {
         let found = engine.store.find_exam(&loop_project.key, &state.id, DENIED_ROLES).await;

@@ -15,6 +15,7 @@ use moai_base::path::{NEVER_WALKED, RelPath};
 use moai_host::git::GitError;
 use moai_host::git::branches::{self, branch_ref};
 use moai_host::git::checkpoint::is_git_managed;
+use moai_host::processes::is_worked_in;
 use moai_host::programs::CommandOutcome;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::control;
@@ -127,7 +128,8 @@ async fn remove_unused_worker(project: &Project, tree: &Path, branch: &str) {
     }
 }
 
-/// Cancels the loop of a worker, and removes its work tree if that holds nothing but merged work.
+/// Cancels the loop of a worker, and removes its work tree if that holds nothing but merged work. A loop that
+/// has ended stays as it is.
 pub(crate) async fn close_worker(engine: &Engine, project: &Project, root: &Path, id: &str) {
     for _ in 0..STOP_TRIES_MAX {
         let which = LoopQuery::Id(id.to_owned());
@@ -138,7 +140,7 @@ pub(crate) async fn close_worker(engine: &Engine, project: &Project, root: &Path
         match saved {
             Ok(SaveOutcome::Saved) => {
                 engine.stops.interrupt(id);
-                return remove_idle_worker(project, root, &cancelled).await;
+                return remove_merged_worker(project, root, &cancelled).await;
             }
             Ok(SaveOutcome::Overtaken) => {}
             Err(error) => {
@@ -200,32 +202,35 @@ pub(crate) async fn remove_completed_workers(engine: &Engine, project: &Project)
         let Some(state) = state.filter(|state| state.status == Status::Completed) else {
             continue;
         };
-        let own = project.root.clone();
-        let tree = read_git(move || removable_work_tree(&own, &root, &state)).await;
-        let Ok(Some(tree)) = tree else { continue };
-        let Some(text) = tree.to_str() else { continue };
-        // Not `--force --force`: that would remove even a locked work tree.
-        let run = run_git(project, &project.root, &["worktree", "remove", "--force", text]).await;
-        if run.outcome == CommandOutcome::Passed {
-            removed.push(tree);
-        }
+        removed.extend(remove_work_tree(project, &root, &state).await);
     }
     removed
 }
 
-/// Removes the work tree of a worker with its branch, if its loop has ended and they hold nothing that
-/// the base lacks.
-async fn remove_idle_worker(project: &Project, root: &Path, state: &LoopState) {
+/// Removes the work tree of a worker whose loop has ended, if nothing is lost with it and no program works
+/// there. Returns the removed tree.
+async fn remove_work_tree(project: &Project, root: &Path, state: &LoopState) -> Option<PathBuf> {
+    let (own, there, held) = (project.root.clone(), root.to_path_buf(), state.clone());
+    let tree = read_git(move || {
+        let tree = removable_work_tree(&own, &there, &held)?;
+        Ok(tree.filter(|tree| !is_worked_in(tree)))
+    });
+    let tree = tree.await.ok().flatten()?;
+    // Not `--force --force`: that would remove even a locked work tree.
+    let arguments = ["worktree", "remove", "--force", tree.to_str()?];
+    let run = run_git(project, &project.root, &arguments).await;
+    (run.outcome == CommandOutcome::Passed).then_some(tree)
+}
+
+/// Removes the work tree of a worker, if its loop has ended and they hold nothing that the base lacks; with
+/// its branch, if it has no work of its own.
+async fn remove_merged_worker(project: &Project, root: &Path, state: &LoopState) {
     let (Some(branch), Some(base)) = (&state.branch, &state.options.base_branch) else { return };
     if state.status.is_active() || !is_merged(project, branch, base).await {
         return;
     }
-    let (own, there, held) = (project.root.clone(), root.to_path_buf(), state.clone());
-    let tree = read_git(move || removable_work_tree(&own, &there, &held)).await;
-    let Ok(Some(tree)) = tree else { return };
-    let Some(text) = tree.to_str() else { return };
-    let run = run_git(project, &project.root, &["worktree", "remove", "--force", text]).await;
-    if run.outcome == CommandOutcome::Passed {
+    let is_removed = remove_work_tree(project, root, state).await.is_some();
+    if is_removed && state.status == Status::Cancelled {
         run_git(project, &project.root, &["branch", "--quiet", "-D", branch]).await;
     }
 }

@@ -90,51 +90,59 @@ async fn start(
     pipeline.reply(&state, words::instructions(&state)).await
 }
 
-/// Options before the goal; the rest is the goal, byte for byte.
+/// Options before the goal, each at most once; the rest is the goal, byte for byte.
 fn parse_start(typed: &str, kind: PipelineKind) -> Result<PipelineStart, String> {
     let mut request = PipelineStart::new(kind, String::new());
+    let mut given: Vec<&str> = Vec::new();
     let mut rest = typed;
     loop {
-        let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let after = after.trim_start();
-        rest = match word {
-            "--solo" => {
-                request.solo = true;
-                after
-            }
+        let (option, after) = next_word(rest);
+        if option == "--" {
+            rest = after;
+            break;
+        }
+        if !option.starts_with("--") {
+            break;
+        }
+        if given.contains(&option) {
+            return Err(words::option_given_twice(option));
+        }
+        given.push(option);
+        if option == "--solo" {
+            request.solo = true;
+            rest = after;
+            continue;
+        }
+        let (value, after) = next_word(after);
+        rest = after;
+        match option {
             "--kind" => {
-                let (name, after) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
-                let known = PipelineKind::from_name(name);
+                let known = PipelineKind::from_name(value);
                 request.kind = known.ok_or_else(|| "--kind is full, small or bugfix".to_owned())?;
-                after.trim_start()
             }
             "--workers" => {
-                let (number, after) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
-                let workers = number.parse().ok().filter(|workers| *workers > 0);
-                let workers = workers.ok_or_else(pipeline_start::workers_range)?;
-                request.workers = Some(workers);
-                after.trim_start()
+                let number = value.parse().ok().filter(|workers| *workers > 0);
+                request.workers = Some(number.ok_or_else(|| pipeline_start::workers_range(value))?);
             }
             "--max-tokens" => {
-                let (number, after) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
-                let tokens = number.parse().ok().filter(|tokens| *tokens > 0);
+                let tokens = value.parse().ok().filter(|tokens| *tokens > 0);
                 let tokens = tokens.ok_or_else(|| "--max-tokens is a number".to_owned())?;
                 request.max_tokens = Some(tokens);
-                after.trim_start()
             }
-            "--" => {
-                rest = after;
-                break;
-            }
-            option if option.starts_with("--") => {
+            _ => {
                 let known = "--kind full|small|bugfix, --solo, --workers N and --max-tokens N";
                 return Err(format!("options are {known}"));
             }
-            _ => break,
-        };
+        }
     }
     rest.clone_into(&mut request.goal);
     Ok(request)
+}
+
+/// The first word of a text, and what follows it.
+fn next_word(text: &str) -> (&str, &str) {
+    let (word, after) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (word, after.trim_start())
 }
 
 async fn cancel(pipeline: &PipelineCall<'_>) -> Result<CommandReply, String> {
@@ -143,7 +151,8 @@ async fn cancel(pipeline: &PipelineCall<'_>) -> Result<CommandReply, String> {
     let cancelled = loop_cancel::cancel_loop(pipeline.engine, &pipeline.project, which).await;
     cancelled.map_err(|error| error.to_string())?;
     let state = pipeline.require(Some(state.id)).await?;
-    pipeline.reply(&state, worktree_end::cancelled_text(&state).await).await
+    let text = worktree_end::cancelled_text(pipeline.engine, &pipeline.project, &state).await;
+    pipeline.reply(&state, text).await
 }
 
 /// Starts the pipeline that the keyword of a prompt asks for; the text is for the agent.
@@ -181,8 +190,18 @@ mod tests {
         assert_eq!((parallel.workers, parallel.goal.as_str()), (Some(2), "x"));
         let plain = parse_start("-- --help me", PipelineKind::Small).expect("parsable");
         assert_eq!(plain.goal, "--help me");
-        for wrong in ["--kind other x", "--unknown x", "--max-tokens many x", "--workers 0 x"] {
-            assert!(parse_start(wrong, PipelineKind::Small).is_err(), "{wrong}");
+        let wrong = [
+            ("--kind other x", "full, small or bugfix"),
+            ("--unknown x", "options are"),
+            ("--max-tokens many x", "is a number"),
+            ("--workers 0 x", "between 1 and 8, not \"0\""),
+            ("--workers x", "not \"x\""),
+            ("--workers 2 --workers 3 x", "--workers is given twice"),
+            ("--solo --solo x", "--solo is given twice"),
+        ];
+        for (typed, reason) in wrong {
+            let refused = parse_start(typed, PipelineKind::Small).err().unwrap_or_default();
+            assert!(refused.contains(reason), "{typed}: {refused}");
         }
     }
 }

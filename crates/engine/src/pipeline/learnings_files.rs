@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crate::engine::Engine;
 use crate::loops::loop_files;
 use crate::project::Project;
+use moai_pipeline::approved_plan::ApprovedPlan;
 use moai_pipeline::learnings::{
     LEARNINGS_FOLDER, LearningsEntry, LearningsFile, feature_folder, with_entries,
 };
-use moai_pipeline::plan::PlanDocument;
 use moai_pipeline::state::PipelineState;
 use moai_report::pipeline as words;
 
@@ -19,8 +19,8 @@ pub(super) async fn write_learnings(
     project: &Project,
     state: &PipelineState,
 ) -> Vec<String> {
-    let plan = state.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
-    let title = plan.and_then(|plan| plan.title).unwrap_or_else(|| state.spec.clone());
+    let plan = state.approved.as_ref().map(ApprovedPlan::document);
+    let title = plan.and_then(|plan| plan.title.clone()).unwrap_or_else(|| state.spec.clone());
     let folder = format!("{LEARNINGS_FOLDER}/{}", feature_folder(&title, &state.spec));
     let entries = entries(state);
     let mut notices = Vec::new();

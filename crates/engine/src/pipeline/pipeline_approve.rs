@@ -9,7 +9,6 @@ use crate::engine::now_ms;
 use crate::loops::loop_files;
 use crate::pipeline::plan_documents::document_objections;
 use crate::pipeline::todo_worktrees;
-use crate::pipeline::worktree_end::loops_of;
 use moai_pipeline::person_question::PersonQuestion;
 use moai_pipeline::plan::PlanDocument;
 use moai_pipeline::spec::{SPECS_FOLDER, SpecFile};
@@ -18,7 +17,6 @@ use moai_pipeline::step::{PipelineEvent, approval_objections, step};
 use moai_protocol::control::{CommandReply, TerminalProof};
 use moai_report::person_questions::{approval_is_asked, question_is_none};
 use moai_report::pipeline as words;
-use moai_report::pipeline_worktrees::awaits_worktrees;
 
 /// A plan that nothing keeps from being approved.
 struct ReadyPlan {
@@ -61,14 +59,9 @@ impl ReadyPlan {
         let acceptance = loop_files::file_text(&call.project, &acceptance).await;
         let (next, _) = step(&next, PipelineEvent::ScenariosFrozen(acceptance), now_ms());
         call.save(&state, &next).await?;
-        let (next, notices) =
-            todo_worktrees::make_worktrees(call.engine, &call.project, next).await;
-        let working = loops_of(call.engine, &call.project, &next).await;
+        let (next, worktrees) = todo_worktrees::worktree_lines(call, next).await;
         let mut lines = vec![words::approved(&next, count)];
-        if !working.is_empty() {
-            lines.push(awaits_worktrees(&next, &working));
-        }
-        lines.extend(notices);
+        lines.extend(worktrees);
         lines.extend(size_lines(&call.project, &next));
         call.reply(&next, lines.join("\n")).await
     }

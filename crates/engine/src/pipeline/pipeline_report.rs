@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::gate_files::changed_documents;
 use super::pipeline_call::PipelineCall;
-use super::worktree_end::loops_of;
+use super::worktree_end::{missed_base, worktree_stands};
 use crate::loops::loop_files;
 use crate::person;
 use moai_base::foreign_text::one_line;
@@ -22,7 +22,7 @@ use moai_report::pipeline as words;
 use moai_report::pipeline_evidence::{
     PullRequestText, evidence_entries, evidence_lines, pull_request as text_of,
 };
-use moai_report::pipeline_worktrees::{ended_lines, working_lines};
+use moai_report::pipeline_worktrees::{ended_lines, left_lines, on_other_branch, working_lines};
 
 /// The program that opens pull requests on GitHub.
 const GH: &str = "gh";
@@ -37,14 +37,28 @@ pub(super) async fn status(
         None => return call.show(id, words::pipeline_status).await,
     };
     let state = call.require(id).await?;
-    let working = loops_of(call.engine, &call.project, &state).await;
     let text = format!(
         "{}{}{}",
         words::pipeline_status(&state),
-        working_lines(&working),
+        worktrees_text(call, &state).await,
         words::tokens_line(tokens)
     );
     call.reply(&state, text).await
+}
+
+/// The worktrees at work, what stays of the others, and whether the branch here is the right one.
+async fn worktrees_text(call: &PipelineCall<'_>, state: &PipelineState) -> String {
+    let stands = worktree_stands(call.engine, &call.project, state).await;
+    let mut text = working_lines(state, &stands);
+    for line in left_lines(state, &stands) {
+        let _ = writeln!(text, "{line}");
+    }
+    let missed = if state.is_active() { missed_base(&call.project, &stands).await } else { None };
+    if let Some(missed) = missed {
+        let _ =
+            writeln!(text, "{}", on_other_branch(state, &missed.base, missed.branch.as_deref()));
+    }
+    text
 }
 
 /// What the engine's runs showed, for each TODO and for each requirement.
@@ -63,8 +77,8 @@ pub(super) async fn report(
         return Ok(CommandReply::success(json_text(&document)));
     }
     let mut text = words::pipeline_report(&state);
-    text.push_str(&working_lines(&loops_of(call.engine, &call.project, &state).await));
     text.push_str(&ended_lines(&state));
+    text.push_str(&worktrees_text(call, &state).await);
     text.push_str(&evidence_lines(&state, spec.as_ref()));
     for path in changed_documents(&call.project, &state).await {
         let _ = writeln!(text, "  {path} is not as its gate wrote it");

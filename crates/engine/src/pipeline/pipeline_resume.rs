@@ -7,6 +7,7 @@ use super::pipeline_start::start_pipeline_loop;
 use crate::agent_session::named_session;
 use crate::engine::now_ms;
 use crate::loops::loop_cancel;
+use crate::pipeline::todo_worktrees;
 use moai_host::store::loops::LoopQuery;
 use moai_pipeline::state::{PipelineOutcome, PipelineState};
 use moai_pipeline::step::{PipelineEvent, step};
@@ -38,7 +39,7 @@ pub(super) async fn resume(
     let (next, _) = step(&wanted, PipelineEvent::Resumed { loop_id: loop_id.clone() }, now_ms());
     let continued = async {
         if let Some(approved) = &next.approved {
-            freeze_plan(call, &loop_id, &approved.text, &next.plan_path()).await?;
+            freeze_plan(call, &loop_id, approved.text(), &next.plan_path()).await?;
         }
         call.save(&state, &next).await
     };
@@ -49,7 +50,8 @@ pub(super) async fn resume(
         }
         return Err(reason);
     }
-    let text = words::instructions(&next);
+    let (next, worktrees) = todo_worktrees::worktree_lines(call, next).await;
+    let text = [vec![words::instructions(&next)], worktrees].concat().join("\n");
     if let Some(session) = &session {
         let text = EditText { text: text.clone(), notice: None };
         engine.ledger().session(session).start_text = Some(text);

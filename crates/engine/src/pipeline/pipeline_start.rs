@@ -68,21 +68,21 @@ impl PipelineStart {
     fn check_workers(&self) -> Result<(), String> {
         let Some(workers) = self.workers else { return Ok(()) };
         if !(1..=LOOP_WORKERS_MAX).contains(&workers) {
-            return Err(workers_range());
+            return Err(workers_range(&workers.to_string()));
         }
         if self.solo {
-            return Err("--workers needs agents of its own in each worktree; --solo has one".into());
+            return Err(words::workers_without_solo());
         }
         if !self.kind.has_plan() {
-            return Err("--workers needs a plan; a bugfix has none".to_owned());
+            return Err(words::workers_need_plan());
         }
         Ok(())
     }
 }
 
 /// The refusal of a number of workers.
-pub(super) fn workers_range() -> String {
-    format!("--workers must be between 1 and {LOOP_WORKERS_MAX}")
+pub(super) fn workers_range(given: &str) -> String {
+    words::workers_out_of_range(given, LOOP_WORKERS_MAX)
 }
 
 /// Starts a pipeline and its loop; the error is the reason for the user.

@@ -15,7 +15,7 @@ use crate::pipeline::gates::{GateRun, work_digest};
 use crate::pipeline::learnings_files::write_learnings;
 use crate::pipeline::pipeline_end::loop_ending;
 use crate::pipeline::plan_documents::document_objections;
-use crate::pipeline::worktree_end::{close_after_end, left_worktrees};
+use crate::pipeline::worktree_end::{close_after_end, worktree_stands};
 use crate::project::Project;
 use crate::recall::note::note_drafts;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
@@ -293,7 +293,7 @@ impl MeasuredPlan {
             let session = decided.session_id.as_deref().unwrap_or_default();
             note_drafts(engine, project, session, observed::pipeline_learnings(&next));
             notices.push(words::ended(&next));
-            notices.extend(left_lines(&next, &left_worktrees(&next).await));
+            notices.extend(left_lines(&next, &worktree_stands(engine, project, &next).await));
         }
         notices
     }

@@ -9,36 +9,42 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::branches::branch_merge::new_files::is_written_by_engine;
-use crate::branches::loop_branch::{branch_start, is_merged};
-use crate::engine::{Engine, run_blocking};
+use crate::branches::loop_branch::{branch_start, is_merged, is_merged_in_part, read_git};
+use crate::engine::{Engine, now_ms, run_blocking};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
 use crate::loops::loop_start::{LoopStartOutcome, start_loop};
 use crate::loops::workers::{close_worker, list_workers};
+use crate::pipeline::pipeline_call::PipelineCall;
 use crate::pipeline::pipeline_stop::{pipeline_of_loop, with_boxes};
 use crate::pipeline::plan_commands::{commands_of_todo, freeze_commands};
 use crate::pipeline::saved_step::{SavedStep, save_step};
 use crate::pipeline::worker_stop::run_todo;
-use crate::pipeline::worktree_end::loops_of;
+use crate::pipeline::worktree_end::{MissedBase, missed_base, worktree_stands};
 use crate::project::Project;
-use moai_host::store::loops::LoopQuery;
+use moai_host::git::branches;
+use moai_host::store::loops::{LoopQuery, SaveOutcome};
+use moai_loops::control::reopen_loop;
 use moai_loops::options::LoopStartOptions;
 use moai_loops::start::LoopRequest;
 use moai_loops::state::{LoopState, Mode, Status};
-use moai_pipeline::plan::{PlanDocument, TodoId};
+use moai_pipeline::approved_plan::ApprovedPlan;
+use moai_pipeline::plan::TodoId;
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::step::{PipelineDecision, PipelineEvent};
 use moai_pipeline::worktrees::{TodoWorktree, WorktreeEnding, WorktreeStage};
 use moai_protocol::hook::HookOutput;
-use moai_report::pipeline_worktrees as words;
+use moai_report::pipeline_worktrees::{self as words, WorktreeFolder, WorktreeStand};
 use moai_report::workers::LoopWorker;
 
 /// The branch that worktrees begin with and are merged into: the one that is checked out. The error is
 /// the refusal.
 pub(super) async fn base_branch(project: &Project) -> Result<String, String> {
-    let (status, base) = branch_start(project, None).await?;
+    let place = &project.root;
+    let (status, base) =
+        branch_start(project, None).await.map_err(|why| words::no_place(place, &why))?;
     if let Some(gap) = project.trust.gap() {
-        return Err(format!("worktrees need a trusted project: {gap}"));
+        return Err(words::no_place(place, &format!("the project is not trusted: {gap}")));
     }
     let root = project.root.clone();
     let uncommitted = run_blocking(move || {
@@ -46,13 +52,12 @@ pub(super) async fn base_branch(project: &Project) -> Result<String, String> {
         files.retain(|file| !is_written_by_engine(&root, &status.work_tree.join(file)));
         files
     });
-    match uncommitted.await.unwrap_or_default().first() {
-        Some(file) => Err(format!("{file} is not committed, and worktrees begin with what is")),
-        None => Ok(base),
-    }
+    let uncommitted = uncommitted.await.unwrap_or_default();
+    if uncommitted.is_empty() { Ok(base) } else { Err(words::uncommitted(place, &uncommitted)) }
 }
 
-/// The answer to a Stop while TODOs are worked on in worktrees; `None` if none is.
+/// The answer to a Stop while TODOs are worked on in worktrees, or while the branch that is checked out lacks
+/// what was merged; `None` if the Stop is measured.
 pub(crate) async fn answer_stop(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -63,10 +68,16 @@ pub(crate) async fn answer_stop(
     if pipeline.workers == 0 || pipeline.needs_approval() {
         return None;
     }
-    let pipeline = note_ends(call, state, pipeline, deadline).await?;
-    let (pipeline, notices) = make_worktrees(engine, project, pipeline).await;
-    let working = loops_of(engine, project, &pipeline).await;
-    if working.is_empty() {
+    let stands = worktree_stands(engine, project, &pipeline).await;
+    if let Some(MissedBase { base, branch }) = missed_base(project, &stands).await {
+        let text = words::on_other_branch(&pipeline, &base, branch.as_deref());
+        return Some(HookOutput::Notice(text));
+    }
+    let pipeline = note_ends(call, state, pipeline, &stands, deadline).await?;
+    let (pipeline, mut notices) = make_worktrees(engine, project, pipeline).await;
+    let stands = worktree_stands(engine, project, &pipeline).await;
+    notices.extend(words::left_lines(&pipeline, &stands));
+    if pipeline.working_trees().next().is_none() {
         let mut ledger = engine.ledger();
         let session = ledger.session(&call.input.session_id);
         for notice in notices {
@@ -76,37 +87,36 @@ pub(crate) async fn answer_stop(
         }
         return None;
     }
-    let text = words::awaits_worktrees(&pipeline, &working);
+    let text = words::awaits_worktrees(&pipeline, &stands);
     Some(HookOutput::Notice([vec![text], notices].concat().join("\n")))
 }
 
-/// Notes the loops that have ended. `None` if the pipeline ended meanwhile.
+/// Notes the loops that have ended, and those whose folder is gone. `None` if the pipeline ended meanwhile.
 async fn note_ends(
     call: &HookCall<'_>,
     state: &LoopState,
     mut pipeline: PipelineState,
+    stands: &[WorktreeStand],
     deadline: Instant,
 ) -> Option<PipelineState> {
     let (engine, project) = (call.engine, &call.project);
-    for tree in pipeline.clone().working_trees() {
-        let which = LoopQuery::Id(tree.loop_id.clone());
-        let found = engine.store.find_loop(&project.key, &tree.root, which).await;
-        let ending = match found {
-            Ok(Some(held)) if held.status.is_active() => continue,
-            Ok(Some(held)) => {
-                if is_merged_end(project, &held, tree).await {
-                    let commands =
-                        run_todo(call, project, state, &pipeline, &tree.todo, deadline).await;
-                    WorktreeEnding::Merged(commands)
-                } else {
-                    WorktreeEnding::Unmerged(words::unmerged_reason(&held))
-                }
+    let is_working = |stand: &&WorktreeStand| stand.tree.stage == WorktreeStage::Working;
+    for stand in stands.iter().filter(is_working) {
+        let tree = &stand.tree;
+        let is_lost = !matches!(stand.folder, WorktreeFolder::Here { .. });
+        let ending = match &stand.state {
+            Some(held) if held.status.is_active() && !is_lost => continue,
+            Some(held) if held.status.is_active() => {
+                close_worker(engine, project, &tree.root, &tree.loop_id).await;
+                WorktreeEnding::Unmerged(words::folder_is_gone(stand))
             }
-            Ok(None) => WorktreeEnding::Unmerged("its loop is gone".to_owned()),
-            Err(error) => {
-                tracing::warn!(%error, id = tree.loop_id, "the loop of a worktree was not found");
-                continue;
+            Some(held) if is_merged_end(project, held, tree).await => {
+                let commands =
+                    run_todo(call, project, state, &pipeline, &tree.todo, deadline).await;
+                WorktreeEnding::Merged(commands)
             }
+            Some(held) => WorktreeEnding::Unmerged(words::unmerged_reason(held)),
+            None => WorktreeEnding::Unmerged("its loop is gone".to_owned()),
         };
         let event = PipelineEvent::WorktreeEnded { loop_id: tree.loop_id.clone(), ending };
         let SavedStep { next, decisions } =
@@ -125,17 +135,23 @@ async fn note_ends(
     Some(pipeline)
 }
 
-/// Whether a loop ended with nothing on its branch that its base lacks.
+/// Whether a loop ended with its work merged. A session may go on and commit more on the branch, which is not
+/// part of the loop's work any more.
 async fn is_merged_end(project: &Project, held: &LoopState, tree: &TodoWorktree) -> bool {
-    let has_ended = matches!(held.status, Status::Completed | Status::CompletedUnverified);
-    let Some(base) = held.options.base_branch.as_deref().filter(|_| has_ended) else {
-        return false;
-    };
-    is_merged(project, &tree.branch, base).await
+    let Some(base) = held.options.base_branch.as_deref() else { return false };
+    match held.status {
+        // An autonomous loop completes when its branch is merged.
+        Status::Completed => true,
+        Status::CompletedUnverified => {
+            is_merged(project, &tree.branch, base).await
+                || is_merged_in_part(project, &tree.branch, base).await
+        }
+        _ => false,
+    }
 }
 
 /// Makes worktrees for TODOs that can be worked on now. Returns notices for the user.
-pub(super) async fn make_worktrees(
+async fn make_worktrees(
     engine: &Arc<Engine>,
     project: &Project,
     pipeline: PipelineState,
@@ -182,12 +198,49 @@ pub(super) async fn make_worktrees(
     (next, notices)
 }
 
+/// Makes worktrees after a command of the user. Returns lines about those at work and those that stay from
+/// before.
+pub(super) async fn worktree_lines(
+    call: &PipelineCall<'_>,
+    pipeline: PipelineState,
+) -> (PipelineState, Vec<String>) {
+    let (engine, project) = (call.engine, &call.project);
+    let (pipeline, notices) = make_worktrees(engine, project, pipeline).await;
+    let stands = worktree_stands(engine, project, &pipeline).await;
+    let mut lines = Vec::new();
+    if pipeline.working_trees().next().is_some() {
+        lines.push(words::awaits_worktrees(&pipeline, &stands));
+    }
+    lines.extend(notices);
+    lines.extend(words::left_lines(&pipeline, &stands));
+    (pipeline, lines)
+}
+
 /// A TODO that gets a worktree.
 struct TodoTask<'p> {
     pipeline: &'p PipelineState,
     todo: &'p TodoId,
     /// The branch that the worktree begins with and is merged into.
     base: &'p str,
+}
+
+/// Takes up the worktree that an earlier end of the pipeline left with work on a TODO: its loop goes on with
+/// the next session that is opened there. `None` if there is none, or if that cannot be.
+async fn take_up(engine: &Engine, project: &Project, task: &TodoTask<'_>) -> Option<TodoWorktree> {
+    let tree = task.pipeline.closed_worktree(task.todo)?.clone();
+    let which = LoopQuery::Id(tree.loop_id.clone());
+    let held = engine.store.find_loop(&project.key, &tree.root, which).await.ok().flatten()?;
+    let reopened = reopen_loop(&held, now_ms());
+    let (root, branch) = (tree.root.clone(), tree.branch.clone());
+    let status = read_git(move || branches::work_tree_status(&root)).await.ok()?;
+    let is_there = status.branch == Some(branch) && status.unfinished.is_none();
+    let is_alike = held.options.base_branch.as_deref() == Some(task.base);
+    if !is_there || !is_alike || !reopened.status.is_active() {
+        return None;
+    }
+    let saved = engine.store.advance_loop(&project.key, &held, reopened).await;
+    matches!(saved, Ok(SaveOutcome::Saved))
+        .then_some(TodoWorktree { stage: WorktreeStage::Working, ..tree })
 }
 
 /// Starts the loop of one TODO, in a worktree of which the work is merged or in a new one.
@@ -197,6 +250,9 @@ async fn start_todo(
     task: &TodoTask<'_>,
     reused: Option<&Path>,
 ) -> Result<TodoWorktree, String> {
+    if let Some(tree) = take_up(engine, project, task).await {
+        return Ok(tree);
+    }
     if let Some(root) = reused.filter(|root| root.is_dir()) {
         let there = Project { root: root.to_path_buf(), ..project.clone() };
         // A merged loop has left nothing but notes; other changes are the work of someone else.
@@ -243,7 +299,7 @@ impl TodoTask<'_> {
         held: LoopState,
     ) -> Result<TodoWorktree, String> {
         let approved = self.pipeline.approved.as_ref();
-        let plan = approved.map(|approved| PlanDocument::parse(&approved.text));
+        let plan = approved.map(ApprovedPlan::document);
         let path = self.pipeline.plan_path();
         let commands = plan.map(|plan| commands_of_todo(&plan, self.todo, &path));
         let frozen = freeze_commands(engine, there, &held.id, commands.unwrap_or_default()).await;

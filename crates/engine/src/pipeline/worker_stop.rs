@@ -16,8 +16,9 @@ use crate::project::Project;
 use crate::stop::schedule::StopSchedule;
 use moai_loops::exam::ExamRole;
 use moai_loops::state::LoopState;
+use moai_pipeline::approved_plan::ApprovedPlan;
 use moai_pipeline::pivot::{PIVOT_FILE, PivotDocument};
-use moai_pipeline::plan::{AcceptanceKind, PlanDocument, TodoId};
+use moai_pipeline::plan::{AcceptanceKind, TodoId};
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, WorkerReading};
 use moai_pipeline::worker_report::WorkerReport;
@@ -84,7 +85,7 @@ pub(super) async fn run_todo(
     todo: &TodoId,
     deadline: Instant,
 ) -> BTreeMap<Vec<String>, CommandReading> {
-    let plan = pipeline.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
+    let plan = pipeline.approved.as_ref().map(ApprovedPlan::document);
     let Some(todo) = plan.as_ref().and_then(|plan| plan.todo(todo)) else {
         return BTreeMap::new();
     };

@@ -1,54 +1,141 @@
 //! The worktrees of a pipeline as they stand, and what becomes of them when it ends.
 
-use std::collections::BTreeMap;
+use std::path::Path;
 
-use crate::engine::{Engine, run_blocking};
+use crate::branches::loop_branch::read_git;
+use crate::engine::Engine;
+use crate::hooks::hook_call::HookCall;
 use crate::loops::workers::close_worker;
 use crate::project::Project;
+use moai_host::git::GitError;
+use moai_host::git::branches::{self, branch_ref};
 use moai_host::store::loops::LoopQuery;
+use moai_host::store::pipelines::PipelineQuery;
+use moai_loops::state::{LoopState, Status};
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::worktrees::{TodoWorktree, WorktreeStage};
 use moai_report::pipeline as pipeline_words;
-use moai_report::pipeline_worktrees::{self as words, WorktreeLoop};
+use moai_report::pipeline_worktrees::{self as words, WorktreeFolder, WorktreeStand};
 
-/// Closes the worktrees of a pipeline that has ended.
+/// Closes the worktrees of a pipeline that has ended, and removes those that hold nothing but merged work.
 pub(crate) async fn close_after_end(engine: &Engine, project: &Project, before: &PipelineState) {
-    for tree in before.working_trees() {
+    for tree in &before.worktrees {
         close_worker(engine, project, &tree.root, &tree.loop_id).await;
     }
 }
 
-/// The loops of the worktrees at work, as they stand.
-pub(super) async fn loops_of(
+/// The worktrees as they stand.
+pub(super) async fn worktree_stands(
     engine: &Engine,
     project: &Project,
     pipeline: &PipelineState,
-) -> Vec<WorktreeLoop> {
-    let mut loops = Vec::new();
-    for tree in pipeline.working_trees() {
+) -> Vec<WorktreeStand> {
+    let mut stands = Vec::new();
+    for (at, tree) in pipeline.worktrees.iter().enumerate() {
         let which = LoopQuery::Id(tree.loop_id.clone());
         let found = engine.store.find_loop(&project.key, &tree.root, which).await;
-        loops.push(WorktreeLoop { tree: tree.clone(), state: found.ok().flatten() });
+        let held = found.ok().flatten();
+        let is_last = pipeline.worktrees[at + 1..].iter().all(|later| later.root != tree.root);
+        let (root, own, base) = (project.root.clone(), tree.clone(), base_of(held.as_ref()));
+        let looked = read_git(move || {
+            let unmerged = unmerged_commits(&root, &own.branch, base.as_deref())?;
+            Ok((folder_of(&root, &own, is_last)?, unmerged))
+        });
+        let (folder, unmerged) = looked.await.unwrap_or_else(|error| {
+            tracing::warn!(%error, branch = tree.branch, "a worktree could not be looked at");
+            (WorktreeFolder::Here { is_dirty: true }, 0)
+        });
+        stands.push(WorktreeStand { tree: tree.clone(), state: held, folder, unmerged });
     }
-    loops
+    stands
+}
+
+/// The branch into which a loop is merged.
+fn base_of(held: Option<&LoopState>) -> Option<String> {
+    held.and_then(|held| held.options.base_branch.clone())
+}
+
+/// Number of commits of a branch that its base lacks; that HEAD lacks, if the base is gone.
+fn unmerged_commits(root: &Path, branch: &str, base: Option<&str>) -> Result<usize, GitError> {
+    let Some(tip) = branches::resolve_commit(root, &branch_ref(branch))? else { return Ok(0) };
+    let base = base.map(|base| branches::resolve_commit(root, &branch_ref(base)));
+    let base = base.transpose()?.flatten().or_else(|| moai_host::git::head_commit(root));
+    base.map_or(Ok(0), |base| branches::commits_beyond(root, &base, &tip))
+}
+
+fn folder_of(root: &Path, tree: &TodoWorktree, is_last: bool) -> Result<WorktreeFolder, GitError> {
+    if !is_last {
+        return Ok(WorktreeFolder::OfLaterLoop);
+    }
+    if tree.root.is_dir() {
+        let status = branches::work_tree_status(&tree.root);
+        let is_dirty =
+            status.is_ok_and(|it| !it.uncommitted.is_empty() || !it.untracked.is_empty());
+        return Ok(WorktreeFolder::Here { is_dirty });
+    }
+    let now = branches::checked_out_at(root, &tree.branch)?;
+    Ok(now.map_or(WorktreeFolder::Gone, WorktreeFolder::MovedTo))
+}
+
+/// A branch into which worktrees are merged, although HEAD of the project lacks its work.
+pub(super) struct MissedBase {
+    /// The branch.
+    pub(super) base: String,
+    /// The branch that is checked out; `None` if HEAD is detached.
+    pub(super) branch: Option<String>,
+}
+
+/// The base of a worktree that is at work or merged, if HEAD of the project does not contain it: what is
+/// measured there would not be the merged work.
+pub(super) async fn missed_base(project: &Project, stands: &[WorktreeStand]) -> Option<MissedBase> {
+    let needs_base = |stand: &&WorktreeStand| {
+        matches!(stand.tree.stage, WorktreeStage::Working | WorktreeStage::Merged)
+    };
+    let mut bases: Vec<String> =
+        stands.iter().filter(needs_base).filter_map(|it| base_of(it.state.as_ref())).collect();
+    bases.sort();
+    bases.dedup();
+    if bases.is_empty() {
+        return None;
+    }
+    let root = project.root.clone();
+    let missed = read_git(move || {
+        let status = branches::work_tree_status(&root)?;
+        for base in bases {
+            let tip = branches::resolve_commit(&root, &branch_ref(&base))?;
+            if let (Some(head), Some(tip)) = (&status.head, tip)
+                && !branches::contains_commit(&root, head, &tip)?
+            {
+                return Ok(Some(MissedBase { base, branch: status.branch }));
+            }
+        }
+        Ok(None)
+    });
+    missed.await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the branch of the project could not be compared");
+        None
+    })
+}
+
+/// For the user of a session whose last loop worked in a worktree of a pipeline that has ended since, once.
+pub(crate) async fn closed_notice(call: &HookCall<'_>, last: Option<&LoopState>) -> Option<String> {
+    let held = last.filter(|held| held.status == Status::Cancelled)?;
+    let which = PipelineQuery::Id(held.options.pipeline.clone()?);
+    let HookCall { engine, project, input, .. } = call;
+    let found = engine.store.find_pipeline(&project.key, &project.root, which).await.ok()??;
+    let is_it =
+        |tree: &&TodoWorktree| tree.loop_id == held.id && tree.stage == WorktreeStage::Closed;
+    let text = words::worktree_closed(&found, found.worktrees.iter().find(is_it)?);
+    engine.ledger().session(&input.session_id).report_once(&text).then_some(text)
 }
 
 /// For the user: the pipeline was cancelled, and what of its worktrees stays.
-pub(super) async fn cancelled_text(pipeline: &PipelineState) -> String {
-    let left = words::left_lines(pipeline, &left_worktrees(pipeline).await);
+pub(super) async fn cancelled_text(
+    engine: &Engine,
+    project: &Project,
+    pipeline: &PipelineState,
+) -> String {
+    let stands = worktree_stands(engine, project, pipeline).await;
+    let left = words::left_lines(pipeline, &stands);
     [vec![pipeline_words::cancelled(pipeline)], left].concat().join("\n")
-}
-
-/// Worktrees with work that is not merged, which stay when a pipeline has ended.
-pub(super) async fn left_worktrees(pipeline: &PipelineState) -> Vec<TodoWorktree> {
-    let mut trees = pipeline.worktrees.clone();
-    trees.retain(|tree| matches!(tree.stage, WorktreeStage::Unmerged(_) | WorktreeStage::Closed));
-    let left = run_blocking(move || {
-        let mut by_root: BTreeMap<_, TodoWorktree> = BTreeMap::new();
-        for tree in trees.into_iter().filter(|tree| tree.root.is_dir()) {
-            by_root.insert(tree.root.clone(), tree);
-        }
-        by_root.into_values().collect()
-    });
-    left.await.unwrap_or_default()
 }

@@ -7,9 +7,14 @@ use crate::project::Project;
 use crate::protection::WrittenPath;
 use moai_base::path::RelPath;
 use moai_host::git::branches;
+use moai_host::store::loops::LoopQuery;
+use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::LoopState;
 use moai_pipeline::plan::TodoId;
-use moai_pipeline::write_rules::{PipelineWriter, other_tree_objection, write_objection};
+use moai_pipeline::state::PipelineState;
+use moai_pipeline::write_rules::{
+    PipelineWriter, other_session_objection, other_tree_objection, write_objection,
+};
 use moai_protocol::hook::{HookInput, HookOutput};
 use moai_report::pipeline as words;
 
@@ -22,9 +27,7 @@ pub(crate) async fn refused_write(
     written: &[WrittenPath],
 ) -> Option<HookOutput> {
     state.options.pipeline.as_ref()?;
-    // What a shell command writes is noticed afterwards, unless it is a patch.
-    let is_known = |one: &&WrittenPath| input.tool_input.command.is_none() || one.is_patched;
-    let mut written = written.iter().filter(is_known).peekable();
+    let mut written = written_by_tool(input, written).peekable();
     written.peek()?;
     let (pipeline, author) =
         tokio::join!(pipeline_with_loop(engine, project, state), WriteAuthor::of_call(input));
@@ -46,6 +49,44 @@ pub(crate) async fn refused_write(
         };
         Some(HookOutput::Deny(words::write_refused(&pipeline, &one.named, &objection)))
     })
+}
+
+/// Refuses a write by a tool in a session without a loop, while the pipeline of the project runs in another.
+pub(crate) async fn refused_in_other_session(
+    engine: &Engine,
+    project: &Project,
+    input: &HookInput,
+    written: &[WrittenPath],
+) -> Option<HookOutput> {
+    let mut written = written_by_tool(input, written).peekable();
+    written.peek()?;
+    let (store, key, root) = (&engine.store, &project.key, &project.root);
+    if !key.database(&engine.dirs.state).exists() {
+        return None;
+    }
+    let found = store.find_pipeline(key, root, PipelineQuery::Latest).await.ok().flatten();
+    let pipeline = found.filter(PipelineState::is_active)?;
+    // One that no session has taken yet is taken by the next prompt.
+    let which = LoopQuery::Id(pipeline.loop_id.clone());
+    let held = store.find_loop(key, root, which).await.ok().flatten()?;
+    let owner = held.session_id.as_ref().filter(|_| held.status.is_active())?;
+    if *owner == input.session_id {
+        return None;
+    }
+    written.find_map(|one| {
+        let path = RelPath::below(root, &one.path)?;
+        let objection = other_session_objection(&pipeline, path.as_str())?;
+        Some(HookOutput::Deny(words::write_refused(&pipeline, &one.named, &objection)))
+    })
+}
+
+/// What a tool writes itself: what a shell command writes is noticed afterwards, unless it is a patch.
+fn written_by_tool<'w>(
+    input: &HookInput,
+    written: &'w [WrittenPath],
+) -> impl Iterator<Item = &'w WrittenPath> {
+    let is_command = input.tool_input.command.is_some();
+    written.iter().filter(move |one| !is_command || one.is_patched)
 }
 
 /// The agent of a tool call.

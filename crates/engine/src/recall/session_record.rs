@@ -1,6 +1,7 @@
 //! The record of earlier sessions for a session that starts or was shortened: what the last session
 //! was about, and the most important observations of the project.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::engine::{Engine, memory_now_ms};
@@ -16,6 +17,7 @@ use moai_base::limits::{
 };
 use moai_host::store::StoreError;
 use moai_loops::framework::{MessageLanguage, language_of};
+use moai_loops::state::LoopState;
 use moai_memory::budget::InjectionEvent;
 use moai_memory::database::{MemoryDatabase, ObservationFilter};
 use moai_memory::observation::{StoredObservation, StoredSession};
@@ -77,12 +79,14 @@ async fn read_record(call: &HookCall<'_>, event: InjectionEvent) -> Option<Recor
         return None;
     }
     let (session, key) = (stored_session(&input.session_id), project.memory_key());
+    let at_work = sessions_in_other_trees(call).await;
     let filter = ObservationFilter { kinds: INDEX_KINDS.to_vec(), ..of_project(project) };
     let read = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
         let sessions = database.sessions(&key, SESSIONS_COMPARED_MAX)?;
         let (own, others): (Vec<StoredSession>, Vec<StoredSession>) =
             sessions.into_iter().partition(|one| one.id == session);
-        let (own, last) = (own.into_iter().next(), others.into_iter().next());
+        let last = others.into_iter().find(|other| !at_work.contains(&other.id));
+        let own = own.into_iter().next();
         let own_observations = observations_of(database, own.as_ref())?;
         let last_observations = observations_of(database, last.as_ref())?;
         let index = database.newest(&filter, INDEX_ROWS_READ_MAX)?;
@@ -97,6 +101,20 @@ async fn read_record(call: &HookCall<'_>, event: InjectionEvent) -> Option<Recor
             None
         }
     }
+}
+
+/// Sessions that work on loops of their own in other work trees of the project, at the same time: none of
+/// them is over, and the task of one is no news for another.
+async fn sessions_in_other_trees(call: &HookCall<'_>) -> BTreeSet<String> {
+    let HookCall { engine, project, .. } = call;
+    if !project.key.database(&engine.dirs.state).exists() {
+        return BTreeSet::new();
+    }
+    let all = engine.store.list_loops(&project.key).await.unwrap_or_default();
+    let here = engine.store.active_loops(&project.key, &project.root).await.unwrap_or_default();
+    let is_here = |held: &LoopState| here.iter().any(|(id, _)| *id == held.id);
+    let elsewhere = all.into_iter().filter(|held| held.status.is_active() && !is_here(held));
+    elsewhere.filter_map(|held| held.session_id).map(|id| stored_session(&id)).collect()
 }
 
 fn observations_of(

@@ -151,6 +151,36 @@ pub fn contains_commit(root: &Path, commit: &str, other: &str) -> Result<bool, G
     contains().map_err(|error| unreadable_repository(root, &error))
 }
 
+/// Number of commits of `commit` that `base` lacks.
+pub fn commits_beyond(root: &Path, base: &str, commit: &str) -> Result<usize, GitError> {
+    let repository = needed(root)?;
+    let count = || -> Result<usize, git2::Error> {
+        let (base, commit) = (Oid::from_str(base)?, Oid::from_str(commit)?);
+        Ok(repository.graph_ahead_behind(commit, base)?.0)
+    };
+    count().map_err(|error| unreadable_repository(root, &error))
+}
+
+/// Whether a merge without fast-forward has brought commits of a branch into `base`, however the branch went
+/// on: what both share last is then not one of the commits that `base` itself went through.
+pub fn has_merged_part(root: &Path, base: &str, commit: &str) -> Result<bool, GitError> {
+    let repository = needed(root)?;
+    let has = || -> Result<bool, git2::Error> {
+        let (base, commit) = (Oid::from_str(base)?, Oid::from_str(commit)?);
+        let shared = repository.merge_base(base, commit)?;
+        let mut walk = repository.revwalk()?;
+        walk.simplify_first_parent()?;
+        walk.push(base)?;
+        for id in walk {
+            if id? == shared {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    has().map_err(|error| unreadable_repository(root, &error))
+}
+
 /// Whether any commit in `base..commit` is a merge.
 pub fn has_merges(root: &Path, base: &str, commit: &str) -> Result<bool, GitError> {
     let repository = needed(root)?;
@@ -296,6 +326,35 @@ mod tests {
         assert_eq!(contains_commit(&root, &first, &second), Ok(false));
         assert_eq!(has_merges(&root, &first, &second), Ok(false));
         assert_eq!(upstream_remote(&root, "main"), Ok(None));
+        assert_eq!(commits_beyond(&root, &first, &second), Ok(1));
+        assert_eq!(commits_beyond(&root, &second, &first), Ok(0));
+    }
+
+    #[test]
+    fn a_merge_stays_visible_when_the_branch_goes_on() {
+        let project = Project::with(&["a"]);
+        let root = project.root();
+        let repository = Repository::open(&root).unwrap();
+        let who = git2::Signature::now("Test", "test@example.org").unwrap();
+        let commit = |parents: &[&str]| {
+            let parents = parents
+                .iter()
+                .map(|id| repository.find_commit(Oid::from_str(id).unwrap()).unwrap());
+            let parents: Vec<git2::Commit<'_>> = parents.collect();
+            let tree = parents[0].tree().unwrap();
+            let known: Vec<&git2::Commit<'_>> = parents.iter().collect();
+            repository.commit(None, &who, &who, "x", &tree, &known).unwrap().to_string()
+        };
+        let first = super::super::head_commit(&root).unwrap();
+        let work = commit(&[&first]);
+        assert_eq!(has_merged_part(&root, &first, &work), Ok(false), "nothing is merged");
+        let other = commit(&[&first, &commit(&[&first])]);
+        let rebased = commit(&[&other]);
+        assert_eq!(has_merged_part(&root, &other, &rebased), Ok(false), "only another branch is");
+        let merged = commit(&[&other, &rebased]);
+        let later = commit(&[&rebased]);
+        assert_eq!(has_merged_part(&root, &merged, &later), Ok(true));
+        assert_eq!(commits_beyond(&root, &merged, &later), Ok(1));
     }
 
     #[test]

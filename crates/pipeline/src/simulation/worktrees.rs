@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::SimulatedPipeline;
-use crate::plan::{PlanDocument, TodoId};
+use crate::approved_plan::ApprovedPlan;
+use crate::plan::TodoId;
 use crate::step::{CommandReading, PipelineDecision, PipelineEvent};
 use crate::worktrees::{TodoWorktree, WorktreeEnding, WorktreeStage};
 use crate::write_rules::{PipelineWriter, write_objection};
@@ -97,7 +98,7 @@ impl SimulatedPipeline {
         if working.is_empty() {
             return;
         }
-        let plan = self.pipeline.approved.as_ref().map(|it| PlanDocument::parse(&it.text));
+        let plan = self.pipeline.approved.as_ref().map(ApprovedPlan::document);
         let plan = plan.unwrap_or_default();
         let mut files: BTreeSet<&String> = BTreeSet::new();
         for tree in &working {

@@ -6,7 +6,6 @@ use super::{PipelineDecision, hold_worker};
 use crate::commits::{CommitFault, CommitsReading};
 use crate::gate::GateStatus;
 use crate::objection::PlanObjection;
-use crate::plan::PlanDocument;
 use crate::review::{CategoryReview, ReviewSeverity};
 use crate::scenario_runs::{
     FrozenScenario, ScenarioRun, ScenarioVerdict, frozen_scenarios, gate_of_verdicts,
@@ -51,7 +50,7 @@ pub(super) fn freeze_scenarios(
     acceptance: Option<&str>,
 ) -> Vec<PipelineDecision> {
     if let Some(approved) = &next.approved {
-        next.scenarios = frozen_scenarios(&PlanDocument::parse(&approved.text), acceptance);
+        next.scenarios = frozen_scenarios(&approved.document(), acceptance);
     }
     Vec::new()
 }

@@ -92,7 +92,7 @@ mod tests {
         passing: &[&str],
         problems: &str,
     ) -> (PipelineState, Vec<PipelineDecision>) {
-        let approved = state.approved.as_ref().expect("approved").text.clone();
+        let approved = state.approved.as_ref().expect("approved").text().to_owned();
         let reading = |name: &str| {
             if passing.contains(&name) {
                 CommandReading::Passed

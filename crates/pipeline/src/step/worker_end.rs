@@ -5,7 +5,7 @@ use super::{PipelineDecision, WorkerReading, note_correction, note_run};
 use crate::learnings::entries_of;
 use crate::objection::PlanObjection;
 use crate::pivot::{DiscoveryVerdict, PIVOT_FILE, PivotDocument, check_discovery};
-use crate::plan::{PlanDocument, TodoId, TodoStatus};
+use crate::plan::{TodoId, TodoStatus};
 use crate::state::{ASKS_THE_USER, KeptDiscovery, KeptLearning, PipelineState};
 use crate::worker_report::{WorkerReport, WorkerStatus};
 use moai_base::limits::{
@@ -20,7 +20,7 @@ pub(super) fn worker_end(
     now_ms: u64,
 ) -> Vec<PipelineDecision> {
     let Some(approved) = next.approved.clone() else { return Vec::new() };
-    let plan = PlanDocument::parse(&approved.text);
+    let plan = approved.document();
     let report = match &reading.report {
         Ok(report) => report,
         Err(reason) => {

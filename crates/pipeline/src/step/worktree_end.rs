@@ -3,7 +3,8 @@
 use super::rounds::note_tried;
 use super::worker_end::count_attempt;
 use super::{PipelineDecision, note_run};
-use crate::plan::{PlanDocument, TodoStatus};
+use crate::approved_plan::ApprovedPlan;
+use crate::plan::TodoStatus;
 use crate::state::PipelineState;
 use crate::step::CommandReading;
 use crate::worktrees::WorktreeEnding;
@@ -17,7 +18,7 @@ pub(super) fn worktree_end(
     ending: &WorktreeEnding,
     now_ms: u64,
 ) -> Vec<PipelineDecision> {
-    let plan = next.approved.as_ref().map(|approved| PlanDocument::parse(&approved.text));
+    let plan = next.approved.as_ref().map(ApprovedPlan::document);
     let Some(id) = next.end_worktree(loop_id, ending) else { return Vec::new() };
     let Some(todo) = plan.as_ref().and_then(|plan| plan.todo(&id)) else { return Vec::new() };
     match ending {

@@ -40,7 +40,7 @@ pub fn end_notice(state: &LoopState) -> String {
             )
         }
         Status::CompletedUnverified => unverified(state, &after) + &interventions_text(state),
-        Status::Paused => wording::PAUSED.with(language, &[id, &after, &paused(state)]),
+        Status::Paused => wording::PAUSED.with(language, &[id, &after, &pause_words(state)]),
         Status::Cancelled => wording::CANCELLED.with(language, &[id, &after]),
         Status::Running => wording::RUNNING.with(language, &[id]),
         _ => failed(state, &after) + &interventions_text(state),
@@ -251,7 +251,8 @@ pub fn waits_for_tasks(state: &LoopState, tasks: usize) -> String {
     wording::WAITS_FOR_TASKS.with(state.language(), &[&state.id, &tasks.to_string(), &most])
 }
 
-fn paused(state: &LoopState) -> String {
+/// Why a loop is paused, and what to do first.
+pub(crate) fn pause_words(state: &LoopState) -> String {
     let (language, note) = (state.language(), state.note.as_deref());
     let or = |phrase: &'static wording::BilingualPhrase| note.unwrap_or(phrase.text_in(language));
     match state.pause_reason {

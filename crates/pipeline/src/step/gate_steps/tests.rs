@@ -3,6 +3,7 @@
 use super::super::{LoopEnding, PipelineEvent, step};
 use super::*;
 use crate::commits::PipelineCommit;
+use crate::plan::PlanDocument;
 use crate::samples::approved;
 use crate::state::{PipelineOutcome, PlanApprover};
 

@@ -1,0 +1,67 @@
+//! The plan that the user agreed to, which every decision reads.
+
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::PlanDocument;
+use crate::state::PlanApprover;
+
+/// A plan that the user agreed to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ApprovedPlan {
+    text: String,
+    /// When, in milliseconds since the epoch.
+    pub at_ms: u64,
+    /// Who approved it.
+    pub by: PlanApprover,
+    /// What the text says, once it was asked for. Every step asks, and hooks that ask for nothing of the plan
+    /// need not wait for it.
+    #[serde(skip)]
+    document: OnceLock<Arc<PlanDocument>>,
+}
+
+impl PartialEq for ApprovedPlan {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.text, self.at_ms, self.by) == (&other.text, other.at_ms, other.by)
+    }
+}
+
+impl Eq for ApprovedPlan {}
+
+impl ApprovedPlan {
+    /// A plan with this text.
+    #[must_use]
+    pub fn new(text: String, at_ms: u64, by: PlanApprover) -> Self {
+        Self { text, at_ms, by, document: OnceLock::new() }
+    }
+
+    /// Its text, byte for byte.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn document(&self) -> Arc<PlanDocument> {
+        Arc::clone(self.document.get_or_init(|| Arc::new(PlanDocument::parse(&self.text))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::PLAN;
+
+    #[test]
+    fn a_plan_is_stored_as_its_text_and_is_the_same_whether_it_was_read_or_not() {
+        let plan = ApprovedPlan::new(PLAN.to_owned(), 1, PlanApprover::Person);
+        let stored = serde_json::to_string(&plan).expect("JSON");
+        assert_eq!(plan.document().todos.len(), 2);
+        assert_eq!(serde_json::to_string(&plan).expect("JSON"), stored);
+        let read: ApprovedPlan = serde_json::from_str(&stored).expect("JSON");
+        assert_eq!(read, plan);
+        assert_eq!(read.document(), plan.document());
+    }
+}
