@@ -85,6 +85,53 @@ fn git_data_with_a_pipe_in_it_is_a_named_gap() {
     }
 }
 
+#[test]
+fn rules_below_the_root_and_files_that_git_is_configured_with_are_named_gaps() {
+    let places = [
+        ("sub/.gitattributes", ""),
+        ("sub/.gitignore", ""),
+        (".github/.gitignore", ""),
+        ("new/deep/.gitignore", ""),
+        (".git/refs/heads/other", ""),
+        ("inner/.git/info/exclude", ""),
+        ("wait", "[core]\n\texcludesFile = {}\n"),
+        ("wait", "[core]\n\tattributesFile = {}\n"),
+        ("wait", "[include]\n\tpath = {}\n"),
+    ];
+    for (name, setting) in places {
+        let sandbox = Sandbox::new();
+        for file in ["app.py", "sub/app.py", ".github/a.py", "inner/b.py"] {
+            sandbox.write(file, "x = 1\n");
+        }
+        sandbox.commit();
+        for file in ["app.py", "sub/app.py", "new/deep/c.py", "inner/.git/info/x"] {
+            sandbox.write(file, "x = 2\n");
+        }
+        let path = pipe(&sandbox, name);
+        if !setting.is_empty() {
+            let config = std::fs::read_to_string(sandbox.path(".git/config")).expect("there");
+            sandbox.write(".git/config", &format!("{config}{}", setting.replace("{}", &path)));
+        }
+        let checked = sandbox.run(&["check", "--no-lsp"]);
+        let reported = format!("{}{}", checked.stdout, checked.stderr);
+        assert!(
+            reported.contains(&format!("{path} is not a regular file")),
+            "{name}: {checked:#?}"
+        );
+        assert_ne!(checked.code, 0, "{checked:#?}");
+        let scanned = sandbox.run(&["scan"]);
+        assert!(is_answered(&scanned), "{name}: {scanned:#?}");
+        let guarded = sandbox.run(&["guard"]);
+        assert_ne!(guarded.code, 0, "{name}: {guarded:#?}");
+        let started = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "fix it"]);
+        assert!(matches!(started.code, 0 | 1), "{name}: {started:#?}");
+        assert_eq!(sandbox.tool_write("app.py", "x = 3\n").code, 0);
+        let stopped = sandbox.hook("stop", &sandbox.payload("Stop"));
+        assert_eq!(stopped.code, 0, "{name}: {stopped:#?}");
+        assert!(!stopped.stdout.contains("completed,"), "{name}: {stopped:#?}");
+    }
+}
+
 /// Whether a command did its work, or says which file it does not read.
 fn is_answered(output: &Output) -> bool {
     matches!(output.code, 0 | 1 | 4) || output.stderr.contains("a file of the kernel")

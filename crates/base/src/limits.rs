@@ -29,6 +29,8 @@ pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
 pub const FILE_TIME_TICK_MS_MAX: u64 = 10;
 /// Largest file with ignore rules that is obeyed, in bytes.
 pub const IGNORE_RULES_BYTES_MAX: u64 = 1024 * 1024;
+/// Files that a configuration of git names and includes; beyond it git's data is not read.
+pub const GIT_INCLUDES_MAX: usize = 100;
 /// Files per directory walk; the rest of a larger tree is reported as skipped.
 pub const WALK_FILES_MAX: usize = 200_000;
 /// Entries that are visited below a folder that is no project; the rest is reported as skipped.

@@ -25,7 +25,10 @@ use git2::{ErrorCode, Repository, Status, StatusOptions};
 
 pub use self::difference::{FileDifference, TextAtBase, diff_since};
 pub use self::shared_identity::shared_identity;
-use self::special_files::find_special_file;
+use self::special_files::{
+    UnreadFile, find_special_file, find_special_rules, find_special_rules_above,
+};
+pub use self::special_files::{unread_rules, unread_rules_of_user};
 use crate::files;
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::SOURCE_BYTES_MAX;
@@ -112,7 +115,7 @@ fn read_some(path: &Path) -> Option<Vec<u8>> {
 /// `Ok(None)` if the root is in no work tree or is a folder that its work tree ignores. The root
 /// may be a subfolder; then only the files below it are returned.
 pub fn files_changed_since_head(root: &Path) -> Result<Option<WorkTreeChanges>, GitError> {
-    let Some(repository) = open(root)? else { return Ok(None) };
+    let Some(repository) = open_walkable(root)? else { return Ok(None) };
     let broken = |error: git2::Error| unreadable_repository(root, &error);
     let Some(work_tree) = repository.workdir().and_then(|it| it.canonicalize().ok()) else {
         return Ok(None);
@@ -208,6 +211,9 @@ pub fn ignored_paths(root: &Path, paths: &[RelPath]) -> Result<BTreeSet<RelPath>
     let Some((work_tree, root)) = work_tree_and_root(&repository, root) else {
         return Ok(BTreeSet::new());
     };
+    if let Some(file) = find_special_rules_above(&root, paths) {
+        return Err(not_read(&file));
+    }
     let index = repository.index().map_err(broken)?;
     let mut ignored = BTreeSet::new();
     for path in paths {
@@ -292,9 +298,8 @@ fn no_ceiling() -> std::iter::Empty<&'static OsStr> {
 }
 
 fn open(root: &Path) -> Result<Option<Repository>, GitError> {
-    if let Some(special) = find_special_file(root) {
-        let detail = format!("git data is not read: {} is not a regular file", special.display());
-        return Err(GitError { detail, remedy: None });
+    if let Some(file) = find_special_file(root) {
+        return Err(not_read(&file));
     }
     match Repository::discover(root) {
         Ok(repository) => Ok(Some(repository)),
@@ -302,6 +307,27 @@ fn open(root: &Path) -> Result<Option<Repository>, GitError> {
         Err(error) if error.code() == ErrorCode::NotFound && !has_git_entry(root) => Ok(None),
         Err(error) => Err(unreadable_repository(root, &error)),
     }
+}
+
+/// Like [`open`], before libgit2 walks the folders below the root and reads the rules in them.
+fn open_walkable(root: &Path) -> Result<Option<Repository>, GitError> {
+    let Some(repository) = open(root)? else { return Ok(None) };
+    if let Some((_, root)) = work_tree_and_root(&repository, root) {
+        refuse_special_rules(&repository, &root)?;
+    }
+    Ok(Some(repository))
+}
+
+fn refuse_special_rules(repository: &Repository, folder: &Path) -> Result<(), GitError> {
+    match find_special_rules(repository, folder) {
+        Ok(None) => Ok(()),
+        Ok(Some(file)) => Err(not_read(&file)),
+        Err(error) => Err(unreadable_repository(folder, &error)),
+    }
+}
+
+fn not_read(file: &UnreadFile) -> GitError {
+    GitError { detail: format!("git data is not read: {file}"), remedy: None }
 }
 
 fn needed(root: &Path) -> Result<Repository, GitError> {

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use crate::branches::git_program::{run_git_until, without_hooks};
 use crate::engine::{Engine, run_blocking};
 use crate::project::Project;
-use moai_base::limits::{MERGE_RETRY_MS, MERGE_WAIT_MS_MAX, REMOVE_TRIES_MAX};
+use moai_base::limits::{MERGE_RETRY_MS, MERGE_WAIT_MS_MAX, REMOVE_TRIES_MAX, SOURCE_BYTES_MAX};
 use moai_base::verdict::{Cause, Gap};
-use moai_host::files::private_dir;
+use moai_host::files::{private_dir, read_regular_text};
 use moai_host::git::{self, branches};
 use moai_host::ipc::StateDirs;
 use moai_host::programs::{CommandOutcome, CommandRun};
@@ -104,7 +104,7 @@ pub(crate) fn remove_all_stale_work_trees(dirs: &StateDirs) {
 
 /// The repository of a linked work tree, as its `.git` file names it: gitrepository-layout(5).
 fn linked_repository(folder: &Path) -> Option<PathBuf> {
-    let link = fs::read_to_string(folder.join(".git")).ok()?;
+    let link = read_regular_text(&folder.join(".git"), SOURCE_BYTES_MAX).ok()?;
     let git_dir = Path::new(link.strip_prefix("gitdir:")?.trim());
     git_dir.ancestors().nth(2).filter(|repository| repository.is_dir()).map(Path::to_path_buf)
 }

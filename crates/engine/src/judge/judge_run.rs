@@ -21,7 +21,7 @@ use moai_base::limits::{
 };
 use moai_base::verdict::{Cause, Gap};
 use moai_config::judge::{BackendKind, JudgeChoice};
-use moai_host::files::transaction;
+use moai_host::files::{read_regular, transaction};
 use moai_host::git;
 use moai_host::models::{ApiStyle, ModelBackend, ModelResponse, PreparedBackend};
 use moai_host::store::judgements::JudgementKey;
@@ -154,7 +154,7 @@ fn rewrite_file(
             return Err("it is larger than 1 MiB".to_owned());
         }
         Ok(meta) if meta.is_file() => {
-            let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+            let bytes = read_regular(path, SOURCE_BYTES_MAX).map_err(|error| error.to_string())?;
             String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?
         }
         Ok(_) => return Err("it is not a regular file".to_owned()),

@@ -10,8 +10,9 @@ use crate::branches::loop_branch::{LoopBranch, branch_start, is_merged, read_git
 use crate::engine::{Engine, measure_blocking, now_ms, run_blocking};
 use crate::exam;
 use crate::project::Project;
-use moai_base::limits::STOP_TRIES_MAX;
+use moai_base::limits::{SOURCE_BYTES_MAX, STOP_TRIES_MAX};
 use moai_base::path::{NEVER_WALKED, RelPath};
+use moai_host::files::read_regular;
 use moai_host::git::GitError;
 use moai_host::git::branches::{self, branch_ref};
 use moai_host::git::checkpoint::is_git_managed;
@@ -275,7 +276,8 @@ fn is_reproducible(own: &Path, root: &Path, path: &Path) -> bool {
 }
 
 fn have_same_bytes(one: &Path, other: &Path) -> bool {
-    fs::read(one).is_ok_and(|one| fs::read(other).is_ok_and(|other| one == other))
+    let read = |path: &Path| read_regular(path, SOURCE_BYTES_MAX).ok();
+    read(one).is_some_and(|one| read(other) == Some(one))
 }
 
 /// Whether a folder's name or tag file marks its contents as reproducible.
@@ -284,7 +286,8 @@ fn is_cache(folder: &Path) -> bool {
         .file_name()
         .and_then(|name| name.to_str())
         .is_some_and(|name| NEVER_WALKED.contains(&name) && name != ".git");
-    is_known || fs::read(folder.join("CACHEDIR.TAG")).is_ok_and(|tag| tag.starts_with(CACHE_TAG))
+    let tag = || read_regular(&folder.join("CACHEDIR.TAG"), SOURCE_BYTES_MAX);
+    is_known || tag().is_ok_and(|tag| tag.starts_with(CACHE_TAG))
 }
 
 /// The folder of the workers, next to the repository's main work tree.

@@ -17,8 +17,11 @@ use crate::project::Project;
 use moai_base::evidence::SensorReading;
 use moai_base::foreign_text::one_line;
 use moai_base::hash::ContentHash;
-use moai_base::limits::{ACCEPTANCE_OUTPUT_CHARS_MAX, COMMIT_CHECK_REST_SHARE, GAP_CHARS_MAX};
+use moai_base::limits::{
+    ACCEPTANCE_OUTPUT_CHARS_MAX, COMMIT_CHECK_REST_SHARE, GAP_CHARS_MAX, SOURCE_BYTES_MAX,
+};
 use moai_base::verdict::Verdict;
+use moai_host::files::read_regular_text;
 use moai_host::git::branches;
 use moai_host::programs::CommandOutcome;
 use moai_loops::criteria::CheckCommand;
@@ -202,7 +205,7 @@ impl<'c> CommitCheckout<'c> {
 /// The text of the `.git` file of a linked work tree.
 async fn work_tree_link(folder: &Path) -> Option<String> {
     let link = folder.join(".git");
-    run_blocking(move || std::fs::read_to_string(link).ok()).await.flatten()
+    run_blocking(move || read_regular_text(&link, SOURCE_BYTES_MAX).ok()).await.flatten()
 }
 
 fn note_readings(check: &mut CommitCheck, readings: Vec<SensorReading>) {

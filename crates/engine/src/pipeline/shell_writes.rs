@@ -9,8 +9,10 @@ use crate::pipeline::pipeline_stop::pipeline_with_loop;
 use crate::pipeline::saved_step::save_step;
 use crate::pipeline::write_guard::WriteAuthor;
 use crate::project::Project;
+use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::path::RelPath;
 use moai_config::pipeline::ShellWriteRule;
+use moai_host::files::read_regular_text;
 use moai_host::git;
 use moai_pipeline::state::{PipelineState, ShellWriteOutcome, ShellWriteRecord};
 use moai_pipeline::step::PipelineEvent;
@@ -91,7 +93,7 @@ async fn without_merged(member: &PipelineMember, mut changed: Vec<RelPath>) -> V
     let root = member.project.root.clone();
     let left = run_blocking(move || {
         changed.retain(|path| {
-            let now = std::fs::read_to_string(path.under(&root)).ok();
+            let now = read_regular_text(&path.under(&root), SOURCE_BYTES_MAX).ok();
             now != git::head_text(&root, path)
         });
         changed

@@ -12,6 +12,7 @@ use ignore::{DirEntry, Match, WalkBuilder, WalkState};
 
 use super::is_special;
 use super::{canonical, io_error_reason, resolve_in_root, skipped_file};
+use crate::git;
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::{
     IGNORE_RULES_BYTES_MAX, SERIAL_WALK_FILES_MAX, UNMARKED_ENTRIES_MAX, WALK_FILES_MAX,
@@ -400,9 +401,9 @@ impl WalkCollector<'_> {
         if let Some(rules) = unreadable_rules_above(&self.root, directory) {
             return self.skip(&rules, UNREADABLE_RULES);
         }
-        let (left_out, folders) = mpsc::channel();
+        let (sender, left_out) = mpsc::channel();
         let entries_max = entries_max(&self.root);
-        let entries = walker(&self.root, directory, left_out).hidden(!self.with_hidden).build();
+        let entries = walker(&self.root, directory, sender).hidden(!self.with_hidden).build();
         for (count, entry) in entries.enumerate() {
             if count >= entries_max {
                 let reason = format!("more than {entries_max} entries, and neither .git nor .moai");
@@ -422,8 +423,8 @@ impl WalkCollector<'_> {
             }
             self.files.extend(file);
         }
-        for folder in folders.try_iter() {
-            self.skip(&folder.join(GITIGNORE), UNREADABLE_RULES);
+        for rules in left_out.try_iter() {
+            self.skip(&rules, UNREADABLE_RULES);
         }
     }
 
@@ -472,7 +473,7 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// `left_out` gets the folders whose rules cannot be read.
+/// `left_out` gets the files with rules that cannot be read; their folders are left out.
 fn walker(root: &Path, directory: &Path, left_out: mpsc::Sender<PathBuf>) -> WalkBuilder {
     let has_git = root.ancestors().any(|ancestor| ancestor.join(".git").exists());
     // Without git, the `ignore` crate would obey every .gitignore up to `/`, such as the `*` that
@@ -498,11 +499,12 @@ fn walker(root: &Path, directory: &Path, left_out: mpsc::Sender<PathBuf>) -> Wal
             if entry.depth() == 0 || is_never || is_ignored(&above, entry.path(), is_dir) {
                 return entry.depth() == 0;
             }
-            let is_unreadable = is_dir && has_unreadable_rules(&entry.path().join(GITIGNORE));
-            if is_unreadable {
-                let _ = left_out.send(entry.path().to_path_buf());
+            let unreadable = if is_dir { unreadable_rules_in(entry.path()) } else { None };
+            let is_readable = unreadable.is_none();
+            if let Some(rules) = unreadable {
+                let _ = left_out.send(rules);
             }
-            !is_unreadable
+            is_readable
         });
     builder
 }
@@ -514,11 +516,20 @@ fn has_unreadable_rules(rules: &Path) -> bool {
         || is_special(rules)
 }
 
-/// Rules of a folder, of one above it, or of the repository alone that must not be opened.
+/// The rules that a walk reads when it enters a folder, if they must not be opened.
+fn unreadable_rules_in(folder: &Path) -> Option<PathBuf> {
+    let rules = folder.join(GITIGNORE);
+    if has_unreadable_rules(&rules) { Some(rules) } else { git::unread_rules(&folder.join(".git")) }
+}
+
+/// Rules of a folder, of one above it, or of the user that must not be opened.
 fn unreadable_rules_above(root: &Path, directory: &Path) -> Option<PathBuf> {
-    let above = directory.ancestors().map(|folder| folder.join(GITIGNORE));
-    let mut rules = above.chain([root.join(".git/info/exclude")]);
-    rules.find(|rules| has_unreadable_rules(rules))
+    let exclude = root.join(".git/info/exclude");
+    let unreadable = directory.ancestors().find_map(unreadable_rules_in);
+    unreadable.or_else(git::unread_rules_of_user).or_else(|| {
+        let is_unreadable = has_unreadable_rules(&exclude);
+        is_unreadable.then_some(exclude)
+    })
 }
 
 fn is_never_walked(name: &str) -> bool {

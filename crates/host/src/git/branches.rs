@@ -11,8 +11,8 @@ use git2::{
 
 use super::read_some;
 use super::{
-    GitError, is_untracked_package, needed, no_repository, path_of, unreadable_repository,
-    work_tree_and_root,
+    GitError, is_untracked_package, needed, no_repository, path_of, refuse_special_rules,
+    unreadable_repository, work_tree_and_root,
 };
 
 /// State of a work tree.
@@ -39,6 +39,7 @@ pub fn work_tree_status(root: &Path) -> Result<WorkTreeStatus, GitError> {
     let repository = needed(root)?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);
     let (work_tree, _) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;
+    refuse_special_rules(&repository, &work_tree)?;
     let mut status = WorkTreeStatus {
         work_tree,
         unfinished: unfinished(&repository),
@@ -77,6 +78,8 @@ pub fn work_tree_status(root: &Path) -> Result<WorkTreeStatus, GitError> {
 pub fn ignored_untracked(root: &Path) -> Result<Vec<String>, GitError> {
     let repository = needed(root)?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);
+    let (work_tree, _) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;
+    refuse_special_rules(&repository, &work_tree)?;
     let mut options = StatusOptions::new();
     options.include_ignored(true).exclude_submodules(true);
     let statuses = repository.statuses(Some(&mut options)).map_err(failed)?;
@@ -124,6 +127,7 @@ pub fn obstructing_files(root: &Path, old: &str, new: &str) -> Result<Vec<String
     let repository = needed(root)?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);
     let (work_tree, _) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;
+    refuse_special_rules(&repository, &work_tree)?;
     let tree = |id: &str| repository.find_commit(Oid::from_str(id)?)?.tree();
     let (old, new) = (tree(old).map_err(failed)?, tree(new).map_err(failed)?);
     let diff = repository.diff_tree_to_tree(Some(&old), Some(&new), None).map_err(failed)?;

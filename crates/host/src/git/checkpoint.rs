@@ -20,7 +20,7 @@ use git2::{
 use rustix::fs::OFlags;
 
 use super::{
-    GitError, is_untracked_package, needed, no_repository, open, unreadable_repository,
+    GitError, is_untracked_package, no_repository, open, open_walkable, unreadable_repository,
     work_tree_and_root,
 };
 use moai_base::limits::{
@@ -94,7 +94,7 @@ pub fn snapshot_work_tree(
     root: &Path,
     filter: SnapshotFilter<'_>,
 ) -> Result<WorkTreeSnapshot, GitError> {
-    let repository = needed(root)?;
+    let repository = open_walkable(root)?.ok_or_else(no_repository)?;
     let (work_tree, canonical) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;
     let prefix = canonical.strip_prefix(&work_tree).map_err(|_| no_repository())?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use git2::{Delta, DiffDelta, DiffFindOptions, DiffOptions, FileMode, Repository, Tree};
 
 use super::{
-    GitError, NO_COMMIT, hidden_entries, is_never_walked, open, unreadable_repository,
+    GitError, NO_COMMIT, hidden_entries, is_never_walked, open_walkable, unreadable_repository,
     work_tree_and_root,
 };
 use moai_base::limits::SOURCE_BYTES_MAX;
@@ -45,7 +45,7 @@ pub fn diff_since(
     root: &Path,
     base: Option<&str>,
 ) -> Result<Option<Vec<FileDifference>>, GitError> {
-    let Some(repository) = open(root)? else { return Ok(None) };
+    let Some(repository) = open_walkable(root)? else { return Ok(None) };
     let Some((work_tree, root)) = work_tree_and_root(&repository, root) else { return Ok(None) };
     let broken = |error: git2::Error| unreadable_repository(&root, &error);
     let old = tree(&repository, base, &root)?;

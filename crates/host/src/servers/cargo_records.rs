@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::resolve::{ResolvedServer, program_on_path};
-use crate::files::FileStamp;
+use crate::files::{FileStamp, read_regular, read_regular_text};
 use crate::programs::{ProgramCall, ProgramEnd, ProgramStreams, run_program};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
@@ -191,7 +191,7 @@ impl RecordFolder {
         if fs::metadata(&unit.hash_file).map_or(0, |meta| meta.len()) == 0 {
             return None;
         }
-        let record = fs::read(&unit.record).ok();
+        let record = read_regular(&unit.record, CARGO_METADATA_BYTES_MAX as u64).ok();
         let record: Option<CompiledUnit> =
             record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let Some(record) = record else { return Some(unit.record.clone()) };
@@ -267,7 +267,8 @@ impl UnitRecord {
     /// The files that rustc read; `None` if the list cannot be read. Relative paths are relative to
     /// the workspace, where cargo starts rustc.
     fn sources(&self, workspace: &Path) -> Option<Vec<PathBuf>> {
-        let text = fs::read_to_string(self.dep_info.as_ref()?).ok()?;
+        let text =
+            read_regular_text(self.dep_info.as_ref()?, CARGO_METADATA_BYTES_MAX as u64).ok()?;
         let sources = source_paths(&text);
         (!sources.is_empty())
             .then(|| sources.into_iter().map(|path| workspace.join(path)).collect())
