@@ -47,6 +47,11 @@ impl ApprovedPlan {
     pub fn document(&self) -> Arc<PlanDocument> {
         Arc::clone(self.document.get_or_init(|| Arc::new(PlanDocument::parse(&self.text))))
     }
+
+    /// What a plan on disk says, which may still be this one.
+    pub(crate) fn document_on_disk(&self, text: &str) -> Arc<PlanDocument> {
+        if text == self.text { self.document() } else { Arc::new(PlanDocument::parse(text)) }
+    }
 }
 
 #[cfg(test)]

@@ -296,12 +296,13 @@ impl SimulatedPipeline {
     }
 
     fn write_boxes(&mut self, decisions: &[PipelineDecision]) {
-        for decision in decisions {
-            let PipelineDecision::SetBox { todo, status } = decision else { continue };
-            let plan = self.plan.as_ref().map(|plan| PlanDocument::set_status(plan, todo, *status));
-            if let Some(Ok(plan)) = plan {
-                self.plan = Some(plan);
-            }
+        let boxes = decisions.iter().filter_map(|decision| match decision {
+            PipelineDecision::SetBox { todo, status } => Some((todo.clone(), *status)),
+            _ => None,
+        });
+        let boxes: Vec<(TodoId, TodoStatus)> = boxes.collect();
+        if let Some(plan) = self.plan.as_mut().filter(|_| !boxes.is_empty()) {
+            *plan = PlanDocument::set_statuses(plan, &boxes);
         }
     }
 
@@ -406,10 +407,8 @@ impl SimulatedPipeline {
 
     /// No box is checked without a passing run of this Stop.
     fn check_boxes(&self, runs: &BTreeMap<Vec<String>, CommandReading>) {
-        let Some(plan) = self.plan.as_ref().filter(|_| self.pipeline.approved.is_some()) else {
-            return;
-        };
-        let plan = PlanDocument::parse(plan);
+        let (Some(plan), Some(approved)) = (&self.plan, &self.pipeline.approved) else { return };
+        let plan = approved.document_on_disk(plan);
         if !plan.faults.is_empty() {
             return;
         }

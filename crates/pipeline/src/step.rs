@@ -7,6 +7,7 @@ mod worker_end;
 mod worktree_end;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use self::gate_steps::{SandboxFailure, SandboxReading};
 use self::rounds::{begin_round, forget_attempts, gate_failed, what_follows};
@@ -260,7 +261,10 @@ pub fn step(
 #[must_use]
 pub fn approval_objections(state: &PipelineState, text: Option<&str>) -> Vec<PlanObjection> {
     let Some(text) = text else { return vec![PlanObjection::Missing] };
-    let plan = PlanDocument::parse(text);
+    let plan = match &state.approved {
+        Some(approved) => approved.document_on_disk(text),
+        None => Arc::new(PlanDocument::parse(text)),
+    };
     if plan.todos.is_empty() && plan.faults.is_empty() {
         return vec![PlanObjection::NoTodo];
     }
@@ -355,9 +359,9 @@ fn measure_work(
     let Some(text) = &reading.plan else {
         return hold_for_plan(next, vec![PlanObjection::Missing]);
     };
-    let plan = PlanDocument::parse(text);
+    let plan = approved.document_on_disk(text);
     if !plan.faults.is_empty() {
-        let faults = plan.faults.into_iter().map(PlanObjection::Fault).collect();
+        let faults = plan.faults.iter().cloned().map(PlanObjection::Fault).collect();
         return hold_for_plan(next, faults);
     }
     next.plan_holds = 0;

@@ -316,11 +316,6 @@ pub(crate) fn review_reading(
 /// The plan with these boxes; `None` if it has them already. A TODO that is gone meanwhile is left
 /// out.
 pub(super) fn with_boxes(text: &str, boxes: &[(TodoId, TodoStatus)]) -> Option<String> {
-    let mut edited = text.to_owned();
-    for (todo, status) in boxes {
-        if let Ok(next) = PlanDocument::set_status(&edited, todo, *status) {
-            edited = next;
-        }
-    }
+    let edited = PlanDocument::set_statuses(text, boxes);
     (edited != text).then_some(edited)
 }

@@ -1,6 +1,9 @@
 //! Edits of a plan by the engine. An edit replaces what is between the brackets of one checkbox and
 //! preserves every other byte.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use super::{PlanDocument, TodoId, TodoStatus};
 
 /// Why a plan cannot be edited.
@@ -24,17 +27,36 @@ impl PlanDocument {
         id: &TodoId,
         status: TodoStatus,
     ) -> Result<String, PlanEditError> {
+        let place = Self::parse(text).checkbox_of(id)?;
+        let mut edited = text.to_owned();
+        edited.replace_range(place, status.mark());
+        Ok(edited)
+    }
+
+    /// The text of a plan with these TODOs in other states. Those that cannot be edited are left out.
+    #[must_use]
+    pub fn set_statuses(text: &str, boxes: &[(TodoId, TodoStatus)]) -> String {
         let plan = Self::parse(text);
-        let mut matching = plan.todos.iter().filter(|todo| todo.id == *id);
+        let places = boxes.iter().filter_map(|(id, status)| {
+            let place = plan.checkbox_of(id).ok()?;
+            Some((place.start, (place, *status)))
+        });
+        let places: BTreeMap<usize, (Range<usize>, TodoStatus)> = places.collect();
+        let mut edited = text.to_owned();
+        // From the end, because an edit moves what follows it.
+        for (place, status) in places.into_values().rev() {
+            edited.replace_range(place, status.mark());
+        }
+        edited
+    }
+
+    /// What is between the brackets of a TODO.
+    fn checkbox_of(&self, id: &TodoId) -> Result<Range<usize>, PlanEditError> {
+        let mut matching = self.todos.iter().filter(|todo| todo.id == *id);
         let todo = matching.next().ok_or_else(|| PlanEditError::UnknownTodo(id.clone()))?;
         if matching.next().is_some() {
             return Err(PlanEditError::AmbiguousTodo(id.clone()));
         }
-        let mut edited = text.to_owned();
-        match &todo.checkbox {
-            Some(checkbox) => edited.replace_range(checkbox.clone(), status.mark()),
-            None => return Err(PlanEditError::NoCheckbox(id.clone())),
-        }
-        Ok(edited)
+        todo.checkbox.clone().ok_or_else(|| PlanEditError::NoCheckbox(id.clone()))
     }
 }

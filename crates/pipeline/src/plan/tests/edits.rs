@@ -83,3 +83,17 @@ fn only_a_todo_that_is_found_once_is_edited() {
     let bare = PlanDocument::set_status("### TODO 1: a\n", &id("1"), TodoStatus::Done);
     assert_eq!(bare, Err(PlanEditError::NoCheckbox(id("1"))));
 }
+
+#[test]
+fn several_states_are_set_at_once_and_what_cannot_be_is_left_out() {
+    let boxes = [
+        (id("2"), TodoStatus::Failed),
+        (id("9"), TodoStatus::Done),
+        (id("1"), TodoStatus::Done),
+        (id("2"), TodoStatus::Done),
+    ];
+    let one_by_one = PlanDocument::set_status(PLAN, &id("1"), TodoStatus::Done)
+        .and_then(|text| PlanDocument::set_status(&text, &id("2"), TodoStatus::Done));
+    assert_eq!(Ok(PlanDocument::set_statuses(PLAN, &boxes)), one_by_one);
+    assert_eq!(PlanDocument::set_statuses(PLAN, &[]), PLAN);
+}
