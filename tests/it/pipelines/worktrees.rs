@@ -1,11 +1,12 @@
 //! TODOs that are worked on in worktrees of their own, as loops, and merged as the loop merges.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::{GOAL, approve, notice, pipeline, plan_path, slash, status, stop, stop_output};
-use crate::support::{Output, SESSION, Sandbox, finish, write_file};
+use crate::support::{Output, SESSION, Sandbox, eventually, finish, write_file};
 
 const PLAN: &str = "\
 # PLAN: three files
@@ -319,14 +320,18 @@ fn merged_worktrees_are_removed_with_the_pipeline_unless_a_program_is_there() {
     let mut shell = std::process::Command::new("sleep");
     let mut shell = shell.arg("600").current_dir(&two.root).spawn().expect("`sleep`");
     let answer = stop_output(&sandbox);
-    shell.kill().expect("ours");
-    shell.wait().expect("ours");
     assert_eq!(status(&sandbox)["outcome"], "completed");
     assert!(!one.root.exists(), "everything in it is merged");
     if std::path::Path::new("/proc/self").exists() {
         assert!(two.root.join("two.txt").is_file());
         assert!(notice(&answer).contains("TODO-2 stays in "), "{answer}");
     }
+    // Its session ends, and soon afterwards the program that ran there.
+    two.hook(&sandbox, "session-end", sandbox.payload("SessionEnd"));
+    shell.kill().expect("ours");
+    shell.wait().expect("ours");
+    let removed = eventually(Duration::from_secs(20), || (!two.root.exists()).then_some(()));
+    assert!(removed.is_some(), "nobody is there any more");
 }
 
 #[test]

@@ -133,3 +133,7 @@ pub const SHELL_WRITES_KEPT_MAX: usize = 100;
 pub const TRIED_CHARS_MAX: usize = 800;
 /// Failures and approaches that a pipeline keeps for the next worker.
 pub const TRIED_KEPT_MAX: usize = 20;
+/// Looks for programs in the worktree of a session that has ended, before it is removed.
+pub const WORKTREE_LEAVE_TRIES_MAX: u32 = 20;
+/// Time between two of them, in milliseconds.
+pub const WORKTREE_LEAVE_POLL_MS: u64 = 500;

@@ -2,6 +2,7 @@
 //! because the session may be resumed.
 
 use crate::hooks::hook_call::HookCall;
+use crate::pipeline::worktree_end::remove_after_session;
 use crate::recall::note::note;
 use crate::recall::recorder::NotedEventKind;
 use moai_protocol::hook::HookOutput;
@@ -10,6 +11,7 @@ pub(crate) fn handle(call: &HookCall<'_>) -> HookOutput {
     if !call.input.session_id.is_empty() {
         note(call.engine, &call.project, &call.input.session_id, NotedEventKind::SessionEnd);
     }
+    remove_after_session(call);
     call.engine.ledger().forget_session(&call.input.session_id);
     HookOutput::Silent
 }

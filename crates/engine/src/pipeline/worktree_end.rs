@@ -1,14 +1,18 @@
 //! The worktrees of a pipeline as they stand, and what becomes of them when it ends.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::branches::loop_branch::read_git;
-use crate::engine::Engine;
+use crate::branches::loop_branch::{read_git, root_in};
+use crate::engine::{Engine, run_blocking};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::workers::close_worker;
 use crate::project::Project;
+use moai_base::limits::{WORKTREE_LEAVE_POLL_MS, WORKTREE_LEAVE_TRIES_MAX};
 use moai_host::git::GitError;
 use moai_host::git::branches::{self, branch_ref};
+use moai_host::processes::is_worked_in;
 use moai_host::store::loops::LoopQuery;
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::{LoopState, Status};
@@ -22,6 +26,45 @@ pub(crate) async fn close_after_end(engine: &Engine, project: &Project, before: 
     for tree in &before.worktrees {
         close_worker(engine, project, &tree.root, &tree.loop_id).await;
     }
+}
+
+/// Removes the worktree of a session that ends, if the pipeline has ended before it and everything is merged:
+/// in the background, once the session's programs have left the folder.
+pub(crate) fn remove_after_session(call: &HookCall<'_>) {
+    let (engine, tree) = (Arc::clone(call.engine), call.project.clone());
+    if !tree.key.database(&engine.dirs.state).exists() {
+        return;
+    }
+    tokio::spawn(async move {
+        let Some((project, held)) = ended_worktree(&engine, &tree).await else { return };
+        for _ in 0..WORKTREE_LEAVE_TRIES_MAX {
+            let root = tree.root.clone();
+            if run_blocking(move || !is_worked_in(&root)).await.unwrap_or_default() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(WORKTREE_LEAVE_POLL_MS)).await;
+        }
+        close_worker(&engine, &project, &tree.root, &held.id).await;
+    });
+}
+
+/// The project and the last loop of a worktree whose pipeline has ended; `None` if it is no such worktree.
+async fn ended_worktree(engine: &Engine, tree: &Project) -> Option<(Project, LoopState)> {
+    let (key, root) = (&tree.key, &tree.root);
+    let held = engine.store.find_loop(key, root, LoopQuery::Latest).await.ok().flatten()?;
+    let which = PipelineQuery::Id(held.options.pipeline.clone()?);
+    let pipeline = engine.store.find_pipeline(key, root, which).await.ok().flatten()?;
+    let is_its = pipeline.worktrees.iter().any(|it| it.loop_id == held.id);
+    if held.status.is_active() || pipeline.is_active() || !is_its {
+        return None;
+    }
+    let root = root.clone();
+    let main = read_git(move || {
+        let own = branches::work_tree_status(&root)?.work_tree;
+        Ok(branches::main_work_tree(&root)?.map(|main| root_in(&main, &root, &own)))
+    });
+    let main = main.await.ok().flatten()?;
+    Some((Project { root: main, ..tree.clone() }, held))
 }
 
 /// The worktrees as they stand.
