@@ -136,6 +136,13 @@ pub(crate) fn run(sandbox: &Sandbox, plugin: &Path, prompt: &str, turns: Vec<Tur
     run_with(sandbox, plugin, prompt, Model::start(turns, None), &[])
 }
 
+/// The same in a worktree of the project.
+pub(crate) fn run_in(sandbox: &Sandbox, folder: &Path, prompt: &str, turns: Vec<Turn>) -> Run {
+    let mut command = claude(sandbox);
+    command.current_dir(folder).arg("--plugin-dir").arg(checkout());
+    run_command(sandbox, command, prompt, Model::start(turns, None))
+}
+
 /// Goes on with a session that ended, with another prompt.
 pub(crate) fn resume(sandbox: &Sandbox, session: &str, prompt: &str, turns: Vec<Turn>) -> Run {
     run_with(sandbox, checkout(), prompt, Model::start(turns, None), &["--resume", session])
@@ -154,16 +161,19 @@ pub(crate) fn resume_with_agent(
 }
 
 fn run_with(sandbox: &Sandbox, plugin: &Path, prompt: &str, model: Model, options: &[&str]) -> Run {
-    let base = sandbox.base();
-    let (stdout, stderr) = (base.join("stream.jsonl"), base.join("host-stderr.txt"));
     let mut command = claude(sandbox);
+    command.arg("--plugin-dir").arg(plugin).args(options);
+    run_command(sandbox, command, prompt, model)
+}
+
+fn run_command(sandbox: &Sandbox, mut command: Command, prompt: &str, model: Model) -> Run {
+    // Several hosts may run at the same time.
+    let output = |name: &str| sandbox.base().join(format!("{name}-{}", model.port()));
+    let (stdout, stderr) = (output("stream"), output("host-stderr"));
     command
         .env("ANTHROPIC_BASE_URL", model.url())
         .args(["-p", prompt, "--output-format", "stream-json", "--verbose"])
         .arg("--dangerously-skip-permissions")
-        .arg("--plugin-dir")
-        .arg(plugin)
-        .args(options)
         .stdin(Stdio::null())
         .stdout(File::create(&stdout).expect("the sandbox is writable"))
         .stderr(File::create(&stderr).expect("the sandbox is writable"))

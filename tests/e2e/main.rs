@@ -13,6 +13,7 @@ mod judge;
 mod loops;
 mod memory;
 mod model;
+mod parallel_pipeline;
 mod pipelines;
 mod plugin;
 #[path = "../../benches/edits/past/requests.rs"]

@@ -126,6 +126,11 @@ impl Model {
         format!("http://{}", self.address)
     }
 
+    /// The port that only this model listens on.
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+
     /// Main requests so far, oldest first.
     pub(crate) fn requests(&self) -> Vec<Value> {
         self.with(|script| script.requests.clone())
