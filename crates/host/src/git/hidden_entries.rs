@@ -1,10 +1,11 @@
-//! Reveals what git hides: index entries marked as assume-unchanged or skip-worktree, and nested
-//! repositories whatever their configuration. The marks on disk are not changed.
+//! Reveals what git hides: index entries marked as assume-unchanged or skip-worktree, files with times
+//! that were set back, and nested repositories whatever their configuration. Nothing on disk changes.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use git2::{Index, IndexEntry, IndexTime, Oid, Repository, Tree};
+use git2::{Config, Index, IndexEntry, IndexTime, Oid, Repository, Tree};
 
 use super::{files_changed_since_head, find_special_file, path_of};
 
@@ -23,10 +24,15 @@ pub(super) fn clear_hidden_flags(
 ) -> Result<BTreeSet<PathBuf>, git2::Error> {
     let mut left_out = BTreeSet::new();
     let index = repository.index()?;
+    let config = repository.config()?;
+    let ignores_changes = ignores_change_times(&config);
+    let is_hidden = |entry: &IndexEntry| {
+        is_marked(entry) || ignores_changes && has_other_change_time(entry, work_tree)
+    };
     if !index.iter().any(|entry| is_hidden(&entry)) {
         return Ok(left_out);
     }
-    let is_sparse = repository.config()?.get_bool("core.sparseCheckout").unwrap_or(false);
+    let is_sparse = config.get_bool("core.sparseCheckout").unwrap_or(false);
     let mut open = Index::new()?;
     for mut entry in index.iter() {
         if is_hidden(&entry) {
@@ -47,7 +53,27 @@ pub(super) fn clear_hidden_flags(
     Ok(left_out)
 }
 
-fn is_hidden(entry: &IndexEntry) -> bool {
+/// Whether git is configured to compare files without their change times, the only ones that no program
+/// can set back: a rewritten file of the same size then counts as unchanged.
+fn ignores_change_times(config: &Config) -> bool {
+    config.get_bool("core.trustCtime").is_ok_and(|is_trusted| !is_trusted)
+        || config.get_string("core.checkStat").is_ok_and(|it| it.eq_ignore_ascii_case("minimal"))
+}
+
+/// Whether a file changed, in whatever way, after git recorded it.
+fn has_other_change_time(entry: &IndexEntry, work_tree: &Path) -> bool {
+    let file = work_tree.join(path_of(&entry.path));
+    // A missing file is found to be deleted without its times.
+    let Ok(metadata) = file.symlink_metadata() else { return false };
+    // The index has 32 bits for each, and no nanoseconds where its writer knew none.
+    let seconds = u32::try_from(metadata.ctime() & 0xffff_ffff).ok();
+    let nanoseconds = u32::try_from(metadata.ctime_nsec()).ok();
+    let recorded = entry.ctime.nanoseconds();
+    Some(entry.ctime.seconds().cast_unsigned()) != seconds
+        || recorded != 0 && Some(recorded) != nanoseconds
+}
+
+fn is_marked(entry: &IndexEntry) -> bool {
     entry.flags & ASSUME_UNCHANGED != 0 || entry.flags_extended & SKIP_WORKTREE != 0
 }
 

@@ -1,6 +1,7 @@
 //! What git knows about roots of every kind.
 
 use std::os::unix::fs::{chown, symlink};
+use std::time::{Duration, UNIX_EPOCH};
 
 use git2::{IndexAddOption, Signature};
 
@@ -301,6 +302,33 @@ fn marks_in_the_index_hide_nothing_that_stands_on_disk_or_is_gone() {
     let index = Repository::open(&root).unwrap().index().unwrap();
     let kept = index.get_path(Path::new("assumed"), 0).unwrap();
     assert_ne!(kept.flags & (1 << 15), 0, "the index on disk is not ours to write");
+}
+
+#[test]
+fn a_file_with_a_time_that_was_set_back_is_changed_whatever_is_configured() {
+    let tree = Tree::with(&["a", "b"]);
+    let root = tree.root();
+    let repository = Repository::open(&root).unwrap();
+    let config = repository.config().unwrap();
+    let mut config = config.open_level(git2::ConfigLevel::Local).unwrap();
+    config.set_bool("core.trustCtime", false).unwrap();
+    config.set_str("core.checkStat", "minimal").unwrap();
+    let set_back = |name: &str| {
+        let file = fs::File::options().write(true).open(root.join(name)).unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::from_hours(400_000)).unwrap();
+    };
+    let mut index = repository.index().unwrap();
+    for name in ["a", "b"] {
+        set_back(name);
+        index.add_path(Path::new(name)).unwrap();
+    }
+    index.write().unwrap();
+    assert_eq!((files(&root), different(&root)), (vec![], vec![]));
+    let text = fs::read_to_string(root.join("a")).unwrap();
+    tree.write("a", &"x".repeat(text.len()));
+    set_back("a");
+    set_back("b");
+    assert_eq!((files(&root), different(&root)), (vec!["a".to_owned()], vec!["a".to_owned()]));
 }
 
 #[test]
