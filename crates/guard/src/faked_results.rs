@@ -1,5 +1,5 @@
-//! G16: faked results: success reported unconditionally, equality that is always true, a clock or
-//! random source replaced in non-test code.
+//! G16: faked results: success reported unconditionally, by a test or by the code that it loads, equality
+//! that is always true, a clock or random source replaced in non-test code, a replaced test runner.
 
 use super::blocks::{is_class, statements};
 use super::facts::{ParsedFiles, SourceSide, attributes, normal};
@@ -13,6 +13,9 @@ const CODE: &str = "G16";
 const EXIT: &str = "a test ends the run with success: let the runner decide";
 const STATUS: &str = "the status of the test run is overwritten: let the runner decide";
 const OUTCOME: &str = "a test report is rewritten to pass: let the runner decide";
+const REPORTED: &str =
+    "the tested code reports results of tests and ends the run with success: let the tests run";
+const RUNNER: &str = "a part of the test runner is replaced: let the runner decide";
 const FILTERED: &str = "collected tests are left out by their names: run them";
 const UNRUN: &str = "`TestMain` runs no test: call `m.Run()`";
 const EQUAL: &str = "this equality always holds: compare the real values";
@@ -64,6 +67,21 @@ const REPLACED: &[&str] = &[
     "uuid.uuid4",
 ];
 
+/// Types and modules of runners, and their parts that decide about a test.
+const RUNNERS: &[&str] = &["TestCase", "TestResult", "TextTestResult", "pytest", "unittest"];
+const DECIDING: &[&str] = &[
+    "__call__",
+    "addError",
+    "addFailure",
+    "debug",
+    "fail",
+    "main",
+    "raises",
+    "run",
+    "runTest",
+    "wasSuccessful",
+];
+
 /// Functions that implement equality.
 const EQUALITY: &[&str] = &["Equal", "Equals", "__eq__", "eq", "equals", "isEqual"];
 
@@ -106,7 +124,7 @@ fn fake(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Option<&'static str> {
     match node.kind() {
         "call" if is_test && is_skipped(side, node) => Some(FILTERED),
         "call" | "call_expression" | "method_invocation" | "invocation_expression" => {
-            (is_test && ends_well(side, node)).then_some(EXIT)
+            faked_call(side, node, is_test)
         }
         "assignment" if is_test && is_passed(node) => Some(OUTCOME),
         "assignment" if is_test && is_filtered(side, node) => Some(FILTERED),
@@ -122,6 +140,11 @@ fn fake(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Option<&'static str> {
 /// Whether a call ends the process with success. In Go the status returned by the tests is fine,
 /// and so is a script passed as text to a test.
 fn ends_well(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    is_success(side, node) && (side.language != ScanLanguage::Python || is_of_test(side, node))
+}
+
+/// Whether a call ends the process with success, outside of a program's main part.
+fn is_success(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let head = node.text().split('(').next().unwrap_or_default().trim();
     let arguments = node.text()[head.len().min(node.text().len())..]
         .trim()
@@ -136,10 +159,49 @@ fn ends_well(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let is_main =
         node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains("__main__"));
     let is_success = arguments == "0" || arguments.is_empty() && head != "os._exit";
-    is_exit
-        && is_success
-        && !is_main
-        && (side.language != ScanLanguage::Python || is_of_test(side, node))
+    is_exit && is_success && !is_main
+}
+
+/// What is wrong with a call.
+fn faked_call(side: &SourceSide<'_>, node: SyntaxNode<'_>, is_test: bool) -> Option<&'static str> {
+    if is_test && ends_well(side, node) {
+        return Some(EXIT);
+    }
+    if !is_test && is_success(side, node) && has_totals(side.root.text()) {
+        return Some(REPORTED);
+    }
+    sets_runner(node).then_some(RUNNER)
+}
+
+/// Whether a text has a quoted line in which a runner reports how many tests ran or passed, with a
+/// number.
+fn has_totals(text: &str) -> bool {
+    let is_number = |word: &str| word.parse::<u32>().is_ok();
+    text.lines().filter(|line| line.contains(['"', '\'', '`'])).any(|line| {
+        let words = line.split(|it: char| !it.is_ascii_alphanumeric() && it != '#');
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let is_ran = |words: &[&str]| match words {
+            ["Ran" | "ran", number, "test" | "tests"] | ["#", "pass" | "tests", number] => {
+                is_number(number)
+            }
+            _ => words == ["test", "result", "ok"],
+        };
+        let is_passed = |words: &[&str]| words[1] == "passed" && is_number(words[0]);
+        words.windows(3).any(is_ran) || words.windows(2).any(is_passed)
+    })
+}
+
+/// Whether a call such as `setattr(TestCase, "run", …)` replaces a part of a test runner.
+fn sets_runner(node: SyntaxNode<'_>) -> bool {
+    let Some(arguments) = node.text().strip_prefix("setattr(") else { return false };
+    let mut arguments = arguments.split(',').map(|it| it.trim().trim_matches(['"', '\'']));
+    arguments.next().zip(arguments.next()).is_some_and(|(object, name)| decides(object, name))
+}
+
+/// Whether a part of a test runner decides about a test.
+fn decides(object: &str, name: &str) -> bool {
+    let is_of_runner = object.rsplit('.').next().is_some_and(|it| RUNNERS.contains(&it));
+    is_of_runner && (DECIDING.contains(&name) || name.starts_with("assert"))
 }
 
 /// Whether Python code is run by the test runner and not by a program that a test starts.
@@ -160,6 +222,9 @@ fn is_of_test(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
 fn assigned(node: SyntaxNode<'_>, is_test: bool) -> Option<&'static str> {
     let (left, right) = (node.field("left")?.text(), node.field("right")?);
     let name = left.rsplit('.').next().unwrap_or_default();
+    if left.rsplit_once('.').is_some_and(|(object, name)| decides(object, name)) {
+        return Some(RUNNER);
+    }
     let is_zero = right.text().rsplit('.').next().is_some_and(|it| matches!(it, "0" | "OK"));
     let is_status = matches!(name, "exitstatus" | "exitCode" | "testsfailed" | "ExitCode")
         && left.contains('.');
