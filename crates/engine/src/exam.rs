@@ -2,6 +2,7 @@
 //! `loops::exam` decides what counts as a difference.
 
 pub(crate) mod criteria;
+mod included_makefiles;
 mod linked_code;
 pub(crate) mod rubrics;
 mod startup_files;
@@ -135,7 +136,7 @@ async fn take_exam(
     Ok((exam, texts))
 }
 
-/// The hashes of the files that Python runs at its start.
+/// The hashes of the files outside the diff that programs load at their start.
 fn startup_hashes(
     root: &Path,
     plan: &CheckPlan,
@@ -454,6 +455,8 @@ fn collect_exam_files(
         .filter_map(|path| Some((role(&path)?, path)))
         .collect();
     found.extend(run_by_checks(root, plan).into_iter().map(|path| (ExamRole::Checks, path)));
+    let included = included_makefiles::included_makefiles(root, plan).into_iter();
+    found.extend(included.map(|path| (ExamRole::Runner, path)));
     let judges = judge.iter().filter_map(|word| RelPath::below(root, &root.join(word)));
     let judges = judges.filter(|path| role(path).is_none() && stamp(root, path).is_some());
     found.extend(judges.map(|path| (ExamRole::Checks, path)));
@@ -520,6 +523,12 @@ fn current_hashes(root: &Path, exam: &Exam, roles: &[ExamRole]) -> BTreeMap<RelP
         {
             let hash = read.hash(&path, role(&path));
             hashes.insert(path, hash);
+        }
+    }
+    if roles.contains(&ExamRole::Runner) {
+        for path in included_makefiles::included_makefiles(root, &exam.plan) {
+            let hash = hash_as(root, &path, Some(ExamRole::Runner));
+            hashes.extend(hash.map(|hash| (path, hash)));
         }
     }
     hashes

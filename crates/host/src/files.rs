@@ -2,6 +2,7 @@
 //! stamps, and private folders.
 
 pub mod copies;
+mod expansion;
 mod ignores;
 mod inputs;
 pub mod kinds;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use moai_base::evidence::SkippedFile;
 use moai_base::path::{RelPath, normalize};
 
+pub use expansion::expand_pattern;
 pub use ignores::IgnoreRules;
 pub use inputs::{is_special, open_input, open_regular, read_regular, read_regular_text};
 pub use nested::other_repository;

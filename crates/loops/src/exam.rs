@@ -2,6 +2,7 @@
 //! from it. A difference is a finding and never a new rule.
 
 pub mod front_matter;
+pub mod makefiles;
 pub mod roles;
 pub mod runners;
 pub mod scripts;
@@ -118,13 +119,15 @@ fn file_difference(
         (None, Some(_)) if !exam.is_truncated => ExamChange::Added,
         _ => return None,
     };
-    let role = before.map_or_else(|| role(path), |before| Some(before.role))?;
+    // A makefile that another one includes can have any name.
+    let role = before.map_or_else(|| role(path).unwrap_or(ExamRole::Runner), |before| before.role);
     let is_relevant = match role {
         // Loops are supposed to add tests.
         ExamRole::Test => change != ExamChange::Added,
         ExamRole::Runner => {
             let is_work = change != ExamChange::Added && runners::is_own_module(path);
-            !is_work && runners::is_loaded_by_checks(path, &exam.plan, has_script)
+            let is_included = !runners::is_loaded(path);
+            !is_work && (is_included || runners::is_loaded_by_checks(path, &exam.plan, has_script))
         }
         _ => true,
     };
@@ -134,8 +137,8 @@ fn file_difference(
 impl ExamDifference {
     /// Whether the agent must revert it before the loop can complete. Changes of configuration and
     /// tests are evaluated by the guard. A new script or rubric does not weaken the exam: it does
-    /// not run, which is reported. Installing packages may change what Python runs at its start, so
-    /// that is a gap.
+    /// not run, which is reported. Installing packages may change what Python runs at its start, and
+    /// the user's own files may be changed by the user, so that is a gap.
     #[must_use]
     pub fn severity(&self) -> Option<Severity> {
         if runners::is_startup_file(&self.path) {

@@ -22,12 +22,18 @@ fn passing_program(sandbox: &Sandbox, name: &str) {
 
 /// A loop of a project with one check and a commit.
 fn checked(command: &str) -> Sandbox {
+    checked_with(command, "test:\n\ttrue\n")
+}
+
+/// The same with this makefile, next to one in `mk`.
+fn checked_with(command: &str, makefile: &str) -> Sandbox {
     let sandbox = project();
     passing_program(&sandbox, command.split(' ').next().expect("a program"));
     let words = command.split(' ').collect::<Vec<_>>().join(", ");
     let check = format!("{{name: unit, command: [{words}]}}");
     sandbox.write(OPTIONS, &format!("ralph: {{loop: {{checks: [{check}]}}}}\n"));
-    sandbox.write("Makefile", "test:\n\ttrue\n");
+    sandbox.write("Makefile", makefile);
+    sandbox.write("mk/a.mk", "A = 1\n");
     sandbox.write(".gitignore", "conftest.py\n");
     sandbox.commit();
     let begun = start(&sandbox, &["--until", "checks", "--max-iterations", "9"]);
@@ -58,6 +64,60 @@ fn a_file_that_a_runner_loads_by_itself_holds_the_stop() {
         fs::remove_file(sandbox.path(door)).expect("there");
         assert_eq!(stop(&sandbox, "finished"), None, "{command}: {door}");
         assert_eq!(status(&sandbox)["status"], "completed", "{command}: {door}");
+    }
+}
+
+#[test]
+fn an_included_makefile_holds_the_stop_when_it_is_new_or_edited() {
+    let makefile = "-include local.mk\ninclude mk/*.mk\n-include build/app.d\ntest:\n\ttrue\n";
+    let begin = || {
+        let sandbox = checked_with("make test", makefile);
+        // Dependencies that a compiler writes say nothing about what runs.
+        shell(&sandbox, || sandbox.write("build/app.d", "app.o: app.c\n"));
+        sandbox
+    };
+    for (door, text) in [
+        ("local.mk", "PY = echo Ran 1 test\n"),
+        ("mk/b.mk", "SHELL = ./mk/sh\n"),
+        ("mk/a.mk", "test:\n\techo ok\n"),
+        ("build/app.d", "PY = echo\n"),
+    ] {
+        let sandbox = begin();
+        let before = fs::read_to_string(sandbox.path(door)).ok();
+        shell(&sandbox, || sandbox.write(door, text));
+        let reason = stop(&sandbox, "finished").unwrap_or_else(|| panic!("{door}"));
+        assert!(reason.contains("guard(G19)") && reason.contains(door), "{door}: {reason}");
+        match before {
+            Some(before) => sandbox.write(door, &before),
+            None => fs::remove_file(sandbox.path(door)).expect("there"),
+        }
+        assert_eq!(stop(&sandbox, "finished"), None, "{door}");
+        assert_eq!(status(&sandbox)["status"], "completed", "{door}");
+    }
+}
+
+#[test]
+fn the_users_own_files_of_a_runner_leave_a_loop_unverified_if_they_changed() {
+    for (command, file) in [("npm test", ".npmrc"), ("go test", ".config/go/env")] {
+        let sandbox = checked(command);
+        shell(&sandbox, || write_file(&sandbox.base().join("home").join(file), "a=/tmp/x\n"));
+        assert_eq!(stop(&sandbox, "finished"), None, "{file}");
+        assert_eq!(status(&sandbox)["status"], "completed_unverified", "{file}");
+        let report = sandbox.run(&["loop", "report"]);
+        assert!(report.stdout.contains(&format!("~/{file} was added")), "{report:#?}");
+    }
+    let sandbox = checked("cargo test");
+    shell(&sandbox, || write_file(&sandbox.base().join("home/.npmrc"), "a=/tmp/x\n"));
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed", "cargo does not load it");
+}
+
+#[test]
+fn an_interpreter_may_be_chosen_by_its_version_and_not_by_its_path() {
+    for (text, is_held) in [("3.12\n", false), ("system\n", true), ("/tmp/x/python\n", true)] {
+        let sandbox = checked("python3 -m unittest");
+        shell(&sandbox, || sandbox.write(".python-version", text));
+        assert_eq!(stop(&sandbox, "finished").is_some(), is_held, "{text}");
     }
 }
 

@@ -1,5 +1,6 @@
-//! Files among the installed packages that Python runs at its start, before any check: those of the
-//! virtual environments of the project and of the user.
+//! Files that programs load at their start, before any check, and that no diff of the project shows:
+//! those that Python runs among the installed packages of the project and of the user, and the user's
+//! own configuration of tools.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,14 +10,15 @@ use moai_base::limits::EXAM_FILES_MAX;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_loops::exam::ExamDifference;
-use moai_loops::exam::runners::is_startup_file;
+use moai_loops::exam::runners::{HOME, is_startup_file, user_files};
 
 /// Folders of virtual environments in the root and where checks run.
 const ENVIRONMENTS: [&str; 3] = [".venv", "venv", "env"];
 /// The user's own environment, below the home folder.
 const USER_ENVIRONMENT: &str = ".local";
-/// How paths below the home folder are named in an exam.
-const HOME: &str = "~";
+/// Variables that move a folder of the home folder elsewhere, as their programs document.
+const MOVED_FOLDERS: [(&str, &str); 3] =
+    [(".config/", "XDG_CONFIG_HOME"), (".cargo/", "CARGO_HOME"), (".gradle/", "GRADLE_USER_HOME")];
 
 /// A file and its name in an exam.
 pub(super) struct StartupFile {
@@ -40,8 +42,32 @@ pub(super) fn startup_files<'f>(
     if let Some(home) = env.get("HOME") {
         let place = Path::new(HOME).join(USER_ENVIRONMENT);
         add_files(&Path::new(home).join(USER_ENVIRONMENT), &place, &mut found);
+        for name in user_files() {
+            add_user_file(name, &place_of(name, Path::new(home), env), &mut found);
+        }
     }
     found
+}
+
+/// Where one of the user's own files is.
+fn place_of(name: &str, home: &Path, env: &BTreeMap<String, String>) -> PathBuf {
+    let moved = MOVED_FOLDERS.iter().find_map(|(folder, variable)| {
+        let place = env.get(*variable).filter(|place| Path::new(place).is_absolute())?;
+        Some(Path::new(place).join(name.strip_prefix(folder)?))
+    });
+    moved.unwrap_or_else(|| home.join(name))
+}
+
+/// Adds the file, or the files directly in a folder.
+fn add_user_file(name: &str, place: &Path, found: &mut Vec<StartupFile>) {
+    let below = if name.ends_with('/') { entries(place) } else { Vec::new() };
+    let below = below
+        .iter()
+        .filter_map(|below| Some((format!("{name}{}", below.to_str()?), place.join(below))));
+    for (name, file) in std::iter::once((name.to_owned(), place.to_path_buf())).chain(below) {
+        let name = RelPath::parse(&format!("{HOME}{name}")).filter(|_| file.is_file());
+        found.extend(name.map(|name| StartupFile { name, file }));
+    }
 }
 
 /// Adds the files of one environment, such as `lib/python3.12/site-packages/a.pth` in it.
@@ -61,12 +87,13 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| PathBuf::from(entry.file_name())).collect()
 }
 
-/// The reading for a file that is not as it was when the loop began. Installing a package changes it
-/// too, so the loop ends as unverified, and nothing is held against it.
+/// The reading for a file that is not as it was when the loop began. Installing a package or the user
+/// may have changed it, so the loop ends as unverified, and nothing is held against it.
 pub(super) fn unmeasured(difference: &ExamDifference) -> SensorReading {
     let (path, change) = (&difference.path, difference.change.as_str());
-    let detail =
-        format!("{path} was {change} since the loop started, and Python runs it before each check");
+    let detail = format!(
+        "{path} was {change} since the loop started, and a program of the checks loads it at its start"
+    );
     let gap = Gap::new(Cause::Skipped, detail);
     SensorReading { gap: Some(gap), ..SensorReading::clean("startup", SensorKind::Guard, 0) }
 }

@@ -262,8 +262,8 @@ fn is_test(path: &RelPath, name: &str) -> bool {
 }
 
 /// The bytes of a file that matter to the exam: of the host's settings the keys that decide whether
-/// hooks run, of its documents the hooks, of git's rules the rules, of a Rust toolchain file the
-/// folder of the toolchain; of every other file all bytes. Unreadable settings count with all their bytes.
+/// hooks run, of its documents the hooks, of git's rules the rules, of a file that chooses a
+/// toolchain the program that it names; of every other file all bytes. Unreadable settings count with all their bytes.
 #[must_use]
 pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     if UNSEEN.contains(&path.as_str()) {
@@ -275,14 +275,13 @@ pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
                 .join(&b'\n'),
         );
     }
-    if is_toolchain(path) {
+    if chooses_version(path) {
+        let names_program = |line: &&[u8]| {
+            let has_word = |word: &[u8]| line.windows(word.len()).any(|it| it == word);
+            line.starts_with(b"path") || line.contains(&b'/') || has_word(b"system")
+        };
         let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        return Cow::Owned(
-            lines
-                .filter(|line| line.starts_with(b"path") || line.contains(&b'/'))
-                .collect::<Vec<_>>()
-                .join(&b'\n'),
-        );
+        return Cow::Owned(lines.filter(names_program).collect::<Vec<_>>().join(&b'\n'));
     }
     if is_document(path) {
         return Cow::Owned(hooks_of_document(&String::from_utf8_lossy(bytes)).into_bytes());
@@ -302,19 +301,24 @@ pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     }
 }
 
-fn is_toolchain(path: &RelPath) -> bool {
+/// Whether a file chooses a toolchain or an interpreter, by its version unless it names a program of
+/// its own or the system's.
+fn chooses_version(path: &RelPath) -> bool {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
-    matches!(name, "rust-toolchain" | "rust-toolchain.toml")
+    let is_version = name.starts_with('.') && name.ends_with("-version");
+    is_version
+        || matches!(name, "rust-toolchain" | "rust-toolchain.toml" | ".tool-versions")
+        || path.as_str() == "~/.pyenv/version"
 }
 
 /// Whether a new file is harmless: settings or a document of the host without hooks, a path file of
-/// Python without code, git rules that hide nothing, or a Rust toolchain chosen by its version.
+/// Python without code, git rules that hide nothing, or a toolchain chosen by its version.
 #[must_use]
 pub fn is_irrelevant_settings(path: &RelPath, bytes: &[u8]) -> bool {
     let nothing: &[u8] = match path.as_str() {
         text if SETTINGS.contains(&text) => b"{}",
         text if UNSEEN.contains(&text) => b"",
-        _ if is_toolchain(path) || is_document(path) => b"",
+        _ if chooses_version(path) || is_document(path) => b"",
         _ if runners::code_of_path_file(path, b"").is_some() => b"",
         _ => return false,
     };

@@ -14,15 +14,20 @@ struct LoadedFiles {
     modules: &'static [&'static str],
     /// The same, but only in the root, which the interpreter searches first.
     root_modules: &'static [&'static str],
+    /// The user's own files, below the home folder; a name that ends with `/` is a folder.
+    user_files: &'static [&'static str],
 }
 
 const NONE: LoadedFiles =
-    LoadedFiles { programs: &[], names: &[], modules: &[], root_modules: &[] };
+    LoadedFiles { programs: &[], names: &[], modules: &[], root_modules: &[], user_files: &[] };
+
+/// How the paths of an exam name the home folder.
+pub const HOME: &str = "~/";
 
 const LOADED: &[LoadedFiles] = &[
     LoadedFiles {
         programs: &["python", "pytest", "unittest", "mypy", "coverage", "nose2"],
-        names: &[".pytest.ini", "pytest.toml", ".pytest.toml"],
+        names: &[".pytest.ini", "pytest.toml", ".pytest.toml", ".python-version"],
         modules: &[
             "_pytest",
             "coverage",
@@ -149,16 +154,26 @@ const LOADED: &[LoadedFiles] = &[
             "zlib",
             "zoneinfo",
         ],
+        user_files: &[".mypy.ini", ".config/mypy/config", ".pyenv/version", ".python-version"],
     },
     LoadedFiles { programs: &["make", "gmake"], names: &["GNUmakefile", "makefile"], ..NONE },
     LoadedFiles {
         programs: &["npm", "npx", "pnpm", "yarn", "bun", "node"],
-        names: &[".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml"],
+        names: &[
+            ".node-version",
+            ".npmrc",
+            ".pnpmfile.cjs",
+            ".yarnrc",
+            ".yarnrc.yml",
+            "bunfig.toml",
+        ],
+        user_files: &[".bunfig.toml", ".config/pnpm/rc", ".node-version", ".npmrc", ".yarnrc.yml"],
         ..NONE
     },
     LoadedFiles {
         programs: &["cargo", "rustc"],
         names: &["rust-toolchain", "rust-toolchain.toml", ".cargo/config", ".cargo/config.toml"],
+        user_files: &[".cargo/config", ".cargo/config.toml", ".config/nextest/config.toml"],
         ..NONE
     },
     LoadedFiles {
@@ -171,10 +186,40 @@ const LOADED: &[LoadedFiles] = &[
             "gradle-wrapper.properties",
             "init.gradle",
         ],
+        user_files: &[
+            ".gradle/gradle.properties",
+            ".gradle/init.d/",
+            ".gradle/init.gradle",
+            ".gradle/init.gradle.kts",
+            ".m2/settings.xml",
+            ".mavenrc",
+        ],
         ..NONE
     },
-    LoadedFiles { programs: &["go"], names: &["go.work"], ..NONE },
-    LoadedFiles { programs: &["rspec", "ruby"], names: &[".rspec-local"], ..NONE },
+    LoadedFiles {
+        programs: &["go", "gotestsum", "golangci-lint"],
+        names: &["go.work", ".go-version"],
+        user_files: &[".config/go/env"],
+        ..NONE
+    },
+    LoadedFiles {
+        programs: &["rspec", "ruby"],
+        names: &[".rspec-local", ".ruby-version"],
+        user_files: &[".rspec", ".config/rspec/options"],
+        ..NONE
+    },
+    LoadedFiles { programs: &["zsh"], user_files: &[".zshenv"], ..NONE },
+    // asdf and mise replace each of these programs by one that reads these files.
+    LoadedFiles {
+        programs: &[
+            "bundle", "cargo", "dart", "dotnet", "elixir", "flutter", "go", "gradle", "java",
+            "mix", "mvn", "node", "npm", "npx", "php", "pnpm", "pytest", "python", "rspec", "ruby",
+            "swift", "yarn",
+        ],
+        names: &[".tool-versions", ".mise.toml", "mise.toml", "mise.local.toml"],
+        user_files: &[".tool-versions", ".asdfrc", ".config/mise/config.toml"],
+        ..NONE
+    },
     LoadedFiles {
         programs: &["dotnet"],
         names: &["Directory.Build.props", "Directory.Build.targets", "global.json"],
@@ -235,9 +280,20 @@ pub fn is_loaded(path: &RelPath) -> bool {
     LOADED.iter().any(|row| row.holds(path))
 }
 
-/// Whether Python runs a file among the installed packages at its start, whatever it is asked to do.
+/// Whether a program loads a file at its start that no diff of the project shows: one of the user's
+/// own files, or one among the installed packages that Python runs whatever it is asked to do.
 #[must_use]
 pub fn is_startup_file(path: &RelPath) -> bool {
+    is_run_by_python(path) || LOADED.iter().any(|row| row.has_user_file(path))
+}
+
+/// The user's own files, below the home folder, that some program loads at its start; a name that
+/// ends with `/` is a folder.
+pub fn user_files() -> impl Iterator<Item = &'static str> {
+    LOADED.iter().flat_map(|row| row.user_files.iter().copied())
+}
+
+fn is_run_by_python(path: &RelPath) -> bool {
     let Some((folder, name)) = path.as_str().rsplit_once('/') else { return false };
     let is_module = module(name).is_some_and(|(module, _)| STARTUP_MODULES.contains(&module));
     PACKAGE_FOLDERS.contains(&last(folder)) && (is_module || name.ends_with(PATH_FILE_END))
@@ -247,7 +303,7 @@ pub fn is_startup_file(path: &RelPath) -> bool {
 /// the folders that they name after all others.
 #[must_use]
 pub fn code_of_path_file(path: &RelPath, bytes: &[u8]) -> Option<Vec<u8>> {
-    let is_path_file = is_startup_file(path) && path.as_str().ends_with(PATH_FILE_END);
+    let is_path_file = is_run_by_python(path) && path.as_str().ends_with(PATH_FILE_END);
     is_path_file.then(|| {
         let lines = bytes.split(|byte| *byte == b'\n');
         lines.filter(|line| line.starts_with(b"import")).collect::<Vec<_>>().join(&b'\n')
@@ -307,13 +363,25 @@ impl LoadedFiles {
     fn holds(&self, path: &RelPath) -> bool {
         let text = path.as_str();
         let is_python = !self.root_modules.is_empty();
-        if self.names.iter().any(|name| ends_with_components(text, name))
-            || is_python && is_startup_file(path)
-        {
+        if is_python && is_run_by_python(path) || self.has_user_file(path) {
+            return true;
+        }
+        if text.starts_with(HOME) {
+            return false;
+        }
+        if self.names.iter().any(|name| ends_with_components(text, name)) {
             return true;
         }
         let Some((module, folder)) = module(text) else { return false };
         self.modules.contains(&module) || (folder.is_empty() && self.root_modules.contains(&module))
+    }
+
+    fn has_user_file(&self, path: &RelPath) -> bool {
+        path.as_str().strip_prefix(HOME).is_some_and(|below| {
+            let is_at =
+                |name: &str| name == below || name.ends_with('/') && below.starts_with(name);
+            self.user_files.iter().any(|name| is_at(name))
+        })
     }
 }
 
@@ -374,6 +442,8 @@ mod tests {
         check("pytest -q", &python, &others);
         check("cargo test", &["rust-toolchain", "a/.cargo/config"], &["unittest.py", ".npmrc"]);
         check("make test", &["makefile", "unittest.py", ".npmrc", "rust-toolchain.toml"], &[]);
+        check("go test ./...", &["~/.config/go/env", "~/.tool-versions"], &["~/.npmrc"]);
+        check("npm test", &["~/.npmrc", "~/.gradle/init.d/a.gradle"], &[]);
         check("./check", &["unittest.py", "web/.npmrc"], &["my.npmrc", "src/main.rs"]);
         assert!(is_loaded_by_checks(&path("unittest.py"), &CheckPlan::default(), true));
         assert!(!is_loaded_by_checks(&path("unittest.py"), &CheckPlan::default(), false));
@@ -391,7 +461,16 @@ mod tests {
         for name in ["a.pth", "sitecustomize.py", "usercustomize.cpython-312.so"] {
             assert!(is_startup_file(&path(&format!("{startup}{name}"))), "{name}");
         }
-        for text in ["a.pth", "sitecustomize.py", ".venv/lib/site-packages/a/sitecustomize.py"] {
+        for text in ["~/.npmrc", "~/.gradle/init.d/a.gradle", "~/.local/lib/site-packages/a.pth"] {
+            assert!(is_startup_file(&path(text)), "{text}");
+        }
+        for text in [
+            ".npmrc",
+            "~/src/.npmrc",
+            "a.pth",
+            "sitecustomize.py",
+            ".venv/lib/site-packages/a/sitecustomize.py",
+        ] {
             assert!(!is_startup_file(&path(text)), "{text}");
         }
         let paths = b"/src\nimport _virtualenv\n# import x\n";
