@@ -35,6 +35,8 @@ pub enum WorktreeFolder {
     Here {
         /// Whether it holds changes that are not committed.
         is_dirty: bool,
+        /// Whether a program runs there, once the pipeline has ended.
+        is_used: bool,
     },
     /// A later loop works there, on another branch.
     OfLaterLoop,
@@ -173,15 +175,20 @@ pub fn left_lines(state: &PipelineState, stands: &[WorktreeStand]) -> Vec<String
 fn left_line(state: &PipelineState, stand: &WorktreeStand) -> Option<String> {
     let WorktreeStand { tree, folder, unmerged, .. } = stand;
     let language = language(state);
-    let what = if *unmerged > 0 {
-        let commits = wording::COMMITS.count(language, *unmerged);
-        wording::COMMITS_UNMERGED.with(language, &[&commits, &reason_of(state, tree)])
-    } else if *folder == (WorktreeFolder::Here { is_dirty: true }) {
-        wording::CHANGES_UNCOMMITTED.with(language, &[&reason_of(state, tree)])
-    } else if *folder == (WorktreeFolder::Here { is_dirty: false }) && !state.is_active() {
-        wording::WORKTREE_IN_USE.text_in(language).to_owned()
-    } else {
-        return None;
+    let what = match folder {
+        _ if *unmerged > 0 => {
+            let commits = wording::COMMITS.count(language, *unmerged);
+            wording::COMMITS_UNMERGED.with(language, &[&commits, &reason_of(state, tree)])
+        }
+        WorktreeFolder::Here { is_dirty: true, .. } => {
+            wording::CHANGES_UNCOMMITTED.with(language, &[&reason_of(state, tree)])
+        }
+        WorktreeFolder::Here { .. } if state.is_active() => return None,
+        WorktreeFolder::Here { is_used: true, .. } => {
+            wording::WORKTREE_IN_USE.text_in(language).to_owned()
+        }
+        WorktreeFolder::Here { .. } => wording::WORKTREE_IGNORED.text_in(language).to_owned(),
+        _ => return None,
     };
     let (todo, place, branch) = (tree.todo.as_str(), place(tree), sanitized_name(&tree.branch));
     Some(match folder {
@@ -311,7 +318,7 @@ mod tests {
 
     #[test]
     fn worktrees_that_stay_are_named_with_branch_and_reason() {
-        let here = |is_dirty| WorktreeFolder::Here { is_dirty };
+        let here = |is_dirty| WorktreeFolder::Here { is_dirty, is_used: true };
         let stalled = WorktreeStage::Unmerged("stalled".to_owned());
         let left = left_of(&stand(stalled.clone(), here(false), 1));
         let named = "  TODO-1 stays in /p.moai-workers/ab (branch gulf/auto-1-ab): 1 commit not merged (stalled)";
@@ -328,6 +335,9 @@ mod tests {
         let over = PipelineState { phase: PipelinePhase::Ended, ..approved() };
         let lines = left_lines(&over, &[stand(WorktreeStage::Merged, here(false), 0)]);
         assert!(lines[0].ends_with("a program still runs there") && lines.len() == 2, "{lines:?}");
+        let unused = WorktreeFolder::Here { is_dirty: false, is_used: false };
+        let lines = left_lines(&over, &[stand(WorktreeStage::Merged, unused, 0)]);
+        assert!(lines[0].ends_with("files that git ignores are left there"), "{lines:?}");
         let worktrees = vec![stand(stalled, here(false), 1).tree];
         let state = PipelineState { worktrees, ..approved() };
         assert_eq!(ended_lines(&state), "  TODO-1 in /p.moai-workers/ab: not merged: stalled\n");
@@ -335,7 +345,7 @@ mod tests {
 
     #[test]
     fn worktrees_at_work_are_shown_with_what_keeps_them() {
-        let here = WorktreeFolder::Here { is_dirty: false };
+        let here = WorktreeFolder::Here { is_dirty: false, is_used: true };
         let lines = |stand: WorktreeStand| working_lines(&approved(), &[stand]);
         let lost = stand(WorktreeStage::Working, here.clone(), 0);
         assert_eq!(lines(lost), "  TODO-1 in /p.moai-workers/ab: its loop is gone\n");

@@ -650,6 +650,7 @@ phrases!(PIPELINES {
     SINCE_ITS_MERGE: "made after its merge", "병합한 뒤에 생김";
     PIPELINE_ENDED_FIRST: "the pipeline ended first", "파이프라인이 먼저 끝남";
     WORKTREE_IN_USE: "all of it is merged; a program still runs there", "모두 병합되었지만 아직 프로그램이 실행 중입니다";
+    WORKTREE_IGNORED: "all of it is merged; files that git ignores are left there", "모두 병합되었고 git이 무시하는 파일이 남아 있습니다";
     LEFT_REMEDY:
         "  What you need of it: `git merge BRANCH` here. What you do not: `git worktree remove --force FOLDER`, `git branch -D BRANCH`",
         "  필요한 작업은 여기서 `git merge 브랜치`로 가져오십시오. 필요 없으면 `git worktree remove --force 폴더`, `git branch -D 브랜치`";

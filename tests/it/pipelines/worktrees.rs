@@ -382,7 +382,11 @@ fn nothing_is_measured_on_a_branch_that_lacks_what_was_merged() {
         std::fs::remove_file(sandbox.path(name)).expect("ours");
     }
     // A branch with the merged work is as good as the one into which it was merged.
-    sandbox.git(&["switch", "-q", "-c", "feature", "main"]);
+    // What comes to the other branch later is no work of the pipeline.
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.write("later.txt", "later\n");
+    sandbox.commit();
+    sandbox.git(&["switch", "-q", "-c", "feature", "main~1"]);
     let answer = stop_output(&sandbox);
     assert_eq!(status(&sandbox)["outcome"], "completed", "{answer}");
 }

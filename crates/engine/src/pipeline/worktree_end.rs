@@ -80,13 +80,20 @@ pub(super) async fn worktree_stands(
         let held = found.ok().flatten();
         let is_last = pipeline.worktrees[at + 1..].iter().all(|later| later.root != tree.root);
         let (root, own, base) = (project.root.clone(), tree.clone(), base_of(held.as_ref()));
+        // Only what stays at the end needs a reason.
+        let has_ended = !pipeline.is_active();
         let looked = read_git(move || {
             let unmerged = unmerged_commits(&root, &own.branch, base.as_deref())?;
-            Ok((folder_of(&root, &own, is_last)?, unmerged))
+            let folder = if is_last {
+                folder_of(&root, &own, has_ended)?
+            } else {
+                WorktreeFolder::OfLaterLoop
+            };
+            Ok((folder, unmerged))
         });
         let (folder, unmerged) = looked.await.unwrap_or_else(|error| {
             tracing::warn!(%error, branch = tree.branch, "a worktree could not be looked at");
-            (WorktreeFolder::Here { is_dirty: true }, 0)
+            (WorktreeFolder::Here { is_dirty: true, is_used: true }, 0)
         });
         stands.push(WorktreeStand { tree: tree.clone(), state: held, folder, unmerged });
     }
@@ -106,15 +113,19 @@ fn unmerged_commits(root: &Path, branch: &str, base: Option<&str>) -> Result<usi
     base.map_or(Ok(0), |base| branches::commits_beyond(root, &base, &tip))
 }
 
-fn folder_of(root: &Path, tree: &TodoWorktree, is_last: bool) -> Result<WorktreeFolder, GitError> {
-    if !is_last {
-        return Ok(WorktreeFolder::OfLaterLoop);
-    }
+fn folder_of(
+    root: &Path,
+    tree: &TodoWorktree,
+    has_ended: bool,
+) -> Result<WorktreeFolder, GitError> {
     if tree.root.is_dir() {
         let status = branches::work_tree_status(&tree.root);
         let is_dirty =
             status.is_ok_and(|it| !it.uncommitted.is_empty() || !it.untracked.is_empty());
-        return Ok(WorktreeFolder::Here { is_dirty });
+        return Ok(WorktreeFolder::Here {
+            is_dirty,
+            is_used: has_ended && is_worked_in(&tree.root),
+        });
     }
     let now = branches::checked_out_at(root, &tree.branch)?;
     Ok(now.map_or(WorktreeFolder::Gone, WorktreeFolder::MovedTo))
@@ -128,26 +139,26 @@ pub(super) struct MissedBase {
     pub(super) branch: Option<String>,
 }
 
-/// The base of a worktree that is at work or merged, if HEAD of the project does not contain it: what is
-/// measured there would not be the merged work.
+/// The base of a worktree with merged work that HEAD of the project does not contain: what is measured there
+/// would not be that work.
 pub(super) async fn missed_base(project: &Project, stands: &[WorktreeStand]) -> Option<MissedBase> {
-    let needs_base = |stand: &&WorktreeStand| {
-        matches!(stand.tree.stage, WorktreeStage::Working | WorktreeStage::Merged)
-    };
-    let mut bases: Vec<String> =
-        stands.iter().filter(needs_base).filter_map(|it| base_of(it.state.as_ref())).collect();
-    bases.sort();
-    bases.dedup();
-    if bases.is_empty() {
+    let branches = stands.iter().filter_map(|stand| {
+        let may_be_merged =
+            matches!(stand.tree.stage, WorktreeStage::Working | WorktreeStage::Merged);
+        let base = base_of(stand.state.as_ref()).filter(|_| may_be_merged)?;
+        Some((stand.tree.branch.clone(), base))
+    });
+    let branches: Vec<(String, String)> = branches.collect();
+    if branches.is_empty() {
         return None;
     }
     let root = project.root.clone();
     let missed = read_git(move || {
         let status = branches::work_tree_status(&root)?;
-        for base in bases {
-            let tip = branches::resolve_commit(&root, &branch_ref(&base))?;
-            if let (Some(head), Some(tip)) = (&status.head, tip)
-                && !branches::contains_commit(&root, head, &tip)?
+        let Some(head) = &status.head else { return Ok(None) };
+        for (branch, base) in branches {
+            if let Some(merged) = merged_commit(&root, &branch, &base)?
+                && !branches::contains_commit(&root, head, &merged)?
             {
                 return Ok(Some(MissedBase { base, branch: status.branch }));
             }
@@ -158,6 +169,16 @@ pub(super) async fn missed_base(project: &Project, stands: &[WorktreeStand]) -> 
         tracing::warn!(%error, "the branch of the project could not be compared");
         None
     })
+}
+
+/// The last commit of a branch that its base contains, merged or from before its work.
+fn merged_commit(root: &Path, branch: &str, base: &str) -> Result<Option<String>, GitError> {
+    let tip = branches::resolve_commit(root, &branch_ref(branch))?;
+    let base = branches::resolve_commit(root, &branch_ref(base))?;
+    match (tip, base) {
+        (Some(tip), Some(base)) => branches::shared_commit(root, &tip, &base),
+        _ => Ok(None),
+    }
 }
 
 /// For the user of a session whose last loop worked in a worktree of a pipeline that has ended since, once.

@@ -165,6 +165,19 @@ pub fn commits_beyond(root: &Path, base: &str, commit: &str) -> Result<usize, Gi
     count().map_err(|error| unreadable_repository(root, &error))
 }
 
+/// The last commit that both contain; `None` if there is none.
+pub fn shared_commit(root: &Path, one: &str, other: &str) -> Result<Option<String>, GitError> {
+    let repository = needed(root)?;
+    let shared = || -> Result<Oid, git2::Error> {
+        repository.merge_base(Oid::from_str(one)?, Oid::from_str(other)?)
+    };
+    match shared() {
+        Ok(commit) => Ok(Some(commit.to_string())),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(unreadable_repository(root, &error)),
+    }
+}
+
 /// Whether a merge without fast-forward has brought commits of a branch into `base`, however the branch went
 /// on: what both share last is then not one of the commits that `base` itself went through.
 pub fn has_merged_part(root: &Path, base: &str, commit: &str) -> Result<bool, GitError> {
@@ -359,6 +372,7 @@ mod tests {
         let later = commit(&[&rebased]);
         assert_eq!(has_merged_part(&root, &merged, &later), Ok(true));
         assert_eq!(commits_beyond(&root, &merged, &later), Ok(1));
+        assert_eq!(shared_commit(&root, &merged, &later), Ok(Some(rebased)));
     }
 
     #[test]
