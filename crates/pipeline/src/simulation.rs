@@ -97,8 +97,13 @@ fn plan_of(count: usize) -> String {
 fn todo_text(number: usize) -> String {
     let needs_another = number.is_multiple_of(2);
     let before = if needs_another { format!("TODO-{}", number - 1) } else { "none".to_owned() };
+    let shared = match number {
+        1 => ", shared/**",
+        3 => ", shared/one.rs",
+        _ => "",
+    };
     format!(
-        "### [ ] TODO {number}: part\n- Dependencies: {before}\n- Files: src/{number}.rs\n\
+        "### [ ] TODO {number}: part\n- Dependencies: {before}\n- Files: src/{number}.rs{shared}\n\
          - [A] `check {number}`\n"
     )
 }

@@ -1,11 +1,11 @@
 //! Worktrees of simulated pipelines: loops that merge what does not pass, end early or are lost with the
 //! daemon that started them.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::SimulatedPipeline;
 use crate::approved_plan::ApprovedPlan;
+use crate::file_patterns::FileReach;
 use crate::plan::TodoId;
 use crate::step::{CommandReading, PipelineDecision, PipelineEvent};
 use crate::worktrees::{TodoWorktree, WorktreeEnding, WorktreeStage};
@@ -17,14 +17,19 @@ impl SimulatedPipeline {
         let todos = self.pipeline.todos_for_worktrees();
         // The tree may not be committed.
         if !todos.is_empty() && !self.random.one_in(6) {
-            let made = todos.into_iter().map(|todo| self.new_worktree(todo)).collect();
+            let made = todos.into_iter().map(|todo| self.worktree_for(todo)).collect();
             self.apply(PipelineEvent::WorktreesMade(made));
         }
         self.check_worktrees();
         self.pipeline.working_trees().next().is_some()
     }
 
-    fn new_worktree(&mut self, todo: TodoId) -> TodoWorktree {
+    /// A new worktree, or one that the last end of the pipeline left.
+    fn worktree_for(&mut self, todo: TodoId) -> TodoWorktree {
+        let left = self.pipeline.closed_worktree(&todo).cloned();
+        if let Some(left) = left.filter(|_| !self.random.one_in(3)) {
+            return TodoWorktree { stage: WorktreeStage::Working, ..left };
+        }
         self.trees_made += 1;
         let loop_id = format!("loop-t{}", self.trees_made);
         TodoWorktree {
@@ -100,11 +105,14 @@ impl SimulatedPipeline {
         }
         let plan = self.pipeline.approved.as_ref().map(ApprovedPlan::document);
         let plan = plan.unwrap_or_default();
-        let mut files: BTreeSet<&String> = BTreeSet::new();
+        let mut reaches: Vec<FileReach> = Vec::new();
         for tree in &working {
             let todo = plan.todo(&tree.todo).expect("a TODO of the approved plan");
+            let reach = FileReach::of(&todo.files);
+            let is_shared = reaches.iter().any(|other| other.meets(&reach));
+            assert!(!is_shared, "files of {} are written in two worktrees", todo.id);
+            reaches.push(reach);
             for file in &todo.files {
-                assert!(files.insert(file), "{file} is written in two worktrees");
                 let there = PipelineWriter::Worktree { todo: &tree.todo };
                 if !self.pipeline.needs_approval() {
                     assert_eq!(write_objection(&self.pipeline, there, file), None);
