@@ -32,6 +32,7 @@ mod next_branches;
 mod notes;
 mod own_sessions;
 mod owners;
+mod packages;
 mod played_hooks;
 mod refused;
 mod said;

@@ -90,6 +90,7 @@ fn rules_below_the_root_and_files_that_git_is_configured_with_are_named_gaps() {
     let places = [
         ("sub/.gitattributes", ""),
         ("sub/.gitignore", ""),
+        (".git/info/exclude", ""),
         (".github/.gitignore", ""),
         ("new/deep/.gitignore", ""),
         (".git/refs/heads/other", ""),
@@ -103,6 +104,10 @@ fn rules_below_the_root_and_files_that_git_is_configured_with_are_named_gaps() {
         for file in ["app.py", "sub/app.py", ".github/a.py", "inner/b.py"] {
             sandbox.write(file, "x = 1\n");
         }
+        sandbox.write(
+            ".moai/rules/a.yml",
+            "id: a\nlanguage: python\nrule: {pattern: foo()}\nmessage: m\nseverity: warning\n",
+        );
         sandbox.commit();
         for file in ["app.py", "sub/app.py", "new/deep/c.py", "inner/.git/info/x"] {
             sandbox.write(file, "x = 2\n");

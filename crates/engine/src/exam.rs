@@ -4,6 +4,7 @@
 pub(crate) mod criteria;
 mod included_makefiles;
 mod linked_code;
+mod packages;
 pub(crate) mod rubrics;
 mod startup_files;
 mod variables;
@@ -25,7 +26,7 @@ use moai_base::limits::{
 };
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
-use moai_host::files;
+use moai_host::files::{self, HiddenFolders};
 use moai_host::git;
 use moai_host::store::StoreError;
 use moai_host::store::exams::ExamTexts;
@@ -33,7 +34,10 @@ use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::charter::Charter;
 use moai_loops::control;
 use moai_loops::criteria::{AUTOCHECKS, CheckCommand, CheckPlan, CheckScope};
-use moai_loops::exam::roles::{FOLDERS, TREES, UNSEEN, is_irrelevant_settings, relevant_bytes};
+use moai_loops::exam::front_matter::{DOCUMENT_FOLDERS, HOST_FOLDER};
+use moai_loops::exam::roles::{
+    FOLDERS, TREES, UNSEEN, is_irrelevant_settings, is_registration_of_host, relevant_bytes,
+};
 use moai_loops::exam::runners;
 use moai_loops::exam::scripts::scripts_of_plan;
 use moai_loops::exam::{
@@ -69,6 +73,8 @@ pub(crate) async fn freeze_exam_with(
     Ok(names)
 }
 
+/// Stands for the content of what is no file, or cannot be read.
+const NOT_READABLE: &[u8] = b"not readable";
 /// The name of the user's own options in an exam. They count like the project's options, and the
 /// agent can write them too.
 const USER_OPTIONS: &str = "~/.config/moai-ralph/ralph.yaml";
@@ -114,6 +120,11 @@ async fn take_exam(
             for (path, hash) in startup_hashes(&project.root, &plan, &project.workspace.env) {
                 let frozen = FrozenFile { role: ExamRole::Runner, hash, stamp: (0, 0) };
                 files.insert(path, frozen);
+            }
+            // Only whether these folders exist is compared here.
+            for path in packages::known_packages(&project.root, &plan) {
+                let hash = ContentHash::of_bytes(NOT_READABLE);
+                files.insert(path, FrozenFile { role: ExamRole::Config, hash, stamp: (0, 0) });
             }
             let exam = Exam {
                 frozen_ms: now_ms(),
@@ -233,7 +244,11 @@ pub(crate) async fn stop_exam_report(
             let mut readings = vec![reading];
             readings.extend(changed.iter().map(variables::unmeasured));
             readings.extend(started.map(startup_files::unmeasured));
-            readings.extend(linked_code_reading(project, exam.frozen_ms).await);
+            let (linked, packages) = tokio::join!(
+                linked_code_reading(project, exam.frozen_ms),
+                package_reading(engine, project, charter, &exam),
+            );
+            readings.extend(linked.into_iter().chain(packages));
             let foreign = foreign.iter().map(ExamDifference::line).collect();
             ExamReport { readings, findings, foreign_changes: foreign }
         }
@@ -247,6 +262,31 @@ async fn linked_code_reading(project: &Project, since_ms: u64) -> Option<SensorR
         linked_code::changed_linked_code(&project.root, &project.workspace.catalogue, since_ms)
     });
     examined.await.unwrap_or_else(|gap| Some(linked_code::reading(gap)))
+}
+
+/// The reading for packages that changed during the loop; the user is told of those that were installed
+/// for the work.
+async fn package_reading(
+    engine: &Engine,
+    project: &Project,
+    charter: &Charter,
+    exam: &Exam,
+) -> Option<SensorReading> {
+    let (root, exam, base) = (project.root.clone(), exam.clone(), charter.base.clone());
+    let examined =
+        measure_blocking(move || packages::package_report(&root, &exam, base.as_deref()));
+    let report = examined.await.unwrap_or_else(|gap| packages::PackageReport {
+        reading: Some(packages::reading(gap)),
+        notice: None,
+    });
+    if let (Some(notice), Some(session)) = (report.notice, &charter.session) {
+        let mut ledger = engine.ledger();
+        let session = ledger.session(session);
+        if session.report_once(&notice) {
+            session.user_notices.push(notice);
+        }
+    }
+    report.reading
 }
 
 /// Like [`stop_exam_report`], for a user's request: every difference is a finding, whoever made it.
@@ -449,7 +489,7 @@ fn collect_exam_files(
     plan: &CheckPlan,
     judge: &[String],
 ) -> (FrozenFiles, ExamTexts, bool) {
-    let mut found: Vec<(ExamRole, RelPath)> = files::walk_names(root, &|path| role(path).is_some())
+    let mut found: Vec<(ExamRole, RelPath)> = exam_names(root, &|path| role(path).is_some())
         .into_iter()
         .chain(shallow(root, plan.commands.iter().map(|command| command.folder.as_str())))
         .filter_map(|path| Some((role(&path)?, path)))
@@ -512,7 +552,8 @@ fn current_hashes(root: &Path, exam: &Exam, roles: &[ExamRole]) -> BTreeMap<RelP
         let hash = if is_same { Some(frozen.hash) } else { hash_as(root, path, Some(frozen.role)) };
         hashes.extend(hash.map(|hash| (path.clone(), hash)));
     }
-    let unseen = files::walk_names(root, &|path| runners::is_loaded_unseen(path));
+    let unseen =
+        exam_names(root, &|path| runners::is_loaded_unseen(path) || is_registration_of_host(path));
     let folders = exam.plan.commands.iter().map(|command| command.folder.as_str());
     for path in shallow(root, folders).into_iter().chain(unseen) {
         let is_wanted =
@@ -532,6 +573,13 @@ fn current_hashes(root: &Path, exam: &Exam, roles: &[ExamRole]) -> BTreeMap<RelP
         }
     }
     hashes
+}
+
+/// The names of files below the root, also those in folders of the host below any folder: it reads its
+/// skills there when it works on files next to them, and the rest in a session that starts there.
+fn exam_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
+    let hidden = HiddenFolders { name: HOST_FOLDER, inner: &DOCUMENT_FOLDERS };
+    files::walk_names_and_hidden(root, hidden, wanted)
 }
 
 /// Gives changed configuration that git ignores the role of a runner, because runners load it and
@@ -638,7 +686,7 @@ fn hash_as(root: &Path, path: &RelPath, role: Option<ExamRole>) -> Option<Conten
     // An unreadable file counts as changed.
     read_exam_file(root, path).map(|read| read.hash(path, role)).or_else(|| {
         let is_there = path.under(root).symlink_metadata().is_ok();
-        is_there.then(|| ContentHash::of_bytes(b"not readable"))
+        is_there.then(|| ContentHash::of_bytes(NOT_READABLE))
     })
 }
 

@@ -34,9 +34,9 @@ pub use snapshot::{RootReader, Snapshot, read_snapshot, snapshot_of_bytes};
 pub use stamps::{FileStamp, await_tick, stamp_file, stamp_files};
 pub use tail::{TailChunk, TailPosition, read_tail};
 pub use walk::{
-    FileWalk, NameWalk, files_of_sizes, is_marked_project, is_real_path, is_unbounded,
-    links_to_outside, walk_all_names, walk_files, walk_hidden, walk_names, walk_place,
-    walk_watched,
+    FileWalk, HiddenFolders, NameWalk, files_of_sizes, is_marked_project, is_real_path,
+    is_unbounded, links_to_outside, walk_all_names, walk_files, walk_hidden, walk_names,
+    walk_names_and_hidden, walk_place, walk_watched,
 };
 
 /// Root of a working directory: inside a git work tree, the nearest ancestor with a `.moai`

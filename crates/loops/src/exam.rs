@@ -3,6 +3,7 @@
 
 pub mod front_matter;
 pub mod makefiles;
+pub mod packages;
 pub mod roles;
 pub mod runners;
 pub mod scripts;

@@ -180,6 +180,16 @@ pub fn not_saved(loop_id: &str, error: &str) -> String {
     format!("[moai-ralph] loop {loop_id} could not be saved, so this Stop is not held: {error}")
 }
 
+/// Packages were installed during a loop, with a changed manifest or for the first time.
+#[must_use]
+pub fn installed_packages(places: &str) -> String {
+    let places = sanitized_name(places);
+    format!(
+        "[moai-ralph] packages in {places} were installed since the loop started: the checks run \
+         what was installed"
+    )
+}
+
 /// The writes of a tool call could not be recorded for the loop of the session.
 #[must_use]
 pub fn unrecorded_writes(error: &str) -> String {

@@ -512,3 +512,30 @@ fn who_wrote_last_decides_whom_a_weaker_test_is_held_against() {
     assert_eq!(stop(&sandbox, "finished"), None);
     assert_eq!(status(&sandbox)["status"], "completed");
 }
+
+#[test]
+fn hooks_of_the_host_below_a_folder_are_compared_like_those_of_the_root() {
+    const HOOKED: &str = "---\nname: a\nhooks:\n  Stop: [x]\n---\nText\n";
+    let files = [
+        ("web/.claude/skills/a/SKILL.md", HOOKED),
+        ("web/deep/.claude/agents/b.md", HOOKED),
+        ("web/.claude/settings.json", "{\"hooks\": {\"Stop\": []}}"),
+    ];
+    for (name, text) in files {
+        let sandbox = checked("make test");
+        shell(&sandbox, || sandbox.write(name, text));
+        let reason = stop(&sandbox, "finished").unwrap_or_else(|| panic!("{name}"));
+        assert!(reason.contains("guard(G19)") && reason.contains(name), "{name}: {reason}");
+        fs::remove_file(sandbox.path(name)).expect("there");
+        assert_eq!(stop(&sandbox, "finished"), None, "{name}");
+        assert_eq!(status(&sandbox)["status"], "completed", "{name}");
+    }
+    let sandbox = checked("make test");
+    shell(&sandbox, || {
+        sandbox.write("web/.claude/skills/a/SKILL.md", "---\nname: a\n---\nText\n");
+        sandbox.write("web/.claude/settings.json", "{\"permissions\": {}}");
+        sandbox.write("web/.claude/worktrees/a/.claude/skills/a/SKILL.md", HOOKED);
+    });
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+}

@@ -236,7 +236,7 @@ fn a_file_that_was_deleted_or_renamed_to_a_measured_one_is_no_gap() {
         for name in ["bad.py", "old.py", "empty.py"] {
             fs::remove_file(sandbox.path(name)).expect("there");
         }
-        sandbox.write("node_modules/empty.py", "\n");
+        sandbox.write("dist/empty.py", "\n");
         sandbox.write("dist/named.py", "word = 'named'\n");
         rename(&sandbox, "named.py", "renamed.py");
     });

@@ -8,10 +8,16 @@ pub const CODE_ANSWER_MS_MAX: u64 = 120_000;
 pub const CODE_QUESTIONS_MAX: usize = 8;
 /// Paths examined of those that one shell command may write; later ones are not.
 pub const WRITTEN_PATHS_MAX: usize = 1_000;
+/// Words that the braces in one word of a shell command stand for.
+pub const BRACE_WORDS_MAX: usize = 100;
+/// Values of the variables in one word of a shell command that are examined.
+pub const VARIABLE_VALUES_MAX: usize = 50;
 /// Texts in a shell command that are followed, one inside the other, such as that of `bash -c`.
 pub const SHELL_TEXT_DEPTH_MAX: usize = 4;
 /// Entries of folders that the patterns of one path in a shell command are compared with.
 pub const PATTERN_ENTRIES_MAX: usize = 10_000;
+/// Largest patch in a file that is examined before a command applies it, in bytes.
+pub const PATCH_BYTES_MAX: u64 = 1024 * 1024;
 /// Largest record about a trusted project, in bytes.
 pub const TRUST_RECORD_BYTES_MAX: usize = 64 << 10;
 /// Largest record of a host about all its projects, in bytes; Claude Code's holds a history and is
@@ -39,6 +45,8 @@ pub const FILE_ARGUMENT_DEPTH_MAX: usize = 8;
 pub const ARGUMENT_FOLDERS_MAX: usize = 8;
 /// Entries behind links out of a project that a Stop examines.
 pub const LINKED_ENTRIES_MAX: usize = 50_000;
+/// Files of installed packages that a Stop examines; with more they are not compared.
+pub const PACKAGE_ENTRIES_MAX: usize = 300_000;
 /// Changed files without an extension that a Stop looks for in sources that run texts as code.
 pub const RUN_AS_CODE_FILES_MAX: usize = 50;
 /// Time for reading these sources, in milliseconds.

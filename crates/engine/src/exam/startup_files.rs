@@ -13,7 +13,7 @@ use moai_loops::exam::ExamDifference;
 use moai_loops::exam::runners::{HOME, is_startup_file, user_files};
 
 /// Folders of virtual environments in the root and where checks run.
-const ENVIRONMENTS: [&str; 3] = [".venv", "venv", "env"];
+pub(super) const ENVIRONMENTS: [&str; 3] = [".venv", "venv", "env"];
 /// The user's own environment, below the home folder.
 const USER_ENVIRONMENT: &str = ".local";
 /// Variables that move a folder of the home folder elsewhere, as their programs document.

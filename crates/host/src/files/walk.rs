@@ -131,28 +131,64 @@ pub fn walk_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Ve
     walk_all_names(root, wanted).names
 }
 
+/// Like [`walk_names`], with the files of these hidden folders and, of the folders in them, these.
+#[must_use]
+pub fn walk_names_and_hidden(
+    root: &Path,
+    hidden: HiddenFolders,
+    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
+) -> Vec<RelPath> {
+    walk_names_up_to(WALK_FILES_MAX, root, hidden, wanted).names
+}
+
+/// Hidden folders that a walk enters.
+#[derive(Clone, Copy, Debug)]
+pub struct HiddenFolders {
+    /// Their name.
+    pub name: &'static str,
+    /// The names of the folders in them that it enters, too.
+    pub inner: &'static [&'static str],
+}
+
+impl HiddenFolders {
+    /// None.
+    const NONE: Self = Self { name: "", inner: &[] };
+
+    /// Whether a folder is left out of a walk, apart from its own name.
+    fn leaves_out(self, folder: &Path) -> bool {
+        let name_of = |path: &Path| path.file_name().and_then(OsStr::to_str).map(str::to_owned);
+        let name = name_of(folder).unwrap_or_default();
+        let is_in_hidden = folder.parent().and_then(name_of).is_some_and(|it| it == self.name);
+        if is_in_hidden {
+            return !self.inner.contains(&name.as_str());
+        }
+        is_hidden(folder) && name != self.name
+    }
+}
+
 /// Like [`walk_names`], for a caller that must know whether these are all.
 #[must_use]
 pub fn walk_all_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> NameWalk {
-    walk_names_up_to(WALK_FILES_MAX, root, wanted)
+    walk_names_up_to(WALK_FILES_MAX, root, HiddenFolders::NONE, wanted)
 }
 
 fn walk_names_up_to(
     files_max: usize,
     root: &Path,
+    hidden: HiddenFolders,
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> NameWalk {
     let root = canonical(root);
     if entries_max(&root) < usize::MAX {
-        return serial_names(files_max, &root, wanted);
+        return serial_names(files_max, &root, hidden, wanted);
     }
-    let few = serial_names(SERIAL_WALK_FILES_MAX.min(files_max), &root, wanted);
+    let few = serial_names(SERIAL_WALK_FILES_MAX.min(files_max), &root, hidden, wanted);
     if few.is_whole {
         return few;
     }
     // A parallel walk of more files than the limit would leave out others each time.
-    parallel_names(files_max, &root, wanted)
-        .unwrap_or_else(|| serial_names(files_max, &root, wanted))
+    parallel_names(files_max, &root, hidden, wanted)
+        .unwrap_or_else(|| serial_names(files_max, &root, hidden, wanted))
 }
 
 /// An entry of the root in a walk of names.
@@ -179,11 +215,12 @@ impl WalkedEntry {
 fn serial_names(
     files_max: usize,
     root: &Path,
+    hidden: HiddenFolders,
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> NameWalk {
     let (mut names, mut links, mut is_whole) = (Vec::new(), Vec::new(), true);
     let entries_max = entries_max(root);
-    for (count, entry) in watched_entries(root, root).enumerate() {
+    for (count, entry) in watched_walk(root, root, hidden).build().flatten().enumerate() {
         if count >= entries_max {
             is_whole = false;
             break;
@@ -205,11 +242,12 @@ fn serial_names(
 fn parallel_names(
     files_max: usize,
     root: &Path,
+    hidden: HiddenFolders,
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> Option<NameWalk> {
     let (sender, receiver) = mpsc::channel();
     let count = AtomicUsize::new(0);
-    watched_walk(root, root).build_parallel().run(|| {
+    watched_walk(root, root, hidden).build_parallel().run(|| {
         let (sender, count) = (sender.clone(), &count);
         Box::new(move |entry| {
             let Ok(entry) = entry else { return WalkState::Continue };
@@ -339,16 +377,17 @@ fn is_hidden(path: &Path) -> bool {
 
 /// Entries below a folder of the root that a language server may read.
 fn watched_entries(root: &Path, folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
-    watched_walk(root, folder).build().flatten()
+    watched_walk(root, folder, HiddenFolders::NONE).build().flatten()
 }
 
-fn watched_walk(root: &Path, folder: &Path) -> WalkBuilder {
+fn watched_walk(root: &Path, folder: &Path, hidden: HiddenFolders) -> WalkBuilder {
     let is_built = root.join("Cargo.toml").is_file().then(|| root.join("target"));
     let mut builder = WalkBuilder::new(folder);
     builder.standard_filters(false).follow_links(false).filter_entry(move |entry| {
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
         let is_never = entry.file_name().to_str().is_some_and(is_never_walked);
-        let is_left_out = is_dir && entry.depth() > 0 && (is_never || is_hidden(entry.path()));
+        let is_left_out =
+            is_dir && entry.depth() > 0 && (is_never || hidden.leaves_out(entry.path()));
         !is_left_out && is_built.as_deref() != Some(entry.path())
     });
     builder
@@ -729,12 +768,27 @@ mod tests {
     }
 
     #[test]
+    fn hidden_folders_are_entered_where_they_are_asked_for() {
+        let tree = Tree::new(&[
+            ("a/.tool/b", ""),
+            ("a/.tool/in/c/d", ""),
+            ("a/.tool/out/e", ""),
+            ("a/.tool/in/.f/g", ""),
+            (".h/i", ""),
+        ]);
+        let hidden = HiddenFolders { name: ".tool", inner: &["in"] };
+        let names = walk_names_and_hidden(&tree.root(), hidden, &|_| true);
+        let names: Vec<&str> = names.iter().map(RelPath::as_str).collect();
+        assert_eq!(names, ["a/.tool/b", "a/.tool/in/c/d"]);
+    }
+
+    #[test]
     fn a_walk_that_leaves_names_out_reports_it() {
         let tree = Tree::new(&[("a.py", ""), ("b/c.py", ""), ("d.txt", "")]);
         symlink("b", tree.root().join("e")).unwrap();
         let walk = |files_max| {
             let python = |path: &RelPath| path.extension().as_deref() == Some("py");
-            walk_names_up_to(files_max, &tree.root(), &python).is_whole
+            walk_names_up_to(files_max, &tree.root(), HiddenFolders::NONE, &python).is_whole
         };
         assert_eq!([walk(2), walk(1)], [true, false], "one of two files");
         fs::write(tree.root().join("b/f.py"), "").unwrap();
@@ -760,25 +814,25 @@ mod tests {
         symlink("b/c", tree.root().join("link")).unwrap();
         symlink("..", tree.root().join("a/up")).unwrap();
         symlink("1.py", tree.root().join("a/alias.py")).unwrap();
-        let root = canonical(&tree.root());
+        let (root, none) = (canonical(&tree.root()), HiddenFolders::NONE);
         let wanted = |path: &RelPath| path.extension().as_deref() != Some("txt");
-        let serial = serial_names(10_000, &root, &wanted);
+        let serial = serial_names(10_000, &root, none, &wanted);
         // In three folders, two of which a link leads to; three files of the root, and a link to a file.
         assert_eq!((serial.names.len(), serial.is_whole), (5 * 300 + 4, true));
         for _ in 0..8 {
-            assert_eq!(parallel_names(10_000, &root, &wanted), Some(serial.clone()));
+            assert_eq!(parallel_names(10_000, &root, none, &wanted), Some(serial.clone()));
         }
-        assert!(parallel_names(903, &root, &wanted).is_some());
-        assert!(parallel_names(902, &root, &wanted).is_none(), "it would leave out any one");
-        let cut = walk_names_up_to(902, &root, &wanted);
-        assert!(!cut.is_whole && cut == serial_names(902, &root, &wanted));
+        assert!(parallel_names(903, &root, none, &wanted).is_some());
+        assert!(parallel_names(902, &root, none, &wanted).is_none(), "it would leave out any one");
+        let cut = walk_names_up_to(902, &root, none, &wanted);
+        assert!(!cut.is_whole && cut == serial_names(902, &root, none, &wanted));
     }
 
     #[test]
     fn a_panic_ends_a_parallel_walk() {
         let tree = Tree::new(&[("a/b.py", ""), ("c/d.py", ""), ("e/f.py", "")]);
         let wanted = |path: &RelPath| path.as_str() != "c/d.py" || panic!("as the test wants");
-        let walk = || parallel_names(10, &tree.root(), &wanted);
+        let walk = || parallel_names(10, &tree.root(), HiddenFolders::NONE, &wanted);
         assert!(catch_unwind(AssertUnwindSafe(walk)).is_err());
     }
 

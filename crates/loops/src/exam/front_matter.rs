@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 use moai_base::path::RelPath;
 
 /// The folder of the host with such documents, and their folders in it.
-const HOST_FOLDER: &str = ".claude";
+pub const HOST_FOLDER: &str = ".claude";
 /// Folders of such documents in the host's folder.
-const DOCUMENT_FOLDERS: [&str; 3] = ["agents", "commands", "skills"];
+pub const DOCUMENT_FOLDERS: [&str; 3] = ["agents", "commands", "skills"];
 /// The key of hooks in the front matter.
 const HOOKS: &str = "hooks";
 /// The line before the front matter and the beginning of the line after it.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::front_matter::{hooks_of_document, is_document};
+use super::front_matter::{HOST_FOLDER, hooks_of_document, is_document};
 use super::runners;
 use crate::criteria::{AUTOCHECKS, RUBRIC};
 use crate::named_enum::named_variants;
@@ -87,11 +87,13 @@ impl ExamRole {
 
 /// Folders in addition to the root whose own files are searched for new ones at every Stop; hidden
 /// folders are not walked, and a full walk would take too long.
-pub const FOLDERS: [&str; 11] = [
+pub const FOLDERS: [&str; 13] = [
     ".claude",
     ".codex",
     ".github/hooks",
     ".github/workflows",
+    ".opencode",
+    ".opencode/plugin",
     ".opencode/plugins",
     ".config",
     ".cargo",
@@ -114,12 +116,21 @@ fn is_at(path: &str, place: &str) -> bool {
 /// them; the first represents all ignore rules outside the project.
 pub const UNSEEN: [&str; 2] = [".git/info/exclude", ".git/info/sparse-checkout"];
 
-/// Settings of the host. Permissions in them change while an agent works, hooks do not.
-const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+/// Settings of the host, in its folder. Permissions in them change while an agent works, hooks do not.
+const SETTINGS: [&str; 2] = ["settings.json", "settings.local.json"];
 
 /// Files and folders in which other hosts register hooks.
-const OTHER_REGISTRATIONS: [&str; 4] =
-    [".codex/config.toml", ".codex/hooks.json", ".github/hooks/", ".opencode/plugins/"];
+const OTHER_REGISTRATIONS: [&str; 9] = [
+    ".codex/config.toml",
+    ".codex/hooks.json",
+    ".github/hooks/",
+    ".opencode/opencode.json",
+    ".opencode/opencode.jsonc",
+    ".opencode/plugin/",
+    ".opencode/plugins/",
+    "opencode.json",
+    "opencode.jsonc",
+];
 
 /// Keys of these settings that decide whether hooks run.
 const HOOK_KEYS: [&str; 4] =
@@ -224,11 +235,10 @@ pub fn role(path: &RelPath) -> Option<ExamRole> {
         AUTOCHECKS => return Some(ExamRole::Checks),
         ".claude/gulf-align.md" => return Some(ExamRole::Engine),
         _ if is_of_engine => return Some(ExamRole::Engine),
-        _ if SETTINGS.contains(&text) => return Some(ExamRole::Hooks),
+        _ if is_registration_of_host(path) => return Some(ExamRole::Hooks),
         _ if OTHER_REGISTRATIONS.iter().any(|place| is_at(text, place)) => {
             return Some(ExamRole::Hooks);
         }
-        _ if is_document(path) => return Some(ExamRole::Hooks),
         _ if UNSEEN.contains(&text) => return Some(ExamRole::Unseen),
         _ if runners::is_startup_file(path) => return Some(ExamRole::Runner),
         _ if foreign_folder(path).is_some() => return None,
@@ -289,7 +299,7 @@ pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     if let Some(code) = runners::code_of_path_file(path, bytes) {
         return Cow::Owned(code);
     }
-    if !SETTINGS.contains(&path.as_str()) {
+    if !is_settings(path) {
         return Cow::Borrowed(bytes);
     }
     match serde_json::from_slice::<Map<String, Value>>(bytes) {
@@ -299,6 +309,18 @@ pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         }
         Err(_) => Cow::Borrowed(bytes),
     }
+}
+
+/// Whether the host reads hooks from a file, in its folder at the root or below any other.
+#[must_use]
+pub fn is_registration_of_host(path: &RelPath) -> bool {
+    is_settings(path) || is_document(path)
+}
+
+fn is_settings(path: &RelPath) -> bool {
+    let mut parts = path.as_str().rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    SETTINGS.contains(&name) && parts.next() == Some(HOST_FOLDER)
 }
 
 /// Whether a file chooses a toolchain or an interpreter, by its version unless it names a program of
@@ -316,7 +338,7 @@ fn chooses_version(path: &RelPath) -> bool {
 #[must_use]
 pub fn is_irrelevant_settings(path: &RelPath, bytes: &[u8]) -> bool {
     let nothing: &[u8] = match path.as_str() {
-        text if SETTINGS.contains(&text) => b"{}",
+        _ if is_settings(path) => b"{}",
         text if UNSEEN.contains(&text) => b"",
         _ if chooses_version(path) || is_document(path) => b"",
         _ if runners::code_of_path_file(path, b"").is_some() => b"",
@@ -351,8 +373,12 @@ mod tests {
                 ".codex/hooks.json",
                 ".github/hooks/any.json",
                 ".opencode/plugins/any.ts",
+                ".opencode/plugin/any.ts",
+                "opencode.json",
                 ".claude/skills/any/SKILL.md",
                 ".claude/agents/vendor/any.md",
+                "web/.claude/settings.json",
+                "web/a/.claude/skills/any/SKILL.md",
             ],
         );
         let own =
