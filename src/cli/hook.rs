@@ -17,7 +17,9 @@ use moai_base::limits::{
 };
 use moai_base::redaction::redacted;
 use moai_base::verdict::{Cause, Gap};
-use moai_engine::protection::{WrittenPath, may_be_protected, person_only_call, written_paths};
+use moai_engine::protection::{
+    WrittenPath, may_be_protected, person_only_call, swept_by_git, written_paths,
+};
 use moai_host::callers::parent_was_started_with;
 use moai_host::ipc::client::{CallError, CallTimeout};
 use moai_host::ipc::{StateDirs, client as ipc_client};
@@ -258,6 +260,7 @@ fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &HookInput) 
     person_only_call(input).is_some()
         || input.answers_itself()
         || may_be_protected(&written, &protected)
+        || !swept_by_git(input).is_empty()
         || may_write(input, &written) && has_pipeline(places, caller, input)
 }
 

@@ -212,9 +212,17 @@ fn with_frozen_files() -> Sandbox {
     sandbox.write(".claude/settings.json", "{}");
     sandbox.write(".claude/autochecks.sh", "#!/bin/sh\n");
     sandbox.write("src/app.py", "x = 1\n");
+    for (name, file) in [("rubric.patch", "RUBRIC.md"), ("source.patch", "src/app.py")] {
+        let text = format!("--- a/{file}\n+++ b/{file}\n@@ -1 +1 @@\n-a\n+b\n");
+        sandbox.write(name, &text);
+    }
+    sandbox.write("evil/RUBRIC.md", "# Rubric\n");
+    sandbox.write("evil/.claude/settings.json", "{}");
+    sandbox.write("template/src/app.py", "x = 1\n");
     sandbox.commit();
     let started = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "go"]);
     assert_eq!(started.code, 0, "{started:#?}");
+    sandbox.hook("session-start", &sandbox.payload("SessionStart-startup"));
     sandbox
 }
 
@@ -228,8 +236,11 @@ fn recorded_commands_are_denied_if_they_write_and_free_if_they_do_not() {
     let sandbox = with_frozen_files();
     let check = |name: &str, expected: bool| {
         let calls = recorded_calls(name);
-        let command =
-            |line: &str| line.replace("\\\\", "\0").replace("\\n", "\n").replace('\0', "\\");
+        let state = sandbox.base().join("state").display().to_string();
+        let command = |line: &str| {
+            let line = line.replace("\\\\", "\0").replace("\\n", "\n").replace('\0', "\\");
+            line.replace("{{STATE}}", &state)
+        };
         let is_wrong = |line: &&String| is_denied(&bash(&sandbox, &command(line))) != expected;
         let wrong: Vec<&String> = calls.iter().filter(is_wrong).collect();
         assert!(wrong.is_empty(), "{name}: {} of {}: {wrong:#?}", wrong.len(), calls.len());
@@ -238,26 +249,98 @@ fn recorded_commands_are_denied_if_they_write_and_free_if_they_do_not() {
     check("writing_commands.txt", true);
 }
 
+/// How a host names the tool `mcp__server__tool` of an MCP server.
+fn server_tool(host: &str, name: &str) -> String {
+    let Some((server, tool)) = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"))
+    else {
+        return name.to_owned();
+    };
+    match host {
+        "copilot" => format!("{server}-{tool}"),
+        "opencode" => format!("{server}_{tool}"),
+        _ => name.to_owned(),
+    }
+}
+
 #[test]
 fn recorded_calls_of_servers_are_denied_if_they_write_and_free_if_they_do_not() {
     let sandbox = with_frozen_files();
     let (project, home) = (sandbox.root(), sandbox.base().join("home"));
     let check = |name: &str, expected: bool| {
         let calls = recorded_calls(name);
-        let is_wrong = |line: &&String| {
+        let is_wrong = |line: &String, host: &str| {
             let line = line.replace("{{PROJECT}}", &project.display().to_string());
             let line = line.replace("{{HOME}}", &home.display().to_string());
             let call: Value = serde_json::from_str(&line).expect("JSON");
             let mut input = sandbox.payload("PreToolUse-Edit");
-            input["tool_name"] = call["tool"].clone();
+            input["tool_name"] = server_tool(host, call["tool"].as_str().expect("a name")).into();
             input["tool_input"] = call["input"].clone();
-            is_denied(&sandbox.hook("pre-tool-use", &input)) != expected
+            let arguments = ["hook", "pre-tool-use", "--host", host];
+            is_denied(&sandbox.run_with(&arguments, &input.to_string())) != expected
         };
-        let wrong: Vec<&String> = calls.iter().filter(is_wrong).collect();
-        assert!(wrong.is_empty(), "{name}: {} of {}: {wrong:#?}", wrong.len(), calls.len());
+        for host in ["claude-code", "codex", "copilot", "opencode"] {
+            let wrong: Vec<&String> = calls.iter().filter(|line| is_wrong(line, host)).collect();
+            assert!(
+                wrong.is_empty(),
+                "{name}, {host}: {} of {}: {wrong:#?}",
+                wrong.len(),
+                calls.len()
+            );
+        }
     };
     check("harmless_server_calls.jsonl", false);
     check("writing_server_calls.jsonl", true);
+}
+
+#[test]
+fn what_git_does_to_all_files_is_denied_if_a_frozen_one_is_among_them() {
+    let sandbox = Sandbox::new();
+    sandbox.write("RUBRIC.md", "# Rubric\n");
+    sandbox.write("app.py", "x = 1\n");
+    sandbox.commit();
+    // The user has not committed these.
+    sandbox.write("RUBRIC.md", "# Rubric\n\n## Judge criteria\n- It is right.\n");
+    sandbox.write(".moai/config/sections/ralph.yaml", "ralph: {}\n");
+    sandbox.write(".gitignore", ".moai\n");
+    let reverts = [
+        "git checkout -- .",
+        "git checkout .",
+        "cd src; git checkout -- :/",
+        "git checkout HEAD -- .",
+        "git checkout -f",
+        "git restore .",
+        "git restore -s HEAD -SW .",
+        "git restore --source=HEAD .",
+        "git reset --hard",
+        "git reset --hard HEAD",
+        "git stash",
+        "git stash push -m x",
+        "git stash -u",
+        "bash -c 'git stash'",
+    ];
+    let cleans = ["git clean -fdx", "git clean -xdff .", "git clean -f -d -x", "git stash -a"];
+    for command in reverts.iter().chain(&cleans) {
+        free(&bash(&sandbox, command));
+    }
+    let started = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "go"]);
+    assert_eq!(started.code, 0, "{started:#?}");
+    for command in reverts {
+        assert!(denied(&bash(&sandbox, command)).contains("RUBRIC.md"), "{command}");
+    }
+    for command in &cleans[..3] {
+        assert!(denied(&bash(&sandbox, command)).contains("ralph.yaml"), "{command}");
+    }
+    for command in [
+        "git restore --staged .",
+        "git stash list; git stash show; git stash pop",
+        "git stash push app.py",
+        "git checkout -- app.py",
+        "git reset; git reset --soft HEAD",
+        "git clean -fd; git clean -ndx; git clean -fdx build; git clean -fdx -e .moai",
+        "git status; git diff; git checkout -b topic",
+    ] {
+        free(&bash(&sandbox, command));
+    }
 }
 
 #[test]
@@ -279,6 +362,10 @@ fn commands_for_a_person_are_denied() {
         "moai-ralph --root . -q trust",
         "bash -c 'setsid moai-ralph loop refreeze'",
         "claude plugin uninstall moai-ralph",
+        "claude plugins uninstall moai-ralph",
+        "codex plugin remove moai-ralph@moai-ralph",
+        "copilot plugin disable moai-ralph",
+        "codex features disable hooks",
         "moai-ralph config set enabled false",
         "cat stop.json | moai-ralph hook stop",
     ] {
@@ -294,6 +381,8 @@ fn commands_for_a_person_are_denied() {
     for command in [
         "moai-ralph check; moai-ralph loop status; echo moai-ralph trust",
         "moai-ralph trust --show; moai-ralph search 'trust($A)' --lang js",
+        "moai-ralph trust --help; moai-ralph init -h",
+        "codex features list; copilot plugin list",
         "claude plugin list | grep moai-ralph",
     ] {
         free(&bash(&sandbox, command));
@@ -343,6 +432,151 @@ fn a_pattern_stands_for_the_files_that_it_matches() {
     assert_eq!(started.code, 0, "{started:#?}");
     denied(&bash(&sandbox, "sed -i s/a/b/ *.md"));
     free(&bash(&sandbox, "sed -i s/a/b/ docs/*.md"));
+}
+
+/// The edit tools of the hosts, with the arguments that name a file and its new text.
+fn edit_calls(named: &str) -> Vec<(&'static str, &'static str, Value)> {
+    let patch = format!("*** Begin Patch\n*** Update File: {named}\n@@\n-a\n+b\n*** End Patch\n");
+    let (old, new) = ("a", "b");
+    vec![
+        ("claude-code", "Write", json!({"file_path": named, "content": new})),
+        ("claude-code", "Edit", json!({"file_path": named, "old_string": old, "new_string": new})),
+        ("claude-code", "MultiEdit", json!({"file_path": named, "edits": [{"old_string": old}]})),
+        ("claude-code", "NotebookEdit", json!({"notebook_path": named, "new_source": new})),
+        ("codex", "apply_patch", json!({"command": patch})),
+        ("codex", "apply_patch", json!({"input": patch})),
+        ("copilot", "Edit", json!({"path": named, "old_str": old, "new_str": new})),
+        ("copilot", "Edit", json!(patch)),
+        ("copilot", "Write", json!({"path": named, "file_text": new})),
+        ("copilot", "create", json!({"path": named, "file_text": new})),
+        ("copilot", "edit", json!({"path": named, "old_str": old, "new_str": new})),
+        (
+            "copilot",
+            "str_replace_editor",
+            json!({"command": "create", "path": named, "file_text": new}),
+        ),
+        ("opencode", "edit", json!({"filePath": named, "oldString": old, "newString": new})),
+        ("opencode", "write", json!({"filePath": named, "content": new})),
+        ("opencode", "patch", json!({"patchText": patch})),
+        ("opencode", "apply_patch", json!({"patchText": patch})),
+        ("opencode", "multiedit", json!({"filePath": named, "edits": [{"oldString": old}]})),
+    ]
+}
+
+fn call(sandbox: &Sandbox, host: &str, tool: &str, arguments: Value, cwd: &str) -> Output {
+    let mut input = sandbox.payload("PreToolUse-Edit");
+    input["tool_name"] = tool.into();
+    input["tool_input"] = arguments;
+    input["cwd"] = sandbox.path(cwd).display().to_string().into();
+    sandbox.run_with(&["hook", "pre-tool-use", "--host", host], &input.to_string())
+}
+
+#[test]
+fn every_edit_tool_is_denied_a_protected_file_under_every_name() {
+    let sandbox = with_frozen_files();
+    std::os::unix::fs::symlink(".claude", sandbox.path("linked")).expect("ours");
+    std::os::unix::fs::symlink("RUBRIC.md", sandbox.path("alias")).expect("ours");
+    let root = sandbox.root().display().to_string();
+    let encoded = root.replace('/', "%2F");
+    let settings = format!("{root}/.claude/settings.json");
+    let protected = [
+        ("RUBRIC.md".to_owned(), ""),
+        (format!("{root}/RUBRIC.md"), ""),
+        ("./src/../RUBRIC.md".to_owned(), ""),
+        ("../RUBRIC.md".to_owned(), "src"),
+        (format!("{root}//src/..//RUBRIC.md"), ""),
+        ("RUBRIC.md/".to_owned(), ""),
+        (" RUBRIC.md ".to_owned(), ""),
+        ("alias".to_owned(), ""),
+        ("linked/settings.json".to_owned(), ""),
+        ("autochecks.sh".to_owned(), ".claude"),
+        (format!("file://{settings}"), ""),
+        (format!("file://localhost{settings}"), ""),
+        (format!("file:{settings}"), ""),
+        (format!("file://{root}/.claude/settings%2Ejson"), ""),
+        (format!("file://{encoded}%2FRUBRIC.md"), ""),
+        ("~/.claude/settings.json".to_owned(), ""),
+        ("$HOME/.claude/settings.json".to_owned(), ""),
+        ("/proc/self/cwd/RUBRIC.md".to_owned(), ""),
+        ("/proc/thread-self/cwd/RUBRIC.md".to_owned(), ""),
+        (format!("/proc/1/root{settings}"), ""),
+        (".moai/rules/new.yml".to_owned(), ""),
+        (".opencode/plugin/a.ts".to_owned(), ""),
+        ("opencode.json".to_owned(), ""),
+        ("web/.claude/settings.local.json".to_owned(), ""),
+    ];
+    let free = [
+        ("src/app.py", ""),
+        ("docs/RUBRIC.md", ""),
+        ("RUBRIC.md", "src"),
+        ("src/settings.json", ""),
+        (".claude/agents/a.md", ""),
+        ("file:///elsewhere/app.py", ""),
+        ("/proc/self/cwd/src/app.py", ""),
+        ("opencode.jsonl", ""),
+    ];
+    let free = free.map(|(named, cwd)| (named.to_owned(), cwd));
+    let mut wrong = Vec::new();
+    for (names, expected) in [(&protected[..], true), (&free[..], false)] {
+        for (named, cwd) in names {
+            for (host, tool, arguments) in edit_calls(named) {
+                let output = call(&sandbox, host, tool, arguments, cwd);
+                if is_denied(&output) != expected {
+                    wrong.push(format!("{host} {tool} {named:?} in {cwd:?}"));
+                }
+            }
+        }
+    }
+    // Hosts end a path at a zero byte or refuse it; patches are texts and have none.
+    for (host, tool, arguments) in edit_calls("RUBRIC.md\0.txt") {
+        let is_patch = arguments.to_string().contains("Begin Patch");
+        if !is_patch && !is_denied(&call(&sandbox, host, tool, arguments, "")) {
+            wrong.push(format!("{host} {tool} with a zero byte"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}: {wrong:#?}", wrong.len());
+}
+
+#[test]
+fn a_name_with_composed_and_decomposed_characters_is_one() {
+    let sandbox = Sandbox::new();
+    sandbox.write("h\u{e9}/.moai/config/sections/ralph.yaml", "ralph: {}\n");
+    sandbox.write("h\u{e9}/RUBRIC.md", "# Rubric\n\n## Judge criteria\n- It is right.\n");
+    let root = sandbox.path("h\u{e9}").display().to_string();
+    let begun = ["--root", &root, "loop", "start", "--session", SESSION, "--prompt", "go"];
+    assert_eq!(sandbox.run(&begun).code, 0);
+    for folder in ["h\u{e9}", "he\u{301}"] {
+        let named = sandbox.path(folder).join("RUBRIC.md").display().to_string();
+        for (host, tool, arguments) in edit_calls(&named).into_iter().take(4) {
+            let mut input = sandbox.payload("PreToolUse-Edit");
+            input["tool_name"] = tool.into();
+            input["tool_input"] = arguments;
+            input["cwd"] = root.clone().into();
+            let denied =
+                sandbox.run_with(&["hook", "pre-tool-use", "--host", host], &input.to_string());
+            assert!(is_denied(&denied), "{tool} {named}");
+        }
+    }
+}
+
+#[test]
+fn a_tool_with_modes_reads_if_its_arguments_say_so() {
+    let sandbox = with_frozen_files();
+    for (tool, arguments, expected) in [
+        ("str_replace_editor", json!({"command": "view", "path": "RUBRIC.md"}), false),
+        ("files", json!({"operation": "read", "path": "RUBRIC.md"}), false),
+        ("files", json!({"operation": "delete", "path": "RUBRIC.md"}), true),
+        ("files", json!({"operation": "read", "path": "RUBRIC.md", "content": "x"}), true),
+        ("str_replace_editor", json!({"command": "undo_edit", "path": "RUBRIC.md"}), true),
+        ("bash", json!({"command": "rm autochecks.sh", "workdir": ".claude"}), true),
+        ("bash", json!({"command": "rm app.py", "workdir": "src"}), false),
+        ("write_stdin", json!({"session_id": 1, "chars": "rm RUBRIC.md\n"}), true),
+        ("view_image", json!({"path": "RUBRIC.md"}), false),
+        ("todowrite", json!({"todos": [{"content": "read RUBRIC.md", "status": "open"}]}), false),
+    ] {
+        let output = call(&sandbox, "opencode", tool, arguments.clone(), "");
+        assert_eq!(is_denied(&output), expected, "{tool} {arguments}");
+    }
 }
 
 #[test]

@@ -10,13 +10,21 @@ use argument_values::ArgumentValues;
 pub(crate) use hook_documents::changes_hooks;
 use mcp_files::{mcp_written_files, nature_of_call, takes_whole_folders};
 
-use moai_base::limits::ARGUMENT_FOLDERS_MAX;
-use moai_guard::shell_writes::{ShellWrite, calls_of, shell_writes};
+use moai_base::limits::{ARGUMENT_FOLDERS_MAX, PATCH_BYTES_MAX};
+use moai_base::path::percent_decoded;
+use moai_guard::shell_writes::{
+    AppliedPatch, GitSweep, ShellWrite, WrittenBelow, applied_patches, calls_of, git_sweeps,
+    patched_paths, quoted_words, shell_writes,
+};
+use moai_host::files::read_regular;
 use moai_host::protected_places::{ProtectedPlace, ProtectedPlaces};
 use moai_protocol::hook::HookInput;
+use moai_protocol::hosts::edits::PATCH_START;
 
 /// Folders whose files may belong to a loop's exam.
 const EXAM_FOLDERS: [&str; 3] = [".moai", ".claude", ".git"];
+/// A folder in these with work trees of their own.
+const OTHER_TREES: &str = "worktrees";
 /// A file at the root that belongs to a loop's exam.
 const EXAM_FILE: &str = "RUBRIC.md";
 /// The name of this program.
@@ -33,9 +41,16 @@ const PERSON_ONLY: [&[&str]; 6] = [
 ];
 /// Its options before a command that take a value.
 const VALUE_OPTIONS: [&str; 2] = ["--color", "--root"];
-/// The host's program, and its commands that take a plugin away.
-const HOST_PROGRAM: &str = "claude";
+/// The hosts' programs, and their commands that take a plugin away.
+const HOST_PROGRAMS: [&str; 4] = ["claude", "codex", "copilot", "opencode"];
 const PLUGIN_ENDS: [&str; 4] = ["disable", "remove", "rm", "uninstall"];
+/// How Codex is told to run no hooks.
+const HOOKS_END: [&str; 3] = ["features", "disable", "hooks"];
+/// Options with which a command only shows something.
+const SHOWING: [&str; 3] = ["--help", "--show", "-h"];
+/// Names of arguments with the folder in which a shell tool runs its command.
+const FOLDER_ARGUMENTS: [&str; 5] =
+    ["cwd", "dir", "workdir", "workingDirectory", "working_directory"];
 
 /// A file or folder that a tool call may write.
 #[derive(Clone, Debug)]
@@ -56,18 +71,25 @@ pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) ->
     let tool = &input.tool_input;
     let mut written = Vec::new();
     // A shell command may hold a patch; other tools read what they name.
-    let edits = if tool.command.is_some() { tool.edits.as_slice() } else { input.edits() };
+    let is_patch = tool.command.as_deref().is_some_and(|command| command.contains(PATCH_START));
+    let edits = if is_patch { tool.edits.as_slice() } else { input.edits() };
     // A patch in a command is applied where the command has gone to.
-    let command = tool.command.as_deref().unwrap_or_default();
+    let command = command_of(input);
+    let command = command.as_deref().unwrap_or_default();
+    let named_folder = FOLDER_ARGUMENTS.iter().find_map(|name| tool.arguments[*name].as_str());
+    let named_folder = named_folder.filter(|_| !command.is_empty());
+    let cwd = &named_folder.map_or_else(|| cwd.to_path_buf(), |it| places.resolve(cwd, it));
     let visited = calls_of("cd", command).into_iter().filter_map(|call| call.into_iter().next());
     let folders = visited.map(|folder| places.resolve(cwd, &folder));
-    let folders: Vec<PathBuf> = std::iter::once(cwd.to_path_buf()).chain(folders).collect();
+    let folders: Vec<PathBuf> = std::iter::once(cwd.clone()).chain(folders).collect();
     for edit in edits {
         let named = edit.path.to_string_lossy().into_owned();
         for (at, folder) in folders.iter().enumerate() {
-            let path = places.resolve(folder, &named);
-            let (named, is_patched) = (named.clone(), at + 1 == folders.len());
-            written.push(WrittenPath { named, path, is_whole_folder: false, is_patched });
+            for spelling in spellings(&named) {
+                let path = places.resolve(folder, &spelling);
+                let (named, is_patched) = (named.clone(), at + 1 == folders.len());
+                written.push(WrittenPath { named, path, is_whole_folder: false, is_patched });
+            }
         }
     }
     for named in mcp_written_files(input) {
@@ -77,8 +99,40 @@ pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) ->
         written.push(WrittenPath { named, path, is_whole_folder, is_patched: false });
     }
     add_shell_writes(shell_writes(command), places, cwd, &mut written);
+    for patch in applied_patches(command) {
+        add_patch(&patch, places, cwd, &mut written);
+    }
     written.extend(protected_values(input, places, cwd));
     written
+}
+
+/// The command of a shell tool, also one in words.
+fn command_of(input: &HookInput) -> Option<String> {
+    let words = || {
+        let words = input.tool_input.arguments["command"].as_array()?;
+        let words: Option<Vec<&str>> = words.iter().map(|word| word.as_str()).collect();
+        Some(quoted_words(&words?))
+    };
+    input.tool_input.command.clone().or_else(words)
+}
+
+/// How a path of an edit may be meant: hosts take white space away, read URIs, end at a zero byte, and
+/// compose characters.
+fn spellings(named: &str) -> Vec<String> {
+    let mut found = vec![named.to_owned()];
+    let plain = named.split('\0').next().unwrap_or_default().trim();
+    let of_uri = plain.strip_prefix("file:").map(|rest| {
+        let path =
+            rest.strip_prefix("//").map_or(rest, |it| it.find('/').map_or(it, |at| &it[at..]));
+        percent_decoded(path)
+    });
+    let composed = moai_memory::composed(plain).into_owned();
+    for other in [Some(plain.to_owned()), of_uri, Some(composed)].into_iter().flatten() {
+        if !other.is_empty() && !found.contains(&other) {
+            found.push(other);
+        }
+    }
+    found
 }
 
 fn add_shell_writes(
@@ -87,17 +141,47 @@ fn add_shell_writes(
     cwd: &Path,
     written: &mut Vec<WrittenPath>,
 ) {
-    for ShellWrite { path: named, is_whole_folder, is_pattern, .. } in writes {
-        let paths = if is_pattern {
-            places.resolve_pattern(cwd, &named)
-        } else {
-            vec![places.resolve(cwd, &named)]
+    for ShellWrite { path: named, is_whole_folder, is_pattern, below, .. } in writes {
+        let place = || places.resolve(cwd, &named);
+        let paths = match below {
+            Some(WrittenBelow::Named { names, except }) => {
+                places.named_below(&place(), &names, &except)
+            }
+            Some(WrittenBelow::HeldBy { folder, is_mirrored }) => {
+                let held_by = places.resolve(cwd, &folder);
+                places.copied_below(&place(), &held_by, is_mirrored)
+            }
+            None if is_pattern => places.resolve_pattern(cwd, &named),
+            None => vec![place()],
         };
         for path in paths {
             let named = named.clone();
             written.push(WrittenPath { named, path, is_whole_folder, is_patched: false });
         }
     }
+}
+
+/// The files of a patch, if it is a file that exists. A command may make it first: then it is not known.
+fn add_patch(
+    applied: &AppliedPatch,
+    places: &ProtectedPlaces,
+    cwd: &Path,
+    written: &mut Vec<WrittenPath>,
+) {
+    let Ok(bytes) = read_regular(&places.resolve(cwd, &applied.file), PATCH_BYTES_MAX) else {
+        return;
+    };
+    let folder = places.resolve(cwd, &applied.folder);
+    for named in patched_paths(&String::from_utf8_lossy(&bytes)) {
+        let path = places.resolve(&folder, &named);
+        written.push(WrittenPath { named, path, is_whole_folder: false, is_patched: true });
+    }
+}
+
+/// What the commands of git in a call do to files that they do not name.
+#[must_use]
+pub fn swept_by_git(input: &HookInput) -> Vec<GitSweep> {
+    git_sweeps(&command_of(input).unwrap_or_default())
 }
 
 /// What the arguments of a server's tool name by their values, as far as it may be protected: most
@@ -124,12 +208,20 @@ fn protected_values(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) -> 
         }
         add_shell_writes(values.shell_writes(), places, &folder, &mut found);
         // The project may be in a folder such as `.claude/worktrees`.
+        let outside = outside_of_exam(cwd);
         found.retain(|one| {
-            let below = one.path.strip_prefix(cwd).unwrap_or(&one.path);
+            let below = one.path.strip_prefix(outside).unwrap_or(&one.path);
             is_of_exam(below) || places.place_of(&one.path, one.is_whole_folder).is_some()
         });
     }
     found
+}
+
+/// The folder itself, or the first one above it that is in no folder of an exam.
+fn outside_of_exam(cwd: &Path) -> &Path {
+    let is_other_tree = cwd.iter().any(|part| part == OTHER_TREES);
+    let outside = cwd.ancestors().find(|folder| is_other_tree || !is_of_exam(folder));
+    outside.unwrap_or(cwd)
 }
 
 /// Whether the part of a path with white space exists: a sentence that ends with a path names nothing.
@@ -143,32 +235,37 @@ fn is_in_existing_folder(path: &Path) -> bool {
 /// The first command of a call that is reserved for people.
 #[must_use]
 pub fn person_only_call(input: &HookInput) -> Option<String> {
-    let command = input.tool_input.command.as_ref();
+    let command = command_of(input);
     let values = nature_of_call(input)
         .map(|nature| ArgumentValues::of(&input.tool_input.arguments, nature).commands);
-    let mut commands = command.into_iter().chain(values.iter().flatten());
+    let mut commands = command.iter().chain(values.iter().flatten());
     commands.find_map(|command| person_only_command(command))
 }
 
 fn person_only_command(command: &str) -> Option<String> {
-    if !command.contains(PROGRAM) {
+    let is_ours = command.contains(PROGRAM);
+    if !is_ours && !command.contains(HOOKS_END[0]) {
         return None;
     }
     for call in calls_of(PROGRAM, command) {
         let words = without_options(&call);
         let found = PERSON_ONLY.iter().find(|named| words.starts_with(named));
-        // `trust --show` only lists.
-        if let Some(found) = found.filter(|_| !call.iter().any(|word| word == "--show")) {
+        let only_shows = call.iter().any(|word| SHOWING.contains(&word.as_str()));
+        if let Some(found) = found.filter(|_| !only_shows) {
             return Some(format!("{PROGRAM} {}", found.join(" ")));
         }
     }
-    let host_calls = calls_of(HOST_PROGRAM, command);
-    let is_about_plugin = |call: &Vec<String>| {
-        call.first().is_some_and(|word| word == "plugin")
-            && call.iter().any(|word| word.starts_with(PROGRAM))
-            && call.iter().any(|word| PLUGIN_ENDS.contains(&word.as_str()))
+    let takes_away = |call: &Vec<String>| {
+        let is_plugin =
+            call.first().is_some_and(|word| matches!(word.as_str(), "plugin" | "plugins"));
+        let is_own = call.iter().any(|word| word.starts_with(PROGRAM));
+        let is_end = call.iter().any(|word| PLUGIN_ENDS.contains(&word.as_str()));
+        is_plugin && is_own && is_end || without_options(call) == HOOKS_END
     };
-    host_calls.iter().any(is_about_plugin).then(|| format!("{HOST_PROGRAM} plugin"))
+    HOST_PROGRAMS.into_iter().filter(|program| command.contains(program)).find_map(|program| {
+        let is_ended = calls_of(program, command).iter().any(takes_away);
+        is_ended.then(|| format!("{program} plugin"))
+    })
 }
 
 /// The words of a call of this program that are neither options nor their values.
@@ -198,7 +295,10 @@ pub fn first_protected<'w>(
 /// kind, and then the hook ends without one.
 #[must_use]
 pub fn may_be_protected(written: &[WrittenPath], places: &ProtectedPlaces) -> bool {
-    written.iter().any(|one| is_of_exam(&one.path)) || first_protected(written, places).is_some()
+    let is_of_loop = |one: &WrittenPath| {
+        is_of_exam(&one.path) || one.is_whole_folder && places.holds_project(&one.path)
+    };
+    written.iter().any(is_of_loop) || first_protected(written, places).is_some()
 }
 
 /// Whether a path may belong to a loop's exam.

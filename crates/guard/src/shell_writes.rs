@@ -5,13 +5,16 @@
 use std::collections::{HashMap, HashSet};
 
 mod archives;
+mod expansions;
 mod found_files;
 mod git_calls;
+mod outputs;
 mod program_texts;
 mod readers;
 mod shell_reader;
 
-use git_calls::{git_call, writes_by_git};
+pub use git_calls::{GitSweep, git_sweeps};
+use git_calls::{excepted, git_call, is_whole_tree, without_magic, writes_by_git};
 use moai_base::limits::{SHELL_TEXT_DEPTH_MAX, WRITTEN_PATHS_MAX};
 use program_texts::{INTERPRETERS, text_argument};
 use readers::{is_reader, reads_files};
@@ -49,29 +52,6 @@ const WRITING_ARGUMENTS: [(&str, &[&str]); 10] = [
 const IN_PLACE: [&str; 4] = ["perl", "ruby", "sed", "yq"];
 /// Letters before that `i`, none of which takes a value.
 const LETTERS_BEFORE_I: &str = "0123456789Elnprsuwyz";
-/// Options that name a file to write.
-const OUTPUT_OPTIONS: [(&str, &[&str]); 17] = [
-    ("base64", &["-o"]),
-    ("cc", &["-o"]),
-    ("clang", &["-o"]),
-    (
-        "curl",
-        &["-c", "-D", "-o", "--cookie-jar", "--dump-header", "--output", "--stderr", "--trace"],
-    ),
-    ("gcc", &["-o"]),
-    ("gh", &["-O", "--output"]),
-    ("gpg", &["-o", "--output"]),
-    ("iconv", &["-o"]),
-    ("less", &["-o", "-O"]),
-    ("openssl", &["-out"]),
-    ("pandoc", &["-o", "--output"]),
-    ("remark", &["-o", "--output"]),
-    ("shuf", &["-o"]),
-    ("sort", &["-o", "--output"]),
-    ("tree", &["-o"]),
-    ("wget", &["-O", "-a", "-o", "--output-document"]),
-    ("xmllint", &["-o", "--output"]),
-];
 /// Programs whose second file is their output.
 const SECOND_IS_OUTPUT: [&str; 3] = ["cpp", "uniq", "xxd"];
 
@@ -80,6 +60,21 @@ const SECOND_IS_OUTPUT: [&str; 3] = ["cpp", "uniq", "xxd"];
 const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
 /// Programs that run shell commands among their arguments, each in one argument.
 const COMMAND_RUNNERS: [&str; 7] = ["flock", "screen", "script", "su", "tmux", "trap", "watch"];
+
+/// Variables with commands that programs run.
+const RUN_VARIABLES: [&str; 9] = [
+    "BASH_ENV",
+    "EDITOR",
+    "ENV",
+    "GIT_EDITOR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
+    "GIT_SEQUENCE_EDITOR",
+    "PAGER",
+    "PERL5DB",
+];
+/// Programs that print names of files that they find.
+const LISTERS: [&str; 4] = ["fd", "fdfind", "find", "git"];
 
 /// Programs that remove or replace whole folders.
 const FOLDER_WRITERS: [&str; 4] = ["mv", "rm", "rmdir", "shred"];
@@ -95,6 +90,27 @@ pub struct ShellWrite {
     pub is_pattern: bool,
     /// Whether what writes it is known to write, and not only unknown.
     pub is_known: bool,
+    /// If only some of the files below the path are written, which ones.
+    pub below: Option<WrittenBelow>,
+}
+
+/// Some files below a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum WrittenBelow {
+    /// At any depth, some by their names.
+    Named {
+        /// Patterns of the names.
+        names: Vec<String>,
+        /// Patterns of paths that are left out.
+        except: Vec<String>,
+    },
+    /// Those that another folder holds, as typed like the path.
+    HeldBy {
+        /// That folder.
+        folder: String,
+        /// Whether those that it does not hold are removed.
+        is_mirrored: bool,
+    },
 }
 
 /// The paths that a command may write, in order, without duplicates; at most [`WRITTEN_PATHS_MAX`].
@@ -111,6 +127,31 @@ pub fn program_writes(text: &str) -> Vec<ShellWrite> {
     let mut search = WriteSearch::default();
     search.program_text(text);
     search.found
+}
+
+/// A patch in a file that a command applies, as typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AppliedPatch {
+    /// What may be the file.
+    pub file: String,
+    /// The folder in which it is applied.
+    pub folder: String,
+}
+
+/// The files with patches that a command may apply; not each of them exists.
+#[must_use]
+pub fn applied_patches(command: &str) -> Vec<AppliedPatch> {
+    let mut search = WriteSearch::default();
+    search.shell_text(command);
+    search.patches
+}
+
+/// The paths that a patch names.
+#[must_use]
+pub fn patched_paths(patch: &str) -> Vec<String> {
+    let mut search = WriteSearch::default();
+    search.patched(patch);
+    search.found.into_iter().map(|found| found.path).collect()
 }
 
 /// Whether a text begins with a program that is known here, so that it may be a command.
@@ -170,6 +211,10 @@ struct WriteSearch {
     seen: HashSet<ShellWrite>,
     /// At most [`WRITTEN_PATHS_MAX`].
     programs: Vec<ShellCall>,
+    /// At most [`WRITTEN_PATHS_MAX`].
+    patches: Vec<AppliedPatch>,
+    /// Links that the command has made, with their targets; at most [`VARIABLE_VALUES_MAX`].
+    links: Vec<(String, String)>,
     /// Where earlier `cd` commands lead; empty for the folder in which the command starts.
     folder: String,
     /// Values of variables and of `for` loops, by name.
@@ -186,12 +231,16 @@ impl WriteSearch {
             return;
         }
         self.depth += 1;
-        for pipeline in pipelines(text) {
+        let all = pipelines(text);
+        self.read_names(&all);
+        for pipeline in all {
             let is_piped_to_writer = pipeline.iter().any(pipes_to_writer);
             self.piped_texts(&pipeline);
             self.piped_names(&pipeline);
+            self.applied_patches(&pipeline);
             for simple in &pipeline {
                 let folder = self.folder.clone();
+                self.substituted_names(simple);
                 self.simple_command(simple, is_piped_to_writer);
                 if simple.words.first().is_some_and(|word| word == "env") {
                     self.folder = folder;
@@ -201,6 +250,33 @@ impl WriteSearch {
         self.depth -= 1;
     }
 
+    /// The names that a program such as `find` prints among the words of a command.
+    fn substituted_names(&mut self, simple: &SimpleCommand) {
+        let writes = || writes_what_it_is_given(simple);
+        let variable = match simple.words.as_slice() {
+            [word, name, ..] if word == "for" => Some(name.clone()),
+            [word, ..] => word.split_once('=').map(|(name, _)| name.to_owned()),
+            [] => None,
+        };
+        if simple.substituted.is_empty() || self.depth >= SHELL_TEXT_DEPTH_MAX {
+            return;
+        }
+        let mut inner = Self { folder: self.folder.clone(), depth: self.depth, ..Self::default() };
+        for command in simple.substituted.iter().flatten() {
+            let Some(at) = command.program() else { continue };
+            if LISTERS.contains(&base_name(&command.words[at])) {
+                inner.simple_command(command, true);
+            }
+        }
+        if let Some(variable) = variable {
+            let values = inner.found.iter().map(|found| found.path.clone());
+            self.variables.entry(variable).or_default().extend(values);
+        } else if writes() {
+            let new = inner.found.into_iter().filter(|found| self.seen.insert(found.clone()));
+            self.found.extend(new);
+        }
+    }
+
     /// Follows the texts that a pipeline prints into a shell.
     fn piped_texts(&mut self, pipeline: &[SimpleCommand]) {
         let reads_commands = |simple: &SimpleCommand| {
@@ -208,6 +284,17 @@ impl WriteSearch {
             let has_script = simple.words[at + 1..].iter().any(|word| !word.starts_with('-'));
             SHELLS.contains(&base_name(&simple.words[at])) && !has_script
         };
+        let reads_program = |simple: &SimpleCommand| {
+            let [program] = simple.words.as_slice() else { return false };
+            INTERPRETERS.contains(&without_version(base_name(program)))
+        };
+        if pipeline.iter().skip(1).any(reads_program) {
+            let printed =
+                pipeline.iter().filter(|it| it.words.first().is_some_and(|it| it == "echo"));
+            for text in printed.flat_map(|simple| simple.words.iter().skip(1)) {
+                self.program_text(text);
+            }
+        }
         let Some(shell) = pipeline.iter().skip(1).position(reads_commands) else { return };
         for simple in &pipeline[..=shell] {
             self.in_subshell(&simple.input);
@@ -242,8 +329,16 @@ impl WriteSearch {
             last.words[..at].iter().any(|it| matches!(base_name(it), "parallel" | "xargs"));
         if is_passed && SHELLS.contains(&program) {
             let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            let text = text_argument(&words).replace("{}", "$1");
+            let mark = last.words[..at].iter().skip_while(|word| *word != "-I").nth(1);
+            let joined = last.words[..at].iter().find_map(|word| word.strip_prefix("-I"));
+            let mark = mark.map(String::as_str).or(joined).filter(|mark| !mark.is_empty());
+            let text = text_argument(&words).replace(mark.unwrap_or("{}"), "$1");
             self.text_with_arguments(&text, &names);
+        }
+        if is_passed && writes_what_it_is_given(last) {
+            for name in last.input.split_whitespace() {
+                self.push(name, false);
+            }
         }
     }
 
@@ -252,21 +347,21 @@ impl WriteSearch {
             self.push(target, false);
         }
         let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
-        for word in &words {
-            if let Some((name, value)) = word.split_once('=').filter(|(name, _)| is_name(name)) {
-                self.variables.entry(name.to_owned()).or_default().push(value.to_owned());
-            }
-        }
+        self.assignments(&words);
+        self.run_variables(&words);
         if let ["for", name, "in", values @ ..] = words.as_slice() {
             let values = values.iter().map(|value| (*value).to_owned());
             self.variables.entry((*name).to_owned()).or_default().extend(values);
             return;
         }
+        if let Some(text) = words.iter().find_map(|word| word.strip_prefix("--split-string=")) {
+            self.in_subshell(text);
+        }
         let Some(at) = simple.program() else { return };
         let named = self.value_of(words[at]);
         if named.contains(char::is_whitespace) {
-            // A whole command, as in `env -S 'a b'`.
-            return self.in_subshell(&named);
+            // A whole command, as in `env -S 'a b'`, or the beginning of one.
+            return self.in_subshell(&format!("{named} {}", quoted_words(&words[at + 1..])));
         }
         let (program, arguments) = (base_name(&named), &words[at + 1..]);
         self.record_program(&named, &words, at);
@@ -274,14 +369,22 @@ impl WriteSearch {
             self.folder = joined(&self.folder, folder);
         }
         if matches!(program, "cd" | "pushd") {
-            self.folder = joined(&self.folder, arguments.first().copied().unwrap_or_default());
+            let mut folders =
+                arguments.iter().filter(|word| !word.starts_with('-') || **word == "-");
+            let folder = folders.next().map_or("~".to_owned(), |word| self.value_of(word));
+            self.folder =
+                joined(&self.folder, folder.trim_start_matches("./").trim_end_matches('/'));
             return;
         }
+        self.wrapper_outputs(&words[..at]);
         if self.special_program(simple, program, arguments, is_piped_to_writer) {
             return;
         }
         let git = git_call(arguments).filter(|_| program == "git");
-        let inner = git.and_then(|call| call.folder).map(|inner| joined(&self.folder, inner));
+        if git.is_some() {
+            self.git_commands(arguments);
+        }
+        let inner = git.and_then(|call| call.folder).map(|inner| joined(&self.folder, &inner));
         let folder = inner.map(|inner| std::mem::replace(&mut self.folder, inner));
         self.operands(simple, program, arguments, is_piped_to_writer);
         if let Some(folder) = folder {
@@ -300,17 +403,26 @@ impl WriteSearch {
         let unversioned = without_version(program);
         match unversioned {
             "eval" => self.shell_text(&arguments.join(" ")),
+            "alias" => {
+                let texts = arguments.iter().filter_map(|word| word.split_once('='));
+                texts.for_each(|(_, text)| self.in_subshell(text));
+            }
             "sqlite" => self.database(arguments),
             "find" => self.find(arguments, is_piped_to_writer),
-            "fd" | "fdfind" => self.fd(arguments),
+            "fd" | "fdfind" => self.fd(arguments, is_piped_to_writer),
             "." | "at" | "batch" | "source" => self.in_subshell(&simple.input),
             shell if SHELLS.contains(&shell) => self.shell(simple, arguments),
             archiver if archives::PROGRAMS.contains(&archiver) => {
                 self.archive(program, arguments);
             }
             runner if COMMAND_RUNNERS.contains(&runner) => {
-                let texts = arguments.iter().filter(|text| text.contains(char::is_whitespace));
-                texts.for_each(|text| self.in_subshell(text));
+                for word in arguments.iter().filter(|word| !word.starts_with('-')) {
+                    if word.contains(char::is_whitespace) {
+                        self.in_subshell(word);
+                    } else if runner == "script" {
+                        self.push(word, false);
+                    }
+                }
             }
             program if INTERPRETERS.contains(&program) && !is_in_place(program, arguments) => {
                 self.interpreter(simple, arguments);
@@ -331,6 +443,7 @@ impl WriteSearch {
         match program {
             "awk" | "gawk" | "mawk" => self.awk_outputs(arguments),
             "sed" => self.sed_outputs(arguments),
+            "ed" | "ex" | "nvim" | "vi" | "vim" => self.editor_outputs(simple),
             "patch" | "git" => self.patched(&simple.input),
             "set" => self.set_positions(arguments),
             _ => {}
@@ -339,6 +452,8 @@ impl WriteSearch {
         self.downloads(program, arguments);
         if COPIERS.contains(&program) || program == "mv" {
             self.copy(program, arguments);
+        } else if program == "ln" && arguments.iter().any(|word| is_symbolic_link(word)) {
+            self.symbolic_link(arguments);
         } else if writes_files(unversioned, &simple.words) || is_piped_to_writer {
             self.written_operands(program, arguments);
         } else if program == "git" {
@@ -349,7 +464,9 @@ impl WriteSearch {
             let mut files = arguments.iter().filter(|word| !word.starts_with('-'));
             files.nth(1).into_iter().for_each(|output| self.push(output, false));
         }
-        if let Some(output) = arguments.iter().find_map(|word| word.strip_prefix("--output=")) {
+        let behind = arguments.windows(2).find(|pair| pair[0] == "--output").map(|pair| pair[1]);
+        let inside = arguments.iter().find_map(|word| word.strip_prefix("--output="));
+        for output in [behind, inside].into_iter().flatten() {
             self.push(output, false);
         }
     }
@@ -360,8 +477,23 @@ impl WriteSearch {
             "chmod" | "chown" => arguments.iter().any(|it| it.starts_with('-') && it.contains('R')),
             _ => FOLDER_WRITERS.contains(&program) || program == "git",
         };
+        let is_list = matches!(program, "ls" | "eza" | "exa");
+        let is_git = program == "git";
+        let excepted = if is_git { excepted(arguments) } else { Vec::new() };
         for word in arguments.iter().filter(|word| !word.starts_with('-')) {
+            // What git does to all files depends on them.
+            let is_other = is_git && (is_whole_tree(word) || excepted.iter().any(|it| it == word));
+            if is_other {
+                continue;
+            }
+            if is_git && word.starts_with(":/") {
+                self.push(&format!("../{}", without_magic(word)), is_whole_folder);
+            }
+            let word = if is_git { without_magic(word) } else { word };
             self.push(word, is_whole_folder);
+            if is_list {
+                self.push(&format!("{}/*", word.trim_end_matches('/')), false);
+            }
         }
         for named in arguments.iter().filter_map(|word| word.strip_prefix("of=")) {
             self.push(named, false);
@@ -398,9 +530,24 @@ impl WriteSearch {
 
     /// The value of a word that is a variable, if it is known.
     fn value_of(&self, word: &str) -> String {
-        let plain = plain_variables(word);
-        let values = plain.strip_prefix('$').and_then(|name| self.variables.get(name));
-        values.and_then(|values| values.last()).cloned().unwrap_or(plain)
+        self.expanded(word).pop().unwrap_or_default()
+    }
+
+    /// Variables whose values programs run as commands.
+    fn run_variables(&mut self, words: &[&str]) {
+        for (name, value) in words.iter().filter_map(|word| word.split_once('=')) {
+            if RUN_VARIABLES.contains(&name) {
+                self.in_subshell(value);
+                self.program_text(value);
+            }
+        }
+    }
+
+    /// What a program writes that runs another one, such as `strace -o`.
+    fn wrapper_outputs(&mut self, words: &[&str]) {
+        for pair in words.windows(2).filter(|pair| matches!(pair[0], "-o" | "--output")) {
+            self.push(pair[1], false);
+        }
     }
 
     fn record_program(&mut self, named: &str, words: &[&str], at: usize) {
@@ -414,57 +561,6 @@ impl WriteSearch {
         self.programs.push(ShellCall { words, runs_argument });
     }
 
-    /// The last argument of a copy, or the value of an option, is the file, or the folder that gets
-    /// files of the same names.
-    fn copy(&mut self, program: &str, arguments: &[&str]) {
-        let mut named: Vec<&str> =
-            arguments.iter().copied().filter(|word| !word.starts_with('-')).collect();
-        let long = arguments.iter().find_map(|word| word.strip_prefix("--target-directory="));
-        let short = arguments.iter().position(|word| *word == "-t").map(|at| at + 1);
-        let folder = long.or_else(|| arguments.get(short?).copied());
-        named.retain(|word| Some(*word) != folder);
-        let Some(target) = folder.or_else(|| named.pop()) else { return };
-        self.push(target, false);
-        for source in named {
-            // As in `host:file`.
-            let name = base_name(source).rsplit(':').next().unwrap_or_default();
-            // The content of a folder has unknown names.
-            let name = if matches!(name, "" | ".") { "*" } else { name };
-            self.push(&format!("{}/{name}", target.trim_end_matches('/')), false);
-            if program == "mv" {
-                self.push(source, true);
-            }
-        }
-    }
-
-    /// The files that `sed` writes with its command `w`.
-    fn sed_outputs(&mut self, arguments: &[&str]) {
-        for text in arguments {
-            for (at, _) in text.match_indices("w ") {
-                let before = text[..at].chars().next_back();
-                if before.is_none_or(|it| !it.is_alphabetic()) {
-                    self.push(text[at + 2..].lines().next().unwrap_or_default().trim(), false);
-                }
-            }
-        }
-    }
-
-    /// Files that get the names of what is downloaded.
-    fn downloads(&mut self, program: &str, arguments: &[&str]) {
-        // As in `-qO`.
-        let is_o =
-            |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('O');
-        let keeps_name = match program {
-            "wget" => !arguments.iter().any(|word| word.starts_with("--output-d") || is_o(word)),
-            "curl" => arguments.iter().any(|word| matches!(*word, "-O" | "--remote-name")),
-            _ => false,
-        };
-        let urls = arguments.iter().filter(|word| keeps_name && word.contains("://"));
-        for url in urls {
-            self.push(base_name(url), false);
-        }
-    }
-
     /// A text that another shell runs, which leaves the folder as it is.
     fn in_subshell(&mut self, text: &str) {
         let folder = self.folder.clone();
@@ -472,78 +568,57 @@ impl WriteSearch {
         self.folder = folder;
     }
 
-    /// The files to which the text of `awk` redirects its output.
-    fn awk_outputs(&mut self, arguments: &[&str]) {
-        for text in arguments {
-            let mut pieces = text.split('"');
-            while let (Some(before), Some(quoted)) = (pieces.next(), pieces.next()) {
-                if before.trim_end().ends_with('>') {
-                    self.push(quoted, false);
-                }
-            }
-        }
-    }
-
-    /// The files to which the options of a program name its output.
-    fn output_options(&mut self, program: &str, arguments: &[&str]) {
-        let known = OUTPUT_OPTIONS.iter().find(|(name, _)| *name == program);
-        let Some((_, options)) = known else { return };
-        for pair in arguments.windows(2) {
-            let is_option = options.iter().any(|option| {
-                let letter = option.trim_start_matches('-');
-                // As in `-uo`.
-                let is_cluster = letter.len() == 1
-                    && pair[0].starts_with('-')
-                    && !pair[0].starts_with("--")
-                    && pair[0].ends_with(letter);
-                pair[0] == *option || is_cluster
-            });
-            if is_option {
-                self.push(pair[1], false);
-            }
-        }
-    }
-
-    /// Adds a word with the values of its variable.
+    /// Adds what a word stands for.
     fn push(&mut self, word: &str, is_whole_folder: bool) {
-        let word = &plain_variables(&self.with_known_variables(word));
-        let name = word.split_once('$').map(|(_, rest)| rest.trim_start_matches('{'));
-        let name = name.map(|rest| match rest.get(..1) {
-            Some(all @ ("@" | "*")) => Some(all),
-            _ => rest.split(|it: char| !is_name_character(it)).next(),
-        });
-        let values =
-            name.flatten().and_then(|name| Some((name, self.variables.get(name)?.clone())));
-        if let Some((name, values)) = values {
-            for value in values {
-                self.add(&word.replace(&format!("${name}"), &value), is_whole_folder);
-            }
-            return;
+        for value in self.expanded(word) {
+            self.add(&value, is_whole_folder);
         }
-        self.add(word, is_whole_folder);
     }
 
-    /// The word with the values of variables in braces, which a name may follow: `${a}b`.
-    fn with_known_variables(&self, word: &str) -> String {
-        let Some((before, after)) = word.split_once("${") else { return word.to_owned() };
-        let Some((name, behind)) = after.split_once('}') else { return word.to_owned() };
-        let value = self.variables.get(name).filter(|values| values.len() == 1);
-        let value = value.map_or_else(|| format!("${{{name}}}"), |values| values[0].clone());
-        format!("{before}{value}{}", self.with_known_variables(behind))
+    /// Adds some of the files below a folder.
+    fn push_below(&mut self, folder: &str, below: WrittenBelow) {
+        let path = joined(&self.folder, folder);
+        let (is_known, is_whole_folder) = (!self.is_unknown, false);
+        let below = Some(below);
+        let new = ShellWrite { path, is_whole_folder, is_pattern: false, is_known, below };
+        if self.found.len() < WRITTEN_PATHS_MAX && self.seen.insert(new.clone()) {
+            self.found.push(new);
+        }
     }
 
     fn add(&mut self, word: &str, is_whole_folder: bool) {
         // A substitution before a path usually prints the present folder.
-        let word = word.trim_start_matches("$()/");
-        let is_pattern = word.contains(['*', '?', '{', '[']);
+        let word = word.trim_start_matches("$()/").trim_start_matches("~+/");
         let path = joined(&self.folder, word);
-        let new = ShellWrite { path, is_whole_folder, is_pattern, is_known: !self.is_unknown };
+        let is_pattern = path.contains(['*', '?', '{', '[']);
+        let is_known = !self.is_unknown;
+        let linked = self.links.iter().find_map(|(link, target)| {
+            let rest = path
+                .strip_prefix(link.as_str())
+                .filter(|it| it.is_empty() || it.starts_with('/'))?;
+            Some(format!("{target}{rest}")).filter(|target| *target != path)
+        });
+        if let Some(target) = linked.filter(|_| self.depth < SHELL_TEXT_DEPTH_MAX) {
+            self.depth += 1;
+            let folder = std::mem::take(&mut self.folder);
+            self.add(&target, is_whole_folder);
+            self.folder = folder;
+            self.depth -= 1;
+        }
+        let new = ShellWrite { path, is_whole_folder, is_pattern, is_known, below: None };
         let has_room = self.found.len() < WRITTEN_PATHS_MAX;
         // `xargs` and `find` put names in the place of `{}`.
         if has_room && !word.is_empty() && !word.contains("{}") && self.seen.insert(new.clone()) {
             self.found.push(new);
         }
     }
+}
+
+/// Whether an option makes a symbolic link.
+fn is_symbolic_link(word: &str) -> bool {
+    let is_cluster = word.starts_with('-') && !word.starts_with("--");
+    // With `-t` the links get names of their targets.
+    word == "--symbolic" || is_cluster && word.contains('s') && !word.contains('t')
 }
 
 /// `python3.12` is `python`.
@@ -598,25 +673,6 @@ fn pipes_to_writer(simple: &SimpleCommand) -> bool {
 /// Whether the program of a command writes the files that it is given.
 fn writes_what_it_is_given(simple: &SimpleCommand) -> bool {
     simple.program().is_some_and(|at| writes_files(base_name(&simple.words[at]), &simple.words))
-}
-
-/// The word with `$NAME` for `${NAME}`, and with the default of `${NAME:-default}`.
-fn plain_variables(word: &str) -> String {
-    let Some((before, after)) = word.split_once("${") else { return word.to_owned() };
-    let has_default = after.find(":-").is_some_and(|at| is_name(&after[..at]));
-    // A default may contain further variables.
-    let ended = if has_default { after.rsplit_once('}') } else { after.split_once('}') };
-    let Some((inside, behind)) = ended else { return word.to_owned() };
-    let plain = if let Some((_, default)) = inside.split_once(":-").filter(|_| has_default) {
-        plain_variables(default)
-    } else {
-        // As in `${files[0]}` and `${file%.md}`.
-        let name = inside.trim_start_matches(['!', '#']);
-        let end = name.find(|it: char| !is_name_character(it)).unwrap_or(name.len());
-        let is_position = name.starts_with(['@', '*']);
-        format!("${}", if is_position { &name[..1] } else { &name[..end] })
-    };
-    format!("{before}{plain}{}", plain_variables(behind))
 }
 
 fn joined(folder: &str, next: &str) -> String {

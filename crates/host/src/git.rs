@@ -227,6 +227,31 @@ pub fn ignored_paths(root: &Path, paths: &[RelPath]) -> Result<BTreeSet<RelPath>
     Ok(ignored)
 }
 
+/// Those of these files that git does not track; without `with_ignored`, only those that it does not
+/// ignore. Empty without git.
+pub fn untracked_paths(
+    root: &Path,
+    paths: &[RelPath],
+    with_ignored: bool,
+) -> Result<BTreeSet<RelPath>, GitError> {
+    let Some(repository) = open(root)? else { return Ok(BTreeSet::new()) };
+    let Some((work_tree, canonical)) = work_tree_and_root(&repository, root) else {
+        return Ok(BTreeSet::new());
+    };
+    let index = repository.index().map_err(|error| unreadable_repository(root, &error))?;
+    let is_tracked = |path: &RelPath| {
+        let absolute = path.under(&canonical);
+        absolute.strip_prefix(&work_tree).is_ok_and(|below| index.get_path(below, 0).is_some())
+    };
+    let mut untracked: BTreeSet<RelPath> =
+        paths.iter().filter(|path| !is_tracked(path)).cloned().collect();
+    if !with_ignored {
+        let ignored = ignored_paths(root, paths)?;
+        untracked.retain(|path| !ignored.contains(path));
+    }
+    Ok(untracked)
+}
+
 /// Base of a loop that started before the first commit.
 const NO_COMMIT: &str = "none";
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use globset::GlobBuilder;
-use moai_base::limits::PATTERN_ENTRIES_MAX;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use moai_base::limits::{BRACE_WORDS_MAX, PATTERN_ENTRIES_MAX};
 use moai_protocol::hosts::is_settings_place;
 
 use crate::ipc::StateDirs;
@@ -42,10 +42,27 @@ impl ProtectedPlace {
 /// The parts of the plugin that decide what hooks do, in a project that is the plugin itself.
 const PLUGIN_PARTS: [&str; 3] = [".claude-plugin", "bin", "hooks"];
 
+/// Folders with protected files in a project or a home folder.
+const PROTECTED_FOLDERS: [&str; 8] = [
+    ".claude",
+    ".codex",
+    ".config/opencode",
+    ".copilot",
+    ".git/moai-ralph",
+    ".github/hooks",
+    ".moai",
+    ".opencode",
+];
+/// Folders for temporary files.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
+/// Folders in these with work trees of their own.
+const OTHER_TREES: &str = "worktrees";
+
 /// The protected places of one caller.
 #[derive(Clone, Debug)]
 pub struct ProtectedPlaces {
     folders: Vec<(PathBuf, ProtectedPlace)>,
+    project: PathBuf,
     home: Option<PathBuf>,
     env: BTreeMap<String, String>,
 }
@@ -73,13 +90,16 @@ impl ProtectedPlaces {
         if let Some(folder) = record {
             folders.push((resolved(&folder.join(".claude.json")), ProtectedPlace::HostRecord));
         }
-        Self { folders, home, env: env.clone() }
+        Self { folders, project: resolved(project), home, env: env.clone() }
     }
 
     /// An absolute path without links for a path as an agent names it: relative to `cwd`, or to the
     /// folder of `~` or of a variable at its beginning.
     #[must_use]
     pub fn resolve(&self, cwd: &Path, named: &str) -> PathBuf {
+        if let Some((folder, rest)) = process_folder(named) {
+            return resolved(&folder.map_or(cwd, Path::new).join(rest));
+        }
         let (start, rest) = named.split_once('/').unwrap_or((named, ""));
         let folder = match start.strip_prefix('$') {
             // The shell sets it to the folder that it is in.
@@ -93,9 +113,21 @@ impl ProtectedPlaces {
         }
     }
 
-    /// The existing files and folders that a pattern of the shell matches, like [`Self::resolve`].
+    /// The existing files and folders that a pattern of the shell matches, like [`Self::resolve`], and
+    /// the names that its braces stand for.
     #[must_use]
     pub fn resolve_pattern(&self, cwd: &Path, named: &str) -> Vec<PathBuf> {
+        let words = without_braces(named);
+        let plain = |name: &String| !name.contains(['*', '?', '[']);
+        let literal = words.iter().filter(|name| plain(name) && words.len() > 1);
+        let mut found: Vec<PathBuf> = literal.map(|name| self.resolve(cwd, name)).collect();
+        for name in words.iter().filter(|name| !plain(name) || words.len() == 1) {
+            found.extend(self.resolve_globs(cwd, name));
+        }
+        found
+    }
+
+    fn resolve_globs(&self, cwd: &Path, named: &str) -> Vec<PathBuf> {
         let is_pattern = |part: &str| part.contains(['*', '?', '[', '{']);
         let parts: Vec<&str> = named.split('/').collect();
         let first = parts.iter().position(|part| is_pattern(part)).unwrap_or(parts.len());
@@ -114,12 +146,85 @@ impl ProtectedPlaces {
         matched.iter().map(|path| resolved(path)).collect()
     }
 
+    /// The files and folders below a folder whose names match one of these patterns, in places that are
+    /// protected or may be. Those whose paths match one of `except` are left out.
+    #[must_use]
+    pub fn named_below(&self, folder: &Path, names: &[String], except: &[String]) -> Vec<PathBuf> {
+        let (names, except) = (matchers(names), matchers(except));
+        let inner = PROTECTED_FOLDERS.map(|name| folder.join(name));
+        let is_inner = folder.iter().any(|part| PROTECTED_FOLDERS.iter().any(|name| part == *name));
+        let own = is_inner.then(|| folder.to_path_buf());
+        let places = self.folders.iter().map(|(place, _)| place.clone());
+        let (mut found, mut entries_left) = (Vec::new(), PATTERN_ENTRIES_MAX);
+        for place in places.chain(inner).chain(own) {
+            let start = if folder.starts_with(&place) { folder } else { place.as_path() };
+            let Ok(below) = start.strip_prefix(folder) else { continue };
+            if below.iter().any(|name| names.is_match(Path::new(name))) {
+                found.push(start.to_path_buf());
+            }
+            add_named(start, &names, &mut entries_left, &mut found);
+        }
+        found.retain(|path| {
+            let below = path.strip_prefix(folder).unwrap_or(path);
+            !except.is_match(path) && !except.is_match(Path::new(".").join(below))
+        });
+        found
+    }
+
+    /// The files below a folder that may be protected and into which the content of another one is copied;
+    /// with `is_mirrored`, files that the other one does not hold are removed.
+    #[must_use]
+    pub fn copied_below(&self, folder: &Path, other: &Path, is_mirrored: bool) -> Vec<PathBuf> {
+        let is_inner = folder.iter().any(|part| PROTECTED_FOLDERS.iter().any(|name| part == *name));
+        let all = matchers(&["*".to_owned()]);
+        let listed = |top: &Path| -> Vec<PathBuf> {
+            let (mut found, mut entries_left) = (Vec::new(), PATTERN_ENTRIES_MAX);
+            if is_inner {
+                add_named(top, &all, &mut entries_left, &mut found);
+            } else {
+                let entries = top.read_dir().into_iter().flatten().flatten();
+                found.extend(entries.take(PATTERN_ENTRIES_MAX).map(|entry| entry.path()));
+                for name in PROTECTED_FOLDERS {
+                    add_named(&top.join(name), &all, &mut entries_left, &mut found);
+                }
+            }
+            found.iter().filter_map(|path| Some(path.strip_prefix(top).ok()?.to_owned())).collect()
+        };
+        let is_known = other.is_dir();
+        let mut names = if is_known { listed(other) } else { Vec::new() };
+        if !is_known || is_mirrored {
+            names.extend(listed(folder));
+        }
+        let paths = names.iter().map(|name| resolved(&folder.join(name)));
+        paths.filter(|path| self.is_own(path)).collect()
+    }
+
+    /// Whether a path is in the project, or in a hidden folder at home.
+    fn is_own(&self, path: &Path) -> bool {
+        let below_home = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+        let first = below_home.and_then(|below| below.iter().next());
+        path.starts_with(&self.project) || first.is_some_and(|it| it.as_encoded_bytes()[0] == b'.')
+    }
+
+    /// Whether the project is below a folder, or is it.
+    #[must_use]
+    pub fn holds_project(&self, folder: &Path) -> bool {
+        self.project.starts_with(folder)
+    }
+
+    /// Whether a path is in a folder for temporary files, and neither in the project nor at home.
+    fn is_elsewhere(&self, path: &Path) -> bool {
+        let is_temporary = TEMPORARY.iter().any(|folder| path.starts_with(folder));
+        let is_home = self.home.as_ref().is_some_and(|home| path.starts_with(home));
+        is_temporary && !is_home && !path.starts_with(&self.project)
+    }
+
     /// What a path from [`Self::resolve`] belongs to. With `is_whole_folder` a folder above such a
     /// place counts as well.
     #[must_use]
     pub fn place_of(&self, path: &Path, is_whole_folder: bool) -> Option<ProtectedPlace> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if is_settings_place(path, is_whole_folder) {
+        if is_settings_place(path, is_whole_folder) && !self.is_elsewhere(path) {
             return Some(ProtectedPlace::HostSettings);
         }
         if name == ".git" && is_whole_folder {
@@ -138,10 +243,39 @@ impl ProtectedPlaces {
     }
 }
 
+/// What matches one of these patterns; `*` matches `/` too, as for `find`.
+fn matchers(patterns: &[String]) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    for glob in patterns.iter().filter_map(|pattern| GlobBuilder::new(pattern).build().ok()) {
+        set.add(glob);
+    }
+    set.build().unwrap_or_default()
+}
+
+/// Adds the entries at any depth below a folder with such names.
+fn add_named(top: &Path, names: &GlobSet, entries_left: &mut usize, found: &mut Vec<PathBuf>) {
+    let mut open = vec![top.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for entry in folder.read_dir().into_iter().flatten().flatten() {
+            if *entries_left == 0 {
+                return;
+            }
+            *entries_left -= 1;
+            if names.is_match(Path::new(&entry.file_name())) {
+                found.push(entry.path());
+            }
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && entry.file_name() != OTHER_TREES {
+                open.push(entry.path());
+            }
+        }
+    }
+}
+
 /// The entries of these folders whose names match. A pattern leaves out hidden names unless it begins
 /// with a dot.
 fn matching_entries(folders: &[PathBuf], pattern: &str, entries_left: &mut usize) -> Vec<PathBuf> {
-    let Ok(glob) = GlobBuilder::new(pattern).empty_alternates(true).build() else {
+    let Ok(glob) = GlobBuilder::new(&with_ranges(pattern)).empty_alternates(true).build() else {
         return Vec::new();
     };
     let matcher = glob.compile_matcher();
@@ -159,6 +293,51 @@ fn matching_entries(folders: &[PathBuf], pattern: &str, entries_left: &mut usize
         }
     }
     found
+}
+
+/// The folder of a process that a path in `/proc` leads to, if it is the present folder (`None`) or the
+/// root of all, and the rest of the path.
+fn process_folder(named: &str) -> Option<(Option<&'static str>, &str)> {
+    let (_, below) = named.strip_prefix("/proc/")?.split_once('/')?;
+    let below =
+        below.strip_prefix("task/").and_then(|it| it.split_once('/')).map_or(below, |it| it.1);
+    let (folder, rest) = below.split_once('/').unwrap_or((below, ""));
+    match folder {
+        "cwd" => Some((None, rest)),
+        "root" => Some((Some("/"), rest)),
+        _ => None,
+    }
+}
+
+/// The words that the braces of the shell stand for: `{a,b}.c` is `a.c` and `b.c`.
+fn without_braces(word: &str) -> Vec<String> {
+    let (mut words, mut done) = (vec![word.to_owned()], Vec::new());
+    while let Some(word) = words.pop() {
+        let inner = word.find('}').and_then(|end| Some((word[..end].rfind('{')?, end)));
+        match inner.filter(|(start, end)| word[*start..*end].contains(',')) {
+            Some((start, end)) if words.len() + done.len() < BRACE_WORDS_MAX => {
+                let choices = word[start + 1..end].split(',');
+                words.extend(
+                    choices.map(|it| format!("{}{it}{}", &word[..start], &word[end + 1..])),
+                );
+            }
+            _ => done.push(word),
+        }
+    }
+    done.reverse();
+    done
+}
+
+/// A pattern of the shell with its classes of characters as ranges.
+fn with_ranges(pattern: &str) -> String {
+    let classes = [
+        ("[:alnum:]", "A-Za-z0-9"),
+        ("[:alpha:]", "A-Za-z"),
+        ("[:digit:]", "0-9"),
+        ("[:lower:]", "a-z"),
+        ("[:upper:]", "A-Z"),
+    ];
+    classes.iter().fold(pattern.to_owned(), |text, (class, range)| text.replace(class, range))
 }
 
 /// The path with the links of its existing part followed, and without `.` and `..`.

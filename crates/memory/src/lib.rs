@@ -25,3 +25,5 @@ mod stop_words;
 pub mod timeline;
 pub mod tokens;
 pub mod unit_rows;
+
+pub use runs::composed;

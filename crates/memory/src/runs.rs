@@ -127,7 +127,8 @@ pub(crate) fn runs(text: &str) -> Vec<Run> {
 }
 
 /// In composed form (NFC), which most texts have already.
-fn composed(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn composed(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
         return Cow::Borrowed(text);
     }

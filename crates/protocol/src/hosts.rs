@@ -45,6 +45,9 @@ pub struct HostProfile {
     pub events: &'static [HostEvent],
     /// The tools that write files they name.
     pub edit_tools: &'static [&'static str],
+    /// Its pattern for the names of tools of MCP servers, if they can be told by their names; else it
+    /// calls the hooks before every tool.
+    pub server_tools: Option<&'static str>,
     /// The longest text that it passes on whole.
     pub text_limit: TextLimit,
     /// How the reason of a held turn comes back.
@@ -124,7 +127,7 @@ pub enum LastWords {
     Transcript,
 }
 
-/// A file that registers hooks: its name in a folder. The name may be `*`.
+/// A file that registers hooks: its name in a folder, or in any one. The name may be `*`.
 #[derive(Clone, Copy, Debug)]
 pub struct SettingsFile {
     /// The folders above it, the innermost last.
@@ -188,7 +191,8 @@ pub fn session_variables() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn is_settings_place(path: &Path, is_whole_folder: bool) -> bool {
     let mut files = HostKind::ALL.into_iter().flat_map(|kind| kind.profile().settings);
-    files.any(|file| file.is_at(path) || is_whole_folder && file.is_folder_at(path))
+    let holds = |file: &SettingsFile| !file.folders.is_empty() && file.is_folder_at(path);
+    files.any(|file| file.is_at(path) || is_whole_folder && holds(file))
 }
 
 /// How Codex names its transcripts.
@@ -278,6 +282,9 @@ mod tests {
             "/h/.copilot/hooks/any.json",
             "/h/.copilot/config.json",
             "/p/.opencode/plugins/any.ts",
+            "/p/.opencode/plugin/any.js",
+            "/p/opencode.json",
+            "/h/.config/opencode/opencode.jsonc",
             "/h/.config/opencode/plugins/any.ts",
         ] {
             assert!(is_settings_place(Path::new(path), false), "{path}");

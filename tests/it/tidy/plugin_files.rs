@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use moai_protocol::hosts::HostKind;
 use serde_json::Value;
 
 use super::sources::files;
@@ -55,15 +56,15 @@ fn every_hook_is_a_real_event_and_starts_the_launcher() {
 }
 
 /// The hooks of the other hosts: they drop arguments, and start every hook in a shell.
-const SHELL_HOOKS: &[(&str, &str, &[&str])] = &[
-    ("hooks/codex.json", "apply_patch|Bash", &[]),
-    ("hooks/copilot.json", "Edit|Write|Bash", &["SessionEnd"]),
+const SHELL_HOOKS: &[(HostKind, &str, &[&str])] = &[
+    (HostKind::Codex, "hooks/codex.json", &[]),
+    (HostKind::Copilot, "hooks/copilot.json", &["SessionEnd"]),
 ];
 
 #[test]
 fn hooks_of_other_hosts_are_commands_of_a_shell_without_arguments() {
     let common = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"];
-    for (path, matcher, more) in SHELL_HOOKS {
+    for (host, path, more) in SHELL_HOOKS {
         let hooks = json(path);
         let hooks = hooks["hooks"].as_object().expect("the file holds events");
         let mut expected: Vec<&str> = common.iter().chain(*more).copied().collect();
@@ -77,9 +78,13 @@ fn hooks_of_other_hosts_are_commands_of_a_shell_without_arguments() {
             let command = format!("sh \"${{CLAUDE_PLUGIN_ROOT}}/bin/moai-ralph\" hook {ours}");
             assert_eq!(group["hooks"][0]["command"], command, "{path}");
             assert!(group["hooks"][0].get("args").is_none(), "{path}: {event}");
+            let tools = [host.profile().edit_tools, &["Bash"]].concat().join("|");
             // An empty matcher would make the whole file invalid in GitHub Copilot CLI.
-            let is_tool = event.ends_with("ToolUse");
-            let expected = if is_tool { Value::from(*matcher) } else { Value::Null };
+            let expected = match (event.as_str(), host.profile().server_tools) {
+                ("PreToolUse", Some(pattern)) => Value::from(format!("^({tools}|{pattern})$")),
+                ("PostToolUse", _) => Value::from(tools),
+                _ => Value::Null,
+            };
             assert_eq!(group.get("matcher").unwrap_or(&Value::Null), &expected, "{path}: {event}");
         }
     }

@@ -1,15 +1,23 @@
 //! Before a tool call: an agent's writes to what decides about its work are denied, and writes that
 //! the pipeline of its loop does not allow.
 
+use std::path::Path;
+
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::pipeline::{take_back, write_guard};
 use crate::protection::{
-    WrittenPath, changes_hooks, first_protected, person_only_call, written_paths,
+    WrittenPath, changes_hooks, first_protected, person_only_call, swept_by_git, written_paths,
 };
+use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::path::RelPath;
+use moai_guard::shell_writes::GitSweep;
+use moai_host::files::read_regular;
+use moai_host::git::base_versions::{BytesAtBase, versions_at};
+use moai_host::git::untracked_paths;
 use moai_host::protected_places::ProtectedPlaces;
 use moai_loops::exam::front_matter::may_register_hooks;
+use moai_loops::exam::roles::UNSEEN;
 use moai_loops::exam::{Exam, ExamRole, role};
 use moai_protocol::hook::HookOutput;
 use moai_report::notice;
@@ -41,7 +49,8 @@ pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
         return refused.unwrap_or_default();
     };
     // Only a whole folder is compared with the files of the exam; the role of one file is in its path.
-    let exam = if written.iter().any(|one| one.is_whole_folder) {
+    let sweeps = swept_by_git(input);
+    let exam = if !sweeps.is_empty() || written.iter().any(|one| one.is_whole_folder) {
         let found = engine.store.find_exam(&loop_project.key, &state.id, DENIED_ROLES).await;
         found.ok().flatten()
     } else {
@@ -52,11 +61,18 @@ pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
         if may_register_hooks(&one.path.to_string_lossy()) {
             return changes_hooks(input, &one.path).then_some((one, ExamRole::Hooks));
         }
+        if one.is_whole_folder && loop_project.root.starts_with(&one.path) {
+            return exam.as_ref()?.files.values().next().map(|file| (one, file.role));
+        }
         let path = RelPath::below(&loop_project.root, &one.path)?;
         Some((one, denied_role(&path, one, exam.as_ref())?))
     });
     if let Some((one, role)) = denied {
         return HookOutput::Deny(notice::exam_write_denied(&one.named, role.words(), &state.id));
+    }
+    if let Some((file, role)) = exam.and_then(|exam| swept_file(&loop_project.root, &exam, &sweeps))
+    {
+        return HookOutput::Deny(notice::exam_write_denied(file.as_str(), role.words(), &state.id));
     }
     let refused = write_guard::refused_write(engine, &loop_project, &state, input, &written).await;
     if refused.is_none() {
@@ -70,9 +86,45 @@ fn denied_role(path: &RelPath, written: &WrittenPath, exam: Option<&Exam>) -> Op
     let own = role(path).filter(|role| DENIED_ROLES.contains(role));
     let below = || {
         let folder = format!("{path}/");
+        if written.is_whole_folder && UNSEEN.iter().any(|file| file.starts_with(&folder)) {
+            return Some(ExamRole::Unseen);
+        }
         let files = exam.filter(|_| written.is_whole_folder).map(|exam| &exam.files);
         let mut frozen = files.into_iter().flatten();
         frozen.find(|(file, _)| file.as_str().starts_with(&folder)).map(|(_, file)| file.role)
     };
     own.or_else(below)
+}
+
+/// The first frozen file that commands of git would change or remove without naming it.
+fn swept_file(root: &Path, exam: &Exam, sweeps: &[GitSweep]) -> Option<(RelPath, ExamRole)> {
+    let files: Vec<RelPath> =
+        exam.files.keys().filter(|path| path.under(root).exists()).cloned().collect();
+    let swept = sweeps.iter().find_map(|sweep| match sweep {
+        GitSweep::Reverts(commit) => {
+            let versions = versions_at(root, Some(commit), &files).ok().flatten()?;
+            let mut pairs = files.iter().zip(versions);
+            let differs = |file: &RelPath, version: BytesAtBase| match version {
+                BytesAtBase::Bytes(bytes) => {
+                    read_regular(&file.under(root), SOURCE_BYTES_MAX).ok() != Some(bytes)
+                }
+                BytesAtBase::Absent | BytesAtBase::NotRead(_) => false,
+            };
+            pairs.find(|(file, version)| differs(file, version.clone())).map(|(file, _)| file)
+        }
+        GitSweep::Cleans { with_ignored, except } => {
+            let untracked = untracked_paths(root, &files, *with_ignored).ok()?;
+            files.iter().find(|file| untracked.contains(*file) && !is_excepted(file, except))
+        }
+    })?;
+    Some((swept.clone(), exam.files.get(swept)?.role))
+}
+
+/// Whether a pattern of `git clean -e` names a file or a folder above it.
+fn is_excepted(file: &RelPath, except: &[String]) -> bool {
+    let parts = || file.as_str().split('/');
+    except.iter().any(|pattern| {
+        let pattern = pattern.trim_matches('/');
+        file.as_str().starts_with(pattern) || parts().any(|part| part == pattern)
+    })
 }

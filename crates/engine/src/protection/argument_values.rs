@@ -81,6 +81,8 @@ const PROGRAMS: &[&str] = &["bin", "binary", "cmd", "command", "executable", "pr
 const PROGRAM_ARGUMENTS: &[&str] = &["args", "arguments", "argv", "parameters", "params"];
 /// Beginnings of names of arguments with a file that a tool makes though it reads.
 const OUTPUTS: &[&str] = &["dest", "download", "export", "out", "save", "write"];
+/// Beginnings of names of arguments with what is copied.
+const SOURCES: &[&str] = &["from", "input", "old", "source", "src"];
 /// Schemes that lead to other machines.
 const REMOTE_SCHEMES: &[&str] =
     &["data", "ftp", "git", "http", "https", "mailto", "s3", "ssh", "ws", "wss"];
@@ -217,6 +219,8 @@ impl ArgumentValues {
 
     /// Adds a value, and what it becomes without quotes, scheme, escapes and positions.
     fn add_paths(&mut self, text: &str) {
+        // Hosts end a path there, if they take it.
+        let text = text.split('\0').next().unwrap_or_default();
         let text = text.trim().trim_matches(['"', '\'', '`', '<', '>']);
         if text.is_empty() || text.len() > PATH_BYTES_MAX || text.contains('\n') || !self.has_room()
         {
@@ -245,6 +249,12 @@ impl ArgumentValues {
     }
 }
 
+/// Whether one of these arguments is a text of a document.
+pub(super) fn has_texts(arguments: &Value) -> bool {
+    let mut names = arguments.as_object().into_iter().flatten().map(|(name, _)| plain_name(name));
+    names.any(|name| TEXTS.contains(&name.as_str()))
+}
+
 fn kind_of(plain: &str, name: &str, nature: ToolNature) -> ValueKind {
     if COMMANDS.contains(&plain) {
         return ValueKind::Command;
@@ -253,8 +263,13 @@ fn kind_of(plain: &str, name: &str, nature: ToolNature) -> ValueKind {
         ToolNature::Runs if RUN_TEXTS.contains(&plain) => ValueKind::Command,
         _ if TEXTS.contains(&plain) => ValueKind::Text,
         ToolNature::Reads if !is_output(name) => ValueKind::Read,
+        ToolNature::Copies if is_source(name) => ValueKind::Read,
         _ => ValueKind::Plain,
     }
+}
+
+fn is_source(name: &str) -> bool {
+    words_of(name).first().is_some_and(|word| SOURCES.iter().any(|it| word.starts_with(it)))
 }
 
 fn is_output(name: &str) -> bool {

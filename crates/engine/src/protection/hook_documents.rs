@@ -20,24 +20,44 @@ pub(crate) fn changes_hooks(input: &HookInput, document: &Path) -> bool {
     let hooks = hooks_of_document(&before);
     match text_after(&input.tool_input.arguments, &before) {
         Some(after) if !input.edits().is_empty() => hooks_of_document(&after) != hooks,
-        _ => !hooks.is_empty() || input.tool_input.arguments.to_string().contains(HOOKS),
+        _ => !hooks.is_empty() || mentions_hooks(input),
     }
+}
+
+/// Whether a call may write hooks: it mentions them elsewhere than in the text behind a front matter.
+fn mentions_hooks(input: &HookInput) -> bool {
+    let Some(command) = &input.tool_input.command else {
+        return input.tool_input.arguments.to_string().contains(HOOKS);
+    };
+    let Some((before, document)) = command.split_once("\n---\n") else {
+        return command.contains(HOOKS);
+    };
+    let document = format!("---\n{document}");
+    let has_matter = document[4..].contains("\n---");
+    before.contains(HOOKS) || !has_matter || !hooks_of_document(&document).is_empty()
 }
 
 /// What an edit tool of the host makes of a text, if its arguments say so.
 fn text_after(arguments: &Value, before: &str) -> Option<String> {
-    if let Some(content) = arguments["content"].as_str() {
+    if let Some(content) = text_of(arguments, ["content", "file_text", "fileText"]) {
         return Some(content.to_owned());
     }
     let one = std::slice::from_ref(arguments);
     let edits = arguments["edits"].as_array().map_or(one, Vec::as_slice);
     edits.iter().try_fold(before.to_owned(), |text, edit| {
-        let (old, new) = (edit["old_string"].as_str()?, edit["new_string"].as_str()?);
-        Some(match (old.is_empty(), edit["replace_all"].as_bool()) {
+        let old = text_of(edit, ["old_string", "old_str", "oldString"])?;
+        let new = text_of(edit, ["new_string", "new_str", "newString"])?;
+        let is_everywhere = ["replace_all", "replaceAll"].iter().any(|it| edit[*it] == true);
+        Some(match (old.is_empty(), is_everywhere) {
             // This creates the file.
             (true, _) => new.to_owned(),
-            (false, Some(true)) => text.replace(old, new),
-            (false, _) => text.replacen(old, new, 1),
+            (false, true) => text.replace(old, new),
+            (false, false) => text.replacen(old, new, 1),
         })
     })
+}
+
+/// The first of these arguments that is a text. The hosts name them differently.
+fn text_of<'a>(arguments: &'a Value, names: [&str; 3]) -> Option<&'a str> {
+    names.iter().find_map(|name| arguments[*name].as_str())
 }

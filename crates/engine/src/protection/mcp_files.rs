@@ -1,9 +1,14 @@
 //! What a tool of an MCP server does: the words of its name say whether it only reads.
 
-use moai_protocol::hook::HookInput;
+use moai_protocol::hook::{ASK_TOOL, HookInput};
+use serde_json::Value;
 
-/// How the host names the tools of MCP servers: `mcp__SERVER__TOOL`.
-const PREFIX: &str = "mcp__";
+use super::argument_values::has_texts;
+
+/// The hosts' tools for shell commands, whose commands are examined as such.
+const SHELL_TOOLS: [&str; 2] = ["Bash", "bash"];
+/// Names of arguments with the mode of a tool.
+const MODES: [&str; 6] = ["action", "command", "method", "mode", "op", "operation"];
 /// Words in the name of a tool that only reads.
 const READING: &[&str] = &[
     "analyze",
@@ -101,6 +106,14 @@ const WRITING: &[&str] = &[
     "wipe",
     "write",
 ];
+/// Words of tools whose objects are on a server.
+const REMOTE: &[&str] =
+    &["comment", "discussion", "issue", "issues", "label", "labels", "milestone", "pr", "pull"];
+/// Words of tools of git that change files.
+const GIT_WRITING: &[&str] = &[
+    "am", "apply", "checkout", "cherry", "clean", "clone", "merge", "mv", "pull", "rebase",
+    "reset", "restore", "revert", "rm", "stash", "switch",
+];
 /// Words of tools that run what they are given.
 const RUNNING: &[&str] = &[
     "bash",
@@ -133,31 +146,55 @@ const WHOLE_FOLDER: &[&str] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToolNature {
     Reads,
+    /// It writes a copy of what it is given.
+    Copies,
     /// It runs commands or programs that it is given.
     Runs,
     /// It writes, or its name does not say.
     Writes,
 }
 
-/// What the tool of a call does, if it belongs to an MCP server.
+/// What the tool of a call does, unless it is the host's tool for edits or commands. The hosts name the
+/// tools of servers `mcp__server__tool`, `server-tool` or `server_tool`, so any other tool may be one.
 pub(super) fn nature_of_call(input: &HookInput) -> Option<ToolNature> {
-    let is_of_server = input.tool_name.starts_with(PREFIX);
-    let words = words_of(input.tool_name.rsplit("__").next().unwrap_or_default());
+    let name = input.tool_name.as_str();
+    let is_own = SHELL_TOOLS.contains(&name) || name == ASK_TOOL || !input.edits().is_empty();
+    let words = words_of(name.rsplit("__").next().unwrap_or_default());
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    // Git's index, and what a server keeps, are no files.
+    let is_remote = has(REMOTE) || has(&["git"]) && !has(GIT_WRITING);
     let nature = match (has(RUNNING), has(WRITING), has(READING)) {
         (true, ..) => ToolNature::Runs,
+        _ if is_remote && !has(&["file", "files"]) => ToolNature::Reads,
+        _ if has_reading_mode(&input.tool_input.arguments) => ToolNature::Reads,
         (_, false, true) => ToolNature::Reads,
+        _ if copies(input) => ToolNature::Copies,
         _ => ToolNature::Writes,
     };
-    is_of_server.then_some(nature)
+    (!is_own && !name.is_empty()).then_some(nature)
+}
+
+/// Whether an argument says that a tool with several modes reads, and none has a text that it could write.
+fn has_reading_mode(arguments: &Value) -> bool {
+    let mode = MODES.iter().find_map(|name| arguments[*name].as_str());
+    let words = mode.map(words_of).unwrap_or_default();
+    let is_reading = !words.is_empty() && words.iter().all(|it| READING.contains(&it.as_str()));
+    is_reading && !has_texts(arguments)
 }
 
 /// The files that a call names by the names of its arguments, if its tool may write.
 pub(super) fn mcp_written_files(input: &HookInput) -> &[String] {
     match nature_of_call(input) {
-        None | Some(ToolNature::Reads) => &[],
+        None | Some(ToolNature::Reads | ToolNature::Copies) => &[],
         Some(_) => &input.tool_input.named_files,
     }
+}
+
+/// Whether a tool copies files.
+fn copies(input: &HookInput) -> bool {
+    let words = words_of(input.tool_name.rsplit("__").next().unwrap_or_default());
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    has(&["copy", "cp"]) && !has(&["move", "mv", "rename", "sync"])
 }
 
 /// Whether a tool takes whole folders away, or fills them.
@@ -215,6 +252,14 @@ mod tests {
             ("mcp__fs__listFiles", Some(Reads)),
             ("mcp__fs__file_read", Some(Reads)),
             ("mcp__git__git_diff", Some(Reads)),
+            ("mcp__git__git_add", Some(Reads)),
+            ("mcp__git__git_reset", Some(Writes)),
+            ("mcp__github__update_issue", Some(Reads)),
+            ("mcp__github__create_or_update_file", Some(Writes)),
+            ("filesystem-write_file", Some(Writes)),
+            ("filesystem_write_file", Some(Writes)),
+            ("view", Some(Reads)),
+            ("Bash", None),
             ("Write", None),
         ] {
             assert_eq!(nature_of_call(&call(tool)), nature, "{tool}");

@@ -3,7 +3,7 @@
 use super::program_texts::text_argument;
 use super::readers::reads_files;
 use super::shell_reader::SimpleCommand;
-use super::{SHELLS, WriteSearch, base_name, writes_what_it_is_given};
+use super::{SHELLS, WriteSearch, WrittenBelow, base_name, writes_what_it_is_given};
 
 /// Arguments of `find` that write what it finds, and before a command that it runs.
 const FIND_WRITING: [&str; 4] = ["-delete", "-fprint", "-fprintf", "-fls"];
@@ -36,7 +36,11 @@ impl WriteSearch {
             writes |= !self.leaves_what_it_is_given(&run);
             self.simple_command(&run, false);
         }
-        if !writes {
+        let has = |test: &str| arguments.contains(&test);
+        let kinds = arguments.windows(2).filter(|pair| pair[0] == "-type").map(|pair| pair[1]);
+        // Folders are deleted only if they are empty, and links hold nothing.
+        let holds_nothing = has("-empty") || kinds.clone().any(|kind| matches!(kind, "d" | "l"));
+        if !writes || has("-delete") && holds_nothing {
             return;
         }
         let folders = arguments.iter().take_while(|word| !word.starts_with(['-', '(', '!']));
@@ -44,22 +48,43 @@ impl WriteSearch {
         if folders.is_empty() {
             folders.push(".");
         }
-        let patterns = name_patterns(arguments);
-        for pair in arguments.windows(2).filter(|pair| FIND_PATHS.contains(&pair[0])) {
-            self.push(pair[1], false);
+        let FoundNames { names, paths, not_paths } = FoundNames::of(arguments);
+        for path in &paths {
+            self.push(path, false);
+        }
+        // A path pattern without a folder matches names at any depth.
+        let loose: Vec<String> = paths.iter().filter(|it| !it.contains('/')).cloned().collect();
+        for folder in folders.iter().filter(|_| !loose.is_empty()) {
+            let (names, except) = (loose.clone(), not_paths.clone());
+            self.push_below(folder, WrittenBelow::Named { names, except });
+        }
+        if names.is_empty() && !paths.is_empty() {
+            return;
         }
         for folder in folders {
             let folder = folder.trim_end_matches('/');
-            if patterns.is_empty() {
+            if names.is_empty() {
                 // It may be a file.
-                self.push(folder, false);
+                self.push(folder, !has("-maxdepth"));
                 self.push(&format!("{folder}/*"), false);
             }
-            for pattern in &patterns {
+            if !names.is_empty() && paths.is_empty() {
+                let (names, except) = (names.clone(), not_paths.clone());
+                self.push_below(folder, WrittenBelow::Named { names, except });
+            }
+            let of_paths = paths.is_empty();
+            for pattern in names.iter().filter(|_| of_paths) {
                 self.push(&format!("{folder}/{pattern}"), false);
-                // Hidden folders hold no others of these.
-                let is_hidden = base_name(folder).starts_with('.') && !matches!(folder, "." | "..");
-                for hidden in FOUND_FOLDERS.into_iter().filter(|_| !is_hidden) {
+            }
+            // Hidden folders hold no others of these.
+            let is_hidden = base_name(folder).starts_with('.') && !matches!(folder, "." | "..");
+            let all = ["*".to_owned()];
+            for hidden in FOUND_FOLDERS.into_iter().filter(|_| !is_hidden && of_paths) {
+                let top = hidden.split('/').next().unwrap_or(hidden);
+                if not_paths.iter().any(|path| path.contains(top)) {
+                    continue;
+                }
+                for pattern in if names.is_empty() { &all[..] } else { &names } {
                     self.push(&format!("{folder}/{hidden}/{}", of_existing(pattern)), false);
                 }
             }
@@ -67,18 +92,24 @@ impl WriteSearch {
     }
 
     /// What `fd` gives to a program: files whose names its pattern is in.
-    pub(super) fn fd(&mut self, arguments: &[&str]) {
-        let Some(at) = arguments.iter().position(|word| FD_RUNNING.contains(word)) else { return };
-        let words = arguments[at + 1..].iter().map(|word| (*word).to_owned()).collect();
+    pub(super) fn fd(&mut self, arguments: &[&str], is_piped_to_writer: bool) {
+        let running = arguments.iter().position(|word| FD_RUNNING.contains(word));
+        let at = running.unwrap_or(arguments.len());
+        let words = arguments[at..].iter().skip(1).map(|word| (*word).to_owned()).collect();
         let run = SimpleCommand { words, ..SimpleCommand::default() };
-        if self.leaves_what_it_is_given(&run) {
+        if !is_piped_to_writer && (running.is_none() || self.leaves_what_it_is_given(&run)) {
             return;
         }
-        for word in arguments[..at].iter().filter(|word| !word.starts_with('-')) {
-            let name = word.trim_matches(['^', '$']).replace('\\', "");
-            self.push(&format!("*{name}*"), false);
-            for folder in FOUND_FOLDERS {
-                self.push(&format!("{folder}/*{name}*"), false);
+        let mut words = arguments[..at].iter().filter(|word| !word.starts_with('-'));
+        let Some(word) = words.next() else { return };
+        let name = word.trim_matches(['^', '$']).replace('\\', "");
+        let folders: Vec<&str> = words.copied().collect();
+        for folder in if folders.is_empty() { vec!["."] } else { folders } {
+            let (names, except) = (vec![format!("*{name}*")], Vec::new());
+            self.push_below(folder, WrittenBelow::Named { names, except });
+            self.push(&format!("{folder}/*{name}*"), false);
+            for hidden in FOUND_FOLDERS {
+                self.push(&format!("{folder}/{hidden}/*{name}*"), false);
             }
         }
     }
@@ -107,12 +138,32 @@ fn of_existing(name: &str) -> String {
     }
 }
 
-/// The patterns for names among the arguments of `find`.
-fn name_patterns(arguments: &[&str]) -> Vec<String> {
-    let named = arguments.windows(2).filter(|pair| FIND_NAMES.contains(&pair[0]));
-    named
-        .map(|pair| if pair[0] == "-iname" { in_any_case(pair[1]) } else { pair[1].to_owned() })
-        .collect()
+/// What the arguments of `find` say about names and paths. Of a test that is negated, only a path counts.
+#[derive(Default)]
+struct FoundNames {
+    names: Vec<String>,
+    paths: Vec<String>,
+    not_paths: Vec<String>,
+}
+
+impl FoundNames {
+    fn of(arguments: &[&str]) -> Self {
+        let mut found = Self::default();
+        for (at, pair) in arguments.windows(2).enumerate() {
+            let [test, pattern] = [pair[0], pair[1]];
+            let is_negated = at > 0 && matches!(arguments[at - 1], "!" | "-not");
+            let any_case = || in_any_case(pattern);
+            let plain = || pattern.to_owned();
+            let pattern = if test.starts_with("-i") { any_case() } else { plain() };
+            match (FIND_NAMES.contains(&test), FIND_PATHS.contains(&test), is_negated) {
+                (true, _, false) => found.names.push(pattern),
+                (_, true, false) => found.paths.push(pattern),
+                (_, true, true) => found.not_paths.push(pattern),
+                _ => {}
+            }
+        }
+        found
+    }
 }
 
 /// A pattern that matches names in upper and lower case.

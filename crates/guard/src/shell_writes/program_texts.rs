@@ -31,7 +31,8 @@ pub(super) const INTERPRETERS: [&str; 18] = [
 /// Arguments before such a text, besides short ones.
 const TEXT_OPTIONS: [&str; 4] = ["--eval", "--print", "-p", "eval"];
 /// What a text of such a program contains when it writes files.
-const WRITE_HINTS: [&str; 20] = [
+const WRITE_HINTS: [&str; 21] = [
+    "chmod",
     ">",
     "write",
     "append",
@@ -53,6 +54,30 @@ const WRITE_HINTS: [&str; 20] = [
     "sed -i",
     "symlink",
 ];
+/// What it contains when it takes whole folders away.
+const FOLDER_HINTS: [&str; 8] =
+    ["cpSync", "copytree", "move(", "rename", "rm -r", "rmSync", "rmtree", "rmdir"];
+/// Calls whose texts are no paths.
+const TEXT_CALLS: [&str; 14] = [
+    ".count(",
+    ".endswith(",
+    ".find(",
+    ".includes(",
+    ".index(",
+    ".indexOf(",
+    ".replace(",
+    ".replaceAll(",
+    ".split(",
+    ".startswith(",
+    ".sub(",
+    "console.log(",
+    "print(",
+    "re.search(",
+];
+/// Calls that open a file for reading if no more than its encoding follows.
+const OPENING_CALLS: [&str; 4] = ["load(", "open(", "readFileSync(", "require("];
+/// Folders that a file in a text may be in.
+const NAMES_MAX: usize = 8;
 /// Statements of SQL that change a database, in lower case.
 const SQL_WRITES: [&str; 7] = [
     "alter table",
@@ -111,7 +136,17 @@ impl WriteSearch {
         let module = arguments.iter().position(|word| *word == "-m");
         let module = module.and_then(|at| arguments.get(at + 1));
         if module.is_some_and(|module| module_reads(module)) {
+            // The second one is the output.
+            let files = arguments.iter().skip_while(|word| **word != "json.tool").skip(1);
+            if let Some(output) = files.filter(|word| !word.starts_with('-')).nth(1) {
+                self.push(output, false);
+            }
             return;
+        }
+        if module == Some(&"venv") {
+            for word in arguments {
+                self.push(word, true);
+            }
         }
         let after_script = arguments.iter().position(|word| !word.starts_with('-'));
         if let Some(at) = after_script {
@@ -131,16 +166,25 @@ impl WriteSearch {
         if runs_commands {
             self.commands_of_text(&pieces);
         }
+        let takes_folders = FOLDER_HINTS.iter().any(|hint| text.contains(hint));
+        let hidden: Vec<&str> =
+            pieces.iter().skip(1).step_by(2).copied().filter(|it| it.starts_with('.')).collect();
         for (at, piece) in pieces.iter().enumerate().filter(|_| writes) {
             if self.found.len() >= WRITTEN_PATHS_MAX {
                 return;
             }
-            if piece.contains(char::is_whitespace) {
+            if piece.contains(char::is_whitespace) || is_only_read(&pieces, at) {
                 continue;
+            }
+            // As in `os.chdir(".claude"); open("settings.json", "w")`.
+            for folder in
+                hidden.iter().take(NAMES_MAX).filter(|_| at % 2 == 1 && piece.contains('.'))
+            {
+                self.push(&format!("{folder}/{piece}"), false);
             }
             for path in piece.split(|it: char| !is_of_path(it)) {
                 if path.contains(['.', '/']) {
-                    self.push(path, false);
+                    self.push(path, takes_folders);
                 }
             }
             // As in `home / ".claude" / "settings.json"`.
@@ -180,12 +224,48 @@ impl WriteSearch {
 
     /// A database that a statement among the arguments changes.
     pub(super) fn database(&mut self, arguments: &[&str]) {
+        for text in arguments {
+            let (command, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text, ""));
+            match command {
+                ".shell" | ".system" => self.in_subshell(rest),
+                ".backup" | ".clone" | ".once" | ".output" | ".save" => self.push(rest, false),
+                _ => {}
+            }
+        }
         let is_changed = arguments.iter().any(|text| changes_database(text));
         let named = arguments.iter().find(|word| !word.starts_with('-'));
         if let Some(file) = named.filter(|_| is_changed) {
             self.push(file, false);
         }
     }
+}
+
+/// Whether the text at an odd place among these pieces is only read, or is no path at all, as the code
+/// before and behind it shows.
+fn is_only_read(pieces: &[&str], at: usize) -> bool {
+    if at.is_multiple_of(2) {
+        return false;
+    }
+    let behind = pieces.get(at + 1).copied().unwrap_or_default().trim_start();
+    let is_text = |before: &str, behind: &str| {
+        let before = before.trim_end();
+        // With one argument it moves a file.
+        let is_move = before.ends_with("os.replace(")
+            || before.ends_with(".replace(") && !behind.trim_start().starts_with(',');
+        TEXT_CALLS.iter().any(|call| before.ends_with(call)) && !is_move
+    };
+    let before = pieces[at - 1];
+    // The second argument of such a call.
+    let is_second = before.trim() == "," && at >= 3 && is_text(pieces[at - 3], before);
+    let opens = OPENING_CALLS.iter().any(|call| before.trim_end().ends_with(call));
+    let rest = behind.strip_prefix(')').unwrap_or_default();
+    // Neither written through the result, nor opened for more.
+    let is_reading =
+        behind.starts_with(')') && !rest.starts_with(".write") && !rest.contains(".write_");
+    let names_encoding = behind.starts_with(',')
+        && (behind.trim_start_matches([',', ' ']).starts_with("encoding")
+            || matches!(pieces.get(at + 2), Some(&("r" | "rb" | "utf8" | "utf-8"))));
+    is_text(before, behind) || is_second || opens && (is_reading || names_encoding)
 }
 
 /// Whether a text in another language writes files.
@@ -199,6 +279,10 @@ fn is_of_path(character: char) -> bool {
 
 /// The text among the arguments of a program that runs one.
 pub(super) fn text_argument<'a>(arguments: &[&'a str]) -> &'a str {
+    let inside = arguments.iter().find_map(|word| word.strip_prefix("--eval="));
+    if let Some(text) = inside {
+        return text;
+    }
     let flag = arguments.iter().position(|word| {
         let is_short = word.starts_with('-') && word.ends_with(['c', 'e', 'r']) && word.len() <= 4;
         is_short || TEXT_OPTIONS.contains(word)

@@ -196,6 +196,7 @@ const READERS: &[&str] = &[
 ];
 /// Programs that read unless one of these arguments is there.
 const READERS_WITHOUT: &[(&str, &[&str])] = &[
+    ("ast-grep", &["--interactive", "--update-all", "-U", "-i", "new"]),
     ("biome", &["--apply", "--fix", "--write", "format"]),
     ("clang-format", &["-i"]),
     ("codespell", &["-w", "--write-changes"]),

@@ -3,6 +3,8 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
+use moai_base::limits::SHELL_TEXT_DEPTH_MAX;
+
 use super::{base_name, is_name};
 
 /// Programs that run the rest of their arguments as a command, and their options that take a value.
@@ -51,13 +53,17 @@ const PRINTERS: [&str; 6] = ["echo", "ls", "printf", "readlink", "realpath", "wh
 const KEYWORDS: [&str; 10] = ["!", "do", "elif", "else", "if", "then", "until", "while", "{", "}"];
 
 /// One program with its arguments.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct SimpleCommand {
     pub(super) words: Vec<String>,
     /// Files that its output is redirected to.
     pub(super) targets: Vec<String>,
     /// The texts of its here-documents and here-strings.
     pub(super) input: String,
+    /// Files that are its input.
+    pub(super) inputs: Vec<String>,
+    /// Pipelines whose outputs are among its words.
+    pub(super) substituted: Vec<Vec<SimpleCommand>>,
 }
 
 impl SimpleCommand {
@@ -106,6 +112,11 @@ fn is_duration(word: &str) -> bool {
 
 /// The commands of a text, those connected by pipes together.
 pub(super) fn pipelines(text: &str) -> Vec<Vec<SimpleCommand>> {
+    pipelines_inside(text, SHELL_TEXT_DEPTH_MAX)
+}
+
+/// The same, with this many texts of here-documents inside it.
+fn pipelines_inside(text: &str, depth_left: usize) -> Vec<Vec<SimpleCommand>> {
     let mut reader =
         ShellReader { pipelines: vec![vec![SimpleCommand::default()]], ..ShellReader::default() };
     let mut rest = text.chars().peekable();
@@ -126,13 +137,19 @@ pub(super) fn pipelines(text: &str) -> Vec<Vec<SimpleCommand>> {
                 reader.end_substitution();
             }
             (_, '`') => reader.begin_substitution(true),
-            // As in `$'a'`.
-            (None, '$') if rest.peek() == Some(&'\'') => {}
+            // As in `$'a\x62'` and `$"a"`.
+            (None, '$') if rest.next_if_eq(&'\'').is_some() => {
+                let text = escaped_text(&mut rest);
+                reader.word.push_str(&text);
+                reader.is_in_word = true;
+            }
+            (None, '$') if rest.peek() == Some(&'"') => {}
             (None, ')') if reader.outer.last().is_some_and(|outer| !outer.is_backtick) => {
                 reader.end_substitution();
             }
             (None, quote @ ('\'' | '"')) => {
                 reader.quote = Some(quote);
+                reader.is_quoted_word = true;
                 reader.is_in_word = true;
             }
             (None, '#') if !reader.is_in_word => while rest.next_if(|it| *it != '\n').is_some() {},
@@ -167,10 +184,16 @@ pub(super) fn pipelines(text: &str) -> Vec<Vec<SimpleCommand>> {
             (None, '&') if rest.peek() == Some(&'>') => reader.end_word(),
             (None, '\n') => {
                 reader.end_word();
-                for delimiter in std::mem::take(&mut reader.delimiters) {
+                let mut run = Vec::new();
+                for (delimiter, is_quoted) in std::mem::take(&mut reader.delimiters) {
                     let text = here_document(&mut rest, &delimiter);
                     reader.add_input(&text);
+                    if let Some(depth_left) = depth_left.checked_sub(1).filter(|_| !is_quoted) {
+                        let inner = |text| pipelines_inside(text, depth_left);
+                        run.extend(substitutions(&text).flat_map(inner));
+                    }
                 }
+                reader.pipelines.extend(run);
                 reader.end_pipeline();
             }
             (None, '(') if reader.word.ends_with('=') => reader.array(&mut rest),
@@ -201,9 +224,74 @@ fn here_document(rest: &mut Peekable<Chars<'_>>, delimiter: &str) -> String {
     text
 }
 
+/// The commands in the substitutions of a text.
+fn substitutions(text: &str) -> impl Iterator<Item = &str> {
+    let in_brackets = text.split("$(").skip(1).filter_map(|rest| {
+        let mut depth = 0_usize;
+        let end = rest.find(|it: char| {
+            depth = if it == '(' { depth + 1 } else { depth };
+            let is_end = it == ')' && depth == 0;
+            depth = if it == ')' { depth.saturating_sub(1) } else { depth };
+            is_end
+        });
+        end.map(|end| &rest[..end])
+    });
+    in_brackets.chain(text.split('`').skip(1).step_by(2))
+}
+
+/// Takes a text up to its quotation mark, with the escapes of `$'…'`.
+fn escaped_text(rest: &mut Peekable<Chars<'_>>) -> String {
+    let mut text = String::new();
+    while let Some(next) = rest.next().filter(|next| *next != '\'') {
+        if next != '\\' {
+            text.push(next);
+            continue;
+        }
+        let Some(kind) = rest.next() else { break };
+        let (radix, digits_max) = match kind {
+            'x' => (16, 2),
+            'u' => (16, 4),
+            'U' => (16, 8),
+            '0'..='7' => (8, 3),
+            _ => {
+                text.push(match kind {
+                    'n' => '\n',
+                    't' => '\t',
+                    'r' => '\r',
+                    other => other,
+                });
+                continue;
+            }
+        };
+        let mut digits: String = if radix == 8 { kind.to_string() } else { String::new() };
+        while digits.len() < digits_max && rest.peek().is_some_and(|it| it.is_digit(radix)) {
+            digits.extend(rest.next());
+        }
+        text.extend(u32::from_str_radix(&digits, radix).ok().and_then(char::from_u32));
+    }
+    text
+}
+
 /// What a command prints, if its text shows that.
 fn printed(command: &SimpleCommand) -> Option<String> {
     let (program, arguments) = command.words.split_first()?;
+    let last = arguments.last().map(String::as_str).unwrap_or_default();
+    match base_name(program) {
+        "git" if arguments.iter().any(|word| word == "rev-parse") => {
+            return match last {
+                "--show-toplevel" | "--show-cdup" => Some(".".to_owned()),
+                "--absolute-git-dir" | "--git-common-dir" | "--git-dir" => Some(".git".to_owned()),
+                path if arguments.iter().any(|word| word == "--git-path") => {
+                    Some(format!(".git/{path}"))
+                }
+                _ => None,
+            };
+        }
+        "dirname" => {
+            return Some(last.rsplit_once('/').map_or(".", |(folder, _)| folder).to_owned());
+        }
+        _ => {}
+    }
     if program == "echo" {
         let words = arguments.iter().filter(|word| !word.starts_with('-'));
         return Some(words.cloned().collect::<Vec<_>>().join(" "));
@@ -226,8 +314,11 @@ struct ShellReader {
     is_here_string: bool,
     /// The next word ends a here-document.
     is_delimiter: bool,
-    /// Delimiters of the here-documents that begin on the next line.
-    delimiters: Vec<String>,
+    /// Delimiters of the here-documents that begin on the next line, and whether they are quoted: in
+    /// the others substitutions run.
+    delimiters: Vec<(String, bool)>,
+    /// Whether the present word has quotes.
+    is_quoted_word: bool,
     quote: Option<char>,
     /// What surrounds the present substitutions: quote and command.
     outer: Vec<OuterCommand>,
@@ -251,11 +342,12 @@ impl ShellReader {
 
     fn end_word(&mut self) {
         let word = std::mem::take(&mut self.word);
+        let is_quoted = std::mem::take(&mut self.is_quoted_word);
         if !std::mem::take(&mut self.is_in_word) || word.is_empty() {
             return;
         }
         if std::mem::take(&mut self.is_delimiter) {
-            self.delimiters.push(word);
+            self.delimiters.push((word, is_quoted));
             return;
         }
         let is_input = std::mem::take(&mut self.is_input);
@@ -265,10 +357,13 @@ impl ShellReader {
         }
         let is_target = std::mem::take(&mut self.is_target);
         let command = self.pipelines.last_mut().and_then(|pipeline| pipeline.last_mut());
-        if let Some(command) = command.filter(|_| !is_input) {
-            let list = if is_target { &mut command.targets } else { &mut command.words };
-            list.push(word);
-        }
+        let Some(command) = command else { return };
+        let list = match (is_input, is_target) {
+            (true, _) => &mut command.inputs,
+            (false, true) => &mut command.targets,
+            (false, false) => &mut command.words,
+        };
+        list.push(word);
     }
 
     /// Reads the values of a list, each as an assignment: `a=(b c)`.
@@ -322,7 +417,10 @@ impl ShellReader {
 
     fn end_substitution(&mut self) {
         self.end_word();
-        let Some(outer) = self.outer.pop() else { return };
+        let Some(mut outer) = self.outer.pop() else { return };
+        if let (Some(command), Some(inner)) = (outer.pipeline.last_mut(), self.pipelines.last()) {
+            command.substituted.push(inner.clone());
+        }
         let printed = self.pipelines.last().and_then(|pipeline| pipeline.last()).and_then(printed);
         let printed = printed.unwrap_or_else(|| "$()".to_owned());
         self.pipelines.push(outer.pipeline);

@@ -226,7 +226,14 @@ fn patterns_stay_patterns() {
     assert_eq!(found[..2], ["./[aA].[mM][dD]", "./.claude/[aA].[mM][dD]"]);
     // A name stands for files that exist: most of what is removed by name is not protected.
     assert_eq!(patterns("find . -name x -delete")[0], "./.claude/[x]");
-    assert_eq!(patterns("cp -r other/. .claude; rsync -a other/ .moai/"), [".claude/*", ".moai/*"]);
+    let copied = shell_writes("cp -r other/. .claude; rsync -a --delete host/ .moai/");
+    let copied = copied.into_iter().filter_map(|found| Some((found.path, found.below?)));
+    let held_by = |path: &str, folder: &str, is_mirrored| {
+        let folder = folder.to_owned();
+        (path.to_owned(), WrittenBelow::HeldBy { folder, is_mirrored })
+    };
+    let expected = [held_by(".claude", "other/.", false), held_by(".moai/", "host/", true)];
+    assert_eq!(copied.collect::<Vec<_>>(), expected);
     assert!(shell_writes("ls | xargs -I{} mv {} ..").iter().all(|found| !found.is_pattern));
 }
 

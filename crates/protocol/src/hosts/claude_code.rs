@@ -21,6 +21,7 @@ pub(super) static PROFILE: HostProfile = HostProfile {
         HostEvent::new(HookEvent::SessionEnd, Nested),
     ],
     edit_tools: &["Write", "Edit", "MultiEdit", "NotebookEdit"],
+    server_tools: Some("mcp__.*"),
     text_limit: TextLimit::AsWritten,
     held_turn: HeldTurn::SameTurn,
     last_words: LastWords::Payload,

@@ -20,6 +20,7 @@ pub(super) static PROFILE: HostProfile = HostProfile {
         HostEvent::new(HookEvent::SessionEnd, Nowhere).without_notices(),
     ],
     edit_tools: &["apply_patch"],
+    server_tools: Some("mcp__.*"),
     text_limit: TextLimit::Bytes(CODEX_TEXT_BYTES_MAX),
     held_turn: HeldTurn::SameTurn,
     last_words: LastWords::Payload,

@@ -19,6 +19,7 @@ pub(super) static PROFILE: HostProfile = HostProfile {
         HostEvent::new(HookEvent::SessionEnd, Nowhere).without_notices(),
     ],
     edit_tools: &["Edit", "Write"],
+    server_tools: None,
     text_limit: TextLimit::Characters(CONTEXT_CHARS_MAX),
     held_turn: HeldTurn::NewPrompt,
     last_words: LastWords::Transcript,

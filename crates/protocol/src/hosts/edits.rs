@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::hook::TextBeforeEdit;
 
 /// The first line of a patch.
-const PATCH_START: &str = "*** Begin Patch";
+pub const PATCH_START: &str = "*** Begin Patch";
 /// Its last line.
 const PATCH_END: &str = "*** End Patch";
 const ADDED_FILE: &str = "*** Add File: ";

@@ -19,7 +19,8 @@ pub(super) static PROFILE: HostProfile = HostProfile {
         HostEvent::new(HookEvent::Stop, Nowhere).with_block().without_notices(),
         HostEvent::new(HookEvent::SessionEnd, Nowhere).without_notices(),
     ],
-    edit_tools: &["edit", "write", "apply_patch"],
+    edit_tools: &["edit", "write", "apply_patch", "patch", "multiedit"],
+    server_tools: None,
     text_limit: TextLimit::Characters(CONTEXT_CHARS_MAX),
     held_turn: HeldTurn::PluginPrompt,
     last_words: LastWords::Payload,
@@ -31,7 +32,11 @@ pub(super) static PROFILE: HostProfile = HostProfile {
     session_variable: None,
     agent_variables: &["OPENCODE"],
     settings: &[
+        SettingsFile { folders: &[".opencode", "plugin"], name: "*" },
         SettingsFile { folders: &[".opencode", "plugins"], name: "*" },
+        SettingsFile { folders: &["opencode", "plugin"], name: "*" },
         SettingsFile { folders: &["opencode", "plugins"], name: "*" },
+        SettingsFile { folders: &[], name: "opencode.json" },
+        SettingsFile { folders: &[], name: "opencode.jsonc" },
     ],
 };

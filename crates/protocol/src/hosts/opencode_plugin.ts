@@ -11,6 +11,9 @@ const WAIT_MS: Record<string, number> = { SessionStart: 10_000, UserPromptSubmit
   PreToolUse: 5_000, PostToolUse: 15_000, Stop: 600_000, SessionEnd: 2_000 }
 // Tools that write.
 const TOOLS = ["edit", "write", "apply_patch", "patch", "multiedit", "bash"]
+// Tools of the client that write nothing. Others are those of servers and plugins, whose names say nothing.
+const READERS = ["codesearch", "glob", "grep", "invalid", "list", "lsp", "question", "read", "skill", "task",
+  "todoread", "todowrite", "webfetch", "websearch"]
 
 type Answer = { additionalContext?: string; decision?: string; reason?: string; hookSpecificOutput?: any }
 type Session = { started: boolean; commanded: boolean; held: boolean; aborted: boolean; parent?: string }
@@ -148,7 +151,7 @@ export default async ({ client, directory }: any) => {
     }),
 
     "tool.execute.before": guarded(async (input: any, output: any) => {
-      if (!TOOLS.includes(input.tool)) return
+      if (READERS.includes(input.tool)) return
       const answer = await ask("PreToolUse", input.sessionID,
         { tool_name: input.tool, tool_input: output.args, tool_use_id: input.callID })
       const told = answer.hookSpecificOutput

@@ -5,8 +5,8 @@
 use moai_base::jsonc::edit::edited_json;
 use serde_json::{Map, Value, json};
 
-use super::HostKind;
 use super::typed_command::COMMAND_NAMES;
+use super::{HostKind, HostProfile};
 use crate::hook::HookEvent;
 
 /// The plugin for OpenCode; the mark stands for the path of the program.
@@ -225,12 +225,19 @@ fn entry(host: HostKind, event: HookEvent, program: &str) -> Value {
     let hook = json!({
         "type": "command", "command": hook_command(program, event), "timeout": timeout_secs(event),
     });
-    if matches!(event, HookEvent::PreToolUse | HookEvent::PostToolUse) {
-        let tools = host.profile().edit_tools.iter().copied().chain(["Bash"]);
-        let matcher = tools.collect::<Vec<_>>().join("|");
-        return json!({"matcher": matcher, "hooks": [hook]});
+    let HostProfile { edit_tools, server_tools, .. } = host.profile();
+    let own = [*edit_tools, &["Bash"]].concat();
+    match event {
+        HookEvent::PreToolUse => match server_tools {
+            Some(pattern) => {
+                let matcher = format!("^({}|{pattern})$", own.join("|"));
+                json!({"matcher": matcher, "hooks": [hook]})
+            }
+            None => json!({"hooks": [hook]}),
+        },
+        HookEvent::PostToolUse => json!({"matcher": own.join("|"), "hooks": [hook]}),
+        _ => json!({"hooks": [hook]}),
     }
-    json!({"hooks": [hook]})
 }
 
 /// The file of GitHub Copilot CLI, in its own layout.
@@ -343,6 +350,8 @@ mod tests {
         let ours = &document["hooks"]["Stop"][1]["hooks"][0]["command"];
         assert_eq!(ours, "'/opt/it'\\''s/moai-ralph' hook stop");
         assert_eq!(document["hooks"]["PostToolUse"][0]["matcher"], "apply_patch|Bash");
+        let before = &document["hooks"]["PreToolUse"][0]["matcher"];
+        assert_eq!(before, "^(apply_patch|Bash|mcp__.*)$", "tools of servers write, too");
         let without = content.text_without(&once).expect("a document").expect("something is left");
         assert!(!without.contains("moai-ralph") && without.contains("other"), "{without}");
     }
