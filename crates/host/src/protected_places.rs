@@ -420,7 +420,9 @@ mod tests {
         assert_eq!(matched("../home/*"), [""; 0].map(PathBuf::from), "they are hidden");
         assert_eq!(matched("../{home,other}/.claude/*/moai"), vec![plugin.clone()]);
         assert_eq!(matched("../h*/new.txt"), [home.join("new.txt")]);
-        assert_eq!(matched("~/.claude/plugins/moai{,.bak}"), vec![plugin.clone()]);
+        // What braces stand for need not exist.
+        let both = vec![plugin.clone(), home.join(".claude/plugins/moai.bak")];
+        assert_eq!(matched("~/.claude/plugins/moai{,.bak}"), both);
         // The project is the plugin: only the parts that decide what hooks do.
         let places = ProtectedPlaces::new(&dirs, &env, &home);
         let place = |named: &str| places.place_of(&places.resolve(&plugin, named), false);

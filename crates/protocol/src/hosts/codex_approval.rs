@@ -115,7 +115,7 @@ mod tests {
         [hooks.state."moai-ralph@m:hooks/codex.json:stop:0:0"]
         trusted_hash = "sha256:307ac7e4601f37870f92d05b0770f073b1be907a03c3c438afafaef7a1580f32"
         [hooks.state."moai-ralph@m:hooks/codex.json:pre_tool_use:0:0"]
-        trusted_hash = "sha256:540bede0013f38d92d245cd8afc91b9dc48e2a86e66f0b80918f726d3677cf1f"
+        trusted_hash = "sha256:eb499c21f0c1ea8da7d5a85647cc1e189c5ffc3e6abcff9ef21f2151eac3040d"
         [hooks.state."moai-ralph@m:hooks/codex.json:session_start:0:0"]
         trusted_hash = "sha256:0000"
         [hooks.state."moai-ralph@m:hooks/codex.json:post_tool_use:0:0"]
