@@ -36,6 +36,7 @@ fn shop() -> Sandbox {
 }
 
 const OTHER_SIGNATURE: &str = "def half(number, by):\n    return number / by\n";
+const THIRD: &str = "def third(number):\n    return number\n";
 const SIGNATURE: &str = "def half(number):\n    return number / 2\n";
 
 fn after_shell(sandbox: &Sandbox) -> String {
@@ -395,6 +396,32 @@ fn what_breaks_while_the_server_works_is_in_the_feedback_of_an_edit() {
     let text = "from prices import half\n\ntotal = half(1)  #\n";
     let feedback = break_while_measuring(&sandbox, || sandbox.tool_write("cart.py", text));
     assert!(!feedback.context().is_empty(), "not clean: {feedback:#?}");
+}
+
+#[test]
+fn an_importer_is_measured_again_if_it_was_measured_while_another_file_was_half_written() {
+    let sandbox = Sandbox::new();
+    let unless = json!({"file": "tax.py", "has": "def third"});
+    let errors = json!([{"needle": "half(1)", "message": "tax is no module", "unless": unless}]);
+    sandbox.fake_server("pyright-langserver", json!({"delay_ms": 700, "errors": errors}));
+    sandbox.write("prices.py", SIGNATURE);
+    sandbox.write("tax.py", THIRD);
+    sandbox.write("cart.py", "import tax\nfrom prices import half\ntotal = half(1)\n");
+    sandbox.commit();
+    assert_eq!(sandbox.run(&["check", "cart.py"]).code, 0);
+    let log = sandbox.base().join("pyright-langserver.jsonl");
+    let asked = pulls(&log, "cart.py");
+    sandbox.write("tax.py", "");
+    sandbox.tool_write("prices.py", OTHER_SIGNATURE);
+    let is_asked = |count: usize| {
+        eventually(PATIENCE, || (pulls(&log, "cart.py") >= asked + count).then_some(()))
+    };
+    is_asked(1).expect("an importer of the edited file is measured");
+    sandbox.write("tax.py", THIRD);
+    is_asked(2).expect("what it was measured with is gone");
+    assert_eq!(sandbox.run(&["check", "cart.py"]).code, 0);
+    let reported = after_batch(&sandbox);
+    assert!(!reported.contains("tax is no module"), "{reported}");
 }
 
 #[test]

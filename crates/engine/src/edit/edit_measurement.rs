@@ -28,6 +28,7 @@ use moai_base::verdict::{Cause, Gap};
 use moai_host::files::Snapshot;
 use moai_host::servers::resolve::ResolvedServer;
 use moai_host::servers::{ServerIdentity, ServerSelection};
+use moai_lsp::session::MeasureLane;
 use moai_protocol::hook::TextBeforeEdit;
 use moai_report::agent::{self, EditFeedback, EditText};
 
@@ -346,7 +347,8 @@ async fn measure_current_bytes(
     let epoch = Some(engine.ledger().root(root).disk.announced_epoch);
     let asked_at = DiskEpoch { epoch, limit: None };
     let first = [snapshot];
-    let servers = MeasuredServers::One(Box::new(selection.clone()));
+    let lane = MeasureLane::Interactive;
+    let servers = MeasuredServers::One { selection: Box::new(selection.clone()), lane };
     // A formatter, or a later edit whose own hook is on its way, may replace the bytes: only the
     // present ones count.
     let settled = measure_settled(engine, project, &first, servers, asked_at).await;

@@ -11,6 +11,8 @@ use tokio::time::timeout_at;
 
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
+use crate::evidence::poll_gate::DiskEpoch;
+use crate::evidence::settled_measurement::{MeasuredServers, measure_settled};
 use crate::evidence::snapshot_measurement;
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::evidence::verified_results;
@@ -241,18 +243,24 @@ async fn measure_impact(
     // An undelivered earlier report passes its baseline on to the new one.
     let undelivered =
         engine.ledger().take_impact_reports(reader, root, path, snapshot.hash, &sensor);
-    let lane = MeasureLane::Batch;
-    let mut results =
-        [snapshot_measurement::measure_snapshot(engine, project, snapshot, selection, lane).await];
-    verified_results::discard_superseded(project, &mut results).await;
+    // What another writer changes meanwhile may be half written when the server reads it.
+    let epoch = Some(engine.ledger().root(root).disk.announced_epoch);
+    let asked_at = DiskEpoch { epoch, limit: None };
+    let servers = MeasuredServers::One { selection: Box::new(selection), lane: MeasureLane::Batch };
+    let first = std::slice::from_ref(snapshot);
+    let settled = measure_settled(engine, project, first, servers, asked_at).await;
     // A result from before a newer change must not become the baseline: its findings would never be
     // reported.
-    let is_measured = results[0].gap.is_none() || results[0].is_switched_off();
-    if !is_measured || !change.is_current().await {
+    let is_same = settled.snapshots.iter().all(|now| now.hash == snapshot.hash);
+    let result = settled.results.into_iter().next().filter(|result| {
+        let is_measured = result.gap.is_none() || result.is_switched_off();
+        is_measured && is_same && settled.disk.epoch.is_some()
+    });
+    let is_current = change.is_current().await;
+    let Some(result) = result.filter(|_| is_current) else {
         engine.ledger().requeue_reports(reader, undelivered);
         return None;
-    }
-    let [result] = results;
+    };
     let key = if result.is_partial() { partial_sensor_key(&sensor) } else { sensor.clone() };
     let before = engine.ledger().root(root).verified(path, &key, Some(server)).cloned();
     verified_results::store_verified(engine, project, std::slice::from_ref(&result), None);

@@ -29,8 +29,8 @@ use moai_lsp::session::MeasureLane;
 pub(crate) enum MeasuredServers {
     /// All that are selected for it, in the batch lane, until the deadline.
     All { deadline: Instant },
-    /// One, in the interactive lane.
-    One(Box<ServerSelection>),
+    /// One, in this lane.
+    One { selection: Box<ServerSelection>, lane: MeasureLane },
 }
 
 /// The results of servers that had been notified of every change.
@@ -198,20 +198,12 @@ async fn measure_all(
 ) -> Vec<SensorResult> {
     let deadline = match servers {
         MeasuredServers::All { deadline } => *deadline,
-        MeasuredServers::One(chosen) => {
-            let lane = MeasureLane::Interactive;
+        MeasuredServers::One { selection, lane } => {
             let mut results = Vec::new();
             for snapshot in snapshots {
-                results.push(
-                    measure_snapshot(
-                        engine,
-                        project,
-                        snapshot,
-                        ServerSelection::clone(chosen),
-                        lane,
-                    )
-                    .await,
-                );
+                let selection = ServerSelection::clone(selection);
+                let measuring = measure_snapshot(engine, project, snapshot, selection, *lane);
+                results.push(measuring.await);
             }
             return results;
         }
