@@ -1,6 +1,7 @@
 //! Freezes a loop's exam into the store when the loop starts, and later compares it with the disk.
 //! `loops::exam` decides what counts as a difference.
 
+mod check_scripts;
 pub(crate) mod criteria;
 mod included_makefiles;
 mod linked_code;
@@ -33,13 +34,12 @@ use moai_host::store::exams::ExamTexts;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::charter::Charter;
 use moai_loops::control;
-use moai_loops::criteria::{AUTOCHECKS, CheckCommand, CheckPlan, CheckScope};
+use moai_loops::criteria::{CheckCommand, CheckPlan, CheckScope};
 use moai_loops::exam::front_matter::{DOCUMENT_FOLDERS, HOST_FOLDER};
 use moai_loops::exam::roles::{
     FOLDERS, TREES, UNSEEN, is_irrelevant_settings, is_registration_of_host, relevant_bytes,
 };
 use moai_loops::exam::runners;
-use moai_loops::exam::scripts::scripts_of_plan;
 use moai_loops::exam::{
     self, AttributedDifferences, Exam, ExamDifference, ExamRole, FrozenFile, SessionWrites, role,
 };
@@ -494,7 +494,9 @@ fn collect_exam_files(
         .chain(shallow(root, plan.commands.iter().map(|command| command.folder.as_str())))
         .filter_map(|path| Some((role(&path)?, path)))
         .collect();
-    found.extend(run_by_checks(root, plan).into_iter().map(|path| (ExamRole::Checks, path)));
+    found.extend(
+        check_scripts::check_scripts(root, plan).into_iter().map(|path| (ExamRole::Checks, path)),
+    );
     let included = included_makefiles::included_makefiles(root, plan).into_iter();
     found.extend(included.map(|path| (ExamRole::Runner, path)));
     let judges = judge.iter().filter_map(|word| RelPath::below(root, &root.join(word)));
@@ -523,23 +525,6 @@ fn collect_exam_files(
         }
     }
     (files, texts, is_cut)
-}
-
-/// The project's text files that its checks run and that have no other role in the exam. Files that
-/// git ignores are left out, because a build makes them.
-fn run_by_checks(root: &Path, plan: &CheckPlan) -> Vec<RelPath> {
-    let autochecks = RelPath::parse(AUTOCHECKS).and_then(|path| read_exam_file(root, &path));
-    let text = autochecks
-        .map_or_else(String::new, |read| String::from_utf8_lossy(&read.bytes).into_owned());
-    let mut found: Vec<RelPath> = scripts_of_plan(plan, &text)
-        .into_iter()
-        .filter(|path| role(path).is_none())
-        .filter(|path| read_exam_file(root, path).is_some_and(|read| !read.bytes.contains(&0)))
-        .collect();
-    if let Ok(ignored) = git::ignored_paths(root, &found) {
-        found.retain(|path| path.as_str().starts_with('.') || !ignored.contains(path));
-    }
-    found
 }
 
 /// Hashes of the existing files of an exam, and of new files that would belong to it and are

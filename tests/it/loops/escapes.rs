@@ -16,7 +16,7 @@ const OTHER: &str = "22222222-0000-4000-8000-000000000000";
 const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
 
 /// The database of the only project.
-pub(super) fn database(sandbox: &Sandbox) -> PathBuf {
+pub(crate) fn database(sandbox: &Sandbox) -> PathBuf {
     let projects = sandbox.base().join("state/projects");
     let mut found = fs::read_dir(projects).expect("it was used").flatten();
     found.next().expect("one project").path().join("store.db")

@@ -539,3 +539,20 @@ fn hooks_of_the_host_below_a_folder_are_compared_like_those_of_the_root() {
     assert_eq!(stop(&sandbox, "finished"), None);
     assert_eq!(status(&sandbox)["status"], "completed");
 }
+
+#[test]
+fn a_script_that_a_script_of_the_checks_runs_belongs_to_the_exam() {
+    for call in [". t/lib/h.sh", "bash ./t/lib/h.sh", "sh \"$(dirname \"$0\")\"/lib/h.sh"] {
+        let sandbox = project();
+        let check = "{name: unit, command: [sh, t/check.sh]}";
+        sandbox.write(OPTIONS, &format!("ralph: {{loop: {{checks: [{check}]}}}}\n"));
+        sandbox.write("t/check.sh", &format!("set -e\n{call}\n"));
+        sandbox.write("t/lib/h.sh", "grep -q word app.py\n");
+        sandbox.commit();
+        let begun = start(&sandbox, &["--until", "checks", "--max-iterations", "9"]);
+        assert_eq!(begun.code, 0, "{begun:#?}");
+        shell(&sandbox, || sandbox.write("t/lib/h.sh", "true\n"));
+        let reason = stop(&sandbox, "finished").unwrap_or_else(|| panic!("{call}"));
+        assert!(reason.contains("guard(G19)") && reason.contains("t/lib/h.sh"), "{call}: {reason}");
+    }
+}

@@ -1,5 +1,5 @@
 //! The project's scripts that its checks run, because editing them changes the exam. Found in the
-//! commands of a plan and in the text of `.claude/autochecks.sh`.
+//! commands of a plan and in the texts of the scripts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -33,20 +33,41 @@ const CHECKER_NAMES: [&str; 12] = [
 
 /// Files, relative to the root, that these checks run if they exist.
 #[must_use]
-pub fn scripts_of_plan(plan: &CheckPlan, autochecks: &str) -> BTreeSet<RelPath> {
+pub fn scripts_of_plan(plan: &CheckPlan) -> BTreeSet<RelPath> {
     let mut found = BTreeSet::new();
     for command in &plan.commands {
         let words: Vec<&str> = command.argv.iter().map(String::as_str).collect();
         found.extend(script(&words, &command.folder));
     }
-    let text = autochecks
+    found.retain(|path| foreign_folder(path).is_none());
+    found
+}
+
+/// Whether a file is a shell script, by its name or its first line.
+#[must_use]
+pub fn is_shell_script(path: &RelPath, text: &str) -> bool {
+    let first = text.lines().next().filter(|line| line.starts_with("#!")).unwrap_or_default();
+    let mut programs = first.split(['/', ' ']);
+    path.extension().is_some_and(|end| SHELLS.contains(&&*end))
+        || programs.any(|program| SHELLS.contains(&program))
+}
+
+/// Files, relative to the root, that a shell script runs if they exist, when it begins in this folder.
+#[must_use]
+pub fn scripts_of_script(path: &RelPath, text: &str, folder: &str) -> BTreeSet<RelPath> {
+    let own = path.folders().last().unwrap_or(".");
+    // From wherever the script begins.
+    let own =
+        format!("{}{own}", "../".repeat(folder.split('/').filter(|it| !it.is_empty()).count()));
+    let text = without_arrays(text)
         .replace("\\\n", " ")
-        .replace("$(dirname \"$0\")", ".claude")
-        .replace("$(dirname $0)", ".claude")
+        .replace("$(dirname \"$0\")", &own)
+        .replace("$(dirname $0)", &own)
         .replace("${CLAUDE_PROJECT_DIR}", ".")
         .replace("$CLAUDE_PROJECT_DIR", ".")
         .replace(['"', '\''], "");
-    let mut folder = String::new();
+    let mut found = BTreeSet::new();
+    let mut folder = folder.to_owned();
     for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
         for part in line.split([';', '&', '|', '(', ')', '{', '}', '`']) {
             let words: Vec<&str> = part.split_whitespace().collect();
@@ -61,6 +82,17 @@ pub fn scripts_of_plan(plan: &CheckPlan, autochecks: &str) -> BTreeSet<RelPath> 
     }
     found.retain(|path| foreign_folder(path).is_none());
     found
+}
+
+/// The text without the values of arrays, which are no commands.
+fn without_arrays(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("=(") {
+        kept.push_str(before);
+        rest = after.split_once(')').map_or("", |(_, rest)| rest);
+    }
+    kept + rest
 }
 
 /// The file that a command runs. Arguments of other programs do not count: `mypy a.py` checks the
@@ -111,13 +143,15 @@ fn path_from_root(folder: &str, path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::criteria::CheckCriterion;
+    use crate::criteria::{AUTOCHECKS, CheckCriterion};
     use crate::samples::command;
 
     fn check(commands: &[&str], autochecks: &str, expected: &[&str]) {
         let commands = commands.iter().map(|line| command(line, CheckCriterion::Custom)).collect();
         let plan = CheckPlan { commands, ..CheckPlan::default() };
-        let found = scripts_of_plan(&plan, autochecks);
+        let mut found = scripts_of_plan(&plan);
+        let path = RelPath::parse(AUTOCHECKS).expect("relative");
+        found.extend(scripts_of_script(&path, autochecks, ""));
         let found: Vec<&str> = found.iter().map(RelPath::as_str).collect();
         assert_eq!(found, expected, "{autochecks}");
     }
@@ -150,6 +184,33 @@ mod tests {
             "",
             &[],
         );
+    }
+
+    #[test]
+    fn what_a_script_works_on_is_no_script() {
+        let path = RelPath::parse("check.sh").expect("relative");
+        let text = "FILES=(src/a.py\n src/b.py)\ngrep x src/c.py && wc \"${FILES[@]}\"\n";
+        assert_eq!(scripts_of_script(&path, text, ""), BTreeSet::new());
+        let is_shell = |path: &str, text: &str| {
+            is_shell_script(&RelPath::parse(path).expect("relative"), text)
+        };
+        assert!(is_shell("a.sh", "") && is_shell("check", "#!/usr/bin/env bash\n"));
+        assert!(!is_shell("a.py", "") && !is_shell("check", "#!/usr/bin/python3\n"));
+    }
+
+    #[test]
+    fn a_script_runs_others_from_the_folder_where_it_begins_and_from_its_own() {
+        let path = RelPath::parse("t/check.sh").expect("relative");
+        for (folder, text, expected) in [
+            ("", ". t/lib/h.sh\n", "t/lib/h.sh"),
+            ("", "bash \"$(dirname \"$0\")\"/lib/h.sh\n", "t/lib/h.sh"),
+            ("web", ". ./h.sh\n", "web/h.sh"),
+            ("web/app", ". $(dirname $0)/h.sh\n", "t/h.sh"),
+        ] {
+            let found = scripts_of_script(&path, text, folder);
+            let found: Vec<&str> = found.iter().map(RelPath::as_str).collect();
+            assert_eq!(found, [expected], "{folder}: {text}");
+        }
     }
 
     #[test]
