@@ -12,7 +12,7 @@ mod deadlines;
 mod deliveries;
 mod ends;
 mod environment;
-mod escapes;
+pub(crate) mod escapes;
 mod examined;
 mod forgotten;
 mod gitless;

@@ -24,7 +24,8 @@ pub struct WorktreeStand {
     pub state: Option<LoopState>,
     /// Its folder.
     pub folder: WorktreeFolder,
-    /// Number of commits of its branch that the branch into which it is merged lacks.
+    /// Number of commits of its branch, or of what is checked out there instead, that the branch into which
+    /// it is merged lacks.
     pub unmerged: usize,
 }
 
@@ -37,6 +38,8 @@ pub enum WorktreeFolder {
         is_dirty: bool,
         /// Whether a program runs there, once the pipeline has ended.
         is_used: bool,
+        /// What is checked out there instead of its branch.
+        other_head: Option<OtherHead>,
     },
     /// A later loop works there, on another branch.
     OfLaterLoop,
@@ -44,6 +47,15 @@ pub enum WorktreeFolder {
     Gone,
     /// Its branch is checked out in this folder.
     MovedTo(PathBuf),
+}
+
+/// What is checked out in a worktree instead of its branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherHead {
+    /// The commit.
+    pub commit: String,
+    /// The branch; `None` if HEAD is detached.
+    pub branch: Option<String>,
 }
 
 /// The task of a worktree's loop: its part of the plan, as approved.
@@ -190,7 +202,12 @@ fn left_line(state: &PipelineState, stand: &WorktreeStand) -> Option<String> {
         WorktreeFolder::Here { .. } => wording::WORKTREE_IGNORED.text_in(language).to_owned(),
         _ => return None,
     };
-    let (todo, place, branch) = (tree.todo.as_str(), place(tree), sanitized_name(&tree.branch));
+    let (todo, place) = (tree.todo.as_str(), place(tree));
+    let mut branch = sanitized_name(&tree.branch);
+    if let WorktreeFolder::Here { other_head: Some(head), .. } = folder {
+        let name = head.branch.as_ref().unwrap_or(&head.commit);
+        branch = format!("{branch}, HEAD {}", sanitized_name(name));
+    }
     Some(match folder {
         WorktreeFolder::Here { .. } => {
             wording::WORKTREE_LEFT.with(language, &[todo, &place, &branch, &what])
@@ -318,7 +335,7 @@ mod tests {
 
     #[test]
     fn worktrees_that_stay_are_named_with_branch_and_reason() {
-        let here = |is_dirty| WorktreeFolder::Here { is_dirty, is_used: true };
+        let here = |is_dirty| WorktreeFolder::Here { is_dirty, is_used: true, other_head: None };
         let stalled = WorktreeStage::Unmerged("stalled".to_owned());
         let left = left_of(&stand(stalled.clone(), here(false), 1));
         let named = "  TODO-1 stays in /p.moai-workers/ab (branch gulf/auto-1-ab): 1 commit not merged (stalled)";
@@ -335,7 +352,7 @@ mod tests {
         let over = PipelineState { phase: PipelinePhase::Ended, ..approved() };
         let lines = left_lines(&over, &[stand(WorktreeStage::Merged, here(false), 0)]);
         assert!(lines[0].ends_with("a program still runs there") && lines.len() == 2, "{lines:?}");
-        let unused = WorktreeFolder::Here { is_dirty: false, is_used: false };
+        let unused = WorktreeFolder::Here { is_dirty: false, is_used: false, other_head: None };
         let lines = left_lines(&over, &[stand(WorktreeStage::Merged, unused, 0)]);
         assert!(lines[0].ends_with("files that git ignores are left there"), "{lines:?}");
         let worktrees = vec![stand(stalled, here(false), 1).tree];
@@ -345,7 +362,7 @@ mod tests {
 
     #[test]
     fn worktrees_at_work_are_shown_with_what_keeps_them() {
-        let here = WorktreeFolder::Here { is_dirty: false, is_used: true };
+        let here = WorktreeFolder::Here { is_dirty: false, is_used: true, other_head: None };
         let lines = |stand: WorktreeStand| working_lines(&approved(), &[stand]);
         let lost = stand(WorktreeStage::Working, here.clone(), 0);
         assert_eq!(lines(lost), "  TODO-1 in /p.moai-workers/ab: its loop is gone\n");

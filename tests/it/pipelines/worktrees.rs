@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{GOAL, approve, notice, pipeline, plan_path, slash, status, stop, stop_output};
+use crate::loops::escapes::database;
 use crate::support::{Output, SESSION, Sandbox, eventually, finish, write_file};
 
 const PLAN: &str = "\
@@ -91,11 +92,16 @@ impl Tree {
 
     fn commit(&self, sandbox: &Sandbox) {
         for arguments in [&["add", "-A"][..], &["commit", "-q", "-m", "work"]] {
-            let mut command = std::process::Command::new("git");
-            sandbox.prepare(&mut command);
-            let output = finish(command.current_dir(&self.root).args(arguments), "");
-            assert_eq!(output.code, 0, "{output:#?}");
+            self.git(sandbox, arguments);
         }
+    }
+
+    fn git(&self, sandbox: &Sandbox, arguments: &[&str]) -> Output {
+        let mut command = std::process::Command::new("git");
+        sandbox.prepare(&mut command);
+        let output = finish(command.current_dir(&self.root).args(arguments), "");
+        assert_eq!(output.code, 0, "{output:#?}");
+        output
     }
 
     fn run(&self, sandbox: &Sandbox, arguments: &[&str]) -> Output {
@@ -290,6 +296,39 @@ fn a_worktree_that_is_deleted_is_a_failed_attempt_and_its_branch_is_named() {
     let output = pipeline(&sandbox, &["cancel"]);
     assert!(output.stdout.contains(&format!("branch {branch}")), "{output:#?}");
     sandbox.git(&["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")]);
+}
+
+#[test]
+fn a_pipeline_whose_loop_was_cancelled_without_it_is_over() {
+    let sandbox = parallel(TWO_TODOS);
+    let database = rusqlite::Connection::open(database(&sandbox)).expect("a database");
+    let active: String = database
+        .query_row("SELECT state FROM pipelines", [], |row| row.get(0))
+        .expect("there is one pipeline");
+    assert_eq!(pipeline(&sandbox, &["cancel"]).code, 0);
+    assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+    // As if the daemon had been killed between the loop and the pipeline.
+    let changed = database.execute("UPDATE pipelines SET is_active = 1, state = ?", [active]);
+    assert_eq!(changed, Ok(1));
+    assert_eq!(status(&sandbox)["outcome"], "cancelled");
+    assert_eq!(pipeline(&sandbox, &["resume"]).code, 0);
+}
+
+#[test]
+fn commits_outside_the_branch_of_a_worktree_are_named_to_the_user_who_cancels() {
+    for checkout in [&["checkout", "-q", "--detach"][..], &["switch", "-q", "-c", "mine"]] {
+        let sandbox = parallel(TWO_TODOS);
+        let one = tree(&sandbox, "TODO-1", ONE);
+        one.prompt(&sandbox);
+        one.git(&sandbox, checkout);
+        one.work(&sandbox, "one.txt");
+        let commit = one.git(&sandbox, &["rev-parse", "HEAD"]).stdout;
+        let output = pipeline(&sandbox, &["cancel"]);
+        let head = if checkout.contains(&"mine") { "mine" } else { commit.trim() };
+        let named = format!(", HEAD {head}): 1 commit not merged");
+        assert!(output.stdout.contains(&named), "{output:#?}");
+        assert!(!output.stdout.contains("all of it is merged"), "{output:#?}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::Engine;
 use crate::person;
+use crate::pipeline::pipeline_end::ended_with_loop;
 use crate::project::Project;
 use crate::replies::REFUSED;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
@@ -28,7 +29,10 @@ impl PipelineCall<'_> {
         let which = id.map_or(PipelineQuery::Latest, PipelineQuery::Id);
         let project = &self.project;
         let found = self.engine.store.find_pipeline(&project.key, &project.root, which).await;
-        found.map_err(|error| error.to_string())
+        match found.map_err(|error| error.to_string())? {
+            Some(state) => Box::pin(ended_with_loop(self.engine, project, state)).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Like [`Self::find`]; without a pipeline a refusal.

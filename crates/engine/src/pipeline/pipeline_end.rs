@@ -4,6 +4,7 @@ use crate::engine::{Engine, now_ms};
 use crate::pipeline::saved_step::save_step;
 use crate::pipeline::worktree_end::close_after_end;
 use crate::project::Project;
+use moai_host::store::loops::LoopQuery;
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::{LoopState, Status};
 use moai_pipeline::state::PipelineState;
@@ -36,18 +37,37 @@ pub(crate) async fn end_with_loop(engine: &Engine, project: &Project, state: &Lo
     Box::pin(close_after_end(engine, project, &before)).await;
 }
 
-/// Ends an active pipeline whose loop is over or gone.
+/// The pipeline; one whose loop has ended without it, because the daemon was killed in between, ends now.
+pub(super) async fn ended_with_loop(
+    engine: &Engine,
+    project: &Project,
+    state: PipelineState,
+) -> Result<PipelineState, String> {
+    if !state.is_active() {
+        return Ok(state);
+    }
+    let which = LoopQuery::Id(state.loop_id.clone());
+    let held = engine.store.find_loop(&project.key, &project.root, which).await;
+    match held.map_err(|error| error.to_string())? {
+        Some(held) if !held.status.is_active() => {
+            end_without_loop(engine, project, &state, Some(&held)).await
+        }
+        _ => Ok(state),
+    }
+}
+
+/// Ends an active pipeline whose loop is over or gone; returns it as it is then.
 pub(super) async fn end_without_loop(
     engine: &Engine,
     project: &Project,
     before: &PipelineState,
     held: Option<&LoopState>,
-) -> Result<(), String> {
+) -> Result<PipelineState, String> {
     let gone = LoopEnding::Limit("its loop is gone".to_owned());
     let ending = held.and_then(loop_ending).unwrap_or(gone);
     let (next, _) = step(before, PipelineEvent::LoopEnded(ending), now_ms());
-    let saved = engine.store.advance_pipeline(&project.key, before, next).await;
+    let saved = engine.store.advance_pipeline(&project.key, before, next.clone()).await;
     saved.map_err(|error| error.to_string())?;
-    close_after_end(engine, project, before).await;
-    Ok(())
+    Box::pin(close_after_end(engine, project, before)).await;
+    Ok(next)
 }

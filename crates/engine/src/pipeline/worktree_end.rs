@@ -19,7 +19,7 @@ use moai_loops::state::{LoopState, Status};
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::worktrees::{TodoWorktree, WorktreeStage};
 use moai_report::pipeline as pipeline_words;
-use moai_report::pipeline_worktrees::{self as words, WorktreeFolder, WorktreeStand};
+use moai_report::pipeline_worktrees::{self as words, OtherHead, WorktreeFolder, WorktreeStand};
 
 /// Closes the worktrees of a pipeline that has ended, and removes those that hold nothing but merged work.
 pub(crate) async fn close_after_end(engine: &Engine, project: &Project, before: &PipelineState) {
@@ -83,17 +83,25 @@ pub(super) async fn worktree_stands(
         // Only what stays at the end needs a reason.
         let has_ended = !pipeline.is_active();
         let looked = read_git(move || {
-            let unmerged = unmerged_commits(&root, &own.branch, base.as_deref())?;
             let folder = if is_last {
                 folder_of(&root, &own, has_ended)?
             } else {
                 WorktreeFolder::OfLaterLoop
             };
+            let tip = branches::resolve_commit(&root, &branch_ref(&own.branch))?;
+            let elsewhere = match &folder {
+                WorktreeFolder::Here { other_head: Some(other), .. } => Some(other.commit.clone()),
+                _ => None,
+            };
+            let mut unmerged = 0;
+            for commit in tip.iter().chain(&elsewhere) {
+                unmerged = unmerged.max(unmerged_commits(&root, commit, base.as_deref())?);
+            }
             Ok((folder, unmerged))
         });
         let (folder, unmerged) = looked.await.unwrap_or_else(|error| {
             tracing::warn!(%error, branch = tree.branch, "a worktree could not be looked at");
-            (WorktreeFolder::Here { is_dirty: true, is_used: true }, 0)
+            (WorktreeFolder::Here { is_dirty: true, is_used: true, other_head: None }, 0)
         });
         stands.push(WorktreeStand { tree: tree.clone(), state: held, folder, unmerged });
     }
@@ -105,12 +113,11 @@ fn base_of(held: Option<&LoopState>) -> Option<String> {
     held.and_then(|held| held.options.base_branch.clone())
 }
 
-/// Number of commits of a branch that its base lacks; that HEAD lacks, if the base is gone.
-fn unmerged_commits(root: &Path, branch: &str, base: Option<&str>) -> Result<usize, GitError> {
-    let Some(tip) = branches::resolve_commit(root, &branch_ref(branch))? else { return Ok(0) };
+/// Number of commits up to this one that the base lacks; that HEAD lacks, if the base is gone.
+fn unmerged_commits(root: &Path, tip: &str, base: Option<&str>) -> Result<usize, GitError> {
     let base = base.map(|base| branches::resolve_commit(root, &branch_ref(base)));
     let base = base.transpose()?.flatten().or_else(|| moai_host::git::head_commit(root));
-    base.map_or(Ok(0), |base| branches::commits_beyond(root, &base, &tip))
+    base.map_or(Ok(0), |base| branches::commits_beyond(root, &base, tip))
 }
 
 fn folder_of(
@@ -119,13 +126,15 @@ fn folder_of(
     has_ended: bool,
 ) -> Result<WorktreeFolder, GitError> {
     if tree.root.is_dir() {
-        let status = branches::work_tree_status(&tree.root);
-        let is_dirty =
-            status.is_ok_and(|it| !it.uncommitted.is_empty() || !it.untracked.is_empty());
-        return Ok(WorktreeFolder::Here {
-            is_dirty,
-            is_used: has_ended && is_worked_in(&tree.root),
-        });
+        let status = branches::work_tree_status(&tree.root).ok();
+        let is_dirty = status
+            .as_ref()
+            .is_some_and(|it| !it.uncommitted.is_empty() || !it.untracked.is_empty());
+        let other = status.filter(|it| it.branch.as_deref() != Some(tree.branch.as_str()));
+        let other_head =
+            other.and_then(|it| Some(OtherHead { commit: it.head?, branch: it.branch }));
+        let is_used = has_ended && is_worked_in(&tree.root);
+        return Ok(WorktreeFolder::Here { is_dirty, is_used, other_head });
     }
     let now = branches::checked_out_at(root, &tree.branch)?;
     Ok(now.map_or(WorktreeFolder::Gone, WorktreeFolder::MovedTo))
