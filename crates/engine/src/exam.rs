@@ -264,8 +264,8 @@ async fn linked_code_reading(project: &Project, since_ms: u64) -> Option<SensorR
     examined.await.unwrap_or_else(|gap| Some(linked_code::reading(gap)))
 }
 
-/// The reading for packages that changed during the loop; the user is told of those that were installed
-/// for the work.
+/// The reading for packages that changed during the loop. Those that were installed for the work are named
+/// to the user.
 async fn package_reading(
     engine: &Engine,
     project: &Project,

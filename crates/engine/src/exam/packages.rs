@@ -1,6 +1,6 @@
-//! Installed packages of the project, whose programs run in checks and language servers. Nothing of
-//! them is kept when a loop begins: what changed since shows in the times of files, which nobody can set
-//! back, and an installer leaves a record behind the files that it wrote.
+//! Installed packages of the project, whose programs run in checks and language servers. No copy of
+//! them is kept when a loop begins. The change times of files, which no program can set back, show what
+//! changed since, and an installer writes a record after its files.
 
 use std::collections::BTreeSet;
 use std::fs::{DirEntry, Metadata};

@@ -90,7 +90,8 @@ fn without_arrays(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("=(") {
         kept.push_str(before);
-        rest = after.split_once(')').map_or("", |(_, rest)| rest);
+        // Without an end it is no array, and what follows may run.
+        rest = after.split_once(')').map_or(after, |(_, rest)| rest);
     }
     kept + rest
 }
@@ -191,6 +192,8 @@ mod tests {
         let path = RelPath::parse("check.sh").expect("relative");
         let text = "FILES=(src/a.py\n src/b.py)\ngrep x src/c.py && wc \"${FILES[@]}\"\n";
         assert_eq!(scripts_of_script(&path, text, ""), BTreeSet::new());
+        let unclosed = scripts_of_script(&path, "# a =(\n. t/h.sh\n", "");
+        assert_eq!(unclosed, BTreeSet::from([RelPath::parse("t/h.sh").expect("relative")]));
         let is_shell = |path: &str, text: &str| {
             is_shell_script(&RelPath::parse(path).expect("relative"), text)
         };
