@@ -16,6 +16,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use self::habits::PublishHabits;
+use self::jdtls::PublishRuns;
 use self::rust_analyzer::flycheck::Flycheck;
 use super::registry::{DiagnosticsMethod, ServerSpec};
 use crate::jsonrpc::RpcError;
@@ -50,6 +51,8 @@ pub(crate) struct MeasurementContext<'a> {
     pub ticket: u64,
     /// The compiler's runs inside the server, shared by all requests.
     pub flycheck: &'a Flycheck,
+    /// The runs in which jdtls publishes, shared by all requests.
+    pub publish_runs: &'a PublishRuns,
     /// Whether the server's workspace has a `Cargo.toml`.
     pub has_cargo_manifest: bool,
     /// The files of the server's projects, as far as it was asked for them.
@@ -265,6 +268,7 @@ pub(crate) mod tests {
             now: start + std::time::Duration::from_millis(after_ms),
             ticket: 1,
             flycheck: &Flycheck::default(),
+            publish_runs: &PublishRuns::default(),
             has_cargo_manifest: true,
             project_lists: &ProjectLists::default(),
         })

@@ -36,6 +36,7 @@ pub use self::queries::{QueryReply, ServerQuery};
 use self::queue::QueuedMeasure;
 use self::registrations::Registrations;
 use super::freshness::habits::PublishHabits;
+use super::freshness::jdtls::PublishRuns;
 use super::freshness::rust_analyzer::flycheck::Flycheck;
 use super::freshness::{
     CompletionProtocol, MeasurementContext, ProtocolStep, ServerEvent, clangd, jdtls, rust_analyzer,
@@ -185,6 +186,7 @@ pub struct LspSession {
     queued_measures: Vec<QueuedMeasure>,
     loading: LoadingState,
     flycheck: Flycheck,
+    publish_runs: PublishRuns,
     newest_ticket: u64,
     /// Whether files changed on disk of which the server cannot be notified.
     is_behind_disk: bool,
@@ -236,6 +238,7 @@ impl LspSession {
             queued_measures: Vec::new(),
             loading: LoadingState::new(spec),
             flycheck: Flycheck::default(),
+            publish_runs: PublishRuns::default(),
             newest_ticket: 0,
             is_behind_disk: false,
             registrations: Registrations::default(),
@@ -410,6 +413,7 @@ impl LspSession {
                 let was_loading = self.loading.is_loading();
                 self.loading.on_notification(method, params);
                 self.flycheck.on_notification(method, params);
+                self.publish_runs.on_notification(method, params);
                 self.notify_jobs(was_loading, ServerEvent::Notification(method, params), now);
                 self.begin_queries();
             }
@@ -530,6 +534,7 @@ impl LspSession {
             now,
             ticket: job.document.ticket,
             flycheck: &self.flycheck,
+            publish_runs: &self.publish_runs,
             has_cargo_manifest: self.has_cargo_manifest,
             project_lists: &self.project_lists,
         };

@@ -1,8 +1,10 @@
 //! Eclipse's Java server publishes without version, for every change and always a while after it,
 //! so a list counts when its publishing began after a barrier. Then the project is built, so that
 //! files changed on disk are seen, and what is published after that is final. Observed with 1.45:
-//! `language/progressReport` reports publishing, with `task` and `complete`.
+//! `language/progressReport` reports publishing, with `id`, `task` and `complete`; a run that takes
+//! longer than 200 ms is reported again while it works.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -26,8 +28,8 @@ const BUILD_CANCELLED: i64 = 3;
 #[derive(Debug, Default)]
 pub(crate) struct JdtlsProtocol {
     stage: JdtlsStage,
-    /// Whether publishing that began after the barrier is in progress.
-    is_publishing: bool,
+    /// Runs that were in progress when the barrier was answered; they may have read older bytes.
+    older_runs: BTreeSet<String>,
     /// The last list published about the file.
     last_findings: Option<Vec<Finding>>,
     build_count: u32,
@@ -48,6 +50,28 @@ enum JdtlsStage {
     Settle(Instant),
     /// A last barrier checks that no publish is in progress.
     Confirm,
+}
+
+/// The runs in which the server is publishing, by their ids.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PublishRuns(BTreeSet<String>);
+
+impl PublishRuns {
+    pub(crate) fn on_notification(&mut self, method: &str, params: &Value) {
+        if !is_publish_report(method, params) {
+            return;
+        }
+        let id = params["id"].as_str().unwrap_or_default();
+        if params["complete"] == false {
+            self.0.insert(id.to_owned());
+        } else {
+            self.0.remove(id);
+        }
+    }
+}
+
+fn is_publish_report(method: &str, params: &Value) -> bool {
+    method == "language/progressReport" && params["task"] == "Publish Diagnostics"
 }
 
 /// Announces support for progress reports; the server sends none otherwise.
@@ -80,12 +104,13 @@ impl JdtlsProtocol {
     ) -> ProtocolStep {
         match self.stage {
             JdtlsStage::Barrier => {
+                self.older_runs.clone_from(&subject.publish_runs.0);
                 let until = subject.now + Duration::from_millis(JAVA_PUBLISH_MS_MAX);
                 self.stage = JdtlsStage::Publish(until);
                 ProtocolStep::WakeAt(until)
             }
             JdtlsStage::Build => self.on_build_response(subject, answer),
-            JdtlsStage::Confirm if self.is_publishing => {
+            JdtlsStage::Confirm if self.is_publishing(subject) => {
                 self.stage = JdtlsStage::Settle(subject.now);
                 ProtocolStep::Wait
             }
@@ -101,7 +126,10 @@ impl JdtlsProtocol {
         subject: &MeasurementContext<'_>,
         diagnostics: &Value,
     ) -> ProtocolStep {
-        if !self.is_publishing {
+        let runs = &subject.publish_runs.0;
+        let is_about_older_bytes =
+            self.stage == JdtlsStage::Barrier || !runs.is_disjoint(&self.older_runs);
+        if is_about_older_bytes || runs.is_empty() {
             return ProtocolStep::Wait;
         }
         match parse_diagnostics(subject.about, diagnostics) {
@@ -121,33 +149,36 @@ impl JdtlsProtocol {
         subject: &MeasurementContext<'_>,
         event: ServerEvent<'_>,
     ) -> ProtocolStep {
-        let ServerEvent::Notification("language/progressReport", params) = event else {
-            return ProtocolStep::Wait;
-        };
-        if params["task"] != "Publish Diagnostics" || self.stage == JdtlsStage::Barrier {
-            return ProtocolStep::Wait;
+        match event {
+            ServerEvent::Notification(method, params) if is_publish_report(method, params) => {
+                self.advance(subject)
+            }
+            ServerEvent::Notification(..) | ServerEvent::Progress => ProtocolStep::Wait,
         }
-        // Ignores the end of publishing that began before the barrier.
-        self.is_publishing = params["complete"] == false;
-        self.advance(subject)
     }
 
     pub(super) fn on_wake(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         self.advance(subject)
     }
 
+    /// Whether a run that began after the barrier is in progress.
+    fn is_publishing(&self, subject: &MeasurementContext<'_>) -> bool {
+        !subject.publish_runs.0.is_subset(&self.older_runs)
+    }
+
     fn advance(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        let is_publishing = self.is_publishing(subject);
         match self.stage {
-            JdtlsStage::Publish(_) if self.last_findings.is_some() && !self.is_publishing => {
+            JdtlsStage::Publish(_) if self.last_findings.is_some() && !is_publishing => {
                 self.build()
             }
             // Probably published before the barrier was answered: the text is sent again.
-            JdtlsStage::Publish(until) if until <= subject.now && !self.is_publishing => {
+            JdtlsStage::Publish(until) if until <= subject.now && !is_publishing => {
                 self.send_again()
             }
             JdtlsStage::Rebuild(at) if at <= subject.now => self.build(),
             JdtlsStage::Rebuild(at) => ProtocolStep::WakeAt(at),
-            JdtlsStage::Settle(until) if until <= subject.now && !self.is_publishing => {
+            JdtlsStage::Settle(until) if until <= subject.now && !is_publishing => {
                 self.stage = JdtlsStage::Confirm;
                 barrier_request(subject)
             }
@@ -215,18 +246,25 @@ fn wake_at(until: Instant, subject: &MeasurementContext<'_>) -> ProtocolStep {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use moai_base::hash::ContentHash;
+    use moai_base::path::RelPath;
+
     use super::super::tests::{with_subject, word};
     use super::*;
+    use crate::messages::DiagnosticContext;
 
     enum Act {
         /// The response to the pending request.
         Answer(Value),
-        /// Publishing begins or ends.
-        Task(bool),
+        /// The run with this id reports work, or its end.
+        Working(&'static str),
+        Ended(&'static str),
         Publish(usize),
         Wake,
     }
-    use Act::{Answer, Publish, Task, Wake};
+    use Act::{Answer, Ended, Publish, Wake, Working};
 
     const PUBLISH_MS: u64 = JAVA_PUBLISH_MS_MAX;
     const SETTLE_MS: u64 = JAVA_SETTLE_MS;
@@ -237,25 +275,43 @@ mod tests {
     }
 
     fn check(acts: &[(u64, Act)], expected: &[&str]) {
+        check_with(PublishRuns::default(), acts, expected);
+    }
+
+    fn check_with(mut publish_runs: PublishRuns, acts: &[(u64, Act)], expected: &[&str]) {
+        const METHOD: &str = "language/progressReport";
         let start = Instant::now();
         let mut state = JdtlsProtocol::default();
         with_subject(start, 0, false, |subject| state.begin(subject));
-        let step = |(at, act): &(u64, Act)| {
-            with_subject(start, *at, false, |subject| match act {
-                Answer(value) => state.on_response(subject, Ok(value)),
-                Publish(count) => state.on_publish(subject, &json!(vec![item("wrong"); *count])),
-                Wake => state.on_wake(subject),
-                Task(is_begin) => {
-                    let params = json!({"task": "Publish Diagnostics", "complete": !is_begin});
-                    state.on_server_event(
-                        subject,
-                        ServerEvent::Notification("language/progressReport", &params),
-                    )
+        let mut words = Vec::new();
+        for (at, act) in acts {
+            let report = match act {
+                Working(id) => Some(report(id, false)),
+                Ended(id) => Some(report(id, true)),
+                Answer(_) | Publish(_) | Wake => None,
+            };
+            if let Some(report) = &report {
+                publish_runs.on_notification(METHOD, report);
+            }
+            let step = with_subject(start, *at, false, |subject| {
+                let subject = &MeasurementContext { publish_runs: &publish_runs, ..*subject };
+                let reported = report.as_ref().map(|it| ServerEvent::Notification(METHOD, it));
+                match (act, reported) {
+                    (_, Some(event)) => state.on_server_event(subject, event),
+                    (Answer(value), _) => state.on_response(subject, Ok(value)),
+                    (Publish(count), _) => {
+                        state.on_publish(subject, &json!(vec![item("wrong"); *count]))
+                    }
+                    (Wake | Working(_) | Ended(_), _) => state.on_wake(subject),
                 }
-            })
-        };
-        let words: Vec<String> = acts.iter().map(step).map(|step| word(&step)).collect();
+            });
+            words.push(word(&step));
+        }
         assert_eq!(words, expected);
+    }
+
+    fn report(id: &str, is_complete: bool) -> Value {
+        json!({"id": id, "task": "Publish Diagnostics", "complete": is_complete})
     }
 
     fn answered(value: i64) -> Act {
@@ -268,13 +324,13 @@ mod tests {
         check(
             &[
                 (10, answered(0)),
-                (600, Task(true)),
+                (600, Working("a")),
                 (600, Publish(2)),
-                (601, Task(false)),
+                (601, Ended("a")),
                 (700, answered(1)),
-                (800, Task(true)),
+                (800, Working("b")),
                 (801, Publish(0)),
-                (802, Task(false)),
+                (802, Ended("b")),
                 (settled, Wake),
                 (settled + 1, answered(0)),
             ],
@@ -297,14 +353,14 @@ mod tests {
     fn a_publish_begun_before_the_barrier_may_be_about_older_bytes() {
         check(
             &[
-                (0, Task(true)),
+                (0, Working("a")),
                 (1, Publish(3)),
                 (10, answered(0)),
                 (11, Publish(3)),
-                (12, Task(false)),
-                (600, Task(true)),
+                (12, Ended("a")),
+                (600, Working("b")),
                 (601, Publish(0)),
-                (602, Task(false)),
+                (602, Ended("b")),
             ],
             &["wait", "wait", "wake", "wait", "wake", "wake", "wait", "ask java/buildWorkspace"],
         );
@@ -318,7 +374,7 @@ mod tests {
     #[test]
     fn a_failed_build_is_a_gap_and_a_cancelled_one_is_requested_again() {
         let begin =
-            || vec![(10, answered(0)), (600, Task(true)), (600, Publish(0)), (601, Task(false))];
+            || vec![(10, answered(0)), (600, Working("a")), (600, Publish(0)), (601, Ended("a"))];
         let words = ["wake", "wake", "wait", "ask java/buildWorkspace"];
         let mut acts = begin();
         acts.push((700, answered(BUILD_FAILED)));
@@ -335,15 +391,15 @@ mod tests {
         check(
             &[
                 (10, answered(0)),
-                (600, Task(true)),
+                (600, Working("a")),
                 (600, Publish(0)),
-                (601, Task(false)),
+                (601, Ended("a")),
                 (700, answered(2)),
                 (settled, Wake),
-                (settled, Task(true)),
+                (settled, Working("b")),
                 (settled + 1, answered(0)),
                 (settled + 2, Publish(1)),
-                (settled + 3, Task(false)),
+                (settled + 3, Ended("b")),
                 (settled + 4, answered(0)),
             ],
             &[
@@ -363,16 +419,56 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_reports_again_after_the_barrier_may_be_about_older_bytes() {
+        check(
+            &[
+                (0, Working("a")),
+                (10, answered(0)),
+                (200, Working("a")),
+                (201, Publish(0)),
+                (202, Ended("a")),
+                (600, Working("b")),
+                (601, Publish(1)),
+                (602, Ended("b")),
+            ],
+            &["wait", "wake", "wake", "wait", "wake", "wake", "wait", "ask java/buildWorkspace"],
+        );
+    }
+
+    #[test]
+    fn a_run_that_began_before_the_measurement_may_be_about_older_bytes() {
+        let mut earlier = PublishRuns::default();
+        earlier.on_notification("language/progressReport", &report("a", false));
+        check_with(
+            earlier,
+            &[
+                (10, answered(0)),
+                (200, Working("a")),
+                (201, Publish(0)),
+                (210, Working("b")),
+                (211, Publish(0)),
+                (212, Ended("a")),
+                (213, Publish(1)),
+                (214, Ended("b")),
+            ],
+            &["wake", "wake", "wait", "wake", "wait", "wake", "wait", "ask java/buildWorkspace"],
+        );
+    }
+
+    #[test]
     fn a_file_outside_the_source_folders_is_not_clean() {
-        let mut state = JdtlsProtocol {
-            stage: JdtlsStage::Confirm,
-            is_publishing: true,
-            ..JdtlsProtocol::default()
+        let message =
+            "A.java is not on the classpath of project x, only syntax errors are reported";
+        let about_file = json!([item(message)]);
+        let about = DiagnosticContext {
+            sensor: "jdtls",
+            path: &RelPath::below(Path::new("/r"), Path::new("/r/A.java")).expect("relative"),
+            hash: ContentHash::of_bytes(b""),
         };
-        let words = "A.java is not on the classpath of project x, only syntax errors are reported";
+        let last_findings = parse_diagnostics(about, &about_file);
+        let mut state =
+            JdtlsProtocol { stage: JdtlsStage::Confirm, last_findings, ..JdtlsProtocol::default() };
         let step = with_subject(Instant::now(), 0, false, |subject| {
-            state.on_publish(subject, &json!([item(words)]));
-            state.is_publishing = false;
             state.on_response(subject, Ok(&json!([])))
         });
         assert_eq!(word(&step), "ProjectFault");
