@@ -35,6 +35,8 @@ pub const GIT_INCLUDES_MAX: usize = 100;
 pub const WALK_FILES_MAX: usize = 200_000;
 /// Entries that are visited below a folder that is no project; the rest is reported as skipped.
 pub const UNMARKED_ENTRIES_MAX: usize = 50_000;
+/// Callers that ask for a poll of a root's files within this time after one began share it.
+pub const SHARED_POLL_MS: u64 = 25;
 /// Files up to which one thread walks and stamps a tree; more threads would take longer to start.
 pub const SERIAL_WALK_FILES_MAX: usize = 1_000;
 /// Files outside a root's walk that are polled because its language servers depend on them; results

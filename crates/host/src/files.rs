@@ -35,7 +35,7 @@ pub use stamps::{FileStamp, await_tick, stamp_file, stamp_files};
 pub use tail::{TailChunk, TailPosition, read_tail};
 pub use walk::{
     FileWalk, HiddenFolders, NameWalk, files_of_sizes, is_marked_project, is_real_path,
-    is_unbounded, links_to_outside, walk_all_names, walk_files, walk_hidden, walk_names,
+    is_unbounded, links_to_outside, walk_all_names_unless, walk_files, walk_hidden, walk_names,
     walk_names_and_hidden, walk_place, walk_watched,
 };
 

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, run_blocking, run_to_completion};
 use crate::evidence::outside_poll::stamp_outside;
@@ -14,7 +15,7 @@ use crate::ledger::outside::outside_changes;
 use crate::ledger::{DiskCursor, UnseenChanges};
 use crate::project::Project;
 use moai_base::evidence::SkippedFile;
-use moai_base::limits::{CHANGED_INLINE_FILES_MAX, CHANGED_READ_FILES_MAX};
+use moai_base::limits::{CHANGED_INLINE_FILES_MAX, CHANGED_READ_FILES_MAX, SHARED_POLL_MS};
 use moai_base::path::RelPath;
 use moai_host::files::{self, NameWalk, Snapshot};
 use moai_host::git;
@@ -49,21 +50,38 @@ async fn poll_disk(
     project: &Project,
     turn: &mut PollTurn,
 ) -> Option<Vec<(PathBuf, DiskChange)>> {
-    let mut walk = walk_root(project).await?;
-    // Callers that ask at nearly the same time share this poll: walking again takes less time than
-    // another poll. Only once, so that a stream of callers does not delay the first.
-    if turn.restart_if_awaited() {
-        walk = walk_root(project).await?;
-    }
+    let walk = walk_root(project, turn).await?;
     let reaches = engine.servers.reaches(project.root.clone()).await;
     let (engine, project) = (Arc::clone(engine), project.clone());
     run_blocking(move || poll_files(&engine, &project, &walk, &reaches)).await
 }
 
-async fn walk_root(project: &Project) -> Option<NameWalk> {
+/// The names of the root's files. Callers that ask at nearly the same time share this poll, because
+/// walking again takes less time than another poll: the walk begins again when it has lasted for
+/// [`SHARED_POLL_MS`] or has ended. Only once, so that a stream of callers does not delay the first.
+async fn walk_root(project: &Project, turn: &mut PollTurn) -> Option<NameWalk> {
+    let (callers, first_project) = (turn.callers(), project.clone());
+    let first_walk = run_blocking(move || {
+        let share_at = Instant::now() + Duration::from_millis(SHARED_POLL_MS);
+        let is_shared = OnceLock::new();
+        let is_superseded = || match is_shared.get() {
+            Some(is_shared) => *is_shared,
+            None if Instant::now() < share_at => false,
+            None => *is_shared.get_or_init(|| callers.are_waiting()),
+        };
+        let is_watched = |path: &RelPath| first_project.is_watched(path);
+        files::walk_all_names_unless(&first_project.root, &is_watched, &is_superseded)
+    });
+    let first_walk = first_walk.await?;
+    if !turn.restart_if_awaited() {
+        return first_walk;
+    }
     let project = project.clone();
-    run_blocking(move || files::walk_all_names(&project.root, &|path| project.is_watched(path)))
-        .await
+    let walk = run_blocking(move || {
+        let is_watched = |path: &RelPath| project.is_watched(path);
+        files::walk_all_names_unless(&project.root, &is_watched, &|| false)
+    });
+    walk.await.flatten()
 }
 
 fn poll_files(

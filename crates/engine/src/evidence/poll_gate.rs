@@ -76,6 +76,19 @@ pub(crate) struct PollTurn {
     numbers: Arc<PollNumbers>,
 }
 
+/// Callers that asked after a turn began.
+#[derive(Debug)]
+pub(crate) struct WaitingCallers {
+    number: u64,
+    numbers: Arc<PollNumbers>,
+}
+
+impl WaitingCallers {
+    pub(crate) fn are_waiting(&self) -> bool {
+        self.numbers.needed.load(Ordering::SeqCst) > self.number
+    }
+}
+
 impl PollGate {
     /// Waits for a turn to poll. The error is the result of a poll that began after this call and
     /// has finished in the meantime.
@@ -99,10 +112,15 @@ impl PollNumbers {
 }
 
 impl PollTurn {
+    /// The callers that this turn does not serve.
+    pub(crate) fn callers(&self) -> WaitingCallers {
+        WaitingCallers { number: self.number, numbers: Arc::clone(&self.numbers) }
+    }
+
     /// Begins again if callers have asked since the turn began, so that it serves them too. True if
     /// everything polled so far must be polled again.
     pub(crate) fn restart_if_awaited(&mut self) -> bool {
-        let is_awaited = self.numbers.needed.load(Ordering::SeqCst) > self.number;
+        let is_awaited = self.callers().are_waiting();
         if is_awaited {
             self.number = self.numbers.begin();
         }
@@ -156,13 +174,16 @@ mod tests {
     async fn a_poll_that_begins_again_serves_the_callers_that_asked_meanwhile() {
         let gate = Arc::new(PollGate::default());
         let mut turn = gate.enter().await.expect("no poll is running");
-        assert!(!turn.restart_if_awaited(), "only its own caller has asked");
+        let callers = turn.callers();
+        assert!(!callers.are_waiting(), "only its own caller has asked");
+        assert!(!turn.restart_if_awaited());
         let ask = || {
             let gate = Arc::clone(&gate);
             tokio::spawn(async move { gate.enter().await })
         };
         let waiting = [ask(), ask()];
         tokio::task::yield_now().await;
+        assert!(callers.are_waiting());
         assert!(turn.restart_if_awaited());
         assert!(!turn.restart_if_awaited(), "it already serves them");
         let late = ask();

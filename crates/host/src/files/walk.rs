@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use ignore::gitignore::Gitignore;
@@ -128,7 +128,7 @@ pub fn walk_place(
 /// paths lead to other files.
 #[must_use]
 pub fn walk_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
-    walk_all_names(root, wanted).names
+    walk_names_up_to(WALK_FILES_MAX, root, HiddenFolders::NONE, wanted).names
 }
 
 /// Like [`walk_names`], with the files of these hidden folders and, of the folders in them, these.
@@ -166,10 +166,15 @@ impl HiddenFolders {
     }
 }
 
-/// Like [`walk_names`], for a caller that must know whether these are all.
+/// Like [`walk_names`], for a caller that must know whether these are all, and that may no longer
+/// need them while the walk of a large tree is in progress; `None` if that ended it.
 #[must_use]
-pub fn walk_all_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> NameWalk {
-    walk_names_up_to(WALK_FILES_MAX, root, HiddenFolders::NONE, wanted)
+pub fn walk_all_names_unless(
+    root: &Path,
+    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
+    is_superseded: &(dyn Fn() -> bool + Sync),
+) -> Option<NameWalk> {
+    walk_names_unless(WALK_FILES_MAX, root, HiddenFolders::NONE, wanted, is_superseded)
 }
 
 fn walk_names_up_to(
@@ -178,17 +183,39 @@ fn walk_names_up_to(
     hidden: HiddenFolders,
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> NameWalk {
+    walk_names_unless(files_max, root, hidden, wanted, &|| false).unwrap_or_default()
+}
+
+fn walk_names_unless(
+    files_max: usize,
+    root: &Path,
+    hidden: HiddenFolders,
+    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
+    is_superseded: &(dyn Fn() -> bool + Sync),
+) -> Option<NameWalk> {
     let root = canonical(root);
     if entries_max(&root) < usize::MAX {
-        return serial_names(files_max, &root, hidden, wanted);
+        return Some(serial_names(files_max, &root, hidden, wanted));
     }
     let few = serial_names(SERIAL_WALK_FILES_MAX.min(files_max), &root, hidden, wanted);
     if few.is_whole {
-        return few;
+        return Some(few);
     }
-    // A parallel walk of more files than the limit would leave out others each time.
-    parallel_names(files_max, &root, hidden, wanted)
-        .unwrap_or_else(|| serial_names(files_max, &root, hidden, wanted))
+    match parallel_names(files_max, &root, hidden, wanted, is_superseded) {
+        Ok(walk) => Some(walk),
+        Err(UnfinishedWalk::Superseded) => None,
+        // A parallel walk of more files than the limit would leave out others each time.
+        Err(UnfinishedWalk::TooManyFiles) => Some(serial_names(files_max, &root, hidden, wanted)),
+    }
+}
+
+/// Why a parallel walk did not visit all files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UnfinishedWalk {
+    /// There are more than the limit.
+    TooManyFiles,
+    /// Its caller no longer needs it.
+    Superseded,
 }
 
 /// An entry of the root in a walk of names.
@@ -238,18 +265,24 @@ fn serial_names(
     add_linked_names(NameWalk { names, is_whole }, files_max, root, links, wanted)
 }
 
-/// Walks on all processors; `None` if there are more files than the limit.
+/// Walks on all processors.
 fn parallel_names(
     files_max: usize,
     root: &Path,
     hidden: HiddenFolders,
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
-) -> Option<NameWalk> {
+    is_superseded: &(dyn Fn() -> bool + Sync),
+) -> Result<NameWalk, UnfinishedWalk> {
     let (sender, receiver) = mpsc::channel();
     let count = AtomicUsize::new(0);
+    let has_given_up = AtomicBool::new(false);
     watched_walk(root, root, hidden).build_parallel().run(|| {
-        let (sender, count) = (sender.clone(), &count);
+        let (sender, count, has_given_up) = (sender.clone(), &count, &has_given_up);
         Box::new(move |entry| {
+            if is_superseded() {
+                has_given_up.store(true, Ordering::Relaxed);
+                return WalkState::Quit;
+            }
             let Ok(entry) = entry else { return WalkState::Continue };
             // A panic would leave the other threads of the walk waiting for this one.
             let walked = catch_unwind(AssertUnwindSafe(|| WalkedEntry::new(root, entry, wanted)));
@@ -269,13 +302,16 @@ fn parallel_names(
             Err(panic) => resume_unwind(panic),
         }
     }
+    if has_given_up.into_inner() {
+        return Err(UnfinishedWalk::Superseded);
+    }
     if names.len() > files_max {
-        return None;
+        return Err(UnfinishedWalk::TooManyFiles);
     }
     // The same links are left out each time.
     links.sort_unstable();
     let own = NameWalk { names, is_whole: true };
-    Some(add_linked_names(own, files_max, root, links, wanted))
+    Ok(add_linked_names(own, files_max, root, links, wanted))
 }
 
 /// Adds the names that lead through links, which have a limit of their own.
@@ -820,10 +856,16 @@ mod tests {
         // In three folders, two of which a link leads to; three files of the root, and a link to a file.
         assert_eq!((serial.names.len(), serial.is_whole), (5 * 300 + 4, true));
         for _ in 0..8 {
-            assert_eq!(parallel_names(10_000, &root, none, &wanted), Some(serial.clone()));
+            let parallel = parallel_names(10_000, &root, none, &wanted, &|| false);
+            assert_eq!(parallel, Ok(serial.clone()));
         }
-        assert!(parallel_names(903, &root, none, &wanted).is_some());
-        assert!(parallel_names(902, &root, none, &wanted).is_none(), "it would leave out any one");
+        assert!(parallel_names(903, &root, none, &wanted, &|| false).is_ok());
+        let over = parallel_names(902, &root, none, &wanted, &|| false);
+        assert_eq!(over, Err(UnfinishedWalk::TooManyFiles), "it would leave out any one");
+        let visits = AtomicUsize::new(0);
+        let is_superseded = || visits.fetch_add(1, Ordering::Relaxed) > 100;
+        let given_up = parallel_names(10_000, &root, none, &wanted, &is_superseded);
+        assert_eq!(given_up.err(), Some(UnfinishedWalk::Superseded));
         let cut = walk_names_up_to(902, &root, none, &wanted);
         assert!(!cut.is_whole && cut == serial_names(902, &root, none, &wanted));
     }
@@ -832,7 +874,7 @@ mod tests {
     fn a_panic_ends_a_parallel_walk() {
         let tree = Tree::new(&[("a/b.py", ""), ("c/d.py", ""), ("e/f.py", "")]);
         let wanted = |path: &RelPath| path.as_str() != "c/d.py" || panic!("as the test wants");
-        let walk = || parallel_names(10, &tree.root(), HiddenFolders::NONE, &wanted);
+        let walk = || parallel_names(10, &tree.root(), HiddenFolders::NONE, &wanted, &|| false);
         assert!(catch_unwind(AssertUnwindSafe(walk)).is_err());
     }
 
