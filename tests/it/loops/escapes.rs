@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::crashes::{daemon, kill};
 use super::{
@@ -157,6 +157,34 @@ fn a_root_that_is_made_below_does_not_hide_the_loop_of_the_session() {
     let reason = blocked(&stop_of(SESSION)).expect("it is held by its loop");
     assert!(reason.contains("app.py:1:9"), "{reason}");
     assert_eq!(blocked(&stop_of(OTHER)), None);
+}
+
+#[test]
+fn a_folder_outside_the_project_does_not_release_the_session_or_its_exam() {
+    let sandbox = looping(&["--max-iterations", "9"]);
+    sandbox.write("app.py", DIRTY);
+    sandbox.write("RUBRIC.md", "# Rubric\n");
+    let elsewhere = sandbox.base().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("ours");
+    let hook_there = |event: &str, mut input: Value, session: &str| {
+        input["session_id"] = session.into();
+        input["cwd"] = json!(elsewhere);
+        let mut command = sandbox.program();
+        command.args(["hook", event]).current_dir(&elsewhere).env_remove("CLAUDE_PROJECT_DIR");
+        finish(&mut command, &input.to_string())
+    };
+    let mut removal = sandbox.payload("PreToolUse-Bash");
+    removal["tool_input"]["command"] = format!("rm {}", sandbox.path("RUBRIC.md").display()).into();
+    for is_restarted in [false, true] {
+        if is_restarted {
+            kill(daemon(&sandbox));
+        }
+        let reason = blocked(&hook_there("stop", sandbox.payload("Stop"), SESSION));
+        assert!(reason.expect("it is held by its loop").contains("app.py:1:9"));
+        assert_eq!(blocked(&hook_there("stop", sandbox.payload("Stop"), OTHER)), None);
+        let denied = hook_there("pre-tool-use", removal.clone(), SESSION);
+        assert!(denied.stdout.contains("RUBRIC.md"), "{denied:#?}");
+    }
 }
 
 #[test]

@@ -14,7 +14,9 @@ use crate::hooks::{
 use crate::host_calls;
 use crate::ledger::SessionState;
 use crate::ledger::host_sessions::HookSender;
-use crate::loops::loop_elsewhere::{active_loop_anywhere, active_loop_of_any_project};
+use crate::loops::loop_elsewhere::{
+    active_loop_anywhere, active_loop_of_any_project, loop_in_other_project,
+};
 use crate::loops::lost_loops;
 use crate::memory;
 use crate::pipeline::worker_stop;
@@ -162,8 +164,9 @@ async fn answer_event(
     HookAnswer { output, deferred_reports, recalled, memory_recovery }
 }
 
-/// The project that an event is answered in: the session's own, else, where hooks are switched off or
-/// the session's folder is no project, that of its loop. The error is the answer without one.
+/// The project that an event is answered in: the session's own, else, where hooks are switched off,
+/// the session's folder is no project, or a Stop or a tool call comes from another one, that of its
+/// loop. The error is the answer without one.
 async fn answering_project(
     engine: &Arc<Engine>,
     caller: &CallerContext,
@@ -182,7 +185,11 @@ async fn answering_project(
         return found.map(|(project, _)| project).ok_or(HookOutput::Silent);
     }
     if !project.is_unbounded(engine).await || is_command(event, input) {
-        return Ok(project);
+        let mut elsewhere = None;
+        if matches!(event, HookEvent::Stop | HookEvent::PreToolUse) {
+            elsewhere = loop_in_other_project(engine, caller, &project, session).await;
+        }
+        return Ok(elsewhere.map_or(project, |(elsewhere, _)| elsewhere));
     }
     if is_of_loop {
         let found = active_loop_of_any_project(engine, caller, session).await;

@@ -28,6 +28,8 @@ use moai_report::agent::EditText;
 pub(crate) struct SessionState {
     pub(super) deferred_reports: VecDeque<QueuedReport>,
     reported_gaps: HashSet<String>,
+    /// The roots that Stops and tool calls came from, and those of its loops.
+    projects: BTreeSet<PathBuf>,
     /// The text about a loop that a command started, for the next hook.
     pub(crate) start_text: Option<EditText>,
     /// The language of the session's loop, English without a loop; `None` until it is looked up.
@@ -137,6 +139,19 @@ impl SessionState {
         (!notices.is_empty()).then(|| notices.join("\n"))
     }
 
+    /// Whether hooks of the session came from several projects, or none came yet: this process may
+    /// not have seen its project.
+    pub(crate) fn may_come_from_elsewhere(&mut self, root: &Path) -> bool {
+        let is_first = self.projects.is_empty();
+        self.note_project(root);
+        is_first || self.projects.len() > 1
+    }
+
+    /// The session has work in this project.
+    pub(crate) fn note_project(&mut self, root: &Path) {
+        self.projects.insert(root.to_owned());
+    }
+
     /// The disk look does not name these files of a shell command again.
     pub(crate) fn note_named_shell_writes(&mut self, files: Vec<RelPath>) {
         self.named_shell_writes.extend(files);
@@ -170,6 +185,7 @@ impl SessionState {
     /// earlier edits affected, because errors fixed or caused by these edits are not the loop's.
     pub(crate) fn bind_to_loop(&mut self, root: &Path, state: &LoopState) {
         self.language = Some(state.language());
+        self.note_project(root);
         if state.options.baseline == BaselineMode::Base {
             self.root_state(root).affected = AffectedFiles::default();
         }

@@ -56,6 +56,31 @@ pub(crate) async fn active_loop_of_any_project(
     Some((Project { key, ..Project::load_or_default(engine, &there) }, state))
 }
 
+/// The loop of a session that has none in this project. Looked for only where there may be one,
+/// because that opens the database of every project.
+pub(crate) async fn loop_in_other_project(
+    engine: &Engine,
+    caller: &CallerContext,
+    project: &Project,
+    session: &str,
+) -> Option<ProjectLoop> {
+    if session.is_empty()
+        || !engine.ledger().session(session).may_come_from_elsewhere(&project.root)
+    {
+        return None;
+    }
+    if project.key.database(&engine.dirs.state).exists() {
+        let which = LoopQuery::ActiveOf(session.to_owned());
+        let own = engine.store.find_loop(&project.key, &project.root, which).await;
+        if !matches!(own, Ok(None)) {
+            return None;
+        }
+    }
+    let found = active_loop_of_any_project(engine, caller, session).await?;
+    engine.ledger().session(session).note_project(&found.0.root);
+    Some(found)
+}
+
 /// The session's loop under another name of the root, or of a folder above it.
 pub(crate) async fn active_loop_elsewhere(
     engine: &Engine,
