@@ -7,13 +7,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{INTERRUPTED, INVALID, current_program};
-use moai_base::limits::{COMMAND_SECS_MAX, PROCESS_START_PRECISION_MS};
+use moai_base::limits::{COMMAND_SECS_MAX, PROCESS_START_PRECISION_MS, SILENCE_MS};
 use moai_base::verdict::Gap;
 use moai_config::Config;
 use moai_engine::engine::Engine;
 use moai_host::callers::{input_maker, own_process};
 use moai_host::files;
-use moai_host::ipc::client::{self, CallError, CallTimeout};
+use moai_host::ipc::client::{self, AfterSilence, CallError, CallTimeout};
 use moai_host::ipc::{StateDirs, process_environment};
 use moai_protocol::control::{
     CallerContext, CommandReply, DaemonCall, DaemonRequest, PROTOCOL_VERSION,
@@ -76,7 +76,8 @@ fn send_request_as(
         return in_process(&places, caller, request, None, "");
     }
     let call = DaemonCall { protocol: PROTOCOL_VERSION, caller, request };
-    match through_daemon(&places, &call, CallTimeout::new(Duration::from_secs(COMMAND_SECS_MAX))) {
+    let check = || client::after_silence(&places);
+    match through_daemon(&places, &call, command_timeout(&check)) {
         Ok(reply) => reply,
         // The daemon has the request; handling it here too would do it twice.
         Err(
@@ -86,6 +87,13 @@ fn send_request_as(
             let note = format!("moai-ralph: {error}; working without a daemon\n");
             in_process(&places, call.caller, call.request, None, &note)
         }
+    }
+}
+
+fn command_timeout(after_silence: &dyn Fn() -> AfterSilence) -> CallTimeout<'_> {
+    CallTimeout {
+        limit: Duration::from_secs(COMMAND_SECS_MAX),
+        silence_check: Some((Duration::from_millis(SILENCE_MS), after_silence)),
     }
 }
 
@@ -131,14 +139,11 @@ pub(super) fn send_to_running_daemon(root: Option<&Path>, request: DaemonRequest
         return CommandReply::failure(INVALID, NO_HOME);
     };
     let call = DaemonCall { protocol: PROTOCOL_VERSION, caller, request };
-    match client::call_daemon(
-        &places,
-        &call,
-        CallTimeout::new(Duration::from_secs(COMMAND_SECS_MAX)),
-    ) {
+    let check = || client::after_silence(&places);
+    match client::call_daemon(&places, &call, command_timeout(&check)) {
         Ok(answer) if !answer.stale => answer.reply,
-        // A daemon that is shutting down has no servers left.
-        Ok(_) | Err(CallError::NoDaemon) => {
+        // A daemon that is shutting down or hangs has no servers of use.
+        Ok(_) | Err(CallError::NoDaemon | CallError::Unresponsive(_)) => {
             in_process(&places, call.caller, call.request, None, "")
         }
         Err(error) => CommandReply::failure(1, &format!("moai-ralph: {error}")),

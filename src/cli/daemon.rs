@@ -7,7 +7,9 @@ use super::args::DaemonCommand;
 use super::{INVALID, client};
 use moai_engine::lifecycle::{self, DaemonStart};
 use moai_host::ipc::StateDirs;
-use moai_host::ipc::client::{CallError, CallTimeout, call_daemon, wait_until_stopped};
+use moai_host::ipc::client::{
+    CallError, CallTimeout, call_daemon, continue_stopped_daemon, kill_daemon, wait_until_stopped,
+};
 use moai_protocol::control::{CommandReply, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
 use moai_protocol::documents::json_text;
 use moai_protocol::documents::servers::DaemonDocument;
@@ -31,6 +33,7 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> CommandReply {
         DaemonCommand::Stop => DaemonRequest::DaemonStop,
     };
     let is_stop = matches!(request, DaemonRequest::DaemonStop);
+    continue_stopped_daemon(&places);
     match call_daemon(
         &places,
         &DaemonCall { protocol: PROTOCOL_VERSION, caller, request },
@@ -41,6 +44,9 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> CommandReply {
         }
         Ok(_) | Err(CallError::NoDaemon | CallError::DaemonEnded) if is_stop => {
             stop_daemon(&places, json)
+        }
+        Err(CallError::TimedOut(_)) if is_stop && kill_daemon(&places) => {
+            not_running("the daemon did not answer and was killed\n", json)
         }
         Ok(answer) if answer.stale => {
             CommandReply::success("the daemon of an older version is shutting down\n".to_owned())

@@ -3,6 +3,7 @@
 
 mod blindness;
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::{Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -11,9 +12,11 @@ use std::time::{Duration, Instant};
 
 use super::{client, current_program};
 use moai_base::limits::{
-    HOOK_COLD_START_MS_MAX, HOOK_EDIT_MS_MAX, HOOK_EDIT_SILENCE_MS, HOOK_END_MS_MAX,
-    HOOK_FIELD_BYTES_MAX, HOOK_INPUT_BYTES_MAX, HOOK_INPUT_SEARCHED_BYTES_MAX, HOOK_MS_MAX,
-    HOOK_START_MS_MAX, HOOK_STOP_MS_MAX, HOOK_STOP_SILENCE_MS, LINE_CHARS_MAX, LOG_BYTES_MAX,
+    DAEMON_ALIVE_BUSY_MS_MAX, DAEMON_ALIVE_MS_MAX, HOOK_COLD_START_MS_MAX, HOOK_EDIT_MS_MAX,
+    HOOK_EDIT_SILENCE_MS, HOOK_END_MS_MAX, HOOK_FIELD_BYTES_MAX, HOOK_INPUT_BYTES_MAX,
+    HOOK_INPUT_SEARCHED_BYTES_MAX, HOOK_MS_MAX, HOOK_START_MS_MAX, HOOK_STOP_ALIVE_MS,
+    HOOK_STOP_MS_MAX, HOOK_STOP_SILENCE_MS, HOOK_TOOL_MS_MAX, LINE_CHARS_MAX, LOG_BYTES_MAX,
+    SILENCE_MS,
 };
 use moai_base::redaction::redacted;
 use moai_base::verdict::{Cause, Gap};
@@ -21,7 +24,7 @@ use moai_engine::protection::{
     WrittenPath, may_be_protected, person_only_call, swept_by_git, written_paths,
 };
 use moai_host::callers::parent_was_started_with;
-use moai_host::ipc::client::{CallError, CallTimeout};
+use moai_host::ipc::client::{AfterSilence, CallError, CallTimeout};
 use moai_host::ipc::{StateDirs, client as ipc_client};
 use moai_host::memory::MemoryStore;
 use moai_host::models::RECURSION_MARK;
@@ -188,43 +191,72 @@ fn answer(
     }
     let limit = answer_limit(named, event, &call.request);
     let asked_ms = client::now_ms();
-    let may_have_loop = || may_have_loop(places, &call, asked_ms);
-    let is_alive = || ipc_client::is_daemon_alive(places);
-    let silence_check: Option<(u64, &dyn Fn() -> bool)> = match event {
-        "stop" => Some((HOOK_STOP_SILENCE_MS, &may_have_loop)),
-        "post-tool-use" | "post-tool-batch" => Some((HOOK_EDIT_SILENCE_MS, &is_alive)),
-        _ => None,
+    let SilenceChecks { first, again, within } = SilenceChecks::of(event);
+    let (is_continued, has_checked) = (Cell::new(false), Cell::new(false));
+    let check = || {
+        if ipc_client::continue_stopped_daemon(places) {
+            is_continued.set(true);
+        }
+        let is_first = !has_checked.replace(true);
+        if is_first && event == "stop" && !may_have_loop(places, &call, asked_ms) {
+            AfterSilence::Abandon
+        } else if ipc_client::is_daemon_alive(places, within) {
+            AfterSilence::Wait(again)
+        } else {
+            AfterSilence::GiveUp
+        }
     };
-    let silence_check =
-        silence_check.map(|(quiet_ms, check)| (Duration::from_millis(quiet_ms), check));
-    let timeout = CallTimeout { limit, silence_check };
+    let timeout = CallTimeout { limit, silence_check: Some((first, &check)) };
     let answered = client::through_daemon(places, &call, timeout);
     let DaemonRequest::Hook { input, .. } = &call.request else { return 0 };
-    let error = match answered {
+    let host = named.parse(input).host;
+    let known_event = HookEvent::from_name(event);
+    let stdout = match answered {
         Ok(reply) => {
             blindness::note_answer(places, input);
-            print(&reply.stdout);
-            return 0;
+            reply.stdout
         }
-        Err(error) => error,
-    };
-    let reason = error.to_string();
-    log(places, event, &reason);
-    let told =
-        HookEvent::from_name(event).filter(|event| blindness::note_failure(places, input, *event));
-    let host = named.parse(input).host;
-    let blindness = match error {
-        CallError::NoDaemon | CallError::Unusable(_) => Blindness::WithoutServers,
-        CallError::TimedOut(_) | CallError::Abandoned(_) | CallError::DaemonEnded => {
-            Blindness::Unanswered
+        Err(error) => {
+            let reason = error.to_string();
+            log(places, event, &reason);
+            let told = known_event.filter(|event| blindness::note_failure(places, input, *event));
+            let (stdout, blindness) = answer_without_daemon(places, host, event, call, &error);
+            match told {
+                Some(event) => add_blindness(&stdout, host, event, &reason, blindness),
+                None => stdout,
+            }
         }
     };
-    let stdout = answer_without_daemon(places, host, event, call, &error);
-    print(&match told {
-        Some(event) => add_blindness(&stdout, host, event, &reason, blindness),
+    print(&match known_event.filter(|_| is_continued.get()) {
+        Some(event) => add_to_answer(host, event, &stdout, &notice::continued_daemon()),
         None => stdout,
     });
     0
+}
+
+/// When a hook whose daemon is silent checks whether it is alive.
+struct SilenceChecks {
+    /// After this time first.
+    first: Duration,
+    /// After this time again.
+    again: Duration,
+    /// Time for the daemon to show that it is alive.
+    within: Duration,
+}
+
+impl SilenceChecks {
+    fn of(event: &str) -> Self {
+        let (first, again, within) = match event {
+            "stop" => (HOOK_STOP_SILENCE_MS, HOOK_STOP_ALIVE_MS, DAEMON_ALIVE_BUSY_MS_MAX),
+            "subagent-stop" => (HOOK_STOP_ALIVE_MS, HOOK_STOP_ALIVE_MS, DAEMON_ALIVE_BUSY_MS_MAX),
+            "post-tool-use" | "post-tool-batch" => {
+                (HOOK_EDIT_SILENCE_MS, HOOK_EDIT_SILENCE_MS, DAEMON_ALIVE_MS_MAX)
+            }
+            _ => (SILENCE_MS, SILENCE_MS, DAEMON_ALIVE_MS_MAX),
+        };
+        let [first, again, within] = [first, again, within].map(Duration::from_millis);
+        Self { first, again, within }
+    }
 }
 
 /// Starts a daemon if none listens; returns whether it did.
@@ -278,27 +310,39 @@ fn print(stdout: &str) {
     let _ = std::io::stdout().write_all(stdout.as_bytes());
 }
 
-/// The output of a hook that got no answer.
+/// The output of a hook that got no answer, and what it lacks.
 fn answer_without_daemon(
     places: &StateDirs,
     host: HostKind,
     event: &str,
     call: DaemonCall,
     error: &CallError,
-) -> String {
+) -> (String, Blindness) {
     let reason = error.to_string();
-    match error {
+    let answer = match error {
+        CallError::Abandoned(_) => String::new(),
+        // Looking twice at a call that waits for its permission changes nothing.
+        CallError::TimedOut(_) | CallError::DaemonEnded if event == "pre-tool-use" => {
+            return handled_here(places, call, reason);
+        }
         // The daemon continues with the request; handling it here would act twice.
         CallError::TimedOut(_) | CallError::DaemonEnded if event == "stop" => {
             let undecided = HookOutput::Notice(notice::undecided(&reason));
             answer_text(host, HookEvent::Stop, &undecided)
         }
-        CallError::Abandoned(_) | CallError::TimedOut(_) | CallError::DaemonEnded => String::new(),
-        CallError::NoDaemon | CallError::Unusable(_) => {
-            let gap = Gap::new(Cause::Crashed, reason);
-            client::in_process(places, call.caller, call.request, Some(gap), "").stdout
+        CallError::TimedOut(_) | CallError::DaemonEnded => String::new(),
+        CallError::NoDaemon | CallError::Unusable(_) | CallError::Unresponsive(_) => {
+            return handled_here(places, call, reason);
         }
-    }
+    };
+    (answer, Blindness::Unanswered)
+}
+
+/// The answer of an engine in this process, which has no language servers because of `reason`.
+fn handled_here(places: &StateDirs, call: DaemonCall, reason: String) -> (String, Blindness) {
+    let gap = Gap::new(Cause::Crashed, reason);
+    let reply = client::in_process(places, call.caller, call.request, Some(gap), "");
+    (reply.stdout, Blindness::WithoutServers)
 }
 
 fn add_blindness(
@@ -356,6 +400,7 @@ fn hook_timeout(event: &str) -> Duration {
         "post-tool-use" | "post-tool-batch" => HOOK_EDIT_MS_MAX,
         "user-prompt-expansion" | "session-start" => HOOK_START_MS_MAX,
         "session-end" => HOOK_END_MS_MAX,
+        "pre-tool-use" => HOOK_TOOL_MS_MAX,
         _ => HOOK_MS_MAX,
     })
 }

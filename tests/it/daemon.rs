@@ -3,11 +3,14 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::killed_writes::daemon;
 use crate::support::{PATIENCE, Sandbox, eventually};
 
 fn daemons(sandbox: &Sandbox) -> Vec<(i32, String)> {
@@ -72,6 +75,27 @@ fn stopping_prints_the_document_of_no_daemon() {
 }
 
 /// The daemon's process and socket.
+#[test]
+fn a_daemon_that_hangs_is_killed_when_it_is_to_stop() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.tool_write("app.py", "word = 1\n").code, 0);
+    let pid = daemon(&sandbox);
+    let is_over = AtomicBool::new(false);
+    let stopped = thread::scope(|scope| {
+        scope.spawn(|| {
+            // Whoever lets it continue, it is stopped again.
+            while !is_over.load(Ordering::Relaxed) && kill_process(pid, Signal::STOP).is_ok() {
+                thread::yield_now();
+            }
+        });
+        let stopped = sandbox.run(&["daemon", "stop"]);
+        is_over.store(true, Ordering::Relaxed);
+        stopped
+    });
+    assert!(stopped.code == 0 && stopped.stdout.contains("was killed"), "{stopped:#?}");
+    assert_eq!(sandbox.survivors(), []);
+}
+
 fn address(sandbox: &Sandbox) -> Value {
     sandbox.tool_write("app.py", "word = 1\n");
     sandbox.run(&["daemon", "status", "--json"]).json()

@@ -1,8 +1,10 @@
 //! Before a tool call: writes to what decides about the agent's work are denied, all others are free.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
-use crate::support::{CHECKOUT, Output, SESSION, Sandbox};
+use crate::support::{CHECKOUT, Output, SESSION, Sandbox, silent_daemon};
 
 fn edit(sandbox: &Sandbox, path: &str) -> Output {
     let mut input = sandbox.payload("PreToolUse-Edit");
@@ -96,6 +98,23 @@ fn the_frozen_exam_is_denied_during_a_loop_and_free_without_one() {
 
     assert_eq!(sandbox.run(&["loop", "cancel", &id]).code, 0);
     free(&edit(&sandbox, &path("RUBRIC.md")));
+}
+
+#[test]
+fn calls_are_denied_without_a_daemon_that_answers() {
+    let sandbox = Sandbox::new();
+    sandbox.write("RUBRIC.md", "# Rubric\n\n## Judge criteria\n- It is right.\n");
+    sandbox.commit();
+    let started = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "go"]);
+    assert_eq!(started.code, 0, "{started:#?}");
+    let _silent = silent_daemon(&sandbox);
+    let began = Instant::now();
+    let (rubric, settings) = (sandbox.path("RUBRIC.md"), sandbox.path(".claude/settings.json"));
+    denied(&edit(&sandbox, &rubric.display().to_string()));
+    assert!(began.elapsed() < Duration::from_secs(5), "the host waits no longer");
+    denied(&edit(&sandbox, &settings.display().to_string()));
+    denied(&bash(&sandbox, "rm RUBRIC.md"));
+    free(&bash(&sandbox, "cat RUBRIC.md"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -273,6 +274,15 @@ fn is_running(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
     !matches!(state, None | Some('Z' | 'X'))
+}
+
+/// Listens in place of the sandbox's daemon, and answers nobody.
+pub(crate) fn silent_daemon(sandbox: &Sandbox) -> UnixListener {
+    sandbox.run(&["doctor"]);
+    let status = sandbox.run(&["daemon", "status", "--json"]).json();
+    let socket = status["socket"].as_str().expect("a daemon").to_owned();
+    assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+    UnixListener::bind(socket).expect("the daemon has ended")
 }
 
 /// The developer's environment without anything that would steer the program, the host or git,

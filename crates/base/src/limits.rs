@@ -31,6 +31,10 @@ pub const FILE_TIME_TICK_MS_MAX: u64 = 10;
 pub const IGNORE_RULES_BYTES_MAX: u64 = 1024 * 1024;
 /// Files that a configuration of git names and includes; beyond it git's data is not read.
 pub const GIT_INCLUDES_MAX: usize = 100;
+/// Other folders with objects that a repository of git names; beyond it git's data is not read.
+pub const GIT_ALTERNATES_MAX: usize = 20;
+/// Folders with objects of git that are remembered as they were.
+pub const GIT_OBJECT_FOLDERS_MAX: usize = 65_536;
 /// Files per directory walk; the rest of a larger tree is reported as skipped.
 pub const WALK_FILES_MAX: usize = 200_000;
 /// Entries that are visited below a folder that is no project; the rest is reported as skipped.
@@ -260,6 +264,12 @@ pub const BLIND_HOOKS_MIN: u8 = 2;
 pub const BLIND_SESSIONS_MAX: usize = 64;
 /// Time for a daemon to show that it is alive.
 pub const DAEMON_ALIVE_MS_MAX: u64 = 1_000;
+/// The same while a Stop or a command waits: a daemon on a busy machine is not one that hangs.
+pub const DAEMON_ALIVE_BUSY_MS_MAX: u64 = 10_000;
+/// Interval at which a Stop checks whether its daemon is alive.
+pub const HOOK_STOP_ALIVE_MS: u64 = 5_000;
+/// Silence of the daemon after which commands and the other hooks check whether it is alive.
+pub const SILENCE_MS: u64 = 1_000;
 /// Time a front door waits for an old daemon to drain before it gives up.
 pub const DAEMON_DRAIN_WAIT_MS_MAX: u64 = 10_000;
 /// Time for running requests to finish when the daemon stops.
@@ -323,6 +333,8 @@ pub const HOOK_START_MS_MAX: u64 = 8_000;
 pub const HOOK_COLD_START_MS_MAX: u64 = 500;
 /// Time `hook session-end` waits; the host gives all hooks together about 1.5 s.
 pub const HOOK_END_MS_MAX: u64 = 900;
+/// Time `hook pre-tool-use` waits before it decides without the daemon; the host waits 5 s.
+pub const HOOK_TOOL_MS_MAX: u64 = 2_500;
 /// Time the other hooks wait.
 pub const HOOK_MS_MAX: u64 = 4_000;
 /// Time `/moai-fix` measures before it lists the findings.

@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{major, minor};
-use rustix::net::{AddressFamily, getsockname, sockopt};
-use rustix::process::{getpid, getppid};
+use rustix::net::{AddressFamily, getsockname};
+use rustix::process::{Pid, Signal, getpid, getppid, kill_process};
 use serde::{Deserialize, Serialize};
 
 use moai_base::limits::ANCESTORS_MAX;
@@ -40,6 +41,8 @@ const USUAL_ENVIRONMENT_BYTES: usize = 16 * 1_024;
 
 /// States of a process that has ended.
 const ENDED: [&str; 2] = ["Z", "X"];
+/// The state of a process that a signal stopped.
+const STOPPED: &str = "T";
 /// The process that adopts those whose parents have ended.
 const INIT: i32 = 1;
 
@@ -113,8 +116,36 @@ pub fn input_maker() -> Option<i32> {
     if getsockname(&stdin).ok()?.address_family() != AddressFamily::UNIX {
         return None;
     }
-    let maker = sockopt::socket_peercred(&stdin).ok()?;
-    Some(maker.pid.as_raw_nonzero().get())
+    socket_peer(&stdin)
+}
+
+/// The process at the other end of a Unix socket, which is its maker or, after a connection, the
+/// listener; `None` where the system does not name it.
+#[cfg(target_os = "linux")]
+pub(crate) fn socket_peer(socket: &impl AsFd) -> Option<i32> {
+    let peer = rustix::net::sockopt::socket_peercred(socket).ok()?;
+    Some(peer.pid.as_raw_nonzero().get())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn socket_peer(_: &impl AsFd) -> Option<i32> {
+    None
+}
+
+/// Lets a process of this program continue if a signal stopped it; returns whether it was stopped.
+pub(crate) fn continue_own(process: i32) -> bool {
+    let is_stopped = || ProcessStat::read(process).is_some_and(|stat| stat.is_stopped);
+    is_stopped() && signal_own(process, Signal::CONT)
+}
+
+/// Kills a process of this program.
+pub(crate) fn kill_own(process: i32) -> bool {
+    signal_own(process, Signal::KILL)
+}
+
+fn signal_own(process: i32, signal: Signal) -> bool {
+    let target = Pid::from_raw(process).filter(|_| runs_this_program(process));
+    target.is_some_and(|target| kill_process(target, signal).is_ok())
 }
 
 /// Whether a process runs the same program file as this one.
@@ -269,6 +300,8 @@ fn session_of(process: i32) -> Option<i32> {
 struct ProcessStat {
     /// Whether it has ended, even if its parent has not asked how.
     has_ended: bool,
+    /// Whether a signal stopped it.
+    is_stopped: bool,
     /// 0 for the first process.
     parent: i32,
     /// The session of processes; 0 if its leader is outside this namespace of process ids, as in a
@@ -290,6 +323,7 @@ impl ProcessStat {
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         Some(Self {
             has_ended: ENDED.contains(fields.get(STATE)?),
+            is_stopped: *fields.get(STATE)? == STOPPED,
             parent: fields.get(PARENT)?.parse().ok()?,
             session: fields.get(SESSION)?.parse().ok()?,
             terminal: fields.get(TERMINAL)?.parse().ok()?,

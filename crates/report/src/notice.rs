@@ -48,6 +48,14 @@ pub fn blind(reason: &str, blindness: Blindness) -> String {
     format!("[moai-ralph] blind: {reason}; until this is mended, {what}: moai-ralph doctor")
 }
 
+/// The daemon was stopped by a signal until a hook let it continue.
+#[must_use]
+pub fn continued_daemon() -> String {
+    "[moai-ralph] the daemon did not answer, because a signal had stopped it (SIGSTOP), and was made to \
+     continue; if you did not stop it, a program of this session may have: moai-ralph daemon status"
+        .to_owned()
+}
+
 /// A damaged store of loops was moved aside, and replaced by a backup of this time (milliseconds since
 /// the epoch) or by an empty one.
 #[must_use]

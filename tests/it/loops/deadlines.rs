@@ -3,35 +3,20 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use super::crashes::{daemon, kill, stop_beside};
 use super::{DIRTY, FIXED, autochecks, blocked, iteration, looping, project, start, status};
-use crate::support::{PATIENCE, Sandbox, eventually};
+use crate::support::{Output, PATIENCE, Sandbox, eventually, silent_daemon};
 
 /// Time that a Stop without a loop may take if the daemon hangs: one second, and some for starting
 /// a process on a machine under load.
 const WITHOUT_LOOP: Duration = Duration::from_millis(1_500);
 /// Time that an edit may take if the daemon hangs.
 const EDIT: Duration = Duration::from_secs(6);
-
-/// A daemon that is stopped until this is dropped.
-struct Hanging(Pid);
-
-impl Hanging {
-    fn of(sandbox: &Sandbox) -> Self {
-        let daemon = daemon(sandbox);
-        kill_process(daemon, Signal::STOP).expect("it is ours");
-        Self(daemon)
-    }
-}
-
-impl Drop for Hanging {
-    fn drop(&mut self) {
-        let _ = kill_process(self.0, Signal::CONT);
-    }
-}
+/// Time that a Stop with a loop may take if the daemon hangs.
+const WITHOUT_DAEMON: Duration = Duration::from_secs(20);
 
 fn set(sandbox: &Sandbox, options: &str) {
     sandbox.write(".moai/config/sections/ralph.yaml", &format!("ralph: {{loop: {{{options}}}}}"));
@@ -83,7 +68,7 @@ fn a_time_that_cannot_be_is_refused() {
 fn without_a_loop_a_hanging_daemon_delays_a_stop_for_a_moment() {
     let sandbox = project();
     assert_eq!(sandbox.hook("stop", &sandbox.payload("Stop")).code, 0);
-    let _hanging = Hanging::of(&sandbox);
+    let _silent = silent_daemon(&sandbox);
     let began = Instant::now();
     let output = sandbox.hook("stop", &sandbox.payload("Stop"));
     let elapsed = began.elapsed();
@@ -94,7 +79,7 @@ fn without_a_loop_a_hanging_daemon_delays_a_stop_for_a_moment() {
 #[test]
 fn another_sessions_loop_does_not_make_a_stop_wait_either() {
     let sandbox = looping(&["--max-iterations", "5"]);
-    let _hanging = Hanging::of(&sandbox);
+    let _silent = silent_daemon(&sandbox);
     let mut input = sandbox.payload("Stop");
     input["session_id"] = "11111111-0000-4000-8000-000000000000".into();
     let began = Instant::now();
@@ -105,30 +90,61 @@ fn another_sessions_loop_does_not_make_a_stop_wait_either() {
 }
 
 #[test]
-fn with_a_loop_a_stop_waits_for_a_daemon_that_comes_back() {
+fn with_a_loop_a_stop_is_decided_without_a_daemon_that_answers_nobody() {
+    let sandbox = project();
+    autochecks(&sandbox, "grep -q better app.py");
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--until", "checks", "--max-iterations", "5"]).code, 0);
+    sandbox.write("app.py", DIRTY);
+    let _silent = silent_daemon(&sandbox);
+    let began = Instant::now();
+    let output = sandbox.hook("stop", &sandbox.payload("Stop"));
+    let elapsed = began.elapsed();
+    let reason = blocked(&output).expect("the check fails");
+    assert!(reason.contains("autochecks") && reason.contains("answers nothing"), "{reason}");
+    assert!(elapsed < WITHOUT_DAEMON, "{elapsed:?}");
+}
+
+#[test]
+fn a_slow_stop_is_not_taken_for_one_of_a_hanging_daemon() {
+    let sandbox = project();
+    let runs = sandbox.base().join("runs");
+    autochecks(&sandbox, &format!("echo run >>'{}'\nsleep 13\nexit 1", runs.display()));
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--until", "checks", "--max-iterations", "5"]).code, 0);
+    sandbox.write("app.py", DIRTY);
+    let reason = blocked(&sandbox.hook("stop", &sandbox.payload("Stop"))).expect("it fails");
+    assert!(reason.contains("bad word"), "the daemon's servers are asked: {reason}");
+    assert_eq!(fs::read_to_string(&runs).expect("it ran").lines().count(), 1);
+}
+
+#[test]
+fn a_daemon_that_a_signal_stopped_continues_and_the_user_is_told() {
     let sandbox = looping(&["--max-iterations", "5"]);
     sandbox.write("app.py", DIRTY);
-    let hanging = Hanging::of(&sandbox);
-    let began = Instant::now();
-    let stopping = stop_beside(&sandbox);
-    let has_doubted = || (began.elapsed() > WITHOUT_LOOP).then_some(());
-    eventually(PATIENCE, has_doubted).expect("time passes");
-    assert!(!stopping.is_finished());
-    drop(hanging);
-    let reason = blocked(&stopping.join().expect("the hook ends")).expect("the file is dirty");
-    assert!(reason.contains("bad word"), "{reason}");
+    let pid = daemon(&sandbox);
+    let is_told = |output: &Output| output.stdout.contains("a signal had stopped it (SIGSTOP)");
+    kill_process(pid, Signal::STOP).expect("it is ours");
+    let output = sandbox.hook("stop", &sandbox.payload("Stop"));
+    let reason = blocked(&output).expect("the file is dirty");
+    assert!(reason.contains("bad word") && is_told(&output), "{output:#?}");
     assert_eq!(iteration(&status(&sandbox)), 1);
+    kill_process(pid, Signal::STOP).expect("it is ours");
+    let output = sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit"));
+    assert!(is_told(&output), "{output:#?}");
+    assert!(!is_told(&sandbox.hook("stop", &sandbox.payload("Stop"))), "it runs");
+    assert_eq!(daemon(&sandbox), pid);
 }
 
 #[test]
 fn a_hanging_daemon_delays_an_edit_by_little_more_than_its_budget() {
     let sandbox = project();
     assert_eq!(sandbox.tool_write("app.py", FIXED).code, 0);
-    let _hanging = Hanging::of(&sandbox);
+    let _silent = silent_daemon(&sandbox);
     let began = Instant::now();
     let output = sandbox.tool_write("app.py", DIRTY);
     let elapsed = began.elapsed();
-    assert_eq!((output.code, output.stdout.as_str()), (0, ""));
+    assert!(output.context().contains("not measured: pyright (the daemon answers"), "{output:#?}");
     assert!(elapsed < EDIT, "{elapsed:?}");
 }
 

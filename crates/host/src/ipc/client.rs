@@ -9,8 +9,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::{StateDirs, try_lock};
+use crate::callers;
 use moai_base::limits::{
-    CONTROL_LINE_BYTES_MAX, DAEMON_ALIVE_MS_MAX, DAEMON_DRAIN_WAIT_MS_MAX, DAEMON_RETRY_MS,
+    CONTROL_LINE_BYTES_MAX, DAEMON_ALIVE_BUSY_MS_MAX, DAEMON_DRAIN_WAIT_MS_MAX, DAEMON_RETRY_MS,
     DAEMON_START_MS_MAX,
 };
 use moai_protocol::control::{
@@ -35,6 +36,20 @@ pub enum CallError {
     /// The daemon was silent for a while, and its answer is not worth waiting for.
     #[error("the daemon reported nothing for {} ms", .0.as_millis())]
     Abandoned(Duration),
+    /// The daemon answers nobody: it hangs or is stopped.
+    #[error("the daemon answers nothing at all, waited {} ms", .0.as_millis())]
+    Unresponsive(Duration),
+}
+
+/// What a front door does after a silence of the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterSilence {
+    /// It waits, and asks again after this time.
+    Wait(Duration),
+    /// It goes away, because no answer is needed.
+    Abandon,
+    /// It does without the daemon, which answers nobody.
+    GiveUp,
 }
 
 /// How long a front door waits for the answer.
@@ -42,8 +57,8 @@ pub enum CallError {
 pub struct CallTimeout<'a> {
     /// Time limit over all attempts.
     pub limit: Duration,
-    /// Called once after a silence: whether to keep waiting.
-    pub silence_check: Option<(Duration, &'a dyn Fn() -> bool)>,
+    /// Called after a silence of this time.
+    pub silence_check: Option<(Duration, &'a dyn Fn() -> AfterSilence)>,
 }
 
 impl CallTimeout<'_> {
@@ -67,7 +82,7 @@ pub fn call_daemon(
     let mut line = serde_json::to_vec(call).map_err(unusable)?;
     line.push(b'\n');
     let stream = UnixStream::connect(places.socket_path()).map_err(call_error)?;
-    let mut wait = ReplyWait { stream: &stream, timeout: patience, started_at: Instant::now() };
+    let wait = ReplyWait { stream: &stream, timeout: patience, started_at: Instant::now() };
     wait.set_bound(
         patience.silence_check.map_or(patience.limit, |(quiet, _)| quiet.min(patience.limit)),
     )?;
@@ -105,19 +120,22 @@ impl ReplyWait<'_> {
         self.stream.set_read_timeout(bound).map_err(unusable)
     }
 
-    /// Whether to continue after an error: only after the first silence, and only if the answer is
-    /// still worth waiting for.
-    fn continue_after(&mut self, error: std::io::Error) -> Result<(), CallError> {
+    /// Whether to continue after an error: only after a silence, and only while there is time and the
+    /// answer is worth waiting for.
+    fn continue_after(&self, error: std::io::Error) -> Result<(), CallError> {
         if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
             return Err(call_error(error));
         }
-        let Some((_, is_awaited)) = self.timeout.silence_check.take() else {
-            return Err(CallError::TimedOut(self.timeout.limit));
-        };
-        if !is_awaited() {
-            return Err(CallError::Abandoned(self.started_at.elapsed()));
+        let CallTimeout { limit, silence_check } = self.timeout;
+        let checked = silence_check.filter(|_| self.started_at.elapsed() < limit);
+        let Some((_, check)) = checked else { return Err(CallError::TimedOut(limit)) };
+        let next = check();
+        let waited = self.started_at.elapsed();
+        match next {
+            AfterSilence::Wait(quiet) => self.set_bound(quiet.min(limit.saturating_sub(waited))),
+            AfterSilence::Abandon => Err(CallError::Abandoned(waited)),
+            AfterSilence::GiveUp => Err(CallError::Unresponsive(waited)),
         }
-        self.set_bound(self.timeout.limit.saturating_sub(self.started_at.elapsed()))
     }
 }
 
@@ -222,14 +240,36 @@ fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result
     }
 }
 
-/// Whether the listening daemon answers at all.
+/// Lets a daemon continue that a signal stopped (SIGSTOP); returns whether it was stopped.
+pub fn continue_stopped_daemon(places: &StateDirs) -> bool {
+    listening_process(places).is_some_and(callers::continue_own)
+}
+
+/// Kills a daemon that hangs; returns whether it has ended.
 #[must_use]
-pub fn is_daemon_alive(places: &StateDirs) -> bool {
+pub fn kill_daemon(places: &StateDirs) -> bool {
+    listening_process(places).is_some_and(callers::kill_own) && wait_until_stopped(places)
+}
+
+fn listening_process(places: &StateDirs) -> Option<i32> {
+    callers::socket_peer(&UnixStream::connect(places.socket_path()).ok()?)
+}
+
+/// What a command does after a silence: it waits as long as the daemon answers anything.
+#[must_use]
+pub fn after_silence(places: &StateDirs) -> AfterSilence {
+    let within = Duration::from_millis(DAEMON_ALIVE_BUSY_MS_MAX);
+    continue_stopped_daemon(places);
+    if is_daemon_alive(places, within) { AfterSilence::Wait(within) } else { AfterSilence::GiveUp }
+}
+
+/// Whether the listening daemon answers anything within this time.
+#[must_use]
+pub fn is_daemon_alive(places: &StateDirs, within: Duration) -> bool {
     let request = DaemonRequest::DaemonStatus { json: true };
     let question =
         DaemonCall { protocol: PROTOCOL_VERSION, caller: CallerContext::default(), request };
-    call_daemon(places, &question, CallTimeout::new(Duration::from_millis(DAEMON_ALIVE_MS_MAX)))
-        .is_ok()
+    call_daemon(places, &question, CallTimeout::new(within)).is_ok()
 }
 
 /// Starts a daemon if none listens, without waiting; returns whether it did. Two concurrent starts

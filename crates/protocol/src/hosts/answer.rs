@@ -114,8 +114,11 @@ fn set_context(answer: &mut Map<String, Value>, row: HostEvent, text: &str) {
     match row.context {
         ContextChannel::None => {}
         ContextChannel::Nested => {
-            let nested = json!({"hookEventName": row.event.host_name(), "additionalContext": text});
-            answer.insert("hookSpecificOutput".to_owned(), nested);
+            // A decision stays.
+            let nested = answer
+                .entry("hookSpecificOutput")
+                .or_insert_with(|| json!({"hookEventName": row.event.host_name()}));
+            nested["additionalContext"] = json!(text);
         }
         ContextChannel::Flat => {
             answer.insert("additionalContext".to_owned(), json!(text));
@@ -267,6 +270,15 @@ mod tests {
         assert_eq!(
             (told["systemMessage"].as_str(), nested.as_str()),
             (Some("new"), Some("new\n한글 \"q\""))
+        );
+        let denied = HookOutput::Deny("why".to_owned());
+        let denied = answer_text(HostKind::ClaudeCode, HookEvent::PreToolUse, &denied);
+        let denied = add(HostKind::ClaudeCode, HookEvent::PreToolUse, &denied);
+        let denied: Value = serde_json::from_str(&denied).expect("JSON");
+        let nested = &denied["hookSpecificOutput"];
+        assert_eq!(
+            (&nested["permissionDecision"], &nested["additionalContext"]),
+            (&json!("deny"), &json!("new"))
         );
         assert_eq!(add(HostKind::Codex, HookEvent::Stop, ""), "{\"systemMessage\":\"new\"}\n");
         assert_eq!(
