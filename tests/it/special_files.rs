@@ -86,6 +86,27 @@ fn git_data_with_a_pipe_in_it_is_a_named_gap() {
 }
 
 #[test]
+fn an_object_of_git_that_is_a_pipe_is_a_named_gap() {
+    let sandbox = Sandbox::new();
+    sandbox.write("app.py", "x = 1\n");
+    sandbox.commit();
+    let begun = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "fix it"]);
+    assert_eq!(begun.code, 0, "{begun:#?}");
+    sandbox.write("app.py", "x = 2\n");
+    let mut git = Command::new("git");
+    sandbox.prepare(&mut git);
+    let id = finish(git.args(["rev-parse", "HEAD^{tree}"]), "").stdout;
+    let (folder, name) = id.trim().split_at(2);
+    let path = pipe(&sandbox, &format!(".git/objects/{folder}/{name}"));
+    let checked = sandbox.run(&["check", "--no-lsp"]);
+    let reported = format!("{}{}", checked.stdout, checked.stderr);
+    assert!(reported.contains(&format!("{path} is not a regular file")), "{checked:#?}");
+    assert_eq!(sandbox.tool_write("app.py", "x = 3\n").code, 0);
+    let stopped = sandbox.hook("stop", &sandbox.payload("Stop"));
+    assert!(stopped.code == 0 && !stopped.stdout.contains("completed,"), "{stopped:#?}");
+}
+
+#[test]
 fn rules_below_the_root_and_files_that_git_is_configured_with_are_named_gaps() {
     let places = [
         ("sub/.gitattributes", ""),

@@ -33,8 +33,8 @@ pub const IGNORE_RULES_BYTES_MAX: u64 = 1024 * 1024;
 pub const GIT_INCLUDES_MAX: usize = 100;
 /// Other folders with objects that a repository of git names; beyond it git's data is not read.
 pub const GIT_ALTERNATES_MAX: usize = 20;
-/// Folders with objects of git that are remembered as they were.
-pub const GIT_OBJECT_FOLDERS_MAX: usize = 65_536;
+/// Folders with objects of git that a thread remembers as they were.
+pub const GIT_OBJECT_FOLDERS_MAX: usize = 4_096;
 /// Files per directory walk; the rest of a larger tree is reported as skipped.
 pub const WALK_FILES_MAX: usize = 200_000;
 /// Entries that are visited below a folder that is no project; the rest is reported as skipped.

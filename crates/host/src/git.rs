@@ -10,6 +10,7 @@ pub mod history;
 
 mod difference;
 mod hidden_entries;
+mod object_folders;
 mod shared_identity;
 mod special_files;
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Index, Repository};
 
+use super::object_folders::find_special_object;
 use super::{path_of, read_some};
 use crate::files::is_special;
 use moai_base::limits::GIT_INCLUDES_MAX;
@@ -17,7 +18,7 @@ use moai_base::path::RelPath;
 /// The file with the ignore rules of a repository alone.
 const EXCLUDE: &str = "info/exclude";
 /// Files in git's folder, and in the one that work trees share.
-const OF_GIT: [&str; 13] = [
+const OF_GIT: [&str; 12] = [
     "HEAD",
     "commondir",
     "config",
@@ -28,12 +29,13 @@ const OF_GIT: [&str; 13] = [
     EXCLUDE,
     "info/grafts",
     "info/sparse-checkout",
-    "objects/info/alternates",
     "packed-refs",
     "shallow",
 ];
-/// Folders of git in which any file may be read. The folders of single objects are too many.
-const LISTED: [&str; 3] = ["logs", "objects/pack", "refs"];
+/// Folders of git in which any file may be read.
+const LISTED: [&str; 2] = ["logs", "refs"];
+/// The folder with objects.
+const OBJECTS: &str = "objects";
 /// Files with rules, which are read in every folder of the work tree.
 const RULES: [&str; 2] = [".gitattributes", ".gitignore"];
 /// Files in the folders from the root up to the top of the work tree.
@@ -183,6 +185,7 @@ fn special_of_repository(git: &Path) -> Option<UnreadFile> {
 fn special_of_folder(folder: &Path) -> Option<UnreadFile> {
     special_in(folder, &OF_GIT)
         .or_else(|| LISTED.iter().find_map(|listed| special_below(folder.join(listed))))
+        .or_else(|| find_special_object(&folder.join(OBJECTS)))
         .or_else(|| special_of_configuration(&folder.join("config")))
 }
 
@@ -247,7 +250,7 @@ fn special_in(folder: &Path, names: &[&str]) -> Option<UnreadFile> {
     names.iter().find_map(|name| special(folder.join(name)))
 }
 
-fn special_below(folder: PathBuf) -> Option<UnreadFile> {
+pub(super) fn special_below(folder: PathBuf) -> Option<UnreadFile> {
     let mut open = vec![folder];
     while let Some(folder) = open.pop() {
         for entry in folder.read_dir().into_iter().flatten().flatten() {
@@ -264,7 +267,7 @@ fn special_below(folder: PathBuf) -> Option<UnreadFile> {
     None
 }
 
-fn special(path: PathBuf) -> Option<UnreadFile> {
+pub(super) fn special(path: PathBuf) -> Option<UnreadFile> {
     is_special(&path).then_some(UnreadFile::Special(path))
 }
 
