@@ -15,6 +15,10 @@ const STATUS: &str = "the status of the test run is overwritten: let the runner 
 const OUTCOME: &str = "a test report is rewritten to pass: let the runner decide";
 const REPORTED: &str =
     "the tested code reports results of tests and ends the run with success: let the tests run";
+const SKIPS: &str = "the tested code skips the test that calls it: let the test decide";
+const ENDED_COMMENT: &str =
+    "a carriage return ends this comment, and what follows runs: end lines with a line feed";
+const ENCODED: &str = "in this encoding a comment can hold code that runs: use UTF-8";
 const RUNNER: &str = "a part of the test runner is replaced: let the runner decide";
 const FILTERED: &str = "collected tests are left out by their names: run them";
 const UNRUN: &str = "`TestMain` runs no test: call `m.Run()`";
@@ -82,6 +86,14 @@ const DECIDING: &[&str] = &[
     "wasSuccessful",
 ];
 
+/// Errors and calls with which Python's runners skip a test.
+const SKIPPING_ERRORS: &[&str] = &["SkipTest", "Skipped", "XFailed"];
+const SKIPPING_CALLS: &[&str] = &["pytest.skip", "pytest.xfail"];
+
+/// Encodings of Python files in which ASCII characters stand for themselves alone.
+const PLAIN_ENCODINGS: &[&str] =
+    &["ascii", "iso-8859-1", "iso-8859-15", "latin-1", "us-ascii", "utf-8", "utf-8-sig", "utf8"];
+
 /// Functions that implement equality.
 const EQUALITY: &[&str] = &["Equal", "Equals", "__eq__", "eq", "equals", "isEqual"];
 
@@ -123,11 +135,13 @@ fn fake(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Option<&'static str> {
     let is_test = side.is_test_at(node.bytes().start);
     match node.kind() {
         "call" if is_test && is_skipped(side, node) => Some(FILTERED),
+        "raise_statement" | "call" if !is_test && skips_caller(side, node) => Some(SKIPS),
         "call" | "call_expression" | "method_invocation" | "invocation_expression" => {
             faked_call(side, node, is_test)
         }
         "assignment" if is_test && is_passed(node) => Some(OUTCOME),
         "assignment" if is_test && is_filtered(side, node) => Some(FILTERED),
+        "comment" => running_comment(side, node),
         "function_declaration" => (is_test && runs_none(side, node)).then_some(UNRUN),
         "assignment" | "assignment_expression" => assigned(node, is_test),
         "function_definition" | "function_item" | "method_declaration" | "method_definition" => {
@@ -171,6 +185,38 @@ fn faked_call(side: &SourceSide<'_>, node: SyntaxNode<'_>, is_test: bool) -> Opt
         return Some(REPORTED);
     }
     sets_runner(node).then_some(RUNNER)
+}
+
+/// What is wrong with a comment of Python that holds code: a lone carriage return ends it, and so does an
+/// escape in another encoding of the file.
+fn running_comment(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Option<&'static str> {
+    if side.language != ScanLanguage::Python {
+        return None;
+    }
+    if node.text().trim_end_matches('\r').contains('\r') {
+        return Some(ENDED_COMMENT);
+    }
+    let before = &side.root.text()[..node.bytes().start.min(side.root.text().len())];
+    let is_at_top = before.bytes().filter(|byte| *byte == b'\n').count() < 2;
+    let named = node.text().split_once("coding").filter(|_| is_at_top);
+    let named = named.and_then(|(_, rest)| rest.strip_prefix([':', '=']))?.trim_start();
+    let end = named.find(|it: char| !it.is_ascii_alphanumeric() && !"-_.".contains(it));
+    let name = named[..end.unwrap_or(named.len())].to_ascii_lowercase().replace('_', "-");
+    (!name.is_empty() && !PLAIN_ENCODINGS.contains(&name.as_str())).then_some(ENCODED)
+}
+
+/// Whether Python code makes the test that calls it a skipped one. Code for tests may.
+fn skips_caller(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    let text = node.text();
+    let head = text.split('(').next().unwrap_or_default();
+    let is_skipping = match head.strip_prefix("raise ") {
+        Some(raised) => {
+            let name = raised.trim().rsplit('.').next();
+            name.is_some_and(|name| SKIPPING_ERRORS.contains(&name))
+        }
+        None => SKIPPING_CALLS.contains(&head),
+    };
+    side.language == ScanLanguage::Python && is_skipping && !side.path.as_str().contains("test")
 }
 
 /// Whether a text has a quoted line in which a runner reports how many tests ran or passed, with a
@@ -222,7 +268,9 @@ fn is_of_test(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
 fn assigned(node: SyntaxNode<'_>, is_test: bool) -> Option<&'static str> {
     let (left, right) = (node.field("left")?.text(), node.field("right")?);
     let name = left.rsplit('.').next().unwrap_or_default();
-    if left.rsplit_once('.').is_some_and(|(object, name)| decides(object, name)) {
+    let is_part = left.rsplit_once('.').is_some_and(|(object, name)| decides(object, name));
+    // Another error than that of a failed assertion makes failures something else.
+    if is_part || name == "failureException" {
         return Some(RUNNER);
     }
     let is_zero = right.text().rsplit('.').next().is_some_and(|it| matches!(it, "0" | "OK"));
