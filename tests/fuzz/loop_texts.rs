@@ -2,13 +2,14 @@
 
 use moai_base::foreign_text::is_hidden;
 use moai_base::path::RelPath;
+use moai_guard::run_files::{files_of_program, files_of_shell_text};
 use moai_loops::align::{blocking_questions, parse_alignment, render};
 use moai_loops::arguments::{parse_fix, parse_raise, parse_start};
 use moai_loops::criteria::command_line::split_command_line;
 use moai_loops::criteria::counts::TestCounter;
 use moai_loops::criteria::error_lines::is_error_line;
+use moai_loops::exam::makefiles::recipes;
 use moai_loops::exam::roles::{is_irrelevant_settings, relevant_bytes};
-use moai_loops::exam::scripts::scripts_of_script;
 use moai_loops::handoff;
 use moai_loops::judge::escaping::{display_lines, escape_name};
 use moai_loops::judge::hunks::hunks;
@@ -146,7 +147,10 @@ fn command_lines() {
             assert_eq!(split_command_line(&quoted.join(" ")).as_ref(), Ok(&words), "{line:?}");
         }
         let script = RelPath::parse("t/check.sh").expect("a relative path");
-        shown(&scripts_of_script(&script, &line, "web"))
+        let makefile = recipes(&line, &[]);
+        let program = files_of_program(&script, &line, "web");
+        let found = files_of_shell_text(&line, Some(&script), "web", "/p");
+        shown(&(makefile, program, found))
     });
 }
 

@@ -37,6 +37,7 @@ mod played_hooks;
 mod refused;
 mod said;
 mod unread;
+mod used_files;
 mod waiting;
 mod waived;
 mod workers;

@@ -606,6 +606,8 @@ pub const CHECK_LINE_BYTES_MAX: usize = 16 * 1024;
 pub const PROPOSAL_FOLDERS_MAX: usize = 50;
 /// Files of one frozen exam, without tests; more are reported as not compared.
 pub const EXAM_FILES_MAX: usize = 2_000;
+/// Files that may be run or loaded by checks and are looked for when an exam is frozen or compared.
+pub const EXAM_CANDIDATES_MAX: usize = 20_000;
 /// Tests of one frozen exam; more are not listed, and their base text is read from git.
 pub const EXAM_TESTS_MAX: usize = 5_000;
 /// Largest text kept in a frozen exam; of larger ones only the hash is kept.

@@ -1,13 +1,15 @@
 //! Freezes a loop's exam into the store when the loop starts, and later compares it with the disk.
 //! `loops::exam` decides what counts as a difference.
 
-mod check_scripts;
+mod change_times;
+mod check_files;
 pub(crate) mod criteria;
 mod included_makefiles;
 mod linked_code;
 mod packages;
 pub(crate) mod rubrics;
 mod startup_files;
+mod used_programs;
 mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +21,8 @@ use crate::engine::{Engine, measure_blocking, now_ms, run_blocking};
 use crate::evidence::authorship;
 use crate::project::Project;
 use crate::project::option_files::read_option_file;
+pub(crate) use change_times::change_time_ns;
+use check_files::CheckFiles;
 use moai_base::evidence::{SensorKind, SensorReading};
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
@@ -44,7 +48,6 @@ use moai_loops::exam::{
     self, AttributedDifferences, Exam, ExamDifference, ExamRole, FrozenFile, SessionWrites, role,
 };
 use moai_loops::state::{LoopState, Mode};
-use startup_files::StartupFile;
 
 /// Freezes the exam of a loop from the current files; it replaces an earlier exam.
 pub(crate) async fn freeze_exam(
@@ -115,12 +118,18 @@ async fn take_exam(
         let project = project.clone();
         run_blocking(move || {
             let plan = criteria::check_plan(&project, scope).preceded_by(acceptance);
+            let env = &project.workspace.env;
+            let used = check_files::check_files(&project.root, &plan);
             let (mut files, texts, is_cut) =
-                collect_exam_files(&project.root, &plan, &judge_words(&project));
-            for (path, hash) in startup_hashes(&project.root, &plan, &project.workspace.env) {
-                let frozen = FrozenFile { role: ExamRole::Runner, hash, stamp: (0, 0) };
-                files.insert(path, frozen);
-            }
+                collect_exam_files(&project.root, &plan, &used, &judge_words(&project));
+            let loaded = startup_files::hashes(&project.root, &plan, used.has_login_shell, env);
+            let loaded = loaded.into_iter().map(|file| (ExamRole::Runner, file));
+            let used = used.recipes.into_iter().map(|file| (ExamRole::Used, file));
+            files.extend(
+                loaded
+                    .chain(used)
+                    .map(|(role, (path, hash))| (path, FrozenFile { role, hash, stamp: (0, 0) })),
+            );
             // Only whether these folders exist is compared here.
             for path in packages::known_packages(&project.root, &plan) {
                 let hash = ContentHash::of_bytes(NOT_READABLE);
@@ -145,31 +154,6 @@ async fn take_exam(
         exam.files.insert(path, FrozenFile { role: ExamRole::Engine, hash, stamp: (0, 0) });
     }
     Ok((exam, texts))
-}
-
-/// The hashes of the files outside the diff that programs load at their start.
-fn startup_hashes(
-    root: &Path,
-    plan: &CheckPlan,
-    env: &BTreeMap<String, String>,
-) -> Vec<(RelPath, ContentHash)> {
-    let folders = plan.commands.iter().map(|command| command.folder.as_str());
-    let folders: BTreeSet<&str> = folders.filter(|folder| !folder.is_empty()).collect();
-    let files = startup_files::startup_files(root, folders.into_iter(), env);
-    let hash = |one: StartupFile| {
-        // A file that cannot be read counts as changed.
-        let bytes = read_regular(&one.file, EXAM_FILE_BYTES_MAX).unwrap_or_default();
-        let is_relevant = !is_irrelevant_settings(&one.name, &bytes);
-        let hash = ContentHash::of_bytes(&relevant_bytes(&one.name, &bytes));
-        is_relevant.then_some((one.name, hash))
-    };
-    files.into_iter().filter_map(hash).collect()
-}
-
-fn read_regular(file: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    files::open_regular(file)?.take(bytes_max).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// The words of the judge commands: a project file named there belongs to the exam as well.
@@ -200,7 +184,10 @@ pub(crate) async fn exam_differences(
     let compared = run_blocking(move || {
         let mut now = current_hashes(&root, &exam, roles);
         if roles.contains(&ExamRole::Runner) {
-            now.extend(startup_hashes(&root, &exam.plan, &env));
+            let used = check_files::check_files(&root, &exam.plan);
+            let login = used.has_login_shell;
+            now.extend(startup_files::hashes(&root, &exam.plan, login, &env));
+            now.extend(used.recipes.into_iter().filter(|(path, _)| exam.files.contains_key(path)));
         }
         now.extend(options);
         now.extend(variables);
@@ -237,18 +224,20 @@ pub(crate) async fn stop_exam_report(
     match attributed_differences(engine, project, charter).await {
         Ok((exam, AttributedDifferences { own, foreign })) => {
             let (mut reading, findings) = exam::exam_reading(&exam, &own);
-            let started = own.iter().filter(|one| runners::is_startup_file(&one.path));
+            let started = own
+                .iter()
+                .filter(|one| one.role == ExamRole::Used || runners::is_startup_file(&one.path));
             let (changed, foreign): (Vec<_>, Vec<_>) =
                 foreign.into_iter().partition(variables::is_of_sensors);
             reading.dirty |= !foreign.is_empty();
             let mut readings = vec![reading];
             readings.extend(changed.iter().map(variables::unmeasured));
             readings.extend(started.map(startup_files::unmeasured));
-            let (linked, packages) = tokio::join!(
-                linked_code_reading(project, exam.frozen_ms),
+            let (outside, packages) = tokio::join!(
+                Box::pin(outside_readings(project, &exam)),
                 package_reading(engine, project, charter, &exam),
             );
-            readings.extend(linked.into_iter().chain(packages));
+            readings.extend(outside.into_iter().chain(packages));
             let foreign = foreign.iter().map(ExamDifference::line).collect();
             ExamReport { readings, findings, foreign_changes: foreign }
         }
@@ -256,12 +245,17 @@ pub(crate) async fn stop_exam_report(
     }
 }
 
-async fn linked_code_reading(project: &Project, since_ms: u64) -> Option<SensorReading> {
-    let project = project.clone();
+/// The readings for changed code and programs outside of the project.
+async fn outside_readings(project: &Project, exam: &Exam) -> Vec<SensorReading> {
+    let (project, plan, since_ms) = (project.clone(), exam.plan.clone(), exam.frozen_ms);
     let examined = measure_blocking(move || {
-        linked_code::changed_linked_code(&project.root, &project.workspace.catalogue, since_ms)
+        let (root, workspace) = (&project.root, &project.workspace);
+        let linked = linked_code::changed_linked_code(root, &workspace.catalogue, since_ms);
+        let programs = check_files::check_files(root, &plan).programs;
+        let changed = used_programs::changed_program(root, &programs, &workspace.env, since_ms);
+        linked.into_iter().chain(changed).collect()
     });
-    examined.await.unwrap_or_else(|gap| Some(linked_code::reading(gap)))
+    examined.await.unwrap_or_else(|gap| vec![linked_code::reading(gap)])
 }
 
 /// The reading for packages that changed during the loop. Those that were installed for the work are named
@@ -473,20 +467,13 @@ fn canonical_or_same(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// The inode change time of a file, which cannot be set back; for a missing file, that of its
-/// folder. In nanoseconds since the epoch.
-pub(crate) fn change_time_ns(file: &Path) -> Option<i128> {
-    let metadata =
-        file.symlink_metadata().ok().or_else(|| file.parent()?.symlink_metadata().ok())?;
-    Some(i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()))
-}
-
 type FrozenFiles = BTreeMap<RelPath, FrozenFile>;
 
 /// All files of an exam, the texts to keep, and whether the limit on files cut the list.
 fn collect_exam_files(
     root: &Path,
     plan: &CheckPlan,
+    used: &CheckFiles,
     judge: &[String],
 ) -> (FrozenFiles, ExamTexts, bool) {
     let mut found: Vec<(ExamRole, RelPath)> = exam_names(root, &|path| role(path).is_some())
@@ -494,9 +481,10 @@ fn collect_exam_files(
         .chain(shallow(root, plan.commands.iter().map(|command| command.folder.as_str())))
         .filter_map(|path| Some((role(&path)?, path)))
         .collect();
-    found.extend(
-        check_scripts::check_scripts(root, plan).into_iter().map(|path| (ExamRole::Checks, path)),
-    );
+    let with = |role| move |path: &RelPath| (role, path.clone());
+    found.extend(used.scripts.iter().map(with(ExamRole::Checks)));
+    found.retain(|(_, path)| !used.compared.contains(path));
+    found.extend(used.compared.iter().map(with(ExamRole::Used)));
     let included = included_makefiles::included_makefiles(root, plan).into_iter();
     found.extend(included.map(|path| (ExamRole::Runner, path)));
     let judges = judge.iter().filter_map(|word| RelPath::below(root, &root.join(word)));
@@ -699,7 +687,8 @@ mod tests {
         for (name, text) in files {
             write(temp.path(), name, text);
         }
-        let (files, texts, is_cut) = collect_exam_files(temp.path(), &CheckPlan::default(), &[]);
+        let (files, texts, is_cut) =
+            collect_exam_files(temp.path(), &CheckPlan::default(), &CheckFiles::default(), &[]);
         let exam = Exam { files, is_truncated: is_cut, ..Exam::default() };
         (temp, exam, texts)
     }
@@ -798,7 +787,8 @@ mod tests {
         let made = std::process::Command::new("git").args(["init", "-q"]).arg(root).status();
         assert!(made.expect("git runs").success());
         let freeze = || {
-            let (files, _, is_cut) = collect_exam_files(root, &CheckPlan::default(), &[]);
+            let (files, _, is_cut) =
+                collect_exam_files(root, &CheckPlan::default(), &CheckFiles::default(), &[]);
             Exam { files, is_truncated: is_cut, ..Exam::default() }
         };
         let exam = freeze();

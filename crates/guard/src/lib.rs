@@ -15,6 +15,7 @@ mod managed_files;
 mod new_occurrences;
 mod relaxed_config;
 mod removed_code;
+pub mod run_files;
 mod settings;
 pub mod shell_writes;
 mod stubs;

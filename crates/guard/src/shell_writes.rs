@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 mod archives;
+mod calls;
 mod expansions;
 mod found_files;
 mod git_calls;
@@ -13,12 +14,14 @@ mod program_texts;
 mod readers;
 mod shell_reader;
 
+use calls::ShellCall;
+pub use calls::{CalledProgram, ShellCalls, calls_of, shell_calls};
 pub use git_calls::{GitSweep, git_sweeps};
 use git_calls::{excepted, git_call, is_whole_tree, without_magic, writes_by_git};
 use moai_base::limits::{SHELL_TEXT_DEPTH_MAX, WRITTEN_PATHS_MAX};
 use program_texts::{INTERPRETERS, text_argument};
 use readers::{is_reader, reads_files};
-use shell_reader::{SimpleCommand, is_wrapper, pipelines};
+use shell_reader::{Parenthesis, SimpleCommand, pipelines};
 
 /// Programs that write the files that they are given.
 const WRITERS: [&str; 24] = [
@@ -184,26 +187,6 @@ pub fn quoted_words(words: &[&str]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// What a program of this name is called with in a command: the arguments of each call.
-#[must_use]
-pub fn calls_of(program: &str, command: &str) -> Vec<Vec<String>> {
-    let mut search = WriteSearch::default();
-    search.shell_text(command);
-    let called = search.programs.into_iter().filter_map(|call| {
-        let at = call.words.iter().position(|word| base_name(word) == program)?;
-        (at == 0 || call.runs_argument).then(|| call.words[at + 1..].to_vec())
-    });
-    called.collect()
-}
-
-/// A program with its arguments.
-struct ShellCall {
-    words: Vec<String>,
-    /// Whether one of the arguments may be the program: a shell runs a script, and options of a
-    /// wrapper may have values that look like a program.
-    runs_argument: bool,
-}
-
 /// What was found so far, and what later commands depend on.
 #[derive(Default)]
 struct WriteSearch {
@@ -211,12 +194,16 @@ struct WriteSearch {
     seen: HashSet<ShellWrite>,
     /// At most [`WRITTEN_PATHS_MAX`].
     programs: Vec<ShellCall>,
+    /// The same with more about each, if this was asked for.
+    calls: Option<Vec<CalledProgram>>,
     /// At most [`WRITTEN_PATHS_MAX`].
     patches: Vec<AppliedPatch>,
     /// Links that the command has made, with their targets; at most [`VARIABLE_VALUES_MAX`].
     links: Vec<(String, String)>,
     /// Where earlier `cd` commands lead; empty for the folder in which the command starts.
     folder: String,
+    /// The folders outside of the present subshells.
+    outer_folders: Vec<String>,
     /// Values of variables and of `for` loops, by name.
     variables: HashMap<String, Vec<String>>,
     /// Whether the present program is not known to write.
@@ -234,6 +221,14 @@ impl WriteSearch {
         let all = pipelines(text);
         self.read_names(&all);
         for pipeline in all {
+            match pipeline.first().and_then(|simple| simple.parenthesis) {
+                Some(Parenthesis::Open) => self.outer_folders.push(self.folder.clone()),
+                Some(Parenthesis::Close) => {
+                    self.folder =
+                        self.outer_folders.pop().unwrap_or(std::mem::take(&mut self.folder));
+                }
+                None => {}
+            }
             let is_piped_to_writer = pipeline.iter().any(pipes_to_writer);
             self.piped_texts(&pipeline);
             self.piped_names(&pipeline);
@@ -364,10 +359,10 @@ impl WriteSearch {
             return self.in_subshell(&format!("{named} {}", quoted_words(&words[at + 1..])));
         }
         let (program, arguments) = (base_name(&named), &words[at + 1..]);
-        self.record_program(&named, &words, at);
         if let ["env", .., "-C", folder] = &words[..at] {
             self.folder = joined(&self.folder, folder);
         }
+        self.record_program(&named, &words, at);
         if matches!(program, "cd" | "pushd") {
             let mut folders =
                 arguments.iter().filter(|word| !word.starts_with('-') || **word == "-");
@@ -548,17 +543,6 @@ impl WriteSearch {
         for pair in words.windows(2).filter(|pair| matches!(pair[0], "-o" | "--output")) {
             self.push(pair[1], false);
         }
-    }
-
-    fn record_program(&mut self, named: &str, words: &[&str], at: usize) {
-        if self.programs.len() >= WRITTEN_PATHS_MAX {
-            return;
-        }
-        let is_wrapped = words[..at].iter().any(|word| is_wrapper(word));
-        let runs_argument = is_wrapped || SHELLS.contains(&base_name(named));
-        let arguments = words[at + 1..].iter().copied();
-        let words = [named].into_iter().chain(arguments).map(str::to_owned).collect();
-        self.programs.push(ShellCall { words, runs_argument });
     }
 
     /// A text that another shell runs, which leaves the folder as it is.

@@ -6,7 +6,6 @@ pub mod makefiles;
 pub mod packages;
 pub mod roles;
 pub mod runners;
-pub mod scripts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -139,14 +138,15 @@ impl ExamDifference {
     /// Whether the agent must revert it before the loop can complete. Changes of configuration and
     /// tests are evaluated by the guard. A new script or rubric does not weaken the exam: it does
     /// not run, which is reported. Installing packages may change what Python runs at its start, and
-    /// the user's own files may be changed by the user, so that is a gap.
+    /// the user's own files may be changed by the user, so that is a gap. So is what a check uses, which
+    /// may be the work.
     #[must_use]
     pub fn severity(&self) -> Option<Severity> {
         if runners::is_startup_file(&self.path) {
             return None;
         }
         match (self.role, self.change) {
-            (ExamRole::Config | ExamRole::Test, _) => None,
+            (ExamRole::Config | ExamRole::Used | ExamRole::Test, _) => None,
             (ExamRole::Rubric | ExamRole::Checks, ExamChange::Added) => Some(Severity::Warning),
             _ => Some(Severity::Error),
         }

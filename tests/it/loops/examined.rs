@@ -221,6 +221,19 @@ fn what_python_runs_at_its_start_leaves_a_loop_unverified() {
 }
 
 #[test]
+fn a_plugin_of_pytest_in_the_root_leaves_a_loop_unverified() {
+    for (text, expected) in [
+        ("[console_scripts]\na = b:main\n", "completed"),
+        ("[pytest11]\nzz = src.metrics\n", "completed_unverified"),
+    ] {
+        let sandbox = checked("pytest");
+        shell(&sandbox, || sandbox.write("x.egg-info/entry_points.txt", text));
+        assert_eq!(stop(&sandbox, "finished"), None, "{text}");
+        assert_eq!(status(&sandbox)["status"], expected, "{text}");
+    }
+}
+
+#[test]
 fn code_behind_a_link_out_of_the_project_leaves_a_loop_unverified_if_it_changed() {
     for (link, target) in [("src", "elsewhere"), ("word.py", "elsewhere/word.py")] {
         for is_changed in [true, false] {

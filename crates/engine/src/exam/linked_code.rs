@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::exam::change_time_ns;
+use crate::exam::change_times::change_time_ns;
 use moai_base::evidence::{SensorKind, SensorReading};
 use moai_base::limits::LINKED_ENTRIES_MAX;
 use moai_base::path::RelPath;

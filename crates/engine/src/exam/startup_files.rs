@@ -1,16 +1,22 @@
 //! Files that programs load at their start, before any check, and that no diff of the project shows:
-//! those that Python runs among the installed packages of the project and of the user, and the user's
-//! own configuration of tools.
+//! those that Python runs among the installed packages of the project and of the user, configuration in
+//! the folders above the project, and the user's own configuration of tools.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use moai_base::evidence::{SensorKind, SensorReading};
-use moai_base::limits::EXAM_FILES_MAX;
+use moai_base::hash::ContentHash;
+use moai_base::limits::{EXAM_FILE_BYTES_MAX, EXAM_FILES_MAX};
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
-use moai_loops::exam::ExamDifference;
-use moai_loops::exam::runners::{HOME, is_startup_file, user_files};
+use moai_host::files::read_regular;
+use moai_loops::criteria::CheckPlan;
+use moai_loops::exam::roles::{is_irrelevant_settings, relevant_bytes};
+use moai_loops::exam::runners::{
+    ABOVE, HOME, files_above, is_of_login_shell, is_startup_file, user_files,
+};
+use moai_loops::exam::{ExamDifference, ExamRole};
 
 /// Folders of virtual environments in the root and where checks run.
 pub(super) const ENVIRONMENTS: [&str; 3] = [".venv", "venv", "env"];
@@ -21,13 +27,34 @@ const MOVED_FOLDERS: [(&str, &str); 3] =
     [(".config/", "XDG_CONFIG_HOME"), (".cargo/", "CARGO_HOME"), (".gradle/", "GRADLE_USER_HOME")];
 
 /// A file and its name in an exam.
-pub(super) struct StartupFile {
-    pub(super) name: RelPath,
-    pub(super) file: PathBuf,
+struct StartupFile {
+    name: RelPath,
+    file: PathBuf,
+}
+
+/// The hashes of the files that exist now. Those of login shells count where the checks start one.
+pub(super) fn hashes(
+    root: &Path,
+    plan: &CheckPlan,
+    has_login_shell: bool,
+    env: &BTreeMap<String, String>,
+) -> Vec<(RelPath, ContentHash)> {
+    let folders = plan.commands.iter().map(|command| command.folder.as_str());
+    let folders: BTreeSet<&str> = folders.filter(|folder| !folder.is_empty()).collect();
+    let mut files = startup_files(root, folders.into_iter(), env);
+    files.retain(|one| has_login_shell || !is_of_login_shell(&one.name));
+    let hash = |one: StartupFile| {
+        // A file that cannot be read counts as changed.
+        let bytes = read_regular(&one.file, EXAM_FILE_BYTES_MAX).unwrap_or_default();
+        let is_relevant = !is_irrelevant_settings(&one.name, &bytes);
+        let hash = ContentHash::of_bytes(&relevant_bytes(&one.name, &bytes));
+        is_relevant.then_some((one.name, hash))
+    };
+    files.into_iter().filter_map(hash).collect()
 }
 
 /// The files that exist now. `folders` are those where checks run.
-pub(super) fn startup_files<'f>(
+fn startup_files<'f>(
     root: &Path,
     folders: impl Iterator<Item = &'f str>,
     env: &BTreeMap<String, String>,
@@ -37,6 +64,12 @@ pub(super) fn startup_files<'f>(
         for environment in ENVIRONMENTS {
             let place = Path::new(folder).join(environment);
             add_files(&root.join(&place), &place, &mut found);
+        }
+    }
+    for folder in root.ancestors().skip(1) {
+        for file in files_above().map(|name| folder.join(name)).filter(|file| file.is_file()) {
+            let name = file.to_str().and_then(|file| RelPath::parse(&format!("{ABOVE}{file}")));
+            found.extend(name.map(|name| StartupFile { name, file }));
         }
     }
     if let Some(home) = env.get("HOME") {
@@ -91,9 +124,11 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 /// may have changed it, so the loop ends as unverified, and nothing is held against it.
 pub(super) fn unmeasured(difference: &ExamDifference) -> SensorReading {
     let (path, change) = (&difference.path, difference.change.as_str());
-    let detail = format!(
-        "{path} was {change} since the loop started, and a program of the checks loads it at its start"
-    );
+    let (sensor, why) = match difference.role {
+        ExamRole::Used => ("used", "a check uses it"),
+        _ => ("startup", "a program of the checks loads it at its start"),
+    };
+    let detail = format!("{path} was {change} since the loop started, and {why}");
     let gap = Gap::new(Cause::Skipped, detail);
-    SensorReading { gap: Some(gap), ..SensorReading::clean("startup", SensorKind::Guard, 0) }
+    SensorReading { gap: Some(gap), ..SensorReading::clean(sensor, SensorKind::Guard, 0) }
 }

@@ -52,9 +52,18 @@ const PRINTERS: [&str; 6] = ["echo", "ls", "printf", "readlink", "realpath", "wh
 /// Words before a command that are no command themselves.
 const KEYWORDS: [&str; 10] = ["!", "do", "elif", "else", "if", "then", "until", "while", "{", "}"];
 
+/// Where a subshell begins or ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parenthesis {
+    Open,
+    Close,
+}
+
 /// One program with its arguments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SimpleCommand {
+    /// Before the program, which is the first of its pipeline.
+    pub(super) parenthesis: Option<Parenthesis>,
     pub(super) words: Vec<String>,
     /// Files that its output is redirected to.
     pub(super) targets: Vec<String>,
@@ -197,7 +206,9 @@ fn pipelines_inside(text: &str, depth_left: usize) -> Vec<Vec<SimpleCommand>> {
                 reader.end_pipeline();
             }
             (None, '(') if reader.word.ends_with('=') => reader.array(&mut rest),
-            (None, ';' | '|' | '&' | '(' | ')') => reader.end_pipeline(),
+            (None, '(') => reader.parenthesis(Parenthesis::Open),
+            (None, ')') => reader.parenthesis(Parenthesis::Close),
+            (None, ';' | '|' | '&') => reader.end_pipeline(),
             (None, space) if space.is_whitespace() => reader.end_word(),
             (_, other) => reader.push(other),
         }
@@ -400,6 +411,12 @@ impl ShellReader {
         (self.is_input, self.is_target, self.is_delimiter) = (false, false, false);
         self.is_here_string = false;
         self.pipelines.push(vec![SimpleCommand::default()]);
+    }
+
+    fn parenthesis(&mut self, parenthesis: Parenthesis) {
+        self.end_pipeline();
+        let command = SimpleCommand { parenthesis: Some(parenthesis), ..SimpleCommand::default() };
+        self.pipelines.push(vec![command]);
     }
 
     fn begin_substitution(&mut self, is_backtick: bool) {

@@ -28,6 +28,8 @@ pub enum ExamRole {
     Runner,
     /// Configuration of a measuring tool.
     Config,
+    /// What a check uses and may be the work as well: expected values, recipes, programs on PATH.
+    Used,
     /// A test, or data that it compares with.
     Test,
 }
@@ -40,6 +42,7 @@ named_variants!(ExamRole {
     Unseen: "unseen",
     Runner: "runner",
     Config: "config",
+    Used: "used",
     Test: "test",
 });
 
@@ -53,12 +56,13 @@ impl ExamRole {
         Self::Unseen,
         Self::Runner,
         Self::Config,
+        Self::Used,
         Self::Test,
     ];
     /// Roles whose change is a finding by itself; every Stop compares their few files.
     pub const STRICT: &'static [Self] =
         &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine, Self::Unseen, Self::Runner];
-    /// These and configuration, including configuration that git ignores.
+    /// These, configuration, including configuration that git ignores, and what checks use.
     pub const AT_STOP: &'static [Self] = &[
         Self::Rubric,
         Self::Checks,
@@ -67,6 +71,7 @@ impl ExamRole {
         Self::Unseen,
         Self::Runner,
         Self::Config,
+        Self::Used,
     ];
 
     /// A short name for people.
@@ -80,6 +85,7 @@ impl ExamRole {
             Self::Unseen => "rules that hide files from git",
             Self::Runner => "a file that a check's runner loads",
             Self::Config => "configuration of a tool",
+            Self::Used => "what a check uses",
             Self::Test => "a test",
         }
     }
@@ -299,6 +305,9 @@ pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     if let Some(code) = runners::code_of_path_file(path, bytes) {
         return Cow::Owned(code);
     }
+    if let Some(plugins) = runners::plugins_of_entry_points(path, bytes) {
+        return Cow::Owned(plugins);
+    }
     if !is_settings(path) {
         return Cow::Borrowed(bytes);
     }
@@ -334,7 +343,7 @@ fn chooses_version(path: &RelPath) -> bool {
 }
 
 /// Whether a new file is harmless: settings or a document of the host without hooks, a path file of
-/// Python without code, git rules that hide nothing, or a toolchain chosen by its version.
+/// Python without code, entry points without plugins of pytest, git rules that hide nothing, or a toolchain chosen by its version.
 #[must_use]
 pub fn is_irrelevant_settings(path: &RelPath, bytes: &[u8]) -> bool {
     let nothing: &[u8] = match path.as_str() {
@@ -342,6 +351,7 @@ pub fn is_irrelevant_settings(path: &RelPath, bytes: &[u8]) -> bool {
         text if UNSEEN.contains(&text) => b"",
         _ if chooses_version(path) || is_document(path) => b"",
         _ if runners::code_of_path_file(path, b"").is_some() => b"",
+        _ if runners::plugins_of_entry_points(path, b"").is_some() => b"",
         _ => return false,
     };
     relevant_bytes(path, bytes) == relevant_bytes(path, nothing)

@@ -1,6 +1,8 @@
 //! Files that test runners, build tools and interpreters load by themselves: adding one changes a
 //! check without touching it.
 
+use std::collections::BTreeSet;
+
 use crate::criteria::CheckPlan;
 use moai_base::path::RelPath;
 
@@ -14,15 +16,37 @@ struct LoadedFiles {
     modules: &'static [&'static str],
     /// The same, but only in the root, which the interpreter searches first.
     root_modules: &'static [&'static str],
+    /// Files that they search for in the folders above the project, too.
+    above: &'static [&'static str],
     /// The user's own files, below the home folder; a name that ends with `/` is a folder.
     user_files: &'static [&'static str],
 }
 
-const NONE: LoadedFiles =
-    LoadedFiles { programs: &[], names: &[], modules: &[], root_modules: &[], user_files: &[] };
+const NONE: LoadedFiles = LoadedFiles {
+    programs: &[],
+    names: &[],
+    modules: &[],
+    root_modules: &[],
+    above: &[],
+    user_files: &[],
+};
 
 /// How the paths of an exam name the home folder.
 pub const HOME: &str = "~/";
+/// How they begin for a file in a folder above the project, before its absolute path.
+pub const ABOVE: &str = "...";
+/// The user's files that shells read if they are login shells or talk to a person.
+const LOGIN_FILES: [&str; 9] = [
+    ".bash_login",
+    ".bash_profile",
+    ".bashrc",
+    ".profile",
+    ".zlogin",
+    ".zprofile",
+    ".zshrc",
+    ".config/fish/config.fish",
+    ".kshrc",
+];
 
 const LOADED: &[LoadedFiles] = &[
     LoadedFiles {
@@ -154,6 +178,16 @@ const LOADED: &[LoadedFiles] = &[
             "zlib",
             "zoneinfo",
         ],
+        above: &[
+            ".pytest.ini",
+            ".python-version",
+            "conftest.py",
+            "pyproject.toml",
+            "pytest.ini",
+            "pytest.toml",
+            "setup.cfg",
+            "tox.ini",
+        ],
         user_files: &[".mypy.ini", ".config/mypy/config", ".pyenv/version", ".python-version"],
     },
     LoadedFiles { programs: &["make", "gmake"], names: &["GNUmakefile", "makefile"], ..NONE },
@@ -167,12 +201,14 @@ const LOADED: &[LoadedFiles] = &[
             ".yarnrc.yml",
             "bunfig.toml",
         ],
+        above: &[".node-version", ".yarnrc.yml"],
         user_files: &[".bunfig.toml", ".config/pnpm/rc", ".node-version", ".npmrc", ".yarnrc.yml"],
         ..NONE
     },
     LoadedFiles {
         programs: &["cargo", "rustc"],
         names: &["rust-toolchain", "rust-toolchain.toml", ".cargo/config", ".cargo/config.toml"],
+        above: &[".cargo/config", ".cargo/config.toml", "rust-toolchain", "rust-toolchain.toml"],
         user_files: &[".cargo/config", ".cargo/config.toml", ".config/nextest/config.toml"],
         ..NONE
     },
@@ -199,6 +235,7 @@ const LOADED: &[LoadedFiles] = &[
     LoadedFiles {
         programs: &["go", "gotestsum", "golangci-lint"],
         names: &["go.work", ".go-version"],
+        above: &[".go-version", "go.work"],
         user_files: &[".config/go/env"],
         ..NONE
     },
@@ -209,6 +246,7 @@ const LOADED: &[LoadedFiles] = &[
         ..NONE
     },
     LoadedFiles { programs: &["zsh"], user_files: &[".zshenv"], ..NONE },
+    LoadedFiles { programs: &["bash", "ksh", "sh", "zsh"], user_files: &LOGIN_FILES, ..NONE },
     // asdf and mise replace each of these programs by one that reads these files.
     LoadedFiles {
         programs: &[
@@ -217,12 +255,14 @@ const LOADED: &[LoadedFiles] = &[
             "swift", "yarn",
         ],
         names: &[".tool-versions", ".mise.toml", "mise.toml", "mise.local.toml"],
+        above: &[".tool-versions", ".mise.toml", "mise.toml"],
         user_files: &[".tool-versions", ".asdfrc", ".config/mise/config.toml"],
         ..NONE
     },
     LoadedFiles {
         programs: &["dotnet"],
         names: &["Directory.Build.props", "Directory.Build.targets", "global.json"],
+        above: &["Directory.Build.props", "Directory.Build.targets", "global.json"],
         ..NONE
     },
     LoadedFiles {
@@ -242,6 +282,10 @@ const STARTERS: &[&str] = &[
 const PACKAGE_FOLDERS: &[&str] = &["dist-packages", "site-packages"];
 /// Modules that Python imports at its start.
 const STARTUP_MODULES: &[&str] = &["sitecustomize", "usercustomize"];
+
+/// The file with entry points, and the ends of the folders with what describes a package.
+const ENTRY_POINTS: &str = "entry_points.txt";
+const METADATA_ENDS: [&str; 2] = [".dist-info", ".egg-info"];
 
 /// The end of the names of path files.
 const PATH_FILE_END: &str = ".pth";
@@ -281,10 +325,25 @@ pub fn is_loaded(path: &RelPath) -> bool {
 }
 
 /// Whether a program loads a file at its start that no diff of the project shows: one of the user's
-/// own files, or one among the installed packages that Python runs whatever it is asked to do.
+/// own files, one above the project, or one among the installed packages that Python runs whatever it is
+/// asked to do.
 #[must_use]
 pub fn is_startup_file(path: &RelPath) -> bool {
-    is_run_by_python(path) || LOADED.iter().any(|row| row.has_user_file(path))
+    is_run_by_python(path)
+        || is_entry_points(path)
+        || LOADED.iter().any(|row| row.has_file_outside(path))
+}
+
+/// Whether only a login shell, or one that talks to a person, reads this file of the user.
+#[must_use]
+pub fn is_of_login_shell(path: &RelPath) -> bool {
+    path.as_str().strip_prefix(HOME).is_some_and(|below| LOGIN_FILES.contains(&below))
+}
+
+/// The files that some program searches for in the folders above the project.
+pub fn files_above() -> impl Iterator<Item = &'static str> {
+    let all: BTreeSet<&str> = LOADED.iter().flat_map(|row| row.above.iter().copied()).collect();
+    all.into_iter()
 }
 
 /// The user's own files, below the home folder, that some program loads at its start; a name that
@@ -297,6 +356,25 @@ fn is_run_by_python(path: &RelPath) -> bool {
     let Some((folder, name)) = path.as_str().rsplit_once('/') else { return false };
     let is_module = module(name).is_some_and(|(module, _)| STARTUP_MODULES.contains(&module));
     PACKAGE_FOLDERS.contains(&last(folder)) && (is_module || name.ends_with(PATH_FILE_END))
+}
+
+/// Whether these are the entry points of a package that was installed for development: pytest loads
+/// plugins that those name below its folder.
+fn is_entry_points(path: &RelPath) -> bool {
+    let is_metadata = |folder: &str| METADATA_ENDS.iter().any(|end| folder.ends_with(end));
+    path.as_str().rsplit_once('/').is_some_and(|(folder, name)| {
+        name == ENTRY_POINTS && is_metadata(folder) && !folder.contains(PACKAGE_FOLDERS[1])
+    })
+}
+
+/// The plugins of pytest that entry points name.
+#[must_use]
+pub fn plugins_of_entry_points(path: &RelPath, bytes: &[u8]) -> Option<Vec<u8>> {
+    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    is_entry_points(path).then(|| {
+        let plugins = lines.skip_while(|line| *line != b"[pytest11]").skip(1);
+        plugins.take_while(|line| !line.starts_with(b"[")).collect::<Vec<_>>().join(&b'\n')
+    })
 }
 
 /// The lines of a path file of Python that run code; it ignores the others at its start, or searches
@@ -330,10 +408,13 @@ pub fn is_loaded_unseen(path: &RelPath) -> bool {
 }
 
 /// Whether a folder of this name may be a Python package that takes precedence over an installed
-/// one.
+/// one, or describes one.
 #[must_use]
 pub fn is_package(folder: &str) -> bool {
-    LOADED.iter().any(|row| row.modules.contains(&folder) || row.root_modules.contains(&folder))
+    METADATA_ENDS.iter().any(|end| folder.ends_with(end))
+        || LOADED
+            .iter()
+            .any(|row| row.modules.contains(&folder) || row.root_modules.contains(&folder))
 }
 
 /// Whether a program that these checks run loads the file; a script may run anything.
@@ -363,10 +444,11 @@ impl LoadedFiles {
     fn holds(&self, path: &RelPath) -> bool {
         let text = path.as_str();
         let is_python = !self.root_modules.is_empty();
-        if is_python && is_run_by_python(path) || self.has_user_file(path) {
+        let is_of_python = is_run_by_python(path) || is_entry_points(path);
+        if is_python && is_of_python || self.has_file_outside(path) {
             return true;
         }
-        if text.starts_with(HOME) {
+        if text.starts_with(HOME) || text.starts_with(ABOVE) {
             return false;
         }
         if self.names.iter().any(|name| ends_with_components(text, name)) {
@@ -376,8 +458,13 @@ impl LoadedFiles {
         self.modules.contains(&module) || (folder.is_empty() && self.root_modules.contains(&module))
     }
 
-    fn has_user_file(&self, path: &RelPath) -> bool {
-        path.as_str().strip_prefix(HOME).is_some_and(|below| {
+    /// Whether this is one of the user's own files, or one above the project.
+    fn has_file_outside(&self, path: &RelPath) -> bool {
+        let text = path.as_str();
+        if text.starts_with(ABOVE) {
+            return self.above.iter().any(|name| ends_with_components(text, name));
+        }
+        text.strip_prefix(HOME).is_some_and(|below| {
             let is_at =
                 |name: &str| name == below || name.ends_with('/') && below.starts_with(name);
             self.user_files.iter().any(|name| is_at(name))
