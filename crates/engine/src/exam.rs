@@ -8,6 +8,7 @@ mod included_makefiles;
 mod linked_code;
 mod packages;
 pub(crate) mod rubrics;
+mod shadowed_modules;
 mod startup_files;
 mod used_programs;
 mod variables;
@@ -193,7 +194,7 @@ pub(crate) async fn exam_differences(
         now.extend(variables);
         let mut differences = exam::exam_differences(&exam, &now);
         variables::drop_explained_judges(&mut differences);
-        mark_ignored_configs(&root, &mut differences)?;
+        mark_ignored(&root, &mut differences)?;
         Ok((exam, differences))
     });
     compared.await.unwrap_or_else(|| Err(files_unreadable())).map(Some)
@@ -253,7 +254,8 @@ async fn outside_readings(project: &Project, exam: &Exam) -> Vec<SensorReading> 
         let linked = linked_code::changed_linked_code(root, &workspace.catalogue, since_ms);
         let programs = check_files::check_files(root, &plan).programs;
         let changed = used_programs::changed_program(root, &programs, &workspace.env, since_ms);
-        linked.into_iter().chain(changed).collect()
+        let shadowing = shadowed_modules::shadowing_module(root, since_ms);
+        linked.into_iter().chain(changed).chain(shadowing).collect()
     });
     examined.await.unwrap_or_else(|gap| vec![linked_code::reading(gap)])
 }
@@ -556,28 +558,27 @@ fn exam_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<Re
 }
 
 /// Gives changed configuration that git ignores the role of a runner, because runners load it and
-/// no diff shows it.
+/// no diff shows it, and makes ignored makefiles generated ones.
 ///
 /// # Errors
 ///
 /// Git's data cannot be used: which of the files a diff shows is unknown then.
-fn mark_ignored_configs(root: &Path, differences: &mut [ExamDifference]) -> Result<(), StoreError> {
-    let configs: Vec<RelPath> = differences
-        .iter()
-        .filter(|difference| difference.role == ExamRole::Config)
-        .map(|difference| difference.path.clone())
-        .filter(runners::is_loaded_unseen)
-        .collect();
-    if configs.is_empty() {
+fn mark_ignored(root: &Path, differences: &mut [ExamDifference]) -> Result<(), StoreError> {
+    let role_if_ignored = |one: &ExamDifference| match one.role {
+        ExamRole::Config if runners::is_loaded_unseen(&one.path) => Some(ExamRole::Runner),
+        ExamRole::Runner if one.is_included_makefile() => Some(ExamRole::Used),
+        _ => None,
+    };
+    let candidates = differences.iter().filter(|one| role_if_ignored(one).is_some());
+    let paths: Vec<RelPath> = candidates.map(|one| one.path.clone()).collect();
+    if paths.is_empty() {
         return Ok(());
     }
-    let ignored = git::ignored_paths(root, &configs).map_err(|error| {
+    let ignored = git::ignored_paths(root, &paths).map_err(|error| {
         StoreError::Unavailable(format!("ignored files cannot be listed: {error}"))
     })?;
-    for difference in differences.iter_mut() {
-        if ignored.contains(&difference.path) {
-            difference.role = ExamRole::Runner;
-        }
+    for difference in differences.iter_mut().filter(|one| ignored.contains(&one.path)) {
+        difference.role = role_if_ignored(difference).unwrap_or(difference.role);
     }
     Ok(())
 }
@@ -811,11 +812,11 @@ mod tests {
         let made = std::process::Command::new("git").args(["init", "-q"]).arg(root).status();
         assert!(made.expect("git runs").success());
         write(root, ".git/index", "no index");
-        mark_ignored_configs(root, &mut []).expect("nothing to mark");
+        mark_ignored(root, &mut []).expect("nothing to mark");
         write(root, "tox.ini", "b");
         let now = current_hashes(root, &exam, ExamRole::ALL);
         let mut differences = exam::exam_differences(&exam, &now);
-        let error = mark_ignored_configs(root, &mut differences).expect_err("a damaged index");
+        let error = mark_ignored(root, &mut differences).expect_err("a damaged index");
         assert!(error.to_string().contains("ignored files cannot be listed"), "{error}");
     }
 

@@ -135,6 +135,13 @@ fn file_difference(
 }
 
 impl ExamDifference {
+    /// Whether it is a makefile that another one includes, which can have any name.
+    #[must_use]
+    pub fn is_included_makefile(&self) -> bool {
+        let has_name = runners::is_startup_file(&self.path) || runners::is_loaded(&self.path);
+        self.role == ExamRole::Runner && !has_name && role(&self.path).is_none()
+    }
+
     /// Whether the agent must revert it before the loop can complete. Changes of configuration and
     /// tests are evaluated by the guard. A new script or rubric does not weaken the exam: it does
     /// not run, which is reported. Installing packages may change what Python runs at its start, and

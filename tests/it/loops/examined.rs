@@ -97,6 +97,38 @@ fn an_included_makefile_holds_the_stop_when_it_is_new_or_edited() {
 }
 
 #[test]
+fn an_included_makefile_that_git_ignores_leaves_a_loop_unverified() {
+    let begin = || {
+        let sandbox = checked_with("make test", "include config.mk\ntest:\n\ttrue\n");
+        sandbox.write(".gitignore", "conftest.py\nconfig.mk\n");
+        sandbox.commit();
+        sandbox
+    };
+    let made = begin();
+    shell(&made, || made.write("config.mk", "PREFIX = /usr\n"));
+    assert_eq!(stop(&made, "finished"), None, "a build made it");
+    assert_eq!(status(&made)["status"], "completed_unverified");
+    let report = made.run(&["loop", "report"]).stdout;
+    assert!(report.contains("config.mk was added"), "{report}");
+
+    let unignored = begin();
+    shell(&unignored, || {
+        unignored.write(".gitignore", "conftest.py\n");
+        unignored.write("config.mk", "PREFIX = /usr\n");
+    });
+    let reason = stop(&unignored, "finished").expect("it is new");
+    assert!(reason.contains("guard(G19)") && reason.contains("config.mk"), "{reason}");
+
+    let tracked = begin();
+    shell(&tracked, || {
+        tracked.write("config.mk", "PREFIX = /usr\n");
+        tracked.git(&["add", "-f", "config.mk"]);
+    });
+    let reason = stop(&tracked, "finished").expect("it is new");
+    assert!(reason.contains("guard(G19)") && reason.contains("config.mk"), "{reason}");
+}
+
+#[test]
 fn the_users_own_files_of_a_runner_leave_a_loop_unverified_if_they_changed() {
     for (command, file) in [("npm test", ".npmrc"), ("go test", ".config/go/env")] {
         let sandbox = checked(command);
@@ -555,11 +587,17 @@ fn hooks_of_the_host_below_a_folder_are_compared_like_those_of_the_root() {
 
 #[test]
 fn a_script_that_a_script_of_the_checks_runs_belongs_to_the_exam() {
-    for call in [". t/lib/h.sh", "bash ./t/lib/h.sh", "sh \"$(dirname \"$0\")\"/lib/h.sh"] {
+    for (script, call) in [
+        ("t/check.sh", ". t/lib/h.sh"),
+        ("t/check.sh", "bash ./t/lib/h.sh"),
+        ("t/check.sh", "sh \"$(dirname \"$0\")\"/lib/h.sh"),
+        // A shell runs it whatever its name is.
+        ("t/check", ". t/lib/h.sh"),
+    ] {
         let sandbox = project();
-        let check = "{name: unit, command: [sh, t/check.sh]}";
+        let check = format!("{{name: unit, command: [sh, {script}]}}");
         sandbox.write(OPTIONS, &format!("ralph: {{loop: {{checks: [{check}]}}}}\n"));
-        sandbox.write("t/check.sh", &format!("set -e\n{call}\n"));
+        sandbox.write(script, &format!("set -e\n{call}\n"));
         sandbox.write("t/lib/h.sh", "grep -q word app.py\n");
         sandbox.commit();
         let begun = start(&sandbox, &["--until", "checks", "--max-iterations", "9"]);
@@ -567,5 +605,87 @@ fn a_script_that_a_script_of_the_checks_runs_belongs_to_the_exam() {
         shell(&sandbox, || sandbox.write("t/lib/h.sh", "true\n"));
         let reason = stop(&sandbox, "finished").unwrap_or_else(|| panic!("{call}"));
         assert!(reason.contains("guard(G19)") && reason.contains("t/lib/h.sh"), "{call}: {reason}");
+    }
+}
+
+#[test]
+fn scripts_of_targets_and_of_packages_belong_to_the_exam() {
+    let package = "{\"scripts\": {\"test\": \"node scripts/run.js\"}}\n";
+    for (command, file, text, script) in [
+        ("make test", "Makefile", "test: unit\nunit:\n\t@./scripts/unit.sh\n", "scripts/unit.sh"),
+        ("npm test", "package.json", package, "scripts/run.js"),
+        ("npm test", "package.json", package, "scripts/lib.js"),
+    ] {
+        let sandbox = project();
+        passing_program(&sandbox, command.split(' ').next().expect("a program"));
+        let words = command.split(' ').collect::<Vec<_>>().join(", ");
+        let check = format!("{{name: unit, command: [{words}]}}");
+        sandbox.write(OPTIONS, &format!("ralph: {{loop: {{checks: [{check}]}}}}\n"));
+        sandbox.write(file, text);
+        sandbox.write("scripts/unit.sh", "exit 1\n");
+        sandbox.write("scripts/run.js", "require(\"./lib\");\n");
+        sandbox.write("scripts/lib.js", "process.exit(1);\n");
+        sandbox.write("scripts/other.sh", "exit 1\n");
+        sandbox.commit();
+        let begun = start(&sandbox, &["--until", "checks", "--max-iterations", "9"]);
+        assert_eq!(begun.code, 0, "{begun:#?}");
+        shell(&sandbox, || {
+            sandbox.write("scripts/other.sh", "exit 0\n");
+            sandbox.write(script, "");
+        });
+        let reason = stop(&sandbox, "finished").unwrap_or_else(|| panic!("{command}: {script}"));
+        assert!(reason.contains("guard(G19)") && reason.contains(script), "{command}: {reason}");
+        assert!(!reason.contains("other.sh"), "{command}: {reason}");
+    }
+}
+
+#[test]
+fn what_stands_in_front_of_code_leaves_a_loop_unverified() {
+    type Change<'c> = (&'c str, &'c str, &'c dyn Fn(&Sandbox));
+    let changes: [Change<'_>; 2] = [
+        ("pytest", "Python loads app/__init__.pyc", &|it| it.write("app/__init__.pyc", "")),
+        ("cargo test", ".cargo/config.toml was added", &|it| {
+            write_file(&it.base().join(".cargo/config.toml"), "[alias]\ntest = 'check'\n");
+        }),
+    ];
+    for (command, named, change) in changes {
+        let sandbox = checked(command);
+        shell(&sandbox, || change(&sandbox));
+        assert_eq!(stop(&sandbox, "finished"), None, "{named}");
+        assert_eq!(status(&sandbox)["status"], "completed_unverified", "{named}");
+        let report = sandbox.run(&["loop", "report"]).stdout;
+        assert!(report.contains(named), "{named}: {report}");
+    }
+}
+
+#[test]
+fn skipped_tests_do_not_pass_and_a_target_that_is_up_to_date_is_not_measured() {
+    let prints = |sandbox: &Sandbox, program: &str, line: &str| {
+        let file = sandbox.base().join("bin").join(program);
+        write_file(&file, &format!("#!/bin/sh\nprintf \"{line}\"\n"));
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("ours");
+    };
+    for (program, line, held) in [
+        ("mytests", "Ran 2 tests in 0.001s\\n\\nOK (skipped=2)\\n", Some("no test ran")),
+        ("mytests", "Ran 2 tests in 0.001s\\n\\nOK (skipped=1)\\n", None),
+        ("make", "make: 'test' is up to date.\\n", None),
+    ] {
+        let sandbox = project();
+        prints(&sandbox, program, line);
+        let check = format!("{{name: unit, command: [{program}, test]}}");
+        sandbox.write(OPTIONS, &format!("ralph: {{loop: {{checks: [{check}]}}}}\n"));
+        sandbox.commit();
+        let begun = start(&sandbox, &["--until", "checks", "--max-iterations", "9"]);
+        assert_eq!(begun.code, 0, "{begun:#?}");
+        sandbox.write("app.py", FIXED);
+        let reason = stop(&sandbox, "finished");
+        assert_eq!(reason.is_some(), held.is_some(), "{line}: {reason:?}");
+        assert!(reason.is_none_or(|reason| reason.contains(held.unwrap_or_default())), "{line}");
+        let expected = match (program, held) {
+            (_, Some(_)) => "running",
+            ("make", None) => "completed_unverified",
+            _ => "completed",
+        };
+        assert_eq!(status(&sandbox)["status"], expected, "{line}");
     }
 }

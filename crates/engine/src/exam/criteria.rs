@@ -67,6 +67,10 @@ pub(crate) fn proposals(project: &Project) -> Vec<CheckCommand> {
 /// compiled module there may be another one than its source.
 const BYTECODE_FOLDER: &str = "PYTHONPYCACHEPREFIX";
 
+/// Names of make.
+const MAKES: [&str; 2] = ["gmake", "make"];
+/// How a target runs whatever files there are.
+const PHONY: &str = "name the target in .PHONY";
 /// The exit status of test runners that found no test.
 const NO_TESTS: &str = "exit status 5";
 
@@ -253,10 +257,13 @@ impl<'a> CheckRunner<'a> {
             self.push(reading, None, 0);
             return counts;
         }
-        let mut reading = reading(&command.name, without_module(run), counts.as_ref());
+        let run = without_recipe(&command.argv, without_module(run));
+        let mut reading = reading(&command.name, run, counts.as_ref());
         let passed = reading.verdict() == Verdict::Clean;
-        let is_empty = (command.criterion == CheckCriterion::TestPass || command.is_acceptance())
-            && counts.as_ref().is_some_and(|counts| counts.run() == 0);
+        let is_of_tests = command.criterion == CheckCriterion::TestPass || command.is_acceptance();
+        let is_empty = counts
+            .as_ref()
+            .is_some_and(|counts| counts.run() == 0 && (is_of_tests || counts.skipped > 0));
         let doubt = match (before, &counts) {
             _ if !passed => None,
             (_, Some(counts)) if is_empty => Some(format!("(no test ran: {counts})")),
@@ -375,7 +382,13 @@ impl<'a> CheckRunner<'a> {
         let mut tally = CheckOutputTally::default();
         let run = self.run(process, None, &mut |line| tally.line(line)).await;
         let (counts, error_lines) = tally.total();
-        self.push(reading(AUTOCHECKS, run, counts.as_ref()), counts.as_ref(), error_lines);
+        let mut reading = reading(AUTOCHECKS, run, counts.as_ref());
+        let skipped = counts.filter(|counts| counts.run() == 0 && counts.skipped > 0);
+        if let Some(counts) = skipped.filter(|_| reading.verdict() == Verdict::Clean) {
+            let output = Some(format!("(no test ran: {counts})"));
+            reading = SensorReading { dirty: true, output, ..reading };
+        }
+        self.push(reading, counts.as_ref(), error_lines);
     }
 
     /// Runs a private copy of the script in the root. The interpreter reads it, because executing a
@@ -515,6 +528,25 @@ fn without_module(run: CommandRun) -> CommandRun {
     }
 }
 
+/// A file with the name of a target, or one that is newer than its sources, keeps make from running
+/// anything: `make: 'test' is up to date.`
+fn without_recipe(argv: &[String], run: CommandRun) -> CommandRun {
+    let program = argv.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
+    let idle = run.output.lines().find(|line| {
+        let said = line.strip_prefix(program).and_then(|rest| rest.strip_prefix(": "));
+        said.is_some_and(|said| {
+            said.ends_with(" is up to date.") || said.starts_with("Nothing to be done for ")
+        })
+    });
+    match (&run.outcome, idle) {
+        (CommandOutcome::Passed, Some(idle)) if MAKES.contains(&program) => {
+            let gap = Gap::new(Cause::Skipped, idle).with_remedy(PHONY);
+            CommandRun { outcome: CommandOutcome::Unmeasured(gap), ..run }
+        }
+        _ => run,
+    }
+}
+
 /// The interpreter of a script's first line, as the kernel reads it: a program and at most one
 /// argument. `sh` without such a line.
 fn interpreter(text: &[u8]) -> (PathBuf, Vec<String>) {
@@ -576,6 +608,21 @@ mod tests {
         check("/usr/bin/python3: No module named pytest\n", Some(Cause::NotInstalled));
         check("1 failed\nModuleNotFoundError: No module named 'x'\n", None);
         check("assert 1 == 2\n", None);
+    }
+
+    #[test]
+    fn make_that_runs_nothing_is_a_gap() {
+        let check = |argv: &[&str], output: &str, is_gap: bool| {
+            let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+            let (outcome, output) = (CommandOutcome::Passed, output.to_owned());
+            let run = CommandRun { outcome, output, elapsed: Duration::ZERO };
+            let ended = without_recipe(&argv, run).outcome;
+            assert_eq!(matches!(ended, CommandOutcome::Unmeasured(_)), is_gap, "{argv:?}");
+        };
+        check(&["make", "test"], "make: 'test' is up to date.\n", true);
+        check(&["/usr/bin/make"], "make: Nothing to be done for 'all'.\n", true);
+        check(&["make", "test"], "make[1]: 'lib' is up to date.\nRan 2 tests in 0.1s\n", false);
+        check(&["npm", "test"], "make: 'test' is up to date.\n", false);
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //! them is kept when a loop begins. The change times of files, which no program can set back, show what
 //! changed since, and an installer writes a record after its files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::{DirEntry, Metadata};
 use std::os::unix::fs::MetadataExt as _;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use moai_base::evidence::{SensorKind, SensorReading};
 use moai_base::limits::{EXAM_FILE_BYTES_MAX, PACKAGE_ENTRIES_MAX};
@@ -23,6 +25,8 @@ use super::startup_files::ENVIRONMENTS;
 
 /// The folder with the packages of Node.
 const NODE_PACKAGES: &str = "node_modules";
+/// Folders that are found one after the other before all processors share them.
+const SHARED_FOLDERS_MIN: usize = 64;
 /// Examples that a text names.
 const NAMED_MAX: usize = 3;
 
@@ -40,8 +44,11 @@ pub(super) struct PackageReport {
 pub(super) fn package_report(root: &Path, exam: &Exam, base: Option<&str>) -> PackageReport {
     let plan = &exam.plan;
     let mut look = PackageLook {
-        since_ns: i128::from(exam.frozen_ms) * 1_000_000,
-        entries_left: PACKAGE_ENTRIES_MAX,
+        walk: PackageWalk {
+            root,
+            since_ns: i128::from(exam.frozen_ms) * 1_000_000,
+            entries: AtomicUsize::new(0),
+        },
         changed: Vec::new(),
         installed: Vec::new(),
         first_installed: Vec::new(),
@@ -49,10 +56,10 @@ pub(super) fn package_report(root: &Path, exam: &Exam, base: Option<&str>) -> Pa
     for InstalledFolder { packages, programs } in package_folders(root, plan) {
         let is_known = RelPath::below(root, &root.join(&packages))
             .is_some_and(|it| exam.files.contains_key(&it));
-        look.packages(root, &packages, programs.as_deref(), is_known);
+        look.packages(&packages, programs.as_deref(), is_known);
     }
-    let PackageLook { changed, installed, first_installed, entries_left, .. } = look;
-    if entries_left == 0 {
+    let PackageLook { walk, changed, installed, first_installed } = look;
+    if walk.is_cut() {
         let detail = format!("more than {PACKAGE_ENTRIES_MAX} files of packages: not compared");
         return unmeasured(detail);
     }
@@ -142,11 +149,9 @@ pub(super) fn known_packages(root: &Path, plan: &CheckPlan) -> Vec<RelPath> {
     folders.filter_map(|one| RelPath::below(root, &root.join(one.packages))).collect()
 }
 
-/// A walk over packages.
-struct PackageLook {
-    /// When the loop began, in nanoseconds since the epoch.
-    since_ns: i128,
-    entries_left: usize,
+/// A look at all folders with packages.
+struct PackageLook<'r> {
+    walk: PackageWalk<'r>,
     /// Files and folders that changed without an installer, relative to the root.
     changed: Vec<PathBuf>,
     /// Folders of packages into which something was installed.
@@ -155,25 +160,16 @@ struct PackageLook {
     first_installed: Vec<PathBuf>,
 }
 
-/// What the files of one folder of packages show.
-#[derive(Default)]
-struct FolderLook {
-    /// Changed files and folders, with their times.
-    changed: Vec<(PathBuf, i128)>,
-    /// The time of the installer's last record; 0 without one.
-    recorded_ns: i128,
-}
-
-impl PackageLook {
+impl PackageLook<'_> {
     /// Looks at the files of one installer, which leaves its records in these packages. `is_known` says
     /// whether there were any when the loop began.
-    fn packages(&mut self, root: &Path, packages: &Path, programs: Option<&Path>, is_known: bool) {
+    fn packages(&mut self, packages: &Path, programs: Option<&Path>, is_known: bool) {
         let mut look = FolderLook::default();
         for folder in std::iter::once(packages).chain(programs) {
-            self.folder(root, folder, &mut look);
+            look.add(self.walk.all_below(folder));
         }
         let FolderLook { changed, recorded_ns } = look;
-        let is_installed = recorded_ns >= self.since_ns;
+        let is_installed = recorded_ns > 0;
         if !is_known && !changed.is_empty() {
             self.first_installed.push(packages.to_path_buf());
         } else if is_installed {
@@ -185,24 +181,89 @@ impl PackageLook {
             self.changed.extend(by_hand.map(|(path, _)| path));
         }
     }
+}
 
-    fn folder(&mut self, root: &Path, top: &Path, look: &mut FolderLook) {
-        let mut open = vec![top.to_path_buf()];
-        while let Some(folder) = open.pop() {
-            let (before, mut has_new_cache) = (look.changed.len(), false);
-            for entry in root.join(&folder).read_dir().into_iter().flatten().flatten() {
-                if self.entries_left == 0 {
-                    return;
-                }
-                self.entries_left -= 1;
-                has_new_cache |= self.entry(&folder, &entry, look, &mut open);
+/// What the files of one folder of packages show.
+#[derive(Default)]
+struct FolderLook {
+    /// Changed files and folders, with their times.
+    changed: Vec<(PathBuf, i128)>,
+    /// The time of the installer's last record since the loop began; 0 without one.
+    recorded_ns: i128,
+}
+
+impl FolderLook {
+    fn add(&mut self, other: Self) {
+        self.changed.extend(other.changed);
+        self.recorded_ns = self.recorded_ns.max(other.recorded_ns);
+    }
+}
+
+/// A walk over packages. Most of their files are old, so that these cost a look at their times only.
+struct PackageWalk<'r> {
+    root: &'r Path,
+    /// When the loop began, in nanoseconds since the epoch.
+    since_ns: i128,
+    /// Files and folders so far.
+    entries: AtomicUsize,
+}
+
+impl PackageWalk<'_> {
+    fn is_cut(&self) -> bool {
+        self.entries.load(Ordering::Relaxed) > PACKAGE_ENTRIES_MAX
+    }
+
+    /// Walks in width until there are folders for each processor, which then walk in depth.
+    fn all_below(&self, top: &Path) -> FolderLook {
+        let mut look = FolderLook::default();
+        let mut open = VecDeque::new();
+        self.folder(top, true, &mut look, &mut open);
+        while open.len() < SHARED_FOLDERS_MIN
+            && let Some(folder) = open.pop_front()
+        {
+            self.folder(&folder, false, &mut look, &mut open);
+        }
+        let open = Vec::from(open);
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let looks = std::thread::scope(|scope| {
+            let shares = open.chunks(open.len().div_ceil(threads).max(1));
+            let walks: Vec<_> = shares.map(|share| scope.spawn(|| self.in_depth(share))).collect();
+            let joined = walks.into_iter().map(std::thread::ScopedJoinHandle::join);
+            joined.map(|look| look.unwrap_or_else(|panic| resume_unwind(panic))).collect::<Vec<_>>()
+        });
+        looks.into_iter().for_each(|found| look.add(found));
+        look
+    }
+
+    fn in_depth(&self, folders: &[PathBuf]) -> FolderLook {
+        let mut look = FolderLook::default();
+        let mut open = VecDeque::from(folders.to_vec());
+        while let Some(folder) = open.pop_back() {
+            self.folder(&folder, false, &mut look, &mut open);
+        }
+        look
+    }
+
+    fn folder(
+        &self,
+        folder: &Path,
+        is_top: bool,
+        look: &mut FolderLook,
+        open: &mut VecDeque<PathBuf>,
+    ) {
+        let (before, mut has_new_cache) = (look.changed.len(), false);
+        let absolute = self.root.join(folder);
+        for entry in absolute.read_dir().into_iter().flatten().flatten() {
+            if self.entries.fetch_add(1, Ordering::Relaxed) >= PACKAGE_ENTRIES_MAX {
+                return;
             }
-            // What was removed shows in the folder alone. That of all packages has files of installers.
-            let has_changed = look.changed.len() > before || has_new_cache;
-            if folder != top && !has_changed {
-                let metadata = root.join(&folder).symlink_metadata().ok();
-                self.note(&folder, metadata.as_ref(), look);
-            }
+            has_new_cache |= self.entry(folder, &entry, look, open);
+        }
+        // What was removed shows in the folder alone. That of all packages has files of installers.
+        let has_changed = look.changed.len() > before || has_new_cache;
+        if !is_top && !has_changed {
+            let time_ns = self.new_time(absolute.symlink_metadata().ok().as_ref());
+            look.changed.extend(time_ns.map(|time_ns| (folder.to_path_buf(), time_ns)));
         }
     }
 
@@ -212,32 +273,36 @@ impl PackageLook {
         folder: &Path,
         entry: &DirEntry,
         look: &mut FolderLook,
-        open: &mut Vec<PathBuf>,
+        open: &mut VecDeque<PathBuf>,
     ) -> bool {
-        let path = folder.join(entry.file_name());
-        let Some(name) = path.to_str().and_then(RelPath::parse) else { return false };
         let metadata = entry.metadata().ok();
         let is_folder = metadata.as_ref().is_some_and(Metadata::is_dir);
+        let new_time = self.new_time(metadata.as_ref());
+        if !is_folder && new_time.is_none() {
+            return false;
+        }
+        let path = folder.join(entry.file_name());
+        let Some(name) = path.to_str().and_then(RelPath::parse) else { return false };
         // What Python runs at its start is compared by its content.
         if is_packages_cache(&name) || runners::is_startup_file(&name) {
-            return metadata.as_ref().is_none_or(|it| time_ns(it) >= self.since_ns);
+            return new_time.is_some();
         }
-        if is_installers_record(&name) {
-            let time_ns = metadata.as_ref().map_or(0, time_ns);
-            look.recorded_ns = look.recorded_ns.max(time_ns);
-        } else if is_folder {
-            open.push(path);
-        } else {
-            self.note(&path, metadata.as_ref(), look);
+        if is_folder {
+            open.push_back(path);
+        } else if let Some(time_ns) = new_time {
+            if is_installers_record(&name) {
+                let is_readable = metadata.is_some();
+                look.recorded_ns = look.recorded_ns.max(if is_readable { time_ns } else { 0 });
+            } else {
+                look.changed.push((path, time_ns));
+            }
         }
         false
     }
 
-    fn note(&self, path: &Path, metadata: Option<&Metadata>, look: &mut FolderLook) {
-        let time_ns = metadata.map_or(i128::MAX, time_ns);
-        if time_ns >= self.since_ns {
-            look.changed.push((path.to_path_buf(), time_ns));
-        }
+    /// When something changed, if that was since the loop began. What cannot be read is new.
+    fn new_time(&self, metadata: Option<&Metadata>) -> Option<i128> {
+        Some(metadata.map_or(i128::MAX, time_ns)).filter(|time_ns| *time_ns >= self.since_ns)
     }
 }
 

@@ -472,6 +472,18 @@ impl LoadedFiles {
     }
 }
 
+/// The source file that Python would load without this compiled module or package next to it.
+#[must_use]
+pub fn shadowed_source(path: &RelPath) -> Option<RelPath> {
+    let (stem, folder) = module(path.as_str())?;
+    let is_package = last(path.as_str()).starts_with("__init__.");
+    let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    let source = RelPath::parse(&format!("{start}{stem}.py"));
+    // Python prefers a source file to what it has compiled from it.
+    let is_extension = path.extension().is_some_and(|end| matches!(&*end, "so" | "pyd"));
+    source.filter(|_| is_package || is_extension)
+}
+
 /// Whether these are the last components of a path.
 fn ends_with_components(path: &str, end: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
@@ -534,6 +546,22 @@ mod tests {
         check("./check", &["unittest.py", "web/.npmrc"], &["my.npmrc", "src/main.rs"]);
         assert!(is_loaded_by_checks(&path("unittest.py"), &CheckPlan::default(), true));
         assert!(!is_loaded_by_checks(&path("unittest.py"), &CheckPlan::default(), false));
+    }
+
+    #[test]
+    fn a_package_and_an_extension_module_take_the_place_of_a_source_file() {
+        for (file, source) in [
+            ("src/app/__init__.py", Some("src/app.py")),
+            ("src/app/__init__.pyc", Some("src/app.py")),
+            ("src/app.so", Some("src/app.py")),
+            ("app.cpython-312-x86_64-linux-gnu.so", Some("app.py")),
+            ("src/app.pyc", None),
+            ("src/app.py", None),
+            ("src/app.txt", None),
+        ] {
+            let found = shadowed_source(&path(file));
+            assert_eq!(found.as_ref().map(RelPath::as_str), source, "{file}");
+        }
     }
 
     #[test]
