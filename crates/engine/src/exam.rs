@@ -4,6 +4,7 @@
 mod change_times;
 mod check_files;
 pub(crate) mod criteria;
+mod earlier_exam;
 mod included_makefiles;
 mod linked_code;
 mod packages;
@@ -49,6 +50,7 @@ use moai_loops::exam::{
     self, AttributedDifferences, Exam, ExamDifference, ExamRole, FrozenFile, SessionWrites, role,
 };
 use moai_loops::state::{LoopState, Mode};
+pub(crate) use variables::is_of_sensors;
 
 /// Freezes the exam of a loop from the current files; it replaces an earlier exam.
 pub(crate) async fn freeze_exam(
@@ -59,19 +61,23 @@ pub(crate) async fn freeze_exam(
     let before = engine.store.find_exam(&project.key, &charter.id, ExamRole::STRICT).await?;
     let commands = before.into_iter().flat_map(|exam| exam.plan.commands);
     let acceptance = commands.filter(CheckCommand::is_acceptance).collect();
-    freeze_exam_with(engine, project, charter, acceptance).await.map(drop)
+    freeze_exam_with(engine, project, charter, acceptance, None).await.map(drop)
 }
 
-/// Freezes the exam of a loop with the acceptance commands of its plan. Returns the names of all
-/// checks.
+/// Freezes the exam of a loop with the acceptance commands of its plan. With an `earlier` loop, that loop's
+/// frozen files decide instead of those on disk. Returns the names of all checks.
 pub(crate) async fn freeze_exam_with(
     engine: &Engine,
     project: &Project,
     charter: &Charter,
     acceptance: Vec<CheckCommand>,
+    earlier: Option<&str>,
 ) -> Result<Vec<String>, StoreError> {
     let scope = charter.until.check_scope();
-    let (exam, texts) = take_exam(engine, project, scope, charter.mode, acceptance).await?;
+    let (mut exam, mut texts) = take_exam(engine, project, scope, charter.mode, acceptance).await?;
+    if let Some(earlier) = earlier {
+        earlier_exam::keep_files(engine, project, earlier, &mut exam, &mut texts).await?;
+    }
     let names = criteria::names(project, &exam.plan);
     engine.store.freeze_exam(&project.key, &charter.id, exam, texts).await?;
     Ok(names)
@@ -228,8 +234,7 @@ pub(crate) async fn stop_exam_report(
             let started = own
                 .iter()
                 .filter(|one| one.role == ExamRole::Used || runners::is_startup_file(&one.path));
-            let (changed, foreign): (Vec<_>, Vec<_>) =
-                foreign.into_iter().partition(variables::is_of_sensors);
+            let (changed, foreign): (Vec<_>, Vec<_>) = foreign.into_iter().partition(is_of_sensors);
             reading.dirty |= !foreign.is_empty();
             let mut readings = vec![reading];
             readings.extend(changed.iter().map(variables::unmeasured));
@@ -303,7 +308,7 @@ pub(crate) async fn all_exam_findings(
 }
 
 /// The exam of a loop and its differences, attributed to the session or to others.
-async fn attributed_differences(
+pub(crate) async fn attributed_differences(
     engine: &Engine,
     project: &Project,
     charter: &Charter,

@@ -1,6 +1,7 @@
 //! `pipeline …`: a goal, a plan that the user approves, and a loop that works through it. The loop
 //! holds the agent; `pipeline::step` decides what the plan still lacks.
 
+mod approved_exam;
 pub(crate) mod commands;
 mod commit_check;
 mod commit_survey;
@@ -71,7 +72,8 @@ pub(crate) async fn handle(
         }
         PipelineOperation::Cancel { id } => cancel(&call, id).await,
         PipelineOperation::Resume { id, session, max_tokens } => {
-            Box::pin(pipeline_resume::resume(&call, id, session, max_tokens)).await
+            let is_by_agent = call.is_by_agent();
+            Box::pin(pipeline_resume::resume(&call, id, session, max_tokens, is_by_agent)).await
         }
     };
     answered.unwrap_or_else(|reason| failure_reply(&reason))

@@ -30,7 +30,7 @@ use crate::loops::session_usage::SessionUsage;
 use crate::pipeline::pipeline_stop;
 use crate::pipeline::pipeline_stop::MeasuredPlan;
 use crate::pipeline::todo_worktrees::answer_stop;
-use crate::pipeline::worktree_end::closed_notice;
+use crate::pipeline::worktree_end::{closed_notice, ended_with_pipeline};
 use crate::project::Project;
 use crate::recall::note_loop::note_stop;
 use crate::stop::consult::StopConsultation;
@@ -70,6 +70,12 @@ pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
                 engine.lsp_gap.is_none() && engine.ledger().session(session).report_once(&text);
             return if is_new { HookOutput::Notice(text) } else { HookOutput::Silent };
         }
+    };
+    let state = match state {
+        Some(state) if state.status.is_active() => {
+            Some(ended_with_pipeline(&call, &state).await.unwrap_or(state))
+        }
+        state => state,
     };
     let active = state.as_ref().filter(|state| state.status.is_active());
     let language = active.map_or(MessageLanguage::English, LoopState::language);

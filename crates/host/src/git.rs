@@ -6,6 +6,7 @@ pub mod base_versions;
 pub mod branches;
 pub mod checkpoint;
 pub mod foreign_commits;
+pub mod hidden_work;
 pub mod history;
 
 mod difference;

@@ -55,14 +55,24 @@ pub fn reopen_loop(state: &LoopState, now_ms: u64) -> LoopState {
     LoopState { status: Status::Running, session_id: None, ..open }
 }
 
-/// Pauses a running loop; a paused one keeps its reason.
+/// Pauses a running loop for its user; a paused one keeps its reason.
 pub fn pause_loop(state: &LoopState, now_ms: u64) -> Result<LoopState, LoopControlError> {
+    pause_loop_for(state, PauseReason::User, None, now_ms)
+}
+
+/// Pauses a running loop for this reason; a paused one keeps its own.
+pub fn pause_loop_for(
+    state: &LoopState,
+    reason: PauseReason,
+    note: Option<String>,
+    now_ms: u64,
+) -> Result<LoopState, LoopControlError> {
     match state.status {
         Status::Paused => Ok(state.clone()),
         Status::Running => Ok(LoopState {
             status: Status::Paused,
-            pause_reason: Some(PauseReason::User),
-            note: None,
+            pause_reason: Some(reason),
+            note,
             updated_ms: now_ms,
             ..state.clone()
         }),

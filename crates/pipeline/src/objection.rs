@@ -4,7 +4,7 @@ use crate::commits::CommitFault;
 use crate::convergence::FixStrategy;
 use crate::document::DocumentFault;
 use crate::person_question::PersonQuestion;
-use crate::plan::{PlanChange, TodoId, TodoStatus};
+use crate::plan::{PlanChange, PlanDocument, TodoId, TodoStatus};
 use crate::review::ReviewFinding;
 
 impl PlanObjection {
@@ -12,6 +12,20 @@ impl PlanObjection {
     #[must_use]
     pub fn is_task(&self) -> bool {
         matches!(self, Self::GateFailed { .. } | Self::NeedsPerson(_))
+    }
+
+    /// The acceptance items that a plan adds to TODOs of the approved one.
+    pub(crate) fn about_new_items(agreed: &PlanDocument, plan: &PlanDocument) -> Vec<Self> {
+        let mut added = Vec::new();
+        for todo in &plan.todos {
+            let known = agreed.todo(&todo.id).map_or(usize::MAX, |known| known.items.len());
+            added.extend(todo.items.iter().skip(known).map(|item| Self::NewItem {
+                todo: todo.id.clone(),
+                item: item.id.clone(),
+                line: item.line,
+            }));
+        }
+        added
     }
 }
 
@@ -48,6 +62,22 @@ pub enum PlanObjection {
         todo: TodoId,
         /// 1-based line of the TODO.
         line: usize,
+    },
+    /// This acceptance item was added after the approval of its TODO.
+    NewItem {
+        /// The TODO.
+        todo: TodoId,
+        /// The item: `AC-2`.
+        item: String,
+        /// 1-based line of the item.
+        line: usize,
+    },
+    /// A TODO passed at the last Stop and fails now.
+    FailsAgain {
+        /// The TODO.
+        todo: TodoId,
+        /// What the run showed, on one line.
+        failure: String,
     },
     /// A worker ended without a usable report.
     NoReport {

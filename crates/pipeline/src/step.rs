@@ -349,6 +349,7 @@ fn measure_work(
 ) -> Vec<PipelineDecision> {
     let Some(approved) = next.approved.clone() else { return Vec::new() };
     let agreed = approved.document();
+    let before = next.todos.clone();
     for todo in &agreed.todos {
         note_run(next, todo, &reading.commands, now_ms);
     }
@@ -369,8 +370,10 @@ fn measure_work(
     let changes = plan.unapproved_changes(&agreed).into_iter();
     let mut objections: Vec<PlanObjection> = changes.map(PlanObjection::Changed).collect();
     let mut decisions = Vec::new();
+    objections.extend(PlanObjection::about_new_items(&agreed, &plan));
     for todo in &plan.todos {
-        let (expected, objection) = review_box(next, todo, now_ms);
+        let has_passed = before.get(todo.id.as_str()).is_some_and(|it| it.has_passed);
+        let (expected, objection) = review_box(next, todo, has_passed, now_ms);
         if expected != todo.status {
             decisions.push(PipelineDecision::SetBox { todo: todo.id.clone(), status: expected });
         }
@@ -481,6 +484,7 @@ fn note_review(next: &mut PipelineState, review: ReviewReading) -> Vec<PipelineD
 fn review_box(
     next: &mut PipelineState,
     todo: &Todo,
+    has_passed: bool,
     now_ms: u64,
 ) -> (TodoStatus, Option<PlanObjection>) {
     let Some(progress) = next.todos.get(todo.id.as_str()) else {
@@ -496,6 +500,9 @@ fn review_box(
     }
     let failure = progress.failure.clone();
     let (id, status) = (todo.id.clone(), todo.status);
+    if has_passed && status == TodoStatus::Done {
+        return (expected, Some(PlanObjection::FailsAgain { todo: id, failure }));
+    }
     note_correction(next, todo, failure.clone(), now_ms);
     let objection = PlanObjection::BoxTakenBack { todo: id, status, failure };
     (expected, Some(objection))

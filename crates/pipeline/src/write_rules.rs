@@ -42,7 +42,7 @@ pub enum WriteObjection {
     /// It is in the project or in the worktree of another TODO, and the agent works in a worktree.
     OtherWorkTree,
     /// The pipeline belongs to another session.
-    OtherSession,
+    OtherSession(String),
 }
 
 /// Folders that every agent of a pipeline may write: specifications, documents and the host's own.
@@ -84,9 +84,13 @@ pub fn write_objection(
 
 /// What keeps the agents of another session in the project from writing a file; `None` if nothing does.
 #[must_use]
-pub fn other_session_objection(state: &PipelineState, path: &str) -> Option<WriteObjection> {
+pub fn other_session_objection(
+    state: &PipelineState,
+    loop_id: &str,
+    path: &str,
+) -> Option<WriteObjection> {
     let is_refused = state.is_active() && state.kind.has_plan() && !is_free(path);
-    is_refused.then_some(WriteObjection::OtherSession)
+    is_refused.then(|| WriteObjection::OtherSession(loop_id.to_owned()))
 }
 
 /// What keeps an agent in the worktree `own` from writing a file outside of it; `None` if the file is in no
@@ -197,12 +201,13 @@ mod tests {
     #[test]
     fn another_session_writes_documents_only() {
         for state in [begun(), approved(PlanApprover::Person)] {
-            let by = |path| other_session_objection(&state, path);
-            assert_eq!(by("src/a.rs"), Some(WriteObjection::OtherSession));
+            let by = |path| other_session_objection(&state, "loop-1", path);
+            let objection = WriteObjection::OtherSession("loop-1".to_owned());
+            assert_eq!(by("src/a.rs"), Some(objection));
             assert_eq!(by("docs/a.md"), None);
         }
         let bugfix = PipelineState { kind: PipelineKind::Bugfix, ..begun() };
-        assert_eq!(other_session_objection(&bugfix, "src/a.rs"), None);
+        assert_eq!(other_session_objection(&bugfix, "loop-1", "src/a.rs"), None);
     }
 
     #[test]

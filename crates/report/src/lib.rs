@@ -25,6 +25,7 @@ pub mod options;
 pub mod person_questions;
 pub mod pipeline;
 pub mod pipeline_evidence;
+pub mod pipeline_exam;
 pub mod pipeline_worktrees;
 pub mod recall;
 pub mod rename;

@@ -77,8 +77,8 @@ pub fn branch_refusal(reason: &BranchRefusal<'_>) -> String {
 /// A task of the agent before its branch can be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeTask<'a> {
-    /// Another branch is checked out; `None` for a detached HEAD.
-    WrongBranch(Option<&'a str>),
+    /// The branch is not checked out; what to do, see [`way_back`].
+    WrongBranch(&'a str),
     /// An operation of git is unfinished: `a merge`.
     Unfinished(&'a str),
     /// Changed or new files are not committed.
@@ -93,14 +93,59 @@ pub enum MergeTask<'a> {
     Refused(&'a str),
 }
 
+/// What is checked out instead of a loop's branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherHead {
+    /// The commit; if the branch of HEAD was deleted, its last one.
+    pub commit: String,
+    /// The branch; `None` if HEAD is detached, or if its branch was deleted.
+    pub branch: Option<String>,
+    /// Whether the branch of HEAD was deleted.
+    pub is_deleted: bool,
+}
+
+impl OtherHead {
+    /// What `git merge` takes.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.branch.as_deref().unwrap_or(&self.commit)
+    }
+}
+
+/// What is checked out instead of a loop's branch, and the command that leads back to it.
+#[must_use]
+pub fn way_back(branch: &str, has_branch: bool, other: &OtherHead) -> String {
+    let OtherHead { commit, branch: here, .. } = other;
+    if has_branch {
+        let (what, name) = (here.as_deref().unwrap_or("no branch"), other.name());
+        let (what, name) = (sanitized_name(what), sanitized_name(name));
+        return format!(
+            "{what} is checked out: git switch {branch} (and git merge {name}, if it holds your work)"
+        );
+    }
+    match here.as_deref() {
+        None if other.is_deleted => {
+            format!("branch {branch} was deleted: git update-ref refs/heads/{branch} {commit}")
+        }
+        Some(here) => {
+            let here = sanitized_name(here);
+            format!(
+                "{here} is checked out, and there is no branch {branch}: git branch -m {branch}"
+            )
+        }
+        None => format!(
+            "no branch is checked out, and there is no branch {branch}: git switch -c {branch}"
+        ),
+    }
+}
+
 /// The task, for the agent.
 #[must_use]
 pub fn merge_task(branch: &str, base: &str, task: &MergeTask<'_>) -> String {
     let mut text = format!("Everything is clean, but {branch} is not merged into {base} yet.\n");
     match task {
-        MergeTask::WrongBranch(other) => {
-            let other = other.map_or_else(|| "no branch".to_owned(), sanitized_name);
-            let _ = writeln!(text, "{other} is checked out: git switch {branch}");
+        MergeTask::WrongBranch(back) => {
+            let _ = writeln!(text, "{back}");
         }
         MergeTask::Unfinished(what) => {
             let _ = writeln!(text, "{what} is in progress here: finish or abort it.");

@@ -175,6 +175,13 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
             let parts = [path, &line.to_string(), todo.as_str()];
             wording::PLAN_NEW_TODO.with(language, &parts)
         }
+        PlanObjection::NewItem { todo, item, line } => {
+            let named = format!("{todo} {}", one_line(item, REASON_LINE_CHARS_MAX));
+            wording::PLAN_NEW_TODO.with(language, &[path, &line.to_string(), &named])
+        }
+        PlanObjection::FailsAgain { todo, failure } => {
+            wording::PLAN_FAILS_AGAIN.with(language, &[todo.as_str(), failure])
+        }
         PlanObjection::NoReport { reason } => {
             wording::WORKER_WITHOUT_REPORT.with(language, &[reason])
         }
@@ -343,8 +350,8 @@ pub fn write_refused(state: &PipelineState, file: &str, objection: &WriteObjecti
         WriteObjection::OtherWorkTree => {
             wording::WRITE_IN_OTHER_TREE.with(language, &[&file, &state.id])
         }
-        WriteObjection::OtherSession => {
-            wording::WRITE_OTHER_SESSION.with(language, &[&file, &state.id, &state.loop_id])
+        WriteObjection::OtherSession(loop_id) => {
+            wording::WRITE_OTHER_SESSION.with(language, &[&file, &state.id, loop_id])
         }
         WriteObjection::FreshWorker => {
             wording::WRITE_FRESH_WORKER.with(language, &[&file, &state.id])

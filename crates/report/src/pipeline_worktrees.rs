@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::loops::pause_words;
+use crate::merging::{OtherHead, way_back};
 use crate::pipeline::language;
+use crate::wording::worktrees as phrases;
 use crate::{sanitized_name, wording};
 use moai_base::foreign_text::{one_line, quoted_lines};
 use moai_base::limits::{REASON_LINE_CHARS_MAX, TASK_CHARS_MAX};
 use moai_loops::framework::MessageLanguage;
-use moai_loops::state::{LoopState, Status};
+use moai_loops::state::{LoopState, PauseReason, Status};
 use moai_pipeline::plan::TodoId;
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::worktrees::{TodoWorktree, WorktreeStage};
@@ -24,23 +26,30 @@ pub struct WorktreeStand {
     pub state: Option<LoopState>,
     /// Its folder.
     pub folder: WorktreeFolder,
-    /// Number of commits of its branch, or of what is checked out there instead, that the branch into which
-    /// it is merged lacks.
+    /// What leads to its commits.
+    pub heads: WorktreeHeads,
+    /// Number of commits of these that the branch into which it is merged lacks.
     pub unmerged: usize,
+    /// Whether that branch contains a merge of its branch.
+    pub has_merge: bool,
+}
+
+/// What leads to the commits of a worktree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorktreeHeads {
+    /// Whether its branch exists.
+    pub has_branch: bool,
+    /// What is checked out there instead of its branch; the last commit of a branch that is gone.
+    pub other: Option<OtherHead>,
 }
 
 /// The folder of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorktreeFolder {
-    /// It is where it was made.
-    Here {
-        /// Whether it holds changes that are not committed.
-        is_dirty: bool,
-        /// Whether a program runs there, once the pipeline has ended.
-        is_used: bool,
-        /// What is checked out there instead of its branch.
-        other_head: Option<OtherHead>,
-    },
+    /// It is where it was made, with what keeps it from being removed.
+    Here(Option<TreeContent>),
+    /// Something else is in its place: no worktree of the project's repository.
+    Replaced,
     /// A later loop works there, on another branch.
     OfLaterLoop,
     /// It was deleted, or moved where it cannot be found.
@@ -49,19 +58,39 @@ pub enum WorktreeFolder {
     MovedTo(PathBuf),
 }
 
-/// What is checked out in a worktree instead of its branch.
+/// What keeps a worktree from being removed, although its commits are merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OtherHead {
-    /// The commit.
-    pub commit: String,
-    /// The branch; `None` if HEAD is detached.
-    pub branch: Option<String>,
+pub enum TreeContent {
+    /// Changes that are not committed.
+    Uncommitted,
+    /// An operation of git is unfinished: `a merge`.
+    Unfinished(&'static str),
+    /// An edit of a file that git was told not to look at.
+    Unseen(String),
+    /// Commits in this submodule that are nowhere else.
+    SubmoduleCommits(String),
+    /// Submodules without such commits.
+    Submodules,
+    /// Files that git ignores, of which this is one.
+    Ignored(String),
+    /// Git is told not to remove it.
+    Locked,
+    /// A program runs there.
+    InUse,
+}
+
+impl TreeContent {
+    /// Whether it may be work that is nowhere else.
+    #[must_use]
+    pub fn is_work(&self) -> bool {
+        !matches!(self, Self::Submodules | Self::Ignored(_) | Self::Locked | Self::InUse)
+    }
 }
 
 /// The task of a worktree's loop: its part of the plan, as approved.
 #[must_use]
 pub fn todo_task(state: &PipelineState, todo: &TodoId) -> String {
-    let head = wording::WORKTREE_TASK.with(language(state), &[todo.as_str(), &state.id]);
+    let head = phrases::WORKTREE_TASK.with(language(state), &[todo.as_str(), &state.id]);
     let Some(approved) = &state.approved else { return head };
     let (text, plan) = (approved.text(), approved.document());
     let Some(first) = plan.todo(todo).map(|todo| todo.line) else { return head };
@@ -76,7 +105,7 @@ pub fn todo_task(state: &PipelineState, todo: &TodoId) -> String {
 /// For the user: a turn ends while TODOs are worked on in worktrees.
 #[must_use]
 pub fn awaits_worktrees(state: &PipelineState, stands: &[WorktreeStand]) -> String {
-    let head = wording::AWAITS_WORKTREES.with(language(state), &[&state.id]);
+    let head = phrases::AWAITS_WORKTREES.with(language(state), &[&state.id]);
     format!("{head}\n{}", working_lines(state, stands).trim_end())
 }
 
@@ -84,9 +113,15 @@ pub fn awaits_worktrees(state: &PipelineState, stands: &[WorktreeStand]) -> Stri
 #[must_use]
 pub fn on_other_branch(state: &PipelineState, base: &str, branch: Option<&str>) -> String {
     let language = language(state);
-    let detached = wording::DETACHED_HEAD.text_in(language);
+    let detached = phrases::DETACHED_HEAD.text_in(language);
     let branch = branch.map_or_else(|| detached.to_owned(), sanitized_name);
-    wording::ON_OTHER_BRANCH.with(language, &[&state.id, &sanitized_name(base), &branch])
+    phrases::ON_OTHER_BRANCH.with(language, &[&state.id, &sanitized_name(base), &branch])
+}
+
+/// The line for an approved plan whose file is gone.
+#[must_use]
+pub fn plan_is_missing(state: &PipelineState) -> String {
+    phrases::PLAN_FILE_GONE.with(language(state), &[&state.plan_path()])
 }
 
 /// For the user: TODOs that got no worktree.
@@ -94,7 +129,7 @@ pub fn on_other_branch(state: &PipelineState, base: &str, branch: Option<&str>) 
 pub fn no_worktrees(state: &PipelineState, todos: &[TodoId], reason: &str) -> String {
     let named: Vec<&str> = todos.iter().map(TodoId::as_str).collect();
     let (named, reason) = (named.join(", "), one_line(reason, REASON_LINE_CHARS_MAX));
-    wording::NO_WORKTREES.with(language(state), &[&state.id, &named, &reason])
+    phrases::NO_WORKTREES.with(language(state), &[&state.id, &named, &reason])
 }
 
 /// A line for each worktree at work; if it is paused, another one with what to do.
@@ -106,19 +141,43 @@ pub fn working_lines(state: &PipelineState, stands: &[WorktreeStand]) -> String 
         let _ =
             writeln!(text, "  {} in {}: {}", stand.tree.todo, place(&stand.tree), standing(stand));
         if let Some(held) = stand.state.as_ref().filter(|held| held.status == Status::Paused) {
-            let why = one_line(&pause_words(held), REASON_LINE_CHARS_MAX);
-            let why = why.trim_end_matches('.');
-            let line = wording::WORKTREE_PAUSED.with(language(state), &[why, &held.id]);
-            let _ = writeln!(text, "{line}");
+            let _ = writeln!(text, "{}", pause_line(state, held));
+        }
+        if let Some(other) = &stand.heads.other {
+            let back = way_back(&stand.tree.branch, stand.heads.has_branch, other);
+            let _ =
+                writeln!(text, "{}", phrases::WORKTREE_OFF_BRANCH.with(language(state), &[&back]));
         }
     }
     text
+}
+
+/// Lines that say that the loop of a pipeline is paused, why, and how it goes on; empty if it is not.
+#[must_use]
+pub fn paused_lines(state: &PipelineState, held: &LoopState) -> String {
+    let reason = held.pause_reason.filter(|_| held.status == Status::Paused);
+    let Some(reason) = reason else { return String::new() };
+    let head = phrases::PIPELINE_PAUSED.with(language(state), &[reason.as_str()]);
+    format!("{head}\n{}\n", pause_line(state, held))
+}
+
+fn pause_line(state: &PipelineState, held: &LoopState) -> String {
+    let why = one_line(&pause_words(held), REASON_LINE_CHARS_MAX);
+    // Answers to the questions continue it.
+    if held.pause_reason == Some(PauseReason::AwaitsPerson) {
+        return format!("    {why}");
+    }
+    let why = why.trim_end_matches('.');
+    phrases::LOOP_PAUSED.with(language(state), &[why, &held.id])
 }
 
 /// How the loop of a worktree at work stands.
 fn standing(stand: &WorktreeStand) -> String {
     match (&stand.folder, &stand.state) {
         (WorktreeFolder::Gone, _) => "the folder is gone".to_owned(),
+        (WorktreeFolder::Replaced, _) => {
+            "the folder is no worktree of this repository any more".to_owned()
+        }
         (WorktreeFolder::MovedTo(folder), _) => {
             format!("the folder was moved to {}", sanitized_name(&folder.display().to_string()))
         }
@@ -128,7 +187,14 @@ fn standing(stand: &WorktreeStand) -> String {
             let (status, now) = (held.status.as_str(), held.current_iteration());
             let reason = held.pause_reason.map(|reason| format!(" ({})", reason.as_str()));
             let reason = reason.unwrap_or_default();
-            format!("{status}{reason}, iteration {now} of {}", held.max_iterations)
+            let since = match stand.unmerged {
+                commits if commits > 0 && held.status == Status::Completed => {
+                    let count = wording::COMMITS.count(MessageLanguage::English, commits);
+                    format!("; {count} made since are not merged")
+                }
+                _ => String::new(),
+            };
+            format!("{status}{reason}, iteration {now} of {}{since}", held.max_iterations)
         }
     }
 }
@@ -178,57 +244,102 @@ pub fn left_lines(state: &PipelineState, stands: &[WorktreeStand]) -> Vec<String
     let mut lines: Vec<String> =
         stands.iter().filter(is_over).filter_map(|stand| left_line(state, stand)).collect();
     if !lines.is_empty() {
-        lines.push(wording::LEFT_REMEDY.text_in(language(state)).to_owned());
+        lines.push(phrases::LEFT_REMEDY.text_in(language(state)).to_owned());
     }
     lines
 }
 
 /// What stays of a worktree that is not at work any more; `None` if nothing does.
 fn left_line(state: &PipelineState, stand: &WorktreeStand) -> Option<String> {
-    let WorktreeStand { tree, folder, unmerged, .. } = stand;
+    let WorktreeStand { tree, folder, heads, unmerged, .. } = stand;
     let language = language(state);
     let what = match folder {
         _ if *unmerged > 0 => {
             let commits = wording::COMMITS.count(language, *unmerged);
-            wording::COMMITS_UNMERGED.with(language, &[&commits, &reason_of(state, tree)])
+            let reason = match tree.stage {
+                WorktreeStage::Merged if !stand.has_merge => {
+                    phrases::MERGE_TAKEN_BACK.text_in(language).to_owned()
+                }
+                _ => reason_of(state, tree),
+            };
+            phrases::COMMITS_UNMERGED.with(language, &[&commits, &reason])
         }
-        WorktreeFolder::Here { is_dirty: true, .. } => {
-            wording::CHANGES_UNCOMMITTED.with(language, &[&reason_of(state, tree)])
+        WorktreeFolder::Here(Some(content)) if content.is_work() || !state.is_active() => {
+            content_words(language, content, &reason_of(state, tree))
         }
-        WorktreeFolder::Here { .. } if state.is_active() => return None,
-        WorktreeFolder::Here { is_used: true, .. } => {
-            wording::WORKTREE_IN_USE.text_in(language).to_owned()
+        WorktreeFolder::Replaced => phrases::WORKTREE_REPLACED.text_in(language).to_owned(),
+        WorktreeFolder::Here(None) if !state.is_active() => {
+            phrases::WORKTREE_MERGED.text_in(language).to_owned()
         }
-        WorktreeFolder::Here { .. } => wording::WORKTREE_IGNORED.text_in(language).to_owned(),
         _ => return None,
     };
-    let (todo, place) = (tree.todo.as_str(), place(tree));
-    let mut branch = sanitized_name(&tree.branch);
-    if let WorktreeFolder::Here { other_head: Some(head), .. } = folder {
-        let name = head.branch.as_ref().unwrap_or(&head.commit);
-        branch = format!("{branch}, HEAD {}", sanitized_name(name));
-    }
+    let (todo, place, heads) =
+        (tree.todo.as_str(), place(tree), heads_words(language, tree, heads));
     Some(match folder {
-        WorktreeFolder::Here { .. } => {
-            wording::WORKTREE_LEFT.with(language, &[todo, &place, &branch, &what])
+        WorktreeFolder::Here(_) | WorktreeFolder::Replaced => {
+            phrases::WORKTREE_LEFT.with(language, &[todo, &place, &heads, &what])
         }
         WorktreeFolder::Gone | WorktreeFolder::OfLaterLoop => {
-            wording::WORKTREE_GONE.with(language, &[todo, &place, &branch, &what])
+            phrases::WORKTREE_GONE.with(language, &[todo, &place, &heads, &what])
         }
         WorktreeFolder::MovedTo(now) => {
             let now = sanitized_name(&now.display().to_string());
-            wording::WORKTREE_MOVED.with(language, &[todo, &place, &now, &branch, &what])
+            phrases::WORKTREE_MOVED.with(language, &[todo, &place, &now, &heads, &what])
         }
     })
 }
 
+/// What keeps a worktree from being removed. `why` is the reason why its work is not merged.
+fn content_words(language: MessageLanguage, content: &TreeContent, why: &str) -> String {
+    let named = |phrase: &wording::BilingualPhrase, name: &str| {
+        phrase.with(language, &[&sanitized_name(name)])
+    };
+    match content {
+        TreeContent::Uncommitted => phrases::CHANGES_UNCOMMITTED.with(language, &[why]),
+        TreeContent::Unfinished(what) => named(&phrases::WORKTREE_UNFINISHED, what),
+        TreeContent::Unseen(file) => named(&phrases::WORKTREE_UNSEEN, file),
+        TreeContent::SubmoduleCommits(name) => named(&phrases::SUBMODULE_COMMITS, name),
+        TreeContent::Submodules => phrases::WORKTREE_SUBMODULES.text_in(language).to_owned(),
+        TreeContent::Ignored(file) => named(&phrases::WORKTREE_IGNORED, file),
+        TreeContent::Locked => phrases::WORKTREE_LOCKED.text_in(language).to_owned(),
+        TreeContent::InUse => phrases::WORKTREE_IN_USE.text_in(language).to_owned(),
+    }
+}
+
+/// What leads to the commits of a worktree.
+fn heads_words(language: MessageLanguage, tree: &TodoWorktree, heads: &WorktreeHeads) -> String {
+    let branch = sanitized_name(&tree.branch);
+    match (&heads.other, heads.has_branch) {
+        (Some(other), true) => {
+            phrases::BRANCH_AND_HEAD.with(language, &[&branch, &sanitized_name(other.name())])
+        }
+        (Some(other), false) => {
+            phrases::HEAD_ONLY.with(language, &[&sanitized_name(other.name()), &branch])
+        }
+        (None, true) => phrases::ON_BRANCH.with(language, &[&branch]),
+        (None, false) => phrases::BRANCH_GONE.with(language, &[&branch]),
+    }
+}
+
 /// For the user of a session in a worktree: the pipeline has ended first.
 #[must_use]
-pub fn worktree_closed(state: &PipelineState, tree: &TodoWorktree) -> String {
+pub fn worktree_closed(
+    state: &PipelineState,
+    tree: &TodoWorktree,
+    heads: &WorktreeHeads,
+) -> String {
     let outcome = state.outcome.map_or("", |outcome| outcome.as_str());
-    let branch = sanitized_name(&tree.branch);
+    let other = heads.other.as_ref().filter(|_| !heads.has_branch);
+    let branch = sanitized_name(other.map_or(&tree.branch, OtherHead::name));
     let parts = [state.id.as_str(), outcome, tree.todo.as_str(), &branch];
-    wording::WORKTREE_CLOSED.with(language(state), &parts)
+    phrases::WORKTREE_CLOSED.with(language(state), &parts)
+}
+
+/// For a session in a worktree: another one works there.
+#[must_use]
+pub fn worktree_taken(state: &PipelineState, held: &LoopState) -> String {
+    let todo = state.todo_of_loop(&held.id).map_or("", TodoId::as_str);
+    phrases::WORKTREE_TAKEN.with(language(state), &[todo, &state.id, &held.id])
 }
 
 /// Why the loop of a worktree ends: its folder is not where it was made.
@@ -273,8 +384,8 @@ pub(crate) fn worktree_entries(state: &PipelineState) -> Vec<TodoWorktreeEntry<'
 fn reason_of(state: &PipelineState, tree: &TodoWorktree) -> String {
     match &tree.stage {
         WorktreeStage::Unmerged(reason) => one_line(reason, REASON_LINE_CHARS_MAX),
-        WorktreeStage::Merged => wording::SINCE_ITS_MERGE.text_in(language(state)).to_owned(),
-        _ => wording::PIPELINE_ENDED_FIRST.text_in(language(state)).to_owned(),
+        WorktreeStage::Merged => phrases::SINCE_ITS_MERGE.text_in(language(state)).to_owned(),
+        _ => phrases::PIPELINE_ENDED_FIRST.text_in(language(state)).to_owned(),
     }
 }
 
@@ -285,7 +396,6 @@ fn place(tree: &TodoWorktree) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use moai_loops::state::PauseReason;
     use moai_pipeline::approved_plan::ApprovedPlan;
     use moai_pipeline::state::{PipelineKind, PipelinePhase, PlanApprover};
 
@@ -326,7 +436,8 @@ mod tests {
             loop_id: "loop-ab".to_owned(),
             stage,
         };
-        WorktreeStand { tree, state: None, folder, unmerged }
+        let heads = WorktreeHeads { has_branch: true, other: None };
+        WorktreeStand { tree, state: None, folder, heads, unmerged, has_merge: true }
     }
 
     fn left_of(stand: &WorktreeStand) -> String {
@@ -335,34 +446,36 @@ mod tests {
 
     #[test]
     fn worktrees_that_stay_are_named_with_branch_and_reason() {
-        let here = |is_dirty| WorktreeFolder::Here { is_dirty, is_used: true, other_head: None };
+        let here = |content: Option<TreeContent>| WorktreeFolder::Here(content);
+        let dirty = || here(Some(TreeContent::Uncommitted));
         let stalled = WorktreeStage::Unmerged("stalled".to_owned());
-        let left = left_of(&stand(stalled.clone(), here(false), 1));
+        let left = left_of(&stand(stalled.clone(), here(None), 1));
         let named = "  TODO-1 stays in /p.moai-workers/ab (branch gulf/auto-1-ab): 1 commit not merged (stalled)";
         assert_eq!(left, named);
-        let left = left_of(&stand(stalled.clone(), here(true), 0));
+        let left = left_of(&stand(stalled.clone(), dirty(), 0));
         assert!(left.ends_with("changes that are not committed (stalled)"), "{left}");
         let left = left_of(&stand(WorktreeStage::Merged, WorktreeFolder::OfLaterLoop, 2));
         assert!(left.ends_with("stays: 2 commits not merged (made after its merge)"), "{left}");
         let moved = WorktreeFolder::MovedTo("/q".into());
         let left = left_of(&stand(WorktreeStage::Closed, moved, 1));
         assert!(left.contains("was moved to /q (branch gulf/auto-1-ab): 1 commit"), "{left}");
-        assert_eq!(left_of(&stand(WorktreeStage::Merged, here(false), 0)), "", "it is free");
-        assert_eq!(left_of(&stand(WorktreeStage::Working, here(true), 3)), "", "it is at work");
+        assert_eq!(left_of(&stand(WorktreeStage::Merged, here(None), 0)), "", "it is free");
+        assert_eq!(left_of(&stand(WorktreeStage::Working, dirty(), 3)), "", "it is at work");
         let over = PipelineState { phase: PipelinePhase::Ended, ..approved() };
-        let lines = left_lines(&over, &[stand(WorktreeStage::Merged, here(false), 0)]);
+        let used = here(Some(TreeContent::InUse));
+        let lines = left_lines(&over, &[stand(WorktreeStage::Merged, used, 0)]);
         assert!(lines[0].ends_with("a program still runs there") && lines.len() == 2, "{lines:?}");
-        let unused = WorktreeFolder::Here { is_dirty: false, is_used: false, other_head: None };
-        let lines = left_lines(&over, &[stand(WorktreeStage::Merged, unused, 0)]);
-        assert!(lines[0].ends_with("files that git ignores are left there"), "{lines:?}");
-        let worktrees = vec![stand(stalled, here(false), 1).tree];
+        let ignored = here(Some(TreeContent::Ignored("data.bin".to_owned())));
+        let lines = left_lines(&over, &[stand(WorktreeStage::Merged, ignored, 0)]);
+        assert!(lines[0].ends_with("git ignores are left there (data.bin)"), "{lines:?}");
+        let worktrees = vec![stand(stalled, here(None), 1).tree];
         let state = PipelineState { worktrees, ..approved() };
         assert_eq!(ended_lines(&state), "  TODO-1 in /p.moai-workers/ab: not merged: stalled\n");
     }
 
     #[test]
     fn worktrees_at_work_are_shown_with_what_keeps_them() {
-        let here = WorktreeFolder::Here { is_dirty: false, is_used: true, other_head: None };
+        let here = WorktreeFolder::Here(None);
         let lines = |stand: WorktreeStand| working_lines(&approved(), &[stand]);
         let lost = stand(WorktreeStage::Working, here.clone(), 0);
         assert_eq!(lines(lost), "  TODO-1 in /p.moai-workers/ab: its loop is gone\n");

@@ -94,11 +94,13 @@ macro_rules! nouns {
 
 macro_rules! phrases {
     ($table:ident { $($name:ident: $english:literal, $korean:literal;)+ }) => {
-        $(pub(super) const $name: BilingualPhrase = BilingualPhrase::new($english, $korean);)+
+        $(pub(crate) const $name: BilingualPhrase = BilingualPhrase::new($english, $korean);)+
         #[cfg(test)]
-        const $table: &[(&str, BilingualPhrase)] = &[$((stringify!($name), $name)),+];
+        pub(crate) const $table: &[(&str, BilingualPhrase)] = &[$((stringify!($name), $name)),+];
     };
 }
+
+pub(crate) mod worktrees;
 
 nouns! {
     ERRORS: "error", "오류 {0}개";
@@ -275,7 +277,7 @@ phrases!(ENDS {
     UNCHANGED:
         "[moai-ralph] loop {0} ended unverified after {1}: no errors found, but no file changed",
         "[moai-ralph] 루프 {0} 미검증 종료({1}): 오류는 없지만 바뀐 파일이 없음";
-    RESUME_GOES_ON: "; continue: moai-ralph loop resume", "; 계속: moai-ralph loop resume";
+    RESUME_GOES_ON: "; continue: moai-ralph {0} resume", "; 계속: moai-ralph {0} resume";
     RESTS_ON: "; measured: {0}", "; 측정함: {0}";
     TESTS_PASSED: "{0} passed ({1})", "{0} 통과({1})";
     CHECK_PASSED: "{0} passed", "{0} 통과";
@@ -427,6 +429,11 @@ phrases!(LOSSES {
     MARK_GONE:
         "[moai-ralph] loop {0} is active, but its marker in {1} was removed; it was written again.",
         "[moai-ralph] 루프 {0}은 실행 중이지만 {1}의 표시 파일이 지워져 다시 썼습니다.";
+    ROOT_MOVED:
+        "[moai-ralph] loop {0} is active in {1}, which is gone: it holds nothing here, and neither does its pipeline. If \
+         this project was moved from there, move it back to continue; `moai-ralph loop forget {0}` ends this message.",
+        "[moai-ralph] 루프 {0}은(는) {1}에서 실행 중인데 그 폴더가 없어졌습니다. 루프와 파이프라인은 여기서 아무것도 붙잡지 않습니다. 이 프로젝트가 그곳에서 \
+         옮겨졌다면 되돌려 놓아야 이어 갈 수 있습니다. `moai-ralph loop forget {0}`으로 이 알림을 끌 수 있습니다.";
     OFFERED:
         "[moai-ralph] loop {0} ({1}; iteration {2} of {3}) is active and belongs to an earlier \
          session. To continue it here: /moai-adopt {0} or `moai-ralph loop adopt {0}`.",
@@ -531,9 +538,12 @@ phrases!(PIPELINES {
         "{0} line {1}: {2} is not a single command: put it into a script of the project ({3})",
         "{0} {1}번째 줄: {2}의 항목은 단일 명령이 아닙니다. 프로젝트의 스크립트에 넣으십시오 ({3})";
     PLAN_CHANGED: "{0}: {1}: what was approved still counts: restore it", "{0}: {1}: 승인된 내용이 그대로 적용됩니다. 되돌리십시오";
+    PLAN_FAILS_AGAIN:
+        "{0} passed before and fails now, so its box is open again: {1}",
+        "{0}은(는) 전에 통과했으나 지금 실패하므로 상자를 다시 비웠습니다: {1}";
     PLAN_NEW_TODO:
         "{0} line {1}: {2} is new and needs the user's approval: run `moai-ralph pipeline approve` and ask what it says",
-        "{0} {1}번째 줄: {2}은(는) 새 TODO이며 사용자의 승인이 필요합니다. `moai-ralph pipeline approve`를 실행하고 알려 주는 대로 물으십시오";
+        "{0} {1}번째 줄: {2}은(는) 새로 추가되었으며 사용자의 승인이 필요합니다. `moai-ralph pipeline approve`를 실행하고 알려 주는 대로 물으십시오";
     PLAN_BOX_TAKEN_BACK:
         "{0} was marked [{1}], but the engine's own run does not agree, so its box is open again: {2}",
         "{0}에 [{1}] 표시가 있었지만 엔진이 직접 실행한 결과와 다르므로 체크박스를 되돌렸습니다: {2}";
@@ -629,35 +639,6 @@ phrases!(PIPELINES {
     WRITE_OTHER_SESSION:
         "[moai-ralph] {0} is not written here: pipeline {1} runs in another session of this project. Work there; or take it over with `moai-ralph loop adopt {2}`, or end it with `moai-ralph pipeline cancel`",
         "[moai-ralph] 여기서 {0}을(를) 쓰지 않습니다. 이 프로젝트의 다른 세션에서 파이프라인 {1}을(를) 실행하고 있습니다. 그 세션에서 작업하거나 `moai-ralph loop adopt {2}`로 넘겨받거나 `moai-ralph pipeline cancel`로 끝내십시오";
-    WORKTREE_CLOSED:
-        "[moai-ralph] pipeline {0} has ended ({1}), and nothing is merged from this worktree any more. Commits for {2} stay on branch {3}: `moai-ralph pipeline resume` goes on with them, `git merge {3}` in the project keeps them without it",
-        "[moai-ralph] 파이프라인 {0}이(가) 끝나서({1}) 이 작업 트리의 작업은 더 이상 병합되지 않습니다. {2}의 커밋은 브랜치 {3}에 남아 있습니다. `moai-ralph pipeline resume`으로 이어서 하거나 프로젝트에서 `git merge {3}`으로 가져오십시오";
-    AWAITS_WORKTREES:
-        "[moai-ralph] pipeline {0}: TODOs are worked on in worktrees. Open a session in each, and continue here when they are merged:",
-        "[moai-ralph] 파이프라인 {0}: TODO를 작업 트리에서 작업합니다. 각 작업 트리에서 세션을 여십시오. 병합된 뒤 여기서 계속하십시오:";
-    NO_WORKTREES:
-        "[moai-ralph] pipeline {0}: no worktree for {1} ({2}); workers may do it here",
-        "[moai-ralph] 파이프라인 {0}: {1}의 작업 트리를 만들지 못했습니다({2}). 여기서 워커에게 맡길 수 있습니다";
-    ON_OTHER_BRANCH:
-        "[moai-ralph] pipeline {0}: its worktrees are merged into {1}, and {2} is checked out here, which lacks that work. Nothing is measured until `git switch {1}`, or until {2} contains {1}",
-        "[moai-ralph] 파이프라인 {0}: 작업 트리는 {1}에 병합되는데, 여기에는 그 작업이 없는 {2}이(가) 체크아웃되어 있습니다. `git switch {1}`을 하거나 {2}이(가) {1}을(를) 포함할 때까지 측정하지 않습니다";
-    DETACHED_HEAD: "no branch", "브랜치 없음";
-    WORKTREE_LEFT: "  {0} stays in {1} (branch {2}): {3}", "  {0}: {1}에 남아 있습니다(브랜치 {2}): {3}";
-    WORKTREE_GONE: "  {0}: {1} is gone, and branch {2} stays: {3}", "  {0}: {1}은(는) 없어졌고 브랜치 {2}은(는) 남아 있습니다: {3}";
-    WORKTREE_MOVED: "  {0}: {1} was moved to {2} (branch {3}): {4}", "  {0}: {1}이(가) {2}(으)로 옮겨졌습니다(브랜치 {3}): {4}";
-    COMMITS_UNMERGED: "{0} not merged ({1})", "병합되지 않음: {0}({1})";
-    CHANGES_UNCOMMITTED: "changes that are not committed ({0})", "커밋되지 않은 변경({0})";
-    SINCE_ITS_MERGE: "made after its merge", "병합한 뒤에 생김";
-    PIPELINE_ENDED_FIRST: "the pipeline ended first", "파이프라인이 먼저 끝남";
-    WORKTREE_IN_USE: "all of it is merged; a program still runs there", "모두 병합되었지만 아직 프로그램이 실행 중입니다";
-    WORKTREE_IGNORED: "all of it is merged; files that git ignores are left there", "모두 병합되었고 git이 무시하는 파일이 남아 있습니다";
-    LEFT_REMEDY:
-        "  What you need of it: `git merge BRANCH` here. What you do not: `git worktree remove --force FOLDER`, `git branch -D BRANCH`",
-        "  필요한 작업은 여기서 `git merge 브랜치`로 가져오십시오. 필요 없으면 `git worktree remove --force 폴더`, `git branch -D 브랜치`";
-    WORKTREE_PAUSED: "    {0}. To continue: `moai-ralph loop resume {1}`", "    {0}. 계속하려면: `moai-ralph loop resume {1}`";
-    WORKTREE_TASK:
-        "Do {0} of the plan of pipeline {1}, and nothing else. You are in a worktree of its own: commit your work here, and it is merged when its commands pass. Its part of the plan:",
-        "파이프라인 {1}의 계획에서 {0}만 하십시오. 전용 작업 트리에 있습니다. 여기에 커밋하면 명령이 통과할 때 병합됩니다. 계획에서 맡은 부분:";
     SHELL_TAKEN_BACK:
         "[moai-ralph] pipeline {0}: your shell command changed {1}, which you may not write: taken back. What it wrote is kept: `moai-ralph loop restore {2} --to {3}` shows it",
         "[moai-ralph] 파이프라인 {0}: 셸 명령이 맡지 않은 소스 파일 {1}을(를) 바꾸어 되돌렸습니다. 명령이 쓴 내용은 보관되어 있습니다. `moai-ralph loop restore {2} --to {3}`으로 볼 수 있습니다";
@@ -700,6 +681,7 @@ phrases!(PIPELINES {
 
 #[cfg(test)]
 mod tests {
+    use super::worktrees::WORKTREES;
     use super::*;
 
     /// The placeholders of a template, sorted.
@@ -717,10 +699,9 @@ mod tests {
 
     #[test]
     fn every_phrase_exists_in_both_languages_with_the_same_parts() {
-        for (name, phrase) in [EDITS, STARTS, REASONS, ENDS, SPENDING, LOSSES, MEMORIES, PIPELINES]
-            .into_iter()
-            .flatten()
-        {
+        let tables =
+            [EDITS, STARTS, REASONS, ENDS, SPENDING, LOSSES, MEMORIES, PIPELINES, WORKTREES];
+        for (name, phrase) in tables.into_iter().flatten() {
             let (english, korean) = (phrase.english, phrase.korean);
             assert!(!english.trim().is_empty() && !has_hangul(english), "{name}: {english}");
             assert!(has_hangul(korean), "{name}: {korean}");

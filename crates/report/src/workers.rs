@@ -78,6 +78,15 @@ fn place(root: &Path) -> String {
     sanitized_name(&root.display().to_string())
 }
 
+/// Why no worktrees are made: their folder is a link.
+#[must_use]
+pub fn linked_folder(folder: &Path) -> String {
+    let named = sanitized_name(&folder.display().to_string());
+    format!(
+        "{named} is a symbolic link, and worktrees are made in no folder behind one: remove the link"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -78,6 +78,21 @@ fn an_added_todo_needs_the_users_word_and_is_then_examined_too() {
 }
 
 #[test]
+fn an_item_that_is_added_to_an_approved_todo_needs_the_users_word_too() {
+    for item in ["[A] `test -f more.txt`", "[H] it reads well"] {
+        let sandbox = approved(PLAN);
+        let path = plan_path(&sandbox);
+        sandbox.write("one.txt", "one\n");
+        sandbox.write("two.txt", "two\n");
+        sandbox.write(&path, &format!("{PLAN}  - {item}\n"));
+        let reason = stop(&sandbox).expect("the item is not approved");
+        assert!(reason.contains("TODO-2 AC-2 is new"), "{reason}");
+        approve(&sandbox);
+        assert!(stop(&sandbox).is_some(), "{item}");
+    }
+}
+
+#[test]
 fn a_plan_edited_into_nonsense_names_the_line_then_pauses_and_loses_nothing() {
     let sandbox = approved(PLAN);
     let path = plan_path(&sandbox);

@@ -57,6 +57,8 @@ fn a_loop_that_ends_without_success_leaves_a_partial_pipeline() {
     let status = status(&sandbox);
     assert_eq!(status["outcome"], "partial", "{status}");
     assert_eq!(status["note"], "stalled; not passing: TODO-2");
+    let resumed = sandbox.run(&["loop", "resume", status["loop_id"].as_str().unwrap_or_default()]);
+    assert!(resumed.stderr.contains("moai-ralph pipeline resume pipeline-"), "{resumed:#?}");
     let report = pipeline(&sandbox, &["report"]).stdout;
     assert!(report.contains("[ ] TODO-2") && report.contains("two.txt"), "{report}");
 }

@@ -84,6 +84,22 @@ fn a_worker_that_lies_about_its_commands_is_held_and_then_its_todo_has_failed() 
 }
 
 #[test]
+fn a_run_with_another_check_script_accepts_no_todo() {
+    let sandbox = begun("write a file");
+    sandbox.write("check.sh", "test -f one.txt\n");
+    let path = plan_path(&sandbox);
+    sandbox.write(&path, "# PLAN: x\n\n### [ ] TODO 1: one\n- [A] `sh check.sh`\n");
+    approve(&sandbox);
+    sandbox.write("check.sh", "true\n");
+    let reason =
+        end(&sandbox, WORKER, &report("TODO-1", "PASS")).expect("it is not what was frozen");
+    assert!(reason.contains("check.sh (the project's checks) was edited"), "{reason}");
+    // Others changed it, so the user is asked; no box is set meanwhile.
+    stop(&sandbox);
+    assert!(sandbox.read(&path).contains("### [ ] TODO 1"));
+}
+
+#[test]
 fn a_worker_ends_with_a_report_or_is_held_three_times() {
     let sandbox = approved(PLAN);
     for _ in 0..3 {

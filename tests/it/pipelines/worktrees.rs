@@ -9,7 +9,7 @@ use super::{GOAL, approve, notice, pipeline, plan_path, slash, status, stop, sto
 use crate::loops::escapes::database;
 use crate::support::{Output, SESSION, Sandbox, eventually, finish, write_file};
 
-const PLAN: &str = "\
+pub(super) const PLAN: &str = "\
 # PLAN: three files
 
 ### [ ] TODO 1: the first file
@@ -26,7 +26,7 @@ const PLAN: &str = "\
 - [A] `test -f three.txt`
 ";
 
-const TWO_TODOS: &str = "\
+pub(super) const TWO_TODOS: &str = "\
 # PLAN: two files
 
 ### [ ] TODO 1: the first file
@@ -39,9 +39,9 @@ const TWO_TODOS: &str = "\
 ";
 
 /// A worktree with the session that is opened in it.
-struct Tree {
-    root: PathBuf,
-    session: &'static str,
+pub(super) struct Tree {
+    pub(super) root: PathBuf,
+    pub(super) session: &'static str,
 }
 
 impl Tree {
@@ -51,7 +51,7 @@ impl Tree {
         command
     }
 
-    fn hook(&self, sandbox: &Sandbox, event: &str, mut input: Value) -> Output {
+    pub(super) fn hook(&self, sandbox: &Sandbox, event: &str, mut input: Value) -> Output {
         input["session_id"] = self.session.into();
         input["cwd"] = self.root.to_str().into();
         let output = finish(self.command(sandbox).args(["hook", event]), &input.to_string());
@@ -60,43 +60,43 @@ impl Tree {
     }
 
     /// The first prompt, with which the session takes the loop.
-    fn prompt(&self, sandbox: &Sandbox) -> String {
+    pub(super) fn prompt(&self, sandbox: &Sandbox) -> String {
         let input = sandbox.payload("UserPromptSubmit");
         self.hook(sandbox, "user-prompt-submit", input).context()
     }
 
     /// The reason when its Stop is held.
-    fn stop(&self, sandbox: &Sandbox) -> Option<String> {
+    pub(super) fn stop(&self, sandbox: &Sandbox) -> Option<String> {
         let output = self.hook(sandbox, "stop", sandbox.payload("Stop"));
         let answer = if output.stdout.trim().is_empty() { Value::Null } else { output.json() };
         (answer["decision"] == "block").then(|| answer["reason"].to_string())
     }
 
     /// Whether a write of this file is denied.
-    fn is_denied(&self, sandbox: &Sandbox, file: &str) -> bool {
+    pub(super) fn is_denied(&self, sandbox: &Sandbox, file: &str) -> bool {
         let mut input = sandbox.payload("PreToolUse-Edit");
         input["tool_name"] = "Write".into();
         input["tool_input"] = json!({"file_path": self.root.join(file), "content": "x"});
         !self.hook(sandbox, "pre-tool-use", input).stdout.trim().is_empty()
     }
 
-    fn write(&self, file: &str, text: &str) {
+    pub(super) fn write(&self, file: &str, text: &str) {
         write_file(&self.root.join(file), text);
     }
 
     /// Writes and commits a file.
-    fn work(&self, sandbox: &Sandbox, name: &str) {
+    pub(super) fn work(&self, sandbox: &Sandbox, name: &str) {
         self.write(name, "two\n");
         self.commit(sandbox);
     }
 
-    fn commit(&self, sandbox: &Sandbox) {
+    pub(super) fn commit(&self, sandbox: &Sandbox) {
         for arguments in [&["add", "-A"][..], &["commit", "-q", "-m", "work"]] {
             self.git(sandbox, arguments);
         }
     }
 
-    fn git(&self, sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    pub(super) fn git(&self, sandbox: &Sandbox, arguments: &[&str]) -> Output {
         let mut command = std::process::Command::new("git");
         sandbox.prepare(&mut command);
         let output = finish(command.current_dir(&self.root).args(arguments), "");
@@ -104,15 +104,21 @@ impl Tree {
         output
     }
 
-    fn run(&self, sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    pub(super) fn run(&self, sandbox: &Sandbox, arguments: &[&str]) -> Output {
         finish(self.command(sandbox).args(arguments), "")
     }
 }
 
 /// A pipeline with this plan, which is approved and committed, for two workers.
-fn parallel(plan: &str) -> Sandbox {
+pub(super) fn parallel(plan: &str) -> Sandbox {
+    parallel_with(plan, |_| {})
+}
+
+/// The same in a project with other files.
+pub(super) fn parallel_with(plan: &str, make: impl FnOnce(&Sandbox)) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("readme.txt", "a project\n");
+    make(&sandbox);
     sandbox.commit();
     let arguments =
         ["start", "--kind", "small", "--goal", GOAL, "--workers", "2", "--session", SESSION];
@@ -125,7 +131,7 @@ fn parallel(plan: &str) -> Sandbox {
 }
 
 /// The worktree at work on a TODO.
-fn tree(sandbox: &Sandbox, todo: &str, session: &'static str) -> Tree {
+pub(super) fn tree(sandbox: &Sandbox, todo: &str, session: &'static str) -> Tree {
     let status = status(sandbox);
     let trees = status["worktrees"].as_array().cloned().unwrap_or_default();
     let is_it = |tree: &&Value| tree["todo"] == todo && tree["stage"] == "working";
@@ -134,15 +140,15 @@ fn tree(sandbox: &Sandbox, todo: &str, session: &'static str) -> Tree {
 }
 
 /// The branch of the last worktree of a TODO.
-fn branch_of(sandbox: &Sandbox, todo: &str) -> String {
+pub(super) fn branch_of(sandbox: &Sandbox, todo: &str) -> String {
     let status = status(sandbox);
     let trees = status["worktrees"].as_array().cloned().unwrap_or_default();
     let tree = trees.iter().rfind(|tree| tree["todo"] == todo).expect("a worktree");
     tree["branch"].as_str().expect("a branch").to_owned()
 }
 
-const ONE: &str = "11111111-0000-4000-8000-000000000001";
-const TWO: &str = "22222222-0000-4000-8000-000000000002";
+pub(super) const ONE: &str = "11111111-0000-4000-8000-000000000001";
+pub(super) const TWO: &str = "22222222-0000-4000-8000-000000000002";
 
 /// Whether the main agent is kept from writing a file.
 fn main_denial(sandbox: &Sandbox, file: &str) -> String {

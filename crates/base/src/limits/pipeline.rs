@@ -131,6 +131,8 @@ pub const COMMAND_WAIT_MS_MAX: u64 = 3_000;
 pub const SHELL_WRITES_KEPT_MAX: usize = 100;
 /// What was tried, as an agent reads it before another approach, in characters.
 pub const TRIED_CHARS_MAX: usize = 800;
+/// Folders of git in which the repositories of a worktree's submodules are looked for.
+pub const SUBMODULE_FOLDERS_MAX: usize = 5_000;
 /// Failures and approaches that a pipeline keeps for the next worker.
 pub const TRIED_KEPT_MAX: usize = 20;
 /// Looks for programs in the worktree of a session that has ended, before it is removed.

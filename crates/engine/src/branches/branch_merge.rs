@@ -30,7 +30,7 @@ use crate::branches::git_program::{
     git_message, run_git, run_git_moving, run_git_remote, run_git_until, stop_deadline_gap,
     without_hooks,
 };
-use crate::branches::loop_branch::{LoopBranch, read_git, root_in};
+use crate::branches::loop_branch::{LoopBranch, branch_heads, read_git, root_in};
 use crate::branches::merge_work_tree::{MergeWorkTree, lock_merges, try_lock_merges};
 use crate::engine::{Engine, JobGuard, run_to_completion};
 use crate::project::Project;
@@ -219,8 +219,11 @@ impl BranchMerge {
     async fn committed_head(&self) -> Result<String, MergeHalt> {
         let root = self.project.root.clone();
         let standing = read_git(move || branches::work_tree_status(&root)).await?;
-        if standing.branch.as_deref() != Some(&self.branch.name) {
-            return Err(self.task(&MergeTask::WrongBranch(standing.branch.as_deref())));
+        let (root, name) = (self.project.root.clone(), self.branch.name.clone());
+        let heads = read_git(move || branch_heads(&root, &name)).await?;
+        if let Some(other) = &heads.other {
+            let back = words::way_back(&self.branch.name, heads.has_branch, other);
+            return Err(self.task(&MergeTask::WrongBranch(&back)));
         }
         if let Some(what) = standing.unfinished {
             return Err(self.task(&MergeTask::Unfinished(what)));

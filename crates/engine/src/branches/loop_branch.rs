@@ -12,12 +12,13 @@ use crate::project::Project;
 use moai_host::git::GitError;
 use moai_host::git::branches::{self, WorkTreeStatus, branch_ref};
 use moai_host::git::checkpoint::is_git_managed;
-use moai_host::git::foreign_commits;
+use moai_host::git::{foreign_commits, hidden_work};
 use moai_host::programs::CommandOutcome;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::charter::Charter;
 use moai_loops::state::LoopState;
-use moai_report::merging::{self as words, BranchRefusal};
+use moai_report::merging::{self as words, BranchRefusal, OtherHead};
+use moai_report::pipeline_worktrees::WorktreeHeads;
 
 /// Prefix of the branch names of loops.
 const PREFIX: &str = "gulf/auto-";
@@ -198,6 +199,20 @@ pub(crate) async fn branch_start(
         }
     };
     Err(words::branch_refusal(&refusal))
+}
+
+/// What leads to the commits of a loop's branch, as seen from its work tree.
+pub(crate) fn branch_heads(root: &Path, branch: &str) -> Result<WorktreeHeads, GitError> {
+    let status = branches::work_tree_status(root)?;
+    let has_branch = branches::resolve_commit(root, &branch_ref(branch))?.is_some();
+    if has_branch && status.branch.as_deref() == Some(branch) {
+        return Ok(WorktreeHeads { has_branch, other: None });
+    }
+    let is_deleted = status.head.is_none();
+    let commit = if is_deleted { hidden_work::last_head(root)? } else { status.head };
+    let branch = status.branch.filter(|_| !is_deleted);
+    let other = commit.map(|commit| OtherHead { commit, branch, is_deleted });
+    Ok(WorktreeHeads { has_branch, other })
 }
 
 /// The root in a worker's tree: at the same relative path as the project's root in its own tree.

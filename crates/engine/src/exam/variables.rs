@@ -56,7 +56,7 @@ pub(super) fn drop_explained_judges(differences: &mut Vec<ExamDifference>) {
 }
 
 /// Whether a difference concerns what sensors measure.
-pub(super) fn is_of_sensors(difference: &ExamDifference) -> bool {
+pub(crate) fn is_of_sensors(difference: &ExamDifference) -> bool {
     SENSORS.contains(&difference.path.as_str())
 }
 

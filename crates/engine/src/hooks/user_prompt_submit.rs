@@ -10,6 +10,7 @@ use crate::loops::lost_loops;
 use crate::loops::session_loop::{checks_of_loop, loop_of_session};
 use crate::pipeline::commands as pipeline_commands;
 use crate::pipeline::take_back::note_interruption;
+use crate::pipeline::worktree_end::{closed_notice, ended_with_pipeline, taken_text};
 use crate::recall::prompt_record::recall_for_prompt;
 use crate::stop::completed_work;
 use moai_loops::state::{LoopState, PauseReason, Status};
@@ -31,6 +32,15 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
 /// The instructions of a loop that was claimed just now, else the offer of one whose session ended.
 async fn loop_texts(call: &HookCall<'_>) -> Vec<EditText> {
     let claimed = loop_of_session(call.engine, &call.project, &call.input.session_id).await;
+    if let Ok((Some(state), _)) = &claimed
+        && let Some(ended) = ended_with_pipeline(call, state).await
+    {
+        let notice = closed_notice(call, Some(&ended)).await;
+        return notice
+            .into_iter()
+            .map(|text| EditText { text: text.clone(), notice: Some(text) })
+            .collect();
+    }
     match claimed {
         Ok((Some(state), true)) => {
             let checks = checks_of_loop(call.engine, &call.project, &state).await;
@@ -39,7 +49,10 @@ async fn loop_texts(call: &HookCall<'_>) -> Vec<EditText> {
             vec![EditText { text: loops::resume_instructions(&state, &checks), notice }]
         }
         Ok((Some(state), false)) => pause_text(call, &state).into_iter().collect(),
-        Ok((None, _)) => lost_loops::offer(call, "").await.into_iter().collect(),
+        Ok((None, _)) => match lost_loops::offer(call, "").await {
+            Some(offer) => vec![offer],
+            None => taken_text(call).await.into_iter().collect(),
+        },
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be looked up");
             Vec::new()

@@ -44,8 +44,14 @@ pub(crate) async fn resume_loop(
     raise: NewLimits,
 ) -> Result<Option<LoopState>, LoopChangeError> {
     let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await?;
-    if found.is_some_and(|it| !it.status.is_active() && it.branch.is_some()) {
-        ensure_no_other_branch(engine, project).await.map_err(LoopChangeError::Refused)?;
+    if let Some(ended) = found.filter(|found| !found.status.is_active()) {
+        if ended.branch.is_some() {
+            ensure_no_other_branch(engine, project).await.map_err(LoopChangeError::Refused)?;
+        } else if let Some(pipeline) = &ended.options.pipeline {
+            // Alone it would go on without the plan.
+            let refusal = loops::resumed_with_pipeline(&ended.id, pipeline);
+            return Err(LoopChangeError::Refused(refusal));
+        }
     }
     change_loop(engine, project, which, |state| control::resume_loop(state, raise, now_ms())).await
 }

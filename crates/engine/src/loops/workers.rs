@@ -14,14 +14,16 @@ use moai_base::limits::{SOURCE_BYTES_MAX, STOP_TRIES_MAX};
 use moai_base::path::{NEVER_WALKED, RelPath};
 use moai_host::files::read_regular;
 use moai_host::git::GitError;
-use moai_host::git::branches::{self, branch_ref};
+use moai_host::git::branches::{self, WorkTreeStatus, branch_ref};
 use moai_host::git::checkpoint::is_git_managed;
+use moai_host::git::hidden_work::{self, LinkedSubmodules};
 use moai_host::processes::is_worked_in;
 use moai_host::programs::CommandOutcome;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::control;
 use moai_loops::state::{LoopState, Status};
-use moai_report::workers::LoopWorker;
+use moai_report::pipeline_worktrees::TreeContent;
+use moai_report::workers::{LoopWorker, linked_folder};
 
 /// Files that steer a loop and may be uncommitted; every worker gets copies.
 const INPUTS: [&str; 6] = [
@@ -212,10 +214,7 @@ pub(crate) async fn remove_completed_workers(engine: &Engine, project: &Project)
 /// there. Returns the removed tree.
 async fn remove_work_tree(project: &Project, root: &Path, state: &LoopState) -> Option<PathBuf> {
     let (own, there, held) = (project.root.clone(), root.to_path_buf(), state.clone());
-    let tree = read_git(move || {
-        let tree = removable_work_tree(&own, &there, &held)?;
-        Ok(tree.filter(|tree| !is_worked_in(tree)))
-    });
+    let tree = read_git(move || removable_work_tree(&own, &there, &held));
     let tree = tree.await.ok().flatten()?;
     // Not `--force --force`: that would remove even a locked work tree.
     let arguments = ["worktree", "remove", "--force", tree.to_str()?];
@@ -243,22 +242,44 @@ fn removable_work_tree(
     state: &LoopState,
 ) -> Result<Option<PathBuf>, GitError> {
     let status = branches::work_tree_status(root)?;
-    let tree = status.work_tree;
-    let is_committed = status.branch.is_some()
-        && status.branch == state.branch
-        && status.uncommitted.is_empty()
-        && status.unfinished.is_none();
-    if !is_committed {
+    let is_on_branch = status.branch.is_some() && status.branch == state.branch;
+    if !is_on_branch || !hidden_work::is_of_same_repository(own, root) {
         return Ok(None);
     }
-    // Commits in the submodules of a linked work tree are kept in its own git folder.
-    let git_dirs = branches::linked_git_dirs(root, &tree)?;
-    if git_dirs.is_empty() || git_dirs.iter().any(|folder| folder.join("modules").exists()) {
-        return Ok(None);
+    let is_empty = tree_content(own, root, &status)?.is_none() && !is_worked_in(&status.work_tree);
+    Ok(is_empty.then_some(status.work_tree))
+}
+
+/// What keeps a work tree from being removed, apart from its commits and the programs that run there.
+pub(crate) fn tree_content(
+    own: &Path,
+    root: &Path,
+    status: &WorkTreeStatus,
+) -> Result<Option<TreeContent>, GitError> {
+    let tree = &status.work_tree;
+    if let Some(what) = status.unfinished {
+        return Ok(Some(TreeContent::Unfinished(what)));
     }
-    let others = [status.untracked, branches::ignored_untracked(root)?].concat();
-    let is_removable = others.iter().all(|path| is_reproducible(own, root, &tree.join(path)));
-    Ok(is_removable.then_some(tree))
+    let is_left = |path: &&String| !is_reproducible(own, root, &tree.join(path));
+    if !status.uncommitted.is_empty() || status.untracked.iter().any(|path| is_left(&path)) {
+        return Ok(Some(TreeContent::Uncommitted));
+    }
+    if let Some(file) = hidden_work::unseen_edit(root)? {
+        return Ok(Some(TreeContent::Unseen(file)));
+    }
+    let git_dirs = branches::linked_git_dirs(root, tree)?;
+    let submodules = hidden_work::linked_submodules(&git_dirs)?;
+    if let LinkedSubmodules::WithCommits(name) = submodules {
+        return Ok(Some(TreeContent::SubmoduleCommits(name)));
+    }
+    if git_dirs.is_empty() || git_dirs.iter().any(|folder| folder.join("locked").exists()) {
+        return Ok(Some(TreeContent::Locked));
+    }
+    if submodules == LinkedSubmodules::Pushed {
+        return Ok(Some(TreeContent::Submodules));
+    }
+    let ignored = branches::ignored_untracked(root)?;
+    Ok(ignored.iter().find(is_left).map(|file| TreeContent::Ignored(file.clone())))
 }
 
 /// Whether a path holds only caches and copies of the project's files.
@@ -290,14 +311,19 @@ fn is_cache(folder: &Path) -> bool {
     is_known || tag().is_ok_and(|tag| tag.starts_with(CACHE_TAG))
 }
 
-/// The folder of the workers, next to the repository's main work tree.
-async fn workers_folder(project: &Project) -> Result<PathBuf, String> {
+/// The folder of the workers, next to the repository's main work tree. A link is refused: what is removed in the
+/// folder later must be ours.
+pub(crate) async fn workers_folder(project: &Project) -> Result<PathBuf, String> {
     let root = project.root.clone();
     let main = read_git(move || branches::main_work_tree(&root)).await;
     let main = main.map_err(|error| error.to_string())?;
     let main = main.unwrap_or_else(|| project.root.clone());
     let name = main.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(main.with_file_name(format!("{name}.moai-workers")))
+    let folder = main.with_file_name(format!("{name}.moai-workers"));
+    if folder.is_symlink() {
+        return Err(linked_folder(&folder));
+    }
+    Ok(folder)
 }
 
 fn folder_entries(folder: &Path) -> Vec<PathBuf> {

@@ -65,7 +65,12 @@ pub(crate) async fn handle(call: &HookCall<'_>, name: &str) -> Option<HookOutput
         "pipeline-status" => pipeline_report::status(&pipeline, None).await,
         "moai-sync" => pipeline_report::report(&pipeline, None).await,
         "pipeline-cancel" => cancel(&pipeline).await,
-        _ => Box::pin(pipeline_resume::resume(&pipeline, None, Some(session), None)).await,
+        _ => {
+            let is_by_agent = call.sender == HookSender::Agent;
+            let resumed =
+                pipeline_resume::resume(&pipeline, None, Some(session), None, is_by_agent);
+            Box::pin(resumed).await
+        }
     };
     Some(match answered {
         Ok(reply) => HookOutput::Context(with_mark(reply.stdout)),

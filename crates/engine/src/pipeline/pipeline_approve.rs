@@ -108,12 +108,12 @@ pub(super) async fn approve_as_answered(
 }
 
 /// Freezes the commands of a plan into the exam of an active loop; returns their number.
-pub(super) async fn freeze_plan(
+async fn freeze_plan(
     call: &PipelineCall<'_>,
     loop_id: &str,
     text: &str,
     path: &str,
 ) -> Result<usize, String> {
     let commands = acceptance_commands(&PlanDocument::parse(text), path);
-    freeze_commands(call.engine, &call.project, loop_id, commands).await
+    freeze_commands(call.engine, &call.project, loop_id, commands, None).await
 }

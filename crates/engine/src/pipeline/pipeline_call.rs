@@ -10,6 +10,7 @@ use crate::project::Project;
 use crate::replies::REFUSED;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_host::store::pipelines::PipelineQuery;
+use moai_loops::state::LoopState;
 use moai_pipeline::state::PipelineState;
 use moai_protocol::control::{CallerContext, CommandReply, TerminalProof};
 use moai_protocol::documents::json_text;
@@ -95,9 +96,14 @@ impl PipelineCall<'_> {
 
     /// Tokens that the session used since the pipeline's loop began; `None` if unknown.
     pub(super) async fn tokens(&self, state: &PipelineState) -> Option<u64> {
+        self.held(state).await.and_then(|held| held.counters.tokens)
+    }
+
+    /// The loop of a pipeline.
+    pub(super) async fn held(&self, state: &PipelineState) -> Option<LoopState> {
         let (project, which) = (&self.project, LoopQuery::Id(state.loop_id.clone()));
         let found = self.engine.store.find_loop(&project.key, &project.root, which).await;
-        found.ok().flatten().and_then(|held| held.counters.tokens)
+        found.ok().flatten()
     }
 
     /// The document of a pipeline, or a text.

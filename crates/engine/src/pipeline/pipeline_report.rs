@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::gate_files::changed_documents;
 use super::pipeline_call::PipelineCall;
+use super::todo_worktrees::missing_plan;
 use super::worktree_end::{missed_base, worktree_stands};
 use crate::loops::loop_files;
 use crate::person;
@@ -22,7 +23,9 @@ use moai_report::pipeline as words;
 use moai_report::pipeline_evidence::{
     PullRequestText, evidence_entries, evidence_lines, pull_request as text_of,
 };
-use moai_report::pipeline_worktrees::{ended_lines, left_lines, on_other_branch, working_lines};
+use moai_report::pipeline_worktrees::{
+    ended_lines, left_lines, on_other_branch, paused_lines, working_lines,
+};
 
 /// The program that opens pull requests on GitHub.
 const GH: &str = "gh";
@@ -40,16 +43,22 @@ pub(super) async fn status(
     let text = format!(
         "{}{}{}",
         words::pipeline_status(&state),
-        worktrees_text(call, &state).await,
+        standing_text(call, &state).await,
         words::tokens_line(tokens)
     );
     call.reply(&state, text).await
 }
 
-/// The worktrees at work, what stays of the others, and whether the branch here is the right one.
-async fn worktrees_text(call: &PipelineCall<'_>, state: &PipelineState) -> String {
+/// Whether its loop is paused, the worktrees at work, what stays of the others, and whether the branch here is
+/// the right one.
+async fn standing_text(call: &PipelineCall<'_>, state: &PipelineState) -> String {
     let stands = worktree_stands(call.engine, &call.project, state).await;
-    let mut text = working_lines(state, &stands);
+    let held = call.held(state).await;
+    let mut text = held.map(|held| paused_lines(state, &held)).unwrap_or_default();
+    if let Some(line) = missing_plan(&call.project, state).await {
+        let _ = writeln!(text, "{line}");
+    }
+    text.push_str(&working_lines(state, &stands));
     for line in left_lines(state, &stands) {
         let _ = writeln!(text, "{line}");
     }
@@ -78,7 +87,7 @@ pub(super) async fn report(
     }
     let mut text = words::pipeline_report(&state);
     text.push_str(&ended_lines(&state));
-    text.push_str(&worktrees_text(call, &state).await);
+    text.push_str(&standing_text(call, &state).await);
     text.push_str(&evidence_lines(&state, spec.as_ref()));
     for path in changed_documents(&call.project, &state).await {
         let _ = writeln!(text, "  {path} is not as its gate wrote it");

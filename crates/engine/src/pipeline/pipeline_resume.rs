@@ -1,25 +1,29 @@
 //! `pipeline resume`: continues a pipeline that ended without success, with a new loop. An approved
-//! plan stays approved.
+//! plan stays approved, and the exam that was frozen with it goes on.
 
-use super::pipeline_approve::freeze_plan;
 use super::pipeline_call::PipelineCall;
 use super::pipeline_start::start_pipeline_loop;
 use crate::agent_session::named_session;
 use crate::engine::now_ms;
 use crate::loops::loop_cancel;
+use crate::loops::loop_selection::change_loop;
+use crate::pipeline::approved_exam;
 use crate::pipeline::todo_worktrees;
 use moai_host::store::loops::LoopQuery;
+use moai_loops::state::{LoopState, Status};
 use moai_pipeline::state::{PipelineOutcome, PipelineState};
 use moai_pipeline::step::{PipelineEvent, step};
 use moai_protocol::control::CommandReply;
 use moai_report::agent::EditText;
 use moai_report::pipeline as words;
+use moai_report::pipeline_exam::{exam_is_gone, resumed_by_person};
 
 pub(super) async fn resume(
     call: &PipelineCall<'_>,
     id: Option<String>,
     session: Option<String>,
     max_tokens: Option<u64>,
+    is_by_agent: bool,
 ) -> Result<CommandReply, String> {
     let state = call.require(id).await?;
     match state.outcome {
@@ -29,6 +33,10 @@ pub(super) async fn resume(
         }
         Some(_) => {}
     }
+    if is_by_agent && call.held(&state).await.is_some_and(|held| held.status == Status::Gaming) {
+        return Err(resumed_by_person(&state));
+    }
+    cancel_forgotten(call, &state).await?;
     let session = session.or_else(|| named_session(call.engine, call.caller));
     let (engine, project) = (call.engine, &call.project);
     let goal = state.goal.clone();
@@ -38,8 +46,8 @@ pub(super) async fn resume(
     let loop_id = started.id;
     let (next, _) = step(&wanted, PipelineEvent::Resumed { loop_id: loop_id.clone() }, now_ms());
     let continued = async {
-        if let Some(approved) = &next.approved {
-            freeze_plan(call, &loop_id, approved.text(), &next.plan_path()).await?;
+        if next.approved.is_some() {
+            continue_exam(call, &state, &loop_id).await?;
         }
         call.save(&state, &next).await
     };
@@ -57,4 +65,39 @@ pub(super) async fn resume(
         engine.ledger().session(session).start_text = Some(text);
     }
     call.reply(&next, text).await
+}
+
+/// Ends loops that an interrupted `resume` of this pipeline has left.
+async fn cancel_forgotten(call: &PipelineCall<'_>, state: &PipelineState) -> Result<(), String> {
+    let (engine, project) = (call.engine, &call.project);
+    let active = engine.store.active_loops(&project.key, &project.root).await;
+    for (id, _) in active.map_err(|error| error.to_string())? {
+        let which = LoopQuery::Id(id);
+        let held = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
+        let held = held.map_err(|error| error.to_string())?;
+        if held.is_some_and(|held| held.options.pipeline.as_ref() == Some(&state.id)) {
+            let cancelled = loop_cancel::cancel_loop(engine, project, which).await;
+            cancelled.map_err(|error| error.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets the exam of the pipeline's last loop decide in its new one, in which its changes count from the same
+/// commit.
+async fn continue_exam(
+    call: &PipelineCall<'_>,
+    state: &PipelineState,
+    loop_id: &str,
+) -> Result<(), String> {
+    let (engine, project) = (call.engine, &call.project);
+    let names = approved_exam::continue_exam(engine, project, &state.loop_id, loop_id).await;
+    let names = names.map_err(|error| error.to_string())?;
+    let names = names.ok_or_else(|| exam_is_gone(state))?;
+    let which = LoopQuery::Id(loop_id.to_owned());
+    let changed = change_loop(engine, project, which, |held: &LoopState| {
+        let (checks, base) = (names.clone(), state.base.clone().or_else(|| held.base.clone()));
+        Ok::<_, String>(LoopState { checks, base, updated_ms: now_ms(), ..held.clone() })
+    });
+    changed.await.map(drop).map_err(|error| error.to_string())
 }

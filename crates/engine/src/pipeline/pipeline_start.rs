@@ -9,6 +9,7 @@ use crate::exam::rubrics;
 use crate::loops::loop_start::{LoopStartOutcome, start_loop};
 use crate::loops::{loop_cancel, session_loop};
 use crate::pipeline::commit_survey::note_start;
+use crate::pipeline::worktree_end::pipeline_of_worktree;
 use crate::pipeline::{pipeline_end, todo_worktrees};
 use crate::project::Project;
 use moai_base::hash::ContentHash;
@@ -25,6 +26,7 @@ use moai_pipeline::state::{PipelineKind, PipelineState};
 use moai_protocol::control::CommandReply;
 use moai_report::agent::EditText;
 use moai_report::pipeline as words;
+use moai_report::pipeline_exam::in_worktree_of;
 
 pub(super) async fn start(
     call: &PipelineCall<'_>,
@@ -102,6 +104,9 @@ pub(crate) async fn begin(
         return Err(format!(
             "the goal is longer than {most} KiB: write it to a file and name that"
         ));
+    }
+    if let Some(other) = pipeline_of_worktree(engine, project).await {
+        return Err(in_worktree_of(&other));
     }
     if let Some(active) = active_pipeline(engine, project).await? {
         return Err(format!(

@@ -8,6 +8,7 @@ use std::time::Instant;
 use crate::engine::{Engine, now_ms};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
+use crate::pipeline::approved_exam;
 use crate::pipeline::commit_check::{CommitRun, read_commits};
 use crate::pipeline::escalations::failure_lines;
 use crate::pipeline::gate_files::{changed_documents, documents_of, write_documents};
@@ -24,7 +25,7 @@ use moai_base::limits::ACCEPTANCE_OUTPUT_CHARS_MAX;
 use moai_base::verdict::Verdict;
 use moai_host::store::loops::SaveOutcome;
 use moai_host::store::pipelines::PipelineQuery;
-use moai_loops::exam::ExamRole;
+use moai_loops::exam::{ExamRole, READING};
 use moai_loops::facts::{Consultation, JudgeOutcome};
 use moai_loops::progress;
 use moai_loops::state::{LoopState, Mode};
@@ -35,6 +36,7 @@ use moai_pipeline::state::{PipelineKind, PipelinePhase, PipelineState};
 use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, WorkReading, step};
 use moai_protocol::hook::HookOutput;
 use moai_report::person_questions::question_lines;
+use moai_report::pipeline_exam::exam_changed;
 use moai_report::pipeline_worktrees::left_lines;
 use moai_report::{observed, pipeline as words};
 
@@ -124,7 +126,14 @@ pub(crate) async fn measure_plan(
 ) -> Option<MeasuredPlan> {
     let (engine, project) = (call.engine, &call.project);
     let before = pipeline_of_loop(engine, project, state).await?;
-    let commands = command_readings(engine, project, state, &evidence.readings).await;
+    let mut commands = command_readings(engine, project, state, &evidence.readings).await;
+    let is_exam = |reading: &&SensorReading| reading.sensor == READING && reading.dirty;
+    if evidence.readings.iter().any(|reading| is_exam(&reading)) {
+        // A run of something else than what was frozen accepts nothing.
+        let changes = approved_exam::all_changes(engine, project, &state.charter()).await;
+        let unmeasured = CommandReading::Unmeasured(exam_changed(&changes));
+        commands.values_mut().for_each(|reading| *reading = unmeasured.clone());
+    }
     let plan = loop_files::file_text(project, &before.plan_path()).await;
     let problems = other_problems(evidence);
     let event = PipelineEvent::WorkMeasured(WorkReading { plan, commands, problems });

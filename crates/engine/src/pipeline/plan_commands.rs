@@ -42,12 +42,14 @@ fn commands_of(todo: &Todo, source: &str) -> Vec<CheckCommand> {
     commands.collect()
 }
 
-/// Freezes acceptance commands into the exam of an active loop; returns their number.
+/// Freezes acceptance commands into the exam of an active loop; returns their number. With an `earlier` loop,
+/// the files that were frozen for it decide.
 pub(super) async fn freeze_commands(
     engine: &Engine,
     project: &Project,
     loop_id: &str,
     commands: Vec<CheckCommand>,
+    earlier: Option<&str>,
 ) -> Result<usize, String> {
     let which = LoopQuery::Id(loop_id.to_owned());
     let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
@@ -55,7 +57,7 @@ pub(super) async fn freeze_commands(
     let held = found.filter(|held| held.status.is_active());
     let held = held.ok_or_else(|| format!("loop {loop_id} of the pipeline has ended"))?;
     let count = commands.len();
-    let names = exam::freeze_exam_with(engine, project, &held.charter(), commands).await;
+    let names = exam::freeze_exam_with(engine, project, &held.charter(), commands, earlier).await;
     let names = names.map_err(|error| error.to_string())?;
     let changed = change_loop(engine, project, which, |held: &LoopState| {
         let checks = names.clone();

@@ -4,17 +4,19 @@
 //! next worktrees. While any is at work, such a Stop ends the turn.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::branches::branch_merge::new_files::is_written_by_engine;
-use crate::branches::loop_branch::{branch_start, is_merged, is_merged_in_part, read_git};
+use crate::branches::loop_branch::{
+    branch_heads, branch_start, is_merged, is_merged_in_part, read_git,
+};
 use crate::engine::{Engine, now_ms, run_blocking};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
 use crate::loops::loop_start::{LoopStartOutcome, start_loop};
-use crate::loops::workers::{close_worker, list_workers};
+use crate::loops::workers::{close_worker, list_workers, tree_content, workers_folder};
+use crate::pipeline::approved_exam;
 use crate::pipeline::pipeline_call::PipelineCall;
 use crate::pipeline::pipeline_stop::{pipeline_of_loop, with_boxes};
 use crate::pipeline::plan_commands::{commands_of_todo, freeze_commands};
@@ -22,18 +24,20 @@ use crate::pipeline::saved_step::{SavedStep, save_step};
 use crate::pipeline::worker_stop::run_todo;
 use crate::pipeline::worktree_end::{MissedBase, missed_base, worktree_stands};
 use crate::project::Project;
-use moai_host::git::branches;
+use moai_host::git::{branches, hidden_work};
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
-use moai_loops::control::reopen_loop;
+use moai_loops::control::{pause_loop_for, reopen_loop};
 use moai_loops::options::LoopStartOptions;
 use moai_loops::start::LoopRequest;
-use moai_loops::state::{LoopState, Mode, Status};
+use moai_loops::state::{LoopState, Mode, PauseReason, Status};
 use moai_pipeline::approved_plan::ApprovedPlan;
 use moai_pipeline::plan::TodoId;
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::step::{PipelineDecision, PipelineEvent};
 use moai_pipeline::worktrees::{TodoWorktree, WorktreeEnding, WorktreeStage};
 use moai_protocol::hook::HookOutput;
+use moai_report::loops::end_notice;
+use moai_report::notice::not_saved;
 use moai_report::pipeline_worktrees::{self as words, WorktreeFolder, WorktreeStand};
 use moai_report::workers::LoopWorker;
 
@@ -43,6 +47,7 @@ pub(super) async fn base_branch(project: &Project) -> Result<String, String> {
     let place = &project.root;
     let (status, base) =
         branch_start(project, None).await.map_err(|why| words::no_place(place, &why))?;
+    workers_folder(project).await.map_err(|why| words::no_place(place, &why))?;
     if let Some(gap) = project.trust.gap() {
         return Err(words::no_place(place, &format!("the project is not trusted: {gap}")));
     }
@@ -73,6 +78,9 @@ pub(crate) async fn answer_stop(
         let text = words::on_other_branch(&pipeline, &base, branch.as_deref());
         return Some(HookOutput::Notice(text));
     }
+    if let Some(output) = pause_if_exam_changed(call, state).await {
+        return Some(output);
+    }
     let pipeline = note_ends(call, state, pipeline, &stands, deadline).await?;
     let (pipeline, mut notices) = make_worktrees(engine, project, pipeline).await;
     let stands = worktree_stands(engine, project, &pipeline).await;
@@ -87,8 +95,36 @@ pub(crate) async fn answer_stop(
         }
         return None;
     }
-    let text = words::awaits_worktrees(&pipeline, &stands);
-    Some(HookOutput::Notice([vec![text], notices].concat().join("\n")))
+    let mut texts = vec![words::awaits_worktrees(&pipeline, &stands)];
+    texts.extend(missing_plan(project, &pipeline).await);
+    texts.extend(notices);
+    Some(HookOutput::Notice(texts.join("\n")))
+}
+
+/// The line for a plan whose file is gone.
+pub(super) async fn missing_plan(project: &Project, pipeline: &PipelineState) -> Option<String> {
+    if !pipeline.is_active() || pipeline.approved.is_none() {
+        return None;
+    }
+    let plan = loop_files::file_text(project, &pipeline.plan_path()).await;
+    plan.is_none().then(|| words::plan_is_missing(pipeline))
+}
+
+/// Pauses the loop of a pipeline if others than its session changed its exam: nothing is accepted, and no
+/// worktree is made, with what the plan was not approved with.
+async fn pause_if_exam_changed(call: &HookCall<'_>, state: &LoopState) -> Option<HookOutput> {
+    let (engine, project) = (call.engine, &call.project);
+    let changes = approved_exam::foreign_changes(engine, project, &state.charter()).await;
+    if changes.is_empty() {
+        return None;
+    }
+    let note = Some(changes.join(", "));
+    let paused = pause_loop_for(state, PauseReason::ExamChanged, note, now_ms()).ok()?;
+    match engine.store.advance_loop(&project.key, state, paused.clone()).await {
+        Ok(SaveOutcome::Saved) => Some(HookOutput::Notice(end_notice(&paused))),
+        Ok(SaveOutcome::Overtaken) => None,
+        Err(error) => Some(HookOutput::Notice(not_saved(&state.id, &error.to_string()))),
+    }
 }
 
 /// Notes the loops that have ended, and those whose folder is gone. `None` if the pipeline ended meanwhile.
@@ -103,7 +139,7 @@ async fn note_ends(
     let is_working = |stand: &&WorktreeStand| stand.tree.stage == WorktreeStage::Working;
     for stand in stands.iter().filter(is_working) {
         let tree = &stand.tree;
-        let is_lost = !matches!(stand.folder, WorktreeFolder::Here { .. });
+        let is_lost = !matches!(stand.folder, WorktreeFolder::Here(_));
         let ending = match &stand.state {
             Some(held) if held.status.is_active() && !is_lost => continue,
             Some(held) if held.status.is_active() => {
@@ -178,7 +214,6 @@ async fn make_worktrees(
         if let Some(tree) = reused {
             taken.insert(tree.root.clone());
         }
-        let reused = reused.map(|tree| tree.root.as_path());
         let task = TodoTask { pipeline: &pipeline, todo: &todo, base: &base };
         match Box::pin(start_todo(engine, project, &task, reused)).await {
             Ok(tree) => made.push(tree),
@@ -233,7 +268,8 @@ async fn take_up(engine: &Engine, project: &Project, task: &TodoTask<'_>) -> Opt
     let reopened = reopen_loop(&held, now_ms());
     let (root, branch) = (tree.root.clone(), tree.branch.clone());
     let status = read_git(move || branches::work_tree_status(&root)).await.ok()?;
-    let is_there = status.branch == Some(branch) && status.unfinished.is_none();
+    let is_on_branch = status.branch == Some(branch) && status.head.is_some();
+    let is_there = is_on_branch && status.unfinished.is_none();
     let is_alike = held.options.base_branch.as_deref() == Some(task.base);
     if !is_there || !is_alike || !reopened.status.is_active() {
         return None;
@@ -243,20 +279,37 @@ async fn take_up(engine: &Engine, project: &Project, task: &TodoTask<'_>) -> Opt
         .then_some(TodoWorktree { stage: WorktreeStage::Working, ..tree })
 }
 
+/// Whether a worktree whose work is merged is as its loop left it.
+async fn holds_no_work(project: &Project, tree: &TodoWorktree) -> bool {
+    let (own, root, branch) = (project.root.clone(), tree.root.clone(), tree.branch.clone());
+    let looked = read_git(move || {
+        let mut status = branches::work_tree_status(&root)?;
+        let tree = status.work_tree.clone();
+        status.uncommitted.retain(|file| !is_written_by_engine(&root, &tree.join(file)));
+        status.untracked.retain(|file| !is_written_by_engine(&root, &tree.join(file)));
+        let is_on_branch = branch_heads(&root, &branch)?.other.is_none();
+        let is_ours = hidden_work::is_of_same_repository(&own, &root);
+        let content = tree_content(&own, &root, &status)?;
+        Ok(is_ours && is_on_branch && content.is_none_or(|content| !content.is_work()))
+    });
+    looked.await.unwrap_or_default()
+}
+
 /// Starts the loop of one TODO, in a worktree of which the work is merged or in a new one.
 async fn start_todo(
     engine: &Arc<Engine>,
     project: &Project,
     task: &TodoTask<'_>,
-    reused: Option<&Path>,
+    reused: Option<&TodoWorktree>,
 ) -> Result<TodoWorktree, String> {
     if let Some(tree) = take_up(engine, project, task).await {
         return Ok(tree);
     }
-    if let Some(root) = reused.filter(|root| root.is_dir()) {
-        let there = Project { root: root.to_path_buf(), ..project.clone() };
+    if let Some(tree) = reused {
+        let there = Project { root: tree.root.clone(), ..project.clone() };
         // A merged loop has left nothing but notes; other changes are the work of someone else.
-        if base_branch(&there).await.is_ok()
+        if holds_no_work(project, tree).await
+            && base_branch(&there).await.is_ok()
             && let Ok(LoopStartOutcome::Loop(held)) =
                 start_loop(engine, &there, task.request(None), None, "").await
         {
@@ -302,7 +355,9 @@ impl TodoTask<'_> {
         let plan = approved.map(ApprovedPlan::document);
         let path = self.pipeline.plan_path();
         let commands = plan.map(|plan| commands_of_todo(&plan, self.todo, &path));
-        let frozen = freeze_commands(engine, there, &held.id, commands.unwrap_or_default()).await;
+        let earlier = Some(self.pipeline.loop_id.as_str());
+        let commands = commands.unwrap_or_default();
+        let frozen = freeze_commands(engine, there, &held.id, commands, earlier).await;
         match frozen {
             Ok(_) => Ok(TodoWorktree {
                 todo: self.todo.clone(),

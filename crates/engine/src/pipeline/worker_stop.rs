@@ -8,6 +8,7 @@ use crate::exam::criteria;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::loop_files;
+use crate::pipeline::approved_exam;
 use crate::pipeline::helper_stop;
 use crate::pipeline::pipeline_stop::{command_reading, pipeline_of_loop, with_boxes};
 use crate::pipeline::saved_step::{SavedStep, save_step};
@@ -24,6 +25,7 @@ use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, Worke
 use moai_pipeline::worker_report::WorkerReport;
 use moai_protocol::hook::HookOutput;
 use moai_report::pipeline as words;
+use moai_report::pipeline_exam::exam_changed;
 
 /// Types of agents that must end with a report, without the prefix of the plugin.
 const WORKER_TYPES: [&str; 2] = ["worker", "frontend"];
@@ -97,6 +99,13 @@ pub(super) async fn run_todo(
     });
     let argvs: Vec<(String, Vec<String>)> =
         commands.iter().map(|command| (command.name.clone(), command.argv.clone())).collect();
+    let changes = approved_exam::all_changes(call.engine, project, &state.charter()).await;
+    if !changes.is_empty() {
+        // A run of something else than what was frozen accepts nothing.
+        let failure = exam_changed(&changes);
+        let failed = |(_, argv)| (argv, CommandReading::Failed(failure.clone()));
+        return argvs.into_iter().map(failed).collect();
+    }
     let readings = criteria::run_commands(project, &call.caller, commands, deadline).await;
     let mut runs = BTreeMap::new();
     for (name, argv) in argvs {

@@ -4,22 +4,27 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::branches::loop_branch::{read_git, root_in};
+use crate::branches::loop_branch::{branch_heads, read_git, root_in};
 use crate::engine::{Engine, run_blocking};
 use crate::hooks::hook_call::HookCall;
-use crate::loops::workers::close_worker;
+use crate::loops::workers::{close_worker, tree_content};
+use crate::pipeline::pipeline_end::ended_with_loop;
 use crate::project::Project;
 use moai_base::limits::{WORKTREE_LEAVE_POLL_MS, WORKTREE_LEAVE_TRIES_MAX};
 use moai_host::git::GitError;
 use moai_host::git::branches::{self, branch_ref};
+use moai_host::git::hidden_work;
 use moai_host::processes::is_worked_in;
 use moai_host::store::loops::LoopQuery;
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::{LoopState, Status};
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::worktrees::{TodoWorktree, WorktreeStage};
+use moai_report::agent::EditText;
 use moai_report::pipeline as pipeline_words;
-use moai_report::pipeline_worktrees::{self as words, OtherHead, WorktreeFolder, WorktreeStand};
+use moai_report::pipeline_worktrees::{
+    self as words, TreeContent, WorktreeFolder, WorktreeHeads, WorktreeStand,
+};
 
 /// Closes the worktrees of a pipeline that has ended, and removes those that hold nothing but merged work.
 pub(crate) async fn close_after_end(engine: &Engine, project: &Project, before: &PipelineState) {
@@ -58,13 +63,86 @@ async fn ended_worktree(engine: &Engine, tree: &Project) -> Option<(Project, Loo
     if held.status.is_active() || pipeline.is_active() || !is_its {
         return None;
     }
-    let root = root.clone();
+    Some((main_project(tree).await?, held))
+}
+
+/// The project of a worktree: its root in the main work tree of the repository.
+async fn main_project(tree: &Project) -> Option<Project> {
+    let root = tree.root.clone();
     let main = read_git(move || {
         let own = branches::work_tree_status(&root)?.work_tree;
         Ok(branches::main_work_tree(&root)?.map(|main| root_in(&main, &root, &own)))
     });
     let main = main.await.ok().flatten()?;
-    Some((Project { root: main, ..tree.clone() }, held))
+    Some(Project { root: main, ..tree.clone() })
+}
+
+/// The loop of a worktree as it is, once its pipeline has ended without it, because the daemon was killed in
+/// between; `None` if it goes on.
+pub(crate) async fn ended_with_pipeline(
+    call: &HookCall<'_>,
+    state: &LoopState,
+) -> Option<LoopState> {
+    let (store, tree) = (&call.engine.store, &call.project);
+    state.branch.as_ref()?;
+    let which = PipelineQuery::Id(state.options.pipeline.clone()?);
+    let pipeline = store.find_pipeline(&tree.key, &tree.root, which).await.ok().flatten()?;
+    let own = pipeline.worktrees.iter().find(|own| own.loop_id == state.id)?;
+    if !matches!(own.stage, WorktreeStage::Working | WorktreeStage::Closed) {
+        return None;
+    }
+    let which = LoopQuery::Id(pipeline.loop_id.clone());
+    let held = store.find_loop(&tree.key, &tree.root, which).await.ok().flatten();
+    if pipeline.is_active() && held.is_none_or(|held| held.status.is_active()) {
+        return None;
+    }
+    let main = main_project(tree).await?;
+    let pipeline = Box::pin(ended_with_loop(call.engine, &main, pipeline)).await.ok()?;
+    if pipeline.is_active() {
+        return None;
+    }
+    close_worker(call.engine, &main, &tree.root, &state.id).await;
+    let which = LoopQuery::Id(state.id.clone());
+    store.find_loop(&tree.key, &tree.root, which).await.ok().flatten()
+}
+
+/// The active pipeline that has this root as one of its worktrees.
+pub(super) async fn pipeline_of_worktree(
+    engine: &Engine,
+    project: &Project,
+) -> Option<PipelineState> {
+    let (store, key, root) = (&engine.store, &project.key, &project.root);
+    let held = store.find_loop(key, root, LoopQuery::Latest).await.ok().flatten()?;
+    let which = PipelineQuery::Id(held.options.pipeline?);
+    let found = store.find_pipeline(key, root, which).await.ok().flatten()?;
+    let has_it = found.worktrees.iter().any(|tree| tree.root == *root);
+    (found.is_active() && has_it).then_some(found)
+}
+
+/// The loop at work in this worktree of a pipeline, if another session than this one has taken it.
+pub(crate) async fn loop_of_other_session(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+) -> Option<(PipelineState, LoopState)> {
+    let pipeline = pipeline_of_worktree(engine, project).await?;
+    let tree = pipeline.working_trees().find(|tree| tree.root == project.root)?;
+    let which = LoopQuery::Id(tree.loop_id.clone());
+    let held = engine.store.find_loop(&project.key, &project.root, which).await.ok().flatten()?;
+    let is_others = held.session_id.as_ref().is_some_and(|owner| owner != session);
+    (held.status.is_active() && is_others).then_some((pipeline, held))
+}
+
+/// For a session in a worktree that another one has taken, once.
+pub(crate) async fn taken_text(call: &HookCall<'_>) -> Option<EditText> {
+    let HookCall { engine, project, input, .. } = call;
+    if input.session_id.is_empty() {
+        return None;
+    }
+    let (pipeline, held) = loop_of_other_session(engine, project, &input.session_id).await?;
+    let text = words::worktree_taken(&pipeline, &held);
+    let is_new = engine.ledger().session(&input.session_id).report_once(&text);
+    is_new.then(|| EditText { text: text.clone(), notice: Some(text) })
 }
 
 /// The worktrees as they stand.
@@ -89,21 +167,27 @@ pub(super) async fn worktree_stands(
                 WorktreeFolder::OfLaterLoop
             };
             let tip = branches::resolve_commit(&root, &branch_ref(&own.branch))?;
-            let elsewhere = match &folder {
-                WorktreeFolder::Here { other_head: Some(other), .. } => Some(other.commit.clone()),
-                _ => None,
+            let heads = match &folder {
+                WorktreeFolder::Here(_) => branch_heads(&own.root, &own.branch)?,
+                _ => WorktreeHeads { has_branch: tip.is_some(), other: None },
             };
             let mut unmerged = 0;
-            for commit in tip.iter().chain(&elsewhere) {
+            for commit in tip.iter().chain(heads.other.as_ref().map(|other| &other.commit)) {
                 unmerged = unmerged.max(unmerged_commits(&root, commit, base.as_deref())?);
             }
-            Ok((folder, unmerged))
+            let has_merge = match (&tip, &base) {
+                (Some(tip), Some(base)) if unmerged > 0 => has_merge(&root, tip, base)?,
+                _ => true,
+            };
+            Ok((folder, heads, unmerged, has_merge))
         });
-        let (folder, unmerged) = looked.await.unwrap_or_else(|error| {
+        let (folder, heads, unmerged, has_merge) = looked.await.unwrap_or_else(|error| {
             tracing::warn!(%error, branch = tree.branch, "a worktree could not be looked at");
-            (WorktreeFolder::Here { is_dirty: true, is_used: true, other_head: None }, 0)
+            let heads = WorktreeHeads { has_branch: true, other: None };
+            (WorktreeFolder::Here(Some(TreeContent::Uncommitted)), heads, 0, true)
         });
-        stands.push(WorktreeStand { tree: tree.clone(), state: held, folder, unmerged });
+        let (tree, state) = (tree.clone(), held);
+        stands.push(WorktreeStand { tree, state, folder, heads, unmerged, has_merge });
     }
     stands
 }
@@ -120,24 +204,28 @@ fn unmerged_commits(root: &Path, tip: &str, base: Option<&str>) -> Result<usize,
     base.map_or(Ok(0), |base| branches::commits_beyond(root, &base, tip))
 }
 
+/// Whether the branch `base` contains a merge of a branch with this commit.
+fn has_merge(root: &Path, tip: &str, base: &str) -> Result<bool, GitError> {
+    let base = branches::resolve_commit(root, &branch_ref(base))?;
+    base.map_or(Ok(false), |base| branches::has_merged_part(root, &base, tip))
+}
+
 fn folder_of(
     root: &Path,
     tree: &TodoWorktree,
     has_ended: bool,
 ) -> Result<WorktreeFolder, GitError> {
-    if tree.root.is_dir() {
-        let status = branches::work_tree_status(&tree.root).ok();
-        let is_dirty = status
-            .as_ref()
-            .is_some_and(|it| !it.uncommitted.is_empty() || !it.untracked.is_empty());
-        let other = status.filter(|it| it.branch.as_deref() != Some(tree.branch.as_str()));
-        let other_head =
-            other.and_then(|it| Some(OtherHead { commit: it.head?, branch: it.branch }));
-        let is_used = has_ended && is_worked_in(&tree.root);
-        return Ok(WorktreeFolder::Here { is_dirty, is_used, other_head });
+    if !tree.root.is_dir() {
+        let now = branches::checked_out_at(root, &tree.branch)?;
+        return Ok(now.map_or(WorktreeFolder::Gone, WorktreeFolder::MovedTo));
     }
-    let now = branches::checked_out_at(root, &tree.branch)?;
-    Ok(now.map_or(WorktreeFolder::Gone, WorktreeFolder::MovedTo))
+    if !hidden_work::is_of_same_repository(root, &tree.root) {
+        return Ok(WorktreeFolder::Replaced);
+    }
+    let status = branches::work_tree_status(&tree.root)?;
+    let content = tree_content(root, &tree.root, &status)?;
+    let is_used = content.is_none() && has_ended && is_worked_in(&tree.root);
+    Ok(WorktreeFolder::Here(if is_used { Some(TreeContent::InUse) } else { content }))
 }
 
 /// A branch into which worktrees are merged, although HEAD of the project lacks its work.
@@ -198,7 +286,11 @@ pub(crate) async fn closed_notice(call: &HookCall<'_>, last: Option<&LoopState>)
     let found = engine.store.find_pipeline(&project.key, &project.root, which).await.ok()??;
     let is_it =
         |tree: &&TodoWorktree| tree.loop_id == held.id && tree.stage == WorktreeStage::Closed;
-    let text = words::worktree_closed(&found, found.worktrees.iter().find(is_it)?);
+    let tree = found.worktrees.iter().find(is_it)?;
+    let (root, branch) = (tree.root.clone(), tree.branch.clone());
+    let heads = read_git(move || branch_heads(&root, &branch)).await;
+    let heads = heads.unwrap_or(WorktreeHeads { has_branch: true, other: None });
+    let text = words::worktree_closed(&found, tree, &heads);
     engine.ledger().session(&input.session_id).report_once(&text).then_some(text)
 }
 

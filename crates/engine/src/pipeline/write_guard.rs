@@ -3,6 +3,7 @@
 use crate::engine::{Engine, run_blocking};
 use crate::ledger::transcripts::subagent_task;
 use crate::pipeline::pipeline_stop::pipeline_with_loop;
+use crate::pipeline::worktree_end::loop_of_other_session;
 use crate::project::Project;
 use crate::protection::WrittenPath;
 use moai_base::path::RelPath;
@@ -65,17 +66,22 @@ pub(crate) async fn refused_in_other_session(
         return None;
     }
     let found = store.find_pipeline(key, root, PipelineQuery::Latest).await.ok().flatten();
-    let pipeline = found.filter(PipelineState::is_active)?;
+    let (pipeline, held) = match found.filter(PipelineState::is_active) {
+        Some(pipeline) => {
+            let which = LoopQuery::Id(pipeline.loop_id.clone());
+            let held = store.find_loop(key, root, which).await.ok().flatten()?;
+            (pipeline, held)
+        }
+        None => loop_of_other_session(engine, project, &input.session_id).await?,
+    };
     // One that no session has taken yet is taken by the next prompt.
-    let which = LoopQuery::Id(pipeline.loop_id.clone());
-    let held = store.find_loop(key, root, which).await.ok().flatten()?;
     let owner = held.session_id.as_ref().filter(|_| held.status.is_active())?;
     if *owner == input.session_id {
         return None;
     }
     written.find_map(|one| {
         let path = RelPath::below(root, &one.path)?;
-        let objection = other_session_objection(&pipeline, path.as_str())?;
+        let objection = other_session_objection(&pipeline, &held.id, path.as_str())?;
         Some(HookOutput::Deny(words::write_refused(&pipeline, &one.named, &objection)))
     })
 }

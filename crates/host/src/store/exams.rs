@@ -16,6 +16,18 @@ use moai_loops::criteria::counts::TestCounts;
 use moai_loops::criteria::{CheckCommand, CheckCriterion, CheckPlan, CriterionGap};
 use moai_loops::exam::{Exam, ExamRole, FrozenFile, SessionWrites};
 
+/// Copies the rows of the exam of loop `?1` for loop `?2`.
+const CONTINUED: [&str; 4] = [
+    "INSERT INTO exams (loop_id, frozen_ms, is_cut, plan)
+     SELECT ?2, frozen_ms, is_cut, plan FROM exams WHERE loop_id = ?1",
+    "INSERT INTO exam_files (loop_id, path, role, hash, bytes, changed_ns, text)
+     SELECT ?2, path, role, hash, bytes, changed_ns, text FROM exam_files WHERE loop_id = ?1",
+    "INSERT INTO exam_counts (loop_id, name, passed, failed, skipped, duration_ms)
+     SELECT ?2, name, passed, failed, skipped, duration_ms FROM exam_counts WHERE loop_id = ?1",
+    "INSERT INTO exam_writes (loop_id, path, hash)
+     SELECT ?2, path, hash FROM exam_writes WHERE loop_id = ?1",
+];
+
 /// Texts of an exam by path; for other files only the hash is kept.
 pub type ExamTexts = BTreeMap<RelPath, Vec<u8>>;
 
@@ -31,6 +43,30 @@ impl Store {
     ) -> Result<(), StoreError> {
         let id = loop_id.to_owned();
         self.write(project, move |transaction| write_exam(transaction, &id, &exam, &texts)).await
+    }
+
+    /// Gives a new loop the whole exam of an earlier one, with what that loop's session wrote of it. False if
+    /// there is none any more.
+    pub async fn continue_exam(
+        &self,
+        project: &ProjectKey,
+        earlier: &str,
+        loop_id: &str,
+    ) -> Result<bool, StoreError> {
+        let (earlier, id) = (earlier.to_owned(), loop_id.to_owned());
+        self.write(project, move |transaction| {
+            let sql = "SELECT 1 FROM exams WHERE loop_id = ?1";
+            let found = transaction.query_row(sql, params![earlier], |_| Ok(())).optional()?;
+            if found.is_none() {
+                return Ok(false);
+            }
+            transaction.execute("DELETE FROM exams WHERE loop_id = ?1", params![id])?;
+            for copy in CONTINUED {
+                transaction.execute(copy, params![earlier, id])?;
+            }
+            Ok(true)
+        })
+        .await
     }
 
     /// The exam of a loop with the files in these roles, without their texts; `None` if the loop

@@ -34,6 +34,9 @@ pub fn mark_difference(difference: &MarkerDifference) -> String {
         MarkerDifferenceKind::MarkGone(folder) => {
             wording::MARK_GONE.with(language, &[id, &path(folder)])
         }
+        MarkerDifferenceKind::RootMoved(root) => {
+            wording::ROOT_MOVED.with(language, &[id, &path(root)])
+        }
     }
 }
 

@@ -20,6 +20,14 @@ use moai_loops::state::{Iteration, LoopState, ManualOverride, PauseReason, Statu
 use moai_loops::step::NOTHING_CHANGED;
 use moai_protocol::documents::loops::LoopReportDocument;
 
+/// The refusal to resume a loop that ended with its pipeline.
+#[must_use]
+pub fn resumed_with_pipeline(id: &str, pipeline: &str) -> String {
+    format!(
+        "loop {id} ended with pipeline {pipeline}, and goes on only with it: moai-ralph pipeline resume {pipeline}"
+    )
+}
+
 /// One message for the user when a loop has ended or paused.
 #[must_use]
 pub fn end_notice(state: &LoopState) -> String {
@@ -322,7 +330,9 @@ fn failed(state: &LoopState, after: &str) -> String {
         let _ = write!(text, "; {best}");
     }
     if matches!(state.status, Status::Stalled | Status::Oscillating) {
-        text.push_str(wording::RESUME_GOES_ON.text_in(language));
+        let is_of_pipeline = state.options.pipeline.is_some() && state.branch.is_none();
+        let command = if is_of_pipeline { "pipeline" } else { "loop" };
+        text.push_str(&wording::RESUME_GOES_ON.with(language, &[command]));
     }
     text
 }

@@ -60,7 +60,14 @@ impl Store {
             let found = write_missing_markers(thread, &at, &owner, &marks)?;
             Ok((marks, found))
         };
-        let (mut marks, mut found) = self.run(project, written).await?;
+        let (marks, mut found) = self.run(project, written).await?;
+        let (moved, mut marks): (Vec<_>, Vec<_>) =
+            marks.into_iter().partition(|mark| !mark.root.exists());
+        found.extend(moved.into_iter().map(|mark| MarkerDifference {
+            id: mark.id,
+            language: mark.language,
+            kind: MarkerDifferenceKind::RootMoved(mark.root),
+        }));
         marks.retain(|mark| mark.root == root || mark.session_id.as_deref() == Some(session));
         for mark in marks {
             let (id, language) = (mark.id.clone(), mark.language);

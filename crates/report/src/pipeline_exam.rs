@@ -1,0 +1,32 @@
+//! The texts about what a pipeline is examined with, and where and by whom it is started or continued.
+
+use crate::pipeline::language;
+use crate::wording::worktrees as phrases;
+use moai_base::foreign_text::one_line;
+use moai_base::limits::REASON_LINE_CHARS_MAX;
+use moai_pipeline::state::PipelineState;
+
+/// Why a run of acceptance commands does not count: files of the exam are others, one line each.
+#[must_use]
+pub fn exam_changed(changes: &[String]) -> String {
+    let named = one_line(&changes.join(", "), REASON_LINE_CHARS_MAX);
+    format!("not run with what was approved: {named}; restore it")
+}
+
+/// The refusal when an agent continues a pipeline that ended because its tests were weakened.
+#[must_use]
+pub fn resumed_by_person(state: &PipelineState) -> String {
+    phrases::RESUMED_BY_PERSON.with(language(state), &[&state.id])
+}
+
+/// The refusal when what a pipeline is examined with is not kept any more.
+#[must_use]
+pub fn exam_is_gone(state: &PipelineState) -> String {
+    phrases::EXAM_IS_GONE.with(language(state), &[&state.id])
+}
+
+/// The refusal of a pipeline in a worktree of this one.
+#[must_use]
+pub fn in_worktree_of(state: &PipelineState) -> String {
+    phrases::IN_WORKTREE_OF.with(language(state), &[&state.id])
+}
