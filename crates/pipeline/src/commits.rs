@@ -45,6 +45,8 @@ pub struct CommitSurvey {
     pub commits: Vec<SurveyedCommit>,
     /// The style of the project's commits.
     pub style: CommitStyle,
+    /// Why the commits may not be what the pipeline made, as a fragment.
+    pub gap: Option<String>,
     /// The branch on which the pipeline began, if the work is still on it and must not be.
     pub on_first_branch: Option<String>,
 }
@@ -263,6 +265,7 @@ mod tests {
         let merge = surveyed("a1", "Merge branch 'x' into some very long name.");
         let wrong = surveyed("b2", "Add a thing.");
         let survey = CommitSurvey {
+            gap: None,
             uncommitted: (0..30).map(|number| format!("f{number}")).collect(),
             commits: vec![merge, wrong],
             style: CommitStyle::Area,

@@ -213,3 +213,32 @@ fn what_workers_learned_is_in_the_memory_when_a_pipeline_ends() {
     let found = found.expect("the decision is in the memory");
     assert_eq!(found[0]["type"], "decision", "{found}");
 }
+
+#[test]
+fn work_that_git_does_not_show_is_not_committed() {
+    let plan = PLAN.replace("- Dependencies: TODO-1", "- Dependencies: TODO-1\n- Files: two.txt");
+    let sandbox = worked("  sync: {commits: true}\n", &plan);
+    commit(&sandbox, "core: one and two", &["one.txt", "two.txt", ".moai/specs"]);
+    sandbox.write("two.txt", "another two\n");
+    sandbox.git(&["update-index", "--skip-worktree", "two.txt"]);
+    let reason = stop(&sandbox).expect("the last change is in no commit");
+    assert!(reason.contains("two.txt"), "{reason}");
+    sandbox.git(&["update-index", "--no-skip-worktree", "two.txt"]);
+    sandbox.git(&["rm", "-q", "--cached", "two.txt"]);
+    sandbox.write(".gitignore", "*.local\ntwo.txt\n");
+    commit(&sandbox, "core: less", &[".gitignore"]);
+    let reason = stop(&sandbox).expect("the file is in no commit");
+    assert!(reason.contains("two.txt"), "{reason}");
+}
+
+#[test]
+fn a_history_that_was_rewritten_is_named() {
+    let sandbox = worked("  sync: {commits: true}\n", PLAN);
+    sandbox.git(&["checkout", "-q", "--orphan", "other"]);
+    commit(&sandbox, "core: all of it", &["one.txt", "two.txt", ".moai", ".gitignore"]);
+    assert_eq!(stop(&sandbox), None);
+    let ended = status(&sandbox);
+    assert_eq!(ended["outcome"], "completed_unverified", "{ended}");
+    let note = ended["note"].as_str().unwrap_or_default();
+    assert!(note.contains("HEAD does not come after"), "{note}");
+}

@@ -48,6 +48,17 @@ pub(super) async fn read_commits(run: &CommitRun<'_>) -> CommitsReading {
         Ok(survey) => survey,
         Err(reason) => return CommitsReading::Unavailable(reason),
     };
+    let moved = survey.gap.clone();
+    let mut reading = checked_commits(run, survey).await;
+    if let CommitsReading::Surveyed { gap, .. } = &mut reading {
+        let gaps: Vec<String> = moved.into_iter().chain(gap.take()).collect();
+        *gap = (!gaps.is_empty()).then(|| gaps.join("; "));
+    }
+    reading
+}
+
+/// The commits with the results of their checks, as far as the options ask for these.
+async fn checked_commits(run: &CommitRun<'_>, survey: CommitSurvey) -> CommitsReading {
     let faults = survey.faults();
     let mut commits = with_known_checks(survey, &run.pipeline.commits);
     if !faults.is_empty() || !run.project.config.pipeline.verifies_each || commits.is_empty() {

@@ -7,8 +7,10 @@ use crate::project::Project;
 use moai_base::limits::{COMMIT_STYLE_SUBJECTS_READ, COMMITS_MAX, UNCOMMITTED_KEPT_MAX};
 use moai_base::path::RelPath;
 use moai_base::protected::foreign_folder;
+use moai_host::git::base_versions::{BytesAtBase, versions_at};
 use moai_host::git::branches::{self, WorkTreeStatus};
-use moai_host::git::{GitError, history};
+use moai_host::git::{self, GitError, history};
+use moai_pipeline::approved_plan::ApprovedPlan;
 use moai_pipeline::commit_proposal::CommitStyle;
 use moai_pipeline::commits::{CommitSurvey, PipelineCommit, SurveyedCommit};
 use moai_pipeline::state::PipelineState;
@@ -41,10 +43,24 @@ pub(super) async fn survey_commits(
     let (root, kept) = (project.root.clone(), state.uncommitted_at_start.clone());
     let first_branch = state.first_branch.clone();
     let needs_branch = project.config.pipeline.has_branch;
+    let plan = state.approved.as_ref().map(ApprovedPlan::document);
+    let todos = plan.iter().flat_map(|plan| &plan.todos);
+    let named: Vec<RelPath> =
+        todos.flat_map(|todo| &todo.files).filter_map(|file| RelPath::parse(file)).collect();
     let surveyed = read_git(move || {
         let status = branches::work_tree_status(&root)?;
         let mut uncommitted = uncommitted_files(&root, &status);
+        uncommitted.extend(hidden_files(&root, &named)?);
         uncommitted.retain(|file| !kept.contains(file));
+        uncommitted.sort();
+        uncommitted.dedup();
+        let gap = if !history::is_after(&root, &base)? {
+            Some("HEAD does not come after the commit at which the pipeline began".to_owned())
+        } else if first_branch.is_some() && status.branch.is_none() {
+            Some("no branch is checked out".to_owned())
+        } else {
+            None
+        };
         let commits = history::commits_since(&root, &base, COMMITS_MAX + 1)?;
         let subjects = history::subjects_until(&root, &base, COMMIT_STYLE_SUBJECTS_READ)?;
         let on_first_branch =
@@ -54,9 +70,24 @@ pub(super) async fn survey_commits(
             message: commit.message,
         });
         let (commits, style) = (commits.collect(), CommitStyle::of_subjects(&subjects));
-        Ok::<_, GitError>(CommitSurvey { uncommitted, commits, style, on_first_branch })
+        Ok::<_, GitError>(CommitSurvey { uncommitted, commits, style, gap, on_first_branch })
     });
     surveyed.await.map_err(|error| error.to_string())
+}
+
+/// Files of the work that differ from HEAD although git does not show it: behind marks in the index, and
+/// ignored ones that TODOs name.
+fn hidden_files(root: &Path, named: &[RelPath]) -> Result<Vec<String>, GitError> {
+    let differences = git::diff_since(root, None)?.unwrap_or_default();
+    let versions = versions_at(root, None, named)?.unwrap_or_default();
+    let unknown = named.iter().zip(versions).filter(|(path, version)| {
+        matches!(version, BytesAtBase::Absent) && path.under(root).is_file()
+    });
+    let different = differences.into_iter().map(|it| it.path);
+    let files = different.chain(unknown.map(|(path, _)| path.clone()));
+    let is_work =
+        |path: &RelPath| foreign_folder(path).is_none() && !is_note(root, &path.under(root));
+    Ok(files.filter(is_work).map(|path| path.to_string()).collect())
 }
 
 /// The files below the root that are work and in no commit, relative to it and sorted. Notes of

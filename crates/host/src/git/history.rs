@@ -50,6 +50,19 @@ pub fn commits_since(root: &Path, base: &str, most: usize) -> Result<Vec<History
     read().map_err(|error| unreadable_repository(&root, &error))
 }
 
+/// Whether HEAD is `base` or comes after it. `base` is a result of [`super::base_commit`].
+pub fn is_after(root: &Path, base: &str) -> Result<bool, GitError> {
+    if base == NO_COMMIT {
+        return Ok(true);
+    }
+    let repository = needed(root)?;
+    let read = || -> Result<bool, git2::Error> {
+        let (head, base) = (repository.head()?.peel_to_commit()?.id(), Oid::from_str(base)?);
+        Ok(head == base || repository.graph_descendant_of(head, base)?)
+    };
+    read().map_err(|error| unreadable_repository(root, &error))
+}
+
 /// The first lines of the messages of the latest commits before a base, its own first.
 pub fn subjects_until(root: &Path, base: &str, most: usize) -> Result<Vec<String>, GitError> {
     if base == NO_COMMIT {
@@ -96,6 +109,21 @@ fn read_commit(
 mod tests {
     use super::super::tests::Tree as Project;
     use super::*;
+
+    #[test]
+    fn a_commit_comes_after_itself_and_those_before_it() {
+        let project = Project::with(&["a"]);
+        let root = project.root();
+        let first = super::super::head_commit(&root).expect("a commit");
+        assert_eq!(is_after(&root, &first), Ok(true));
+        project.write("a", "second\n");
+        let second = project.commit();
+        assert_eq!(is_after(&root, &first), Ok(true));
+        let repository = Repository::open(&root).expect("a repository");
+        repository.set_head_detached(Oid::from_str(&first).expect("an id")).expect("moved");
+        assert_eq!(is_after(&root, &second), Ok(false));
+        assert_eq!(is_after(&root, NO_COMMIT), Ok(true));
+    }
 
     #[test]
     fn commits_since_a_base_come_oldest_first_with_their_files() {
