@@ -21,7 +21,7 @@ use moai_base::limits::{
 use moai_base::redaction::redacted;
 use moai_base::verdict::{Cause, Gap};
 use moai_engine::protection::{
-    WrittenPath, may_be_protected, person_only_call, swept_by_git, written_paths,
+    WrittenPath, may_be_protected, person_only_call, swept_by_git, writes_anywhere, written_paths,
 };
 use moai_host::callers::parent_was_started_with;
 use moai_host::ipc::client::{AfterSilence, CallError, CallTimeout};
@@ -298,7 +298,7 @@ fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &HookInput) 
 
 /// Whether a tool writes files itself, or runs a command before which the daemon may look at the files.
 fn may_write(input: &HookInput, written: &[WrittenPath]) -> bool {
-    input.tool_input.command.is_some() || !written.is_empty()
+    input.tool_input.command.is_some() || !written.is_empty() || writes_anywhere(input)
 }
 
 /// Whether a pipeline is active in a folder of the session, determined without the daemon.

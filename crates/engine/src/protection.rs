@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use argument_values::ArgumentValues;
 pub(crate) use hook_documents::changes_hooks;
+pub use mcp_files::writes_anywhere;
 use mcp_files::{mcp_written_files, nature_of_call, takes_whole_folders};
 
 use moai_base::limits::{ARGUMENT_FOLDERS_MAX, PATCH_BYTES_MAX};

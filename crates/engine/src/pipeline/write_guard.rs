@@ -5,7 +5,7 @@ use crate::ledger::transcripts::subagent_task;
 use crate::pipeline::pipeline_stop::pipeline_with_loop;
 use crate::pipeline::worktree_end::loop_of_other_session;
 use crate::project::Project;
-use crate::protection::WrittenPath;
+use crate::protection::{WrittenPath, writes_anywhere};
 use moai_base::path::RelPath;
 use moai_host::git::branches;
 use moai_host::store::loops::LoopQuery;
@@ -19,6 +19,9 @@ use moai_pipeline::write_rules::{
 use moai_protocol::hook::{HookInput, HookOutput};
 use moai_report::pipeline as words;
 
+/// Stands for a path that no TODO names.
+const ANYWHERE: &str = "any/path";
+
 /// Refuses a write by a tool that the pipeline of the loop does not allow.
 pub(crate) async fn refused_write(
     engine: &Engine,
@@ -29,7 +32,10 @@ pub(crate) async fn refused_write(
 ) -> Option<HookOutput> {
     state.options.pipeline.as_ref()?;
     let mut written = written_by_tool(input, written).peekable();
-    written.peek()?;
+    let is_unrestricted = writes_anywhere(input);
+    if !is_unrestricted {
+        written.peek()?;
+    }
     let (pipeline, author) =
         tokio::join!(pipeline_with_loop(engine, project, state), WriteAuthor::of_call(input));
     let pipeline = pipeline?;
@@ -40,6 +46,11 @@ pub(crate) async fn refused_write(
     } else {
         None
     };
+    if is_unrestricted
+        && let Some(objection) = write_objection(&pipeline, author.writer(), ANYWHERE)
+    {
+        return Some(HookOutput::Deny(words::write_refused(&pipeline, "*", &objection)));
+    }
     written.find_map(|one| {
         let objection = match RelPath::below(&project.root, &one.path) {
             Some(path) => write_objection(&pipeline, author.writer(), path.as_str())?,
@@ -60,7 +71,10 @@ pub(crate) async fn refused_in_other_session(
     written: &[WrittenPath],
 ) -> Option<HookOutput> {
     let mut written = written_by_tool(input, written).peekable();
-    written.peek()?;
+    let is_unrestricted = writes_anywhere(input);
+    if !is_unrestricted {
+        written.peek()?;
+    }
     let (store, key, root) = (&engine.store, &project.key, &project.root);
     if !key.database(&engine.dirs.state).exists() {
         return None;
@@ -78,6 +92,11 @@ pub(crate) async fn refused_in_other_session(
     let owner = held.session_id.as_ref().filter(|_| held.status.is_active())?;
     if *owner == input.session_id {
         return None;
+    }
+    if is_unrestricted
+        && let Some(objection) = other_session_objection(&pipeline, &held.id, ANYWHERE)
+    {
+        return Some(HookOutput::Deny(words::write_refused(&pipeline, "*", &objection)));
     }
     written.find_map(|one| {
         let path = RelPath::below(root, &one.path)?;

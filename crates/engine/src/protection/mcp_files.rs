@@ -5,6 +5,8 @@ use serde_json::Value;
 
 use super::argument_values::has_texts;
 
+/// Part of the names of this program's own tools.
+const OWN_SERVER: &str = "moai-ralph";
 /// The hosts' tools for shell commands, whose commands are examined as such.
 const SHELL_TOOLS: [&str; 2] = ["Bash", "bash"];
 /// Names of arguments with the mode of a tool.
@@ -16,6 +18,7 @@ const READING: &[&str] = &[
     "compare",
     "count",
     "describe",
+    "diagnostics",
     "diff",
     "directory",
     "exists",
@@ -38,6 +41,7 @@ const READING: &[&str] = &[
     "preview",
     "query",
     "read",
+    "references",
     "scan",
     "search",
     "show",
@@ -164,6 +168,7 @@ pub(super) fn nature_of_call(input: &HookInput) -> Option<ToolNature> {
     // Git's index, and what a server keeps, are no files.
     let is_remote = has(REMOTE) || has(&["git"]) && !has(GIT_WRITING);
     let nature = match (has(RUNNING), has(WRITING), has(READING)) {
+        _ if is_own_preview(input) => ToolNature::Reads,
         (true, ..) => ToolNature::Runs,
         _ if is_remote && !has(&["file", "files"]) => ToolNature::Reads,
         _ if has_reading_mode(&input.tool_input.arguments) => ToolNature::Reads,
@@ -172,6 +177,26 @@ pub(super) fn nature_of_call(input: &HookInput) -> Option<ToolNature> {
         _ => ToolNature::Writes,
     };
     (!is_own && !name.is_empty()).then_some(nature)
+}
+
+/// Whether a call of this program's own `rename` or `rewrite` only shows a diff.
+fn is_own_preview(input: &HookInput) -> bool {
+    let is_applied = input.tool_input.arguments["dry_run"].as_bool() == Some(false);
+    is_own_tool(input, &["rename", "rewrite"]) && !is_applied
+}
+
+/// Whether a call may write any file of the project, because its arguments restrict it to none.
+#[must_use]
+pub fn writes_anywhere(input: &HookInput) -> bool {
+    let is_restricted = !input.tool_input.named_files.is_empty();
+    is_own_tool(input, &["rewrite"]) && !is_own_preview(input) && !is_restricted
+}
+
+/// Whether a tool is one of this program's own of these names.
+fn is_own_tool(input: &HookInput, names: &[&str]) -> bool {
+    let name = input.tool_name.as_str();
+    let last = name.rsplit(['_', '.', '/']).next().unwrap_or_default();
+    name.contains(OWN_SERVER) && names.contains(&last)
 }
 
 /// Whether an argument says that a tool with several modes reads, and none has a text that it could write.
@@ -264,6 +289,21 @@ mod tests {
         ] {
             assert_eq!(nature_of_call(&call(tool)), nature, "{tool}");
         }
+        let own = |tool: &str, arguments: serde_json::Value| {
+            let name = format!("mcp__plugin_moai-ralph_moai-ralph__{tool}");
+            let input = json!({"tool_name": name, "tool_input": arguments});
+            HookInput::parse(&input.to_string()).unwrap()
+        };
+        for tool in ["diagnostics", "references", "rename", "rewrite"] {
+            assert_eq!(nature_of_call(&own(tool, json!({"path": "a"}))), Some(Reads), "{tool}");
+        }
+        let applied = own("rewrite", json!({"paths": ["a"], "dry_run": false}));
+        assert_eq!((nature_of_call(&applied), writes_anywhere(&applied)), (Some(Writes), false));
+        assert!(writes_anywhere(&own("rewrite", json!({"dry_run": false}))));
+        assert!(!writes_anywhere(&own("rewrite", json!({}))));
+        let foreign = json!({"tool_name": "mcp__x__rewrite", "tool_input": {"path": "a"}});
+        let foreign = HookInput::parse(&foreign.to_string()).unwrap();
+        assert_eq!(nature_of_call(&foreign), Some(Writes), "its dry_run may mean anything");
         assert!(takes_whole_folders(&call("mcp__x__deleteFolder")));
         assert!(!takes_whole_folders(&call("mcp__x__create_directory")));
     }
