@@ -1,5 +1,6 @@
 //! Pipelines: a plan, its approval, and boxes that only the engine's own runs set.
 
+mod approvals;
 mod commands;
 mod commits;
 mod gates;

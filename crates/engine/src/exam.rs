@@ -11,6 +11,7 @@ mod packages;
 pub(crate) mod rubrics;
 mod shadowed_modules;
 mod startup_files;
+pub(crate) mod unfrozen_scripts;
 mod used_programs;
 mod variables;
 

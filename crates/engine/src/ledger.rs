@@ -10,6 +10,7 @@ pub(crate) mod host_sessions;
 pub(crate) mod known_rules;
 pub(crate) mod line_cache;
 pub(crate) mod outside;
+pub(crate) mod passed_checks;
 pub(crate) mod pending_reports;
 pub(crate) mod root;
 pub(crate) mod session;

@@ -7,6 +7,7 @@ pub(crate) mod consult;
 pub(crate) mod cooldown;
 pub(crate) mod evidence;
 mod last_words;
+pub(crate) mod passed_checks;
 mod repeated_stop;
 mod run_as_code;
 pub(crate) mod schedule;
@@ -236,13 +237,8 @@ impl StopRun<'_> {
                 return output;
             }
             let evidence = evidence::collect_stop_evidence(call, &state, self.schedule).await;
-            let measured = &evidence.measurement.evidence;
-            let plan = pipeline_stop::measure_plan(call, &state, measured, deadline).await;
+            let plan = pipeline_stop::measure_plan(call, &state, &evidence, deadline).await;
             let mut decided = state.clone();
-            if plan.as_ref().is_some_and(|plan| plan.is_exhausted) {
-                // The loop ends at its limit, as it does when its iterations are used up.
-                decided.max_iterations = decided.max_iterations.min(decided.iteration + 1);
-            }
             if plan.as_ref().is_some_and(|plan| plan.begins_anew) {
                 decided.counted_from = decided.iteration;
             }

@@ -28,6 +28,8 @@ pub struct StopFacts {
     pub plan_tasks: Vec<String>,
     /// Why that plan cannot be used and the user is asked, one line each.
     pub plan_unusable: Vec<String>,
+    /// Why that pipeline cannot be finished, as a fragment: this Stop is the loop's last.
+    pub plan_failure: Option<String>,
     /// What a person must answer before that pipeline can end, one line each.
     pub person_questions: Vec<String>,
     /// Number of problems that the failing checks report: failed tests, else error lines of

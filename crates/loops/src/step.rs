@@ -330,6 +330,11 @@ fn apply_limits(
     evidence: &Evidence,
     facts: &StopFacts,
 ) {
+    if let Some(reason) = &facts.plan_failure {
+        next.status = Status::Failed;
+        next.note = Some(reason.clone());
+        return;
+    }
     let signals = &reasons.signals;
     let status = if next.iteration >= next.max_iterations {
         Status::MaxIterations

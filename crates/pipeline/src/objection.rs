@@ -56,6 +56,11 @@ pub enum PlanObjection {
     },
     /// What was approved was changed.
     Changed(PlanChange),
+    /// A document of the specification is not as it was approved.
+    DocumentChanged {
+        /// The document, relative to the root.
+        path: String,
+    },
     /// This TODO was added after the approval.
     New {
         /// The TODO.

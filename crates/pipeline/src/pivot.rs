@@ -6,7 +6,9 @@ mod check;
 mod edit;
 mod read;
 
-pub use self::check::{Discovery, DiscoveryVerdict, PivotConflict, check_discovery};
+pub use self::check::{
+    Discovery, DiscoveryVerdict, PivotConflict, check_discovery, protected_files,
+};
 pub use self::edit::{PivotDraft, PivotEditError};
 use crate::document::DocumentFault;
 use moai_loops::named_variants;

@@ -177,11 +177,17 @@ impl Todo {
         self.items.iter().filter(move |item| item.kind == kind)
     }
 
+    /// Whether a file is among those that it names.
+    #[must_use]
+    pub fn names(&self, path: &str) -> bool {
+        matches_pattern(&self.files, path)
+    }
+
     /// Whether its worker may write a file; all files if it names none. `path` is relative to the
     /// root.
     #[must_use]
     pub fn allows(&self, path: &str) -> bool {
-        self.files.is_empty() || matches_pattern(&self.files, path)
+        self.files.is_empty() || self.names(path)
     }
 }
 

@@ -42,6 +42,9 @@ pub struct FrozenStep {
 /// One run of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScenarioRun {
+    /// The host's id of the agent that played it; each agent plays once.
+    #[serde(default)]
+    pub agent: String,
     /// Identifies the files of the work that it was made with; `None` without git.
     pub work: Option<String>,
     /// Whether the agent reports that it passed and the engine's runs agree.
@@ -262,7 +265,8 @@ mod tests {
 ";
 
     fn run(has_passed: bool, commands_run: usize) -> ScenarioRun {
-        ScenarioRun { work: None, has_passed, commands_run, failure: String::new() }
+        let (agent, failure) = (String::new(), String::new());
+        ScenarioRun { agent, work: None, has_passed, commands_run, failure }
     }
 
     #[test]

@@ -334,7 +334,9 @@ impl SimulatedPipeline {
         let runs = self.runs();
         let is_dirty = runs.values().any(|run| matches!(run, CommandReading::Failed(_)));
         let problems = is_dirty.then(|| "problems".to_owned());
-        let reading = WorkReading { plan: self.plan.clone(), commands: runs.clone(), problems };
+        let (plan, commands) = (self.plan.clone(), runs.clone());
+        let reading =
+            WorkReading { plan, commands, problems, has_work: true, ..WorkReading::default() };
         let holds = self.pipeline.plan_holds;
         let before = self.pipeline.clone();
         let mut decisions = self.apply(PipelineEvent::WorkMeasured(reading));
@@ -384,7 +386,9 @@ impl SimulatedPipeline {
                 PipelineDecision::Pause(_) => facts.plan_unusable.push("unusable".to_owned()),
                 PipelineDecision::AwaitPerson(_) => facts.person_questions.push("asked".to_owned()),
                 PipelineDecision::BeginAnew => before.counted_from = before.iteration,
-                PipelineDecision::EndWithFailures => before.max_iterations = before.iteration + 1,
+                PipelineDecision::EndWithFailures { reason } => {
+                    facts.plan_failure = Some(reason.clone())
+                }
                 _ => {}
             }
         }

@@ -354,6 +354,15 @@ pub struct PipelineState {
     /// Consecutive Stops whose time did not suffice for the checks of the commits.
     #[serde(default)]
     pub commit_waits: u32,
+    /// Hashes of the other documents of its specification when the plan was approved, by path.
+    #[serde(default)]
+    pub approved_documents: BTreeMap<String, String>,
+    /// Scripts of acceptance commands that were written after the approval.
+    #[serde(default)]
+    pub late_scripts: Vec<String>,
+    /// Whether files of the work were changed, by this loop or an earlier one of it.
+    #[serde(default)]
+    pub has_work: bool,
     /// Whether its documents for later work are written.
     #[serde(default)]
     pub has_left_documents: bool,
@@ -415,6 +424,9 @@ impl PipelineState {
             commit_faults: 0,
             commit_gap: None,
             commit_waits: 0,
+            approved_documents: BTreeMap::new(),
+            late_scripts: Vec::new(),
+            has_work: false,
             has_left_documents: false,
             note: None,
             created_ms: now_ms,

@@ -2,6 +2,7 @@
 //! pipeline holds and ends the agent's turn; a pipeline says what its plan still lacks.
 
 mod gate_steps;
+mod pipeline_ending;
 mod rounds;
 mod worker_end;
 mod worktree_end;
@@ -10,7 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use self::gate_steps::{SandboxFailure, SandboxReading};
-use self::rounds::{begin_round, forget_attempts, gate_failed, what_follows};
+use self::pipeline_ending::{end, workers_failed};
+use self::rounds::{begin_round, forget_attempts, gate_failed, out_of_rounds, what_follows};
 use self::worker_end::{hold_worker, worker_end};
 use self::worktree_end::worktree_end;
 use crate::approved_plan::ApprovedPlan;
@@ -19,24 +21,22 @@ use crate::convergence::FixStrategy;
 use crate::gate::{GateStatus, PipelineGates, ReviewReading};
 use crate::objection::PlanObjection;
 use crate::person_question;
-use crate::person_question::{PersonQuestion, missing_answers, questions_of};
+use crate::person_question::{PersonQuestion, questions_of};
 use crate::pivot::PivotDocument;
 use crate::plan::{AcceptanceKind, PlanDocument, Todo, TodoId, TodoStatus};
 use crate::review::CategoryReview;
 use crate::scenario_runs::ScenarioRun;
 use crate::state::{
-    BoxCorrection, PassCount, PipelineKind, PipelineOutcome, PipelinePhase, PipelineState,
-    PlanApprover, ShellWriteRecord,
+    BoxCorrection, PassCount, PipelineKind, PipelinePhase, PipelineState, PlanApprover,
+    ShellWriteRecord,
 };
 use crate::worker_report::WorkerReport;
 use crate::worktrees::{TodoWorktree, WorktreeEnding};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     ACCEPTANCE_OUTPUT_CHARS_MAX, BOX_CORRECTIONS_MAX, GATE_ROUNDS_MAX, PASS_COUNTS_MAX,
-    PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX, PLAN_TEXT_CHARS_MAX, QUESTION_HOLDS_MAX,
-    SHELL_WRITES_KEPT_MAX,
+    PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX, QUESTION_HOLDS_MAX, SHELL_WRITES_KEPT_MAX,
 };
-use moai_loops::state::Status;
 
 /// What the engine's own run of a command showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,12 @@ pub struct WorkReading {
     pub commands: BTreeMap<Vec<String>, CommandReading>,
     /// Hash over everything that is wrong apart from the acceptance commands; `None` if nothing is.
     pub problems: Option<String>,
+    /// Whether files of the work differ from the beginning of the loop.
+    pub has_work: bool,
+    /// Documents of the specification that are not as they were approved.
+    pub changed_documents: Vec<String>,
+    /// Scripts of acceptance commands that are not in the exam.
+    pub late_scripts: Vec<String>,
 }
 
 /// The end of a worker.
@@ -183,8 +189,11 @@ pub enum PipelineDecision {
     AwaitPerson(Vec<PersonQuestion>),
     /// Another approach begins: earlier Stops do not count as a lack of progress.
     BeginAnew,
-    /// Nothing is left but TODOs that failed: the loop's next decision is its last.
-    EndWithFailures,
+    /// The pipeline cannot be finished: the loop's next decision is its last.
+    EndWithFailures {
+        /// Why, as a fragment.
+        reason: String,
+    },
     /// Write this state into the checkbox of a TODO.
     SetBox {
         /// The TODO.
@@ -347,8 +356,11 @@ fn measure_work(
     reading: &WorkReading,
     now_ms: u64,
 ) -> Vec<PipelineDecision> {
+    next.has_work |= reading.has_work;
     let Some(approved) = next.approved.clone() else { return Vec::new() };
     let agreed = approved.document();
+    next.late_scripts = reading.late_scripts.clone();
+    next.late_scripts.retain(|path| !agreed.todos.iter().any(|todo| todo.names(path)));
     let before = next.todos.clone();
     for todo in &agreed.todos {
         note_run(next, todo, &reading.commands, now_ms);
@@ -369,6 +381,8 @@ fn measure_work(
     let strategy = enter_phase(next, passed == total, reading);
     let changes = plan.unapproved_changes(&agreed).into_iter();
     let mut objections: Vec<PlanObjection> = changes.map(PlanObjection::Changed).collect();
+    let documents = reading.changed_documents.iter().cloned();
+    objections.extend(documents.map(|path| PlanObjection::DocumentChanged { path }));
     let mut decisions = Vec::new();
     objections.extend(PlanObjection::about_new_items(&agreed, &plan));
     for todo in &plan.todos {
@@ -400,8 +414,10 @@ fn measure_work(
     }
     decisions.extend(strategy.iter().flat_map(|strategy| what_follows(next, *strategy)));
     let is_exhausted = next.failed_todos() > 0 && passed + next.failed_todos() == total;
-    if is_exhausted || next.fix_rounds.len() >= GATE_ROUNDS_MAX {
-        decisions.push(PipelineDecision::EndWithFailures);
+    if is_exhausted {
+        decisions.push(PipelineDecision::EndWithFailures { reason: workers_failed(next) });
+    } else if next.fix_rounds.len() >= GATE_ROUNDS_MAX {
+        decisions.push(out_of_rounds());
     }
     decisions
 }
@@ -603,87 +619,4 @@ fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
     next.plan_holds = 0;
     next.question_holds = 0;
     Vec::new()
-}
-
-/// The gates and their states: `review skipped, scenarios skipped`.
-fn gate_words(gates: &[(&str, GateStatus)]) -> String {
-    let words = gates.iter().map(|(name, status)| format!("{name} {}", status.as_str()));
-    words.collect::<Vec<_>>().join(", ")
-}
-
-fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
-    let (passed, total) = (next.passed_todos(), next.todos.len());
-    let unanswered = missing_answers(next);
-    let is_whole = !next.needs_approval() && passed == total && unanswered.is_empty();
-    let unproven = if next.kind == PipelineKind::Full { next.gates.unproven() } else { Vec::new() };
-    let unproven = (!unproven.is_empty()).then(|| gate_words(&unproven));
-    let faults = next.commit_faults;
-    // The daemon may end between the loop's end and the pipeline's, which has the older look then.
-    let stale = (faults > 0).then(|| "their faults were not looked at again".to_owned());
-    let commits = next.commit_gap.clone().or(stale).map(|gap| format!("commits: {gap}"));
-    let missing: Vec<String> = unproven.into_iter().chain(commits).collect();
-    let (outcome, note) = match ending {
-        LoopEnding::Completed if is_whole && !missing.is_empty() => {
-            (PipelineOutcome::Unverified, Some(missing.join("; ")))
-        }
-        LoopEnding::Completed if is_whole => (PipelineOutcome::Completed, None),
-        LoopEnding::Cancelled => (PipelineOutcome::Cancelled, None),
-        LoopEnding::Unverified(unmeasured) if is_whole => {
-            let note: Vec<String> = missing.into_iter().chain(unmeasured).collect();
-            (PipelineOutcome::Unverified, (!note.is_empty()).then(|| note.join("; ")))
-        }
-        // A limit of time or tokens says nothing about the fault.
-        LoopEnding::Limit(status) if !next.kind.has_plan() && !is_of_means(&status) => {
-            (PipelineOutcome::Escalated, Some(status))
-        }
-        LoopEnding::Limit(status) => {
-            let failed = next.failed_todos();
-            let reason = if failed > 0 {
-                format!("workers failed at {failed} of {total} TODOs")
-            } else if faults > 0 {
-                format!("{status}; {faults} faults of the commits are left")
-            } else {
-                status
-            };
-            (PipelineOutcome::Partial, Some(with_missing(next, reason, &unanswered)))
-        }
-        LoopEnding::Completed | LoopEnding::Unverified(_) => {
-            let reason = format!("{passed} of {total} TODOs pass");
-            (PipelineOutcome::Partial, Some(with_missing(next, reason, &unanswered)))
-        }
-    };
-    next.close_worktrees();
-    next.phase = PipelinePhase::Ended;
-    next.outcome = Some(outcome);
-    next.note = note;
-    Vec::new()
-}
-
-/// Whether a loop ended because its time or tokens were used up.
-fn is_of_means(status: &str) -> bool {
-    [Status::Budget, Status::TimedOut].iter().any(|limit| limit.as_str() == status)
-}
-
-/// Why a pipeline is partial, and everything that it lacks.
-fn with_missing(next: &PipelineState, reason: String, unanswered: &[String]) -> String {
-    let mut parts = vec![reason];
-    let open = next.todos.iter().filter(|(_, progress)| !progress.has_passed);
-    let open: Vec<&str> = open.map(|(id, _)| id.as_str()).collect();
-    match (next.approved.is_some(), open.is_empty()) {
-        (false, _) if !next.kind.has_plan() => {}
-        (false, _) => parts.push("the plan is not approved".to_owned()),
-        (true, false) => parts.push(format!("not passing: {}", open.join(", "))),
-        (true, true) => {}
-    }
-    if next.is_replanning {
-        parts.push("the plan was to be extended".to_owned());
-    }
-    if !unanswered.is_empty() {
-        parts.push(format!("no person has agreed to {}", unanswered.join(", ")));
-    }
-    let unproven = next.gates.unproven();
-    if next.kind == PipelineKind::Full && next.approved.is_some() && !unproven.is_empty() {
-        parts.push(format!("gates: {}", gate_words(&unproven)));
-    }
-    one_line(&parts.join("; "), PLAN_TEXT_CHARS_MAX)
 }

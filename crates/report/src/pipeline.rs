@@ -98,7 +98,11 @@ pub fn work_instructions(state: &PipelineState) -> String {
 #[must_use]
 pub fn approved(state: &PipelineState, commands: usize) -> String {
     let parts = [state.id.as_str(), &state.plan_path(), &commands.to_string()];
-    let approved = wording::PIPELINE_APPROVED.with(language(state), &parts);
+    let mut approved = wording::PIPELINE_APPROVED.with(language(state), &parts);
+    if state.is_solo && !state.scenarios.is_empty() {
+        approved.push('\n');
+        approved.push_str(wording::SOLO_SCENARIOS.text_in(language(state)));
+    }
     match state.ready_todos().as_slice() {
         [] => approved,
         ready => {
@@ -106,6 +110,20 @@ pub fn approved(state: &PipelineState, commands: usize) -> String {
             format!("{approved}\n{ready}")
         }
     }
+}
+
+/// For the user: scripts that acceptance commands run and that could not be frozen.
+#[must_use]
+pub fn missing_scripts(state: &PipelineState, paths: &[String]) -> Option<String> {
+    let named = one_line(&paths.join(", "), REASON_LINE_CHARS_MAX);
+    (!paths.is_empty()).then(|| wording::SCRIPTS_MISSING.with(language(state), &[&named]))
+}
+
+/// For the user: scripts that were written since the last approval and count from now on.
+#[must_use]
+pub fn late_scripts(state: &PipelineState, paths: &[String]) -> Option<String> {
+    let named = one_line(&paths.join(", "), REASON_LINE_CHARS_MAX);
+    (!paths.is_empty()).then(|| wording::SCRIPTS_LATE.with(language(state), &[&named]))
 }
 
 /// For the user: the turn ended because the plan waits for approval.
@@ -170,6 +188,9 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
         }
         PlanObjection::Changed(change) => {
             wording::PLAN_CHANGED.with(language, &[path, &change.to_string()])
+        }
+        PlanObjection::DocumentChanged { path } => {
+            wording::DOCUMENT_NOT_APPROVED.with(language, &[path])
         }
         PlanObjection::New { todo, line } => {
             let parts = [path, &line.to_string(), todo.as_str()];
@@ -396,10 +417,10 @@ pub fn document_changed(state: &PipelineState, path: &str) -> String {
     wording::DOCUMENT_CHANGED.with(language(state), &[path])
 }
 
-/// For the user: the boxes could not be written.
+/// For the user: what a Stop changed in the pipeline was not saved.
 #[must_use]
-pub fn boxes_not_written(state: &PipelineState, reason: &str) -> String {
-    wording::PIPELINE_BOX_NOT_WRITTEN.with(language(state), &[&state.plan_path(), reason])
+pub fn not_saved(state: &PipelineState, reason: &str) -> String {
+    wording::PIPELINE_NOT_SAVED.with(language(state), &[&state.id, reason])
 }
 
 /// `pipeline status`: phase, TODOs, gates and progress.

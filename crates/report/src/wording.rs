@@ -544,6 +544,15 @@ phrases!(PIPELINES {
     PLAN_NEW_TODO:
         "{0} line {1}: {2} is new and needs the user's approval: run `moai-ralph pipeline approve` and ask what it says",
         "{0} {1}번째 줄: {2}은(는) 새로 추가되었으며 사용자의 승인이 필요합니다. `moai-ralph pipeline approve`를 실행하고 알려 주는 대로 물으십시오";
+    DOCUMENT_NOT_APPROVED:
+        "{0} is not as it was approved: restore it, or run `moai-ralph pipeline approve` and ask what it says",
+        "{0}이(가) 승인된 내용과 다릅니다. 되돌리거나 `moai-ralph pipeline approve`를 실행하고 알려 주는 대로 물으십시오";
+    SCRIPTS_LATE:
+        "written since the last approval and frozen now as they are: {0}. Read them",
+        "지난 승인 뒤에 쓰였고 지금 그대로 고정되었습니다: {0}. 읽어 보십시오";
+    SCRIPTS_MISSING:
+        "not there yet, so not frozen: {0}. What is written there later is not examined until you have read it and frozen it (moai-ralph loop refreeze)",
+        "아직 없어서 고정하지 못했습니다: {0}. 나중에 쓰인 내용은 직접 읽고 고정할 때까지(moai-ralph loop refreeze) 검증되지 않습니다";
     PLAN_BOX_TAKEN_BACK:
         "{0} was marked [{1}], but the engine's own run does not agree, so its box is open again: {2}",
         "{0}에 [{1}] 표시가 있었지만 엔진이 직접 실행한 결과와 다르므로 체크박스를 되돌렸습니다: {2}";
@@ -623,6 +632,7 @@ phrases!(PIPELINES {
     QUESTION_IS_NONE:
         "[moai-ralph] pipeline {0}: the answer does not count, because this is not the question, or the plan has changed since: run `moai-ralph pipeline approve`, or end your turn, and ask again what it says",
         "[moai-ralph] 파이프라인 {0}: 질문이 다르거나 그 뒤 계획이 바뀌어 답을 인정하지 않습니다. `moai-ralph pipeline approve`를 실행하거나 턴을 끝내고, 알려 주는 대로 다시 물으십시오";
+    SOLO_SCENARIOS: "its scenarios are not played, because --solo has no agent for that: the gate is skipped", "--solo에는 시나리오를 수행할 에이전트가 없으므로 해당 게이트를 건너뜁니다";
     TODOS_READY: "can be given to workers now, at the same time: {0}", "지금 워커에게 함께 맡길 수 있는 TODO: {0}";
     SHELL_WROTE:
         "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed. Source files are written by workers: undo it, or give it to one",
@@ -676,7 +686,7 @@ phrases!(PIPELINES {
     ESCALATE_ATTEMPTS: "{0} failed {1} attempts: give it to a worker with model {2}", "{0}은(는) {1}번 실패했습니다. 모델 {2}을(를) 쓰는 워커에게 맡기십시오";
     ESCALATE_ROUNDS: "{0} rounds of fixes: let the agent debugger with model {1} find the cause first", "수정이 {0}회째입니다. 먼저 모델 {1}을(를) 쓰는 debugger 에이전트로 원인을 찾으십시오";
     HELPER_ANSWER: "the answer cannot be used: {0}", "답을 사용할 수 없습니다: {0}";
-    PIPELINE_BOX_NOT_WRITTEN: "[moai-ralph] the boxes in {0} were not updated: {1}", "[moai-ralph] {0}의 체크박스를 갱신하지 못했습니다: {1}";
+    PIPELINE_NOT_SAVED: "[moai-ralph] pipeline {0} was not saved: {1}", "[moai-ralph] 파이프라인 {0}을(를) 저장하지 못했습니다: {1}";
 });
 
 #[cfg(test)]

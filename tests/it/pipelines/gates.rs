@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::json;
 
@@ -172,6 +173,9 @@ fn with_scenario() -> Sandbox {
 fn plays(sandbox: &Sandbox, status: &str, steps: usize) -> Option<String> {
     let mut input = sandbox.payload("SubagentStop");
     input["agent_type"] = "moai-ralph:scenario-runner".into();
+    static PLAYERS: AtomicU32 = AtomicU32::new(0);
+    let player = PLAYERS.fetch_add(1, Ordering::Relaxed);
+    input["agent_id"] = format!("player-{player}").into();
     let step = json!({"status": status, "observed": "it says hello"});
     let report = json!({"scenario": "SC-1", "status": status, "steps": vec![step; steps]});
     input["last_assistant_message"] = report.to_string().into();

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{PLAN, approve, approved, begun, pipeline, plan_path, status, stop};
+use super::{
+    PLAN, approve, approved, begun, notice, pipeline, plan_path, status, stop, stop_output,
+};
 use crate::support::{SESSION, Sandbox, write_file};
 
 const WORKER: &str = "moai-ralph:worker";
@@ -208,7 +210,10 @@ fn when_only_failed_todos_are_left_the_pipeline_ends_as_partial() {
     for _ in 0..3 {
         end(&sandbox, WORKER, &report("TODO-2", "FAIL"));
     }
-    assert_eq!(stop(&sandbox), None, "nothing is left to try");
+    let answer = stop_output(&sandbox);
+    let shown = notice(&answer);
+    assert!(shown.contains("workers failed at 1 of 2 TODOs"), "nothing is left to try: {shown}");
+    assert!(!shown.contains("iteration limit"), "{shown}");
     let status = status(&sandbox);
     assert_eq!(status["outcome"], "partial", "{status}");
     assert_eq!(status["note"], "workers failed at 1 of 2 TODOs; not passing: TODO-2");
@@ -434,4 +439,28 @@ fn after_a_restart_nothing_is_known_of_a_command_and_nothing_taken_back() {
     });
     assert!(!told.contains("taken back. What"), "{told}");
     assert_eq!(sandbox.read("src/old.py"), "print('hacked')\n");
+}
+
+#[test]
+fn reading_tools_are_free_and_a_rewrite_of_the_whole_project_is_not() {
+    let sandbox = begun("write two files");
+    sandbox.write(&plan_path(&sandbox), PLAN);
+    let call = |tool: &str, arguments: Value| {
+        denied_call(
+            &sandbox,
+            &format!("mcp__plugin_moai-ralph_moai-ralph__{tool}"),
+            arguments,
+            None,
+        )
+    };
+    for tool in ["diagnostics", "references", "rename", "rewrite"] {
+        assert_eq!(call(tool, json!({"path": "src/a.py"})), None, "{tool}");
+    }
+    for arguments in [json!({"dry_run": false}), json!({"dry_run": false, "paths": ["src/a.py"]})] {
+        let reason = call("rewrite", arguments).expect("it writes source files");
+        assert!(reason.contains("is not approved yet"), "{reason}");
+    }
+    approve(&sandbox);
+    let reason = call("rewrite", json!({"dry_run": false})).expect("workers write");
+    assert!(!reason.contains("approved"), "{reason}");
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use crate::ledger::DeferredReport;
+use crate::ledger::passed_checks::PassedChecks;
 use crate::ledger::pending_reports::PendingReports;
 use crate::ledger::transcripts::Spending;
 use crate::recall::session_recall::SessionRecall;
@@ -48,6 +49,8 @@ pub(crate) struct SessionState {
     pub(crate) has_called_tool: bool,
     /// The last Stop that this daemon answered in the present turn.
     pub(crate) answered_stop: Option<AnsweredStop>,
+    /// Checks that its next Stop need not run again.
+    pub(crate) passed_checks: Option<PassedChecks>,
     /// What its transcripts report, and how far they have been read.
     pub(crate) spending: Spending,
     /// Files of shell commands that were named, and are not named again by the disk look.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::engine::{Engine, run_blocking};
 use crate::exam;
 use crate::exam::criteria;
+use crate::exam::criteria::CheckReadings;
 use crate::loops::loop_selection::select_loop;
 use crate::project::Project;
 use crate::replies::{REFUSED, UNMEASURED, load_project};
@@ -67,7 +68,7 @@ async fn run_checks_and_exam(
 ) -> Evidence {
     let end = Instant::now() + Duration::from_millis(CHECKS_MS_MAX);
     let criteria::CheckResults { readings, findings, .. } =
-        criteria::run_checks(engine, project, caller, charter, end).await;
+        criteria::run_checks(engine, project, caller, charter, end, &CheckReadings::new()).await;
     let mut evidence = Evidence { readings, findings, ..Evidence::default() };
     // After the commands, because they may write files.
     if let Some(charter) = charter {

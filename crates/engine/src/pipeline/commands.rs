@@ -152,6 +152,9 @@ fn next_word(text: &str) -> (&str, &str) {
 
 async fn cancel(pipeline: &PipelineCall<'_>) -> Result<CommandReply, String> {
     let state = pipeline.require(None).await?;
+    if !state.is_active() {
+        return pipeline.reply(&state, words::ended(&state)).await;
+    }
     let which = LoopQuery::Id(state.loop_id.clone());
     let cancelled = loop_cancel::cancel_loop(pipeline.engine, &pipeline.project, which).await;
     cancelled.map_err(|error| error.to_string())?;

@@ -82,8 +82,13 @@ async fn scenario_run(
     }
     let is_claimed = report.status == WorkerStatus::Pass;
     let work = work_digest(call.engine, project, pipeline).await;
-    let mut run =
-        ScenarioRun { work, has_passed: is_claimed, commands_run: 0, failure: report.failure() };
+    let mut run = ScenarioRun {
+        agent: String::new(),
+        work,
+        has_passed: is_claimed,
+        commands_run: 0,
+        failure: report.failure(),
+    };
     if is_claimed {
         confirm_run(call, project, scenario, &mut run).await?;
     }

@@ -6,8 +6,9 @@ use super::escalations::size_lines;
 use super::pipeline_call::PipelineCall;
 use super::plan_commands::{acceptance_commands, freeze_commands};
 use crate::engine::now_ms;
+use crate::exam::unfrozen_scripts::unfrozen_scripts;
 use crate::loops::loop_files;
-use crate::pipeline::plan_documents::document_objections;
+use crate::pipeline::plan_documents::{document_hashes, document_objections};
 use crate::pipeline::todo_worktrees;
 use moai_pipeline::person_question::PersonQuestion;
 use moai_pipeline::plan::PlanDocument;
@@ -53,14 +54,19 @@ impl ReadyPlan {
         by: PlanApprover,
     ) -> Result<CommandReply, String> {
         let Self { state, text } = self;
-        let count = freeze_plan(call, &state.loop_id, &text, &state.plan_path()).await?;
+        let late = unfrozen_scripts(call.engine, &call.project, &state.loop_id).await.late;
+        let count = freeze_plan(call, &state, &text).await?;
         let (next, _) = step(&state, PipelineEvent::PlanApproved { text, by }, now_ms());
         let acceptance = format!("{SPECS_FOLDER}/{}/{}", state.spec, SpecFile::Acceptance.as_str());
         let acceptance = loop_files::file_text(&call.project, &acceptance).await;
-        let (next, _) = step(&next, PipelineEvent::ScenariosFrozen(acceptance), now_ms());
+        let (mut next, _) = step(&next, PipelineEvent::ScenariosFrozen(acceptance), now_ms());
+        next.approved_documents = document_hashes(&call.project, &next).await;
         call.save(&state, &next).await?;
         let (next, worktrees) = todo_worktrees::worktree_lines(call, next).await;
+        let unfrozen = unfrozen_scripts(call.engine, &call.project, &next.loop_id).await;
         let mut lines = vec![words::approved(&next, count)];
+        lines.extend(words::missing_scripts(&next, &unfrozen.missing));
+        lines.extend(words::late_scripts(&next, &late));
         lines.extend(worktrees);
         lines.extend(size_lines(&call.project, &next));
         call.reply(&next, lines.join("\n")).await
@@ -107,13 +113,15 @@ pub(super) async fn approve_as_answered(
     Box::pin(ready.approve(call, PlanApprover::Question)).await
 }
 
-/// Freezes the commands of a plan into the exam of an active loop; returns their number.
+/// Freezes the commands of a plan into the exam of the pipeline's loop; returns their number. What an earlier
+/// approval froze stays.
 async fn freeze_plan(
     call: &PipelineCall<'_>,
-    loop_id: &str,
+    state: &PipelineState,
     text: &str,
-    path: &str,
 ) -> Result<usize, String> {
-    let commands = acceptance_commands(&PlanDocument::parse(text), path);
-    freeze_commands(call.engine, &call.project, loop_id, commands, None).await
+    let commands = acceptance_commands(&PlanDocument::parse(text), &state.plan_path());
+    let loop_id = state.loop_id.as_str();
+    let earlier = state.approved.is_some().then_some(loop_id);
+    freeze_commands(call.engine, &call.project, loop_id, commands, earlier).await
 }

@@ -17,7 +17,10 @@ pub(crate) fn loop_ending(state: &LoopState) -> Option<LoopEnding> {
         Status::Completed => Some(LoopEnding::Completed),
         Status::CompletedUnverified => Some(LoopEnding::Unverified(state.note.clone())),
         Status::Cancelled => Some(LoopEnding::Cancelled),
-        status => Some(LoopEnding::Limit(status.as_str().to_owned())),
+        status => {
+            let reason = state.note.clone().filter(|_| status == Status::Failed);
+            Some(LoopEnding::Limit(reason.unwrap_or_else(|| status.as_str().to_owned())))
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::{Engine, now_ms};
+use crate::exam::unfrozen_scripts::unfrozen_scripts;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
 use crate::pipeline::approved_exam;
@@ -15,10 +16,11 @@ use crate::pipeline::gate_files::{changed_documents, documents_of, write_documen
 use crate::pipeline::gates::{GateRun, work_digest};
 use crate::pipeline::learnings_files::write_learnings;
 use crate::pipeline::pipeline_end::loop_ending;
-use crate::pipeline::plan_documents::document_objections;
+use crate::pipeline::plan_documents::{document_objections, unapproved_documents};
 use crate::pipeline::worktree_end::{close_after_end, worktree_stands};
 use crate::project::Project;
 use crate::recall::note::note_drafts;
+use crate::stop::evidence::StopEvidence;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::ACCEPTANCE_OUTPUT_CHARS_MAX;
@@ -26,7 +28,7 @@ use moai_base::verdict::Verdict;
 use moai_host::store::loops::SaveOutcome;
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::exam::{ExamRole, READING};
-use moai_loops::facts::{Consultation, JudgeOutcome};
+use moai_loops::facts::{Consultation, JudgeOutcome, WorkChange};
 use moai_loops::progress;
 use moai_loops::state::{LoopState, Mode};
 use moai_pipeline::gate::ReviewReading;
@@ -113,18 +115,19 @@ pub(crate) struct MeasuredPlan {
     pub(crate) questions: Vec<String>,
     /// Whether another approach begins.
     pub(crate) begins_anew: bool,
-    /// Whether nothing is left but TODOs that failed.
-    pub(crate) is_exhausted: bool,
+    /// Why it cannot be finished, as a fragment.
+    pub(crate) failure: Option<String>,
 }
 
 /// Compares the plan with the runs of its acceptance commands; once they pass, the commits.
 pub(crate) async fn measure_plan(
     call: &HookCall<'_>,
     state: &LoopState,
-    evidence: &Evidence,
+    measured: &StopEvidence,
     deadline: Instant,
 ) -> Option<MeasuredPlan> {
     let (engine, project) = (call.engine, &call.project);
+    let evidence = &measured.measurement.evidence;
     let before = pipeline_of_loop(engine, project, state).await?;
     let mut commands = command_readings(engine, project, state, &evidence.readings).await;
     let is_exam = |reading: &&SensorReading| reading.sensor == READING && reading.dirty;
@@ -136,7 +139,15 @@ pub(crate) async fn measure_plan(
     }
     let plan = loop_files::file_text(project, &before.plan_path()).await;
     let problems = other_problems(evidence);
-    let event = PipelineEvent::WorkMeasured(WorkReading { plan, commands, problems });
+    let has_work = measured.work_change == WorkChange::Changed;
+    let event = PipelineEvent::WorkMeasured(WorkReading {
+        plan,
+        commands,
+        problems,
+        has_work,
+        changed_documents: unapproved_documents(project, &before).await,
+        late_scripts: unfrozen_scripts(engine, project, &state.id).await.late,
+    });
     let mut measured = MeasuredPlan {
         next: before.clone(),
         before,
@@ -146,7 +157,7 @@ pub(crate) async fn measure_plan(
         unusable: Vec::new(),
         questions: Vec::new(),
         begins_anew: false,
-        is_exhausted: false,
+        failure: None,
     };
     let changed = changed_documents(project, &measured.before).await;
     if !changed.is_empty() {
@@ -230,7 +241,7 @@ impl MeasuredPlan {
                     self.unusable.extend(words::objection_lines(&self.next, &objections));
                 }
                 PipelineDecision::SetBox { todo, status } => self.boxes.push((todo, status)),
-                PipelineDecision::EndWithFailures => self.is_exhausted = true,
+                PipelineDecision::EndWithFailures { reason } => self.failure = Some(reason),
                 PipelineDecision::AwaitApproval | PipelineDecision::GiveUpPlan(_) => {}
             }
         }
@@ -253,15 +264,20 @@ impl MeasuredPlan {
         }
     }
 
+    /// Whether files of the work were changed since the pipeline began.
+    pub(crate) fn has_work(&self) -> bool {
+        self.next.has_work
+    }
+
     /// Whether the approved plan is done as far as it was compared.
     fn lacks_nothing(&self) -> bool {
         let lists = [&self.tasks, &self.open, &self.questions, &self.unusable];
-        let is_open = lists.iter().any(|lines| !lines.is_empty()) || self.is_exhausted;
+        let is_open = lists.iter().any(|lines| !lines.is_empty()) || self.failure.is_some();
         !is_open && self.next.kind.has_plan() && self.next.passed_todos() == self.next.todos.len()
     }
 
-    /// Saves the pipeline and then writes the boxes, after the decision of the loop was saved.
-    /// Returns notices for the user.
+    /// Writes the boxes and then saves the pipeline, after the decision of the loop was saved: nothing writes
+    /// the boxes of a pipeline that has ended. Returns notices for the user.
     pub(crate) async fn save(
         self,
         engine: &Arc<Engine>,
@@ -278,20 +294,21 @@ impl MeasuredPlan {
             next.kind == PipelineKind::Full && next.phase == PipelinePhase::Finalize;
         let (documents, hashes) = documents_of(&next);
         next.gate_documents.extend(hashes);
-        match engine.store.advance_pipeline(&project.key, &before, next.clone()).await {
-            Ok(SaveOutcome::Saved) => {}
-            Ok(SaveOutcome::Overtaken) => return Vec::new(),
-            Err(error) => return vec![words::boxes_not_written(&next, &error.to_string())],
-        }
-        let mut notices = write_documents(engine, project, documents).await;
-        let is_new = |path: &&String| !before.changed_documents.contains(path);
-        let changed = next.changed_documents.iter().filter(is_new);
-        notices.extend(changed.map(|path| words::document_changed(&next, path)));
+        let mut notices = Vec::new();
         if !boxes.is_empty() {
             let path = next.plan_path();
             let change = move |text: &str| with_boxes(text, &boxes);
             notices.extend(loop_files::change_file(engine, project, &path, change).await);
         }
+        match engine.store.advance_pipeline(&project.key, &before, next.clone()).await {
+            Ok(SaveOutcome::Saved) => {}
+            Ok(SaveOutcome::Overtaken) => return notices,
+            Err(error) => return vec![words::not_saved(&next, &error.to_string())],
+        }
+        notices.extend(write_documents(engine, project, documents).await);
+        let is_new = |path: &&String| !before.changed_documents.contains(path);
+        let changed = next.changed_documents.iter().filter(is_new);
+        notices.extend(changed.map(|path| words::document_changed(&next, path)));
         // Documents that are to be committed are there before the commits.
         let is_time = !next.is_active() || next.phase == PipelinePhase::Finalize;
         if is_time && next.kind == PipelineKind::Full && !before.has_left_documents {

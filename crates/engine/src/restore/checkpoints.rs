@@ -18,7 +18,9 @@ use moai_base::verdict::{Cause, Gap};
 use moai_host::files::copies;
 use moai_host::git::checkpoint::{self as refs, SnapshotFilter};
 use moai_host::store::{PROJECTS_FOLDER, markers};
+use moai_loops::criteria::SPECS_FOLDER;
 use moai_loops::facts::WorkChange;
+use moai_loops::state::LoopState;
 use moai_loops::wiki;
 
 /// The notes of a loop. Checkpoints leave them out: a restore must not undo what the loop has learned
@@ -68,6 +70,13 @@ impl TreeSnapshot {
         };
         self.tree.changed_paths(&later.tree).into_iter().filter(|path| !is_output(path)).collect()
     }
+}
+
+/// Whether anything differs between two trees apart from specifications, in which the boxes of a plan are, and
+/// what tools leave.
+pub(crate) fn has_work_changed(before: &FileTree, now: &FileTree) -> bool {
+    let changed = before.changed_paths(now);
+    changed.iter().any(|path| !is_specification(path) && !is_left_by_tools(path))
 }
 
 /// The store of a root's checkpoints.
@@ -142,11 +151,12 @@ pub(crate) fn folder(engine: &Engine, project: &Project) -> PathBuf {
     project.key.folder(&engine.dirs.state).join(COPIES)
 }
 
-/// Whether the files differ from the first checkpoint of a loop.
+/// Whether the files differ from the first checkpoint of a loop. For the loop of a pipeline, specifications are
+/// no work: its plan is one.
 pub(crate) async fn work_since_start(
     engine: &Engine,
     project: &Project,
-    loop_id: &str,
+    state: &LoopState,
     tree: &Result<TreeSnapshot, Gap>,
 ) -> WorkChange {
     let snapshot = match tree {
@@ -154,9 +164,10 @@ pub(crate) async fn work_since_start(
         Err(gap) => return WorkChange::Unknown(gap.to_string()),
     };
     let (folder, root) = (folder(engine, project), project.root.clone());
-    let loop_id = loop_id.to_owned();
-    let compared =
-        run_blocking(move || work_of(&CheckpointStore::find(root, folder)?, &loop_id, &snapshot));
+    let (loop_id, has_plan) = (state.id.clone(), state.options.pipeline.is_some());
+    let compared = run_blocking(move || {
+        work_of(&CheckpointStore::find(root, folder)?, &loop_id, &snapshot, has_plan)
+    });
     let compared = compared.await.unwrap_or_else(|| Err("internal error".to_owned()));
     compared.unwrap_or_else(WorkChange::Unknown)
 }
@@ -165,6 +176,7 @@ fn work_of(
     store: &CheckpointStore,
     loop_id: &str,
     now: &TreeSnapshot,
+    has_plan: bool,
 ) -> Result<WorkChange, String> {
     let Some(start) = store.find_start(loop_id)? else {
         return Err(store
@@ -172,7 +184,7 @@ fn work_of(
             .unwrap_or_else(|| "the checkpoint of its beginning is missing".to_owned()));
     };
     let before = store.tree(&start)?;
-    if before.nodes != now.tree.nodes && has_work(&before, &now.tree) {
+    if before.nodes != now.tree.nodes && has_work(&before, &now.tree, has_plan) {
         return Ok(WorkChange::Changed);
     }
     let left_out = before.omitted.keys().chain(now.tree.omitted.keys());
@@ -182,13 +194,21 @@ fn work_of(
     }
 }
 
-/// Whether the trees differ by work: files that tools add when they build or run do not count.
-fn has_work(before: &FileTree, now: &FileTree) -> bool {
-    let is_written = now.nodes.iter().any(|(path, node)| match before.nodes.get(path) {
-        Some(old) => old != node,
-        None => !is_left_by_tools(path),
+/// Whether the trees differ by work: files that tools add when they build or run do not count, nor
+/// specifications if the work `has_plan`.
+fn has_work(before: &FileTree, now: &FileTree, has_plan: bool) -> bool {
+    let is_work = |path: &RelPath| !has_plan || !is_specification(path);
+    let is_written = now.nodes.iter().filter(|(path, _)| is_work(path)).any(|(path, node)| {
+        match before.nodes.get(path) {
+            Some(old) => old != node,
+            None => !is_left_by_tools(path),
+        }
     });
-    is_written || before.nodes.keys().any(|path| !now.nodes.contains_key(path))
+    is_written || before.nodes.keys().any(|path| is_work(path) && !now.nodes.contains_key(path))
+}
+
+fn is_specification(path: &RelPath) -> bool {
+    path.folders().any(|folder| folder == SPECS_FOLDER)
 }
 
 /// Lock files that a build or a run of tests writes where there is none.

@@ -14,6 +14,7 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::{OPTION_CHARS_MAX, PLAN_TITLE_CHARS_MAX};
 use moai_base::path::RelPath;
 use moai_pipeline::document::DocumentFault;
+use moai_pipeline::pivot::{PIVOT_FILE, PivotDocument, protected_files};
 use moai_pipeline::plan::{AcceptanceKind, PlanDocument, TodoStatus};
 use moai_pipeline::scenario::AcceptanceDocument;
 use moai_pipeline::spec::{
@@ -227,6 +228,14 @@ impl SpecTexts {
             path: spec_path(id, fault.file.as_str()),
             line: fault.fault.line,
             reason: fault.fault.reason,
+        }));
+        let points = read_text(root, PIVOT_FILE).ok().flatten().map(|file| file.text);
+        let points = PivotDocument::parse(&points.unwrap_or_default());
+        let path = spec_path(id, SpecFile::Plan.as_str());
+        entries.extend(protected_files(&plan, &points).into_iter().map(|fault| SpecFaultEntry {
+            path: path.clone(),
+            line: fault.line,
+            reason: fault.reason,
         }));
         entries
     }

@@ -19,7 +19,7 @@ use moai_base::evidence::SensorKind;
 use moai_base::verdict::{Cause, Gap, Verdict};
 use moai_config::prices::PriceList;
 use moai_loops::claims;
-use moai_loops::facts::{ContextUse, JudgeOutcome, MergeOutcome, StopFacts};
+use moai_loops::facts::{ContextUse, JudgeOutcome, MergeOutcome, StopFacts, WorkChange};
 use moai_loops::judge::decision::Judgement;
 use moai_loops::judge::judge_report::JudgeReport;
 use moai_loops::research::ResearchGate;
@@ -76,9 +76,13 @@ impl<'s> StopConsultation<'s> {
             plan_open: plan.map(|plan| plan.open.clone()).unwrap_or_default(),
             plan_tasks: plan.map(|plan| plan.tasks.clone()).unwrap_or_default(),
             plan_unusable: plan.map(|plan| plan.unusable.clone()).unwrap_or_default(),
+            plan_failure: plan.and_then(|plan| plan.failure.clone()),
             person_questions: plan.map(|plan| plan.questions.clone()).unwrap_or_default(),
             check_problems: Some(measurement.check_problems),
-            work: evidence.work_change.clone(),
+            work: match plan {
+                Some(plan) if plan.has_work() => WorkChange::Changed,
+                _ => evidence.work_change.clone(),
+            },
             tree: snapshot.map(|snapshot| snapshot.id.clone()),
             tokens: usage.as_ref().and_then(|usage| tokens_used(state, usage)),
             context,

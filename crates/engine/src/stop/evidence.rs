@@ -16,12 +16,13 @@ use crate::evidence::work_base::base_of_loop;
 use crate::exam;
 use crate::exam::ExamReport;
 use crate::exam::criteria;
-use crate::exam::criteria::CheckResults;
+use crate::exam::criteria::{CheckReadings, CheckResults};
 use crate::guard::guard_run::{GuardRunOptions, ProjectGuardReport, run_guard};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
 use crate::restore::checkpoints;
 use crate::restore::checkpoints::TreeSnapshot;
+use crate::stop::passed_checks::{keep_passed, passed_before};
 use crate::stop::schedule::StopSchedule;
 use crate::stop::scope::{StopBase, StopScope, files_of_stop};
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
@@ -79,8 +80,7 @@ pub(crate) async fn collect_stop_evidence(
     let measurement = measure_work(call, state, schedule).await;
     let notes = loop_files::read_loop_notes(&call.project).await;
     let tree = &measurement.work.tree;
-    let work_change =
-        checkpoints::work_since_start(call.engine, &call.project, &state.id, tree).await;
+    let work_change = checkpoints::work_since_start(call.engine, &call.project, state, tree).await;
     StopEvidence { measurement, notes, work_change }
 }
 
@@ -92,13 +92,17 @@ pub(crate) async fn measure_work(
     schedule: StopSchedule,
 ) -> WorkMeasurement {
     let before = snapshot_tree(call, schedule.deadline).await;
-    let first = measure_once(call, state, schedule).await;
-    let Some(gap) = changed_since(call, &before, &first.work.tree) else { return first };
+    let passed = passed_before(call, state, &before);
+    let first = measure_once(call, state, schedule, &passed).await;
+    let Some(gap) = changed_since(call, &before, &first.work.tree) else {
+        keep_passed(call, state, &first);
+        return first;
+    };
     if first.evidence.verdict() == Verdict::Dirty {
         return first;
     }
     tracing::info!(%gap, id = state.id, "the work is measured again");
-    let mut second = measure_once(call, state, schedule).await;
+    let mut second = measure_once(call, state, schedule, &CheckReadings::new()).await;
     if let Some(gap) = changed_since(call, &first.work.tree, &second.work.tree) {
         let clean = SensorReading::clean(CHANGING_FILES_READING, SensorKind::Check, 0);
         let reading = SensorReading { gap: Some(gap), ..clean };
@@ -141,9 +145,10 @@ async fn measure_once(
     call: &HookCall<'_>,
     state: &LoopState,
     schedule: StopSchedule,
+    passed: &CheckReadings,
 ) -> WorkMeasurement {
     let head = head(call).await;
-    let checks = run_checks(call, state, schedule.checks_deadline).await;
+    let checks = run_checks(call, state, schedule.checks_deadline, passed).await;
     let base = loop_base_commit(&call.project, &state.charter()).await;
     let ((mut evidence, exam_changes), tree) = tokio::join!(
         measure_sensors(call, state, base.as_deref(), schedule.deadline),
@@ -256,10 +261,15 @@ fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
     evidence
 }
 
-async fn run_checks(call: &HookCall<'_>, state: &LoopState, deadline: Instant) -> CheckResults {
+async fn run_checks(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    deadline: Instant,
+    passed: &CheckReadings,
+) -> CheckResults {
     let (engine, project, charter) = (call.engine, &call.project, state.charter());
     let mut results =
-        criteria::run_checks(engine, project, &call.caller, Some(&charter), deadline).await;
+        criteria::run_checks(engine, project, &call.caller, Some(&charter), deadline, passed).await;
     if state.until == UntilCondition::Checks && results.readings.is_empty() {
         results.readings.push(missing_checks());
     }

@@ -1,7 +1,9 @@
 //! Checks what a worker discovered against the pivot points.
 
-use super::{PivotId, PivotPoint, PivotStatus};
-use crate::file_patterns::matches_pattern;
+use super::{PivotDocument, PivotId, PivotPoint, PivotStatus};
+use crate::document::DocumentFault;
+use crate::file_patterns::{FileReach, matches_pattern};
+use crate::plan::PlanDocument;
 
 /// Something that a worker found out and proposes to do in addition to its TODO.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,12 +65,53 @@ fn conflict_reason(point: &PivotPoint, discovery: &Discovery) -> Option<String> 
         return Some("the worker says so".to_owned());
     }
     let mut files = discovery.files.iter();
-    if let Some(path) = files.find(|path| matches_pattern(&point.protects, path)) {
+    if let Some(path) = files.find(|path| point.may_protect(path)) {
         return Some(format!("it would change {path}"));
     }
     let mut words = point.forbids.iter();
     let word = words.find(|word| contains_words(&discovery.summary, word))?;
     Some(format!("it proposes {word}"))
+}
+
+/// TODOs of a plan that name a file which a confirmed point protects.
+#[must_use]
+pub fn protected_files(plan: &PlanDocument, points: &PivotDocument) -> Vec<DocumentFault> {
+    let is_confirmed = |point: &&PivotPoint| point.status == PivotStatus::Confirmed;
+    let confirmed: Vec<&PivotPoint> = points.points.iter().filter(is_confirmed).collect();
+    let mut faults = Vec::new();
+    for todo in &plan.todos {
+        for file in &todo.files {
+            let found = confirmed.iter().find(|point| matches_pattern(&point.protects, file));
+            if let Some(point) = found {
+                let reason = format!("{} names {file}, which {} protects", todo.id, point.id);
+                faults.push(DocumentFault { line: todo.line, reason });
+            }
+        }
+    }
+    faults
+}
+
+impl PivotPoint {
+    /// Whether it may protect a file, or one of those that a pattern stands for.
+    #[must_use]
+    pub fn may_protect(&self, path: &str) -> bool {
+        if self.protects.is_empty() {
+            return false;
+        }
+        let protected = FileReach::of(&self.protects);
+        let mut parts: Vec<&str> = Vec::new();
+        for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+            if part == ".." {
+                parts.pop();
+            } else {
+                parts.push(part);
+            }
+        }
+        // Of an absolute path, any end may be the path below the root.
+        let beginnings = if path.starts_with(['/', '~']) { parts.len() } else { 1 };
+        (0..beginnings.min(parts.len()))
+            .any(|start| protected.meets(&FileReach::of(&[parts[start..].join("/")])))
+    }
 }
 
 /// Whether a text contains words, in any case, not as a part of other Latin words.

@@ -2,8 +2,9 @@
 
 use super::{
     Discovery, DiscoveryVerdict, PivotDocument, PivotDraft, PivotEditError, PivotId, PivotStatus,
-    check_discovery,
+    check_discovery, protected_files,
 };
+use crate::plan::PlanDocument;
 
 const POINTS: &str = "# Pivot points\r\n\r\n## PP-1: 비밀번호는 서버를 떠나지 않는다\r\n- 상태: 확정\r\n\
                       - Protects: `src/auth/**`\r\n- Forbids: Redis, `plain text`\r\n\r\n\
@@ -45,10 +46,30 @@ fn a_conflict_with_a_confirmed_point_is_rejected_and_a_provisional_one_asks() {
     assert_eq!(reasons(&discovery("rediscover all", &[])), [""; 0]);
     let change = discovery("faster", &["src/auth/login.rs"]);
     assert_eq!(reasons(&change), ["no PP-1 it would change src/auth/login.rs"]);
+    for path in ["./src/auth/a.rs", "web/../src/auth/a.rs", "/p/src/auth/a.rs", "src/**", "**/*.rs"]
+    {
+        let change = discovery("faster", &[path]);
+        assert_eq!(reasons(&change), [format!("no PP-1 it would change {path}")]);
+    }
     assert_eq!(reasons(&discovery("run it in Docker", &[])), ["ask PP-3 it proposes docker"]);
     assert_eq!(reasons(&discovery("redis in docker", &[])), ["no PP-1 it proposes Redis"]);
     let own = Discovery { conflicts_with: vec![id("PP-3")], ..discovery("two binaries", &[]) };
     assert_eq!(reasons(&own), ["ask PP-3 the worker says so"]);
+}
+
+#[test]
+fn a_plan_that_names_a_file_of_a_confirmed_point_has_a_fault() {
+    let points = PivotDocument::parse(POINTS);
+    let faults = |files: &str| {
+        let plan = format!("### [ ] TODO 1: a\n- Files: {files}\n- [A] `true`\n");
+        let faults = protected_files(&PlanDocument::parse(&plan), &points);
+        faults.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        faults("src/b.rs, src/auth/login.rs"),
+        ["line 1: TODO-1 names src/auth/login.rs, which PP-1 protects"]
+    );
+    assert_eq!(faults("src/*.rs"), [""; 0]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::{AcceptanceItem, AcceptanceKind, RiskLevel, TodoId, TodoSize};
 use crate::document::{first_code_span, is_placeholder, normalized_name, quoted_words};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::PLAN_TEXT_CHARS_MAX;
-use moai_loops::criteria::command_line::split_command_line;
+use moai_loops::criteria::command_line::{CommandLineError, split_command_line};
 
 /// A field of a TODO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,9 +194,19 @@ pub(super) fn acceptance_item(
         return (item, Some(fault));
     }
     match split_command_line(command) {
+        // `[sh, -c, …]` is a list of words, as in the options.
+        Ok(argv) if argv.first().is_some_and(|it| it.len() > 1 && it.starts_with('[')) => {
+            let fault = format!("{} cannot run: it is a list: {SCRIPT_INSTEAD}", item.id);
+            (item, Some(fault))
+        }
         Ok(argv) => {
             item.argv = argv;
             (item, None)
+        }
+        Err(CommandLineError::Shell(character)) => {
+            let why = format!("the command uses {character}, which only a shell understands");
+            let fault = format!("{} cannot run: {why}: {SCRIPT_INSTEAD}", item.id);
+            (item, Some(fault))
         }
         Err(error) => {
             let fault = format!("{} cannot run: {error}", item.id);
@@ -204,6 +214,9 @@ pub(super) fn acceptance_item(
         }
     }
 }
+
+/// What to do with a command that is not one program with arguments.
+const SCRIPT_INSTEAD: &str = "put it into a script of the project";
 
 /// An id at the start of an item: `AC-3: …`.
 fn explicit_id(text: &str) -> Option<(String, &str)> {

@@ -85,7 +85,8 @@ fn leading_number(text: &str) -> Option<(TodoId, &str)> {
             _ => break,
         }
     }
-    let is_whole = !rest.starts_with(|it: char| it.is_alphanumeric() || it == '_');
+    // A particle may follow: `TODO-1을`.
+    let is_whole = !rest.starts_with(|it: char| it.is_ascii_alphanumeric() || it == '_');
     is_whole.then(|| (TodoId(format!("{TODO}-{number}")), rest))
 }
 
@@ -98,9 +99,11 @@ mod tests {
 
     #[test]
     fn a_text_names_ids_in_prose() {
-        let ids = named_todos("Do TODO-2 (todo 2.1), not xTODO-3 or TODO: soon. See TODO_4.");
+        let ids = named_todos(
+            "Do TODO-2 (todo 2.1), not xTODO-3 or TODO: soon. See TODO_4. TODO-5을 하세요",
+        );
         let ids: Vec<&str> = ids.iter().map(TodoId::as_str).collect();
-        assert_eq!(ids, ["TODO-2", "TODO-2.1", "TODO-4"]);
+        assert_eq!(ids, ["TODO-2", "TODO-2.1", "TODO-4", "TODO-5"]);
     }
 
     #[test]

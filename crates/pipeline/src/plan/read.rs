@@ -34,6 +34,8 @@ struct TodoPosition {
     field: TodoField,
     /// Indentation of the line that begins the field.
     indent: usize,
+    /// Whether the line above is blank.
+    is_below_blank: bool,
     /// Whether the TODO can be read at all; lines of one without a number are skipped.
     is_known: bool,
 }
@@ -64,6 +66,7 @@ impl PlanReader {
             level: heading.level,
             field: TodoField::Description,
             indent: 0,
+            is_below_blank: false,
             is_known: heading.id.is_some(),
         };
         if let Some(fault) = heading.fault {
@@ -135,6 +138,9 @@ impl PlanReader {
 
     fn read_todo_line(&mut self, line: &DocumentLine<'_>, position: TodoPosition) {
         let bare = line.text.trim();
+        if let Some(position) = &mut self.position {
+            position.is_below_blank = bare.is_empty();
+        }
         if bare.is_empty() || bare.chars().all(|it| "-=*_".contains(it)) {
             return;
         }
@@ -169,6 +175,10 @@ impl PlanReader {
             (TodoField::Acceptance, Some(text)) => {
                 let reason = format!("{} has no [A], [S] or [H]", quoted_words(text));
                 self.faults.add(line.number, reason);
+            }
+            // A paragraph at the margin ends a list.
+            (TodoField::Acceptance, None) if position.is_below_blank && line.indent() == 0 => {
+                self.begin_field(line, TodoField::Other);
             }
             (TodoField::Acceptance, None) => self.continue_item(bare),
             (field, _) => self.read_value(line, field, text),

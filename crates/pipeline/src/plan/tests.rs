@@ -191,3 +191,23 @@ fn an_approved_plan_may_only_grow() {
         ["TODO-3: it was removed"]
     );
 }
+
+#[test]
+fn a_paragraph_at_the_margin_below_a_list_belongs_to_no_item() {
+    let plan = PlanDocument::parse(&with_lines("  on every platform\n\nA NOTE: of a person\n"));
+    assert_eq!(plan.faults, []);
+    assert_eq!(plan.todos[0].items[0].text, "`true` on every platform");
+    let plan = PlanDocument::parse(&with_lines("\nNOTE OF A PERSON\n- [A] `false`\n"));
+    assert_eq!(plan.todos[0].items[0].text, "`true`");
+    assert_eq!(plan.todos[0].items.len(), 2);
+}
+
+#[test]
+fn a_command_with_a_shell_belongs_into_a_script() {
+    for command in ["a | b", "[sh, -c, a]"] {
+        let fault = fault(&format!("### [ ] TODO 1: a\n- [A] `{command}`\n"));
+        assert!(fault.contains("put it into a script of the project"), "{fault}");
+        assert!(!fault.contains("autochecks"), "{fault}");
+    }
+    assert_eq!(PlanDocument::parse("### [ ] TODO 1: a\n- [A] `[ -f a ]`\n").faults, []);
+}

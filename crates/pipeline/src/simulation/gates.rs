@@ -46,7 +46,7 @@ impl SimulatedPipeline {
                 PipelineDecision::Hold(_)
                     | PipelineDecision::Pause(_)
                     | PipelineDecision::AwaitPerson(_)
-                    | PipelineDecision::EndWithFailures
+                    | PipelineDecision::EndWithFailures { .. }
             )
         };
         !decisions.iter().any(is_open)
@@ -115,6 +115,7 @@ impl SimulatedPipeline {
         let event = if let Some(scenario) = self.pipeline.scenarios.get(number) {
             let is_claimed = !self.random.one_in(5);
             let run = ScenarioRun {
+                agent: String::new(),
                 work: self.work_digest(),
                 has_passed: is_claimed && !self.random.one_in(8),
                 commands_run: 0,

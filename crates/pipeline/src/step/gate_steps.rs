@@ -1,7 +1,7 @@
 //! Steps after every TODO passes: the container, the review in categories, the scenarios and the
 //! commits. Each may hold the turn; a gate that fails begins a round of fixes.
 
-use super::rounds::{begin_round, gate_failed, what_follows};
+use super::rounds::{begin_round, gate_failed, out_of_rounds, what_follows};
 use super::{PipelineDecision, hold_worker};
 use crate::commits::{CommitFault, CommitsReading};
 use crate::gate::GateStatus;
@@ -60,7 +60,7 @@ pub(super) fn note_scenario_run(
     next: &mut PipelineState,
     agent: &str,
     key: &str,
-    run: ScenarioRun,
+    mut run: ScenarioRun,
     is_claimed: bool,
     now_ms: u64,
 ) -> Vec<PipelineDecision> {
@@ -69,6 +69,12 @@ pub(super) fn note_scenario_run(
         return hold_worker(next, agent, vec![PlanObjection::Answer { what }]);
     };
     let runs = next.scenario_runs.entry(scenario.key.clone()).or_default();
+    let is_own = |known: &ScenarioRun| known.agent == agent && known.work == run.work;
+    if !agent.is_empty() && runs.iter().any(is_own) {
+        let what = format!("you have played {key} already: another agent plays the next run");
+        return hold_worker(next, agent, vec![PlanObjection::Answer { what }]);
+    }
+    agent.clone_into(&mut run.agent);
     if runs.iter().filter(|known| known.work == run.work).count() >= SCENARIO_RUNS_MAX {
         let what = format!("{key} was played {SCENARIO_RUNS_MAX} times with these files");
         return hold_worker(next, agent, vec![PlanObjection::Answer { what }]);
@@ -218,7 +224,7 @@ fn fail_gate(
     let mut decisions = vec![PipelineDecision::Hold(objections)];
     decisions.extend(what_follows(next, strategy));
     if round >= GATE_ROUNDS_MAX {
-        decisions.push(PipelineDecision::EndWithFailures);
+        decisions.push(out_of_rounds());
     }
     decisions
 }

@@ -5,7 +5,9 @@ use crate::convergence::{FixRound, FixStrategy, fix_strategy};
 use crate::objection::PlanObjection;
 use crate::state::{PipelinePhase, PipelineState};
 use moai_base::foreign_text::one_line;
-use moai_base::limits::{ACCEPTANCE_OUTPUT_CHARS_MAX, REPLANS_MAX, TRIED_KEPT_MAX};
+use moai_base::limits::{
+    ACCEPTANCE_OUTPUT_CHARS_MAX, GATE_ROUNDS_MAX, REPLANS_MAX, TRIED_KEPT_MAX,
+};
 
 /// Begins a round of fixes, and acts on what the rounds of this plan show.
 pub(super) fn begin_round(next: &mut PipelineState, problems: Option<String>) -> FixStrategy {
@@ -50,8 +52,18 @@ pub(super) fn what_follows(next: &PipelineState, strategy: FixStrategy) -> Vec<P
         FixStrategy::FreshContext => vec![PipelineDecision::BeginAnew],
         FixStrategy::Replan if next.is_replanning => vec![PipelineDecision::BeginAnew],
         // The plan was extended often enough.
-        FixStrategy::Replan => vec![PipelineDecision::EndWithFailures],
+        FixStrategy::Replan => {
+            let reason =
+                format!("the plan was extended {} times, and gates still fail", next.replans);
+            vec![PipelineDecision::EndWithFailures { reason }]
+        }
     }
+}
+
+/// The end after the last round of fixes.
+pub(super) fn out_of_rounds() -> PipelineDecision {
+    let reason = format!("{GATE_ROUNDS_MAX} rounds of fixes were not enough");
+    PipelineDecision::EndWithFailures { reason }
 }
 
 pub(super) fn note_tried(next: &mut PipelineState, line: &str) {
@@ -104,7 +116,13 @@ mod tests {
         let names = ["one", "two", "three"];
         let commands = names.into_iter().map(|name| (argv(name), reading(name))).collect();
         let problems = Some(problems.to_owned()).filter(|it| !it.is_empty());
-        let reading = WorkReading { plan: Some(approved), commands, problems };
+        let reading = WorkReading {
+            plan: Some(approved),
+            commands,
+            problems,
+            has_work: true,
+            ..WorkReading::default()
+        };
         step(state, PipelineEvent::WorkMeasured(reading), 5)
     }
 
@@ -151,7 +169,10 @@ mod tests {
         state.replans = REPLANS_MAX;
         let (gated, _) = stop(&state, &["one", "two"], "lint");
         let (state, decisions) = stop(&gated, &[], "broken");
-        assert!(decisions.contains(&PipelineDecision::EndWithFailures), "{decisions:?}");
+        assert!(
+            decisions.iter().any(|it| matches!(it, PipelineDecision::EndWithFailures { .. })),
+            "{decisions:?}"
+        );
         assert!(!state.is_replanning);
         let limit = LoopEnding::Limit("max_iterations".to_owned());
         let (ended, _) = step(&state, PipelineEvent::LoopEnded(limit), 7);

@@ -81,19 +81,28 @@ fn more_runs_than_count_are_refused_and_unknown_scenarios_as_well() {
     let mut state = passing(PipelineKind::Full);
     let plan = PlanDocument::parse("### [ ] TODO 1: a\n- [A] `b`\n- [S] SC-1\n");
     state.scenarios = frozen_scenarios(&plan, None);
-    let run = ScenarioRun { work: None, has_passed: true, commands_run: 1, failure: String::new() };
-    let plays = |state: &PipelineState, scenario: &str| {
-        let (agent, scenario) = ("a1".to_owned(), scenario.to_owned());
+    let run = ScenarioRun {
+        agent: String::new(),
+        work: None,
+        has_passed: true,
+        commands_run: 1,
+        failure: String::new(),
+    };
+    let plays = |state: &PipelineState, agent: &str, scenario: &str| {
+        let (agent, scenario) = (agent.to_owned(), scenario.to_owned());
         let run = run.clone();
         step(state, PipelineEvent::ScenarioPlayed { agent, scenario, run, is_claimed: true }, 3)
     };
-    for _ in 0..SCENARIO_RUNS_MAX {
-        let (next, decisions) = plays(&state, "SC-1");
+    for number in 0..SCENARIO_RUNS_MAX {
+        let agent = format!("a{number}");
+        let (next, decisions) = plays(&state, &agent, "SC-1");
         assert_eq!(decisions, []);
         state = next;
+        let (again, decisions) = plays(&state, &agent, "SC-1");
+        assert!(is_held(&decisions) && again.scenario_runs == state.scenario_runs, "one run each");
     }
-    assert!(is_held(&plays(&state, "SC-1").1));
-    assert!(is_held(&plays(&state, "SC-2").1));
+    assert!(is_held(&plays(&state, "b", "SC-1").1));
+    assert!(is_held(&plays(&state, "c", "SC-2").1));
 }
 
 #[test]

@@ -1,0 +1,45 @@
+//! Scripts that acceptance commands run and that no exam has, because they did not exist when it was frozen.
+
+use super::check_scripts::check_scripts;
+use crate::engine::{Engine, run_blocking};
+use crate::project::Project;
+use moai_loops::criteria::CheckCommand;
+use moai_loops::exam::ExamRole;
+use moai_loops::exam::scripts::scripts_of_plan;
+
+/// Scripts of the acceptance commands that are not in the exam of a loop.
+#[derive(Debug, Default)]
+pub(crate) struct UnfrozenScripts {
+    /// Those that do not exist.
+    pub(crate) missing: Vec<String>,
+    /// Those that were written since.
+    pub(crate) late: Vec<String>,
+}
+
+/// The scripts that could not be frozen. Nothing if the exam cannot be read, which its own reading reports.
+pub(crate) async fn unfrozen_scripts(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+) -> UnfrozenScripts {
+    let found = engine.store.find_exam(&project.key, loop_id, ExamRole::ALL).await;
+    let Ok(Some(exam)) = found else { return UnfrozenScripts::default() };
+    let root = project.root.clone();
+    let compared = run_blocking(move || {
+        let mut plan = exam.plan;
+        plan.commands.retain(CheckCommand::is_acceptance);
+        let missing = scripts_of_plan(&plan).into_iter();
+        let late = check_scripts(&root, &plan).into_iter();
+        UnfrozenScripts {
+            missing: missing
+                .filter(|path| path.under(&root).symlink_metadata().is_err())
+                .map(|path| path.to_string())
+                .collect(),
+            late: late
+                .filter(|path| !exam.files.contains_key(path))
+                .map(|path| path.to_string())
+                .collect(),
+        }
+    });
+    compared.await.unwrap_or_default()
+}
