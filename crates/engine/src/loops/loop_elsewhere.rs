@@ -76,7 +76,9 @@ pub(crate) async fn loop_in_other_project(
             return None;
         }
     }
-    let found = active_loop_of_any_project(engine, caller, session).await?;
+    let found = active_loop_of_any_project(engine, caller, session).await;
+    // A root that is gone was moved, perhaps to here: its marker came along and names the loop.
+    let found = found.filter(|(there, _)| there.root.exists())?;
     engine.ledger().session(session).note_project(&found.0.root);
     Some(found)
 }
