@@ -50,6 +50,27 @@ pub(super) fn check_files(root: &Path, plan: &CheckPlan) -> CheckFiles {
     search.end()
 }
 
+/// The scripts and programs that commands name as files; they need not exist.
+pub(super) fn named_scripts(root: &Path, plan: &CheckPlan) -> BTreeSet<RelPath> {
+    let mut named = BTreeSet::new();
+    for command in &plan.commands {
+        let folder = root.join(&command.folder);
+        let words: BTreeSet<RelPath> = command
+            .argv
+            .iter()
+            .filter_map(|word| RelPath::below(root, &folder.join(word)))
+            .collect();
+        let found = files_of_command(&command.argv, &command.folder, &root.to_string_lossy());
+        let scripts = found
+            .files
+            .into_iter()
+            .filter(|file| matches!(file.by, FileUse::Shell | FileUse::Program))
+            .map(|file| file.path);
+        named.extend(scripts.filter(|path| words.contains(path)));
+    }
+    named
+}
+
 /// A search through the files that run each other; at most [`EXAM_CANDIDATES_MAX`] are looked for.
 struct FileSearch<'r> {
     root: &'r Path,

@@ -1,11 +1,10 @@
 //! Scripts that acceptance commands run and that no exam has, because they did not exist when it was frozen.
 
-use super::check_scripts::check_scripts;
+use super::check_files::{check_files, named_scripts};
 use crate::engine::{Engine, run_blocking};
 use crate::project::Project;
 use moai_loops::criteria::CheckCommand;
 use moai_loops::exam::ExamRole;
-use moai_loops::exam::scripts::scripts_of_plan;
 
 /// Scripts of the acceptance commands that are not in the exam of a loop.
 #[derive(Debug, Default)]
@@ -28,8 +27,8 @@ pub(crate) async fn unfrozen_scripts(
     let compared = run_blocking(move || {
         let mut plan = exam.plan;
         plan.commands.retain(CheckCommand::is_acceptance);
-        let missing = scripts_of_plan(&plan).into_iter();
-        let late = check_scripts(&root, &plan).into_iter();
+        let missing = named_scripts(&root, &plan).into_iter();
+        let late = check_files(&root, &plan).scripts.into_iter();
         UnfrozenScripts {
             missing: missing
                 .filter(|path| path.under(&root).symlink_metadata().is_err())
