@@ -231,7 +231,9 @@ impl PackageWalk<'_> {
             let joined = walks.into_iter().map(std::thread::ScopedJoinHandle::join);
             joined.map(|look| look.unwrap_or_else(|panic| resume_unwind(panic))).collect::<Vec<_>>()
         });
-        looks.into_iter().for_each(|found| look.add(found));
+        for found in looks {
+            look.add(found);
+        }
         look
     }
 
