@@ -320,7 +320,6 @@ fn answer_without_daemon(
 ) -> (String, Blindness) {
     let reason = error.to_string();
     let answer = match error {
-        CallError::Abandoned(_) => String::new(),
         // Looking twice at a call that waits for its permission changes nothing.
         CallError::TimedOut(_) | CallError::DaemonEnded if event == "pre-tool-use" => {
             return handled_here(places, call, reason);
@@ -330,7 +329,7 @@ fn answer_without_daemon(
             let undecided = HookOutput::Notice(notice::undecided(&reason));
             answer_text(host, HookEvent::Stop, &undecided)
         }
-        CallError::TimedOut(_) | CallError::DaemonEnded => String::new(),
+        CallError::Abandoned(_) | CallError::TimedOut(_) | CallError::DaemonEnded => String::new(),
         CallError::NoDaemon | CallError::Unusable(_) | CallError::Unresponsive(_) => {
             return handled_here(places, call, reason);
         }

@@ -359,7 +359,7 @@ fn measure_work(
     next.has_work |= reading.has_work;
     let Some(approved) = next.approved.clone() else { return Vec::new() };
     let agreed = approved.document();
-    next.late_scripts = reading.late_scripts.clone();
+    next.late_scripts.clone_from(&reading.late_scripts);
     next.late_scripts.retain(|path| !agreed.todos.iter().any(|todo| todo.names(path)));
     let before = next.todos.clone();
     for todo in &agreed.todos {

@@ -157,8 +157,8 @@ pub fn working_lines(state: &PipelineState, stands: &[WorktreeStand]) -> String 
 pub fn paused_lines(state: &PipelineState, held: &LoopState) -> String {
     let reason = held.pause_reason.filter(|_| held.status == Status::Paused);
     let Some(reason) = reason else { return String::new() };
-    let head = phrases::PIPELINE_PAUSED.with(language(state), &[reason.as_str()]);
-    format!("{head}\n{}\n", pause_line(state, held))
+    let first_line = phrases::PIPELINE_PAUSED.with(language(state), &[reason.as_str()]);
+    format!("{first_line}\n{}\n", pause_line(state, held))
 }
 
 fn pause_line(state: &PipelineState, held: &LoopState) -> String {

@@ -223,7 +223,7 @@ async fn answer_prompt(mut call: HookCall<'_>) -> HookAnswer {
     if call.input.take_typed_command() {
         return Box::pin(user_prompt_expansion::handle(call)).await.into();
     }
-    user_prompt_submit::handle(call).await
+    Box::pin(user_prompt_submit::handle(call)).await
 }
 
 /// Records whether the agents of a session are at work. A subagent works in the main agent's turn,

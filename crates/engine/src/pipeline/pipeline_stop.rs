@@ -135,7 +135,9 @@ pub(crate) async fn measure_plan(
         // A run of something else than what was frozen accepts nothing.
         let changes = approved_exam::all_changes(engine, project, &state.charter()).await;
         let unmeasured = CommandReading::Unmeasured(exam_changed(&changes));
-        commands.values_mut().for_each(|reading| *reading = unmeasured.clone());
+        for reading in commands.values_mut() {
+            *reading = unmeasured.clone();
+        }
     }
     let plan = loop_files::file_text(project, &before.plan_path()).await;
     let problems = other_problems(evidence);

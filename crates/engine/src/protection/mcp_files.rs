@@ -289,7 +289,7 @@ mod tests {
         ] {
             assert_eq!(nature_of_call(&call(tool)), nature, "{tool}");
         }
-        let own = |tool: &str, arguments: serde_json::Value| {
+        let own = |tool: &str, arguments: Value| {
             let name = format!("mcp__plugin_moai-ralph_moai-ralph__{tool}");
             let input = json!({"tool_name": name, "tool_input": arguments});
             HookInput::parse(&input.to_string()).unwrap()
