@@ -10,6 +10,13 @@ use crate::support::{Sandbox, write_file};
 const WORK: &str = "grep -q right src/f.txt && echo 1 passed\n";
 const PYTHON: &str = "import sys\nsys.exit(0 if 'right' in open('src/f.txt').read() else 1)\n";
 
+/// Names of files with their texts.
+type NamedTexts<'c> = &'c [(&'c str, &'c str)];
+/// A command, the files of its project, and the one that changes.
+type HeldCase<'c> = (&'c str, NamedTexts<'c>, &'c str);
+/// The same with the new text, and what the end names.
+type UsedCase<'c> = (&'c str, NamedTexts<'c>, (&'c str, &'c str), Option<&'c str>);
+
 /// A loop of a project with these files, whose check is this command and which does what it asks for.
 fn checked(command: &str, files: &[(&str, &str)]) -> Sandbox {
     let sandbox = project();
@@ -30,7 +37,7 @@ fn checked(command: &str, files: &[(&str, &str)]) -> Sandbox {
 fn a_changed_script_or_program_that_a_check_runs_holds_the_stop() {
     let makefile = "RUN = ./t\ntest: lint\n\t@sh $(RUN)/c.sh\nlint:\n\ttrue\nother:\n\tsh t/o.sh\n";
     let package = "{\"scripts\": {\"test\": \"npm run --silent unit\", \"unit\": \"sh t/c.sh\"}}\n";
-    let cases: [(&str, &[(&str, &str)], &str); 9] = [
+    let cases: [HeldCase<'_>; 9] = [
         ("make test", &[("Makefile", makefile), ("t/c.sh", WORK)], "t/c.sh"),
         ("make -f t/m.mk", &[("t/m.mk", "a:\n\tgrep right src/f.txt\n")], "t/m.mk"),
         ("npm test", &[("package.json", package), ("t/c.sh", WORK)], "t/c.sh"),
@@ -75,7 +82,7 @@ fn what_a_check_uses_and_may_be_the_work_leaves_a_loop_unverified() {
     let more = "check:\n\tgrep -q right src/f.txt\nother:\n\tfalse\n";
     let reads = "import json, sys\nsys.exit(0 if json.load(open('t/want.json')) else 1)\n";
     let results = "sort src/f.txt > t/out.txt\ndiff t/out.txt t/exp\n";
-    let cases: [(&str, &[(&str, &str)], (&str, &str), Option<&str>); 8] = [
+    let cases: [UsedCase<'_>; 8] = [
         ("diff src/f.txt t/exp", &[("t/exp", "right\n")], ("t/exp", "right\n\n"), Some("t/exp")),
         ("grep -q -f t/pat src/f.txt", &[("t/pat", "right\n")], ("t/pat", "r\n"), Some("t/pat")),
         (
