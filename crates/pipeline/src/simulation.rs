@@ -387,7 +387,7 @@ impl SimulatedPipeline {
                 PipelineDecision::AwaitPerson(_) => facts.person_questions.push("asked".to_owned()),
                 PipelineDecision::BeginAnew => before.counted_from = before.iteration,
                 PipelineDecision::EndWithFailures { reason } => {
-                    facts.plan_failure = Some(reason.clone())
+                    facts.plan_failure = Some(reason.clone());
                 }
                 _ => {}
             }

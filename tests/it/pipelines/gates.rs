@@ -169,11 +169,13 @@ fn with_scenario() -> Sandbox {
     sandbox
 }
 
+/// Agents that have played a scenario; each run needs one of its own.
+static PLAYERS: AtomicU32 = AtomicU32::new(0);
+
 /// The end of an agent that played the scenario once: the reason when it is held.
 fn plays(sandbox: &Sandbox, status: &str, steps: usize) -> Option<String> {
     let mut input = sandbox.payload("SubagentStop");
     input["agent_type"] = "moai-ralph:scenario-runner".into();
-    static PLAYERS: AtomicU32 = AtomicU32::new(0);
     let player = PLAYERS.fetch_add(1, Ordering::Relaxed);
     input["agent_id"] = format!("player-{player}").into();
     let step = json!({"status": status, "observed": "it says hello"});

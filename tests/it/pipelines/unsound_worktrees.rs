@@ -122,13 +122,13 @@ fn a_worktree_that_left_its_branch_is_named_with_the_way_back() {
             assert!(text.contains(way), "{change:?}: {text}");
         }
         let output = pipeline(&sandbox, &["cancel"]).stdout;
-        let head = match change {
+        let place = match change {
             [_, _, _, _] | ["branch", ..] => "HEAD mine".to_owned(),
             _ => format!("HEAD {commit}"),
         };
-        assert!(output.contains(&head) && output.contains("1 commit not merged"), "{output}");
+        assert!(output.contains(&place) && output.contains("1 commit not merged"), "{output}");
         let output = pipeline(&sandbox, &["resume", "--session", SESSION]).stdout;
-        assert!(output.contains(&head) && output.contains("TODO-1 in "), "{output}");
+        assert!(output.contains(&place) && output.contains("TODO-1 in "), "{output}");
         assert!(tree(&sandbox, "TODO-1", ONE).root != one.root);
         // The way back works, too.
         let start = shown.find("git ").expect("a command");
