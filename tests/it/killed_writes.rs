@@ -136,7 +136,7 @@ fn killed_at_any_moment_of_a_rename_all_files_are_old_or_all_are_new() {
         let preview = client.tool("rename", &request(true));
         assert_eq!(preview["result"]["structuredContent"]["edits"], COUNT, "{preview:#}");
         client.ask_tool("rename", &request(false));
-        kill_at(daemon(&sandbox), || moment.is_reached(&sandbox), || client.end());
+        kill_at(daemon(&sandbox), || moment.is_reached(&sandbox), || client.kill());
         interrupted += usize::from(is_change_recorded(&sandbox));
         assert_eq!(sandbox.run(&["check", &name(0), "--no-lsp"]).code, 0);
         let texts: Vec<String> = (0..COUNT).map(|number| sandbox.read(&name(number))).collect();

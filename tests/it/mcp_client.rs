@@ -116,6 +116,12 @@ impl Client {
         tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
     }
 
+    /// Kills the server at once: one that ends by itself may let a stopped daemon continue first.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().expect("the child is ours");
+        self.child.wait().expect("the child is ours");
+    }
+
     /// Vanishes: closes both ends. The server ends by itself, whatever it is doing.
     pub(crate) fn end(self) {
         let Self { mut child, stdin, stdout, .. } = self;

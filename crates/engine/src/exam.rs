@@ -564,7 +564,7 @@ fn exam_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<Re
 }
 
 /// Gives changed configuration that git ignores the role of a runner, because runners load it and
-/// no diff shows it, and makes ignored makefiles generated ones.
+/// no diff shows it, and ignored makefiles that of what a check uses, because a build makes them.
 ///
 /// # Errors
 ///
@@ -694,8 +694,9 @@ mod tests {
         for (name, text) in files {
             write(temp.path(), name, text);
         }
-        let (files, texts, is_cut) =
-            collect_exam_files(temp.path(), &CheckPlan::default(), &CheckFiles::default(), &[]);
+        let plan = CheckPlan::default();
+        let used = check_files::check_files(temp.path(), &plan);
+        let (files, texts, is_cut) = collect_exam_files(temp.path(), &plan, &used, &[]);
         let exam = Exam { files, is_truncated: is_cut, ..Exam::default() };
         (temp, exam, texts)
     }

@@ -112,20 +112,6 @@ pub fn approved(state: &PipelineState, commands: usize) -> String {
     }
 }
 
-/// For the user: scripts that acceptance commands run and that could not be frozen.
-#[must_use]
-pub fn missing_scripts(state: &PipelineState, paths: &[String]) -> Option<String> {
-    let named = one_line(&paths.join(", "), REASON_LINE_CHARS_MAX);
-    (!paths.is_empty()).then(|| wording::SCRIPTS_MISSING.with(language(state), &[&named]))
-}
-
-/// For the user: scripts that were written since the last approval and count from now on.
-#[must_use]
-pub fn late_scripts(state: &PipelineState, paths: &[String]) -> Option<String> {
-    let named = one_line(&paths.join(", "), REASON_LINE_CHARS_MAX);
-    (!paths.is_empty()).then(|| wording::SCRIPTS_LATE.with(language(state), &[&named]))
-}
-
 /// For the user: the turn ended because the plan waits for approval.
 #[must_use]
 pub fn awaits_approval(state: &PipelineState) -> String {

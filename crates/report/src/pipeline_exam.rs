@@ -1,6 +1,7 @@
 //! The texts about what a pipeline is examined with, and where and by whom it is started or continued.
 
 use crate::pipeline::language;
+use crate::wording;
 use crate::wording::worktrees as phrases;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::REASON_LINE_CHARS_MAX;
@@ -29,4 +30,18 @@ pub fn exam_is_gone(state: &PipelineState) -> String {
 #[must_use]
 pub fn in_worktree_of(state: &PipelineState) -> String {
     phrases::IN_WORKTREE_OF.with(language(state), &[&state.id])
+}
+
+/// For the user: scripts that acceptance commands run and that could not be frozen.
+#[must_use]
+pub fn missing_scripts(state: &PipelineState, paths: &[String]) -> Option<String> {
+    let named = one_line(&paths.join(", "), REASON_LINE_CHARS_MAX);
+    (!paths.is_empty()).then(|| wording::SCRIPTS_MISSING.with(language(state), &[&named]))
+}
+
+/// For the user: scripts that were written since the last approval and count from now on.
+#[must_use]
+pub fn late_scripts(state: &PipelineState, paths: &[String]) -> Option<String> {
+    let named = one_line(&paths.join(", "), REASON_LINE_CHARS_MAX);
+    (!paths.is_empty()).then(|| wording::SCRIPTS_LATE.with(language(state), &[&named]))
 }

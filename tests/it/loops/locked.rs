@@ -22,6 +22,7 @@ fn a_locked_database_delays_no_hook_of_another_project() {
     let waiting = stop_beside(&sandbox);
     let mut input = sandbox.payload("Stop");
     input["cwd"] = json!(other);
+    input["session_id"] = "22222222-0000-4000-8000-000000000000".into();
     // More than one, because the first may come before the other project's reaches its database.
     for _ in 0..5 {
         let mut command = sandbox.program();

@@ -49,12 +49,13 @@ fn a_loop_holds_its_session_in_any_folder_of_the_root() {
 }
 
 #[test]
-fn the_session_is_held_after_it_went_elsewhere_when_the_host_names_the_project() {
+fn the_session_is_held_after_it_went_elsewhere_also_where_no_host_names_the_project() {
     let mut sandbox = looping(&["--max-iterations", "5"]);
     sandbox.write("app.py", DIRTY);
     let elsewhere = sandbox.base().join("elsewhere");
     fs::create_dir(&elsewhere).expect("the sandbox is writable");
-    assert_eq!(blocked(&stop_of(&sandbox, SESSION, &elsewhere)), None);
+    assert!(blocked(&stop_of(&sandbox, SESSION, &elsewhere)).is_some());
+    assert_eq!(blocked(&stop_of(&sandbox, OTHER, &elsewhere)), None);
     sandbox.set("CLAUDE_PROJECT_DIR", sandbox.root());
     assert!(blocked(&stop_of(&sandbox, SESSION, &elsewhere)).is_some());
 }
@@ -68,7 +69,8 @@ fn a_worktree_has_loops_of_its_own_and_one_list_shows_all() {
     let added = finish(git.args(["worktree", "add", "-q", "-b", "side"]).arg(&worktree), "");
     assert_eq!(added.code, 0, "{added:#?}");
     sandbox.write("app.py", DIRTY);
-    assert_eq!(blocked(&stop_of(&sandbox, SESSION, &worktree)), None, "there is no loop there");
+    let held = blocked(&stop_of(&sandbox, SESSION, &worktree));
+    assert!(held.is_some_and(|reason| reason.contains("app.py:1:9")), "its loop is elsewhere");
     let mut command = sandbox.program();
     command.current_dir(&worktree).args(["loop", "start", "--session", SESSION, "--prompt", "x"]);
     let begun = finish(&mut command, "");

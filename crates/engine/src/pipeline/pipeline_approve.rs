@@ -17,7 +17,7 @@ use moai_pipeline::state::{PipelineState, PlanApprover};
 use moai_pipeline::step::{PipelineEvent, approval_objections, step};
 use moai_protocol::control::{CommandReply, TerminalProof};
 use moai_report::person_questions::{approval_is_asked, question_is_none};
-use moai_report::pipeline as words;
+use moai_report::{pipeline as words, pipeline_exam};
 
 /// A plan that nothing keeps from being approved.
 struct ReadyPlan {
@@ -65,8 +65,8 @@ impl ReadyPlan {
         let (next, worktrees) = todo_worktrees::worktree_lines(call, next).await;
         let unfrozen = unfrozen_scripts(call.engine, &call.project, &next.loop_id).await;
         let mut lines = vec![words::approved(&next, count)];
-        lines.extend(words::missing_scripts(&next, &unfrozen.missing));
-        lines.extend(words::late_scripts(&next, &late));
+        lines.extend(pipeline_exam::missing_scripts(&next, &unfrozen.missing));
+        lines.extend(pipeline_exam::late_scripts(&next, &late));
         lines.extend(worktrees);
         lines.extend(size_lines(&call.project, &next));
         call.reply(&next, lines.join("\n")).await
