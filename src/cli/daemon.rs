@@ -8,7 +8,8 @@ use super::{INVALID, client};
 use moai_engine::lifecycle::{self, DaemonStart};
 use moai_host::ipc::StateDirs;
 use moai_host::ipc::client::{
-    CallError, CallTimeout, call_daemon, continue_stopped_daemon, kill_daemon, wait_until_stopped,
+    CallError, CallTimeout, call_daemon, continue_stopped_daemon, is_daemon_alive, kill_daemon,
+    wait_until_stopped,
 };
 use moai_protocol::control::{CommandReply, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
 use moai_protocol::documents::json_text;
@@ -67,6 +68,8 @@ fn not_running(text: &str, json: bool) -> CommandReply {
 fn stop_daemon(places: &StateDirs, json: bool) -> CommandReply {
     if wait_until_stopped(places) {
         not_running("the daemon has stopped\n", json)
+    } else if !is_daemon_alive(places, CONTROL_TIMEOUT) && kill_daemon(places) {
+        not_running("the daemon did not end and was killed\n", json)
     } else {
         CommandReply::failure(1, "moai-ralph: the daemon is still finishing its work")
     }

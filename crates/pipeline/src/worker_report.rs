@@ -10,9 +10,10 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     FAULT_QUOTE_CHARS_MAX, PLAN_TEXT_CHARS_MAX, WORKER_ENTRIES_MAX, WORKER_REPORT_BYTES_MAX,
 };
+use moai_base::redaction::redacted;
 use moai_loops::{named_variants, serialize_by_name};
 
-/// A worker's report. Texts are on one line and bounded; lists are bounded.
+/// A worker's report. Texts are on one line, bounded and without secrets; lists are bounded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerReport {
     /// The TODO that it worked on.
@@ -101,7 +102,7 @@ impl WorkerReport {
             todo,
             status: raw.status,
             files_changed: lines(raw.outputs.files_changed),
-            summary: one_line(&raw.outputs.summary, PLAN_TEXT_CHARS_MAX),
+            summary: kept_line(&raw.outputs.summary),
             criteria: criteria(raw.acceptance_criteria),
             learnings: lines(raw.learnings),
             issues: lines(raw.issues),
@@ -177,8 +178,13 @@ enum RawDiscovery {
     },
 }
 
+/// A text of a report as it is kept: in the state, and in the documents that are committed.
+fn kept_line(text: &str) -> String {
+    one_line(&redacted(text), PLAN_TEXT_CHARS_MAX)
+}
+
 fn lines(texts: Vec<String>) -> Vec<String> {
-    let lines = texts.into_iter().map(|text| one_line(&text, PLAN_TEXT_CHARS_MAX));
+    let lines = texts.into_iter().map(|text| kept_line(&text));
     lines.filter(|line| !line.is_empty()).take(WORKER_ENTRIES_MAX).collect()
 }
 
@@ -190,10 +196,10 @@ fn criteria(raw: Vec<RawCriterion>) -> Vec<ReportedCriterion> {
 fn discoveries(raw: Vec<RawDiscovery>) -> Vec<Discovery> {
     let discoveries = raw.into_iter().take(WORKER_ENTRIES_MAX).map(|one| match one {
         RawDiscovery::Text(summary) => {
-            Discovery { summary: one_line(&summary, PLAN_TEXT_CHARS_MAX), ..Discovery::default() }
+            Discovery { summary: kept_line(&summary), ..Discovery::default() }
         }
         RawDiscovery::Object { summary, files, conflicts_with } => Discovery {
-            summary: one_line(&summary, PLAN_TEXT_CHARS_MAX),
+            summary: kept_line(&summary),
             files: lines(files),
             conflicts_with: conflicts_with.iter().filter_map(|id| PivotId::parse(id)).collect(),
         },
@@ -234,6 +240,16 @@ mod tests {
         ] {
             assert_eq!(WorkerReport::parse(&message), Ok(report.clone()), "{message}");
         }
+    }
+
+    #[test]
+    fn secrets_in_a_report_are_not_kept() {
+        let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0".repeat(2).get(..36).expect("long"));
+        let text = REPORT.replace("pattern", &token).replace("middleware", &token);
+        let text = text.replace("cache it", &token).replace("drop B", &token);
+        let report = WorkerReport::parse(&text.replace("because y", &token)).expect("a report");
+        let kept = format!("{report:?}");
+        assert!(!kept.contains(&token) && kept.contains("JWT"), "{kept}");
     }
 
     #[test]
