@@ -276,7 +276,7 @@ fn is_running(pid: i32) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
-/// Listens in place of the sandbox's daemon, and answers nobody.
+/// Listens in place of the sandbox's daemon and never responds.
 pub(crate) fn silent_daemon(sandbox: &Sandbox) -> UnixListener {
     sandbox.run(&["doctor"]);
     let status = sandbox.run(&["daemon", "status", "--json"]).json();

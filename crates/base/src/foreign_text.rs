@@ -37,6 +37,19 @@ const INSTRUCTION_TAGS: [&str; 20] = [
     "user-prompt-submit-hook",
 ];
 
+/// How Claude Code's summary of a compacted conversation begins.
+const SUMMARY_BEGINNING: &str = "This session is being continued from a previous conversation";
+
+/// Whether a text that came as a prompt was written by the host or by this program, and not by the
+/// user: the end of a background task, the output of a command, a summary, a message of a hook.
+#[must_use]
+pub fn is_from_host(prompt: &str) -> bool {
+    let text = prompt.trim_start();
+    text.strip_prefix('<').is_some_and(is_inside_of_instruction_tag)
+        || text.starts_with(OWN_MARK)
+        || text.starts_with(SUMMARY_BEGINNING)
+}
+
 /// A text in which lines of ours and foreign text are mixed: visible, without escape sequences, and
 /// without the host's instruction tags (`<` becomes `‹`). Line breaks become `\n`.
 #[must_use]

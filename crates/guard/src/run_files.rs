@@ -36,7 +36,7 @@ const PACKAGE_RUNNERS: [&str; 4] = ["bun", "npm", "pnpm", "yarn"];
 /// The package file itself.
 const PACKAGE_FILE: &str = "package.json";
 /// The names under which make looks for a makefile, in its order.
-const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
+pub const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 /// Options of make that are followed by a value.
 const MAKE_VALUES: [&str; 7] = ["-C", "-I", "-W", "-f", "-j", "-l", "-o"];
 

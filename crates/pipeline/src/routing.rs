@@ -2,6 +2,7 @@
 //! the word do not. Capitals do not either: UAM is urban air mobility.
 
 use crate::prose::{beginning_of, prose_of};
+use moai_base::foreign_text::is_from_host;
 use moai_base::limits::ROUTED_PROMPT_BYTES_MAX;
 use moai_loops::named_variants;
 
@@ -20,19 +21,6 @@ named_variants!(RoutedPipeline { Full: "full", Small: "small", Bugfix: "bugfix" 
 
 const KEYWORD: &str = "uam";
 
-/// How texts begin that hosts send as prompts: Claude Code's tags and its summary of a conversation,
-/// and this program's own messages.
-const HOST_TEXTS: [&str; 9] = [
-    "<task-notification",
-    "<system-reminder",
-    "<local-command",
-    "<command-",
-    "<bash-",
-    "<user-memory-input",
-    "<ide_",
-    "[moai-ralph]",
-    "This session is being continued from a previous conversation",
-];
 /// Particles and words after the keyword with which it is a means; with others it is the topic.
 const MEANS: [&str; 7] = ["으로", "로", "을", "를", "모드로", "방식으로", "파이프라인으로"];
 /// Words directly before the keyword that make it a means; an article may stand in between.
@@ -121,8 +109,7 @@ const WINDOW_WORDS: usize = 5;
 /// sentence, as the means of one, or on its own at the end.
 #[must_use]
 pub fn routed_pipeline(prompt: &str) -> Option<RoutedPipeline> {
-    let beginning = prompt.trim_start();
-    if !prompt.contains(KEYWORD) || HOST_TEXTS.iter().any(|text| beginning.starts_with(text)) {
+    if !prompt.contains(KEYWORD) || is_from_host(prompt) {
         return None;
     }
     let text = prose_of(beginning_of(prompt, ROUTED_PROMPT_BYTES_MAX));
@@ -230,7 +217,7 @@ fn is_turned_down(before: &str, after: &str) -> bool {
     let later = later.join(" ");
     next.is_some_and(|next| REFUSING_NEXT_WORDS.contains(&next.as_str()))
         || LATER_REFUSALS.iter().any(|part| later.contains(part))
-        // `why uam?`
+        // As in `why uam?`.
         || after.trim_start().starts_with('?')
 }
 

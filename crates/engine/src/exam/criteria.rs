@@ -67,9 +67,9 @@ pub(crate) fn proposals(project: &Project) -> Vec<CheckCommand> {
 /// compiled module there may be another one than its source.
 const BYTECODE_FOLDER: &str = "PYTHONPYCACHEPREFIX";
 
-/// Names of make.
+/// The names under which make is called.
 const MAKES: [&str; 2] = ["gmake", "make"];
-/// How a target runs whatever files there are.
+/// What makes a target run even if a file with its name exists.
 const PHONY: &str = "name the target in .PHONY";
 /// The exit status of test runners that found no test.
 const NO_TESTS: &str = "exit status 5";

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use moai_base::limits::{EXAM_FILE_BYTES_MAX, EXAM_FILES_MAX};
 use moai_base::path::{RelPath, normalize};
+use moai_guard::run_files::MAKEFILES;
 use moai_host::files;
 use moai_loops::criteria::CheckPlan;
-use moai_loops::exam::makefiles::{MAKEFILES, included_patterns, is_dependency_list};
+use moai_loops::exam::makefiles::{included_patterns, is_dependency_list};
 use moai_loops::exam::role;
 
 /// The included makefiles that exist and have no other role in an exam, without those that only list

@@ -213,7 +213,7 @@ impl PackageWalk<'_> {
         self.entries.load(Ordering::Relaxed) > PACKAGE_ENTRIES_MAX
     }
 
-    /// Walks in width until there are folders for each processor, which then walk in depth.
+    /// Walks breadth-first until there is a folder for each processor; these then walk depth-first.
     fn all_below(&self, top: &Path) -> FolderLook {
         let mut look = FolderLook::default();
         let mut open = VecDeque::new();

@@ -22,8 +22,8 @@ pub(super) async fn continue_exam(
     Ok(exam.map(|exam| exam::criteria::names(project, &exam.plan)))
 }
 
-/// What others than the session changed in the exam of a loop, one line each. Nothing if that is unknown: the
-/// Stop that is measured reports it.
+/// Changes of a loop's exam that its session did not make, one line each. Empty if that is unknown: the
+/// measured Stop reports it.
 pub(super) async fn foreign_changes(
     engine: &Engine,
     project: &Project,

@@ -132,7 +132,7 @@ pub(crate) async fn measure_plan(
     let mut commands = command_readings(engine, project, state, &evidence.readings).await;
     let is_exam = |reading: &&SensorReading| reading.sensor == READING && reading.dirty;
     if evidence.readings.iter().any(|reading| is_exam(&reading)) {
-        // A run of something else than what was frozen accepts nothing.
+        // Only a run of the frozen files accepts a TODO.
         let changes = approved_exam::all_changes(engine, project, &state.charter()).await;
         let unmeasured = CommandReading::Unmeasured(exam_changed(&changes));
         for reading in commands.values_mut() {

@@ -101,7 +101,7 @@ pub(super) async fn run_todo(
         commands.iter().map(|command| (command.name.clone(), command.argv.clone())).collect();
     let changes = approved_exam::all_changes(call.engine, project, &state.charter()).await;
     if !changes.is_empty() {
-        // A run of something else than what was frozen accepts nothing.
+        // Only a run of the frozen files accepts a TODO.
         let failure = exam_changed(&changes);
         let failed = |(_, argv)| (argv, CommandReading::Failed(failure.clone()));
         return argvs.into_iter().map(failed).collect();

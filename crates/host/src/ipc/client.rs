@@ -36,19 +36,19 @@ pub enum CallError {
     /// The daemon was silent for a while, and its answer is not worth waiting for.
     #[error("the daemon reported nothing for {} ms", .0.as_millis())]
     Abandoned(Duration),
-    /// The daemon answers nobody: it hangs or is stopped.
+    /// The daemon responds to no request: it hangs or a signal has stopped it.
     #[error("the daemon answers nothing at all, waited {} ms", .0.as_millis())]
     Unresponsive(Duration),
 }
 
-/// What a front door does after a silence of the daemon.
+/// What a front door does when the daemon has been silent for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterSilence {
-    /// It waits, and asks again after this time.
+    /// Wait, and check again after this time.
     Wait(Duration),
-    /// It goes away, because no answer is needed.
+    /// Stop waiting: no answer is needed.
     Abandon,
-    /// It does without the daemon, which answers nobody.
+    /// Continue without the daemon, which responds to no request.
     GiveUp,
 }
 
@@ -57,7 +57,7 @@ pub enum AfterSilence {
 pub struct CallTimeout<'a> {
     /// Time limit over all attempts.
     pub limit: Duration,
-    /// Called after a silence of this time.
+    /// Called each time the daemon has been silent for this long.
     pub silence_check: Option<(Duration, &'a dyn Fn() -> AfterSilence)>,
 }
 

@@ -46,7 +46,7 @@ impl Store {
     }
 
     /// Gives a new loop the whole exam of an earlier one, with what that loop's session wrote of it. False if
-    /// there is none any more.
+    /// that exam is gone.
     pub async fn continue_exam(
         &self,
         project: &ProjectKey,

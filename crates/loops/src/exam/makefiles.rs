@@ -5,9 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use moai_base::limits::EXAM_FILES_MAX;
 
-/// The names under which make looks for a makefile, in its order.
-pub const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
-
 /// Words that begin a line that includes other makefiles.
 const INCLUDES: [&str; 3] = ["include", "-include", "sinclude"];
 /// Variables of make that name the folder where it runs.

@@ -1,6 +1,6 @@
 //! The user's prompts: what a session is about, and decisions that a sentence records.
 
-use moai_base::foreign_text::one_line;
+use moai_base::foreign_text::{is_from_host, one_line};
 use moai_base::limits::{OBSERVED_SENTENCES_MAX, OBSERVED_TITLE_CHARS_MAX};
 
 use super::ObservationDraft;
@@ -119,7 +119,7 @@ impl ObservedPrompt {
     /// nothing of it may be kept.
     #[must_use]
     pub fn read(prompt: &str) -> Option<Self> {
-        if is_slash_command(prompt) || is_host_text(prompt) {
+        if is_slash_command(prompt) || is_from_host(prompt) {
             return None;
         }
         let text = CleanText::of(prompt)?;
@@ -164,12 +164,6 @@ pub fn is_slash_command(prompt: &str) -> bool {
     let name = rest.split(char::is_whitespace).next().unwrap_or_default();
     let is_of_name = |it: char| it.is_alphanumeric() || matches!(it, '-' | '_' | ':');
     name.starts_with(char::is_alphabetic) && name.chars().all(is_of_name)
-}
-
-/// Whether a host wrote the text, such as the end of a task in the background.
-fn is_host_text(prompt: &str) -> bool {
-    let beginnings = ["<task-notification", "<command-", "<local-command-", "<system-reminder"];
-    beginnings.iter().any(|beginning| prompt.trim_start().starts_with(beginning))
 }
 
 /// The sentences and lines of a text, without blanks around them. Code blocks are no sentences.
