@@ -103,7 +103,10 @@ fn begin(sandbox: &Sandbox, todos: usize) {
     type_command("moai-ralph:alfred", "write the files");
     let status = sandbox.run(&["pipeline", "status", "--json"]).json();
     sandbox.write(status["plan"].as_str().expect("a pipeline has a plan"), &plan_of(todos));
-    type_command("moai-ralph:moai-run", "");
+    // The first one shows the plan.
+    for _ in 0..2 {
+        type_command("moai-ralph:moai-run", "");
+    }
     let status = sandbox.run(&["pipeline", "status", "--json"]).json();
     assert_eq!(status["phase"], "sprint", "{status}");
 }

@@ -67,11 +67,15 @@ fn slash(sandbox: &Sandbox, name: &str, arguments: &str) -> Value {
     if output.stdout.trim().is_empty() { Value::Null } else { output.json() }
 }
 
-/// The user approves the plan.
-fn approve(sandbox: &Sandbox) {
-    let answer = slash(sandbox, "moai-run", "");
+/// The user approves the plan, once it was shown: what the agent reads.
+fn approve(sandbox: &Sandbox) -> String {
+    let mut answer = slash(sandbox, "moai-run", "");
+    let reason = answer["reason"].as_str().unwrap_or_default();
+    if ["Give the command again", "명령을 다시"].iter().any(|asked| reason.contains(asked)) {
+        answer = slash(sandbox, "moai-run", "");
+    }
     let context = &answer["hookSpecificOutput"]["additionalContext"];
-    assert!(context.is_string() && answer["decision"] != "block", "{answer}");
+    context.as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
 
 fn status(sandbox: &Sandbox) -> Value {

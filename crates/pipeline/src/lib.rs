@@ -25,6 +25,7 @@ pub mod routing;
 mod samples;
 pub mod scenario;
 pub mod scenario_runs;
+pub mod shown_plan;
 #[cfg(test)]
 mod simulation;
 pub mod spec;

@@ -3,8 +3,8 @@
 
 use crate::approved_plan::ApprovedPlan;
 use crate::plan::{AcceptanceKind, PlanDocument, TodoId};
+use crate::shown_plan::plan_version;
 use crate::state::{ASKS_THE_USER, KeptDiscovery, PersonAnswer, PipelineState, PlanApprover};
-use moai_base::hash::ContentHash;
 
 /// One question to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl PersonQuestion {
     /// The question whether the work follows a plan.
     #[must_use]
     pub fn about_plan(text: &str) -> Self {
-        Self::Plan { version: ContentHash::of_bytes(text.as_bytes()).short_hex() }
+        Self::Plan { version: plan_version(text) }
     }
 
     /// The name with which a command answers it: `plan`, `TODO-2/AC-2`, `D-1`.

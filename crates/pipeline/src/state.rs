@@ -13,6 +13,7 @@ use crate::gate::PipelineGates;
 use crate::plan::{PlanDocument, TodoId};
 use crate::review::CategoryReview;
 use crate::scenario_runs::{FrozenScenario, ScenarioRun};
+use crate::shown_plan::ShownPlan;
 use crate::worktrees::TodoWorktree;
 use moai_base::limits::{BUGFIX_ATTEMPTS_MAX, PIPELINE_ITERATIONS_MAX};
 use moai_loops::criteria::SPECS_FOLDER;
@@ -246,6 +247,9 @@ pub struct PipelineState {
     pub loop_id: String,
     /// The approved plan; `None` until then.
     pub approved: Option<ApprovedPlan>,
+    /// The version of the plan that its user was last shown, until it is approved.
+    #[serde(default)]
+    pub shown_plan: Option<ShownPlan>,
     /// The TODOs of the approved plan, by id.
     #[serde(default)]
     pub todos: BTreeMap<String, TodoProgress>,
@@ -388,6 +392,7 @@ impl PipelineState {
             spec,
             loop_id: String::new(),
             approved: None,
+            shown_plan: None,
             todos: BTreeMap::new(),
             gates: PipelineGates::default(),
             learnings: Vec::new(),

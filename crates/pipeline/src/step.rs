@@ -26,6 +26,7 @@ use crate::pivot::PivotDocument;
 use crate::plan::{AcceptanceKind, PlanDocument, Todo, TodoId, TodoStatus};
 use crate::review::CategoryReview;
 use crate::scenario_runs::ScenarioRun;
+use crate::shown_plan::ShownPlan;
 use crate::state::{
     BoxCorrection, PassCount, PipelineKind, PipelinePhase, PipelineState, PlanApprover,
     ShellWriteRecord,
@@ -101,6 +102,11 @@ pub enum PipelineEvent {
         text: Option<String>,
         /// What is wrong with the other documents, and with the links between them.
         documents: Vec<PlanObjection>,
+    },
+    /// The user was shown a plan that may be approved.
+    PlanShown {
+        /// Its text.
+        text: String,
     },
     /// The user agreed to this plan.
     PlanApproved {
@@ -219,6 +225,10 @@ pub fn step(
         PipelineEvent::PlanReviewed { text, documents } => {
             review_plan(&mut next, text.as_deref(), documents)
         }
+        PipelineEvent::PlanShown { text } => {
+            next.shown_plan = Some(ShownPlan::of(&text));
+            Vec::new()
+        }
         PipelineEvent::PlanApproved { text, by } => approve_plan(&mut next, text, by, now_ms),
         PipelineEvent::WorkMeasured(reading) => measure_work(&mut next, &reading, now_ms),
         PipelineEvent::WorkerEnded(reading) => worker_end(&mut next, &reading, now_ms),
@@ -313,6 +323,7 @@ fn review_plan(
     objections.extend(documents);
     if objections.is_empty() {
         next.plan_holds = 0;
+        next.shown_plan = text.map(ShownPlan::of);
         return vec![PipelineDecision::AwaitApproval];
     }
     next.plan_holds += 1;
@@ -334,6 +345,7 @@ fn approve_plan(
         next.todos.entry(todo.id.to_string()).or_default();
     }
     next.approved = Some(ApprovedPlan::new(text, now_ms, by));
+    next.shown_plan = None;
     next.phase = PipelinePhase::Sprint;
     next.plan_holds = 0;
     if next.is_replanning {

@@ -27,6 +27,7 @@ pub mod pipeline;
 pub mod pipeline_evidence;
 pub mod pipeline_exam;
 pub mod pipeline_worktrees;
+pub mod plan_approval;
 pub mod recall;
 pub mod rename;
 pub mod restore;

@@ -94,30 +94,6 @@ pub fn work_instructions(state: &PipelineState) -> String {
     format!("{rule}\n{}", pipeline_status(state))
 }
 
-/// For the agent and the user: the plan was approved.
-#[must_use]
-pub fn approved(state: &PipelineState, commands: usize) -> String {
-    let parts = [state.id.as_str(), &state.plan_path(), &commands.to_string()];
-    let mut approved = wording::PIPELINE_APPROVED.with(language(state), &parts);
-    if state.is_solo && !state.scenarios.is_empty() {
-        approved.push('\n');
-        approved.push_str(wording::SOLO_SCENARIOS.text_in(language(state)));
-    }
-    match state.ready_todos().as_slice() {
-        [] => approved,
-        ready => {
-            let ready = wording::TODOS_READY.with(language(state), &[&todo_names(ready)]);
-            format!("{approved}\n{ready}")
-        }
-    }
-}
-
-/// For the user: the turn ended because the plan waits for approval.
-#[must_use]
-pub fn awaits_approval(state: &PipelineState) -> String {
-    wording::PIPELINE_WAITS.with(language(state), &[&state.id, &state.plan_path()])
-}
-
 /// For the user: the agent wrote no usable plan.
 #[must_use]
 pub fn no_plan(state: &PipelineState, objections: &[PlanObjection]) -> String {
@@ -291,7 +267,7 @@ pub fn escalation_lines(
     lines.collect()
 }
 
-fn todo_names(todos: &[TodoId]) -> String {
+pub(crate) fn todo_names(todos: &[TodoId]) -> String {
     let names: Vec<&str> = todos.iter().map(TodoId::as_str).collect();
     one_line(&names.join(", "), REASON_LINE_CHARS_MAX)
 }

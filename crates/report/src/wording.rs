@@ -100,6 +100,7 @@ macro_rules! phrases {
     };
 }
 
+pub(crate) mod approvals;
 pub(crate) mod worktrees;
 
 nouns! {
@@ -517,12 +518,6 @@ phrases!(PIPELINES {
     PIPELINE_BOXES:
         "3. Then do the TODOs in the order of their dependencies. At every Stop the engine runs the acceptance commands itself and sets the boxes in {0}; a box that you set counts only if its run agrees. What was approved is frozen: the plan may only grow.",
         "3. 그다음 의존 순서대로 TODO를 수행하십시오. Stop마다 엔진이 인수 명령을 직접 실행해 {0}의 체크박스를 표시합니다. 직접 표시한 체크박스는 그 실행이 통과해야만 인정됩니다. 승인된 내용은 고정되어 있어 계획은 추가만 할 수 있습니다.";
-    PIPELINE_APPROVED:
-        "[moai-ralph] pipeline {0}: the plan {1} is approved, and its acceptance commands are frozen ({2}). Work on the TODOs, then end your turn.",
-        "[moai-ralph] 파이프라인 {0}: 계획 {1}을 승인했고 인수 명령 {2}개를 고정했습니다. TODO를 수행한 뒤 턴을 끝내십시오.";
-    PIPELINE_WAITS:
-        "[moai-ralph] pipeline {0}: the plan {1} waits for your approval: `/moai-ralph:moai-run`, or `moai-ralph pipeline approve` at a terminal; or tell the agent what to change",
-        "[moai-ralph] 파이프라인 {0}: 계획 {1}이 승인을 기다립니다. `/moai-ralph:moai-run`이나 터미널의 `moai-ralph pipeline approve`로 승인하거나 에이전트에게 고칠 점을 알려 주십시오";
     PIPELINE_NO_PLAN:
         "[moai-ralph] pipeline {0}: there is no usable plan in {1}, and the agent is not held for it any longer:",
         "[moai-ralph] 파이프라인 {0}: {1}에 쓸 수 있는 계획이 없으며, 이 때문에 에이전트를 더 붙잡지 않습니다:";
@@ -691,6 +686,7 @@ phrases!(PIPELINES {
 
 #[cfg(test)]
 mod tests {
+    use super::approvals::APPROVALS;
     use super::worktrees::WORKTREES;
     use super::*;
 
@@ -709,8 +705,10 @@ mod tests {
 
     #[test]
     fn every_phrase_exists_in_both_languages_with_the_same_parts() {
-        let tables =
-            [EDITS, STARTS, REASONS, ENDS, SPENDING, LOSSES, MEMORIES, PIPELINES, WORKTREES];
+        let tables = [
+            EDITS, STARTS, REASONS, ENDS, SPENDING, LOSSES, MEMORIES, PIPELINES, APPROVALS,
+            WORKTREES,
+        ];
         for (name, phrase) in tables.into_iter().flatten() {
             let (english, korean) = (phrase.english, phrase.korean);
             assert!(!english.trim().is_empty() && !has_hangul(english), "{name}: {english}");

@@ -14,6 +14,41 @@ fn plan_of(command: &str) -> String {
 }
 
 #[test]
+fn a_typed_command_approves_only_the_version_that_the_user_was_shown() {
+    let sandbox = begun(GOAL);
+    let path = plan_path(&sandbox);
+    sandbox.write(&path, &plan_of("sh check.sh"));
+    let shown = stop_output(&sandbox);
+    assert!(notice(&shown).contains("TODO-1 `sh check.sh`"), "{shown}");
+    sandbox.write(&path, &plan_of("true"));
+    let refused = slash(&sandbox, "moai-run", "");
+    let reason = refused["reason"].as_str().unwrap_or_default();
+    assert_eq!(refused["decision"], "block", "{refused}");
+    assert!(reason.contains("new acceptance commands: TODO-1 `true`"), "{reason}");
+    assert!(reason.contains("no longer there: TODO-1 `sh check.sh`"), "{reason}");
+    assert_eq!(status(&sandbox)["phase"], "plan");
+    sandbox.write(&path, &plan_of("false"));
+    assert_eq!(slash(&sandbox, "moai-run", "")["decision"], "block", "it changed once more");
+    let told = slash(&sandbox, "moai-run", "").to_string();
+    assert!(told.contains("frozen (1): TODO-1 `false`"), "{told}");
+    assert_eq!(status(&sandbox)["phase"], "sprint");
+}
+
+#[test]
+fn a_plan_that_nobody_was_shown_is_shown_first() {
+    let sandbox = begun(GOAL);
+    let commands: Vec<String> =
+        (1..=12).map(|number| format!("- [A] `test -f {number}`\n")).collect();
+    let plan = format!("# PLAN: x\n### [ ] TODO 1: a\n{}", commands.concat());
+    sandbox.write(&plan_path(&sandbox), &plan);
+    let refused = slash(&sandbox, "moai-run", "");
+    let reason = refused["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("were not shown this plan"), "{refused}");
+    assert!(reason.contains("TODO-1 `test -f 10` and 2 more"), "{reason}");
+    assert!(approve(&sandbox).contains("frozen (12)"));
+}
+
+#[test]
 fn a_plan_alone_is_no_work() {
     let sandbox = approved(&plan_of("test -f readme.txt"));
     while stop(&sandbox).is_some() {}
@@ -28,8 +63,7 @@ fn a_script_that_is_written_after_the_approval_is_named_and_proves_nothing() {
         let sandbox = begun(GOAL);
         let plan = plan_of("sh run.sh").replace("- Acceptance", &format!("{files}- Acceptance"));
         sandbox.write(&plan_path(&sandbox), &plan);
-        let answer = slash(&sandbox, "moai-run", "");
-        let told = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
+        let told = approve(&sandbox);
         assert!(told.contains("not frozen: run.sh"), "{told}");
         sandbox.write("run.sh", "echo 1 passed\n");
         assert_eq!(stop(&sandbox), None);

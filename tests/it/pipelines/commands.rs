@@ -34,6 +34,7 @@ fn a_pipeline_is_led_by_slash_commands_and_the_seeds_names_mean_the_same() {
         assert!(told.starts_with("[moai-ralph]") && told.contains("### [ ] TODO 1"), "{told}");
         assert_eq!(status(&sandbox)["goal"], "write $(touch x) \"two\" files");
         sandbox.write(&plan_path(&sandbox), PLAN);
+        assert_eq!(command(&sandbox, run, "").json()["decision"], "block", "it is shown first");
         let told = command(&sandbox, run, "").context();
         assert!(told.contains("frozen"), "{told}");
         assert_eq!(status(&sandbox)["approved_by"], "person");

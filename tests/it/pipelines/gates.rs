@@ -343,7 +343,7 @@ fn a_stronger_model_is_proposed_by_the_projects_rules() {
     sandbox.write("two.txt", "two\n");
     let reason = stop(&sandbox).expect("the project's own check fails");
     assert!(reason.contains("the agent debugger with model fable"), "{reason}");
-    let approved = super::slash(&sandbox, "moai-run", "").to_string();
+    let approved = approve(&sandbox);
     assert!(!approved.contains("size M"), "TODO-2 passes already: {approved}");
 }
 

@@ -12,11 +12,13 @@ use crate::pipeline::plan_documents::{document_hashes, document_objections};
 use crate::pipeline::todo_worktrees;
 use moai_pipeline::person_question::PersonQuestion;
 use moai_pipeline::plan::PlanDocument;
+use moai_pipeline::shown_plan::ShownPlan;
 use moai_pipeline::spec::{SPECS_FOLDER, SpecFile};
 use moai_pipeline::state::{PipelineState, PlanApprover};
 use moai_pipeline::step::{PipelineEvent, approval_objections, step};
 use moai_protocol::control::{CommandReply, TerminalProof};
 use moai_report::person_questions::{approval_is_asked, question_is_none};
+use moai_report::plan_approval::{approved, not_as_shown};
 use moai_report::{pipeline as words, pipeline_exam};
 
 /// A plan that nothing keeps from being approved.
@@ -64,7 +66,7 @@ impl ReadyPlan {
         call.save(&state, &next).await?;
         let (next, worktrees) = todo_worktrees::worktree_lines(call, next).await;
         let unfrozen = unfrozen_scripts(call.engine, &call.project, &next.loop_id).await;
-        let mut lines = vec![words::approved(&next, count)];
+        let mut lines = vec![approved(&next, count)];
         lines.extend(pipeline_exam::missing_scripts(&next, &unfrozen.missing));
         lines.extend(pipeline_exam::late_scripts(&next, &late));
         lines.extend(worktrees);
@@ -94,9 +96,19 @@ pub(super) async fn approve_by_command(
     }
 }
 
-/// A slash command that the user typed.
+/// A slash command that the user typed, which means the version of the plan that the user was shown. Another
+/// one is shown first.
 pub(super) async fn approve_as_typed(call: &PipelineCall<'_>) -> Result<CommandReply, String> {
     let ready = ReadyPlan::load(call, None).await?;
+    let now = ShownPlan::of(&ready.text);
+    let is_shown = ready.state.shown_plan.as_ref().is_some_and(|it| it.version == now.version);
+    // What was approved cannot be taken back by a plan that has grown.
+    if ready.state.needs_approval() && !is_shown {
+        let ReadyPlan { state, text } = ready;
+        let (next, _) = step(&state, PipelineEvent::PlanShown { text }, now_ms());
+        call.save(&state, &next).await?;
+        return Err(not_as_shown(&state, &now));
+    }
     Box::pin(ready.approve(call, PlanApprover::Person)).await
 }
 

@@ -40,6 +40,7 @@ use moai_protocol::hook::HookOutput;
 use moai_report::person_questions::question_lines;
 use moai_report::pipeline_exam::exam_changed;
 use moai_report::pipeline_worktrees::left_lines;
+use moai_report::plan_approval::awaits_approval;
 use moai_report::{observed, pipeline as words};
 
 /// The active pipeline of a loop; a loop without one costs nothing.
@@ -95,7 +96,7 @@ pub(crate) async fn review_plan(
         Some(PipelineDecision::GiveUpPlan(objections)) => {
             HookOutput::Notice(words::no_plan(&next, objections))
         }
-        _ => HookOutput::Notice(words::awaits_approval(&next)),
+        _ => HookOutput::Notice(awaits_approval(&next)),
     }
 }
 

@@ -1,0 +1,79 @@
+//! The texts about the approval of a plan: what the user is shown before it, and what is frozen by it.
+
+use crate::pipeline::language;
+use crate::pipeline::todo_names;
+use crate::wording;
+use crate::wording::approvals as phrases;
+use moai_base::foreign_text::one_line;
+use moai_base::limits::{LINE_CHARS_MAX, NAMED_COMMANDS_MAX, REASON_LINE_CHARS_MAX};
+use moai_loops::framework::MessageLanguage;
+use moai_pipeline::approved_plan::ApprovedPlan;
+use moai_pipeline::shown_plan::{ShownPlan, command_names};
+use moai_pipeline::state::PipelineState;
+
+/// For the agent and the user: the plan was approved.
+#[must_use]
+pub fn approved(state: &PipelineState, commands: usize) -> String {
+    let language = language(state);
+    let plan = state.approved.as_ref().map(ApprovedPlan::document).unwrap_or_default();
+    let names = named_commands(language, &command_names(&plan));
+    let parts = [state.id.as_str(), &state.plan_path(), &commands.to_string(), &names];
+    let mut lines = vec![phrases::PIPELINE_APPROVED.with(language, &parts)];
+    if state.is_solo && !state.scenarios.is_empty() {
+        lines.push(wording::SOLO_SCENARIOS.text_in(language).to_owned());
+    }
+    let ready = state.ready_todos();
+    if !ready.is_empty() {
+        lines.push(wording::TODOS_READY.with(language, &[&todo_names(&ready)]));
+    }
+    lines.join("\n")
+}
+
+/// For the user: the turn ended because the plan waits for approval.
+#[must_use]
+pub fn awaits_approval(state: &PipelineState) -> String {
+    let language = language(state);
+    let (version, commands) = state
+        .shown_plan
+        .as_ref()
+        .map(|shown| (shown.version.as_str(), shown.commands.as_slice()))
+        .unwrap_or_default();
+    let names = named_commands(language, commands);
+    phrases::PIPELINE_WAITS.with(language, &[&state.id, &state.plan_path(), version, &names])
+}
+
+/// Why a typed command approves nothing: the plan is not the one that the user was shown.
+#[must_use]
+pub fn not_as_shown(state: &PipelineState, now: &ShownPlan) -> String {
+    let language = language(state);
+    let (path, version) = (state.plan_path(), now.version.as_str());
+    let Some(shown) = &state.shown_plan else {
+        let names = named_commands(language, &now.commands);
+        return phrases::PLAN_NOT_SHOWN.with(language, &[&path, version, &names]);
+    };
+    let mut changes = Vec::new();
+    for (phrase, commands) in [
+        (&phrases::COMMANDS_NEW, now.commands_without(shown)),
+        (&phrases::COMMANDS_GONE, shown.commands_without(now)),
+    ] {
+        if !commands.is_empty() {
+            changes.push(phrase.with(language, &[&named_commands(language, &commands)]));
+        }
+    }
+    if changes.is_empty() {
+        changes.push(phrases::COMMANDS_SAME.text_in(language).to_owned());
+    }
+    phrases::PLAN_NOT_AS_SHOWN.with(language, &[&path, version, &changes.join("; ")])
+}
+
+/// Commands, the first ones by name.
+fn named_commands(language: MessageLanguage, commands: &[String]) -> String {
+    let shown = commands.iter().take(NAMED_COMMANDS_MAX);
+    let shown: Vec<String> = shown.map(|name| one_line(name, REASON_LINE_CHARS_MAX)).collect();
+    let mut names = one_line(&shown.join(", "), LINE_CHARS_MAX);
+    let more = commands.len().saturating_sub(NAMED_COMMANDS_MAX);
+    if more > 0 {
+        names.push_str(&phrases::MORE_COMMANDS.with(language, &[&more.to_string()]));
+    }
+    names
+}
