@@ -26,7 +26,7 @@ pub(crate) fn hook_sender(engine: &Engine, caller: &CallerContext, session: &str
         // Its ancestors have ended or are none of a host. One-shot runs end before their last hook is
         // answered, but while the session's host runs, it sends its hooks itself.
         let is_other = has_other_host(engine, session, None);
-        return if is_other { HookSender::NotHost } else { unknown_sender(&ancestors) };
+        return if is_other { HookSender::NotHost } else { HookSender::Unknown };
     };
     let host = ancestors[host_at];
     let route = HookRoute::between(host, host_at, hook, caller.input_maker);
@@ -34,15 +34,8 @@ pub(crate) fn hook_sender(engine: &Engine, caller: &CallerContext, session: &str
     store_hosts(engine);
     match sender {
         HookSender::Host if has_other_host(engine, session, Some(host)) => HookSender::SecondHost,
-        HookSender::Unknown => unknown_sender(&ancestors),
         sender => sender,
     }
-}
-
-/// The sender of a hook whose session no running host has: a shell of an agent starts no hooks for the
-/// user.
-fn unknown_sender(ancestors: &[ProcessIdentity]) -> HookSender {
-    if callers::is_started_by_agent(ancestors) { HookSender::Agent } else { HookSender::Unknown }
 }
 
 /// Whether a hook has outlived the process that started it, so that `parent` is no host. In a container

@@ -13,6 +13,7 @@ use crate::recall::note::noted_event;
 use crate::recall::recorder::NotedEventKind;
 use moai_base::limits::{CONTEXT_CHARS_MAX, TOOL_CLOCK_SLACK_MS};
 use moai_base::verdict::Gap;
+use moai_host::callers;
 use moai_host::files;
 use moai_host::store::StoreRecovery;
 use moai_loops::framework::MessageLanguage;
@@ -38,6 +39,13 @@ impl HookCall<'_> {
     /// The agent that reads this hook's output.
     pub(crate) fn reader(&self) -> SessionAgent {
         SessionAgent { session: self.input.session_id.clone(), agent: self.input.agent_id.clone() }
+    }
+
+    /// Whether an agent sent the event, or a host that it started: nobody types or chooses there. Only
+    /// events that speak for the user ask, because this reads the environment of every ancestor.
+    pub(crate) fn is_sent_by_agent(&self) -> bool {
+        let process = self.caller.process.filter(|_| self.sender == HookSender::Unknown);
+        process.is_some_and(|hook| callers::is_started_by_agent(&callers::ancestors(hook)))
     }
 
     /// Start of the tool call in nanoseconds since the epoch, if the host supplies its duration.

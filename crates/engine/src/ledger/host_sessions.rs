@@ -34,11 +34,9 @@ pub(crate) struct AncestorSession {
 pub(crate) enum HookSender {
     /// The session's host.
     Host,
-    /// Cannot be determined: another kind of host, or a session that no running host has.
+    /// Cannot be determined: another kind of host, an agent, or a host that an agent started, for a
+    /// session that no running host has.
     Unknown,
-    /// An agent, or a host that it started, for a session that no other running host has. Nobody types
-    /// or chooses there.
-    Agent,
     /// A second host of a session whose first one runs: the user has resumed it there, or a program
     /// plays a host.
     SecondHost,

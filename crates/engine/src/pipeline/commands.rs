@@ -2,7 +2,6 @@
 //! the words as they were typed.
 
 use crate::hooks::hook_call::HookCall;
-use crate::ledger::host_sessions::HookSender;
 use crate::loops::loop_cancel;
 use crate::pipeline::pipeline_call::PipelineCall;
 use crate::pipeline::pipeline_start::PipelineStart;
@@ -51,7 +50,7 @@ pub(crate) async fn handle(call: &HookCall<'_>, name: &str) -> Option<HookOutput
     if session.is_empty() {
         return Some(HookOutput::Block("[moai-ralph] the host named no session".to_owned()));
     }
-    if matches!(own, "moai-run" | "pipeline-answer") && call.sender == HookSender::Agent {
+    if matches!(own, "moai-run" | "pipeline-answer") && call.is_sent_by_agent() {
         let reason = "an agent cannot type a command of the user";
         return Some(HookOutput::Block(format!("[moai-ralph] {reason}")));
     }
@@ -66,7 +65,7 @@ pub(crate) async fn handle(call: &HookCall<'_>, name: &str) -> Option<HookOutput
         "moai-sync" => pipeline_report::report(&pipeline, None).await,
         "pipeline-cancel" => cancel(&pipeline).await,
         _ => {
-            let is_by_agent = call.sender == HookSender::Agent;
+            let is_by_agent = call.is_sent_by_agent();
             let resumed =
                 pipeline_resume::resume(&pipeline, None, Some(session), None, is_by_agent);
             Box::pin(resumed).await

@@ -5,7 +5,6 @@ use super::pipeline_approve::approve_as_answered;
 use super::pipeline_call::PipelineCall;
 use crate::engine::now_ms;
 use crate::hooks::hook_call::HookCall;
-use crate::ledger::host_sessions::HookSender;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::{loop_files, loop_resume};
 use crate::pipeline::pipeline_stop::pipeline_of_loop;
@@ -105,7 +104,7 @@ async fn resume_if_asked(call: &PipelineCall<'_>, state: &PipelineState) -> Resu
 pub(crate) async fn note_chosen(call: &HookCall<'_>) -> HookOutput {
     let HookCall { engine, caller, project, input, .. } = call;
     let chosen = input.chosen_answers();
-    if chosen.is_empty() || input.agent_id.is_some() || call.sender == HookSender::Agent {
+    if chosen.is_empty() || input.agent_id.is_some() || call.is_sent_by_agent() {
         return HookOutput::Silent;
     }
     let found = active_loop_anywhere(engine, caller, project, &input.session_id).await;
