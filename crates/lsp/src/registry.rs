@@ -5,7 +5,7 @@ mod host_file;
 mod layers;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -20,12 +20,12 @@ pub use self::layers::{CatalogueOverrides, ServerOverride};
 const HIDDEN_CONFIGURATION: [&str; 5] =
     [".clang-tidy", ".eslintrc", ".flake8", ".pylintrc", ".shellcheckrc"];
 
-/// Languages and servers by id.
+/// Languages and servers by id. Its copies share the entries, because every hook makes one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Catalogue {
-    languages: BTreeMap<String, LanguageSpec>,
-    servers: BTreeMap<String, ServerSpec>,
+    languages: BTreeMap<String, Arc<LanguageSpec>>,
+    servers: BTreeMap<String, Arc<ServerSpec>>,
 }
 
 /// One language.
@@ -389,13 +389,13 @@ impl Catalogue {
         let by_name = self.languages.iter().find_map(|(id, language)| {
             let (_, lsp_id) =
                 language.files.iter().find(|(pattern, _)| matches_name(pattern, name))?;
-            Some((id.as_str(), language, lsp_id.as_str()))
+            Some((id.as_str(), language.as_ref(), lsp_id.as_str()))
         });
         by_name.or_else(|| {
             let extension = extension?;
             self.languages.iter().find_map(|(id, language)| {
                 let lsp_id = language.extensions.get(&extension)?;
-                Some((id.as_str(), language, lsp_id.as_str()))
+                Some((id.as_str(), language.as_ref(), lsp_id.as_str()))
             })
         })
     }
@@ -419,7 +419,7 @@ impl Catalogue {
     /// A language by its id.
     #[must_use]
     pub fn language(&self, id: &str) -> Option<&LanguageSpec> {
-        self.languages.get(id)
+        self.languages.get(id).map(Arc::as_ref)
     }
 
     /// Whether one server handles both languages, so that a file in one can break a file in the
@@ -453,7 +453,7 @@ impl Catalogue {
 
     /// All languages, by id.
     pub fn languages(&self) -> impl Iterator<Item = (&str, &LanguageSpec)> {
-        self.languages.iter().map(|(id, language)| (id.as_str(), language))
+        self.languages.iter().map(|(id, language)| (id.as_str(), language.as_ref()))
     }
 
     /// All language ids.
@@ -464,12 +464,12 @@ impl Catalogue {
     /// A server by its id.
     #[must_use]
     pub fn server(&self, id: &str) -> Option<&ServerSpec> {
-        self.servers.get(id)
+        self.servers.get(id).map(Arc::as_ref)
     }
 
     /// All servers, by id.
     pub fn servers(&self) -> impl Iterator<Item = (&str, &ServerSpec)> {
-        self.servers.iter().map(|(id, spec)| (id.as_str(), spec))
+        self.servers.iter().map(|(id, spec)| (id.as_str(), spec.as_ref()))
     }
 
     /// Whether a server may be asked about a language: it is listed for it, or for no language.

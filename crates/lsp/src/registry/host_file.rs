@@ -2,6 +2,7 @@
 //! each with the extensions it serves. Unknown keys are ignored.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -86,9 +87,11 @@ impl Catalogue {
             let language = match owner {
                 Some(language) => language,
                 None => {
-                    self.languages.entry(lsp_id.clone()).or_insert_with(|| new_language(lsp_id))
+                    let entry = self.languages.entry(lsp_id.clone());
+                    entry.or_insert_with(|| Arc::new(new_language(lsp_id)))
                 }
             };
+            let language = Arc::make_mut(language);
             language.extensions.entry(extension.clone()).or_insert_with(|| lsp_id.clone());
             language.servers.retain(|other| other != id);
             language.servers.insert(0, id.to_owned());
@@ -96,7 +99,7 @@ impl Catalogue {
             language.auxiliary = false;
         }
         // A server of the catalogue keeps its protocol and its markers.
-        let known = self.servers.get(id).cloned();
+        let known = self.server(id).cloned();
         let spec = known.unwrap_or_else(default_server_spec);
         let spec = ServerSpec {
             // Whatever its id, it must not hide what an edit broke in other files.
@@ -122,7 +125,7 @@ impl Catalogue {
             install: None,
             ..spec
         };
-        self.servers.insert(id.to_owned(), spec);
+        self.servers.insert(id.to_owned(), Arc::new(spec));
     }
 }
 

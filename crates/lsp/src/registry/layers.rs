@@ -2,6 +2,7 @@
 //! chosen servers of `ralph.yaml`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -107,7 +108,7 @@ impl Catalogue {
         let taken: BTreeSet<&String> =
             own.languages.values().flat_map(|language| language.extensions.keys()).collect();
         for language in merged.languages.values_mut() {
-            language.extensions.retain(|extension, _| !taken.contains(extension));
+            Arc::make_mut(language).extensions.retain(|extension, _| !taken.contains(extension));
         }
         merged.languages.extend(own.languages);
         merged.servers.extend(own.servers);
@@ -120,18 +121,19 @@ impl Catalogue {
     pub fn with_user_options(mut self, options: &CatalogueOverrides) -> Self {
         for (id, over) in &options.servers {
             if let Some(spec) = self.servers.get_mut(id) {
-                over.apply(spec);
+                over.apply(Arc::make_mut(spec));
             }
         }
         for (id, servers) in &options.choose {
             if let Some(language) = self.languages.get_mut(id) {
+                let language = Arc::make_mut(language);
                 language.user_servers = Some(servers.clone());
                 language.auxiliary = false;
             }
         }
         for id in &options.languages {
             if let Some(language) = self.languages.get_mut(id) {
-                language.auxiliary = false;
+                Arc::make_mut(language).auxiliary = false;
             }
         }
         self
