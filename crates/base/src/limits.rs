@@ -1,6 +1,7 @@
 //! Every bound of the program, with its unit in the name. No other module defines a limit; those that
 //! users may change are options in `config` whose range is defined here.
 
+mod file_times;
 mod foreign_text;
 mod hooks;
 mod judge;
@@ -12,6 +13,7 @@ mod scan_workers;
 mod store;
 mod trust;
 
+pub use self::file_times::*;
 pub use self::foreign_text::*;
 pub use self::hooks::*;
 pub use self::judge::*;
@@ -25,8 +27,6 @@ pub use self::trust::*;
 
 /// Largest source file that is checked; larger ones are reported as skipped.
 pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
-/// Longest tick of the clock that a kernel takes file times from: Linux with 100 ticks per second.
-pub const FILE_TIME_TICK_MS_MAX: u64 = 10;
 /// Largest file with ignore rules that is obeyed, in bytes.
 pub const IGNORE_RULES_BYTES_MAX: u64 = 1024 * 1024;
 /// Files that a configuration of git names and includes; beyond it git's data is not read.

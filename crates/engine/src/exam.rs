@@ -109,7 +109,10 @@ pub(crate) async fn store_new_loop(
     state: &mut LoopState,
 ) -> Result<(), StoreError> {
     let scope = state.until.check_scope();
-    let (exam, texts) = take_exam(engine, project, scope, state.mode, Vec::new()).await?;
+    let (mut exam, mut texts) = take_exam(engine, project, scope, state.mode, Vec::new()).await?;
+    if let Some(earlier) = &state.continues {
+        earlier_exam::keep_files(engine, project, earlier, &mut exam, &mut texts).await?;
+    }
     state.checks = criteria::names(project, &exam.plan);
     engine.store.begin_loop(&project.key, &project.root, state.clone(), exam, texts).await
 }
@@ -205,6 +208,16 @@ pub(crate) async fn exam_differences(
         Ok((exam, differences))
     });
     compared.await.unwrap_or_else(|| Err(files_unreadable())).map(Some)
+}
+
+/// The frozen scripts that the checks of a loop run.
+pub(crate) async fn frozen_scripts(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+) -> BTreeSet<RelPath> {
+    let exam = engine.store.find_exam(&project.key, loop_id, &[ExamRole::Checks]).await;
+    exam.ok().flatten().map(|exam| exam.files.into_keys().collect()).unwrap_or_default()
 }
 
 /// The exam's contribution to the evidence of a Stop.

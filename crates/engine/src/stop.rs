@@ -12,7 +12,9 @@ mod repeated_stop;
 mod run_as_code;
 pub(crate) mod schedule;
 pub(crate) mod scope;
+mod stale_results;
 pub(crate) mod stored_answer;
+pub(crate) mod tree_stamps;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -402,7 +404,7 @@ impl DecidedStop {
             notices = judge_run::record_judgement(&engine, &project, judged, moment).await;
         }
         if let Some(plan) = plan {
-            notices.extend(plan.save(&engine, &project, &next, review).await);
+            notices.extend(Box::pin(plan.save(&engine, &project, &next, review)).await);
         }
         notices.extend(
             loop_files::write_loop_notes(&engine, &project, &iteration_summary(&next)).await,

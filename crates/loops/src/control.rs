@@ -43,6 +43,23 @@ pub fn cancel_loop(state: &LoopState, now_ms: u64) -> LoopState {
     LoopState { pause_reason: None, note: None, ..over }
 }
 
+/// The note of a loop that its own agent cancelled.
+const BY_AGENT: &str = "cancelled by the agent";
+
+/// Cancels a loop for the agent that works on it.
+#[must_use]
+pub fn cancel_loop_by_agent(state: &LoopState, now_ms: u64) -> LoopState {
+    let note =
+        if state.status.is_active() { Some(BY_AGENT.to_owned()) } else { state.note.clone() };
+    LoopState { note, ..cancel_loop(state, now_ms) }
+}
+
+/// Whether the agent cancelled a loop, so that its next one continues this one.
+#[must_use]
+pub fn is_cancelled_by_agent(state: &LoopState) -> bool {
+    state.status == Status::Cancelled && state.note.as_deref() == Some(BY_AGENT)
+}
+
 /// A cancelled loop that goes on in its worktree, with the next session that claims it; any other stays as it
 /// is. The time since its end does not count.
 #[must_use]

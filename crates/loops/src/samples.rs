@@ -48,6 +48,7 @@ pub fn state() -> LoopState {
         overrides: Vec::new(),
         foreign_events: Vec::new(),
         late_changes: Vec::new(),
+        continues: None,
         answer: None,
         created_ms: 0,
         clock_ms: 0,

@@ -22,6 +22,8 @@ pub struct LoopRequest {
     pub paths: Vec<String>,
     /// The pipeline whose plan the loop works through.
     pub pipeline: Option<String>,
+    /// The loop that the same agent cancelled before.
+    pub continues: Option<String>,
 }
 
 /// The circumstances of a start.
@@ -151,6 +153,7 @@ pub fn initial_state(
         overrides: Vec::new(),
         foreign_events: Vec::new(),
         late_changes: Vec::new(),
+        continues: request.continues.filter(|_| mode != Mode::Autonomous),
         answer: None,
         created_ms: context.now_ms,
         clock_ms: context.now_ms,

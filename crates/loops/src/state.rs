@@ -197,6 +197,8 @@ pub struct LoopState {
     pub foreign_events: Vec<ForeignEvent>,
     /// Files that changed in the turn that completed the loop, after its last Stop.
     pub late_changes: Vec<String>,
+    /// The loop that the agent cancelled before it started this one: exam and base are that one's.
+    pub continues: Option<String>,
     /// The answer to the last decided Stop.
     pub answer: Option<StopAnswer>,
     /// Start, in milliseconds since the epoch.

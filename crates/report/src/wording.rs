@@ -303,6 +303,9 @@ phrases!(ENDS {
     EVENTS_OF_SECOND_HOST:
         "hook events came from a second host process: {0}",
         "다른 호스트 프로세스가 보낸 훅 이벤트: {0}";
+    CONTINUES:
+        "the agent cancelled loop {0} before it started this one: exam and base are those of that loop",
+        "에이전트가 루프 {0}을(를) 취소한 뒤 이 루프를 시작함: 시험과 기준은 그 루프의 것";
     CHANGED_LATE:
         "changed in the same turn after the loop was complete, not measured: {0}",
         "루프가 완료된 뒤 같은 턴에서 바뀌었고 측정되지 않음: {0}";

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, SystemTime};
 
 use super::judged::{judged, says};
 use super::{CLEAN, FIXED, autochecks, notice, project, start, status, stop};
@@ -48,6 +49,60 @@ fn a_formatter_and_the_reports_of_checks_hold_nothing_up() {
     assert_eq!(stop(&sandbox, "finished"), None, "{}", status(&sandbox));
     assert_eq!(status(&sandbox)["status"], "completed");
     assert_eq!(sandbox.read("app.py"), FIXED);
+}
+
+#[test]
+fn folders_and_scripts_that_others_stand_for_while_the_checks_run_prove_nothing() {
+    let folder = ("mv lib away; mv good lib", "mv lib good; mv away lib", "lib/");
+    let script = ("cp t/c.sh .git/real; echo true >t/c.sh", "cat .git/real >t/c.sh", "t/c.sh");
+    for (before, after, named) in [folder, script] {
+        let sandbox = project();
+        sandbox.write("lib/f.txt", "wrong\n");
+        sandbox.write("good/f.txt", "right\n");
+        sandbox.write("t/c.sh", "grep -q right lib/f.txt\n");
+        for (name, body) in [("swap", before), ("swap-back", after)] {
+            let program = sandbox.base().join("bin").join(name);
+            write_file(&program, &format!("#!/bin/sh\n{body}\n"));
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");
+        }
+        autochecks(&sandbox, "swap\nsh t/c.sh\nit=$?\nswap-back\nexit $it");
+        sandbox.commit();
+        assert_eq!(start(&sandbox, &["--until", "checks", "--max-iterations", "9"]).code, 0);
+        sandbox.write("app.py", FIXED);
+        let reason = stop(&sandbox, "finished");
+        let reason = reason.unwrap_or_else(|| panic!("{named}: {:#}", status(&sandbox)));
+        assert!(reason.contains("files changed while they were measured: "), "{reason}");
+        assert!(reason.contains(named), "{named}: {reason}");
+    }
+}
+
+#[test]
+fn a_changed_file_with_an_older_time_is_no_proof_until_it_is_touched() {
+    let sandbox = checked("grep -q better app.py");
+    let file = || fs::File::options().append(true).open(sandbox.path("app.py")).expect("ours");
+    let earlier = SystemTime::now() - Duration::from_secs(30);
+    file().set_modified(earlier).expect("ours");
+    let reason = stop(&sandbox, "finished").expect("a build may have used an earlier result");
+    assert!(reason.contains("times of files are older") && reason.contains("app.py"), "{reason}");
+    assert!(reason.contains("touch these files"), "{reason}");
+    file().set_modified(SystemTime::now()).expect("ours");
+    assert_eq!(stop(&sandbox, "finished"), None, "{}", status(&sandbox));
+    assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
+fn moved_files_and_scripts_that_become_executable_hold_nothing_up() {
+    let sandbox = checked("grep -q better app.py && ./run.sh");
+    sandbox.write("run.sh", "#!/bin/sh\ntrue\n");
+    for (name, seconds) in [("run.sh", 30), ("stamp.txt", 9999)] {
+        let file = fs::File::options().append(true).open(sandbox.path(name)).expect("ours");
+        file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).expect("ours");
+    }
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(sandbox.path("run.sh"), mode).expect("ours");
+    fs::rename(sandbox.path("stamp.txt"), sandbox.path("moved.txt")).expect("ours");
+    assert_eq!(stop(&sandbox, "finished"), None, "{}", status(&sandbox));
+    assert_eq!(status(&sandbox)["status"], "completed");
 }
 
 #[test]

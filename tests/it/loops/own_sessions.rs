@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::looping;
+use super::{FEWER, FIXED, TESTS, looping, project, start};
 use crate::fake_host::FakeHost;
 use crate::support::{Output, PATIENCE, PROGRAM, SESSION, Sandbox, eventually};
 
@@ -87,6 +87,42 @@ fn work_after_the_next_prompt_is_not_the_loops() {
     sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit"));
     sandbox.write("app.py", "x = 3\n");
     assert_eq!(sandbox.hook("stop", &stop).stdout, "");
+}
+
+#[test]
+fn a_loop_that_its_agent_cancelled_is_the_base_of_the_next_one() {
+    for is_by_agent in [true, false] {
+        let sandbox = project();
+        sandbox.write("tests/test_app.py", TESTS);
+        sandbox.commit();
+        let begin = ["--max-iterations", "5", "--until", "diagnostics"];
+        let first = start(&sandbox, &begin).json()["id"].as_str().expect("an id").to_owned();
+        let mut host = host_of(&sandbox, SESSION);
+        let cancelled = if is_by_agent {
+            host.agent(&format!("'{PROGRAM}' loop cancel --session {SESSION}; exit $?"))
+        } else {
+            sandbox.run(&["loop", "cancel", "--session", SESSION])
+        };
+        assert_eq!(cancelled.code, 0, "{cancelled:#?}");
+        sandbox.write("tests/test_app.py", FEWER);
+        sandbox.commit();
+        let options = format!("--prompt more --session {SESSION} {}", begin.join(" "));
+        let again = host.agent(&format!("'{PROGRAM}' loop start {options}; exit $?"));
+        assert_eq!(again.code, 0, "{again:#?}");
+        sandbox.write("app.py", FIXED);
+        let mut stopped = host.hook("stop", sandbox.payload("Stop")).stdout;
+        assert_eq!(stopped.contains("guard(G01)"), is_by_agent, "{stopped}");
+        if is_by_agent {
+            // Nobody knows who changed the tests between the loops.
+            assert!(stopped.contains("is paused"), "{stopped}");
+            sandbox.write("tests/test_app.py", TESTS);
+            assert_eq!(sandbox.run(&["loop", "resume", "--session", SESSION]).code, 0);
+            stopped = host.hook("stop", sandbox.payload("Stop")).stdout;
+        }
+        assert!(stopped.contains("completed"), "{stopped}");
+        let names_it = format!("the agent cancelled loop {first}");
+        assert_eq!(stopped.contains(&names_it), is_by_agent, "{stopped}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::loops::loop_selection::{
     LoopChangeError, change_loop, failure_reply, loop_reply, no_loop_reply, no_such_loop,
     select_loop_to_change,
 };
+use crate::person;
 use crate::project::Project;
 use moai_host::store::StoreError;
 use moai_host::store::loops::LoopQuery;
@@ -25,7 +26,9 @@ pub(crate) async fn handle(
         Ok(which) => which,
         Err(reply) => return reply,
     };
-    match cancel_loop(engine, &project, which).await {
+    let is_by_agent = person::is_agent(engine, caller) || caller.is_tool();
+    let act = if is_by_agent { control::cancel_loop_by_agent } else { control::cancel_loop };
+    match cancel_loop_as(engine, &project, which, act).await {
         Ok(Some(state)) => {
             loop_reply(&state, caller, select.json, format!("{}\n", loops::end_notice(&state)))
         }
@@ -59,8 +62,15 @@ pub(crate) async fn cancel_loop(
     project: &Project,
     which: LoopQuery,
 ) -> Result<Option<LoopState>, LoopChangeError> {
-    change_loop(engine, project, which, |state: &LoopState| {
-        Ok::<_, Infallible>(control::cancel_loop(state, now_ms()))
-    })
-    .await
+    cancel_loop_as(engine, project, which, control::cancel_loop).await
+}
+
+async fn cancel_loop_as(
+    engine: &Engine,
+    project: &Project,
+    which: LoopQuery,
+    act: fn(&LoopState, u64) -> LoopState,
+) -> Result<Option<LoopState>, LoopChangeError> {
+    let cancelled = |state: &LoopState| Ok::<_, Infallible>(act(state, now_ms()));
+    change_loop(engine, project, which, cancelled).await
 }

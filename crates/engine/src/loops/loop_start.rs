@@ -16,6 +16,7 @@ use crate::loops::loop_files;
 use crate::loops::loop_selection::loop_reply;
 use crate::loops::session_loop::{checks_of_loop, loop_id};
 use crate::loops::workers::start_workers;
+use crate::person;
 use crate::project::Project;
 use crate::replies::{REFUSED, load_project};
 use crate::restore::checkpoints;
@@ -23,6 +24,7 @@ use moai_base::limits::START_CHECKPOINT_MS_MAX;
 use moai_base::verdict::Gap;
 use moai_host::git::{self, branches};
 use moai_host::store::loops::LoopQuery;
+use moai_loops::control;
 use moai_loops::criteria::{AUTOCHECKS, CheckCriterion, CheckScope};
 use moai_loops::judge::rubric::Rubric;
 use moai_loops::options::{BaselineMode, LoopOptions, LoopStartOptions};
@@ -46,8 +48,14 @@ pub(crate) async fn handle(
     };
     let (json, call) = (request.json, request.call.clone());
     let session = request.session.clone().or_else(|| session_of_tool(engine, caller));
-    let request =
-        LoopRequest { prompt: request.prompt, options: request.options, ..LoopRequest::default() };
+    let continues = match &session {
+        Some(session) if person::is_agent(engine, caller) || caller.is_tool() => {
+            cancelled_by_agent(engine, &project, session).await.map(|state| state.id)
+        }
+        _ => None,
+    };
+    let LoopStartRequest { prompt, options, .. } = request;
+    let request = LoopRequest { prompt, options, continues, ..LoopRequest::default() };
     match start_loop(engine, &project, request, session.as_deref(), &call).await {
         Ok(LoopStartOutcome::Loop(state)) => {
             if let Some(session) = &state.session_id {
@@ -64,6 +72,18 @@ pub(crate) async fn handle(
         Ok(LoopStartOutcome::Workers(started)) => CommandReply::success(workers::started(&started)),
         Err(reason) => CommandReply::failure(REFUSED, &format!("moai-ralph: {reason}")),
     }
+}
+
+/// The last loop of the session, if its agent cancelled it. Its next one has the same base and exam, or an
+/// agent could choose both.
+async fn cancelled_by_agent(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+) -> Option<LoopState> {
+    let query = LoopQuery::LatestOf(session.to_owned());
+    let last = engine.store.find_loop(&project.key, &project.root, query).await.ok().flatten();
+    last.filter(|state| control::is_cancelled_by_agent(state) && state.branch.is_none())
 }
 
 /// Outcome of a start.
@@ -133,6 +153,10 @@ pub(crate) async fn start_loop(
     }
     if state.options.workers > 0 {
         return Box::pin(with_workers(engine, project, state)).await.map(LoopStartOutcome::Workers);
+    }
+    if let (Some(_), Some(session)) = (&state.continues, session) {
+        let earlier = cancelled_by_agent(engine, project, session).await;
+        state.base = earlier.map_or(state.base, |earlier| earlier.base);
     }
     let answer = StopAnswer { call: call.to_owned(), ..StopAnswer::default() };
     state.answer = Some(answer).filter(|_| !call.is_empty());
@@ -254,7 +278,7 @@ async fn with_workers(
 /// Keeps the loop's first checkpoint and creates its notes. Failures are only logged here; the use
 /// that misses them reports them.
 async fn keep_start_state(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
-    keep_start(engine, project, state.id.clone()).await;
+    keep_start(engine, project, state).await;
     if state.options.structured_memory {
         for notice in loop_files::create_memory_folder(engine, project).await {
             tracing::warn!(notice, id = state.id, "the notes of a loop were not created");
@@ -263,11 +287,16 @@ async fn keep_start_state(engine: &Arc<Engine>, project: &Project, state: &LoopS
 }
 
 /// Keeps the first checkpoint; in a large project it finishes while the agent already works.
-async fn keep_start(engine: &Arc<Engine>, project: &Project, id: String) {
+async fn keep_start(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
     let (engine, project) = (Arc::clone(engine), project.clone());
+    let (id, earlier) = (state.id.clone(), state.continues.clone());
     let kept = tokio::spawn(async move {
         let name = checkpoints::START_CHECKPOINT.to_owned();
-        let kept = match checkpoints::snapshot_tree(&engine, &project).await {
+        let taken = match earlier {
+            Some(earlier) => checkpoints::start_snapshot(&engine, &project, &earlier).await,
+            None => checkpoints::snapshot_tree(&engine, &project).await,
+        };
+        let kept = match taken {
             Ok(snapshot) => {
                 checkpoints::keep_checkpoint(&engine, &project, snapshot, id, name, None).await
             }

@@ -10,6 +10,7 @@ use crate::engine::{Engine, now_ms, run_blocking};
 use crate::judge::judged_change;
 use crate::loops::loop_files;
 use crate::project::Project;
+use crate::stop::tree_stamps::TreeStamps;
 use moai_base::limits::{CHECKPOINT_LOOPS_MAX, CHECKPOINTS_PER_LOOP_MAX};
 use moai_base::path::RelPath;
 use moai_base::protected::foreign_folder;
@@ -49,6 +50,8 @@ pub(crate) struct TreeSnapshot {
     pub(crate) id: String,
     /// Files that git does not track; without git, all of them.
     untracked: BTreeSet<RelPath>,
+    /// Taken for a Stop only.
+    pub(crate) stamps: TreeStamps,
 }
 
 impl TreeSnapshot {
@@ -149,6 +152,23 @@ fn gap(reason: &str) -> Gap {
 /// Where copies of a project's files are kept.
 pub(crate) fn folder(engine: &Engine, project: &Project) -> PathBuf {
     project.key.folder(&engine.dirs.state).join(COPIES)
+}
+
+/// The files in the first checkpoint of a loop.
+pub(crate) async fn start_snapshot(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+) -> Result<TreeSnapshot, Gap> {
+    let (folder, root) = (folder(engine, project), project.root.clone());
+    let loop_id = loop_id.to_owned();
+    let read = run_blocking(move || {
+        let store = CheckpointStore::find(root, folder)?;
+        let start = store.find_start(&loop_id)?.ok_or("there is none")?;
+        let (untracked, stamps) = (BTreeSet::new(), TreeStamps::default());
+        Ok(TreeSnapshot { tree: store.tree(&start)?, id: start.tree_id, untracked, stamps })
+    });
+    read.await.unwrap_or_else(|| Err("internal error".to_owned())).map_err(|reason| gap(&reason))
 }
 
 /// Whether the files differ from the first checkpoint of a loop. For the loop of a pipeline, specifications are
@@ -299,7 +319,7 @@ impl CheckpointStore {
             );
             let refs::WorkTreeSnapshot { tree, id, untracked } =
                 taken.map_err(|error| error.to_string())?;
-            return Ok(TreeSnapshot { tree, id, untracked });
+            return Ok(TreeSnapshot { tree, id, untracked, stamps: TreeStamps::default() });
         };
         let own = own_folders(&self.root, folder);
         let tree = copies::copy_work_tree(&self.root, folder, also, &|path| {
@@ -310,7 +330,7 @@ impl CheckpointStore {
         })
         .map_err(|error| error.to_string())?;
         let (id, untracked) = (tree.id(), tree.nodes.keys().cloned().collect());
-        Ok(TreeSnapshot { tree, id, untracked })
+        Ok(TreeSnapshot { tree, id, untracked, stamps: TreeStamps::default() })
     }
 
     pub(crate) fn keep(
@@ -325,7 +345,7 @@ impl CheckpointStore {
                 copies::save_copy_list(folder, &self.root, &snapshot.tree, owner, name, at_secs);
             return kept.map(|()| name.to_owned()).map_err(|error| error.to_string());
         }
-        let TreeSnapshot { tree, id, untracked } = snapshot.clone();
+        let TreeSnapshot { tree, id, untracked, .. } = snapshot.clone();
         refs::commit_checkpoint(
             &self.root,
             &refs::WorkTreeSnapshot { tree, id, untracked },

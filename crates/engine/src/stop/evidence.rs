@@ -9,7 +9,7 @@ use crate::branches::branch_merge::MeasuredWork;
 use crate::branches::git_program::stop_deadline_gap;
 use crate::branches::loop_branch::loop_base_commit;
 use crate::branches::{branch_merge, merge_work_tree};
-use crate::engine::run_blocking;
+use crate::engine::{measure_blocking, run_blocking};
 use crate::evidence::authorship;
 use crate::evidence::gather::{MeasureRequest, gather_evidence};
 use crate::evidence::work_base::base_of_loop;
@@ -25,9 +25,12 @@ use crate::restore::checkpoints::TreeSnapshot;
 use crate::stop::passed_checks::{keep_passed, passed_before};
 use crate::stop::schedule::StopSchedule;
 use crate::stop::scope::{StopBase, StopScope, files_of_stop};
+use crate::stop::stale_results;
+use crate::stop::tree_stamps::TreeStamps;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::{Finding, Severity, assign_fingerprints};
 use moai_base::limits::STOP_REPLY_SHARE;
+use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap, Verdict};
 use moai_guard::SENSOR;
 use moai_host::git;
@@ -91,9 +94,10 @@ pub(crate) async fn measure_work(
     state: &LoopState,
     schedule: StopSchedule,
 ) -> WorkMeasurement {
-    let before = snapshot_tree(call, schedule.deadline).await;
+    let scripts = exam::frozen_scripts(call.engine, &call.project, &state.id).await;
+    let before = snapshot_tree(call, &scripts, schedule.deadline).await;
     let passed = passed_before(call, state, &before);
-    let first = measure_once(call, state, schedule, &passed).await;
+    let first = measure_once(call, state, schedule, &passed, &scripts).await;
     let Some(gap) = changed_since(call, &before, &first.work.tree) else {
         keep_passed(call, state, &first);
         return first;
@@ -102,7 +106,7 @@ pub(crate) async fn measure_work(
         return first;
     }
     tracing::info!(%gap, id = state.id, "the work is measured again");
-    let mut second = measure_once(call, state, schedule, &CheckReadings::new()).await;
+    let mut second = measure_once(call, state, schedule, &CheckReadings::new(), &scripts).await;
     if let Some(gap) = changed_since(call, &first.work.tree, &second.work.tree) {
         let clean = SensorReading::clean(CHANGING_FILES_READING, SensorKind::Check, 0);
         let reading = SensorReading { gap: Some(gap), ..clean };
@@ -123,6 +127,8 @@ fn changed_since(
     let changed = before.work_changed_in(now, &|path| {
         catalogue.language_of(path).is_some_and(|(_, language, _)| !language.auxiliary)
     });
+    let moved = before.stamps.moved_in(&before.tree, &now.stamps);
+    let changed: Vec<String> = changed.iter().map(RelPath::to_string).chain(moved).collect();
     if changed.is_empty() {
         return None;
     }
@@ -135,7 +141,8 @@ pub(crate) async fn closing_look(
     measured: &Result<TreeSnapshot, Gap>,
     deadline: Instant,
 ) -> Option<Gap> {
-    match snapshot_tree(call, deadline).await {
+    let scripts = measured.as_ref().map(|it| it.stamps.scripts.clone()).unwrap_or_default();
+    match snapshot_tree(call, &scripts, deadline).await {
         Ok(now) => changed_since(call, measured, &Ok(now)),
         Err(gap) => Some(gap),
     }
@@ -146,14 +153,21 @@ async fn measure_once(
     state: &LoopState,
     schedule: StopSchedule,
     passed: &CheckReadings,
+    scripts: &BTreeSet<RelPath>,
 ) -> WorkMeasurement {
     let head = head(call).await;
     let checks = run_checks(call, state, schedule.checks_deadline, passed).await;
     let base = loop_base_commit(&call.project, &state.charter()).await;
     let ((mut evidence, exam_changes), tree) = tokio::join!(
         measure_sensors(call, state, base.as_deref(), schedule.deadline),
-        snapshot_tree(call, schedule.deadline),
+        snapshot_tree(call, scripts, schedule.deadline),
     );
+    if let Ok(tree) = &tree
+        && !checks.readings.is_empty()
+    {
+        let reading = stale_results::reading(call, state, tree).await;
+        add_readings(&mut evidence, reading.into_iter().collect(), Vec::new());
+    }
     add_readings(&mut evidence, checks.readings, checks.findings);
     if let Some(reading) = no_sensor_reading(&evidence) {
         add_readings(&mut evidence, vec![reading], Vec::new());
@@ -176,8 +190,20 @@ pub(crate) async fn within_deadline<T>(
     tokio::time::timeout_at(deadline.into(), work).await.map_err(|_| stop_deadline_gap())
 }
 
-async fn snapshot_tree(call: &HookCall<'_>, deadline: Instant) -> Result<TreeSnapshot, Gap> {
-    within_deadline(deadline, checkpoints::snapshot_tree(call.engine, &call.project)).await?
+/// The files, with the stamps of these scripts.
+async fn snapshot_tree(
+    call: &HookCall<'_>,
+    scripts: &BTreeSet<RelPath>,
+    deadline: Instant,
+) -> Result<TreeSnapshot, Gap> {
+    let taken = within_deadline(deadline, checkpoints::snapshot_tree(call.engine, &call.project));
+    let mut snapshot = taken.await??;
+    let (root, scripts) = (call.project.root.clone(), scripts.clone());
+    let stamped = measure_blocking(move || {
+        snapshot.stamps = TreeStamps::take(&root, &snapshot.tree, scripts);
+        snapshot
+    });
+    stamped.await
 }
 
 /// Evidence of one sensor that missed the deadline.

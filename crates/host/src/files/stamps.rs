@@ -46,6 +46,25 @@ impl FileStamp {
         self.modified_ns < self.changed_ns
     }
 
+    /// Whether this is the stamp of a file or folder that was moved, and not written, since an earlier look.
+    #[must_use]
+    pub fn is_moved_since(&self, earlier: &Self) -> bool {
+        let is_same = (self.inode, self.modified_ns) == (earlier.inode, earlier.modified_ns);
+        is_same && self.changed_ns != earlier.changed_ns
+    }
+
+    /// How long after its time of modification it was last changed, in milliseconds.
+    #[must_use]
+    pub fn lag_ms(&self) -> u64 {
+        u64::try_from((self.changed_ns - self.modified_ns) / 1_000_000).unwrap_or_default()
+    }
+
+    /// Whether its time of modification is at or after this time (milliseconds since the epoch).
+    #[must_use]
+    pub fn is_written_since(&self, milliseconds: u64) -> bool {
+        self.modified_ns >= i128::from(milliseconds) * 1_000_000
+    }
+
     /// Whether the file was written, replaced or moved here at or after this time (nanoseconds
     /// since the epoch).
     #[must_use]

@@ -83,6 +83,7 @@ pub(super) fn interventions(state: &LoopState, language: MessageLanguage) -> Vec
     lines.extend(ignored.map(|events| wording::EVENTS_IGNORED.with(language, &[&events])));
     let of_second = counted_events(state, true);
     lines.extend(of_second.map(|events| wording::EVENTS_OF_SECOND_HOST.with(language, &[&events])));
+    lines.extend(state.continues.as_ref().map(|it| wording::CONTINUES.with(language, &[it])));
     if !state.late_changes.is_empty() {
         let files: Vec<String> =
             state.late_changes.iter().map(|file| sanitized_name(file)).collect();
@@ -234,11 +235,21 @@ pub fn changed_since_completed(state: &LoopState, files: &[String]) -> String {
     wording::CHANGED_SINCE_COMPLETED.with(state.language(), &[&state.id, &names])
 }
 
-/// Why results for these files do not count; a lower-case fragment.
+/// Why results for these files and folders do not count; a lower-case fragment.
 #[must_use]
-pub fn changed_while_measured(files: &[RelPath]) -> String {
-    let names = listed_names(files.iter().map(RelPath::as_str));
+pub fn changed_while_measured(names: &[String]) -> String {
+    let names = listed_names(names.iter().map(String::as_str));
     format!("files changed while they were measured: {names}")
+}
+
+/// Why checks may have used older results for these files, and what to do.
+#[must_use]
+pub fn older_than_change(files: &[RelPath]) -> (String, String) {
+    let names = listed_names(files.iter().map(RelPath::as_str));
+    let why = format!(
+        "the times of files are older than their changes, so build tools may have used earlier results: {names}"
+    );
+    (why, "touch these files".to_owned())
 }
 
 /// The first names, and the number of the others.

@@ -148,6 +148,7 @@ fn everything_set() -> LoopState {
         }],
         foreign_events: vec![ForeignEvent { at_ms: 4, event: "Stop".into(), is_obeyed: true }],
         late_changes: vec!["a.py".into()],
+        continues: Some("loop-00000001".into()),
         answer: Some(StopAnswer {
             call: "c".into(),
             content: "h".into(),

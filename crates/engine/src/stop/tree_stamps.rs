@@ -1,0 +1,130 @@
+//! Stamps of a measured tree: what the contents of its files do not show. A folder that another one took the
+//! place of while the checks ran, and that was put back, has the same files as before, but it was moved.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use moai_base::path::RelPath;
+use moai_base::tree::{FileKind, FileTree};
+use moai_host::files::{self, FileStamp};
+
+/// The stamps of the files of a tree, of the folders on their paths, and of scripts that checks run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TreeStamps {
+    files: BTreeMap<RelPath, FileStamp>,
+    folders: BTreeMap<RelPath, FileStamp>,
+    /// The root and the folders above it.
+    above: BTreeMap<PathBuf, FileStamp>,
+    /// Scripts of the exam; checks do not write them.
+    pub(crate) scripts: BTreeSet<RelPath>,
+}
+
+impl TreeStamps {
+    /// The present stamps. It blocks.
+    pub(crate) fn take(root: &Path, tree: &FileTree, scripts: BTreeSet<RelPath>) -> Self {
+        let files: BTreeSet<RelPath> = tree.nodes.keys().chain(&scripts).cloned().collect();
+        let folders = files.iter().flat_map(RelPath::folders);
+        let folders: BTreeSet<RelPath> = folders.filter_map(RelPath::parse).collect();
+        let above = root
+            .ancestors()
+            .filter_map(|folder| Some((folder.to_path_buf(), files::stamp_file(folder)?)));
+        let stamps = |paths: BTreeSet<RelPath>| {
+            files::stamp_files(root, &paths.into_iter().collect::<Vec<RelPath>>())
+        };
+        Self { above: above.collect(), folders: stamps(folders), files: stamps(files), scripts }
+    }
+
+    /// The stamp of a file.
+    pub(crate) fn of_file(&self, path: &RelPath) -> Option<&FileStamp> {
+        self.files.get(path)
+    }
+
+    /// The files and folders that were moved between two looks and are back. Tests leave files in folders, and
+    /// a change of permissions looks like a move: neither a folder with new entries counts nor a program.
+    pub(crate) fn moved_in(&self, tree: &FileTree, later: &Self) -> Vec<String> {
+        let kind = |path: &RelPath| tree.nodes.get(path).map(|node| node.kind);
+        let files = self.files.iter().filter(|(path, before)| {
+            let Some(now) = later.files.get(*path).filter(|now| now != before) else {
+                return false;
+            };
+            let is_moved = now.is_moved_since(before);
+            match kind(path) {
+                Some(FileKind::Link) => true,
+                Some(FileKind::Program) if is_moved => false,
+                _ => is_moved || self.scripts.contains(*path),
+            }
+        });
+        let folders = moved_folders(&self.folders, &later.folders).map(|path| format!("{path}/"));
+        let above = moved_folders(&self.above, &later.above);
+        let above = above.map(|folder| folder.display().to_string());
+        files.map(|(path, _)| path.to_string()).chain(folders).chain(above).collect()
+    }
+}
+
+fn moved_folders<'s, P: Ord>(
+    before: &'s BTreeMap<P, FileStamp>,
+    later: &'s BTreeMap<P, FileStamp>,
+) -> impl Iterator<Item = &'s P> {
+    let is_moved = |(path, stamp): &(&P, &FileStamp)| {
+        later.get(*path).is_some_and(|it| it.is_moved_since(stamp))
+    };
+    before.iter().filter(is_moved).map(|(path, _)| path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+    use moai_base::tree::FileNode;
+
+    fn path(name: &str) -> RelPath {
+        RelPath::parse(name).unwrap()
+    }
+
+    #[test]
+    fn what_was_moved_away_and_back_shows_and_what_tests_leave_does_not() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        for name in ["src/deep/a.py", "t/b.py", "t/run.sh", "t/chk.sh", "c.py", "d.py"] {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            fs::write(root.join(name), name).unwrap();
+        }
+        symlink("c.py", root.join("link.py")).unwrap();
+        let mut tree = FileTree::default();
+        for (name, kind) in [
+            ("src/deep/a.py", FileKind::File),
+            ("t/b.py", FileKind::File),
+            ("t/run.sh", FileKind::Program),
+            ("t/chk.sh", FileKind::Program),
+            ("c.py", FileKind::File),
+            ("d.py", FileKind::File),
+            ("link.py", FileKind::Link),
+        ] {
+            tree.nodes.insert(path(name), FileNode { kind, content: String::new() });
+        }
+        let scripts = BTreeSet::from([path("t/run.sh"), path("t/chk.sh")]);
+        let look = || TreeStamps::take(root, &tree, scripts.clone());
+        let away_and_back = |name: &str| {
+            fs::rename(root.join(name), root.join("away")).unwrap();
+            fs::rename(root.join("away"), root.join(name)).unwrap();
+        };
+        let before = look();
+        let moved = || before.moved_in(&tree, &look());
+        assert_eq!(moved(), Vec::<String>::new());
+        fs::create_dir(root.join("src/__pycache__")).unwrap();
+        fs::write(root.join("t/out.txt"), "x").unwrap();
+        fs::write(root.join("d.py"), "d.py").unwrap();
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(root.join("t/run.sh"), mode).unwrap();
+        assert_eq!(moved(), Vec::<String>::new());
+        away_and_back("src/deep");
+        away_and_back("c.py");
+        assert_eq!(moved(), ["c.py", "src/deep/"]);
+        fs::write(root.join("t/chk.sh"), "true").unwrap();
+        fs::remove_file(root.join("link.py")).unwrap();
+        symlink("c.py", root.join("link.py")).unwrap();
+        assert_eq!(moved(), ["c.py", "link.py", "t/chk.sh", "src/deep/"]);
+    }
+}
