@@ -2,6 +2,10 @@
 //! Unchanged tests are read too, because hard-coded answers are only recognized by comparison with
 //! them.
 
+use serde_json::Value;
+
+use super::SourceChange;
+use super::settings::{self, SettingsFormat, as_word};
 use moai_base::path::RelPath;
 
 /// Paths where tests of this file, or the manifest they run by, may be.
@@ -46,6 +50,19 @@ pub(super) fn tests_of(path: &RelPath) -> Vec<RelPath> {
     paths.sort();
     paths.dedup();
     paths
+}
+
+/// The files that Cargo takes for tests of the names that a manifest gives to tests, and those that it names.
+pub(super) fn named_tests(change: &SourceChange) -> Vec<RelPath> {
+    let Some(folder) = change.path.as_str().strip_suffix("Cargo.toml") else { return Vec::new() };
+    let text = change.after.as_deref().unwrap_or_default();
+    let manifest = settings::parse_settings(SettingsFormat::Toml, text).unwrap_or_default();
+    let targets = manifest.get("test").and_then(Value::as_array).into_iter().flatten();
+    let files = targets.flat_map(|target| {
+        let own = target.get("name").map(|name| format!("tests/{}.rs", as_word(name)));
+        own.into_iter().chain(target.get("path").map(as_word))
+    });
+    files.filter_map(|file| RelPath::parse(&format!("{folder}{file}"))).collect()
 }
 
 /// Possible paths of the Rust manifest, which decides which features are enabled.

@@ -2,6 +2,7 @@
 //! that is always true, a clock or random source replaced in non-test code, a replaced test runner.
 
 use super::blocks::{is_class, statements};
+use super::ended_runs;
 use super::facts::{ParsedFiles, SourceSide, attributes, normal};
 use super::new_occurrences::{NewOccurrence, NodeOccurrence, new_occurrences, occurrences};
 use super::{Detection, GuardInput};
@@ -34,6 +35,7 @@ const EXITS: &[&str] = &[
     "os.Exit",
     "os._exit",
     "process.exit",
+    "process.reallyExit",
     "process::exit",
     "std::process::exit",
     "sys.exit",
@@ -118,6 +120,13 @@ fn hit(new: &NewOccurrence<'_, '_>) -> Option<Detection> {
     // types.
     let may_be = new.side.language == ScanLanguage::Rust
         || new.side.is_test_at(new.occurrence.node.bytes().start);
+    let had_result = || {
+        let before = new.file.before.as_ref();
+        before.is_some_and(|before| name.is_some_and(|name| ended_runs::had_result(before, name)))
+    };
+    if what == ended_runs::ENDS_ALONE && !had_result() {
+        return None;
+    }
     if what == EQUAL && may_be && !was_there() {
         return None;
     }
@@ -141,8 +150,11 @@ fn fake(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Option<&'static str> {
         }
         "assignment" if is_test && is_passed(node) => Some(OUTCOME),
         "assignment" if is_test && is_filtered(side, node) => Some(FILTERED),
+        "member_expression" if !is_test => ended_runs::inner_exit(side, node),
         "comment" => running_comment(side, node),
+        "macro_definition" => is_assertion_macro(node).then_some(RUNNER),
         "function_declaration" => (is_test && runs_none(side, node)).then_some(UNRUN),
+        "assignment_statement" if !is_test => ended_runs::argument_change(side, node),
         "assignment" | "assignment_expression" => assigned(node, is_test),
         "function_definition" | "function_item" | "method_declaration" | "method_definition" => {
             (is_equality(side, node) && !is_wildcard(node)).then_some(EQUAL)
@@ -181,10 +193,23 @@ fn faked_call(side: &SourceSide<'_>, node: SyntaxNode<'_>, is_test: bool) -> Opt
     if is_test && ends_well(side, node) {
         return Some(EXIT);
     }
-    if !is_test && is_success(side, node) && has_totals(side.root.text()) {
-        return Some(REPORTED);
+    if !is_test {
+        let is_success = is_success(side, node);
+        if is_success && has_totals(side.root.text()) {
+            return Some(REPORTED);
+        }
+        let ended = is_success.then(|| ended_runs::ending(side, node)).flatten();
+        if let Some(what) = ended.or_else(|| ended_runs::replacing(side, node)) {
+            return Some(what);
+        }
     }
     sets_runner(node).then_some(RUNNER)
+}
+
+/// Whether a macro of Rust takes the name of an assertion.
+fn is_assertion_macro(node: SyntaxNode<'_>) -> bool {
+    let name = node.field("name").map_or("", SyntaxNode::text);
+    matches!(name, "assert" | "assert_eq" | "assert_ne" | "panic")
 }
 
 /// What is wrong with a comment of Python that holds code: a lone carriage return ends it, and so does an

@@ -7,6 +7,7 @@
 mod blocks;
 mod commands;
 mod companions;
+mod ended_runs;
 mod escapes;
 mod facts;
 mod faked_results;
@@ -166,7 +167,9 @@ pub fn is_guarded_path(path: &RelPath) -> bool {
 #[must_use]
 pub fn companion_paths(changes: &[SourceChange]) -> Vec<RelPath> {
     let own: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
-    let found: BTreeSet<RelPath> = own.iter().flat_map(|path| companions::tests_of(path)).collect();
+    let mut found: BTreeSet<RelPath> =
+        own.iter().flat_map(|path| companions::tests_of(path)).collect();
+    found.extend(changes.iter().flat_map(companions::named_tests));
     found.into_iter().filter(|path| !own.contains(path)).collect()
 }
 

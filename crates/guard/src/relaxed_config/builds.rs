@@ -2,8 +2,11 @@
 //! hooks.
 
 use super::{file_name, first_config, hit};
-use crate::settings::{self, SettingsFormat, as_word};
+use serde_json::Value;
+
+use crate::settings::{self, SettingsFormat, as_list, as_word};
 use crate::{Detection, SourceChange};
+use moai_base::path::RelPath;
 
 /// Elements of a C# or Java project, with their lax values.
 const LAX_ELEMENTS: &[(&str, &[&str])] = &[
@@ -59,6 +62,11 @@ pub(super) fn build_hits(changes: &[SourceChange]) -> Vec<Detection> {
         let name = file_name(&change.path);
         let (before, after) = match (&change.before, &change.after) {
             (Some(before), Some(after)) => (before, after),
+            (None, Some(_)) if name == "go.mod" => {
+                let found = nested_module(&change.path, changes).into_iter();
+                hits.extend(found.map(|(key, what)| hit(&change.path, &key, &what, changes)));
+                continue;
+            }
             (None, Some(after)) if IGNORED.contains(&name) => {
                 let found = first_config::ignored(after, changes).into_iter();
                 hits.extend(found.map(|it| hit(&change.path, &it.key, &it.change, changes)));
@@ -70,6 +78,7 @@ pub(super) fn build_hits(changes: &[SourceChange]) -> Vec<Detection> {
             "pom.xml" | "Directory.Build.props" | "checkstyle.xml" => elements(before, after),
             _ if IGNORED.contains(&name) => ignored(before, after),
             ".pre-commit-config.yaml" => precommit(before, after),
+            "Cargo.toml" => cargo_tests(&change.path, (before, after), changes),
             _ if name.ends_with(".csproj") => elements(before, after),
             _ if name.starts_with("build.gradle") => words(before, after, LAX_WORDS),
             _ if change.path.as_str().ends_with(".cargo/config.toml") => flags(before, after),
@@ -81,6 +90,96 @@ pub(super) fn build_hits(changes: &[SourceChange]) -> Vec<Detection> {
 }
 
 type BuildRelaxations = Vec<(String, String)>;
+
+/// A folder of Go that becomes a module of its own: `go test ./...` above it leaves it out.
+fn nested_module(path: &RelPath, changes: &[SourceChange]) -> BuildRelaxations {
+    let Some(folder) = path.as_str().strip_suffix("/go.mod") else { return Vec::new() };
+    let is_below = |it: &RelPath| it.as_str().starts_with(&format!("{folder}/"));
+    // With sources that are new as well nothing was tested before, and a workspace holds several modules.
+    let is_fine = changes.iter().any(|it| {
+        let is_source = it.path.extension().is_some_and(|it| it == "go") && is_below(&it.path);
+        is_source && it.before.is_none() || file_name(&it.path) == "go.work" && it.after.is_some()
+    });
+    let what =
+        format!("`{folder}` is a module of its own, so `go test ./...` leaves its tests out");
+    if is_fine { Vec::new() } else { vec![("module".to_owned(), what)] }
+}
+
+/// Tests of Rust that a plain `cargo test` no longer runs.
+fn cargo_tests(
+    path: &RelPath,
+    (before, after): (&str, &str),
+    changes: &[SourceChange],
+) -> BuildRelaxations {
+    let parse = |text: &str| settings::parse_settings(SettingsFormat::Toml, text).ok();
+    let (Some(before), Some(after)) = (parse(before), parse(after)) else { return Vec::new() };
+    let mut found = members_left_out(&before, &after);
+    let folder = path.as_str().strip_suffix("Cargo.toml").unwrap_or_default();
+    let change = |file: &str| {
+        let path = format!("{folder}{file}");
+        changes.iter().find(move |it| it.path.as_str() == path)
+    };
+    let enabled = enabled_features(&after);
+    for target in test_targets(&after) {
+        let Some(name) = target.get("name").map(as_word) else { continue };
+        let old = test_targets(&before).into_iter().find(|it| it.get("name") == target.get("name"));
+        let (own, named) = (format!("tests/{name}.rs"), target.get("path").map(as_word));
+        let is_own_left = change(&own).is_some_and(|it| it.before.is_some() && it.after.is_some());
+        let had_own = old.is_none_or(|old| old.get("path").is_none());
+        if named.as_ref().is_some_and(|path| *path != own) && had_own && is_own_left {
+            found.push(("path".to_owned(), format!("`{own}` is no longer run")));
+        }
+        let features = |it: &Value| it.get("required-features").map(as_list).unwrap_or_default();
+        let known = old.map(features).unwrap_or_default();
+        let file = named.unwrap_or(own);
+        let was_there = change(&file).is_none_or(|it| it.before.is_some());
+        let asked = features(target)
+            .into_iter()
+            .find(|feature| !enabled.contains(feature) && !known.contains(feature));
+        if let Some(feature) = asked.filter(|_| was_there) {
+            let what = format!("test `{name}` runs only with the feature `{feature}`");
+            found.push(("required-features".to_owned(), what));
+        }
+    }
+    found
+}
+
+fn test_targets(manifest: &Value) -> Vec<&Value> {
+    manifest.get("test").and_then(Value::as_array).into_iter().flatten().collect()
+}
+
+/// The features that `default` names, and those that they name.
+fn enabled_features(manifest: &Value) -> Vec<String> {
+    let list = |name: &str| {
+        let named = settings::value_at(manifest, &["features", name]);
+        named.map(as_list).unwrap_or_default()
+    };
+    let mut enabled = list("default");
+    let mut at = 0;
+    while let Some(name) = enabled.get(at) {
+        let new: Vec<String> = list(name).into_iter().filter(|it| !enabled.contains(it)).collect();
+        enabled.extend(new);
+        at += 1;
+    }
+    enabled
+}
+
+/// Members of a workspace that its commands leave out now.
+fn members_left_out(before: &Value, after: &Value) -> BuildRelaxations {
+    let list = |value: &Value, name: &str| {
+        settings::value_at(value, &["workspace", name]).map(as_list).unwrap_or_default()
+    };
+    let (members, defaults) = (list(before, "members"), list(before, "default-members"));
+    let (now, excluded) = (list(after, "default-members"), list(after, "exclude"));
+    let was_run = |member: &&String| defaults.is_empty() || defaults.contains(member);
+    let is_left_out =
+        |member: &&String| excluded.contains(member) || !now.is_empty() && !now.contains(member);
+    let left_out = members.iter().filter(was_run).find(is_left_out);
+    left_out
+        .map(|it| ("workspace".to_owned(), format!("`{it}` is left out of the workspace's tests")))
+        .into_iter()
+        .collect()
+}
 
 /// The values of an element, in the order of the text.
 fn values<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
@@ -168,7 +267,7 @@ fn words(before: &str, after: &str, lax: &[&str]) -> BuildRelaxations {
 }
 
 fn ignored(before: &str, after: &str) -> BuildRelaxations {
-    let lines = |text: &str| settings::as_list(&serde_json::Value::String(text.to_owned() + "\n"));
+    let lines = |text: &str| as_list(&Value::String(text.to_owned() + "\n"));
     let (was, is) = (lines(before), lines(after));
     let new = is.iter().find(|it| {
         !it.starts_with(['#', '!']) && !was.contains(it) && !super::compare::is_harmless(it)

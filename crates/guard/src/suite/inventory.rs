@@ -16,7 +16,7 @@ use std::ops::Range;
 use self::compiled::PackageFeatures;
 use super::assertions::{self, Assertion};
 use super::expression::{is_name, is_truth, joined};
-use crate::facts::{FunctionNode, SourceSide, is_comment, tokens};
+use crate::facts::{FunctionNode, SourceSide, attributes, is_comment, tokens};
 use moai_base::path::RelPath;
 use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
@@ -272,6 +272,9 @@ impl<'t> TestReader<'_, 't> {
             }
             return;
         }
+        if is_never_called(node, body) {
+            return;
+        }
         for child in reached(node) {
             self.collect(child, test, found);
         }
@@ -313,6 +316,10 @@ fn reached(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
         "if_statement" | "if_expression" if truth_of(node) == Some(false) => {
             node.field("alternative").into_iter().collect()
         }
+        "if_statement" | "if_expression" if asks_environment(node) => {
+            node.field("alternative").into_iter().collect()
+        }
+        "let_declaration" | "expression_statement" if drops_panic(node) => Vec::new(),
         "with_statement" if python::suppresses(node) => Vec::new(),
         "try_statement" if swallows(node) => {
             let body = node.field("body");
@@ -329,6 +336,49 @@ fn reached(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
             reached
         }
     }
+}
+
+/// Whether a function has a name that the test never uses again.
+fn is_never_called<'t>(node: SyntaxNode<'t>, body: SyntaxNode<'t>) -> bool {
+    let is_function = |value: Option<SyntaxNode<'t>>| {
+        value.is_some_and(|it| {
+            matches!(it.kind(), "arrow_function" | "closure_expression" | "lambda")
+        })
+    };
+    let name = match node.kind() {
+        "let_declaration" if is_function(node.field("value")) => node.field("pattern"),
+        "variable_declarator" if is_function(node.field("value")) => node.field("name"),
+        "assignment" if is_function(node.field("right")) => node.field("left"),
+        "function_definition" | "function_declaration" | "function_item" if node != body => {
+            let mut around = node.ancestors().take_while(|it| *it != body);
+            // Methods are called by their objects, decorated functions by what decorates them.
+            let is_other = around.any(|it| {
+                matches!(it.kind(), "class_definition" | "decorated_definition" | "impl_item")
+            });
+            node.field("name").filter(|_| !is_other && attributes(node).is_empty())
+        }
+        _ => None,
+    };
+    let name = name.filter(|name| name.kind().ends_with("identifier")).map(SyntaxNode::text);
+    name.is_some_and(|name| tokens(body).iter().filter(|token| **token == name).count() == 1)
+}
+
+/// Whether a condition reads a variable of the environment, which nobody has to set.
+fn asks_environment(node: SyntaxNode<'_>) -> bool {
+    let condition = node.field("condition").map_or("", SyntaxNode::text);
+    ["env::var", "os.environ", "os.getenv", "process.env.", "os.Getenv"]
+        .iter()
+        .any(|name| condition.contains(name))
+}
+
+/// Whether a statement of Rust drops what says that code in it panicked: `let _ = catch_unwind(…);`,
+/// `spawn(…).join().ok();`
+fn drops_panic(node: SyntaxNode<'_>) -> bool {
+    let text = node.text();
+    let catches = text.contains("catch_unwind(") || text.contains(".join()");
+    let is_ignored = node.field("pattern").is_some_and(|it| it.text() == "_")
+        || [".ok();", ".is_ok();", ".is_err();"].iter().any(|end| text.ends_with(end));
+    catches && is_ignored
 }
 
 /// Whether nothing behind a statement is reached.

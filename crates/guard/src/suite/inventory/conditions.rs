@@ -135,10 +135,13 @@ pub(super) fn kind_inside<'t>(
             kind => kind,
         }
     };
-    // What must hold as well leaves out no test that would run elsewhere.
-    let has_choice = own.iter().any(|token| matches!(*token, "or" | "||"));
-    let parts = split(bare(&own), |token| !has_choice && matches!(token, "and" | "&&"));
-    parts.into_iter().map(of_part).min().unwrap_or(TestMarkerKind::Conditional)
+    // What must hold as well leaves out no test that would run elsewhere, and one of several is enough.
+    let choices = split(bare(&own), |token| matches!(token, "or" | "||"));
+    let of_choice = |choice: TokenSlice<'_, 't>| {
+        let parts = split(choice, |token| matches!(token, "and" | "&&"));
+        parts.into_iter().map(of_part).min().unwrap_or(TestMarkerKind::Conditional)
+    };
+    choices.into_iter().map(of_choice).max().unwrap_or(TestMarkerKind::Conditional)
 }
 
 /// A token, or the value that the text gives the name.

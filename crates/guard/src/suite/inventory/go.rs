@@ -8,20 +8,26 @@ pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
     if !side.path.as_str().ends_with("_test.go") {
         return Vec::new();
     }
-    let marks = constraints(side);
+    let mut marks = constraints(side);
+    marks.extend(system_of_name(side));
     let functions =
         parts(side.root).into_iter().filter(|node| node.kind() == "function_declaration");
     let methods = parts(side.root).into_iter().filter(|node| node.kind() == "method_declaration");
     let mut found: Vec<TestNode<'t>> = Vec::new();
     for node in functions.chain(methods) {
-        let Some(name) = node.field("name").map(SyntaxNode::text).filter(|name| is_test(name))
-        else {
+        let Some(name) = node.field("name").map(SyntaxNode::text) else { continue };
+        let is_unrun = !is_test(name) && looks_like_test(name, node);
+        if !is_test(name) && !is_unrun {
             continue;
-        };
+        }
         let receiver = node.field("receiver").map(|it| it.text().trim_matches(['(', ')', '*']));
         let kind = receiver.and_then(|it| it.rsplit([' ', '*']).next());
         let name = kind.map_or_else(|| name.to_owned(), |kind| format!("{kind} > {name}"));
-        let (body, marks) = (node.field("body"), marks.clone());
+        let (body, mut marks) = (node.field("body"), marks.clone());
+        if is_unrun {
+            let (text, bytes) = (format!("func {name}"), node.bytes());
+            marks.push(TestMarker { kind: TestMarkerKind::Skip, text, bytes });
+        }
         let (rows, assertions) = (TestRows::default(), Vec::new());
         let inner = Vec::new();
         found.push(TestNode { name, node, body, marks, rows, assertions, inner });
@@ -35,6 +41,16 @@ fn is_test(name: &str) -> bool {
         name.strip_prefix(prefix).is_some_and(|rest| !rest.starts_with(char::is_lowercase))
             && name != "TestMain"
     })
+}
+
+/// A function that takes what a test takes, and that `go test` does not run: `Testadd`.
+fn looks_like_test(name: &str, node: SyntaxNode<'_>) -> bool {
+    let parameters = node.field("parameters").map_or("", SyntaxNode::text);
+    let is_alone = parameters.ends_with("*testing.T)") && !parameters.contains(',');
+    name.starts_with("Test")
+        && name != "TestMain"
+        && is_alone
+        && node.kind() == "function_declaration"
 }
 
 /// Systems and processors, and what else a toolchain says about itself.
@@ -92,12 +108,40 @@ fn constraints(side: &SourceSide<'_>) -> Vec<TestMarker> {
     lines.collect()
 }
 
+/// `a_windows_test.go`: compiled for one system or processor alone, which may not be the present one.
+fn system_of_name(side: &SourceSide<'_>) -> Option<TestMarker> {
+    let name = side.path.as_str().rsplit('/').next().unwrap_or_default();
+    let words = name.strip_suffix("_test.go")?.split('_').skip(1);
+    // The last two words count.
+    let mut words = words.collect::<Vec<&str>>().into_iter().rev().take(2);
+    let tag = words.find(|word| TAGS.contains(word) && !NO_FILE_TAGS.contains(word))?;
+    let kind = if is_present(tag) { TestMarkerKind::Machine } else { TestMarkerKind::Conditional };
+    Some(TestMarker { kind, text: name.to_owned(), bytes: 0..0 })
+}
+
+/// Tags that mean nothing in the name of a file.
+const NO_FILE_TAGS: &[&str] = &["unix", "cgo", "gc", "gccgo", "race", "msan", "asan"];
+
+/// Whether a tag is that of the present system or processor.
+fn is_present(tag: &str) -> bool {
+    let (system, processor) = (std::env::consts::OS, std::env::consts::ARCH);
+    let known = [("macos", "darwin"), ("x86_64", "amd64"), ("aarch64", "arm64"), ("x86", "386")];
+    let own =
+        |name: &str| known.iter().find(|it| it.0 == name).map_or(tag == name, |it| it.1 == tag);
+    own(system) || own(processor)
+}
+
+/// The last part of the newest version that tests may require.
+const GO_VERSION_MAX: u32 = 60;
+
 /// Whether nobody has to ask for what is compiled: other tags only turn it off.
 fn is_about_machine(constraint: &str) -> bool {
     let tags = constraint.split([' ', '(', ')', '|', '&', ',']).filter(|tag| !tag.is_empty());
     tags.into_iter().all(|tag| {
         TAGS.contains(&tag.trim_start_matches('!'))
             || tag.starts_with('!')
-            || tag.starts_with("go1.")
+            || tag
+                .strip_prefix("go1.")
+                .is_some_and(|it| it.parse::<u32>().is_ok_and(|it| it < GO_VERSION_MAX))
     })
 }

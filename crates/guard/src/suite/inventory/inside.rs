@@ -1,7 +1,8 @@
 //! What ends a test as skipped from inside its body. It must not know what stands around a test.
 
 use super::conditions::kind_inside;
-use super::{TestMarker, TestMarkerKind};
+use super::{TestMarker, TestMarkerKind, parts};
+use crate::blocks::statements;
 use crate::facts::{SourceSide, normal};
 use crate::suite::calls::CallNode;
 use moai_scan::syntax::{ScanLanguage, SyntaxNode};
@@ -11,7 +12,7 @@ pub(super) fn skips<'t>(
     (body, inner): (SyntaxNode<'t>, &[SyntaxNode<'t>]),
     side: &SourceSide<'t>,
 ) -> Vec<TestMarker> {
-    let mut marks = Vec::new();
+    let mut marks: Vec<TestMarker> = early_return(body, side).into_iter().collect();
     body.walk(&mut |node| {
         if inner.contains(&node) {
             return false;
@@ -31,6 +32,32 @@ pub(super) fn skips<'t>(
         true
     });
     marks
+}
+
+/// A return at the begin of a test, before anything but declarations, under a condition.
+fn early_return<'t>(body: SyntaxNode<'t>, side: &SourceSide<'t>) -> Option<TestMarker> {
+    let mut all = statements(body).into_iter();
+    let first = all.find(|it| !is_declaration(*it))?;
+    let first = match first.kind() {
+        "expression_statement" => parts(first).first().copied()?,
+        _ => first,
+    };
+    let condition = first.field("condition").filter(|_| first.kind().starts_with("if_"))?;
+    let block = first.field("consequence")?;
+    let inner = statements(block);
+    let [one] = inner.as_slice() else { return None };
+    let is_return = matches!(one.text().trim_end_matches(';').trim(), "return" | "return Ok(())");
+    let is_last = all.next().is_none() || first.field("alternative").is_some();
+    (is_return && !is_last).then(|| TestMarker {
+        kind: kind_inside(condition, body, side.root),
+        text: normal(condition),
+        bytes: condition.bytes(),
+    })
+}
+
+fn is_declaration(node: SyntaxNode<'_>) -> bool {
+    matches!(node.kind(), "let_declaration" | "short_var_declaration" | "var_declaration")
+        || node.kind().starts_with("import_")
 }
 
 /// What a statement around a skip makes of it.

@@ -18,6 +18,7 @@ pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
         marks: module_marks(side.root, side.root),
         rows: TestRows::default(),
         is_case: false,
+        is_plain_case: false,
     };
     collect(side.root, &around, side.root, &mut found);
     found
@@ -37,6 +38,8 @@ struct ClassContext {
     marks: Vec<TestMarker>,
     rows: TestRows,
     is_case: bool,
+    /// Whether it is a `TestCase` of unittest, which runs no coroutine.
+    is_plain_case: bool,
 }
 
 fn collect<'t>(
@@ -78,6 +81,7 @@ fn collect<'t>(
                     || name.ends_with("Tests")
                 {
                     own.is_case = true;
+                    own.is_plain_case = is_plain_case(bases, root);
                     if let Some(body) = definition.field("body") {
                         own.marks.extend(module_marks(body, root));
                         collect(body, &own, root, found);
@@ -87,6 +91,9 @@ fn collect<'t>(
             "function_definition"
                 if name.starts_with("test") && (around.is_case || around.names.is_empty()) =>
             {
+                if decorators.is_empty() {
+                    own.marks.extend(never_run(definition, around.is_plain_case));
+                }
                 found.push(TestNode {
                     name: qualified(&own.names),
                     node,
@@ -100,6 +107,36 @@ fn collect<'t>(
             _ => {}
         }
     }
+}
+
+/// Whether the only base of a class is `TestCase` of unittest.
+fn is_plain_case(bases: &str, root: SyntaxNode<'_>) -> bool {
+    let imports = || root.text().lines().any(|line| line.starts_with("from unittest import"));
+    match bases.trim_matches(['(', ')', ' ']) {
+        "unittest.TestCase" => true,
+        "TestCase" => imports(),
+        _ => false,
+    }
+}
+
+/// What makes of a test a function whose body never runs: a coroutine that nobody awaits, a generator.
+fn never_run(definition: SyntaxNode<'_>, is_plain_case: bool) -> Option<TestMarker> {
+    let marker = |text: &str, bytes| {
+        let (kind, text) = (TestMarkerKind::Skip, text.to_owned());
+        Some(TestMarker { kind, text, bytes })
+    };
+    let is_coroutine = definition.text().starts_with("async");
+    if is_coroutine && is_plain_case {
+        let start = definition.bytes().start;
+        return marker("async def", start..start + "async def".len());
+    }
+    let is_inner = |node: SyntaxNode<'_>| {
+        let mut around = node.ancestors().take_while(|it| *it != definition);
+        around.any(|it| matches!(it.kind(), "function_definition" | "lambda"))
+    };
+    let body = definition.field("body").filter(|_| !is_coroutine)?;
+    let own = body.descendants().into_iter().find(|it| it.kind() == "yield" && !is_inner(*it))?;
+    marker("yield", own.bytes())
 }
 
 /// `@pytest.mark.skip`, `@unittest.skipIf(…)`, `@unittest.expectedFailure`.
