@@ -21,7 +21,7 @@ use git_calls::{excepted, git_call, is_whole_tree, without_magic, writes_by_git}
 use moai_base::limits::{SHELL_TEXT_DEPTH_MAX, WRITTEN_PATHS_MAX};
 use program_texts::{INTERPRETERS, text_argument};
 use readers::{is_reader, reads_files};
-use shell_reader::{Parenthesis, SimpleCommand, pipelines};
+use shell_reader::{Parenthesis, SimpleCommand, folder_of_env, pipelines};
 
 /// Programs that write the files that they are given.
 const WRITERS: [&str; 24] = [
@@ -65,16 +65,24 @@ const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
 const COMMAND_RUNNERS: [&str; 7] = ["flock", "screen", "script", "su", "tmux", "trap", "watch"];
 
 /// Variables with commands that programs run.
-const RUN_VARIABLES: [&str; 9] = [
+const RUN_VARIABLES: [&str; 17] = [
     "BASH_ENV",
     "EDITOR",
     "ENV",
+    "GIT_ASKPASS",
     "GIT_EDITOR",
     "GIT_EXTERNAL_DIFF",
     "GIT_PAGER",
+    "GIT_PROXY_COMMAND",
     "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "MANPAGER",
     "PAGER",
     "PERL5DB",
+    "PROMPT_COMMAND",
+    "SSH_ASKPASS",
+    "VISUAL",
 ];
 /// Programs that print names of files that they find.
 const LISTERS: [&str; 4] = ["fd", "fdfind", "find", "git"];
@@ -344,7 +352,7 @@ impl WriteSearch {
         let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
         self.assignments(&words);
         self.run_variables(&words);
-        if let ["for", name, "in", values @ ..] = words.as_slice() {
+        if let ["for" | "select", name, "in", values @ ..] = words.as_slice() {
             let values = values.iter().map(|value| (*value).to_owned());
             self.variables.entry((*name).to_owned()).or_default().extend(values);
             return;
@@ -359,7 +367,7 @@ impl WriteSearch {
             return self.in_subshell(&format!("{named} {}", quoted_words(&words[at + 1..])));
         }
         let (program, arguments) = (base_name(&named), &words[at + 1..]);
-        if let ["env", .., "-C", folder] = &words[..at] {
+        if let Some(folder) = folder_of_env(&words[..at]) {
             self.folder = joined(&self.folder, folder);
         }
         self.record_program(&named, &words, at);
@@ -535,13 +543,6 @@ impl WriteSearch {
                 self.in_subshell(value);
                 self.program_text(value);
             }
-        }
-    }
-
-    /// What a program writes that runs another one, such as `strace -o`.
-    fn wrapper_outputs(&mut self, words: &[&str]) {
-        for pair in words.windows(2).filter(|pair| matches!(pair[0], "-o" | "--output")) {
-            self.push(pair[1], false);
         }
     }
 

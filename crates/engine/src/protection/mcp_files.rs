@@ -36,6 +36,7 @@ const READING: &[&str] = &[
     "load",
     "log",
     "lookup",
+    "navigate",
     "open",
     "outline",
     "preview",
@@ -111,8 +112,20 @@ const WRITING: &[&str] = &[
     "write",
 ];
 /// Words of tools whose objects are on a server.
-const REMOTE: &[&str] =
-    &["comment", "discussion", "issue", "issues", "label", "labels", "milestone", "pr", "pull"];
+const REMOTE: &[&str] = &[
+    "comment",
+    "discussion",
+    "entities",
+    "issue",
+    "issues",
+    "label",
+    "labels",
+    "milestone",
+    "observations",
+    "pr",
+    "pull",
+    "relations",
+];
 /// Words of tools of git that change files.
 const GIT_WRITING: &[&str] = &[
     "am", "apply", "checkout", "cherry", "clean", "clone", "merge", "mv", "pull", "rebase",
@@ -172,7 +185,7 @@ pub(super) fn nature_of_call(input: &HookInput) -> Option<ToolNature> {
         (true, ..) => ToolNature::Runs,
         _ if is_remote && !has(&["file", "files"]) => ToolNature::Reads,
         _ if has_reading_mode(&input.tool_input.arguments) => ToolNature::Reads,
-        (_, false, true) => ToolNature::Reads,
+        (_, false, true) if !asks_to_write(&input.tool_input.arguments) => ToolNature::Reads,
         _ if copies(input) => ToolNature::Copies,
         _ => ToolNature::Writes,
     };
@@ -197,6 +210,16 @@ fn is_own_tool(input: &HookInput, names: &[&str]) -> bool {
     let name = input.tool_name.as_str();
     let last = name.rsplit(['_', '.', '/']).next().unwrap_or_default();
     name.contains(OWN_SERVER) && names.contains(&last)
+}
+
+/// Whether an argument makes a tool write that only reads otherwise: `mode: "w"`, `write: true`.
+fn asks_to_write(arguments: &Value) -> bool {
+    let is_switch = |(name, value): (&String, &Value)| {
+        let is_writing = words_of(name).iter().any(|word| WRITING.contains(&word.as_str()));
+        let opens = name == "mode" && value.as_str().is_some_and(|it| it.starts_with(['a', 'w']));
+        is_writing && value == &Value::Bool(true) || opens
+    };
+    arguments.as_object().is_some_and(|all| all.iter().any(is_switch))
 }
 
 /// Whether an argument says that a tool with several modes reads, and none has a text that it could write.
@@ -284,10 +307,20 @@ mod tests {
             ("filesystem-write_file", Some(Writes)),
             ("filesystem_write_file", Some(Writes)),
             ("view", Some(Reads)),
+            ("mcp__playwright__browser_navigate", Some(Reads)),
+            ("mcp__memory__create_entities", Some(Reads)),
             ("Bash", None),
             ("Write", None),
         ] {
             assert_eq!(nature_of_call(&call(tool)), nature, "{tool}");
+        }
+        for (tool, arguments) in [
+            ("mcp__fs__open", json!({"path": "a", "mode": "w"})),
+            ("mcp__fs__view", json!({"path": "a", "write": true})),
+        ] {
+            let input = json!({"tool_name": tool, "tool_input": arguments});
+            let input = HookInput::parse(&input.to_string()).unwrap();
+            assert_eq!(nature_of_call(&input), Some(Writes), "{tool}");
         }
         let own = |tool: &str, arguments: Value| {
             let name = format!("mcp__plugin_moai-ralph_moai-ralph__{tool}");

@@ -1,6 +1,6 @@
 //! What programs for archives write: the archive, or what they take out of one.
 
-use super::WriteSearch;
+use super::{WriteSearch, joined};
 
 /// Programs for archives.
 pub(super) const PROGRAMS: [&str; 8] =
@@ -40,6 +40,20 @@ impl WriteSearch {
             of_letters.any(|(_, it)| !it.starts_with("--") && it.contains(letter))
                 || arguments.iter().any(|it| long.contains(it))
         };
+        let commands = arguments.iter().filter_map(|word| {
+            let action = word.strip_prefix("--checkpoint-action=exec=");
+            action.or_else(|| word.strip_prefix("--to-command="))
+        });
+        let filters = ["-I", "--use-compress-program"];
+        for command in commands.chain(value_of(arguments, &filters)) {
+            self.in_subshell(command);
+        }
+        if arguments.contains(&"--remove-files") {
+            let folder = value_of(arguments, &["-C", "--directory"]).unwrap_or_default();
+            for word in rest.iter().filter(|word| !word.starts_with('-')) {
+                self.push(&joined(folder, word), true);
+            }
+        }
         let archive = match value_of(arguments, &["-f", "--file"]) {
             None if first.contains('f') => rest.first().copied(),
             named => named,

@@ -6,7 +6,9 @@ use super::shell_reader::SimpleCommand;
 use super::{SHELLS, WriteSearch, WrittenBelow, base_name, writes_what_it_is_given};
 
 /// Arguments of `find` that write what it finds, and before a command that it runs.
-const FIND_WRITING: [&str; 4] = ["-delete", "-fprint", "-fprintf", "-fls"];
+const FIND_WRITING: [&str; 1] = ["-delete"];
+/// Arguments of `find` before a file that it writes.
+const FIND_OUTPUTS: [&str; 4] = ["-fls", "-fprint", "-fprint0", "-fprintf"];
 const FIND_RUNNING: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 /// Tests of `find` with a pattern for names, and with one for paths.
 const FIND_NAMES: [&str; 2] = ["-iname", "-name"];
@@ -35,6 +37,9 @@ impl WriteSearch {
             let run = SimpleCommand { words, ..SimpleCommand::default() };
             writes |= !self.leaves_what_it_is_given(&run);
             self.simple_command(&run, false);
+        }
+        for pair in arguments.windows(2).filter(|pair| FIND_OUTPUTS.contains(&pair[0])) {
+            self.push(pair[1], false);
         }
         let has = |test: &str| arguments.contains(&test);
         let kinds = arguments.windows(2).filter(|pair| pair[0] == "-type").map(|pair| pair[1]);

@@ -132,6 +132,10 @@ impl WriteSearch {
             let operands: Vec<&str> = operands.collect();
             self.in_subshell(&format!("{text} {}", quoted_words(&operands)));
         }
+        // A transport that runs a command.
+        for command in arguments.iter().filter_map(|word| word.strip_prefix("ext::")) {
+            self.in_subshell(command);
+        }
         for pair in arguments.windows(2).filter(|pair| pair[0] == "-o") {
             self.push(pair[1], false);
             self.push(&format!("{}/0001.patch", pair[1].trim_end_matches('/')), false);

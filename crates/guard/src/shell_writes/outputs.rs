@@ -7,7 +7,7 @@ use super::shell_reader::SimpleCommand;
 use super::{WriteSearch, WrittenBelow, base_name, is_name, joined};
 
 /// Options that name a file to write.
-const OUTPUT_OPTIONS: [(&str, &[&str]); 17] = [
+const OUTPUT_OPTIONS: [(&str, &[&str]); 18] = [
     ("base64", &["-o"]),
     ("cc", &["-o", "-MF"]),
     ("clang", &["-o", "-MF"]),
@@ -18,6 +18,7 @@ const OUTPUT_OPTIONS: [(&str, &[&str]); 17] = [
     ("gcc", &["-o", "-MF"]),
     ("gh", &["-O", "--output"]),
     ("gpg", &["-o", "--output"]),
+    ("history", &["-a", "-w"]),
     ("iconv", &["-o"]),
     ("less", &["-o", "-O"]),
     ("openssl", &["-out"]),
@@ -98,7 +99,7 @@ impl WriteSearch {
     /// The files that `sed` writes with its command `w`.
     pub(super) fn sed_outputs(&mut self, arguments: &[&str]) {
         for text in arguments {
-            for (at, _) in text.match_indices("w ") {
+            for (at, _) in text.match_indices("w ").chain(text.match_indices("W ")) {
                 let before = text[..at].chars().next_back();
                 if before.is_none_or(|it| !it.is_alphabetic()) {
                     self.push(text[at + 2..].lines().next().unwrap_or_default().trim(), false);
@@ -152,6 +153,13 @@ impl WriteSearch {
         for url in urls {
             self.push(base_name(url), false);
         }
+        let folders = arguments.windows(2).filter(|pair| pair[0] == "--output-dir");
+        for folder in folders.map(|pair| pair[1].trim_end_matches('/')) {
+            self.push(folder, false);
+            self.push(&format!("{folder}/*"), false);
+            let urls = arguments.iter().filter(|word| word.contains("://"));
+            urls.for_each(|url| self.push(&format!("{folder}/{}", base_name(url)), false));
+        }
     }
 
     /// The files to which the text of `awk` redirects its output.
@@ -178,15 +186,31 @@ impl WriteSearch {
         }
     }
 
+    /// What a program writes that runs another one, such as `strace -o`.
+    pub(super) fn wrapper_outputs(&mut self, words: &[&str]) {
+        for pair in words.windows(2).filter(|pair| matches!(pair[0], "-o" | "--output")) {
+            self.push(pair[1], false);
+        }
+        for word in words {
+            let value = word.strip_prefix("--output=").or_else(|| word.strip_prefix("-o"));
+            // Options of `stdbuf`.
+            let is_output = |value: &&str| !matches!(*value, "" | "0" | "L");
+            value.filter(is_output).into_iter().for_each(|file| self.push(file, false));
+        }
+    }
+
     /// The files to which the options of a program name its output.
     pub(super) fn output_options(&mut self, program: &str, arguments: &[&str]) {
         let known = OUTPUT_OPTIONS.iter().find(|(name, _)| *name == program);
         let Some((_, options)) = known else { return };
-        // As in `-oRUBRIC.md`.
-        let short = options.iter().filter(|option| option.len() == 2);
-        let joined = arguments
-            .iter()
-            .filter_map(|word| short.clone().find_map(|option| word.strip_prefix(*option)));
+        // As in `-oRUBRIC.md` and `--output=RUBRIC.md`.
+        let joined = arguments.iter().filter_map(|word| {
+            let value = |option: &&str| match option.strip_prefix("--") {
+                Some(_) => word.strip_prefix(*option)?.strip_prefix('='),
+                None => word.strip_prefix(*option),
+            };
+            options.iter().find_map(value)
+        });
         for file in joined.filter(|file| !file.is_empty()) {
             self.push(file, false);
         }

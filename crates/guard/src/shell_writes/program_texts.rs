@@ -31,7 +31,7 @@ pub(super) const INTERPRETERS: [&str; 18] = [
 /// Arguments before such a text, besides short ones.
 const TEXT_OPTIONS: [&str; 4] = ["--eval", "--print", "-p", "eval"];
 /// What a text of such a program contains when it writes files.
-const WRITE_HINTS: [&str; 21] = [
+const WRITE_HINTS: [&str; 36] = [
     "chmod",
     ">",
     "write",
@@ -53,6 +53,21 @@ const WRITE_HINTS: [&str; 21] = [
     "rm ",
     "sed -i",
     "symlink",
+    "\"r+",
+    "'r+",
+    "O_TRUNC",
+    "O_WRONLY",
+    "basicConfig(",
+    "bind(",
+    "extract",
+    "inplace",
+    "mkfifo",
+    "mkstemp",
+    "os.link",
+    "os.replace(",
+    "shelve.open(",
+    "unpack_archive",
+    "urlretrieve",
 ];
 /// What it contains when it takes whole folders away.
 const FOLDER_HINTS: [&str; 8] =
@@ -257,6 +272,8 @@ fn is_only_read(pieces: &[&str], at: usize) -> bool {
     let before = pieces[at - 1];
     // The second argument of such a call.
     let is_second = before.trim() == "," && at >= 3 && is_text(pieces[at - 3], before);
+    let is_read_path = before.trim_end().ends_with("Path(")
+        && [").read_text(", ").read_bytes("].iter().any(|call| behind.starts_with(call));
     let opens = OPENING_CALLS.iter().any(|call| before.trim_end().ends_with(call));
     let rest = behind.strip_prefix(')').unwrap_or_default();
     // Neither written through the result, nor opened for more.
@@ -265,7 +282,20 @@ fn is_only_read(pieces: &[&str], at: usize) -> bool {
     let names_encoding = behind.starts_with(',')
         && (behind.trim_start_matches([',', ' ']).starts_with("encoding")
             || matches!(pieces.get(at + 2), Some(&("r" | "rb" | "utf8" | "utf-8"))));
-    is_text(before, behind) || is_second || opens && (is_reading || names_encoding)
+    is_text(before, behind)
+        || is_second
+        || is_read_path
+        || is_copied_away(pieces, at)
+        || opens && (is_reading || names_encoding)
+}
+
+/// Whether a file is copied to where a variable says, in a text that names no hidden folder.
+fn is_copied_away(pieces: &[&str], at: usize) -> bool {
+    let is_copy =
+        ["copy(", "copy2(", "copyfile("].iter().any(|call| pieces[at - 1].ends_with(call));
+    let behind = pieces.get(at + 1).copied().unwrap_or_default().trim();
+    let names_hidden = pieces.iter().skip(1).step_by(2).any(|piece| piece.starts_with('.'));
+    is_copy && behind.starts_with(',') && behind != "," && !names_hidden
 }
 
 /// Whether a text in another language writes files.
@@ -283,11 +313,21 @@ pub(super) fn text_argument<'a>(arguments: &[&'a str]) -> &'a str {
     if let Some(text) = inside {
         return text;
     }
+    // As in `-c"open(…)"`, which is one word.
+    let joined = arguments.iter().find_map(|word| {
+        let (letters, text) = word.strip_prefix('-')?.split_once(['c', 'e'])?;
+        let is_joined = letters.chars().all(char::is_alphabetic) && letters.len() < 3;
+        Some(text).filter(|text| is_joined && text.contains(['(', ' ']))
+    });
+    if let Some(text) = joined {
+        return text;
+    }
     let flag = arguments.iter().position(|word| {
         let is_short = word.starts_with('-') && word.ends_with(['c', 'e', 'r']) && word.len() <= 4;
         is_short || TEXT_OPTIONS.contains(word)
     });
-    flag.and_then(|at| arguments.get(at + 1)).copied().unwrap_or_default()
+    let mut behind = flag.map_or(&[][..], |at| &arguments[at + 1..]).iter();
+    behind.find(|word| **word != "--").copied().unwrap_or_default()
 }
 
 fn changes_database(text: &str) -> bool {

@@ -14,7 +14,7 @@ const WRAPPERS: [(&str, &[&str]); 34] = [
     ("caffeinate", &[]),
     ("chronic", &[]),
     ("fakeroot", &[]),
-    ("strace", &["-e", "-o", "-p"]),
+    ("strace", &["--output", "-e", "-o", "-p"]),
     ("toybox", &[]),
     ("unbuffer", &[]),
     ("unshare", &[]),
@@ -22,7 +22,7 @@ const WRAPPERS: [(&str, &[&str]); 34] = [
     ("command", &[]),
     ("coproc", &[]),
     ("doas", &["-C", "-u"]),
-    ("env", &["-C", "-u"]),
+    ("env", &["--chdir", "-C", "-u"]),
     ("exec", &["-a"]),
     ("flock", &["-E", "-w"]),
     ("hatch", &[]),
@@ -39,7 +39,7 @@ const WRAPPERS: [(&str, &[&str]); 34] = [
     ("stdbuf", &["-e", "-i", "-o"]),
     ("sudo", &["-g", "-u"]),
     ("systemd-run", &["-p", "-u"]),
-    ("time", &["-f", "-o"]),
+    ("time", &["--output", "-f", "-o"]),
     ("timeout", &["-k", "-s"]),
     ("uv", &[]),
     ("xargs", &["-E", "-I", "-L", "-P", "-a", "-d", "-n", "-s"]),
@@ -108,6 +108,18 @@ impl SimpleCommand {
             }
         })
     }
+}
+
+/// The folder in which `env` runs its program.
+pub(super) fn folder_of_env<'w>(words: &[&'w str]) -> Option<&'w str> {
+    let at = words.iter().position(|word| base_name(word) == "env")?;
+    let options = &words[at + 1..];
+    let behind = options.windows(2).find(|pair| matches!(pair[0], "-C" | "--chdir"));
+    let inside = options
+        .iter()
+        .find_map(|word| word.strip_prefix("--chdir=").or(word.strip_prefix("-C")))
+        .filter(|folder| !folder.is_empty());
+    behind.map(|pair| pair[1]).or(inside)
 }
 
 pub(super) fn is_wrapper(word: &str) -> bool {

@@ -60,6 +60,12 @@ fn reading_and_running_a_file_writes_nothing() {
         "sed -n '/show RUBRIC.md/p' x",
         "watch -n1 'cat RUBRIC.md'",
         "python3 -c \"import subprocess; subprocess.run(['cat', 'RUBRIC.md'])\"",
+        "python3 - <<'EOF'\nt = Path('RUBRIC.md').read_text()\nPath('a.md').write_text(t)\nEOF",
+        "python3 -c \"import shutil, sys; shutil.copy('RUBRIC.md', sys.argv[1])\" /tmp/x",
+        "env --chdir=docs rm a.md; cat RUBRIC.md",
+        "find . -name RUBRIC.md -fprint /tmp/found",
+        "stdbuf -oL cat RUBRIC.md",
+        "tar -C docs -czf /tmp/x.tgz RUBRIC.md",
     ] {
         assert!(!writes(command, "RUBRIC.md"), "{command}");
     }
@@ -69,6 +75,27 @@ fn reading_and_running_a_file_writes_nothing() {
 fn every_usual_way_to_write_is_found() {
     for command in [
         "echo x > RUBRIC.md",
+        "bash -c -- 'rm RUBRIC.md'",
+        "select f in RUBRIC.md; do rm $f; break; done <<< 1",
+        "find src -fprint RUBRIC.md",
+        "find src -fprintf RUBRIC.md %p",
+        "strace -oRUBRIC.md true",
+        "strace --output=RUBRIC.md true",
+        "/usr/bin/time -oRUBRIC.md true",
+        "gcc -MFRUBRIC.md a.c",
+        "history -w RUBRIC.md",
+        "sed -e 'W RUBRIC.md' a.md",
+        "tar cf /dev/null src --checkpoint=1 --checkpoint-action=exec='rm RUBRIC.md'",
+        "tar cf /tmp/x src -I 'sh -c \"rm RUBRIC.md\"'",
+        "tar --remove-files -cf /dev/null RUBRIC.md",
+        "GIT_SSH_COMMAND='rm RUBRIC.md;' git fetch ssh://x/y",
+        "git -c protocol.ext.allow=always fetch 'ext::rm RUBRIC.md'",
+        "python3 -B -c\"open('RUBRIC.md','w')\"",
+        "python3 -c \"import os; os.replace('src/app.py','RUBRIC.md')\"",
+        "python3 -c 'import os; os.open(\"RUBRIC.md\", os.O_TRUNC | os.O_RDWR)'",
+        "python3 -c 'import mmap; f = open(\"RUBRIC.md\", \"r+b\")'",
+        "python3 -c \"import fileinput; fileinput.input('RUBRIC.md', inplace=True)\"",
+        "python3 -c \"import logging; logging.basicConfig(filename='RUBRIC.md')\"",
         "echo x >>RUBRIC.md",
         "echo x &> RUBRIC.md",
         "echo x >| 'RUBRIC.md'",
@@ -198,6 +225,9 @@ fn folders_count_where_the_program_takes_all_of_them_and_after_cd() {
     assert!(writes("cd a; cd b; touch c", "a/b/c"));
     assert!(writes("git checkout HEAD~1 -- .claude", ".claude/settings.json"));
     assert!(writes("env -C .claude sh -c 'echo > autochecks.sh'", ".claude/autochecks.sh"));
+    for option in ["--chdir=.claude", "--chdir .claude"] {
+        assert!(writes(&format!("env {option} rm autochecks.sh"), ".claude/autochecks.sh"));
+    }
     assert!(writes("env -C x true; rm autochecks.sh", "autochecks.sh"));
     assert!(!writes(&nested(SHELL_TEXT_DEPTH_MAX), "x"), "deeper than what is followed");
     assert!(writes(&nested(SHELL_TEXT_DEPTH_MAX - 1), "x"));
