@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::killed_writes::daemon;
+use crate::killed_writes::{daemon, kill};
 use crate::support::{PATIENCE, Sandbox, eventually};
 
 fn daemons(sandbox: &Sandbox) -> Vec<(i32, String)> {
@@ -162,4 +162,15 @@ fn resident_mib(status: &Value) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
     let kib = line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number");
     kib / 1_024
+}
+
+#[test]
+fn compiled_modules_that_a_killed_daemon_left_are_removed_at_the_next_start() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["loop", "status"]);
+    let left = sandbox.base().join("state/bytecode/left");
+    fs::create_dir_all(&left).expect("ours");
+    kill(daemon(&sandbox));
+    sandbox.run(&["loop", "status"]);
+    assert!(!left.exists());
 }

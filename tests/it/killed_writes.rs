@@ -28,6 +28,10 @@ pub(crate) fn kill_at(daemon: Pid, is_reached: impl Fn() -> bool, end_asker: imp
     }
     kill_process(daemon, Signal::STOP).expect("it is ours");
     end_asker();
+    kill(daemon);
+}
+
+pub(crate) fn kill(daemon: Pid) {
     kill_process(daemon, Signal::KILL).expect("it is ours");
 }
 

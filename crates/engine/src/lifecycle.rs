@@ -15,6 +15,7 @@ use tokio::net::UnixStream;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::engine::Engine;
+use crate::exam::criteria;
 use crate::memory::retention;
 use crate::{log, project};
 use moai_base::limits::{
@@ -75,6 +76,7 @@ pub async fn run_daemon(
         Err(error) => return Err(format!("{}: {error}", dirs.socket_path().display())),
     };
     log::to_file(&dirs.log_folder(), "daemon.log");
+    criteria::remove_left_bytecode(&dirs.state);
     let daemon = Arc::new(DaemonServer {
         engine: Engine::start(dirs.clone(), &options, None),
         program: ProgramIdentity::current(),

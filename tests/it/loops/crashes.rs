@@ -8,18 +8,13 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::killed_merges::{release, wait_for_run, waiting};
 use super::{DIRTY, FIXED, autochecks, blocked, iteration, looping, project, start, status, stop};
 use crate::failed_writes::{assert_nothing_stays, left_over};
-pub(super) use crate::killed_writes::daemon;
+pub(super) use crate::killed_writes::{daemon, kill};
 use crate::support::{Output, PATIENCE, Sandbox, eventually, finish};
-
-pub(super) fn kill(daemon: Pid) {
-    kill_process(daemon, Signal::KILL).expect("it is ours");
-}
 
 /// A Stop of this session, while the test does something else.
 pub(super) fn stop_beside(sandbox: &Sandbox) -> JoinHandle<Output> {

@@ -2,7 +2,7 @@
 //! of the options and `RUBRIC.md`, and those that the project's files suggest. A loop runs its frozen
 //! plan. `loops::criteria` plans the commands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -67,6 +67,27 @@ pub(crate) fn proposals(project: &Project) -> Vec<CheckCommand> {
 /// compiled module there may be another one than its source.
 const BYTECODE_FOLDER: &str = "PYTHONPYCACHEPREFIX";
 
+/// Where the folders of [`BYTECODE_FOLDER`] are, below the state.
+const BYTECODE_FOLDERS: &str = "bytecode";
+
+/// A folder for the compiled modules of one run; `None` if it cannot be made.
+fn bytecode_folder(state: &Path) -> Option<TempDir> {
+    let folder = state.join(BYTECODE_FOLDERS);
+    files::private_dir(&folder).ok()?;
+    tempfile::Builder::new().prefix("run-").tempdir_in(&folder).ok()
+}
+
+/// Removes the compiled modules that a killed daemon has left. Only the daemon that holds the lock of its state
+/// calls it, before its first run.
+pub(crate) fn remove_left_bytecode(state: &Path) {
+    match std::fs::remove_dir_all(state.join(BYTECODE_FOLDERS)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            tracing::warn!(%error, "compiled modules of an earlier daemon were not removed");
+        }
+        _ => {}
+    }
+}
+
 /// The names under which make is called.
 const MAKES: [&str; 2] = ["gmake", "make"];
 /// What makes a target run even if a file with its name exists.
@@ -90,9 +111,9 @@ pub(crate) fn check_plan(project: &Project, scope: CheckScope) -> CheckPlan {
     let mut plan = criteria::plan_checks(&sources);
     if sources.uses_proposals()
         && !plan.runs_tests()
-        && let Some(test) = first_test_file(&project.root)
+        && let Some(test) = first_test_file(&project.root, &[])
     {
-        plan.unanswered.push(missing_test_command(&test, "no command is known that runs it"));
+        plan.unanswered.push(missing_test_command(&test, NO_TEST_COMMAND));
     }
     // The unread part of the rubric may name commands.
     let unread = rubric.gap.map(|gap| CriterionGap { name: RUBRIC.to_owned(), gap });
@@ -100,10 +121,49 @@ pub(crate) fn check_plan(project: &Project, scope: CheckScope) -> CheckPlan {
     plan
 }
 
-/// The first test of a project by its path, if it has any.
-fn first_test_file(root: &Path) -> Option<String> {
+/// The first test of a project by its path that none of these commands runs.
+fn first_test_file(root: &Path, commands: &[CheckCommand]) -> Option<String> {
     let found = files::walk_names(root, &|path| role(path) == Some(ExamRole::Test));
-    found.into_iter().map(|path| path.to_string()).min()
+    let names = found.into_iter().map(|path| path.to_string());
+    names.filter(|test| !commands.iter().any(|command| runs_test(&command.argv, test))).min()
+}
+
+/// Why tests are not measured.
+const NO_TEST_COMMAND: &str = "no command is known that runs it";
+
+/// A gap of the plan, without the tests that these acceptance commands have run.
+async fn still_unanswered(
+    project: &Project,
+    criterion: CriterionGap,
+    commands: &[CheckCommand],
+) -> Option<CriterionGap> {
+    if commands.is_empty() || !criterion.gap.detail.ends_with(NO_TEST_COMMAND) {
+        return Some(criterion);
+    }
+    let (root, commands) = (project.root.clone(), commands.to_vec());
+    match run_blocking(move || first_test_file(&root, &commands)).await {
+        Some(test) => Some(missing_test_command(&test?, NO_TEST_COMMAND)),
+        None => Some(criterion),
+    }
+}
+
+/// Whether a command of a test runner names a test: by its path, a folder, or as a module; or no test at all.
+fn runs_test(argv: &[String], test: &str) -> bool {
+    let module = test.strip_suffix(".py").map(|path| path.replace('/', "."));
+    let names = |word: &String| {
+        let path = word.split("::").next().unwrap_or_default();
+        let path = path.trim_start_matches("./").trim_end_matches('/');
+        let is_in_folder = test.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+        let is_module = module.as_ref().is_some_and(|module| {
+            word.strip_prefix(module.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        });
+        path == test || is_in_folder || is_module
+    };
+    let is_of_all = argv.last().is_some_and(|last| {
+        matches!(last.rsplit('/').next(), Some("pytest" | "unittest" | "discover"))
+    });
+    is_of_all || argv.iter().any(names)
 }
 
 /// Names of the commands that a Stop runs under this plan.
@@ -138,7 +198,7 @@ pub(crate) async fn run_checks(
     if let Some(gap) = project.trust.gap() {
         return withheld_checks(project, plan, &gap);
     }
-    let mut runs = CheckRunner::new(project, caller, deadline);
+    let mut runs = CheckRunner::new(engine, project, caller, deadline);
     runs.autochecks(engine, exam.as_ref(), charter).await;
     let mut counts = BTreeMap::new();
     for command in &plan.commands {
@@ -151,8 +211,16 @@ pub(crate) async fn run_checks(
         counts.extend(now.map(|now| (command.name.clone(), next_baseline_counts(before, &now))));
     }
     let executed = plan.clone();
+    let counted = exam.iter().flat_map(|exam| &exam.counts).chain(&counts);
+    let counted: BTreeSet<&String> =
+        counted.filter(|(_, tests)| tests.run() > 0).map(|(name, _)| name).collect();
+    let commands = executed.commands.iter().filter(|it| it.is_acceptance());
+    let commands: Vec<CheckCommand> =
+        commands.filter(|it| counted.contains(&it.name)).cloned().collect();
     for criterion in plan.unanswered {
-        runs.results.add_gap(&criterion.name, criterion.gap);
+        if let Some(criterion) = still_unanswered(project, criterion, &commands).await {
+            runs.results.add_gap(&criterion.name, criterion.gap);
+        }
     }
     if let (Some(charter), Some(_), false) = (charter, exam, counts.is_empty()) {
         let kept = engine.store.set_exam_counts(&project.key, &charter.id, counts).await;
@@ -173,6 +241,7 @@ pub(crate) async fn run_checks(
 
 /// Runs these commands alone, without comparing their tests with earlier runs.
 pub(crate) async fn run_commands(
+    engine: &Engine,
     project: &Project,
     caller: &CallerContext,
     commands: Vec<CheckCommand>,
@@ -182,7 +251,7 @@ pub(crate) async fn run_commands(
         let plan = CheckPlan { commands, unanswered: Vec::new() };
         return withheld_checks(project, plan, &gap).readings;
     }
-    let mut runs = CheckRunner::new(project, caller, deadline);
+    let mut runs = CheckRunner::new(engine, project, caller, deadline);
     for command in &commands {
         runs.command(command, None).await;
     }
@@ -235,8 +304,13 @@ struct CheckRunner<'a> {
 }
 
 impl<'a> CheckRunner<'a> {
-    fn new(project: &'a Project, caller: &'a CallerContext, deadline: Instant) -> Self {
-        let bytecode = tempfile::Builder::new().prefix("moai-ralph-bytecode-").tempdir().ok();
+    fn new(
+        engine: &Engine,
+        project: &'a Project,
+        caller: &'a CallerContext,
+        deadline: Instant,
+    ) -> Self {
+        let bytecode = bytecode_folder(&engine.dirs.state);
         Self { project, caller, deadline, bytecode, results: CheckResults::default() }
     }
 
@@ -302,7 +376,7 @@ impl<'a> CheckRunner<'a> {
     /// has tests, they were not run, which is a gap.
     async fn without_tests(&self, command: &CheckCommand, run: CommandRun) -> SensorReading {
         let root = self.project.root.clone();
-        let test = measure_blocking(move || first_test_file(&root)).await;
+        let test = measure_blocking(move || first_test_file(&root, &[])).await;
         let clean =
             reading(&command.name, CommandRun { outcome: CommandOutcome::Passed, ..run }, None);
         let gap = match test {
@@ -587,7 +661,7 @@ fn folders(root: &Path) -> Vec<ProposalFolder> {
 fn folder(root: &Path, path: &str) -> ProposalFolder {
     let at = root.join(path);
     let entries = at.read_dir().into_iter().flatten().flatten();
-    let mut names: std::collections::BTreeSet<String> =
+    let mut names: BTreeSet<String> =
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.extend(PROBED.into_iter().filter(|name| at.join(name).exists()).map(str::to_owned));
     let texts = READ

@@ -202,8 +202,9 @@ impl<'c> CommitCheckout<'c> {
                 return Err(one_line(&git_message(&done), GAP_CHARS_MAX));
             }
         }
-        let (project, caller) = (&self.project, self.run.caller);
-        let readings = criteria::run_commands(project, caller, commands, self.deadline).await;
+        let (engine, caller) = (self.run.engine, self.run.caller);
+        let readings =
+            criteria::run_commands(engine, &self.project, caller, commands, self.deadline).await;
         if Instant::now() >= self.deadline {
             return Ok(None);
         }

@@ -106,7 +106,8 @@ async fn confirm_run(
     let deadline = StopSchedule::from_config(started_at, Duration::ZERO, &project.config).deadline;
     let commands = step_commands(scenario);
     run.commands_run = commands.len();
-    let readings = criteria::run_commands(project, &call.caller, commands, deadline).await;
+    let readings =
+        criteria::run_commands(call.engine, project, &call.caller, commands, deadline).await;
     for reading in readings {
         let name = reading.sensor.clone();
         match reading.verdict() {

@@ -106,7 +106,8 @@ pub(super) async fn run_todo(
         let failed = |(_, argv)| (argv, CommandReading::Failed(failure.clone()));
         return argvs.into_iter().map(failed).collect();
     }
-    let readings = criteria::run_commands(project, &call.caller, commands, deadline).await;
+    let readings =
+        criteria::run_commands(call.engine, project, &call.caller, commands, deadline).await;
     let mut runs = BTreeMap::new();
     for (name, argv) in argvs {
         if let Some(reading) = readings.iter().find(|reading| reading.sensor == name) {
