@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::worktrees::{ONE, PLAN, TWO, TWO_TODOS, Tree, branch_of, parallel, parallel_with, tree};
 use super::{notice, pipeline, plan_path, status, stop_output};
 use crate::loops::escapes::database;
-use crate::support::{SESSION, Sandbox};
+use crate::support::{SESSION, Sandbox, finish};
 
 /// Three TODOs, of which the last is accepted by a script of the project.
 fn with_script() -> Sandbox {
@@ -318,4 +318,78 @@ fn a_plan_that_is_deleted_while_worktrees_are_at_work_is_named() {
     assert!(notice(&answer).contains(&format!("{path} is missing")), "{answer}");
     let shown = pipeline(&sandbox, &["status"]).stdout;
     assert!(shown.contains(&format!("{path} is missing")), "{shown}");
+}
+
+#[test]
+fn commits_in_a_submodule_of_a_worktree_are_named() {
+    let inner = Sandbox::new();
+    inner.write("lib.txt", "lib\n");
+    inner.commit();
+    let url = inner.root().display().to_string();
+    let allowed = ["-c", "protocol.file.allow=always"];
+    let sandbox = parallel_with(TWO_TODOS, |sandbox| {
+        sandbox.git(&[&allowed[..], &["submodule", "add", "-q", &url, "sub"]].concat());
+    });
+    let (one, two) = (tree(&sandbox, "TODO-1", ONE), tree(&sandbox, "TODO-2", TWO));
+    for (tree, name) in [(&one, "one.txt"), (&two, "two.txt")] {
+        tree.prompt(&sandbox);
+        tree.work(&sandbox, name);
+        assert_eq!(tree.stop(&sandbox), None);
+    }
+    one.git(&sandbox, &[&allowed[..], &["submodule", "update", "-q", "--init"]].concat());
+    one.git(&sandbox, &["-C", "sub", "switch", "-q", "-c", "mine"]);
+    one.write("sub/lib.txt", "changed\n");
+    one.git(&sandbox, &["-C", "sub", "commit", "-q", "-a", "-m", "lib: changed"]);
+    one.git(&sandbox, &["-C", "sub", "checkout", "-q", "--detach", "HEAD~1"]);
+    let answer = stop_output(&sandbox);
+    assert!(notice(&answer).contains("its submodule sub has commits"), "{answer}");
+    assert!(one.root.join("sub/lib.txt").is_file() && !two.root.exists());
+}
+
+#[test]
+fn a_worktree_with_an_edited_package_stays() {
+    let sandbox = parallel_with(TWO_TODOS, |sandbox| sandbox.write(".gitignore", "node_modules\n"));
+    let (one, two) = (tree(&sandbox, "TODO-1", ONE), tree(&sandbox, "TODO-2", TWO));
+    for (tree, name) in [(&one, "one.txt"), (&two, "two.txt")] {
+        tree.prompt(&sandbox);
+        tree.write("node_modules/x/index.js", "installed\n");
+        std::thread::sleep(Duration::from_millis(20));
+        tree.write("node_modules/.package-lock.json", "{}\n");
+        tree.work(&sandbox, name);
+        assert_eq!(tree.stop(&sandbox), None);
+    }
+    std::thread::sleep(Duration::from_millis(20));
+    one.write("node_modules/x/index.js", "patched\n");
+    two.write("node_modules/.cache/x", "made by a tool\n");
+    let answer = stop_output(&sandbox);
+    assert!(notice(&answer).contains("node_modules"), "{answer}");
+    assert!(one.root.join("node_modules/x/index.js").is_file());
+    assert!(!two.root.exists(), "an installation makes the same again");
+}
+
+#[test]
+fn the_session_of_the_pipeline_stays_itself_in_the_folder_of_a_worktree() {
+    let sandbox = parallel(TWO_TODOS);
+    let one = tree(&sandbox, "TODO-1", ONE);
+    // Its host tells the project, and the folder that its shell has changed to.
+    let visit = |event: &str, mut input: Value| {
+        input["cwd"] = one.root.to_str().into();
+        let mut command = sandbox.program();
+        command.current_dir(&one.root).env("CLAUDE_PROJECT_DIR", sandbox.root());
+        let output = finish(command.args(["hook", event]), &input.to_string());
+        assert_eq!(output.code, 0, "{output:#?}");
+        output
+    };
+    visit("user-prompt-submit", sandbox.payload("UserPromptSubmit"));
+    let answer = visit("stop", sandbox.payload("Stop")).json();
+    assert!(notice(&answer).contains("TODOs are worked on in worktrees"), "{answer}");
+    let mut input = sandbox.payload("PreToolUse-Edit");
+    input["tool_name"] = "Write".into();
+    input["tool_input"] = json!({"file_path": one.root.join("one.txt"), "content": "x"});
+    assert!(visit("pre-tool-use", input).stdout.contains("deny"), "the worktree is another's");
+    one.prompt(&sandbox);
+    assert!(!one.is_denied(&sandbox, "one.txt"));
+    one.work(&sandbox, "one.txt");
+    assert_eq!(one.stop(&sandbox), None);
+    assert!(sandbox.path("one.txt").is_file(), "merged");
 }

@@ -301,6 +301,32 @@ fn have_same_bytes(one: &Path, other: &Path) -> bool {
     read(one).is_some_and(|one| read(other) == Some(one))
 }
 
+/// What package managers of Node write when they have installed everything.
+const INSTALL_RECORDS: [&str; 3] = [".package-lock.json", ".yarn-integrity", ".modules.yaml"];
+
+/// Whether a file of an installed Node package was changed since the installation, which another one would not
+/// bring back. What tools keep in hidden folders there is no package.
+fn has_edited_package(folder: &Path) -> bool {
+    let modified = |path: &Path| path.symlink_metadata().and_then(|meta| meta.modified()).ok();
+    let records = INSTALL_RECORDS.iter().filter_map(|name| modified(&folder.join(name)));
+    let Some(installed) = records.max() else { return false };
+    let mut open: Vec<PathBuf> = vec![folder.to_path_buf()];
+    while let Some(at) = open.pop() {
+        for entry in fs::read_dir(&at).into_iter().flatten().flatten() {
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() && !(is_hidden && at == folder) {
+                open.push(entry.path());
+            }
+            let is_package_file = kind.is_file() && !is_hidden;
+            if is_package_file && modified(&entry.path()).is_some_and(|it| it > installed) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
 /// Whether a folder's name or tag file marks its contents as reproducible.
 fn is_cache(folder: &Path) -> bool {
     let is_known = folder
@@ -308,6 +334,9 @@ fn is_cache(folder: &Path) -> bool {
         .and_then(|name| name.to_str())
         .is_some_and(|name| NEVER_WALKED.contains(&name) && name != ".git");
     let tag = || read_regular(&folder.join("CACHEDIR.TAG"), SOURCE_BYTES_MAX);
+    if is_known && has_edited_package(folder) {
+        return false;
+    }
     is_known || tag().is_ok_and(|tag| tag.starts_with(CACHE_TAG))
 }
 
