@@ -4,15 +4,19 @@
 use crate::branches::branch_merge::new_files::is_note;
 use crate::branches::loop_branch::read_git;
 use crate::project::Project;
-use moai_base::limits::{COMMIT_STYLE_SUBJECTS_READ, COMMITS_MAX, UNCOMMITTED_KEPT_MAX};
+use moai_base::limits::{
+    COMMIT_STYLE_SUBJECTS_READ, COMMITS_MAX, SOURCE_BYTES_MAX, UNCOMMITTED_KEPT_MAX,
+};
 use moai_base::path::RelPath;
 use moai_base::protected::foreign_folder;
+use moai_host::files::read_regular_text;
 use moai_host::git::base_versions::{BytesAtBase, versions_at};
 use moai_host::git::branches::{self, WorkTreeStatus};
 use moai_host::git::{self, GitError, history};
 use moai_pipeline::approved_plan::ApprovedPlan;
 use moai_pipeline::commit_proposal::CommitStyle;
 use moai_pipeline::commits::{CommitSurvey, PipelineCommit, SurveyedCommit};
+use moai_pipeline::plan::PlanDocument;
 use moai_pipeline::state::PipelineState;
 use std::path::Path;
 
@@ -41,7 +45,7 @@ pub(super) async fn survey_commits(
         return Err("there is no git repository".to_owned());
     };
     let (root, kept) = (project.root.clone(), state.uncommitted_at_start.clone());
-    let first_branch = state.first_branch.clone();
+    let (first_branch, plan_path) = (state.first_branch.clone(), state.plan_path());
     let needs_branch = project.config.pipeline.has_branch;
     let plan = state.approved.as_ref().map(ApprovedPlan::document);
     let todos = plan.iter().flat_map(|plan| &plan.todos);
@@ -52,6 +56,7 @@ pub(super) async fn survey_commits(
         let mut uncommitted = uncommitted_files(&root, &status);
         uncommitted.extend(hidden_files(&root, &named)?);
         uncommitted.retain(|file| !kept.contains(file));
+        uncommitted.retain(|file| *file != plan_path || !differs_by_boxes(&root, file));
         uncommitted.sort();
         uncommitted.dedup();
         let gap = if !history::is_after(&root, &base)? {
@@ -73,6 +78,16 @@ pub(super) async fn survey_commits(
         Ok::<_, GitError>(CommitSurvey { uncommitted, commits, style, gap, on_first_branch })
     });
     surveyed.await.map_err(|error| error.to_string())
+}
+
+/// Whether a plan differs from its commit by nothing but the boxes that the engine sets.
+fn differs_by_boxes(root: &Path, plan: &str) -> bool {
+    let Some(path) = RelPath::parse(plan) else { return false };
+    let now = read_regular_text(&path.under(root), SOURCE_BYTES_MAX).ok();
+    let committed = git::head_text(root, &path);
+    now.zip(committed).is_some_and(|(now, committed)| {
+        PlanDocument::without_statuses(&now) == PlanDocument::without_statuses(&committed)
+    })
 }
 
 /// Files of the work that differ from HEAD although git does not show it: behind marks in the index, and
