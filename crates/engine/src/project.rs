@@ -213,14 +213,14 @@ impl Project {
         entry.is_some_and(|(_, language, _)| !language.auxiliary)
     }
 
-    /// Whether a change of this file on disk can change a language server's results.
+    /// Whether a change of this file on disk can change the results of a language server or of the scan.
     pub(crate) fn is_watched(&self, path: &RelPath) -> bool {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
         let catalogue = &self.workspace.catalogue;
         if name.starts_with('.') {
             return catalogue.is_hidden_configuration(name);
         }
-        catalogue.language_of(path).is_some()
+        self.has_sensor(path)
             || catalogue.is_marker(name)
             // Configuration of TypeScript and pyright, and modules that are data.
             || path.extension().as_deref() == Some("json")
