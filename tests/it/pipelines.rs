@@ -7,6 +7,7 @@ mod gates;
 mod persons;
 mod plans;
 mod resumed;
+mod texts;
 mod unsound_worktrees;
 mod workers;
 mod worktrees;
@@ -195,4 +196,5 @@ fn after_a_compaction_the_agent_learns_where_the_pipeline_is() {
     assert!(stop(&sandbox).is_some());
     let told = sandbox.hook("session-start", &sandbox.payload("SessionStart-compact")).context();
     assert!(told.contains("[x] TODO-1") && told.contains("[ ] TODO-2"), "{told}");
+    assert!(!told.contains("3. "), "there is no list: {told}");
 }

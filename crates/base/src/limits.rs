@@ -304,8 +304,6 @@ pub const PROMISE_CHARS_MAX: usize = 200;
 pub const OPTION_CHARS_MAX: usize = 60;
 /// Largest loop prompt.
 pub const PROMPT_BYTES_MAX: usize = 256 * 1024;
-/// Acceptance commands that a text about the approval of a plan names.
-pub const NAMED_COMMANDS_MAX: usize = 10;
 /// Longest part of a loop's task repeated at every iteration, in characters.
 pub const TASK_CHARS_MAX: usize = 3_000;
 /// Time a command waits for its answer: the longest `check --timeout` and some overhead.

@@ -37,6 +37,8 @@ pub struct LoopMarker {
     pub session_id: Option<String>,
     /// The database with the loop.
     pub store: PathBuf,
+    /// The pipeline whose loop it is.
+    pub pipeline: Option<String>,
     /// The language of its task.
     pub language: MessageLanguage,
     /// Its progress when the mark was written.
@@ -103,6 +105,8 @@ pub struct MarkerDifference {
 pub enum MarkerDifferenceKind {
     /// The store has no such loop; the last progress and the database by the mark.
     RowGone(LoopSummary, PathBuf),
+    /// The same for the loop of this pipeline.
+    PipelineGone(String, LoopSummary, PathBuf),
     /// The loop's progress by the mark, and by the row if that can be read.
     RowChanged(LoopSummary, Option<LoopSummary>),
     /// The loop is in the first database; the second one is in use.
@@ -127,6 +131,7 @@ mod tests {
             root: "/p".into(),
             session_id: Some("s".into()),
             store: "/s/store.db".into(),
+            pipeline: None,
             language: MessageLanguage::English,
             standing: standing(Status::Running),
             digests: digests.iter().map(|digest| (*digest).to_owned()).collect(),

@@ -99,7 +99,7 @@ pub enum LoopStartError {
     TooManyPaths(usize),
     /// The session has a loop already.
     #[error(
-        "loop {0} is already active: cancel it first (moai-ralph loop cancel, or /cancel-loop)"
+        "loop {0} is already active: cancel it first (moai-ralph loop cancel, or /moai-ralph:cancel-loop)"
     )]
     AlreadyActive(String),
 }

@@ -113,6 +113,35 @@ pub enum CommitFault {
     },
 }
 
+impl CommitFault {
+    /// Whether it says what the agent must do next, and not what is wrong with one commit.
+    #[must_use]
+    pub fn is_task(&self) -> bool {
+        !matches!(self, Self::Message(_) | Self::Breaks { .. })
+    }
+}
+
+/// The acceptance commands that a commit need not pass: no commit up to it does, and the last one does.
+#[must_use]
+pub fn not_yet_passing<'c>(
+    commits: &'c [PipelineCommit],
+    at: usize,
+    acceptance: &BTreeSet<String>,
+) -> BTreeSet<&'c str> {
+    let failing = |commit: &'c PipelineCommit| commit.check.as_ref().map(|check| &check.failed);
+    let Some(here) = commits.get(at).and_then(failing) else { return BTreeSet::new() };
+    let last = commits.last().and_then(|commit| commit.check.as_ref());
+    let names = here.keys().filter(|name| {
+        let is_new = acceptance.contains(*name)
+            && commits[..at].iter().filter_map(failing).all(|failed| failed.contains_key(*name));
+        let passes_later = last.is_some_and(|check| {
+            !check.failed.contains_key(*name) && !check.unmeasured.contains_key(*name)
+        });
+        is_new && passes_later
+    });
+    names.map(String::as_str).collect()
+}
+
 impl PipelineCommit {
     /// A commit that was not checked yet.
     #[must_use]
@@ -233,6 +262,19 @@ mod tests {
         assert_eq!(broken(&grows), [""; 0]);
         let breaks = [commit("a", &["two"]), commit("b", &["one"]), commit("c", &[])];
         assert_eq!(broken(&breaks), ["one at b (auth: x)"]);
+    }
+
+    #[test]
+    fn a_command_that_a_later_commit_makes_pass_is_no_fault_of_an_earlier_one() {
+        let acceptance = ["one", "two"].map(str::to_owned).into();
+        let commits =
+            [commit("a", &["one", "two", "build"]), commit("b", &["two"]), commit("c", &[])];
+        let named = |at: usize| -> Vec<&str> {
+            not_yet_passing(&commits, at, &acceptance).into_iter().collect()
+        };
+        assert_eq!([named(0), named(1), named(2)], [vec!["one", "two"], vec!["two"], vec![]]);
+        let again = [commit("a", &[]), commit("b", &["one"]), commit("c", &[])];
+        assert!(not_yet_passing(&again, 1, &acceptance).is_empty());
     }
 
     #[test]

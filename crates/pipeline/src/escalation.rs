@@ -42,6 +42,10 @@ pub enum Escalation {
 pub fn escalated_sizes(state: &PipelineState, rules: &EscalationRules) -> Vec<Escalation> {
     let plan = state.approved.as_ref().map(ApprovedPlan::document);
     let mut proposals = Vec::new();
+    // Its main agent does everything itself, with the model that it has.
+    if state.is_solo {
+        return proposals;
+    }
     for todo in plan.iter().flat_map(|plan| &plan.todos) {
         let is_open = state.todos.get(todo.id.as_str()).is_none_or(|it| !it.has_passed);
         if let Some(size) = todo.size.filter(|size| is_open && rules.sizes.contains(size)) {
@@ -54,7 +58,7 @@ pub fn escalated_sizes(state: &PipelineState, rules: &EscalationRules) -> Vec<Es
 /// What the rules propose after failures.
 #[must_use]
 pub fn escalated_failures(state: &PipelineState, rules: &EscalationRules) -> Vec<Escalation> {
-    if rules.after == 0 {
+    if rules.after == 0 || state.is_solo {
         return Vec::new();
     }
     let mut proposals = Vec::new();

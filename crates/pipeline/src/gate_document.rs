@@ -94,8 +94,18 @@ fn document(
 ) -> Option<GateDocument> {
     let value = GateResult { pipeline: &state.id, gate, status: status.as_str(), result };
     let text = serde_json::to_string_pretty(&value).ok()?;
-    let path = format!("{SPECS_FOLDER}/{}/{GATES_FOLDER}/{gate}.json", state.spec);
+    let path = document_path(state, gate);
     Some(GateDocument { path, text: format!("{text}\n") })
+}
+
+fn document_path(state: &PipelineState, gate: &str) -> String {
+    format!("{SPECS_FOLDER}/{}/{GATES_FOLDER}/{gate}.json", state.spec)
+}
+
+/// The paths of the documents of all gates, whether they have a result or not.
+#[must_use]
+pub fn document_paths(state: &PipelineState) -> [String; 3] {
+    ["tests", "review", "scenarios"].map(|gate| document_path(state, gate))
 }
 
 #[cfg(test)]

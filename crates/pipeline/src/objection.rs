@@ -11,7 +11,11 @@ impl PlanObjection {
     /// Whether it says what the agent must do next, in words that must reach it whole.
     #[must_use]
     pub fn is_task(&self) -> bool {
-        matches!(self, Self::GateFailed { .. } | Self::NeedsPerson(_))
+        match self {
+            Self::GateFailed { .. } | Self::NeedsPerson(_) | Self::PlayScenarios(_) => true,
+            Self::Commits(fault) => fault.is_task(),
+            _ => false,
+        }
     }
 
     /// The acceptance items that a plan adds to TODOs of the approved one.
@@ -34,6 +38,16 @@ impl PlanObjection {
 pub enum PlanObjection {
     /// The file does not exist or cannot be read.
     Missing,
+    /// The file cannot be read.
+    Unreadable {
+        /// Why, as a fragment.
+        reason: String,
+    },
+    /// The commands of these TODOs pass although nothing was changed.
+    PassesAlready {
+        /// The TODOs, in the order of the plan.
+        todos: Vec<TodoId>,
+    },
     /// A line cannot be understood.
     Fault(DocumentFault),
     /// There is nothing to do.

@@ -17,6 +17,8 @@ pub(crate) use self::ids::named_todos;
 pub use self::revision::PlanChange;
 use crate::document::DocumentFault;
 use crate::file_patterns::matches_pattern;
+use moai_base::foreign_text::one_line;
+use moai_base::limits::GAP_CHARS_MAX;
 use moai_loops::named_variants;
 
 /// A parsed plan. It can be worked with only if it has no faults.
@@ -115,6 +117,15 @@ pub struct AcceptanceItem {
     pub command: Option<String>,
     /// Program and arguments of `command`; empty if it is not a single command.
     pub argv: Vec<String>,
+}
+
+impl AcceptanceItem {
+    /// The name under which its command is a check of the exam; `None` if it is not a single command.
+    #[must_use]
+    pub fn check_name(&self) -> Option<String> {
+        let command = self.command.clone().unwrap_or_else(|| self.argv.join(" "));
+        (!self.argv.is_empty()).then(|| one_line(&command, GAP_CHARS_MAX))
+    }
 }
 
 /// Who verifies an acceptance item.

@@ -138,6 +138,8 @@ pub struct TodoProgress {
     pub passed_ms: Option<u64>,
     /// Why it does not pass, on one line; empty if it does or was not run.
     pub failure: String,
+    /// Whether they passed at a Stop when nothing had been changed yet.
+    pub has_passed_untouched: bool,
     /// Ends of workers at which its commands did not pass.
     pub attempts: u32,
     /// Whether these were too many.

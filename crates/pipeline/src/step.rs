@@ -55,12 +55,16 @@ pub enum CommandReading {
 pub struct WorkReading {
     /// The plan as it is; `None` if it is missing or cannot be read.
     pub plan: Option<String>,
+    /// Why it cannot be read, as a fragment.
+    pub plan_gap: Option<String>,
     /// The engine's runs, by program and arguments.
     pub commands: BTreeMap<Vec<String>, CommandReading>,
     /// Hash over everything that is wrong apart from the acceptance commands; `None` if nothing is.
     pub problems: Option<String>,
     /// Whether files of the work differ from the beginning of the loop.
     pub has_work: bool,
+    /// Whether it is known that none does.
+    pub is_untouched: bool,
     /// Documents of the specification that are not as they were approved.
     pub changed_documents: Vec<String>,
     /// Scripts of acceptance commands that are not in the exam.
@@ -374,15 +378,20 @@ fn measure_work(
     next.late_scripts.clone_from(&reading.late_scripts);
     next.late_scripts.retain(|path| !agreed.todos.iter().any(|todo| todo.names(path)));
     let before = next.todos.clone();
+    let is_untouched = reading.is_untouched && !next.has_work;
     for todo in &agreed.todos {
         note_run(next, todo, &reading.commands, now_ms);
     }
+    let proves_nothing =
+        if is_untouched { note_passing_already(next, &agreed) } else { Vec::new() };
     let (passed, total) = (next.passed_todos(), next.todos.len());
     next.pass_counts.push(PassCount { passed, total });
     let surplus = next.pass_counts.len().saturating_sub(PASS_COUNTS_MAX);
     next.pass_counts.drain(..surplus);
     let Some(text) = &reading.plan else {
-        return hold_for_plan(next, vec![PlanObjection::Missing]);
+        let unreadable =
+            reading.plan_gap.clone().map(|reason| PlanObjection::Unreadable { reason });
+        return hold_for_plan(next, vec![unreadable.unwrap_or(PlanObjection::Missing)]);
     };
     let plan = approved.document_on_disk(text);
     if !plan.faults.is_empty() {
@@ -418,6 +427,10 @@ fn measure_work(
     let ready = next.ready_among(&agreed);
     // Commands that were not run hold no agent.
     let has_failed = reading.commands.values().any(|it| matches!(it, CommandReading::Failed(_)));
+    // What nothing else holds ends, and its end names them.
+    if (has_failed || !objections.is_empty()) && !proves_nothing.is_empty() {
+        objections.push(PlanObjection::PassesAlready { todos: proves_nothing });
+    }
     if has_failed && !ready.is_empty() && !next.is_replanning {
         objections.push(PlanObjection::Ready { todos: ready });
     }
@@ -432,6 +445,20 @@ fn measure_work(
         decisions.push(out_of_rounds());
     }
     decisions
+}
+
+/// Notes the TODOs whose commands pass although nothing was changed; returns those that were not known.
+fn note_passing_already(next: &mut PipelineState, agreed: &PlanDocument) -> Vec<TodoId> {
+    let mut new = Vec::new();
+    for todo in &agreed.todos {
+        let progress = next.todos.get_mut(todo.id.as_str());
+        let progress = progress.filter(|it| it.has_passed && !it.has_passed_untouched);
+        if let Some(progress) = progress {
+            progress.has_passed_untouched = true;
+            new.push(todo.id.clone());
+        }
+    }
+    new
 }
 
 /// Whether the agent was held often enough to ask a person, when nothing else is missing.
@@ -531,7 +558,8 @@ fn review_box(
     if has_passed && status == TodoStatus::Done {
         return (expected, Some(PlanObjection::FailsAgain { todo: id, failure }));
     }
-    note_correction(next, todo, failure.clone(), now_ms);
+    let claim = format!("was marked [{}]: {failure}", status.mark());
+    note_correction(next, todo, claim, now_ms);
     let objection = PlanObjection::BoxTakenBack { todo: id, status, failure };
     (expected, Some(objection))
 }
@@ -592,7 +620,7 @@ fn read_todo(todo: &Todo, commands: &BTreeMap<Vec<String>, CommandReading>) -> T
                 return TodoReading::Failed(bounded(format!("`{name}` fails: {output}")));
             }
             Some(CommandReading::Unmeasured(reason)) => {
-                let failure = bounded(format!("`{name}` was not run: {reason}"));
+                let failure = bounded(format!("`{name}` has no result: {reason}"));
                 return TodoReading::Unmeasured(failure);
             }
             None => return TodoReading::Unmeasured(bounded(format!("`{name}` was not run"))),

@@ -28,6 +28,7 @@ pub mod pipeline_evidence;
 pub mod pipeline_exam;
 pub mod pipeline_worktrees;
 pub mod plan_approval;
+pub mod plan_objections;
 pub mod recall;
 pub mod rename;
 pub mod restore;

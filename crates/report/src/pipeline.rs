@@ -2,22 +2,23 @@
 
 use std::fmt::Write as _;
 
-use crate::person_questions::{question_lines, question_to_ask};
+use crate::person_questions::question_lines;
 use crate::pipeline_worktrees::worktree_entries;
+use crate::plan_objections::objection_lines;
 use crate::wording;
+use crate::wording::pipelines as phrases;
 use moai_base::foreign_text::{one_line, quoted_lines};
 use moai_base::limits::{
-    BUGFIX_ATTEMPTS_MAX, COMMITS_MAX, GATE_ROUNDS_MAX, LINE_CHARS_MAX, REASON_LINE_CHARS_MAX,
-    SPARKLINE_CHARS_MAX, TASK_CHARS_MAX, TODO_ATTEMPTS_MAX, TRIED_CHARS_MAX,
+    BUGFIX_ATTEMPTS_MAX, LINE_CHARS_MAX, PLAN_FAULTS_NAMED_MAX, REASON_LINE_CHARS_MAX,
+    SPARKLINE_CHARS_MAX, TASK_CHARS_MAX,
 };
 use moai_loops::framework::{MessageLanguage, language_of};
-use moai_pipeline::commits::{CommitFault, PipelineCommit};
-use moai_pipeline::convergence::FixStrategy;
+use moai_loops::state::Status;
+use moai_pipeline::commits::PipelineCommit;
 use moai_pipeline::escalation::Escalation;
 use moai_pipeline::gate::GateStatus;
 use moai_pipeline::objection::PlanObjection;
 use moai_pipeline::person_question::open_questions;
-use moai_pipeline::plan::TodoId;
 use moai_pipeline::state::{
     PassCount, PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover,
     ShellWriteOutcome, ShellWriteRecord,
@@ -64,7 +65,7 @@ pub fn plan_instructions(state: &PipelineState) -> String {
         PLAN_FORM.trim_end().to_owned(),
         wording::PIPELINE_COMMAND_RULE.text_in(language).to_owned(),
         wording::PIPELINE_ASK.text_in(language).to_owned(),
-        wording::PIPELINE_BOXES.with(language, &[&path]),
+        format!("3. {}", wording::PIPELINE_BOXES.with(language, &[&path])),
     ];
     lines.join("\n")
 }
@@ -116,133 +117,16 @@ pub fn not_approved(state: &PipelineState, objections: &[PlanObjection]) -> Stri
 }
 
 fn with_lines(mut head: String, state: &PipelineState, objections: &[PlanObjection]) -> String {
-    for line in objection_lines(state, objections) {
+    let named = &objections[..objections.len().min(PLAN_FAULTS_NAMED_MAX)];
+    for line in objection_lines(state, named) {
         let _ = write!(head, "\n  {line}");
     }
+    let more = objections.len() - named.len();
+    if more > 0 {
+        let more = phrases::MORE_FAULTS.with(language(state), &[&more.to_string()]);
+        let _ = write!(head, "\n  {more}");
+    }
     head
-}
-
-/// The objections, one bounded line each.
-#[must_use]
-pub fn objection_lines(state: &PipelineState, objections: &[PlanObjection]) -> Vec<String> {
-    let lines = objections.iter().map(|objection| objection_line(state, objection));
-    lines.map(|line| one_line(&line, LINE_CHARS_MAX)).collect()
-}
-
-fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
-    let (language, path) = (language(state), state.plan_path());
-    let path = path.as_str();
-    match objection {
-        PlanObjection::Missing => wording::PLAN_MISSING.with(language, &[path]),
-        PlanObjection::Fault(fault) => {
-            let parts = [path, &fault.line.to_string(), &fault.reason];
-            wording::PLAN_FAULT.with(language, &parts)
-        }
-        PlanObjection::NoTodo => wording::PLAN_WITHOUT_TODO.with(language, &[path]),
-        PlanObjection::NoCommand { todo, line } => {
-            let parts = [path, &line.to_string(), todo.as_str()];
-            wording::PLAN_WITHOUT_COMMAND.with(language, &parts)
-        }
-        PlanObjection::ShellCommand { todo, line, command } => {
-            let command = one_line(command, REASON_LINE_CHARS_MAX);
-            let parts = [path, &line.to_string(), todo.as_str(), &command];
-            wording::PLAN_SHELL_COMMAND.with(language, &parts)
-        }
-        PlanObjection::Changed(change) => {
-            wording::PLAN_CHANGED.with(language, &[path, &change.to_string()])
-        }
-        PlanObjection::DocumentChanged { path } => {
-            wording::DOCUMENT_NOT_APPROVED.with(language, &[path])
-        }
-        PlanObjection::New { todo, line } => {
-            let parts = [path, &line.to_string(), todo.as_str()];
-            wording::PLAN_NEW_TODO.with(language, &parts)
-        }
-        PlanObjection::NewItem { todo, item, line } => {
-            let named = format!("{todo} {}", one_line(item, REASON_LINE_CHARS_MAX));
-            wording::PLAN_NEW_TODO.with(language, &[path, &line.to_string(), &named])
-        }
-        PlanObjection::FailsAgain { todo, failure } => {
-            wording::PLAN_FAILS_AGAIN.with(language, &[todo.as_str(), failure])
-        }
-        PlanObjection::NoReport { reason } => {
-            wording::WORKER_WITHOUT_REPORT.with(language, &[reason])
-        }
-        PlanObjection::UnknownTodo { todo } => {
-            wording::WORKER_UNKNOWN_TODO.with(language, &[todo.as_str(), path])
-        }
-        PlanObjection::Contradiction { what } => {
-            wording::WORKER_CONTRADICTS.with(language, &[what])
-        }
-        PlanObjection::WorkFails { todo, failure, attempt } => {
-            let (attempt, most) = (attempt.to_string(), TODO_ATTEMPTS_MAX.to_string());
-            let parts = [todo.as_str(), attempt.as_str(), &most, failure];
-            wording::WORKER_FAILS.with(language, &parts)
-        }
-        PlanObjection::GateFailed { round, strategy, tried } => {
-            let (round, most) = (round.to_string(), GATE_ROUNDS_MAX.to_string());
-            let phrase = match strategy {
-                FixStrategy::FixNow => wording::FIX_NOW,
-                FixStrategy::FreshContext => wording::FIX_AFRESH,
-                FixStrategy::Replan if state.is_replanning => wording::FIX_BY_PLAN,
-                FixStrategy::Replan => wording::FIX_PLANNED_OUT,
-            };
-            phrase.with(language, &[&round, &most, &tried_words(tried)])
-        }
-        PlanObjection::NothingNew { tried } => {
-            wording::PLAN_NOT_EXTENDED.with(language, &[path, &tried_words(tried)])
-        }
-        PlanObjection::BoxTakenBack { todo, status, failure } => {
-            let parts = [todo.as_str(), status.mark(), failure];
-            wording::PLAN_BOX_TAKEN_BACK.with(language, &parts)
-        }
-        PlanObjection::Document { path, line, reason } => {
-            wording::PLAN_FAULT.with(language, &[path, &line.to_string(), reason])
-        }
-        PlanObjection::Ready { todos } => {
-            wording::TODOS_READY.with(language, &[&todo_names(todos)])
-        }
-        PlanObjection::NeedsPerson(question) => question_to_ask(state, question),
-        PlanObjection::Commits(fault) => commit_fault_line(language, path, fault),
-        PlanObjection::Answer { what } => wording::HELPER_ANSWER.with(language, &[what]),
-        PlanObjection::PlayScenarios(open) => {
-            wording::PLAY_SCENARIOS.with(language, &[&open.join(", ")])
-        }
-        PlanObjection::ScenarioFails { scenario, failure } => {
-            wording::SCENARIO_FAILS.with(language, &[scenario, failure])
-        }
-        PlanObjection::Reviewed(found) => {
-            let severity = found.severity.as_str();
-            let parts = [found.category.as_str(), severity, &found.place, &found.reason];
-            wording::REVIEWED.with(language, &parts)
-        }
-        PlanObjection::SandboxFails { command, output } => {
-            wording::SANDBOX_FAILS.with(language, &[command, output])
-        }
-    }
-}
-
-fn commit_fault_line(language: MessageLanguage, plan: &str, fault: &CommitFault) -> String {
-    match fault {
-        CommitFault::Uncommitted { files, total } => {
-            wording::COMMIT_FILES.with(language, &[&files.join(", "), &total.to_string()])
-        }
-        CommitFault::TooMany => {
-            wording::COMMIT_TOO_MANY.with(language, &[&COMMITS_MAX.to_string()])
-        }
-        CommitFault::OnFirstBranch { branch } => {
-            let spec = plan.rsplit('/').nth(1).unwrap_or("work");
-            wording::COMMIT_ON_BRANCH.with(language, &[branch, spec])
-        }
-        CommitFault::Message(what) => wording::COMMIT_MESSAGE.with(language, &[what]),
-        CommitFault::Breaks { commit, command, output } => {
-            wording::COMMIT_BREAKS.with(language, &[commit, command, output])
-        }
-        CommitFault::Unfinished { checked, total } => {
-            let parts = [checked.to_string(), total.to_string()];
-            wording::COMMIT_UNFINISHED.with(language, &[&parts[0], &parts[1]])
-        }
-    }
 }
 
 /// For the agent: where a stronger model is proposed.
@@ -267,11 +151,6 @@ pub fn escalation_lines(
     lines.collect()
 }
 
-pub(crate) fn todo_names(todos: &[TodoId]) -> String {
-    let names: Vec<&str> = todos.iter().map(TodoId::as_str).collect();
-    one_line(&names.join(", "), REASON_LINE_CHARS_MAX)
-}
-
 /// For the agent and the user: a shell command changed source files that its agent may not write.
 #[must_use]
 pub fn shell_wrote(state: &PipelineState, loop_id: &str, records: &[ShellWriteRecord]) -> String {
@@ -286,27 +165,22 @@ pub fn shell_wrote(state: &PipelineState, loop_id: &str, records: &[ShellWriteRe
     let lines = paths.into_iter().map(|(outcome, paths)| {
         let named = one_line(&paths.join(", "), REASON_LINE_CHARS_MAX);
         let language = language(state);
+        let by = if is_by_worker { phrases::BY_WORKER } else { phrases::BY_MAIN_AGENT };
+        let by = by.text_in(language);
         match outcome {
             ShellWriteOutcome::Named if is_by_worker => {
-                wording::WORKER_SHELL_WROTE.with(language, &[&state.id, &named])
+                phrases::WORKER_SHELL_WROTE.with(language, &[&state.id, &named])
             }
-            ShellWriteOutcome::Named => wording::SHELL_WROTE.with(language, &[&state.id, &named]),
-            ShellWriteOutcome::TakenBack { checkpoint } => {
-                wording::SHELL_TAKEN_BACK.with(language, &[&state.id, &named, loop_id, checkpoint])
-            }
+            ShellWriteOutcome::Named => phrases::SHELL_WROTE.with(language, &[&state.id, &named]),
+            ShellWriteOutcome::TakenBack { checkpoint } => phrases::SHELL_TAKEN_BACK
+                .with(language, &[&state.id, &named, loop_id, checkpoint, by]),
             ShellWriteOutcome::Left { reason } => {
                 let reason = one_line(reason, REASON_LINE_CHARS_MAX);
-                wording::SHELL_LEFT.with(language, &[&state.id, &named, &reason])
+                phrases::SHELL_LEFT.with(language, &[&state.id, &named, &reason, by])
             }
         }
     });
     lines.collect::<Vec<_>>().join("\n")
-}
-
-/// What was tried, the latest first, on one line.
-fn tried_words(tried: &[String]) -> String {
-    let latest: Vec<&str> = tried.iter().rev().map(String::as_str).collect();
-    if latest.is_empty() { "-".to_owned() } else { one_line(&latest.join("; "), TRIED_CHARS_MAX) }
 }
 
 /// For a worker: why it must go on.
@@ -369,8 +243,28 @@ pub fn ended(state: &PipelineState) -> String {
     if !state.kind.has_plan() {
         return wording::BUGFIX_ENDED.with(language(state), &[&state.id, outcome]);
     }
+    let language = language(state);
     let (passed, total) = (state.passed_todos().to_string(), state.todos.len().to_string());
-    wording::PIPELINE_ENDED.with(language(state), &[&state.id, outcome, &passed, &total])
+    let mut text = phrases::PIPELINE_ENDED.with(language, &[&state.id, outcome, &passed, &total]);
+    let mut reasons: Vec<String> = state.note.iter().cloned().collect();
+    let already = untouched_todos(state);
+    if !already.is_empty() {
+        reasons.push(phrases::PASSED_UNTOUCHED.with(language, &[&already.join(", ")]));
+    }
+    if !reasons.is_empty() {
+        let _ = write!(text, " ({})", one_line(&reasons.join("; "), LINE_CHARS_MAX));
+    }
+    let is_gaming = |note: &String| note.starts_with(Status::Gaming.as_str());
+    if state.note.as_ref().is_some_and(is_gaming) {
+        let _ = write!(text, ". {}", phrases::GAMING_ADVICE.text_in(language));
+    }
+    text
+}
+
+/// The TODOs whose commands passed before anything was changed.
+fn untouched_todos(state: &PipelineState) -> Vec<&str> {
+    let todos = state.todos.iter().filter(|(_, progress)| progress.has_passed_untouched);
+    todos.map(|(id, _)| id.as_str()).collect()
 }
 
 /// For the user: a document of a gate is not as the engine wrote it.
@@ -408,7 +302,11 @@ pub fn pipeline_status(state: &PipelineState) -> String {
     }
     if let Some(last) = state.pass_counts.last() {
         let line = sparkline(&state.pass_counts);
-        let _ = writeln!(text, "  passing at each Stop: {line} {}/{}", last.passed, last.total);
+        let _ = write!(text, "  passing at each Stop: {line} {}/{}", last.passed, last.total);
+        let now = state.passed_todos();
+        // Workers end between two Stops.
+        let since = if now == last.passed { String::new() } else { format!(", now {now}") };
+        let _ = writeln!(text, "{since}");
     }
     if state.kind == PipelineKind::Full {
         let gates = gate_entries(state);
@@ -491,6 +389,8 @@ fn push_todos(text: &mut String, state: &PipelineState) {
         let _ = write!(text, "  [{mark}] {} {title}", todo.id);
         if !progress.failure.is_empty() {
             let _ = write!(text, ": {}", one_line(&progress.failure, REASON_LINE_CHARS_MAX));
+        } else if progress.has_passed_untouched {
+            text.push_str(": its commands passed before anything was changed");
         }
         text.push('\n');
     }
@@ -531,7 +431,7 @@ pub fn option_given_twice(option: &str) -> String {
 pub fn pipeline_report(state: &PipelineState) -> String {
     let mut text = pipeline_status(state);
     if !state.corrections.is_empty() {
-        let _ = writeln!(text, "  boxes that were set without a passing run:");
+        let _ = writeln!(text, "  claims that the engine's own runs did not confirm:");
         for correction in &state.corrections {
             let reason = one_line(&correction.reason, REASON_LINE_CHARS_MAX);
             let _ = writeln!(text, "    {}: {reason}", correction.todo);

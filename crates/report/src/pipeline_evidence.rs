@@ -1,14 +1,15 @@
 //! The evidence of a pipeline for people: requirement → TODO → acceptance → run → commit. Also the text of
 //! a pull request, which is made of the same evidence.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{REASON_LINE_CHARS_MAX, TASK_CHARS_MAX};
 use moai_pipeline::approved_plan::ApprovedPlan;
-use moai_pipeline::commits::PipelineCommit;
+use moai_pipeline::commits::{PipelineCommit, not_yet_passing};
 use moai_pipeline::evidence_chain::{RequirementEvidence, TodoEvidence, evidence_chain};
-use moai_pipeline::plan::AcceptanceKind;
+use moai_pipeline::plan::{AcceptanceItem, AcceptanceKind};
 use moai_pipeline::spec::SpecDocument;
 use moai_pipeline::state::{PipelineOutcome, PipelineState};
 use moai_protocol::documents::pipelines::{AcceptanceEntry, RequirementEntry, TodoEvidenceEntry};
@@ -103,17 +104,28 @@ fn push_commits(text: &mut String, state: &PipelineState) {
     if !state.commits.is_empty() {
         text.push_str("  commits since the pipeline began:\n");
     }
-    for commit in &state.commits {
-        let _ = writeln!(text, "    {}: {}", commit.named(), commit_result(commit));
+    let plan = state.approved.as_ref().map(ApprovedPlan::document);
+    let todos = plan.iter().flat_map(|plan| &plan.todos);
+    let items = todos.flat_map(|todo| todo.items_of(AcceptanceKind::Automatic));
+    let acceptance: BTreeSet<String> = items.filter_map(AcceptanceItem::check_name).collect();
+    for (at, commit) in state.commits.iter().enumerate() {
+        let later = not_yet_passing(&state.commits, at, &acceptance);
+        let _ = writeln!(text, "    {}: {}", commit.named(), commit_result(commit, &later));
     }
 }
 
-/// What the checks of a commit showed, as a fragment.
-fn commit_result(commit: &PipelineCommit) -> String {
+/// What the checks of a commit showed, as a fragment. The commands in `later` need not pass there.
+fn commit_result(commit: &PipelineCommit, later: &BTreeSet<&str>) -> String {
     let Some(check) = &commit.check else { return "not checked on its own".to_owned() };
-    let lists = [("does not pass there", &check.failed), ("not measured", &check.unmeasured)];
-    let parts = lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(word, list)| {
-        let names: Vec<&str> = list.keys().map(String::as_str).collect();
+    let failed = check.failed.keys().map(String::as_str);
+    let (later, failed): (Vec<&str>, Vec<&str>) = failed.partition(|name| later.contains(name));
+    let unmeasured = check.unmeasured.keys().map(String::as_str).collect();
+    let lists = [
+        ("does not pass there", failed),
+        ("passes from a later commit on", later),
+        ("not measured", unmeasured),
+    ];
+    let parts = lists.into_iter().filter(|(_, names)| !names.is_empty()).map(|(word, names)| {
         format!("{word}: {}", one_line(&names.join(", "), REASON_LINE_CHARS_MAX))
     });
     let parts: Vec<String> = parts.collect();

@@ -1,7 +1,7 @@
 //! The texts about the approval of a plan: what the user is shown before it, and what is frozen by it.
 
 use crate::pipeline::language;
-use crate::pipeline::todo_names;
+use crate::plan_objections::todos_ready;
 use crate::wording;
 use crate::wording::approvals as phrases;
 use moai_base::foreign_text::one_line;
@@ -24,7 +24,7 @@ pub fn approved(state: &PipelineState, commands: usize) -> String {
     }
     let ready = state.ready_todos();
     if !ready.is_empty() {
-        lines.push(wording::TODOS_READY.with(language, &[&todo_names(&ready)]));
+        lines.push(todos_ready(state, &ready));
     }
     lines.join("\n")
 }

@@ -101,6 +101,7 @@ macro_rules! phrases {
 }
 
 pub(crate) mod approvals;
+pub(crate) mod pipelines;
 pub(crate) mod worktrees;
 
 nouns! {
@@ -231,8 +232,8 @@ phrases!(REASONS {
         "Measured earlier in this loop and must be measured again: {0}. Its output:",
         "이 루프에서 앞서 측정했으므로 다시 측정되어야 합니다: {0}. 출력:";
     STOP_AGAIN:
-        "Stop again in a moment; the rest is measured then.",
-        "잠시 뒤 다시 Stop하세요. 나머지는 그때 측정합니다.";
+        "Stop again in a moment: what is missing is tried once more then.",
+        "잠시 뒤 다시 Stop하세요. 빠진 것을 그때 다시 시도합니다.";
     REJECTED: "The judge did not approve:", "심사자가 승인하지 않았습니다:";
     CONTRADICTED: "Your message contradicts the measurement:", "마지막 메시지가 측정 결과와 다릅니다:";
     PLAN_OPEN: "The plan is not done:", "계획이 끝나지 않았습니다:";
@@ -316,8 +317,8 @@ phrases!(ENDS {
         "에이전트가 작업하는 동안 {0}. 직접 한 것이면 `moai-ralph loop resume`, 아니면 `moai-ralph loop cancel`";
     PAUSED:
         "[moai-ralph] loop {0} is paused after {1}: {2} (continue: moai-ralph loop resume or \
-         /moai-resume; end: moai-ralph loop cancel)",
-        "[moai-ralph] 루프 {0} 일시 정지({1}): {2} (계속: moai-ralph loop resume 또는 /moai-resume, 끝내기: \
+         /moai-ralph:moai-resume; end: moai-ralph loop cancel)",
+        "[moai-ralph] 루프 {0} 일시 정지({1}): {2} (계속: moai-ralph loop resume 또는 /moai-ralph:moai-resume, 끝내기: \
          moai-ralph loop cancel)";
     PASS_ON:
         "Tell the user this, because they are not shown it, and end your turn without changing anything.",
@@ -407,10 +408,17 @@ phrases!(LOSSES {
     STANDING: "{0}, {1} of {2} iterations done", "{0}, 반복 {1}/{2} 완료";
     ROW_GONE:
         "[moai-ralph] loop {0} ({1}) is lost: {2} has no record of it, so Stops are not held. Start \
-         it again with `moai-ralph loop start` or /moai-loop, or dismiss this message with \
+         it again with `moai-ralph loop start` or /moai-ralph:moai-loop, or dismiss this message with \
          `moai-ralph loop forget {0}`.",
         "[moai-ralph] 루프 {0}({1})을 잃었습니다. {2}에 기록이 없어 Stop을 막지 않습니다. `moai-ralph loop start`나 \
-         /moai-loop로 다시 시작하거나, `moai-ralph loop forget {0}`으로 이 알림을 끄세요.";
+         /moai-ralph:moai-loop로 다시 시작하거나, `moai-ralph loop forget {0}`으로 이 알림을 끄세요.";
+    PIPELINE_GONE:
+        "[moai-ralph] pipeline {3} is lost with its loop {0} ({1}): {2} has no record of them, so Stops are not held. Its \
+         plan is still in .moai/specs: start one again with `moai-ralph pipeline start` or /moai-ralph:alfred and \
+         approve the plan there, or dismiss this message with `moai-ralph loop forget {0}`.",
+        "[moai-ralph] 파이프라인 {3}과 그 루프 {0}({1})을 잃었습니다. {2}에 기록이 없어 Stop을 막지 않습니다. 계획은 .moai/specs에 남아 \
+         있습니다. `moai-ralph pipeline start`나 /moai-ralph:alfred로 다시 시작해 계획을 승인하거나, `moai-ralph loop forget \
+         {0}`으로 이 알림을 끄세요.";
     ROW_CHANGED:
         "[moai-ralph] another program changed loop {0} in the store: it was {1} and is now {2}.",
         "[moai-ralph] 다른 프로그램이 저장소에서 루프 {0}을 바꿨습니다. 이전: {1}, 지금: {2}.";
@@ -418,9 +426,9 @@ phrases!(LOSSES {
         "It continues as it is now; `moai-ralph loop cancel {0}` ends it.",
         "지금 값으로 계속합니다. 끝내려면 `moai-ralph loop cancel {0}`.";
     CHANGED_ENDS:
-        "It no longer holds Stops. Start it again with `moai-ralph loop start` or /moai-loop, or \
+        "It no longer holds Stops. Start it again with `moai-ralph loop start` or /moai-ralph:moai-loop, or \
          dismiss this message with `moai-ralph loop forget {0}`.",
-        "더는 Stop을 막지 않습니다. `moai-ralph loop start`나 /moai-loop로 다시 시작하거나, \
+        "더는 Stop을 막지 않습니다. `moai-ralph loop start`나 /moai-ralph:moai-loop로 다시 시작하거나, \
          `moai-ralph loop forget {0}`으로 이 알림을 끄세요.";
     UNREADABLE: "not readable", "읽을 수 없음";
     OTHER_STORE:
@@ -440,9 +448,9 @@ phrases!(LOSSES {
          옮겨졌다면 되돌려 놓아야 이어 갈 수 있습니다. `moai-ralph loop forget {0}`으로 이 알림을 끌 수 있습니다.";
     OFFERED:
         "[moai-ralph] loop {0} ({1}; iteration {2} of {3}) is active and belongs to an earlier \
-         session. To continue it here: /moai-adopt {0} or `moai-ralph loop adopt {0}`.",
+         session. To continue it here: /moai-ralph:moai-adopt {0} or `moai-ralph loop adopt {0}`.",
         "[moai-ralph] 루프 {0}({1}, 반복 {2}/{3})이 실행 중이며 이전 세션에 속해 있습니다. 이 세션에서 계속하려면 \
-         /moai-adopt {0} 또는 `moai-ralph loop adopt {0}`.";
+         /moai-ralph:moai-adopt {0} 또는 `moai-ralph loop adopt {0}`.";
     OFFERED_TO_AGENT:
         "[moai-ralph] loop {0} ({1}; iteration {2} of {3}) is active and belongs to an earlier \
          session. Ignore it unless the user wants to continue it here; then run \
@@ -519,8 +527,8 @@ phrases!(PIPELINES {
         "2. Show the user the plan and run `moai-ralph pipeline approve`: it checks the plan and gives you the question to ask. Only the user's own answer approves the plan.",
         "2. 사용자에게 계획을 보여 주고 `moai-ralph pipeline approve`를 실행하십시오. 계획을 검사하고 사용자에게 물을 질문을 알려 줍니다. 계획은 사용자의 답으로만 승인됩니다.";
     PIPELINE_BOXES:
-        "3. Then do the TODOs in the order of their dependencies. At every Stop the engine runs the acceptance commands itself and sets the boxes in {0}; a box that you set counts only if its run agrees. What was approved is frozen: the plan may only grow.",
-        "3. 그다음 의존 순서대로 TODO를 수행하십시오. Stop마다 엔진이 인수 명령을 직접 실행해 {0}의 체크박스를 표시합니다. 직접 표시한 체크박스는 그 실행이 통과해야만 인정됩니다. 승인된 내용은 고정되어 있어 계획은 추가만 할 수 있습니다.";
+        "Do the TODOs in the order of their dependencies. At every Stop the engine runs the acceptance commands itself and sets the boxes in {0}; a box that you set counts only if its run agrees. What was approved is frozen: the plan may only grow.",
+        "의존 순서대로 TODO를 수행하십시오. Stop마다 엔진이 인수 명령을 직접 실행해 {0}의 체크박스를 표시합니다. 직접 표시한 체크박스는 그 실행이 통과해야만 인정됩니다. 승인된 내용은 고정되어 있어 계획은 추가만 할 수 있습니다.";
     PIPELINE_NO_PLAN:
         "[moai-ralph] pipeline {0}: there is no usable plan in {1}, and the agent is not held for it any longer:",
         "[moai-ralph] 파이프라인 {0}: {1}에 쓸 수 있는 계획이 없으며, 이 때문에 에이전트를 더 붙잡지 않습니다:";
@@ -564,18 +572,6 @@ phrases!(PIPELINES {
     BUGFIX_ENDED: "[moai-ralph] pipeline {0}: {1}", "[moai-ralph] 파이프라인 {0} 결과: {1}";
     PIPELINE_NOT_STARTED: "[moai-ralph] no pipeline was started: {0}", "[moai-ralph] 파이프라인을 시작하지 않았습니다: {0}";
     FIX_NOW: "a gate failed (round {0} of {1}): fix what is reported above", "게이트를 통과하지 못했습니다({1}회 중 {0}회): 위에 보고된 문제를 고치십시오";
-    FIX_AFRESH:
-        "a gate failed with the same problems again (round {0} of {1}): take another approach, with a fresh worker; those that worked on it may write nothing more. Tell the new one what was tried: {2}",
-        "같은 문제로 다시 게이트를 통과하지 못했습니다({1}회 중 {0}회): 다른 방법을 새 워커에게 맡기십시오. 지금까지의 워커는 더 이상 파일을 쓸 수 없습니다. 새 워커에게 지금까지의 시도를 알려 주십시오: {2}";
-    FIX_BY_PLAN:
-        "most of it fails, or it gets worse (round {0} of {1}): the pipeline is back at its plan, and no source file is written until an extended plan is approved. Add TODOs with another approach, run `moai-ralph pipeline approve`, and ask what it says. Tried so far: {2}",
-        "대부분 실패하거나 더 나빠지고 있습니다({1}회 중 {0}회): 파이프라인이 계획 단계로 돌아갔습니다. 확장한 계획이 승인될 때까지 소스 파일을 쓸 수 없습니다. 다른 방법의 TODO를 추가하고 `moai-ralph pipeline approve`를 실행해 알려 주는 대로 물으십시오. 지금까지의 시도: {2}";
-    FIX_PLANNED_OUT:
-        "most of it fails, or it gets worse (round {0} of {1}), and the plan was extended often enough: the pipeline ends here. Tried: {2}",
-        "대부분 실패하거나 더 나빠지고 있으며({1}회 중 {0}회) 계획을 더 확장할 수 없어 파이프라인을 끝냅니다. 시도: {2}";
-    PLAN_NOT_EXTENDED:
-        "{0} has nothing new: add TODOs, or acceptance items, with another approach. Tried so far: {1}",
-        "{0}에 새로운 내용이 없습니다. 다른 방법의 TODO나 인수 항목을 추가하십시오. 지금까지의 시도: {1}";
     WRITE_FRESH_WORKER:
         "[moai-ralph] {0} is not written: pipeline {1} takes another approach with a fresh worker. End with your report",
         "[moai-ralph] {0}을(를) 쓰지 않았습니다. 파이프라인 {1}은 새 워커와 다른 방법으로 진행합니다. 보고로 끝내십시오";
@@ -631,13 +627,6 @@ phrases!(PIPELINES {
         "[moai-ralph] pipeline {0}: the answer does not count, because this is not the question, or the plan has changed since: run `moai-ralph pipeline approve`, or end your turn, and ask again what it says",
         "[moai-ralph] 파이프라인 {0}: 질문이 다르거나 그 뒤 계획이 바뀌어 답을 인정하지 않습니다. `moai-ralph pipeline approve`를 실행하거나 턴을 끝내고, 알려 주는 대로 다시 물으십시오";
     SOLO_SCENARIOS: "its scenarios are not played, because --solo has no agent for that: the gate is skipped", "--solo에는 시나리오를 수행할 에이전트가 없으므로 해당 게이트를 건너뜁니다";
-    TODOS_READY: "can be given to workers now, at the same time: {0}", "지금 워커에게 함께 맡길 수 있는 TODO: {0}";
-    SHELL_WROTE:
-        "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed. Source files are written by workers: undo it, or give it to one",
-        "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 {1}이(가) 바뀌었습니다. 소스 파일은 워커가 씁니다. 되돌리거나 워커에게 맡기십시오";
-    WORKER_SHELL_WROTE:
-        "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed, which is outside the files of your TODO: undo it",
-        "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 맡은 TODO의 파일이 아닌 {1}이(가) 바뀌었습니다. 되돌리십시오";
     WRITE_IN_WORKTREES:
         "[moai-ralph] {0} is not written here now: TODOs of pipeline {1} are worked on in worktrees. End your turn; their work is merged",
         "[moai-ralph] 지금은 여기서 {0}을(를) 쓰지 않습니다. 파이프라인 {1}의 TODO를 작업 트리에서 작업하고 있습니다. 턴을 끝내십시오. 작업 결과는 병합됩니다";
@@ -647,33 +636,26 @@ phrases!(PIPELINES {
     WRITE_OTHER_SESSION:
         "[moai-ralph] {0} is not written here: pipeline {1} runs in another session of this project. Work there; or take it over with `moai-ralph loop adopt {2}`, or end it with `moai-ralph pipeline cancel`",
         "[moai-ralph] 여기서 {0}을(를) 쓰지 않습니다. 이 프로젝트의 다른 세션에서 파이프라인 {1}을(를) 실행하고 있습니다. 그 세션에서 작업하거나 `moai-ralph loop adopt {2}`로 넘겨받거나 `moai-ralph pipeline cancel`로 끝내십시오";
-    SHELL_TAKEN_BACK:
-        "[moai-ralph] pipeline {0}: your shell command changed {1}, which you may not write: taken back. What it wrote is kept: `moai-ralph loop restore {2} --to {3}` shows it",
-        "[moai-ralph] 파이프라인 {0}: 셸 명령이 맡지 않은 소스 파일 {1}을(를) 바꾸어 되돌렸습니다. 명령이 쓴 내용은 보관되어 있습니다. `moai-ralph loop restore {2} --to {3}`으로 볼 수 있습니다";
-    SHELL_LEFT:
-        "[moai-ralph] pipeline {0}: while your shell command ran, {1} changed, which you may not write. It was not taken back ({2}): undo it",
-        "[moai-ralph] 파이프라인 {0}: 셸 명령을 실행하는 동안 맡지 않은 소스 파일 {1}이(가) 바뀌었습니다. 되돌리지 못했습니다({2}). 직접 되돌리십시오";
     PIPELINE_CANCELLED:
         "[moai-ralph] pipeline {0} is cancelled; files stay as they are. `moai-ralph pipeline resume` continues it",
         "[moai-ralph] 파이프라인 {0}을 취소했습니다. 파일은 그대로입니다. `moai-ralph pipeline resume`으로 이어서 할 수 있습니다";
-    PIPELINE_ENDED: "[moai-ralph] pipeline {0}: {1}; {2} of {3} TODOs pass", "[moai-ralph] 파이프라인 {0}: {1}; TODO {3}개 중 {2}개 통과";
     COMMIT_FILES:
-        "the work passes and is not committed: {0} ({1} files): let the agent git-master propose the commits, then make them with git; nothing else is missing",
-        "작업은 모두 통과했지만 커밋되지 않았습니다: {0}(파일 {1}개). git-master 에이전트가 커밋을 제안하게 한 다음 git으로 커밋하십시오. 그 밖에 빠진 것은 없습니다";
+        "the work passes and is not committed ({1} files): let the agent git-master propose the commits, then make them with git; nothing else is missing. The files: {0}",
+        "작업은 모두 통과했지만 커밋되지 않았습니다(파일 {1}개). git-master 에이전트가 커밋을 제안하게 한 다음 git으로 커밋하십시오. 그 밖에 빠진 것은 없습니다. 파일: {0}";
     COMMIT_TOO_MANY: "there are more than {0} commits since the pipeline began", "파이프라인을 시작한 뒤의 커밋이 {0}개를 넘습니다";
     COMMIT_ON_BRANCH:
         "sync.branch is set, but the work is still on {0}: git switch --create moai/{1}",
         "sync.branch가 켜져 있지만 작업이 아직 {0} 브랜치에 있습니다: git switch --create moai/{1}";
     COMMIT_MESSAGE: "{0}: reword it", "{0}: 메시지를 고치십시오";
     COMMIT_BREAKS:
-        "`{1}` fails at commit {0}, though the work as a whole passes it: {2}: change the commits so that each one passes",
-        "전체 작업은 통과하지만 커밋 {0}에서 `{1}`이(가) 실패합니다: {2}: 커밋마다 통과하도록 나누어 다시 커밋하십시오";
+        "`{1}` fails at commit {0}, though the work as a whole passes it: change the commits so that each one passes. Its output: {2}",
+        "전체 작업은 통과하지만 커밋 {0}에서 `{1}`이(가) 실패합니다. 커밋마다 통과하도록 나누어 다시 커밋하십시오. 출력: {2}";
     COMMIT_UNFINISHED:
         "{0} of {1} commits are checked; the time of one Stop (loop.stop_timeout) was not enough, so end your turn again",
         "커밋 {1}개 중 {0}개를 검사했습니다. Stop 한 번의 시간(loop.stop_timeout)이 모자라므로 턴을 다시 끝내십시오";
     PLAY_SCENARIOS:
-        "every test passes; scenarios are still to be played: {0}: give each run to the agent scenario-runner (3 to 5 runs of each, one run per agent, 4 of 5 must pass)",
-        "테스트는 모두 통과했습니다. 실행할 시나리오가 남았습니다: {0}. 실행마다 scenario-runner 에이전트에게 하나씩 맡기십시오(시나리오마다 3~5번, 80% 이상 통과해야 합니다)";
+        "every test passes; scenarios are still to be played: give each run to the agent scenario-runner (3 to 5 runs of each, one run per agent, 4 of 5 must pass): {0}",
+        "테스트는 모두 통과했습니다. 실행할 시나리오가 남았습니다. 실행마다 scenario-runner 에이전트에게 하나씩 맡기십시오(시나리오마다 3~5번, 80% 이상 통과해야 합니다): {0}";
     SCENARIO_FAILS: "too few runs of {0} passed: {1}", "{0} 시나리오의 통과 횟수가 모자랍니다: {1}";
     REVIEWED: "review, {0} ({1}): {2} {3}", "리뷰, {0}({1}): {2} {3}";
     SANDBOX_FAILS: "`{0}` passes here but fails in the container: {1}", "`{0}`은(는) 여기서는 통과하지만 컨테이너에서 실패합니다: {1}";
@@ -690,6 +672,7 @@ phrases!(PIPELINES {
 #[cfg(test)]
 mod tests {
     use super::approvals::APPROVALS;
+    use super::pipelines::COURSE;
     use super::worktrees::WORKTREES;
     use super::*;
 
@@ -709,7 +692,7 @@ mod tests {
     #[test]
     fn every_phrase_exists_in_both_languages_with_the_same_parts() {
         let tables = [
-            EDITS, STARTS, REASONS, ENDS, SPENDING, LOSSES, MEMORIES, PIPELINES, APPROVALS,
+            EDITS, STARTS, REASONS, ENDS, SPENDING, LOSSES, MEMORIES, PIPELINES, APPROVALS, COURSE,
             WORKTREES,
         ];
         for (name, phrase) in tables.into_iter().flatten() {

@@ -62,7 +62,7 @@ fn a_full_context_pauses_the_loop_until_there_is_room() {
     let told = notice(&output);
     assert!(told.contains("152,340 of the 200,000 tokens of claude-opus-4-5"), "{told}");
     assert!(told.contains("76 %; the budget is 60 %") && told.contains("/compact"), "{told}");
-    assert!(told.contains("/moai-resume"), "{told}");
+    assert!(told.contains("/moai-ralph:moai-resume"), "{told}");
     let paused = status(&sandbox);
     assert_eq!(
         (&paused["status"], &paused["pause_reason"]),

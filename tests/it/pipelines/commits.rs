@@ -66,6 +66,35 @@ fn a_pipeline_ends_when_its_work_is_committed_in_the_style_of_the_project() {
     assert_eq!(sandbox.read("mine.txt"), "notes\n");
 }
 
+#[test]
+fn boxes_that_the_engine_sets_are_no_uncommitted_work() {
+    let sandbox = worked("  sync: {commits: true}\n", PLAN);
+    let path = plan_path(&sandbox);
+    sandbox.write(&path, PLAN);
+    commit(&sandbox, "both files", &["one.txt", "two.txt", ".moai/specs"]);
+    let reason = stop(&sandbox).expect("the subject has no area");
+    assert!(sandbox.read(&path).contains("### [x] TODO 1"));
+    sandbox.git(&["commit", "-q", "--amend", "-m", "core: both files"]);
+    // Anything else in it is work.
+    let boxes = sandbox.read(&path);
+    sandbox.write(&path, &format!("{boxes}\nA note.\n"));
+    let again = stop(&sandbox).expect("the note is not committed");
+    assert!(!reason.contains("plan.md") && again.contains("plan.md"), "{reason}\n{again}");
+    sandbox.write(&path, &boxes);
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(status(&sandbox)["outcome"], "completed");
+}
+
+#[test]
+fn an_instruction_is_whole_however_many_files_it_is_about() {
+    let sandbox = worked("  sync: {commits: true}\n", PLAN);
+    for number in 0..40 {
+        sandbox.write(&format!("folder/a-file-with-a-rather-long-name-{number}.txt"), "x\n");
+    }
+    let reason = stop(&sandbox).expect("nothing is committed");
+    assert!(reason.contains("then make them with git; nothing else is missing"), "{reason}");
+}
+
 /// A plan whose commands look at a whole, so that single commits can break it.
 const WHOLE: &str = "\
 # PLAN: whole

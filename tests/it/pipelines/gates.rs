@@ -85,7 +85,7 @@ fn a_gate_that_fails_begins_a_round_of_fixes_and_a_skipped_review_is_no_pass() {
     assert_eq!(status(&sandbox)["phase"], "fix");
     sandbox.write("ok.txt", "");
     let answer = stop_output(&sandbox);
-    assert!(notice(&answer).contains("2 of 2"), "{answer}");
+    assert!(notice(&answer).contains("2 of 2 TODOs pass (review skipped)"), "{answer}");
     let ended = status(&sandbox);
     let gates = json!({"tests": "passed", "review": "skipped", "scenarios": "none"});
     assert_eq!((&ended["outcome"], &ended["gates"]), (&json!("completed_unverified"), &gates));
@@ -247,6 +247,44 @@ fn scenarios_that_nobody_plays_are_skipped_and_never_passed() {
     let ended = status(&sandbox);
     assert_eq!(ended["gates"]["scenarios"], "skipped", "{ended}");
     assert_eq!(ended["outcome"], "completed_unverified");
+}
+
+#[test]
+fn without_other_agents_scenarios_are_skipped_at_once_and_that_is_said() {
+    let plan = PLAN.replace("- Dependencies: TODO-1", "- Dependencies: TODO-1\n- [S] SC-1");
+    let sandbox = Sandbox::new();
+    sandbox.write(".moai/config/sections/ralph.yaml", "ralph:\n  judge: {backend: none}\n");
+    sandbox.commit();
+    let arguments =
+        ["start", "--kind", "full", "--solo", "--goal", "greet people", "--session", SESSION];
+    assert_eq!(pipeline(&sandbox, &arguments).code, 0);
+    let path = plan_path(&sandbox);
+    sandbox.write(&path, &plan);
+    let acceptance =
+        "### SC-1: a user is greeted\n- When the user runs `cat one.txt`\n- Then it says hello\n";
+    sandbox.write(&path.replace("plan.md", "acceptance.md"), acceptance);
+    let told = approve(&sandbox);
+    assert!(told.contains("its scenarios are not played, because --solo"), "{told}");
+    sandbox.write("one.txt", "hello\n");
+    sandbox.write("two.txt", "two\n");
+    let answer = stop_output(&sandbox);
+    assert!(notice(&answer).contains("(review skipped, scenarios skipped)"), "{answer}");
+    assert_eq!(status(&sandbox)["outcome"], "completed_unverified");
+}
+
+#[test]
+fn a_document_that_no_gate_wrote_is_named_and_so_is_one_that_is_not_there() {
+    let sandbox = full(PLAN, false, "");
+    sandbox.write("one.txt", "one\n");
+    sandbox.write("two.txt", "two\n");
+    assert!(stop(&sandbox).is_some(), "the project's own check fails");
+    let gates = plan_path(&sandbox).replace("plan.md", "gates");
+    sandbox.write(&format!("{gates}/scenarios.json"), "{\"status\": \"passed\"}\n");
+    fs::remove_file(sandbox.path(&format!("{gates}/tests.json"))).expect("a gate wrote it");
+    let text = pipeline(&sandbox, &["report"]).stdout;
+    assert!(text.contains("scenarios.json was written by no gate"), "{text}");
+    assert!(text.contains("tests.json is not there: it could not be written"), "{text}");
+    assert!(!text.contains("is not as its gate wrote it"), "{text}");
 }
 
 /// A container engine as a program: it answers, and its container has no `two.txt` when told so.

@@ -1,9 +1,45 @@
 //! Pipelines that are refused, cancelled and continued.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::{GOAL, PLAN, approve, approved, begun, pipeline, plan_path, status, stop};
+use crate::killed_writes::{daemon, kill};
 use crate::support::{SESSION, Sandbox, write_file};
+
+#[test]
+fn a_session_that_takes_over_a_pipeline_learns_what_is_to_be_done() {
+    let sandbox = approved(PLAN);
+    let mut input = sandbox.payload("UserPromptExpansion");
+    input["session_id"] = "33333333-0000-4000-8000-000000000003".into();
+    input["command_name"] = "moai-ralph:moai-adopt".into();
+    input["command_args"] = status(&sandbox)["loop_id"].clone();
+    let told = sandbox.hook("user-prompt-expansion", &input).context();
+    assert!(told.contains("[ ] TODO-1") && told.contains(&plan_path(&sandbox)), "{told}");
+    assert!(told.contains("the plan may only grow"), "{told}");
+}
+
+#[test]
+fn a_daemon_that_is_killed_during_a_stop_loses_no_box() {
+    for delay_ms in (0..160).step_by(20) {
+        let sandbox = approved(PLAN);
+        sandbox.write("one.txt", "one\n");
+        sandbox.write("two.txt", "two\n");
+        let killed = daemon(&sandbox);
+        std::thread::scope(|scope| {
+            scope.spawn(|| sandbox.hook("stop", &sandbox.payload("Stop")));
+            std::thread::sleep(Duration::from_millis(delay_ms));
+            kill(killed);
+        });
+        let path = plan_path(&sandbox);
+        while stop(&sandbox).is_some() {}
+        let ended = status(&sandbox);
+        let boxes = sandbox.read(&path).matches("### [x]").count();
+        assert_eq!(ended["todos"]["done"], boxes, "{delay_ms} ms: {ended}");
+        assert_eq!(ended["phase"], "ended", "{delay_ms} ms: {ended}");
+    }
+}
 
 #[test]
 fn a_second_pipeline_is_refused_with_the_id_of_the_first() {

@@ -7,9 +7,9 @@ use super::{
 };
 use crate::support::{SESSION, Sandbox, write_file};
 
-const WORKER: &str = "moai-ralph:worker";
+pub(super) const WORKER: &str = "moai-ralph:worker";
 
-fn report(todo: &str, status: &str) -> String {
+pub(super) fn report(todo: &str, status: &str) -> String {
     json!({
         "todo_id": todo,
         "status": status,
@@ -21,7 +21,7 @@ fn report(todo: &str, status: &str) -> String {
 }
 
 /// The end of a subagent: the reason when it is held.
-fn end(sandbox: &Sandbox, agent_type: &str, words: &str) -> Option<String> {
+pub(super) fn end(sandbox: &Sandbox, agent_type: &str, words: &str) -> Option<String> {
     let mut input = sandbox.payload("SubagentStop");
     input["agent_type"] = agent_type.into();
     input["last_assistant_message"] = words.into();
@@ -286,6 +286,8 @@ fn source_that_shell_commands_write_against_the_rules_is_named_and_reported() {
     };
     let told = bash(None, "src/app.py");
     assert!(told.contains("src/app.py") && told.contains("written by workers"), "{told}");
+    let told = bash(None, "src/run.sh");
+    assert!(told.contains("src/run.sh changed"), "the scan knows it: {told}");
     assert!(!bash(None, "docs/app.py").contains("written by workers"), "documents are free");
     let told = bash(Some("a1"), "src/two.py");
     assert!(!told.contains("[moai-ralph] pipeline"), "it is its TODO's: {told}");
@@ -298,7 +300,7 @@ fn source_that_shell_commands_write_against_the_rules_is_named_and_reported() {
 }
 
 /// A shell command of an agent, with the hooks before and after it.
-fn shell(sandbox: &Sandbox, agent: Option<&str>, command: impl FnOnce()) -> String {
+pub(super) fn shell(sandbox: &Sandbox, agent: Option<&str>, command: impl FnOnce()) -> String {
     let started = std::time::Instant::now();
     let mut input = sandbox.payload("PreToolUse-Bash");
     if let Some(agent) = agent {

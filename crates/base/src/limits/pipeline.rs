@@ -64,6 +64,12 @@ pub const BUGFIX_ATTEMPTS_MAX: u32 = 3;
 pub const GATE_ROUNDS_MAX: usize = 10;
 /// Rounds with the same problems after which another approach is asked for.
 pub const SAME_FAILURE_ROUNDS: usize = 3;
+/// Acceptance commands that a text about the approval of a plan names.
+pub const NAMED_COMMANDS_MAX: usize = 10;
+/// Faults of a plan that one text lists.
+pub const PLAN_FAULTS_NAMED_MAX: usize = 10;
+/// Lines that end with what to do, in the reason of a held Stop: longest one, in characters.
+pub const INSTRUCTION_CHARS_MAX: usize = 320;
 /// Tasks for a pipeline in the reason of a held Stop; the next Stop has the others.
 pub const PLAN_TASKS_MAX: usize = 4;
 /// Rounds in a row with such a drop after which a plan is asked for.

@@ -3,7 +3,6 @@
 
 use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
 use crate::loops::lost_loops;
-use crate::loops::session_loop::checks_of_loop;
 use crate::pipeline::pipeline_stop;
 use crate::recall::RecalledText;
 use crate::recall::session_record::record_for;
@@ -11,7 +10,6 @@ use moai_host::store::loops::LoopQuery;
 use moai_memory::budget::InjectionEvent;
 use moai_report::agent::EditText;
 use moai_report::contributions::ContributionOrigin;
-use moai_report::{loops, pipeline as words};
 
 pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
     if call.input.session_id.is_empty() {
@@ -28,17 +26,7 @@ async fn loop_text(call: &HookCall<'_>) -> Option<EditText> {
     let which = LoopQuery::ActiveOf(session.clone());
     match call.engine.store.find_loop(&project.key, &project.root, which).await {
         Ok(Some(state)) => {
-            let checks = checks_of_loop(call.engine, project, &state).await;
-            let pipeline = pipeline_stop::pipeline_of_loop(call.engine, project, &state).await;
-            let text = match pipeline {
-                Some(pipeline) if pipeline.needs_approval() => words::plan_instructions(&pipeline),
-                Some(pipeline) => format!(
-                    "{}\n{}",
-                    loops::resume_instructions(&state, &checks),
-                    words::work_instructions(&pipeline)
-                ),
-                None => loops::resume_instructions(&state, &checks),
-            };
+            let text = pipeline_stop::instructions_of_loop(call.engine, project, &state).await;
             Some(EditText::agent_only(text))
         }
         Ok(None) => lost_loops::offer(call, &call.input.source).await,

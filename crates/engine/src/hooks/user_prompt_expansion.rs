@@ -13,7 +13,7 @@ use crate::loops::loop_start::LoopStartOutcome;
 use crate::loops::session_loop::checks_of_loop;
 use crate::loops::{loop_adopt, loop_cancel, loop_resume, loop_start};
 use crate::options;
-use crate::pipeline::commands as pipeline_commands;
+use crate::pipeline::{commands as pipeline_commands, pipeline_stop};
 use crate::recall::note_loop::note_goal;
 use crate::stop;
 use moai_base::limits::FIX_LIST_MS_MAX;
@@ -32,7 +32,7 @@ const FIX_ALL: &str = "Fix everything that the language servers, the structural 
                        project's checks report, at its cause.";
 
 /// Answer to an unknown subcommand of `/ralph`.
-const RALPH_USAGE: &str = "[moai-ralph] /ralph takes start GOAL, stop, status or config [OPTION]; options of start are those of /moai-loop";
+const RALPH_USAGE: &str = "[moai-ralph] /moai-ralph:ralph takes start GOAL, stop, status or config [OPTION]; options of start are those of /moai-ralph:moai-loop";
 
 /// Refusal to start or resume a loop.
 const NO_SESSION: &str = "[moai-ralph] the host named no session, so no loop can own it";
@@ -226,8 +226,9 @@ async fn adopt(call: &HookCall<'_>) -> HookOutput {
     let id = Some(call.input.command_args.trim()).filter(|id| !id.is_empty());
     match loop_adopt::adopt_loop(call.engine, &call.project, id, Some(session)).await {
         Ok(state) => {
-            let checks = checks_of_loop(call.engine, &call.project, &state).await;
-            HookOutput::Context(loops::resume_instructions(&state, &checks))
+            let text =
+                pipeline_stop::instructions_of_loop(call.engine, &call.project, &state).await;
+            HookOutput::Context(text)
         }
         Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
     }

@@ -4,8 +4,8 @@ use crate::agent_session::{named_session, proven_session};
 use crate::engine::{Engine, now_ms};
 use crate::ledger::SessionLife;
 use crate::loops::loop_selection::{change_loop, failure_reply, loop_reply};
-use crate::loops::session_loop::checks_of_loop;
 use crate::person;
+use crate::pipeline::pipeline_stop::instructions_of_loop;
 use crate::project::Project;
 use moai_base::limits::SESSION_ID_CHARS_MAX;
 use moai_host::store::loops::LoopQuery;
@@ -46,8 +46,8 @@ pub(crate) async fn handle(
         Err(reason) => return failure_reply(&reason),
     };
     if let Some(session) = &session {
-        let checks = checks_of_loop(engine, &project, &state).await;
-        let start = EditText { text: loops::resume_instructions(&state, &checks), notice: None };
+        let text = instructions_of_loop(engine, &project, &state).await;
+        let start = EditText { text, notice: None };
         engine.ledger().session(session).start_text = Some(start);
     }
     loop_reply(&state, caller, select.json, loops::loop_status(&state))

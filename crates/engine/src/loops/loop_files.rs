@@ -116,9 +116,19 @@ pub(crate) async fn read_loop_notes(project: &Project) -> LoopFileNotes {
 
 /// The text of a file below the root; `None` if there is none or it cannot be read.
 pub(crate) async fn file_text(project: &Project, path: &str) -> Option<String> {
+    text_or_reason(project, path).await.ok().flatten()
+}
+
+/// The text of a file below the root; `None` if there is none. The error is why it cannot be read, as a
+/// fragment.
+pub(crate) async fn text_or_reason(
+    project: &Project,
+    path: &str,
+) -> Result<Option<String>, String> {
     let (root, path) = (project.root.clone(), path.to_owned());
-    let read = run_blocking(move || load_loop_file(&root, &path)).await?.ok()?;
-    read.hash.map(|_| read.text)
+    let read = run_blocking(move || load_loop_file(&root, &path)).await;
+    let read = read.ok_or_else(|| panic_gap().detail)??;
+    Ok(read.hash.map(|_| read.text))
 }
 
 /// Changes one existing file; `change` gets its text and returns the new one, or `None` to leave it

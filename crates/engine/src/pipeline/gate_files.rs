@@ -1,13 +1,13 @@
 //! The gates' documents on disk: written when a gate has a result, and compared with what was written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::engine::Engine;
 use crate::loops::loop_files;
 use crate::project::Project;
 use moai_base::hash::ContentHash;
-use moai_pipeline::gate_document::{GateDocument, gate_documents};
+use moai_pipeline::gate_document::{GateDocument, document_paths, gate_documents};
 use moai_pipeline::state::{PipelineKind, PipelineState};
 
 /// The documents of a full pipeline, and their hashes by path.
@@ -38,15 +38,34 @@ pub(super) async fn write_documents(
     notices
 }
 
-/// Paths of documents that differ from what was written or are gone.
-pub(super) async fn changed_documents(project: &Project, state: &PipelineState) -> Vec<String> {
-    let mut changed = Vec::new();
-    for (path, written) in &state.gate_documents {
-        let text = loop_files::file_text(project, path).await;
-        let hash = text.map(|text| ContentHash::of_bytes(text.as_bytes()).to_string());
-        if hash.as_ref() != Some(written) {
-            changed.push(path.clone());
+/// What is wrong with the documents of the gates on disk.
+#[derive(Debug, Default)]
+pub(super) struct DocumentFaults {
+    /// Those that differ from what was written.
+    pub(super) changed: Vec<String>,
+    /// Those that no gate has written.
+    pub(super) foreign: Vec<String>,
+    /// Those that are not there, or are no files: they could not be written, or were taken away.
+    pub(super) missing: Vec<String>,
+}
+
+/// Compares the documents on disk with what the gates wrote.
+pub(super) async fn document_faults(project: &Project, state: &PipelineState) -> DocumentFaults {
+    let mut faults = DocumentFaults::default();
+    let mut paths: BTreeSet<String> = document_paths(state).into_iter().collect();
+    paths.extend(state.gate_documents.keys().cloned());
+    for path in paths {
+        let text = loop_files::text_or_reason(project, &path).await;
+        match (state.gate_documents.get(&path), text) {
+            (None, Ok(None)) => {}
+            (None, Ok(Some(_)) | Err(_)) => faults.foreign.push(path),
+            (Some(_), Ok(None) | Err(_)) => faults.missing.push(path),
+            (Some(written), Ok(Some(text))) => {
+                if ContentHash::of_bytes(text.as_bytes()).to_string() != *written {
+                    faults.changed.push(path);
+                }
+            }
         }
     }
-    changed
+    faults
 }

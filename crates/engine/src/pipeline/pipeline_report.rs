@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::gate_files::changed_documents;
+use super::gate_files::document_faults;
 use super::pipeline_call::PipelineCall;
 use super::todo_worktrees::missing_plan;
 use super::worktree_end::{missed_base, worktree_stands};
@@ -89,8 +89,15 @@ pub(super) async fn report(
     text.push_str(&ended_lines(&state));
     text.push_str(&standing_text(call, &state).await);
     text.push_str(&evidence_lines(&state, spec.as_ref()));
-    for path in changed_documents(&call.project, &state).await {
-        let _ = writeln!(text, "  {path} is not as its gate wrote it");
+    let faults = document_faults(&call.project, &state).await;
+    for (paths, what) in [
+        (faults.changed, "is not as its gate wrote it"),
+        (faults.foreign, "was written by no gate"),
+        (faults.missing, "is not there: it could not be written, or was taken away"),
+    ] {
+        for path in paths {
+            let _ = writeln!(text, "  {path} {what}");
+        }
     }
     call.reply(&state, text).await
 }

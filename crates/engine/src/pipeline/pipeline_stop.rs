@@ -9,10 +9,11 @@ use crate::engine::{Engine, now_ms};
 use crate::exam::unfrozen_scripts::unfrozen_scripts;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
+use crate::loops::session_loop::checks_of_loop;
 use crate::pipeline::approved_exam;
 use crate::pipeline::commit_check::{CommitRun, read_commits};
 use crate::pipeline::escalations::failure_lines;
-use crate::pipeline::gate_files::{changed_documents, documents_of, write_documents};
+use crate::pipeline::gate_files::{document_faults, documents_of, write_documents};
 use crate::pipeline::gates::{GateRun, work_digest};
 use crate::pipeline::learnings_files::write_learnings;
 use crate::pipeline::pipeline_end::loop_ending;
@@ -41,7 +42,8 @@ use moai_report::person_questions::question_lines;
 use moai_report::pipeline_exam::exam_changed;
 use moai_report::pipeline_worktrees::left_lines;
 use moai_report::plan_approval::awaits_approval;
-use moai_report::{observed, pipeline as words};
+use moai_report::plan_objections::objection_lines;
+use moai_report::{loops, observed, pipeline as words};
 
 /// The active pipeline of a loop; a loop without one costs nothing.
 pub(crate) async fn pipeline_of_loop(
@@ -68,6 +70,21 @@ pub(super) async fn pipeline_with_loop(
             tracing::warn!(%error, id = state.id, "the pipeline of a loop could not be loaded");
             None
         }
+    }
+}
+
+/// What an agent needs to know to go on with a loop, and with its pipeline.
+pub(crate) async fn instructions_of_loop(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> String {
+    let checks = checks_of_loop(engine, project, state).await;
+    let instructions = loops::resume_instructions(state, &checks);
+    match pipeline_of_loop(engine, project, state).await {
+        Some(pipeline) if pipeline.needs_approval() => words::plan_instructions(&pipeline),
+        Some(pipeline) => format!("{instructions}\n{}", words::work_instructions(&pipeline)),
+        None => instructions,
     }
 }
 
@@ -140,14 +157,19 @@ pub(crate) async fn measure_plan(
             *reading = unmeasured.clone();
         }
     }
-    let plan = loop_files::file_text(project, &before.plan_path()).await;
+    let (plan, plan_gap) = match loop_files::text_or_reason(project, &before.plan_path()).await {
+        Ok(text) => (text, None),
+        Err(reason) => (None, Some(reason)),
+    };
     let problems = other_problems(evidence);
     let has_work = measured.work_change == WorkChange::Changed;
     let event = PipelineEvent::WorkMeasured(WorkReading {
         plan,
+        plan_gap,
         commands,
         problems,
         has_work,
+        is_untouched: measured.work_change == WorkChange::Unchanged,
         changed_documents: unapproved_documents(project, &before).await,
         late_scripts: unfrozen_scripts(engine, project, &state.id).await.late,
     });
@@ -162,7 +184,7 @@ pub(crate) async fn measure_plan(
         begins_anew: false,
         failure: None,
     };
-    let changed = changed_documents(project, &measured.before).await;
+    let changed = document_faults(project, &measured.before).await.changed;
     if !changed.is_empty() {
         measured.take(PipelineEvent::DocumentsChanged(changed));
     }
@@ -233,15 +255,15 @@ impl MeasuredPlan {
                 PipelineDecision::Hold(objections) => {
                     let (tasks, open): (Vec<_>, Vec<_>) =
                         objections.into_iter().partition(PlanObjection::is_task);
-                    self.tasks.extend(words::objection_lines(&self.next, &tasks));
-                    self.open.extend(words::objection_lines(&self.next, &open));
+                    self.tasks.extend(objection_lines(&self.next, &tasks));
+                    self.open.extend(objection_lines(&self.next, &open));
                 }
                 PipelineDecision::AwaitPerson(questions) => {
                     self.questions.extend(question_lines(&self.next, &questions));
                 }
                 PipelineDecision::BeginAnew => self.begins_anew = true,
                 PipelineDecision::Pause(objections) => {
-                    self.unusable.extend(words::objection_lines(&self.next, &objections));
+                    self.unusable.extend(objection_lines(&self.next, &objections));
                 }
                 PipelineDecision::SetBox { todo, status } => self.boxes.push((todo, status)),
                 PipelineDecision::EndWithFailures { reason } => self.failure = Some(reason),

@@ -4,8 +4,6 @@ use crate::engine::{Engine, now_ms};
 use crate::exam;
 use crate::loops::loop_selection::change_loop;
 use crate::project::Project;
-use moai_base::foreign_text::one_line;
-use moai_base::limits::GAP_CHARS_MAX;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::criteria::{CheckCommand, CheckCriterion};
 use moai_loops::state::LoopState;
@@ -26,18 +24,17 @@ pub(super) fn commands_of_todo(
 }
 
 fn commands_of(todo: &Todo, source: &str) -> Vec<CheckCommand> {
-    let items = todo.items_of(AcceptanceKind::Automatic).filter(|item| !item.argv.is_empty());
-    let commands = items.map(|item| {
-        let name = item.command.clone().unwrap_or_else(|| item.argv.join(" "));
-        CheckCommand {
-            name: one_line(&name, GAP_CHARS_MAX),
+    let items = todo.items_of(AcceptanceKind::Automatic);
+    let commands = items.filter_map(|item| {
+        Some(CheckCommand {
+            name: item.check_name()?,
             criterion: CheckCriterion::Custom,
             argv: item.argv.clone(),
             folder: String::new(),
             timeout_secs: None,
             source: source.to_owned(),
             why: format!("it accepts {}", todo.id),
-        }
+        })
     });
     commands.collect()
 }

@@ -31,6 +31,8 @@ struct StoredMarker {
     root: PathBuf,
     session_id: Option<String>,
     store: PathBuf,
+    #[serde(default)]
+    pipeline: Option<String>,
     is_korean: bool,
     status: String,
     iteration: u32,
@@ -100,6 +102,7 @@ fn read_file(path: &Path) -> Option<LoopMarker> {
         root: stored.root,
         session_id: stored.session_id,
         store: stored.store,
+        pipeline: stored.pipeline,
         language: if stored.is_korean { MessageLanguage::Korean } else { MessageLanguage::English },
         standing: LoopSummary {
             status: Status::from_name(&stored.status)?,
@@ -128,6 +131,7 @@ pub(super) fn write_marker(marker: &LoopMarker, is_durable: bool) -> io::Result<
         root: marker.root.clone(),
         session_id: marker.session_id.clone(),
         store: marker.store.clone(),
+        pipeline: marker.pipeline.clone(),
         is_korean: marker.language == MessageLanguage::Korean,
         status: marker.standing.status.as_str().to_owned(),
         iteration: marker.standing.iteration,
@@ -218,6 +222,7 @@ mod tests {
             root: root.to_path_buf(),
             session_id: Some("s".into()),
             store: "/s/store.db".into(),
+            pipeline: Some("pipeline-0000000a".into()),
             language: MessageLanguage::Korean,
             standing: LoopSummary { status: Status::Paused, iteration: 2, max_iterations: 5 },
             digests: vec!["a".into(), "b".into()],

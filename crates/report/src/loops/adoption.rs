@@ -18,6 +18,10 @@ pub fn mark_difference(difference: &MarkerDifference) -> String {
         MarkerDifferenceKind::RowGone(was, store) => {
             wording::ROW_GONE.with(language, &[id, &standing(language, *was), &path(store)])
         }
+        MarkerDifferenceKind::PipelineGone(pipeline, was, store) => {
+            let parts = [id, &standing(language, *was), &path(store), pipeline];
+            wording::PIPELINE_GONE.with(language, &parts)
+        }
         MarkerDifferenceKind::RowChanged(was, now) => {
             let now_words = now.map(|now| standing(language, now));
             let now_words =

@@ -11,9 +11,11 @@ use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::{Finding, Severity};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
-    FLIP_ERRORS_MAX, FLIPS_NAMED_MAX, LINE_CHARS_MAX, PLAN_TASKS_MAX, REASON_BYTES_MAX,
-    REASON_FINDINGS_MAX, REASON_LINE_CHARS_MAX, SKIPPED_NAMED_MAX, STALL_ITERATIONS_MAX,
+    FLIP_ERRORS_MAX, FLIPS_NAMED_MAX, INSTRUCTION_CHARS_MAX, LINE_CHARS_MAX, PLAN_TASKS_MAX,
+    REASON_BYTES_MAX, REASON_FINDINGS_MAX, REASON_LINE_CHARS_MAX, SKIPPED_NAMED_MAX,
+    STALL_ITERATIONS_MAX,
 };
+use moai_loops::exam;
 use moai_loops::framework::MessageLanguage;
 use moai_loops::state::LoopState;
 use moai_loops::step::HoldReasons;
@@ -208,7 +210,10 @@ impl HeldStop<'_> {
         let all = severity_counts_in(self.language, told.iter().copied());
         push(text, &phrase.with(self.language, &[&all]));
         for finding in told.iter().take(REASON_FINDINGS_MAX) {
-            let _ = writeln!(text, "  {}", one_line(&finding_line(finding), REASON_LINE_CHARS_MAX));
+            let is_instruction = finding.sensor == exam::SENSOR;
+            let chars_max =
+                if is_instruction { INSTRUCTION_CHARS_MAX } else { REASON_LINE_CHARS_MAX };
+            let _ = writeln!(text, "  {}", one_line(&finding_line(finding), chars_max));
         }
         if let Some(more) = told.len().checked_sub(REASON_FINDINGS_MAX).filter(|more| *more > 0) {
             let more = MORE_FINDINGS.count(self.language, more);
@@ -241,9 +246,11 @@ impl HeldStop<'_> {
             let rejections = self.next.options.hitl_threshold;
             push(text, &framework::strategy_reset(language, rejections));
         }
-        push_list(text, wording::PLAN_OPEN.text_in(language), &reasons.plan_open);
-        push_list(text, wording::REJECTED.text_in(language), &reasons.rejected);
-        push_list(text, wording::CONTRADICTED.text_in(language), &reasons.contradictions);
+        let (open, rejected) = (&reasons.plan_open, &reasons.rejected);
+        push_list(text, wording::PLAN_OPEN.text_in(language), open, INSTRUCTION_CHARS_MAX);
+        push_list(text, wording::REJECTED.text_in(language), rejected, REASON_LINE_CHARS_MAX);
+        let (head, lines) = (wording::CONTRADICTED.text_in(language), &reasons.contradictions);
+        push_list(text, head, lines, REASON_LINE_CHARS_MAX);
         if !reasons.research_missing.is_empty() {
             push(text, wording::RESEARCH_FIRST.text_in(language));
             text.push_str(&framework::research_lacks(language, &reasons.research_missing));
@@ -339,12 +346,12 @@ fn push_notes(text: &mut String, notes: IterationNotes<'_>, language: MessageLan
     }
 }
 
-fn push_list(text: &mut String, head: &str, lines: &[String]) {
+fn push_list(text: &mut String, head: &str, lines: &[String], chars_max: usize) {
     if lines.is_empty() {
         return;
     }
     let _ = writeln!(text, "{head}");
     for one in lines {
-        let _ = writeln!(text, "  - {}", one_line(one, REASON_LINE_CHARS_MAX));
+        let _ = writeln!(text, "  - {}", one_line(one, chars_max));
     }
 }

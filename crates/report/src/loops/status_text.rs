@@ -136,7 +136,7 @@ pub const NO_SESSION_ID: &str =
 pub fn owner_still_active(id: &str) -> String {
     format!(
         "loop {id} belongs to a session that seems to be still running; only a person can move \
-         it to another one: /moai-adopt {id} there, or moai-ralph loop adopt {id} in a terminal"
+         it to another one: /moai-ralph:moai-adopt {id} there, or moai-ralph loop adopt {id} in a terminal"
     )
 }
 

@@ -229,6 +229,7 @@ fn marker_of(row: &LoopRow, state: &LoopState) -> LoopMarker {
         root: row.root.clone(),
         session_id: row.session_id.clone(),
         store: PathBuf::new(),
+        pipeline: state.options.pipeline.clone(),
         language: state.language(),
         standing: row.stored.standing.unwrap_or_else(|| LoopSummary::of(state)),
         digests: vec![row.stored.digest.clone()],
@@ -261,7 +262,11 @@ fn compare_with_row(
             None
         }
         MarkerVerdict::RowGone => {
-            Some(MarkerDifferenceKind::RowGone(mark.standing, mark.store.clone()))
+            let (standing, store) = (mark.standing, mark.store.clone());
+            Some(match mark.pipeline.clone() {
+                Some(pipeline) => MarkerDifferenceKind::PipelineGone(pipeline, standing, store),
+                None => MarkerDifferenceKind::RowGone(standing, store),
+            })
         }
         MarkerVerdict::RowChanged => {
             let stored = row.map(|row| row.stored);

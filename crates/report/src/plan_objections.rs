@@ -1,0 +1,173 @@
+//! What a plan or the work lacks, in words for agents and users.
+
+use crate::person_questions::question_to_ask;
+use crate::pipeline::language;
+use crate::wording;
+use crate::wording::pipelines as phrases;
+use moai_base::foreign_text::one_line;
+use moai_base::limits::{
+    COMMITS_MAX, GATE_ROUNDS_MAX, LINE_CHARS_MAX, REASON_LINE_CHARS_MAX, TODO_ATTEMPTS_MAX,
+    TRIED_CHARS_MAX,
+};
+use moai_loops::framework::MessageLanguage;
+use moai_pipeline::commits::CommitFault;
+use moai_pipeline::convergence::FixStrategy;
+use moai_pipeline::objection::PlanObjection;
+use moai_pipeline::plan::{TodoId, TodoStatus};
+use moai_pipeline::state::PipelineState;
+
+/// The objections, one bounded line each.
+#[must_use]
+pub fn objection_lines(state: &PipelineState, objections: &[PlanObjection]) -> Vec<String> {
+    let lines = objections.iter().map(|objection| objection_line(state, objection));
+    lines.map(|line| one_line(&line, LINE_CHARS_MAX)).collect()
+}
+
+fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
+    let (language, path) = (language(state), state.plan_path());
+    let path = path.as_str();
+    match objection {
+        PlanObjection::Missing => wording::PLAN_MISSING.with(language, &[path]),
+        PlanObjection::Unreadable { reason } => {
+            phrases::PLAN_UNREADABLE.with(language, &[path, reason])
+        }
+        PlanObjection::PassesAlready { todos } => {
+            phrases::PASSES_ALREADY.with(language, &[&todo_names(todos)])
+        }
+        PlanObjection::Fault(fault) => {
+            let parts = [path, &fault.line.to_string(), &fault.reason];
+            wording::PLAN_FAULT.with(language, &parts)
+        }
+        PlanObjection::NoTodo => wording::PLAN_WITHOUT_TODO.with(language, &[path]),
+        PlanObjection::NoCommand { todo, line } => {
+            let parts = [path, &line.to_string(), todo.as_str()];
+            wording::PLAN_WITHOUT_COMMAND.with(language, &parts)
+        }
+        PlanObjection::ShellCommand { todo, line, command } => {
+            let command = one_line(command, REASON_LINE_CHARS_MAX);
+            let parts = [path, &line.to_string(), todo.as_str(), &command];
+            wording::PLAN_SHELL_COMMAND.with(language, &parts)
+        }
+        PlanObjection::Changed(change) => {
+            wording::PLAN_CHANGED.with(language, &[path, &change.to_string()])
+        }
+        PlanObjection::DocumentChanged { path } => {
+            wording::DOCUMENT_NOT_APPROVED.with(language, &[path])
+        }
+        PlanObjection::New { todo, line } => {
+            let parts = [path, &line.to_string(), todo.as_str()];
+            wording::PLAN_NEW_TODO.with(language, &parts)
+        }
+        PlanObjection::NewItem { todo, item, line } => {
+            let named = format!("{todo} {}", one_line(item, REASON_LINE_CHARS_MAX));
+            wording::PLAN_NEW_TODO.with(language, &[path, &line.to_string(), &named])
+        }
+        PlanObjection::FailsAgain { todo, failure } => {
+            wording::PLAN_FAILS_AGAIN.with(language, &[todo.as_str(), failure])
+        }
+        PlanObjection::NoReport { reason } => {
+            wording::WORKER_WITHOUT_REPORT.with(language, &[reason])
+        }
+        PlanObjection::UnknownTodo { todo } => {
+            wording::WORKER_UNKNOWN_TODO.with(language, &[todo.as_str(), path])
+        }
+        PlanObjection::Contradiction { what } => {
+            wording::WORKER_CONTRADICTS.with(language, &[what])
+        }
+        PlanObjection::WorkFails { todo, failure, attempt } => {
+            let (attempt, most) = (attempt.to_string(), TODO_ATTEMPTS_MAX.to_string());
+            let parts = [todo.as_str(), attempt.as_str(), &most, failure];
+            wording::WORKER_FAILS.with(language, &parts)
+        }
+        PlanObjection::GateFailed { round, strategy, tried } => {
+            let (round, most) = (round.to_string(), GATE_ROUNDS_MAX.to_string());
+            let phrase = match strategy {
+                FixStrategy::FixNow => wording::FIX_NOW,
+                FixStrategy::FreshContext if state.is_solo => phrases::FIX_AFRESH_ALONE,
+                FixStrategy::FreshContext => phrases::FIX_AFRESH,
+                FixStrategy::Replan if state.is_replanning => phrases::FIX_BY_PLAN,
+                FixStrategy::Replan => phrases::FIX_PLANNED_OUT,
+            };
+            phrase.with(language, &[&round, &most]) + &tried_words(language, tried)
+        }
+        PlanObjection::NothingNew { tried } => {
+            phrases::PLAN_NOT_EXTENDED.with(language, &[path]) + &tried_words(language, tried)
+        }
+        PlanObjection::BoxTakenBack { todo, status: TodoStatus::Failed, failure } => {
+            phrases::FAILED_TAKEN_BACK.with(language, &[todo.as_str(), failure])
+        }
+        PlanObjection::BoxTakenBack { todo, status, failure } => {
+            let parts = [todo.as_str(), status.mark(), failure];
+            wording::PLAN_BOX_TAKEN_BACK.with(language, &parts)
+        }
+        PlanObjection::Document { path, line, reason } => {
+            wording::PLAN_FAULT.with(language, &[path, &line.to_string(), reason])
+        }
+        PlanObjection::Ready { todos } => todos_ready(state, todos),
+        PlanObjection::NeedsPerson(question) => question_to_ask(state, question),
+        PlanObjection::Commits(fault) => commit_fault_line(state, fault),
+        PlanObjection::Answer { what } => wording::HELPER_ANSWER.with(language, &[what]),
+        PlanObjection::PlayScenarios(open) => {
+            wording::PLAY_SCENARIOS.with(language, &[&open.join(", ")])
+        }
+        PlanObjection::ScenarioFails { scenario, failure } => {
+            wording::SCENARIO_FAILS.with(language, &[scenario, failure])
+        }
+        PlanObjection::Reviewed(found) => {
+            let severity = found.severity.as_str();
+            let parts = [found.category.as_str(), severity, &found.place, &found.reason];
+            wording::REVIEWED.with(language, &parts)
+        }
+        PlanObjection::SandboxFails { command, output } => {
+            wording::SANDBOX_FAILS.with(language, &[command, output])
+        }
+    }
+}
+
+fn commit_fault_line(state: &PipelineState, fault: &CommitFault) -> String {
+    let language = language(state);
+    match fault {
+        CommitFault::Uncommitted { files, total } => {
+            let phrase = if state.is_solo { phrases::COMMIT_ALONE } else { wording::COMMIT_FILES };
+            phrase.with(language, &[&files.join(", "), &total.to_string()])
+        }
+        CommitFault::TooMany => {
+            wording::COMMIT_TOO_MANY.with(language, &[&COMMITS_MAX.to_string()])
+        }
+        CommitFault::OnFirstBranch { branch } => {
+            wording::COMMIT_ON_BRANCH.with(language, &[branch, &state.spec])
+        }
+        CommitFault::Message(what) => wording::COMMIT_MESSAGE.with(language, &[what]),
+        CommitFault::Breaks { commit, command, output } => {
+            wording::COMMIT_BREAKS.with(language, &[commit, command, output])
+        }
+        CommitFault::Unfinished { checked, total } => {
+            let parts = [checked.to_string(), total.to_string()];
+            wording::COMMIT_UNFINISHED.with(language, &[&parts[0], &parts[1]])
+        }
+    }
+}
+
+/// What was tried, the latest first, as a sentence that follows another one; empty if nothing was.
+fn tried_words(language: MessageLanguage, tried: &[String]) -> String {
+    let latest: Vec<&str> = tried.iter().rev().map(String::as_str).collect();
+    if latest.is_empty() {
+        return String::new();
+    }
+    phrases::TRIED.with(language, &[&one_line(&latest.join("; "), TRIED_CHARS_MAX)])
+}
+
+/// For the agent: what can be worked on now, and by whom.
+pub(crate) fn todos_ready(state: &PipelineState, todos: &[TodoId]) -> String {
+    let phrase = match todos {
+        _ if state.is_solo => phrases::READY_ALONE,
+        [_] => phrases::READY_ONE,
+        _ => phrases::READY_TOGETHER,
+    };
+    phrase.with(language(state), &[&todo_names(todos)])
+}
+
+fn todo_names(todos: &[TodoId]) -> String {
+    let names: Vec<&str> = todos.iter().map(TodoId::as_str).collect();
+    one_line(&names.join(", "), REASON_LINE_CHARS_MAX)
+}
