@@ -107,6 +107,13 @@ pub fn other_tree_objection(
     is_elsewhere.then_some(WriteObjection::OtherWorkTree)
 }
 
+/// What keeps an agent of the pipeline's own root from writing a file in the worktree of a TODO.
+#[must_use]
+pub fn in_worktree_objection(state: &PipelineState, file: &Path) -> Option<WriteObjection> {
+    let is_there = state.worktrees.iter().any(|tree| file.starts_with(&tree.root));
+    is_there.then_some(WriteObjection::InWorktrees)
+}
+
 /// The TODOs that a task names; all open ones if it names none of the plan.
 fn assigned_todos<'p>(state: &PipelineState, plan: &'p PlanDocument, task: &str) -> Vec<&'p Todo> {
     let named = named_todos(task);

@@ -14,7 +14,8 @@ use moai_loops::state::LoopState;
 use moai_pipeline::plan::TodoId;
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::write_rules::{
-    PipelineWriter, other_session_objection, other_tree_objection, write_objection,
+    PipelineWriter, in_worktree_objection, other_session_objection, other_tree_objection,
+    write_objection,
 };
 use moai_protocol::hook::{HookInput, HookOutput};
 use moai_report::pipeline as words;
@@ -57,7 +58,7 @@ pub(crate) async fn refused_write(
             None if author.todo.is_some() => {
                 other_tree_objection(&pipeline, main.as_deref(), &project.root, &one.path)?
             }
-            None => return None,
+            None => in_worktree_objection(&pipeline, &one.path)?,
         };
         Some(HookOutput::Deny(words::write_refused(&pipeline, &one.named, &objection)))
     })
