@@ -71,6 +71,12 @@ impl CommitProposal {
         Ok(Self { commits: raw.commits })
     }
 
+    /// Whether a commit has this file.
+    #[must_use]
+    pub fn names(&self, file: &str) -> bool {
+        self.commits.iter().any(|commit| commit.files.iter().any(|named| named == file))
+    }
+
     /// Why the commits cannot be made: `changed` are the paths of the change, relative to the root.
     #[must_use]
     pub fn faults(&self, changed: &[String], style: CommitStyle) -> Vec<String> {

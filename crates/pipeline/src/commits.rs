@@ -41,6 +41,8 @@ pub struct CommitCheck {
 pub struct CommitSurvey {
     /// Files of the work that are in no commit, relative to the root.
     pub uncommitted: Vec<String>,
+    /// The plan, if nothing but the boxes that the engine sets differs from its commit.
+    pub plan_with_boxes: Option<String>,
     /// The commits, oldest first.
     pub commits: Vec<SurveyedCommit>,
     /// The style of the project's commits.
@@ -308,6 +310,7 @@ mod tests {
         let wrong = surveyed("b2", "Add a thing.");
         let survey = CommitSurvey {
             gap: None,
+            plan_with_boxes: None,
             uncommitted: (0..30).map(|number| format!("f{number}")).collect(),
             commits: vec![merge, wrong],
             style: CommitStyle::Area,

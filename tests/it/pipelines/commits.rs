@@ -192,6 +192,14 @@ fn a_proposal_of_commits_is_compared_with_the_changed_files() {
         assert!(reason.contains(part), "{part}: {reason}");
     }
     assert_eq!(ends(&proposal("core: both files", &["one.txt", "two.txt", &plan])), None);
+    // The boxes that the engine set may be in a commit, and need not be.
+    let boxes = sandbox.read(&plan);
+    sandbox.write(&plan, PLAN);
+    commit(&sandbox, "docs: the plan", &[".moai/specs"]);
+    sandbox.write(&plan, &boxes);
+    for files in [&["one.txt", "two.txt", plan.as_str()][..], &["one.txt", "two.txt"]] {
+        assert_eq!(ends(&proposal("core: both files", files)), None, "{files:?}");
+    }
 }
 
 #[test]

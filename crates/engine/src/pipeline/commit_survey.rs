@@ -56,9 +56,11 @@ pub(super) async fn survey_commits(
         let mut uncommitted = uncommitted_files(&root, &status);
         uncommitted.extend(hidden_files(&root, &named)?);
         uncommitted.retain(|file| !kept.contains(file));
-        uncommitted.retain(|file| *file != plan_path || !differs_by_boxes(&root, file));
         uncommitted.sort();
         uncommitted.dedup();
+        let plan = uncommitted.iter().position(|file| *file == plan_path);
+        let plan = plan.filter(|_| differs_by_boxes(&root, &plan_path));
+        let plan_with_boxes = plan.map(|at| uncommitted.remove(at));
         let gap = if !history::is_after(&root, &base)? {
             Some("HEAD does not come after the commit at which the pipeline began".to_owned())
         } else if first_branch.is_some() && status.branch.is_none() {
@@ -75,7 +77,14 @@ pub(super) async fn survey_commits(
             message: commit.message,
         });
         let (commits, style) = (commits.collect(), CommitStyle::of_subjects(&subjects));
-        Ok::<_, GitError>(CommitSurvey { uncommitted, commits, style, gap, on_first_branch })
+        Ok::<_, GitError>(CommitSurvey {
+            uncommitted,
+            plan_with_boxes,
+            commits,
+            style,
+            gap,
+            on_first_branch,
+        })
     });
     surveyed.await.map_err(|error| error.to_string())
 }

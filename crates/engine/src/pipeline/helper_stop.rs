@@ -15,6 +15,7 @@ use moai_base::limits::ACCEPTANCE_OUTPUT_CHARS_MAX;
 use moai_base::verdict::Verdict;
 use moai_loops::criteria::{CheckCommand, CheckCriterion, SPECS_FOLDER};
 use moai_pipeline::commit_proposal::CommitProposal;
+use moai_pipeline::commits::CommitSurvey;
 use moai_pipeline::scenario_runs::{FrozenScenario, ScenarioReport, ScenarioRun};
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::step::{PipelineDecision, PipelineEvent};
@@ -153,7 +154,11 @@ async fn proposal_faults(project: &Project, pipeline: &PipelineState, answer: &s
         Err(_) => Vec::new(),
         // What is committed already needs no proposal.
         Ok(survey) if survey.uncommitted.is_empty() && proposal.commits.is_empty() => Vec::new(),
-        Ok(survey) => proposal.faults(&survey.uncommitted, survey.style),
+        Ok(CommitSurvey { mut uncommitted, plan_with_boxes, style, .. }) => {
+            // It needs no commit, and may have one.
+            uncommitted.extend(plan_with_boxes.filter(|plan| proposal.names(plan)));
+            proposal.faults(&uncommitted, style)
+        }
     }
 }
 
