@@ -82,15 +82,10 @@ impl Catalogue {
             })
             .collect();
         for (extension, lsp_id) in &extensions {
-            let owner =
-                self.languages.values_mut().find(|it| it.extensions.contains_key(extension));
-            let language = match owner {
-                Some(language) => language,
-                None => {
-                    let entry = self.languages.entry(lsp_id.clone());
-                    entry.or_insert_with(|| Arc::new(new_language(lsp_id)))
-                }
-            };
+            let owner = self.languages.iter().find(|(_, it)| it.extensions.contains_key(extension));
+            let owner = owner.map_or_else(|| lsp_id.clone(), |(owner, _)| owner.clone());
+            let entry = self.languages.entry(owner);
+            let language = entry.or_insert_with(|| Arc::new(new_language(lsp_id)));
             let language = Arc::make_mut(language);
             language.extensions.entry(extension.clone()).or_insert_with(|| lsp_id.clone());
             language.servers.retain(|other| other != id);
