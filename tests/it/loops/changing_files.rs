@@ -79,6 +79,7 @@ fn folders_and_scripts_that_others_stand_for_while_the_checks_run_prove_nothing(
 #[test]
 fn a_changed_file_with_an_older_time_is_no_proof_until_it_is_touched() {
     let sandbox = checked("grep -q better app.py");
+    sandbox.write("Makefile", "all:\n");
     let file = || fs::File::options().append(true).open(sandbox.path("app.py")).expect("ours");
     let earlier = SystemTime::now() - Duration::from_secs(30);
     file().set_modified(earlier).expect("ours");
@@ -91,8 +92,18 @@ fn a_changed_file_with_an_older_time_is_no_proof_until_it_is_touched() {
 }
 
 #[test]
+fn no_time_is_compared_where_no_tool_builds_by_it() {
+    let sandbox = checked("grep -q better app.py");
+    let file = fs::File::options().append(true).open(sandbox.path("app.py")).expect("ours");
+    file.set_modified(SystemTime::now() - Duration::from_secs(30)).expect("ours");
+    assert_eq!(stop(&sandbox, "finished"), None, "{}", status(&sandbox));
+    assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
 fn moved_files_and_scripts_that_become_executable_hold_nothing_up() {
     let sandbox = checked("grep -q better app.py && ./run.sh");
+    sandbox.write("Makefile", "all:\n");
     sandbox.write("run.sh", "#!/bin/sh\ntrue\n");
     for (name, seconds) in [("run.sh", 30), ("stamp.txt", 9999)] {
         let file = fs::File::options().append(true).open(sandbox.path(name)).expect("ours");

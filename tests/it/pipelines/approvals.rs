@@ -49,6 +49,18 @@ fn a_plan_that_nobody_was_shown_is_shown_first() {
 }
 
 #[test]
+fn a_command_that_was_added_after_the_approval_is_shown_first() {
+    let plan = plan_of("test -f readme.txt");
+    let sandbox = approved(&plan);
+    let added = "### [ ] TODO 2: b\n- Acceptance Criteria:\n  - [A] `true` passes\n";
+    sandbox.write(&plan_path(&sandbox), &format!("{plan}\n{added}"));
+    let refused = slash(&sandbox, "moai-run", "").to_string();
+    assert!(refused.contains("new acceptance commands: TODO-2 `true`"), "{refused}");
+    let told = slash(&sandbox, "moai-run", "").to_string();
+    assert!(told.contains("frozen (2)") && told.contains("TODO-2 `true`"), "{told}");
+}
+
+#[test]
 fn a_plan_alone_is_no_work() {
     let sandbox = approved(&plan_of("test -f readme.txt"));
     while stop(&sandbox).is_some() {}

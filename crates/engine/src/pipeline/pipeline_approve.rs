@@ -12,7 +12,7 @@ use crate::pipeline::plan_documents::{document_hashes, document_objections};
 use crate::pipeline::todo_worktrees;
 use moai_pipeline::person_question::PersonQuestion;
 use moai_pipeline::plan::PlanDocument;
-use moai_pipeline::shown_plan::ShownPlan;
+use moai_pipeline::shown_plan::{ShownPlan, command_names};
 use moai_pipeline::spec::{SPECS_FOLDER, SpecFile};
 use moai_pipeline::state::{PipelineState, PlanApprover};
 use moai_pipeline::step::{PipelineEvent, approval_objections, step};
@@ -101,15 +101,25 @@ pub(super) async fn approve_by_command(
 pub(super) async fn approve_as_typed(call: &PipelineCall<'_>) -> Result<CommandReply, String> {
     let ready = ReadyPlan::load(call, None).await?;
     let now = ShownPlan::of(&ready.text);
-    let is_shown = ready.state.shown_plan.as_ref().is_some_and(|it| it.version == now.version);
-    // What was approved cannot be taken back by a plan that has grown.
-    if ready.state.needs_approval() && !is_shown {
+    if !is_known_to_user(&ready.state, &now) {
         let ReadyPlan { state, text } = ready;
         let (next, _) = step(&state, PipelineEvent::PlanShown { text }, now_ms());
         call.save(&state, &next).await?;
         return Err(not_as_shown(&state, &now));
     }
     Box::pin(ready.approve(call, PlanApprover::Person)).await
+}
+
+/// Whether the user has seen what an approval of this plan adds: before the first one, this version; later,
+/// each command that is not approved yet.
+fn is_known_to_user(state: &PipelineState, now: &ShownPlan) -> bool {
+    let shown = state.shown_plan.as_ref();
+    let Some(approved) = state.approved.as_ref().filter(|_| !state.needs_approval()) else {
+        return shown.is_some_and(|it| it.version == now.version);
+    };
+    let approved = command_names(&approved.document());
+    let mut new = now.commands.iter().filter(|command| !approved.contains(command));
+    new.all(|command| shown.is_some_and(|it| it.commands.contains(command)))
 }
 
 /// The user's answer to the host's question about this version of the plan.

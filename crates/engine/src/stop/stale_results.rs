@@ -12,7 +12,8 @@ use moai_base::limits::FILE_WRITE_MS_MAX;
 use moai_base::path::RelPath;
 use moai_base::tree::{FileKind, FileTree};
 use moai_base::verdict::{Cause, Gap};
-use moai_host::files::open_regular;
+use moai_guard::run_files::MAKEFILES;
+use moai_host::files::{FileStamp, open_regular};
 use moai_loops::state::LoopState;
 
 /// The reading for files with such times.
@@ -23,7 +24,10 @@ pub(super) async fn reading(
 ) -> Option<SensorReading> {
     // Without it, the measurements name the gap.
     let start = checkpoints::start_snapshot(call.engine, &call.project, &state.id).await.ok()?;
-    let older = stale_files(&call.project.root, &start.tree, measured, state.created_ms);
+    if !measured.tree.nodes.keys().any(is_of_build) {
+        return None;
+    }
+    let older = stale_files(&call.project.root, &start.tree, measured);
     if older.is_empty() {
         return None;
     }
@@ -32,28 +36,27 @@ pub(super) async fn reading(
     Some(SensorReading { gap, ..SensorReading::clean("times", SensorKind::Guard, 0) })
 }
 
-/// The changed files that build tools may take for unchanged ones.
-fn stale_files(
-    root: &Path,
-    start: &FileTree,
-    measured: &TreeSnapshot,
-    start_ms: u64,
-) -> Vec<RelPath> {
+/// Files of build tools that compare times, other than makefiles.
+const BUILD_FILES: [&str; 4] = ["Cargo.toml", "CMakeLists.txt", "build.ninja", "meson.build"];
+
+/// Whether a file belongs to a build tool that compares times.
+fn is_of_build(path: &RelPath) -> bool {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    BUILD_FILES.contains(&name) || MAKEFILES.contains(&name)
+}
+
+/// The changed files that build tools may take for unchanged ones. Of new files they have no earlier result.
+fn stale_files(root: &Path, start: &FileTree, measured: &TreeSnapshot) -> Vec<RelPath> {
     let now = &measured.tree;
     let is_stale = |path: &RelPath| {
-        let (Some(node), Some(stamp)) = (now.nodes.get(path), measured.stamps.of_file(path)) else {
+        let (Some(before), Some(node)) = (start.nodes.get(path), now.nodes.get(path)) else {
             return false;
         };
-        let is_old = match start.nodes.get(path) {
-            Some(before) => before.content != node.content && stamp.lag_ms() > FILE_WRITE_MS_MAX,
-            // A moved file keeps its time, and no result of the new name exists.
-            None => {
-                stamp.lag_ms() > FILE_WRITE_MS_MAX
-                    && !stamp.is_written_since(start_ms)
-                    && start.nodes.values().all(|before| before.content != node.content)
-            }
-        };
-        is_old && node.kind != FileKind::Link && !is_script(&path.under(root))
+        let lag_ms = measured.stamps.of_file(path).map_or(0, FileStamp::lag_ms);
+        before.content != node.content
+            && lag_ms > FILE_WRITE_MS_MAX
+            && node.kind != FileKind::Link
+            && !is_script(&path.under(root))
     };
     start.changed_paths(now).into_iter().filter(is_stale).collect()
 }

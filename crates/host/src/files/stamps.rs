@@ -59,12 +59,6 @@ impl FileStamp {
         u64::try_from((self.changed_ns - self.modified_ns) / 1_000_000).unwrap_or_default()
     }
 
-    /// Whether its time of modification is at or after this time (milliseconds since the epoch).
-    #[must_use]
-    pub fn is_written_since(&self, milliseconds: u64) -> bool {
-        self.modified_ns >= i128::from(milliseconds) * 1_000_000
-    }
-
     /// Whether the file was written, replaced or moved here at or after this time (nanoseconds
     /// since the epoch).
     #[must_use]
