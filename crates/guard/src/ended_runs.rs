@@ -1,6 +1,6 @@
-//! G16, too: code under test that ends the process with success, or puts another test run in its place, so
-//! that no test decides. Programs end themselves as well, so only places count from which a program does not:
-//! what runs when a module is loaded, functions that have a result, hooks of panics.
+//! Part of G16: code under test that ends the process with success, or replaces it by another test run, so
+//! that no test decides. Ordinary programs also exit, so an exit counts only where they have no reason for
+//! one: while a module is loaded, in a function that returns a result, in a panic hook.
 
 use super::blocks::statements;
 use super::facts::{FunctionNode, SourceSide, is_string};
@@ -9,6 +9,8 @@ use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 pub(super) const ENDS: &str =
     "this ends the run of the tests that load or call it, with success: return or fail instead";
 pub(super) const ENDS_ALONE: &str = "this ends the run of the tests that call it, with success, in place of its result: return or fail instead";
+pub(super) const ENDS_IN_PLACE: &str =
+    "this ends the run of the tests that load it, with success, in place of what it exported";
 pub(super) const REPLACES: &str = "this puts another test run in place of the one that loads it";
 pub(super) const ARGUMENTS: &str =
     "the arguments of the program that loads this are replaced: leave the selection of tests alone";
@@ -29,13 +31,16 @@ pub(super) fn ending(side: &SourceSide<'_>, call: SyntaxNode<'_>) -> Option<&'st
         ScanLanguage::Go => is_in_init(function) || has_result(side, function, call),
         ScanLanguage::Rust => is_in_panic_hook(call) || has_result(side, function, call),
         ScanLanguage::Python => is_when_loaded(call),
-        ScanLanguage::JavaScript | ScanLanguage::TypeScript | ScanLanguage::Tsx => {
+        _ if is_javascript(side) => {
             is_when_loaded(call) && exports(side) || has_result(side, function, call)
         }
         _ => false,
     };
     if is_wrong {
         return Some(ENDS);
+    }
+    if is_javascript(side) && is_when_loaded(call) {
+        return Some(ENDS_IN_PLACE);
     }
     function.is_some_and(|it| statements(it.body).len() == 1).then_some(ENDS_ALONE)
 }
@@ -104,8 +109,12 @@ fn is_when_loaded(node: SyntaxNode<'_>) -> bool {
     })
 }
 
+fn is_javascript(side: &SourceSide<'_>) -> bool {
+    matches!(side.language, ScanLanguage::JavaScript | ScanLanguage::TypeScript | ScanLanguage::Tsx)
+}
+
 /// Whether a script offers something to other modules.
-fn exports(side: &SourceSide<'_>) -> bool {
+pub(super) fn exports(side: &SourceSide<'_>) -> bool {
     let text = side.root.text();
     text.contains("module.exports")
         || side.root.named_children().into_iter().any(|it| it.kind() == "export_statement")

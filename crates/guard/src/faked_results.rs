@@ -127,6 +127,10 @@ fn hit(new: &NewOccurrence<'_, '_>) -> Option<Detection> {
     if what == ended_runs::ENDS_ALONE && !had_result() {
         return None;
     }
+    let had_exports = || new.file.before.as_ref().is_some_and(|before| ended_runs::exports(before));
+    if what == ended_runs::ENDS_IN_PLACE && !had_exports() {
+        return None;
+    }
     if what == EQUAL && may_be && !was_there() {
         return None;
     }

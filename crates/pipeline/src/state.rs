@@ -441,6 +441,13 @@ impl PipelineState {
         }
     }
 
+    /// The version of the plan that the user knows: the one shown last, else the approved one.
+    #[must_use]
+    pub fn known_plan(&self) -> Option<ShownPlan> {
+        let approved = || self.approved.as_ref().map(|approved| ShownPlan::of(approved.text()));
+        self.shown_plan.clone().or_else(approved)
+    }
+
     /// Whether its plan is still to be approved, for the first time or once it was extended.
     #[must_use]
     pub fn needs_approval(&self) -> bool {

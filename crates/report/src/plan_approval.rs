@@ -47,14 +47,14 @@ pub fn awaits_approval(state: &PipelineState) -> String {
 pub fn not_as_shown(state: &PipelineState, now: &ShownPlan) -> String {
     let language = language(state);
     let (path, version) = (state.plan_path(), now.version.as_str());
-    let Some(shown) = &state.shown_plan else {
+    let Some(known) = state.known_plan() else {
         let names = named_commands(language, &now.commands);
         return phrases::PLAN_NOT_SHOWN.with(language, &[&path, version, &names]);
     };
     let mut changes = Vec::new();
     for (phrase, commands) in [
-        (&phrases::COMMANDS_NEW, now.commands_without(shown)),
-        (&phrases::COMMANDS_GONE, shown.commands_without(now)),
+        (&phrases::COMMANDS_NEW, now.commands_without(&known)),
+        (&phrases::COMMANDS_GONE, known.commands_without(now)),
     ] {
         if !commands.is_empty() {
             changes.push(phrase.with(language, &[&named_commands(language, &commands)]));

@@ -91,7 +91,8 @@ fn work_after_the_next_prompt_is_not_the_loops() {
 
 #[test]
 fn a_loop_that_its_agent_cancelled_is_the_base_of_the_next_one() {
-    for is_by_agent in [true, false] {
+    let named = format!("--session {SESSION}");
+    for (is_by_agent, session) in [(true, named.as_str()), (true, ""), (false, named.as_str())] {
         let sandbox = project();
         sandbox.write("tests/test_app.py", TESTS);
         sandbox.commit();
@@ -106,7 +107,7 @@ fn a_loop_that_its_agent_cancelled_is_the_base_of_the_next_one() {
         assert_eq!(cancelled.code, 0, "{cancelled:#?}");
         sandbox.write("tests/test_app.py", FEWER);
         sandbox.commit();
-        let options = format!("--prompt more --session {SESSION} {}", begin.join(" "));
+        let options = format!("--prompt more {session} {}", begin.join(" "));
         let again = host.agent(&format!("'{PROGRAM}' loop start {options}; exit $?"));
         assert_eq!(again.code, 0, "{again:#?}");
         sandbox.write("app.py", FIXED);

@@ -55,7 +55,7 @@ fn a_command_that_was_added_after_the_approval_is_shown_first() {
     let added = "### [ ] TODO 2: b\n- Acceptance Criteria:\n  - [A] `true` passes\n";
     sandbox.write(&plan_path(&sandbox), &format!("{plan}\n{added}"));
     let refused = slash(&sandbox, "moai-run", "").to_string();
-    assert!(refused.contains("block") && refused.contains("TODO-2 `true`"), "{refused}");
+    assert!(refused.contains("new acceptance commands: TODO-2 `true`"), "{refused}");
     let told = slash(&sandbox, "moai-run", "").to_string();
     assert!(told.contains("frozen (2)") && told.contains("TODO-2 `true`"), "{told}");
 }

@@ -41,8 +41,9 @@ impl HookCall<'_> {
         SessionAgent { session: self.input.session_id.clone(), agent: self.input.agent_id.clone() }
     }
 
-    /// Whether an agent sent the event, or a host that it started: nobody types or chooses there. Only
-    /// events that speak for the user ask, because this reads the environment of every ancestor.
+    /// Whether an agent, or a host that an agent started, sent the event, so that no user typed or chose
+    /// anything. Called only for events that speak for the user, because it reads the environment of
+    /// every ancestor.
     pub(crate) fn is_sent_by_agent(&self) -> bool {
         let process = self.caller.process.filter(|_| self.sender == HookSender::Unknown);
         process.is_some_and(|hook| callers::is_started_by_agent(&callers::ancestors(hook)))

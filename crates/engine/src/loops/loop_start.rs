@@ -48,11 +48,10 @@ pub(crate) async fn handle(
     };
     let (json, call) = (request.json, request.call.clone());
     let session = request.session.clone().or_else(|| session_of_tool(engine, caller));
-    let continues = match &session {
-        Some(session) if person::is_agent(engine, caller) || caller.is_tool() => {
-            cancelled_by_agent(engine, &project, session).await.map(|state| state.id)
-        }
-        _ => None,
+    let continues = if person::is_agent(engine, caller) || caller.is_tool() {
+        cancelled_by_agent(engine, &project, session.clone()).await
+    } else {
+        None
     };
     let LoopStartRequest { prompt, options, .. } = request;
     let request = LoopRequest { prompt, options, continues, ..LoopRequest::default() };
@@ -74,16 +73,18 @@ pub(crate) async fn handle(
     }
 }
 
-/// The last loop of the session, if its agent cancelled it. Its next one has the same base and exam, or an
-/// agent could choose both.
+/// The id of the last loop of the session, or without one of the project, if its agent cancelled it. The next
+/// loop has the same base and exam, or an agent could choose both.
 async fn cancelled_by_agent(
     engine: &Engine,
     project: &Project,
-    session: &str,
-) -> Option<LoopState> {
-    let query = LoopQuery::LatestOf(session.to_owned());
+    session: Option<String>,
+) -> Option<String> {
+    let query = session.map_or(LoopQuery::Latest, LoopQuery::LatestOf);
     let last = engine.store.find_loop(&project.key, &project.root, query).await.ok().flatten();
-    last.filter(|state| control::is_cancelled_by_agent(state) && state.branch.is_none())
+    let cancelled =
+        last.filter(|state| control::is_cancelled_by_agent(state) && state.branch.is_none());
+    cancelled.map(|state| state.id)
 }
 
 /// Outcome of a start.
@@ -154,9 +155,9 @@ pub(crate) async fn start_loop(
     if state.options.workers > 0 {
         return Box::pin(with_workers(engine, project, state)).await.map(LoopStartOutcome::Workers);
     }
-    if let (Some(_), Some(session)) = (&state.continues, session) {
-        let earlier = cancelled_by_agent(engine, project, session).await;
-        state.base = earlier.map_or(state.base, |earlier| earlier.base);
+    if let Some(earlier) = state.continues.clone().map(LoopQuery::Id) {
+        let found = engine.store.find_loop(&project.key, &project.root, earlier).await;
+        state.base = found.ok().flatten().map_or(state.base, |earlier| earlier.base);
     }
     let answer = StopAnswer { call: call.to_owned(), ..StopAnswer::default() };
     state.answer = Some(answer).filter(|_| !call.is_empty());

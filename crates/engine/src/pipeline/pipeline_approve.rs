@@ -12,7 +12,7 @@ use crate::pipeline::plan_documents::{document_hashes, document_objections};
 use crate::pipeline::todo_worktrees;
 use moai_pipeline::person_question::PersonQuestion;
 use moai_pipeline::plan::PlanDocument;
-use moai_pipeline::shown_plan::{ShownPlan, command_names};
+use moai_pipeline::shown_plan::ShownPlan;
 use moai_pipeline::spec::{SPECS_FOLDER, SpecFile};
 use moai_pipeline::state::{PipelineState, PlanApprover};
 use moai_pipeline::step::{PipelineEvent, approval_objections, step};
@@ -111,15 +111,12 @@ pub(super) async fn approve_as_typed(call: &PipelineCall<'_>) -> Result<CommandR
 }
 
 /// Whether the user has seen what an approval of this plan adds: before the first one, this version; later,
-/// each command that is not approved yet.
+/// each of its commands.
 fn is_known_to_user(state: &PipelineState, now: &ShownPlan) -> bool {
-    let shown = state.shown_plan.as_ref();
-    let Some(approved) = state.approved.as_ref().filter(|_| !state.needs_approval()) else {
-        return shown.is_some_and(|it| it.version == now.version);
-    };
-    let approved = command_names(&approved.document());
-    let mut new = now.commands.iter().filter(|command| !approved.contains(command));
-    new.all(|command| shown.is_some_and(|it| it.commands.contains(command)))
+    state.known_plan().is_some_and(|known| {
+        let is_grown = !state.needs_approval() && now.commands_without(&known).is_empty();
+        is_grown || known.version == now.version
+    })
 }
 
 /// The user's answer to the host's question about this version of the plan.

@@ -1,6 +1,5 @@
-//! Files of the work that are older than their last change, as far as their time of modification says. Tools
-//! that compare times (Cargo, make, Ninja) then take a result of other contents for a new one, so that the
-//! checks may not have run what the files say.
+//! Changed files whose modification time is older than their last change. Build tools that compare times
+//! (Cargo, make, Ninja) may then reuse a result of other contents, so the checks may not have run these files.
 
 use std::io::Read as _;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Stamps of a measured tree: what the contents of its files do not show. A folder that another one took the
-//! place of while the checks ran, and that was put back, has the same files as before, but it was moved.
+//! Stamps of a measured tree, which show what file contents do not: a folder that was replaced by another one
+//! while the checks ran, and then put back, holds the same files, but its change time differs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

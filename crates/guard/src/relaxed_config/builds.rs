@@ -78,7 +78,7 @@ pub(super) fn build_hits(changes: &[SourceChange]) -> Vec<Detection> {
             "pom.xml" | "Directory.Build.props" | "checkstyle.xml" => elements(before, after),
             _ if IGNORED.contains(&name) => ignored(before, after),
             ".pre-commit-config.yaml" => precommit(before, after),
-            "Cargo.toml" => cargo_tests(&change.path, (before, after), changes),
+            "Cargo.toml" => cargo_tests(&change.path, before, after, changes),
             _ if name.ends_with(".csproj") => elements(before, after),
             _ if name.starts_with("build.gradle") => words(before, after, LAX_WORDS),
             _ if change.path.as_str().ends_with(".cargo/config.toml") => flags(before, after),
@@ -108,7 +108,8 @@ fn nested_module(path: &RelPath, changes: &[SourceChange]) -> BuildRelaxations {
 /// Tests of Rust that a plain `cargo test` no longer runs.
 fn cargo_tests(
     path: &RelPath,
-    (before, after): (&str, &str),
+    before: &str,
+    after: &str,
     changes: &[SourceChange],
 ) -> BuildRelaxations {
     let parse = |text: &str| settings::parse_settings(SettingsFormat::Toml, text).ok();

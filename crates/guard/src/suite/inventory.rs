@@ -363,7 +363,7 @@ fn is_never_called<'t>(node: SyntaxNode<'t>, body: SyntaxNode<'t>) -> bool {
     name.is_some_and(|name| tokens(body).iter().filter(|token| **token == name).count() == 1)
 }
 
-/// Whether a condition reads a variable of the environment, which nobody has to set.
+/// Whether a condition depends on an environment variable, which may be unset wherever the tests run.
 fn asks_environment(node: SyntaxNode<'_>) -> bool {
     let condition = node.field("condition").map_or("", SyntaxNode::text);
     ["env::var", "os.environ", "os.getenv", "process.env.", "os.Getenv"]

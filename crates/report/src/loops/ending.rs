@@ -242,7 +242,7 @@ pub fn changed_while_measured(names: &[String]) -> String {
     format!("files changed while they were measured: {names}")
 }
 
-/// Why checks may have used older results for these files, and what to do.
+/// Why checks may have used older results for these files, and the remedy.
 #[must_use]
 pub fn older_than_change(files: &[RelPath]) -> (String, String) {
     let names = listed_names(files.iter().map(RelPath::as_str));

@@ -34,7 +34,7 @@ pub(super) fn skips<'t>(
     marks
 }
 
-/// A return at the begin of a test, before anything but declarations, under a condition.
+/// A conditional return that only declarations precede.
 fn early_return<'t>(body: SyntaxNode<'t>, side: &SourceSide<'t>) -> Option<TestMarker> {
     let mut all = statements(body).into_iter();
     let first = all.find(|it| !is_declaration(*it))?;

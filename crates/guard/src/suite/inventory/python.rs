@@ -119,7 +119,7 @@ fn is_plain_case(bases: &str, root: SyntaxNode<'_>) -> bool {
     }
 }
 
-/// What makes of a test a function whose body never runs: a coroutine that nobody awaits, a generator.
+/// Marks a test whose body never runs, because calling it only creates a coroutine or a generator.
 fn never_run(definition: SyntaxNode<'_>, is_plain_case: bool) -> Option<TestMarker> {
     let marker = |text: &str, bytes| {
         let (kind, text) = (TestMarkerKind::Skip, text.to_owned());
