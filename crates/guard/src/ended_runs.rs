@@ -75,7 +75,7 @@ pub(super) fn argument_change(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Op
 }
 
 /// Whether a file is a program: by its package or name, its first line, or a main part.
-fn is_entry_point(side: &SourceSide<'_>) -> bool {
+pub(super) fn is_entry_point(side: &SourceSide<'_>) -> bool {
     let path = side.path.as_str();
     let name = path.rsplit('/').next().unwrap_or(path);
     let text = side.root.text();

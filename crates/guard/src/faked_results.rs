@@ -2,6 +2,7 @@
 //! that is always true, a clock or random source replaced in non-test code, a replaced test runner.
 
 use super::blocks::{is_class, statements};
+use super::child_exits::{ReachingProcess, reaching};
 use super::ended_runs;
 use super::facts::{ParsedFiles, SourceSide, attributes, normal};
 use super::new_occurrences::{NewOccurrence, NodeOccurrence, new_occurrences, occurrences};
@@ -12,6 +13,8 @@ use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 const CODE: &str = "G16";
 
 const EXIT: &str = "a test ends the run with success: let the runner decide";
+const EXIT_IF_ASKED: &str = "a test ends the run with success where the environment asks for it: start that process in this file, or let the runner decide";
+const EXIT_UNLESS_ASKED: &str = "a test ends the run with success unless the environment asks for more: skip the tests that need it";
 const STATUS: &str = "the status of the test run is overwritten: let the runner decide";
 const OUTCOME: &str = "a test report is rewritten to pass: let the runner decide";
 const REPORTED: &str =
@@ -134,9 +137,17 @@ fn hit(new: &NewOccurrence<'_, '_>) -> Option<Detection> {
     if what == EQUAL && may_be && !was_there() {
         return None;
     }
+    let is_new = new.file.before.is_none();
+    let is_doubtful = match what {
+        EXIT_IF_ASKED => true,
+        // Of tests that are new with it, none ran before.
+        EXIT_UNLESS_ASKED => is_new && holds_tests(new.side),
+        REPORTED => ended_runs::is_entry_point(new.side),
+        _ => false,
+    };
     Some(Detection {
         code: CODE,
-        severity: Severity::Error,
+        severity: if is_doubtful { Severity::Warning } else { Severity::Error },
         path: new.file.change.path.clone(),
         bytes: new.occurrence.node.bytes(),
         message: what.to_owned(),
@@ -194,8 +205,13 @@ fn is_success(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
 
 /// What is wrong with a call.
 fn faked_call(side: &SourceSide<'_>, node: SyntaxNode<'_>, is_test: bool) -> Option<&'static str> {
-    if is_test && ends_well(side, node) {
-        return Some(EXIT);
+    if is_test && ends_well(side, node) && !keeps_status(side, node) {
+        return match reaching(side, node) {
+            ReachingProcess::Child => None,
+            ReachingProcess::Asked => Some(EXIT_IF_ASKED),
+            ReachingProcess::Unasked => Some(EXIT_UNLESS_ASKED),
+            ReachingProcess::Any => Some(EXIT),
+        };
     }
     if !is_test {
         let is_success = is_success(side, node);
@@ -208,6 +224,17 @@ fn faked_call(side: &SourceSide<'_>, node: SyntaxNode<'_>, is_test: bool) -> Opt
         }
     }
     sets_runner(node).then_some(RUNNER)
+}
+
+/// Whether a call ends a process of Node's own runner after its tests, with the status that they had.
+fn keeps_status(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    let is_of_hook = |around: SyntaxNode<'_>| {
+        let called = around.field("function").map_or("", SyntaxNode::text);
+        around.kind() == "call_expression" && matches!(called, "after" | "test.after")
+    };
+    node.text() == "process.exit()"
+        && side.root.text().contains("node:test")
+        && node.ancestors().any(is_of_hook)
 }
 
 /// Whether a macro of Rust takes the name of an assertion.
@@ -355,6 +382,11 @@ fn is_skipped(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let is_mark = node.field("function").is_some_and(|it| it.text().ends_with(".add_marker"));
     let is_skip = node.field("arguments").is_some_and(|it| it.text().contains("skip"));
     is_mark && is_skip && leaves_out(side, node)
+}
+
+/// Whether a file of Go has tests besides its `TestMain`.
+fn holds_tests(side: &SourceSide<'_>) -> bool {
+    side.functions.iter().any(|it| it.name.starts_with("Test") && it.name != "TestMain")
 }
 
 /// `func TestMain(m *testing.M)` that does nothing with `m`.

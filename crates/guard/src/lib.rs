@@ -5,6 +5,7 @@
 //! than accuse an honest refactoring.
 
 mod blocks;
+mod child_exits;
 mod commands;
 mod companions;
 mod ended_runs;

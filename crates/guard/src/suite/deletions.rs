@@ -24,6 +24,7 @@ pub(super) fn inspect(
     surplus: &mut AssertionSurplus,
 ) -> Vec<Detection> {
     let mut merged: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut made = made_by_macros(suite);
     let mut by_file: BTreeMap<(&RelPath, Severity), Vec<&TestCase<'_>>> = BTreeMap::new();
     for number in &suite.pairs.gone {
         let test = &suite.before[*number];
@@ -31,7 +32,9 @@ pub(super) fn inspect(
         if is_idle || test.is_helper || is_repeated(suite, *number) || is_unread(test, files) {
             continue;
         }
-        let is_kept = is_merged(suite, test, &mut merged) || is_absorbed(suite, test, surplus);
+        let is_kept = is_merged(suite, test, &mut merged)
+            || is_absorbed(suite, test, surplus)
+            || is_made(test, &mut made);
         if !is_kept && !may_go(suite, test) {
             let is_orphan = suite.goal.is_empty() && is_orphan(suite, test, files);
             let severity = if is_orphan { Severity::Warning } else { Severity::Error };
@@ -77,10 +80,12 @@ fn is_unread(test: &TestCase<'_>, files: &ParsedFiles<'_>) -> bool {
 /// Whether the same test stood twice and is there once.
 fn is_repeated(suite: &SuiteChange<'_>, number: usize) -> bool {
     let test = &suite.before[number];
-    suite.pairs.both.iter().any(|(before, _)| {
-        let other = &suite.before[*before];
-        other.tokens == test.tokens && !test.assertions.is_empty() && other.path == test.path
-    })
+    // Those of a macro have one text.
+    !test.is_made
+        && suite.pairs.both.iter().any(|(before, _)| {
+            let other = &suite.before[*before];
+            other.tokens == test.tokens && !test.assertions.is_empty() && other.path == test.path
+        })
 }
 
 /// Whether a test with rows does now what it did, and has a row for it.
@@ -104,6 +109,7 @@ fn is_merged(
         repeats
             && has_room
             && !other.is_helper
+            && !(test.is_made && other.is_made)
             && !other.marks.iter().any(TestMarker::is_skip)
             && test.assertions.iter().all(|it| it.is_vacuous || asserts(it))
             && calls_the_same(test, other)
@@ -112,6 +118,19 @@ fn is_merged(
         *merged.entry(number).or_default() += test.rows.count();
     }
     found.is_some()
+}
+
+/// The new tests that macros make, whose assertions are not known.
+fn made_by_macros<'s, 't>(suite: &'s SuiteChange<'t>) -> Vec<&'s TestCase<'t>> {
+    let is_new = |number: usize| suite.pairs.both.iter().all(|(_, after)| *after != number);
+    let after = suite.after.iter().enumerate();
+    after.filter(|(at, it)| it.is_made && is_new(*at)).map(|(_, it)| it).collect()
+}
+
+/// Whether a macro makes a test that calls the same in its place.
+fn is_made(test: &TestCase<'_>, made: &mut Vec<&TestCase<'_>>) -> bool {
+    let found = made.iter().position(|it| it.path == test.path && calls_the_same(test, it));
+    found.map(|at| made.swap_remove(at)).is_some()
 }
 
 /// Whether everything that it asserted is asserted by others that are new.

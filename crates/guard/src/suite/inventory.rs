@@ -38,6 +38,8 @@ pub(super) struct TestCase<'t> {
     pub(super) has_body: bool,
     /// Whether it is no test, but a function that asserts for tests.
     pub(super) is_helper: bool,
+    /// Whether a macro of the project makes it, so that what it asserts is not known.
+    pub(super) is_made: bool,
 }
 
 /// Something that keeps tests from running.
@@ -208,6 +210,7 @@ impl<'t> TestReader<'_, 't> {
         }
         let tokens = tokens_outside(found.body.unwrap_or(found.node), &found.inner);
         let has_body = found.body.is_some() && !tokens.is_empty();
+        let is_made = found.node.ancestors().any(|it| it.kind() == "macro_definition");
         Some(TestCase {
             path: self.side.path,
             name: found.name,
@@ -218,6 +221,7 @@ impl<'t> TestReader<'_, 't> {
             rows: found.rows,
             has_body,
             is_helper: false,
+            is_made,
         })
     }
 
@@ -234,6 +238,7 @@ impl<'t> TestReader<'_, 't> {
             rows: TestRows::default(),
             has_body: true,
             is_helper: true,
+            is_made: false,
         })
     }
 

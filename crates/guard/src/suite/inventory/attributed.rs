@@ -32,18 +32,30 @@ fn in_macros<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
     side.root.walk(&mut |node| {
         let is_macro = matches!(node.kind(), "macro_invocation" | "macro_definition");
         if is_macro && is_called(node, side) {
-            let around: Vec<String> = modules(node);
             let tests = node.descendants().into_iter().flat_map(tests_in_tree);
-            found.extend(tests.map(|(name, body)| {
-                let name = qualified(&[around.as_slice(), &[name.to_owned()]].concat());
-                let rows = TestRows { is_open: true, ..TestRows::default() };
-                let (assertions, marks, inner) = (vec![unknown(body)], Vec::new(), Vec::new());
-                TestNode { name, node: body, body: Some(body), marks, rows, assertions, inner }
-            }));
+            for (name, body) in tests {
+                if name.starts_with('$') {
+                    let made = named_by_callers(node, name, side);
+                    found.extend(made.map(|(around, name)| made_test(around, name, body)));
+                } else {
+                    found.push(made_test(node, name, body));
+                }
+            }
         }
         !is_macro
     });
     found
+}
+
+/// A test that a macro makes.
+fn made_test<'t>(around: SyntaxNode<'t>, name: &str, body: SyntaxNode<'t>) -> TestNode<'t> {
+    let name = qualified(&[modules(around).as_slice(), &[name.to_owned()]].concat());
+    let fails = ["assert", "check", "expect", "panic", "unwrap", "verify", "?"];
+    let may_fail = fails.iter().any(|word| body.text().contains(word));
+    let rows = TestRows { is_open: may_fail, ..TestRows::default() };
+    let assertions = if may_fail { vec![unknown(body)] } else { Vec::new() };
+    let (marks, inner) = (Vec::new(), Vec::new());
+    TestNode { name, node: body, body: Some(body), marks, rows, assertions, inner }
 }
 
 /// `#[test] fn name(…) {…}` among the tokens of a macro: the names and the bodies.
@@ -59,10 +71,67 @@ fn tests_in_tree(tree: SyntaxNode<'_>) -> Vec<(&str, SyntaxNode<'_>)> {
             text.starts_with(['#', '[']) || matches!(*text, "pub" | "async" | "unsafe")
         });
         let is_test = head.any(|text| text == "[test]" || text.ends_with("::test]"));
-        // What gets its name from the caller is not known by it.
-        (is_test && !name.starts_with('$')).then_some((name, *body))
+        is_test.then_some((name, *body))
     };
     starts.filter_map(test).collect()
+}
+
+/// The names that calls of a macro give to what it calls `$name`, each with the call.
+fn named_by_callers<'t>(
+    definition: SyntaxNode<'t>,
+    variable: &str,
+    side: &SourceSide<'t>,
+) -> impl Iterator<Item = (SyntaxNode<'t>, &'t str)> {
+    let own = definition.field("name").map(SyntaxNode::text);
+    let bindings = definition.descendants().into_iter();
+    let bindings = bindings.filter(|it| it.kind() == "token_binding_pattern");
+    let binding = bindings.filter(|it| it.field("name").is_some_and(|it| it.text() == variable));
+    let place = binding.map(NamePlace::new).next();
+    let calls = side.root.descendants().into_iter().filter(move |node| {
+        node.kind() == "macro_invocation" && node.field("macro").map(SyntaxNode::text) == own
+    });
+    calls.flat_map(move |call| {
+        let trees = call.named_children().into_iter().filter(|it| it.kind() == "token_tree");
+        let names = trees.flat_map(|tree| place.iter().flat_map(move |it| it.names(tree)));
+        names.map(|name| (call, name)).collect::<Vec<_>>()
+    })
+}
+
+/// Where calls of a macro write a name.
+struct NamePlace<'t> {
+    is_repeated: bool,
+    /// The number of commas before it.
+    index: usize,
+    /// What stands behind it in each call.
+    next: Option<&'t str>,
+}
+
+impl<'t> NamePlace<'t> {
+    fn new(binding: SyntaxNode<'t>) -> Self {
+        let before = std::iter::successors(binding.previous_sibling(), |it| it.previous_sibling());
+        let next = binding.next_sibling().map(SyntaxNode::text);
+        Self {
+            is_repeated: binding.parent().is_some_and(|it| it.kind() == "token_repetition_pattern"),
+            index: before.filter(|it| it.text() == ",").count(),
+            next: next.filter(|it| !it.starts_with(['$', '(', '[', '{', ')', ']', '}', ',', ';'])),
+        }
+    }
+
+    fn names(&self, tree: SyntaxNode<'t>) -> Vec<&'t str> {
+        let parts = tree.children();
+        let inner = parts.get(1..parts.len().saturating_sub(1)).unwrap_or_default();
+        let commas = |at: usize| inner[..at].iter().filter(|it| it.text() == ",").count();
+        let is_name = |at: &usize| {
+            let is_first = *at == 0 || matches!(inner[at - 1].text(), "," | ";" | "}");
+            inner[*at].kind() == "identifier"
+                && is_first
+                && (self.is_repeated || commas(*at) == self.index)
+                && self
+                    .next
+                    .is_none_or(|next| inner.get(at + 1).is_some_and(|it| it.text() == next))
+        };
+        (0..inner.len()).filter(is_name).map(|at| inner[at].text()).collect()
+    }
 }
 
 /// Whether a macro that is defined is called in the same text.

@@ -72,20 +72,13 @@ fn collect<'t>(
             own.rows.with(parametrized(*decorator, root));
         }
         match definition.kind() {
-            "class_definition" => {
+            "class_definition" if is_case(definition, root) => {
                 let bases = definition.field("superclasses").map_or("", SyntaxNode::text);
-                let is_case = bases.contains("Test") || bases.contains("Case");
-                if is_case
-                    || name.starts_with("Test")
-                    || name.ends_with("Test")
-                    || name.ends_with("Tests")
-                {
-                    own.is_case = true;
-                    own.is_plain_case = is_plain_case(bases, root);
-                    if let Some(body) = definition.field("body") {
-                        own.marks.extend(module_marks(body, root));
-                        collect(body, &own, root, found);
-                    }
+                own.is_case = true;
+                own.is_plain_case = is_plain_case(bases, root);
+                if let Some(body) = definition.field("body") {
+                    own.marks.extend(module_marks(body, root));
+                    collect(body, &own, root, found);
                 }
             }
             "function_definition"
@@ -107,6 +100,52 @@ fn collect<'t>(
             _ => {}
         }
     }
+}
+
+/// Bases that make no class a test case; where others come from another file, it may be one there.
+const PLAIN_BASES: &[&str] = &[
+    "ABC",
+    "BaseException",
+    "Enum",
+    "Exception",
+    "Generic",
+    "NamedTuple",
+    "Protocol",
+    "TypedDict",
+    "dict",
+    "int",
+    "list",
+    "object",
+    "set",
+    "str",
+    "tuple",
+    "type",
+];
+
+/// Whether runners may look for tests in a class: by its name, or because one of its bases, as far as this
+/// text shows them, may be a test case. Its name alone does not say which, so renaming a base changes nothing.
+fn is_case(class: SyntaxNode<'_>, root: SyntaxNode<'_>) -> bool {
+    let name = class.field("name").map_or("", SyntaxNode::text);
+    let is_named = name.starts_with("Test") || name.ends_with("Test") || name.ends_with("Tests");
+    let bases = class.field("superclasses").map(parts).unwrap_or_default();
+    let mut bases = bases.into_iter().filter(|base| base.kind() != "keyword_argument");
+    is_named
+        || bases.any(|base| {
+            let base = base.field("value").unwrap_or(base);
+            let own = class_of(base.text(), root);
+            if let Some(own) = own.filter(|own| own.bytes().end <= class.bytes().start) {
+                return is_case(own, root);
+            }
+            let last = base.text().rsplit('.').next().unwrap_or_default();
+            !PLAIN_BASES.contains(&last)
+        })
+}
+
+/// The class of this name at the top of a text.
+fn class_of<'t>(name: &str, root: SyntaxNode<'t>) -> Option<SyntaxNode<'t>> {
+    let classes = parts(root).into_iter().map(|it| it.field("definition").unwrap_or(it));
+    let mut classes = classes.filter(|it| it.kind() == "class_definition");
+    classes.find(|it| it.field("name").is_some_and(|own| own.text() == name))
 }
 
 /// Whether the only base of a class is `TestCase` of unittest.
