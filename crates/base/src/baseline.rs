@@ -12,7 +12,6 @@ use super::finding::{Finding, FindingState, Severity};
 pub struct BaselineKey {
     /// Path relative to the root.
     pub path: String,
-    /// The sensor's id.
     pub sensor: String,
     /// The sensor's code; may be empty.
     pub code: String,

@@ -8,7 +8,6 @@ use super::path::RelPath;
 /// A change of one path. A moved file is two changes: one path is deleted, one created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathChange {
-    /// The file.
     pub path: RelPath,
     /// Hash that the file must have before the change; `None`: the path must be free.
     pub before: Option<ContentHash>,

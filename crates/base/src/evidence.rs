@@ -8,7 +8,6 @@ use super::finding::{Finding, Severity};
 use super::path::RelPath;
 use super::verdict::{Cause, Gap, Verdict};
 
-/// Kinds of sensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SensorKind {
@@ -38,12 +37,10 @@ impl SensorKind {
     }
 }
 
-/// One sensor's reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SensorReading {
     /// Language server id, `scan`, or the name of the check.
     pub sensor: String,
-    /// The kind of sensor.
     pub kind: SensorKind,
     /// Whether it has findings at or above the requested threshold.
     pub dirty: bool,
@@ -53,7 +50,6 @@ pub struct SensorReading {
     pub version: Option<String>,
     /// Number of measured files.
     pub files: usize,
-    /// Time it took.
     pub elapsed_ms: u64,
     /// For checks: head and tail of the output of a failed run.
     pub output: Option<String>,
@@ -64,7 +60,6 @@ pub struct SensorReading {
 /// Test totals that a check reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestTotals {
-    /// Tests that passed.
     pub passed: u64,
     /// Tests that failed or broke.
     pub failed: u64,
@@ -118,9 +113,7 @@ impl SensorReading {
 /// A file that the project's configuration takes out of a language server's checking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchedOffFile {
-    /// The file.
     pub path: RelPath,
-    /// Language server id.
     pub sensor: String,
     /// What is switched off, and how to switch it on.
     pub gap: Gap,
@@ -129,9 +122,7 @@ pub struct SwitchedOffFile {
 /// Files with the same gap of the same sensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchedOffGroup<'a> {
-    /// The first file.
     pub first: &'a SwitchedOffFile,
-    /// Number of files.
     pub files: usize,
 }
 

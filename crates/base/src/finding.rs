@@ -56,7 +56,6 @@ pub enum FindingState {
 /// The place of a new finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FindingPlace {
-    /// The file.
     pub path: RelPath,
     /// The range in the file.
     pub range: TextRange,
@@ -71,9 +70,7 @@ pub struct Finding {
     pub sensor: String,
     /// The sensor's own code or rule id; may be empty.
     pub code: String,
-    /// Severity.
     pub severity: Severity,
-    /// The file.
     pub path: RelPath,
     /// The range in the file.
     pub range: TextRange,
@@ -83,7 +80,6 @@ pub struct Finding {
     pub state: FindingState,
     /// Weakness ids such as `CWE-89`.
     pub cwe: Vec<String>,
-    /// Documentation.
     pub url: Option<String>,
     /// A short remedy, or the replacement text of a safe fix.
     pub fix: Option<String>,

@@ -7,19 +7,16 @@ use std::fmt;
 pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
-    /// Hashes these bytes.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// The bytes of the hash.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// A hash from its bytes.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -38,7 +35,6 @@ impl ContentHash {
 pub struct TextId {
     /// Length in bytes.
     pub bytes: u64,
-    /// Hash of its bytes.
     pub hash: ContentHash,
 }
 

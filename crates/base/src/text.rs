@@ -72,7 +72,6 @@ pub struct LineIndex<'t> {
 }
 
 impl<'t> LineIndex<'t> {
-    /// Index of a text.
     #[must_use]
     pub fn new(text: &'t str) -> Self {
         let bytes = text.as_bytes();

@@ -38,7 +38,6 @@ impl BackendKind {
     }
 }
 
-/// One judge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct JudgeChoice {
@@ -56,7 +55,6 @@ pub struct JudgeChoice {
     pub api_key_env: String,
 }
 
-/// The effective options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgeOptions {
     /// The judge if there is no list.

@@ -28,7 +28,6 @@ use moai_loops::options::{BaselineMode, LoopStartOptions, MAX_ITERATIONS_DEFAULT
 use moai_lsp::registry::{Catalogue, CatalogueOverrides, ServerOverride};
 use moai_memory::glossary::Glossary;
 
-/// The effective options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Whether hooks are active.
@@ -81,9 +80,7 @@ pub struct Config {
     pub context_permille: u64,
     /// Size of that window in tokens; `None`: from the price table.
     pub context_window: Option<u64>,
-    /// Options of the judges.
     pub judge: JudgeOptions,
-    /// Options of pipelines.
     pub pipeline: PipelineOptions,
     /// Whether hooks keep and show what earlier sessions learned.
     pub memory_enabled: bool,
@@ -101,12 +98,9 @@ pub struct Config {
     pub withheld: WithheldOptions,
 }
 
-/// An option file.
 #[derive(Clone, Debug)]
 pub struct OptionFile {
-    /// Its name in messages.
     pub name: String,
-    /// Its YAML text.
     pub text: String,
     /// Whether its options may name programs and services.
     pub is_trusted: bool,
@@ -123,7 +117,6 @@ pub struct ConfigError {
     pub line: Option<u64>,
     /// Dotted path of the key; empty if the text is not a YAML mapping.
     pub key: String,
-    /// What is wrong.
     pub reason: String,
 }
 
@@ -568,7 +561,6 @@ impl Config {
         Ok(())
     }
 
-    /// Overrides of the catalogue.
     #[must_use]
     pub fn overrides(&self) -> CatalogueOverrides {
         CatalogueOverrides {

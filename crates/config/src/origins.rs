@@ -15,7 +15,6 @@ const DOCUMENTED: &str = include_str!("../../../config/ralph.yaml");
 pub enum OptionOrigin {
     /// Nowhere.
     Default,
-    /// In the file of this name.
     File(String),
     /// In the environment variable of this name.
     Environment(String),

@@ -39,7 +39,6 @@ pub enum EscalatedSize {
     L,
 }
 
-/// The effective options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineOptions {
     /// Where gate 1 runs.
@@ -79,7 +78,6 @@ impl Default for PipelineOptions {
     }
 }
 
-/// `pipeline` of one layer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct PipelineLayer {
@@ -91,7 +89,6 @@ pub(super) struct PipelineLayer {
     escalate_model: Option<String>,
 }
 
-/// `sync` of one layer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SyncLayer {

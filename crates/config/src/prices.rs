@@ -109,7 +109,6 @@ impl PriceList {
         Ok(Self { as_of: table.as_of, models: models.collect::<Result<_, _>>()? })
     }
 
-    /// Cost of the usage.
     #[must_use]
     pub fn cost(&self, usage: &TokenUsage) -> TokenCost {
         let mut cost = TokenCost::default();

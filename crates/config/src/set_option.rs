@@ -10,26 +10,13 @@ use super::{KEYS, OptionFile};
 pub enum SetOptionError {
     /// No option has this name.
     #[error("unknown option {key}; known: {known}")]
-    UnknownKey {
-        /// The name.
-        key: String,
-        /// Names of options.
-        known: String,
-    },
+    UnknownKey { key: String, known: String },
     /// The value is no YAML on one line.
     #[error("{value} is not a YAML value on one line")]
-    InvalidValue {
-        /// The value.
-        value: String,
-    },
+    InvalidValue { value: String },
     /// The layout of the file does not allow it.
     #[error("{file} is written in a way that this command does not edit; set {key} there yourself")]
-    UnusualLayout {
-        /// The file.
-        file: String,
-        /// The option.
-        key: String,
-    },
+    UnusualLayout { file: String, key: String },
 }
 
 /// The text of the file with this value for this key, which is a dotted path below `ralph`. The

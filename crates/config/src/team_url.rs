@@ -1,7 +1,6 @@
 //! Options of the memory that count only in the user's own file and environment. A project must not
 //! choose where the user's memory is sent, and a file must not hold a password.
 
-/// The URL of a team's memory.
 pub(super) const TEAM_URL_KEY: &str = "memory.url";
 /// The size of the memory. One memory holds all projects, so that none of them decides.
 pub(super) const MEMORY_SIZE_KEY: &str = "memory.max_mb";

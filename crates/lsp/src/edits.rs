@@ -78,7 +78,6 @@ pub struct DiskTree {
     pub links: BTreeSet<PathBuf>,
     /// The named files that exist, and every file below a named folder.
     pub files: BTreeMap<RelPath, Arc<[u8]>>,
-    /// The named paths that are folders.
     pub folders: BTreeSet<RelPath>,
     /// The files, existing or new, that git ignores.
     pub ignored: BTreeSet<RelPath>,

@@ -161,7 +161,6 @@ fn first_quoted(message: &str) -> Option<&str> {
     message[open + 1..].split(mark).next()
 }
 
-/// Indices of the matching findings.
 fn matching_indices(findings: &[Finding], fits: impl Fn(&Finding) -> bool) -> BTreeSet<usize> {
     findings.iter().enumerate().filter(|(_, finding)| fits(finding)).map(|(at, _)| at).collect()
 }

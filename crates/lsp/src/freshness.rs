@@ -35,7 +35,6 @@ pub(crate) struct MeasurementContext<'a> {
     pub uri: &'a str,
     /// Its absolute path.
     pub file: &'a Path,
-    /// Its version.
     pub version: i32,
     /// Whether the server reports that it is still loading the project.
     pub is_loading: bool,
@@ -45,7 +44,6 @@ pub(crate) struct MeasurementContext<'a> {
     pub spec: &'a ServerSpec,
     /// What was learned about how the server publishes.
     pub habits: &'a PublishHabits,
-    /// This moment.
     pub now: Instant,
     /// The request's ticket; later requests have higher ones.
     pub ticket: u64,
@@ -119,7 +117,6 @@ pub(crate) enum CompletionProtocol {
 }
 
 impl CompletionProtocol {
-    /// The protocol of a method.
     #[must_use]
     pub(crate) fn new(method: DiagnosticsMethod) -> Self {
         match method {

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use globset::{GlobBuilder, GlobSet};
 use moai_base::limits::GLOB_BYTES_MAX;
 
-/// A compiled pattern.
 #[derive(Clone, Debug)]
 pub(super) struct WatchGlob {
     /// `None` matches every file below the base.

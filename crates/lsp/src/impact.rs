@@ -148,7 +148,6 @@ struct InvisibleLines {
 pub struct FileMentions {
     /// It imports the edited module.
     pub imports: bool,
-    /// Number of mentions of the names.
     pub count: usize,
 }
 

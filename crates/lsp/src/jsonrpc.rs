@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 pub enum RpcId {
     /// A number; the ids of our own requests always are.
     Number(i64),
-    /// A string.
     Text(String),
 }
 
@@ -25,20 +24,17 @@ impl RpcId {
 pub struct RpcError {
     /// JSON-RPC or LSP error code.
     pub code: i64,
-    /// The server's message.
     pub message: String,
     /// Extra data, such as `retriggerRequest`.
     pub data: Value,
 }
 
-/// One message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RpcMessage {
     /// Expects a response.
     Request {
         /// Id chosen by the sender.
         id: RpcId,
-        /// The method.
         method: String,
         /// The parameters; `Null` is omitted on the wire, because some servers refuse `"params":
         /// null` on `shutdown`.
@@ -46,16 +42,13 @@ pub enum RpcMessage {
     },
     /// Expects no response.
     Notification {
-        /// The method.
         method: String,
         /// The parameters; `Null` is omitted.
         params: Value,
     },
-    /// A response.
     Response {
         /// The id of the request.
         id: RpcId,
-        /// The result or the error.
         result: Result<Value, RpcError>,
     },
 }

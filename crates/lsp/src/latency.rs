@@ -42,12 +42,10 @@ impl LatencyWindow {
 }
 
 impl ServerLatency {
-    /// Records a request.
     pub fn record_request(&mut self, now: Instant) {
         self.open_since.get_or_insert(now);
     }
 
-    /// Records an answer.
     pub fn record_answer(&mut self, took: Duration) {
         let window = if self.is_warm { &mut self.warm } else { &mut self.cold };
         window.push(took);

@@ -18,11 +18,8 @@ const UNREADABLE_MESSAGE: &str = "a diagnostic that cannot be read";
 /// The file that a list of diagnostics is about, and the server that sent it.
 #[derive(Clone, Copy, Debug)]
 pub struct DiagnosticContext<'a> {
-    /// Language server id.
     pub sensor: &'a str,
-    /// The file.
     pub path: &'a RelPath,
-    /// Its bytes.
     pub hash: ContentHash,
 }
 

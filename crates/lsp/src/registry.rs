@@ -28,11 +28,9 @@ pub struct Catalogue {
     servers: BTreeMap<String, Arc<ServerSpec>>,
 }
 
-/// One language.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LanguageSpec {
-    /// Its display name.
     pub name: String,
     /// LSP language id by file extension (lower case, no dot).
     pub extensions: BTreeMap<String, String>,
@@ -69,7 +67,6 @@ impl LanguageSpec {
 pub struct ServerSpec {
     /// Program name, or a path relative to the root.
     pub command: String,
-    /// Its arguments.
     #[serde(default)]
     pub args: Vec<String>,
     /// Environment variables in addition to the caller's.
@@ -269,7 +266,6 @@ pub enum ReadySignal {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkspaceRule {
-    /// The root.
     #[default]
     Root,
     /// The folder nearest to the file that has a marker.
@@ -305,7 +301,6 @@ pub enum OverlaySupport {
     Project,
 }
 
-/// A condition on the project.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProjectCondition {
@@ -355,7 +350,6 @@ pub struct CatalogueError {
     pub line: usize,
     /// Dotted path of the key.
     pub key: String,
-    /// What is wrong.
     pub reason: String,
 }
 
@@ -416,7 +410,6 @@ impl Catalogue {
         self.is_marker(name) || suffixes.any(|suffix| suffix.is_empty() || suffix.starts_with('.'))
     }
 
-    /// A language by its id.
     #[must_use]
     pub fn language(&self, id: &str) -> Option<&LanguageSpec> {
         self.languages.get(id).map(Arc::as_ref)
@@ -451,23 +444,19 @@ impl Catalogue {
         specs.any(|spec| spec.root_markers.iter().chain(&spec.restart_on).any(|it| it == name))
     }
 
-    /// All languages, by id.
     pub fn languages(&self) -> impl Iterator<Item = (&str, &LanguageSpec)> {
         self.languages.iter().map(|(id, language)| (id.as_str(), language.as_ref()))
     }
 
-    /// All language ids.
     pub fn language_ids(&self) -> impl Iterator<Item = &str> {
         self.languages.keys().map(String::as_str)
     }
 
-    /// A server by its id.
     #[must_use]
     pub fn server(&self, id: &str) -> Option<&ServerSpec> {
         self.servers.get(id).map(Arc::as_ref)
     }
 
-    /// All servers, by id.
     pub fn servers(&self) -> impl Iterator<Item = (&str, &ServerSpec)> {
         self.servers.iter().map(|(id, spec)| (id.as_str(), spec.as_ref()))
     }
@@ -487,7 +476,6 @@ impl Catalogue {
         companions.unwrap_or_default().iter().any(|companion| companion == server)
     }
 
-    /// All server ids.
     pub fn server_ids(&self) -> impl Iterator<Item = &str> {
         self.servers.keys().map(String::as_str)
     }

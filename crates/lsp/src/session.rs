@@ -65,13 +65,10 @@ pub enum MeasureLane {
 pub struct DocumentRequest {
     /// The caller's number; returned with the answer.
     pub ticket: u64,
-    /// The file.
     pub path: RelPath,
     /// LSP language id.
     pub language_id: String,
-    /// Its text.
     pub text: Arc<str>,
-    /// Hash of the text.
     pub hash: ContentHash,
     /// Whether it may overtake others.
     pub lane: MeasureLane,
@@ -91,11 +88,8 @@ pub enum DiskChange {
 /// A changed file, as its caller has just read it.
 #[derive(Clone, Debug)]
 pub struct PresentText {
-    /// The file.
     pub path: RelPath,
-    /// Its text.
     pub text: Arc<str>,
-    /// Hash of the text.
     pub hash: ContentHash,
 }
 
@@ -106,7 +100,6 @@ pub enum SessionEffect {
     Send(RpcMessage),
     /// A document request is answered, for exactly the bytes it was about.
     DiagnosticsReady(u64, Result<Vec<Finding>, Gap>),
-    /// A query is answered.
     QueryAnswered(u64, Result<QueryReply, Gap>),
     /// The handshake is done; holds the server's version, if it reports one.
     Ready(Option<String>),
@@ -152,7 +145,6 @@ impl MeasureJob {
     }
 }
 
-/// The folders of a server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerFolders {
     /// The project's root; paths are relative to it.

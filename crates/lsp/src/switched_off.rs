@@ -15,10 +15,8 @@ use moai_base::path::RelPath;
 /// A measured file.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckedFile<'a> {
-    /// Its path.
     pub path: &'a RelPath,
     /// Its LSP language id.
     pub language_id: &'a str,
-    /// Its text.
     pub text: &'a str,
 }

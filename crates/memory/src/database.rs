@@ -15,11 +15,8 @@ use crate::retention::rows::{
 /// The observations that a question is about. Empty lists and `None` exclude nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObservationFilter {
-    /// Keys of projects.
     pub projects: Vec<String>,
-    /// Kinds.
     pub kinds: Vec<ObservationKind>,
-    /// Id of a session.
     pub session: Option<String>,
     /// Name of the folder of a worktree, in which the sessions of the observations worked.
     pub worktree: Option<String>,
@@ -36,7 +33,6 @@ pub struct ObservationFilter {
 /// The observations to be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetSelection {
-    /// These rows.
     Rows(Vec<i64>),
     /// All that fulfil a filter; one that excludes nothing forgets everything.
     Filter(ObservationFilter),
@@ -47,16 +43,13 @@ pub enum ForgetSelection {
 pub struct MatchingRows {
     /// Numbers of rows, the last that was stored first.
     pub rows: Vec<i64>,
-    /// Whether these are all.
     pub is_complete: bool,
 }
 
 /// A row that fulfils a question, with what decides whether it is worth being loaded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MatchedRow {
-    /// Number of the row.
     pub row: i64,
-    /// What it is about.
     pub kind: ObservationKind,
     /// When it happened last, in milliseconds since 1970.
     pub at_ms: i64,
@@ -99,7 +92,6 @@ impl StoredAs {
 pub struct Injection {
     /// Id of the host's session.
     pub session: String,
-    /// The observation.
     pub row: i64,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
@@ -114,13 +106,10 @@ pub struct Injection {
 pub struct OpenInjection {
     /// Identifies the injection.
     pub id: i64,
-    /// The observation.
     pub observation: i64,
     /// Title and body of the observation.
     pub text: String,
-    /// Its files.
     pub files: Vec<String>,
-    /// Its codes.
     pub codes: Vec<String>,
 }
 
@@ -131,11 +120,8 @@ pub struct MemoryCounts {
     pub bytes: u64,
     /// Observations of each kind, those of the filter.
     pub by_kind: Vec<(ObservationKind, u64)>,
-    /// Sessions.
     pub sessions: u64,
-    /// Projects.
     pub projects: u64,
-    /// Injections.
     pub injections: u64,
     /// Injections that were used later.
     pub injections_used: u64,
@@ -164,7 +150,6 @@ pub trait MemoryDatabase {
     /// that session. Answers in the same order.
     fn add(&mut self, observations: &[NewObservation]) -> Result<Vec<StoredAs>, Self::Error>;
 
-    /// The number of observations.
     fn count(&mut self, filter: &ObservationFilter) -> Result<u64, Self::Error>;
 
     /// For each expression, the last `rows_max` rows that fulfil it and a filter.
@@ -253,7 +238,6 @@ pub trait MemoryDatabase {
     /// Injections of a session that were not used yet.
     fn open_injections(&mut self, session: &str) -> Result<Vec<OpenInjection>, Self::Error>;
 
-    /// Marks injections as used.
     fn mark_used(&mut self, injections: &[i64]) -> Result<(), Self::Error>;
 
     /// Records a search that was asked for, and whether it found something.

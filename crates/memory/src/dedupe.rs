@@ -5,7 +5,6 @@ use moai_base::hash::ContentHash;
 use moai_base::limits::{NEAR_DUPLICATE_BITS_MAX, SHINGLES_MIN};
 use unicode_normalization::UnicodeNormalization;
 
-/// Words of one shingle.
 const SHINGLE_WORDS: usize = 2;
 
 /// Hash of a text regardless of case, white space and the composition of its characters. Two

@@ -23,7 +23,6 @@ const PART_OF_NAME: f64 = 0.6;
 const TRANSLATED: f64 = 0.8;
 /// A part of a longer Korean, Chinese or Japanese word, which is often a compound.
 const PART_OF_COMPOUND: f64 = 0.8;
-/// The beginning of a name.
 const BEGINNING: f64 = 0.5;
 /// A word that is only a part of an identifier.
 const PART_OF_IDENTIFIER: f64 = 0.3;

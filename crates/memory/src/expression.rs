@@ -5,7 +5,6 @@ use std::fmt;
 
 use crate::tokens::IndexTokens;
 
-/// A column of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IndexColumn {
     /// [`IndexTokens::words`].
@@ -31,7 +30,6 @@ impl IndexColumn {
 pub enum Expression {
     /// Tokens side by side, at least one; of the last one only the beginning if `is_prefix`.
     Phrase {
-        /// The column.
         column: IndexColumn,
         /// Letters, digits and `_` only.
         tokens: Vec<String>,
@@ -137,7 +135,6 @@ pub struct TokenPlaces<'t> {
 }
 
 impl<'t> TokenPlaces<'t> {
-    /// The places of these tokens.
     #[must_use]
     pub fn new(tokens: &'t IndexTokens) -> Self {
         Self::with_names(tokens, Vec::new())

@@ -13,7 +13,6 @@ use crate::ranking::ObservationKind;
 use crate::runs::{Run, runs};
 use crate::tokens::beginning;
 
-/// Kinds that are compared.
 pub const COMPARED_KINDS: [ObservationKind; 5] = [
     ObservationKind::Edit,
     ObservationKind::Command,
@@ -25,7 +24,6 @@ pub const COMPARED_KINDS: [ObservationKind; 5] = [
 /// Stands for every number.
 const NUMBER: &str = "#";
 
-/// What of a text is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComparedText {
     /// Identifiers, paths and codes, as written.

@@ -23,7 +23,6 @@ pub enum Provenance {
 }
 
 impl Provenance {
-    /// All values.
     pub const ALL: [Self; 4] = [Self::Tool, Self::Agent, Self::User, Self::Measured];
 
     /// Its name in the store and in documents.
@@ -121,11 +120,9 @@ impl MemoryProject {
 pub struct NewObservation {
     /// Id in the system that it was imported from; it is the id in all output.
     pub external_id: Option<String>,
-    /// The project.
     pub project: MemoryProject,
     /// Id of the host's session; empty if there was none.
     pub session: String,
-    /// What it is about.
     pub kind: ObservationKind,
     /// When it happened, in milliseconds since 1970.
     pub at_ms: i64,
@@ -164,7 +161,6 @@ pub struct ObservationFacts {
     pub tokens: usize,
     /// [`simhash`] of title and body.
     pub simhash: Option<u64>,
-    /// For the index.
     pub index: IndexTokens,
 }
 
@@ -206,18 +202,14 @@ fn with_names<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> String {
     whole
 }
 
-/// A stored observation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredObservation {
-    /// Number of the row.
     pub row: i64,
     /// Id in all output: `obs-17`, or the id of an import.
     pub id: String,
-    /// The project.
     pub project: MemoryProject,
     /// Id of the host's session; may be empty.
     pub session: String,
-    /// What it is about.
     pub kind: ObservationKind,
     /// When it happened last, in milliseconds since 1970.
     pub at_ms: i64,
@@ -227,7 +219,6 @@ pub struct StoredObservation {
     pub body: String,
     /// Files it is about, relative to the root.
     pub files: Vec<String>,
-    /// Codes of findings.
     pub codes: Vec<String>,
     /// Ids of the shapes of findings.
     pub shapes: Vec<String>,
@@ -278,7 +269,6 @@ pub struct SessionGoal {
 pub struct StoredSession {
     /// Id of the host.
     pub id: String,
-    /// The project.
     pub project: MemoryProject,
     /// When its first hook came, in milliseconds since 1970.
     pub started_ms: i64,

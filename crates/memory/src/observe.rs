@@ -18,7 +18,6 @@ use crate::ranking::ObservationKind;
 /// Where the observations of one event come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservationOrigin {
-    /// The project.
     pub project: MemoryProject,
     /// Id of the host's session; may be empty.
     pub session: String,
@@ -29,7 +28,6 @@ pub struct ObservationOrigin {
 /// An observation in plain words. It cannot be stored; see [`Self::cleaned`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObservationDraft {
-    /// What it is about.
     pub kind: ObservationKind,
     /// One line.
     pub title: String,
@@ -37,7 +35,6 @@ pub struct ObservationDraft {
     pub body: String,
     /// Files it is about, relative to the root.
     pub files: Vec<String>,
-    /// Codes of findings.
     pub codes: Vec<String>,
     /// Ids of the shapes of findings.
     pub shapes: Vec<String>,

@@ -111,7 +111,6 @@ fn stages(units: &[QueryUnit]) -> Vec<StageKind> {
 /// Row of the index that a stage found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageHit {
-    /// The row.
     pub id: i64,
     /// The strictest stage that found it.
     pub stage: StageKind,

@@ -90,7 +90,6 @@ pub enum ObservationKind {
 }
 
 impl ObservationKind {
-    /// All kinds.
     pub const ALL: [Self; 11] = [
         Self::Edit,
         Self::Command,
@@ -139,7 +138,6 @@ impl ObservationKind {
         }
     }
 
-    /// The kind of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
@@ -170,13 +168,11 @@ impl ObservationKind {
 pub enum Proximity {
     /// Nothing in common.
     Elsewhere,
-    /// The same branch.
     SameBranch,
     /// The same code of a finding.
     SameCode,
     /// A file in the same folder.
     SameFolder,
-    /// The same file.
     SameFile,
 }
 
@@ -212,7 +208,6 @@ pub struct RankingCandidate<'t> {
     pub hit: StageHit,
     /// Title and body.
     pub text: &'t str,
-    /// What it is about.
     pub kind: ObservationKind,
     /// When it was written, in milliseconds since 1970.
     pub at_ms: i64,
@@ -224,7 +219,6 @@ pub struct RankingCandidate<'t> {
     pub repeats: u32,
     /// Whether a later one replaces it.
     pub is_superseded: bool,
-    /// Its session.
     pub session: i64,
     /// [`crate::dedupe::simhash`] of its text.
     pub simhash: Option<u64>,
@@ -248,11 +242,9 @@ pub struct ScoreParts {
 /// A row with its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankedHit {
-    /// The row.
     pub id: i64,
     /// The strictest stage that found it.
     pub stage: StageKind,
-    /// Its session.
     pub session: i64,
     /// Of its text.
     pub simhash: Option<u64>,

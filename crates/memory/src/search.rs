@@ -86,7 +86,6 @@ impl<'q> MemoryQuestion<'q> {
     }
 }
 
-/// What was found.
 #[derive(Clone, Debug, Default)]
 pub struct FoundMemory {
     /// The query, with the weights of its units.
@@ -102,10 +101,8 @@ pub struct FoundMemory {
     pub searched: u64,
 }
 
-/// A hit.
 #[derive(Clone, Debug)]
 pub struct MemoryHit {
-    /// The observation.
     pub observation: StoredObservation,
     /// Its rank, with the parts of its score.
     pub ranked: RankedHit,

@@ -11,7 +11,6 @@ use crate::observation::StoredObservation;
 pub struct ObservationTimeline {
     /// Earlier ones of its session, the oldest first.
     pub before: Vec<StoredObservation>,
-    /// The observation.
     pub anchor: StoredObservation,
     /// Later ones of its session, the oldest first.
     pub after: Vec<StoredObservation>,

@@ -12,7 +12,6 @@ type UnitBits = u16;
 
 const _: () = assert!(QUERY_UNITS_MAX <= UnitBits::BITS as usize, "every unit has a bit");
 
-/// A form of units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnitForm {
     Exact,
@@ -128,7 +127,6 @@ impl UnitRows {
         questions
     }
 
-    /// Adds the answers to questions.
     pub fn add(&mut self, questions: &[UnitQuestion], answers: &[MatchingRows]) {
         for (question, answer) in questions.iter().zip(answers) {
             let found = FoundUnits::of(question.form, question.unit);

@@ -30,7 +30,6 @@ pub struct DaemonCall {
     pub protocol: u32,
     /// Where the call comes from.
     pub caller: CallerContext,
-    /// The request.
     pub request: DaemonRequest,
 }
 
@@ -84,47 +83,26 @@ pub enum DaemonRequest {
         #[serde(default)]
         begun_ms: Option<u64>,
     },
-    /// `check`.
     Check(CheckRequest),
-    /// `scan`.
     Scan(ScanRequest),
-    /// `scan test`.
     ScanTest(ScanTestRequest),
-    /// `guard`.
     Guard(GuardRequest),
-    /// `guard allow`.
     GuardAllow(GuardAllowRequest),
-    /// `references`.
     References(LookupRequest),
-    /// `definition`.
     Definition(LookupRequest),
-    /// `hover`.
     Hover(LookupRequest),
-    /// `symbols`.
     Symbols(SymbolsRequest),
-    /// `rename`.
     Rename(RenameRequest),
-    /// `search`.
     Search(SearchRequest),
-    /// `rewrite`.
     Rewrite(RewriteRequest),
-    /// `judge`.
     Judge(JudgeChangeRequest),
-    /// `loop start`.
     LoopStart(LoopStartRequest),
-    /// `loop status`.
     LoopStatus(LoopSelector),
-    /// `loop cancel`.
     LoopCancel(LoopSelector),
-    /// `loop pause`.
     LoopPause(LoopSelector),
-    /// `loop resume`.
     LoopResume(LoopResumeRequest),
-    /// `loop history`.
     LoopHistory(LoopHistoryRequest),
-    /// `loop report`.
     LoopReport(LoopSelector),
-    /// `loop checks`.
     LoopChecks {
         /// The loop that owns the frozen checks.
         select: LoopSelector,
@@ -133,11 +111,8 @@ pub enum DaemonRequest {
     },
     /// `loop adopt`; the session is the new owner.
     LoopAdopt(LoopAdoptRequest),
-    /// `loop forget`.
     LoopForget(LoopSelector),
-    /// `loop refreeze`.
     LoopRefreeze(LoopRefreezeRequest),
-    /// `loop restore`.
     LoopRestore(LoopRestoreRequest),
     /// `memory …`.
     Memory(MemoryRequest),
@@ -145,42 +120,29 @@ pub enum DaemonRequest {
     Spec(SpecRequest),
     /// `pipeline …`.
     Pipeline(PipelineRequest),
-    /// `doctor`.
     Doctor(DoctorRequest),
-    /// `trust`.
     Trust(TrustRequest),
-    /// `config`.
     Config(ConfigRequest),
     /// The tools that the project's options offer to agents.
     McpTools,
-    /// `server list`.
     ServerList {
-        /// JSON instead of text.
         json: bool,
     },
-    /// `server start`.
     ServerStart {
         /// Language id or server id.
         what: String,
-        /// JSON instead of text.
         json: bool,
     },
-    /// `server stop`.
     ServerStop(ServersRequest),
-    /// `server restart`.
     ServerRestart(ServersRequest),
-    /// `server logs`.
     ServerLogs(ServersRequest),
-    /// `daemon status`.
     DaemonStatus {
-        /// JSON instead of text.
         json: bool,
     },
     /// `daemon stop`, also sent by a newer program that takes over.
     DaemonStop,
 }
 
-/// Report formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportFormat {
@@ -197,16 +159,12 @@ pub enum ReportFormat {
     Github,
 }
 
-/// Arguments of `config`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConfigRequest {
-    /// What to do.
     pub action: ConfigAction,
-    /// JSON instead of text.
     pub json: bool,
 }
 
-/// What `config` does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfigAction {
@@ -217,23 +175,18 @@ pub enum ConfigAction {
     },
     /// Sets an option in the project's file.
     Set {
-        /// The option.
         key: String,
         /// A YAML value on one line.
         value: String,
     },
 }
 
-/// Arguments of `trust`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TrustRequest {
-    /// What to do.
     pub action: TrustAction,
-    /// JSON instead of text.
     pub json: bool,
 }
 
-/// What `trust` does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrustAction {
@@ -247,14 +200,11 @@ pub enum TrustAction {
     Show,
 }
 
-/// Arguments of `check`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CheckRequest {
     /// Files and folders, as typed.
     pub paths: Vec<PathBuf>,
-    /// The whole project.
     pub all: bool,
-    /// Report format.
     #[serde(default)]
     pub format: ReportFormat,
     /// Whether the text has colours.
@@ -269,7 +219,6 @@ pub struct CheckRequest {
     pub no_lsp: bool,
     /// Without the scan.
     pub no_scan: bool,
-    /// Overall deadline in seconds.
     pub timeout_secs: u64,
     /// Baseline file, relative to the working directory.
     #[serde(default)]
@@ -279,7 +228,6 @@ pub struct CheckRequest {
     pub write_baseline: Option<PathBuf>,
 }
 
-/// Arguments of `scan`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ScanRequest {
     /// Files and folders, as typed; empty for the whole project.
@@ -300,7 +248,6 @@ pub struct ScanRequest {
     pub apply: bool,
     /// Include fixes that are not marked as safe.
     pub unsafe_fixes: bool,
-    /// Report format.
     pub format: ReportFormat,
     /// Whether the text has colours.
     pub color: bool,
@@ -318,25 +265,21 @@ pub struct ScanRequest {
     pub write_baseline: Option<PathBuf>,
 }
 
-/// Arguments of `scan test`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ScanTestRequest {
     /// Rule folders, as typed; empty for the project's and the built-in ones.
     pub folders: Vec<PathBuf>,
-    /// JSON instead of text.
     pub json: bool,
     /// Whether to list rules without tests.
     pub verbose: bool,
 }
 
-/// Arguments of `guard`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct GuardRequest {
     /// Revision to compare with; `None`: HEAD.
     pub base: Option<String>,
     /// Purpose of the change, in the user's words.
     pub goal: String,
-    /// Report format.
     pub format: ReportFormat,
     /// Whether the text has colours.
     pub color: bool,
@@ -348,7 +291,6 @@ pub struct GuardRequest {
     pub allow_unmeasured: bool,
 }
 
-/// Arguments of `guard allow`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct GuardAllowRequest {
     /// The finding's fingerprint.
@@ -359,7 +301,6 @@ pub struct GuardAllowRequest {
     pub base: Option<String>,
 }
 
-/// Text from stdin.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StdinText {
     /// Cut one byte after the size limit of files.
@@ -375,7 +316,6 @@ pub struct StdinText {
 pub struct RequestedPosition {
     /// The file, as typed.
     pub file: PathBuf,
-    /// Line.
     pub line: u32,
     /// Column; `None` if a symbol is given.
     pub column: Option<u32>,
@@ -386,44 +326,32 @@ pub struct RequestedPosition {
 /// Arguments of `references`, `definition` and `hover`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LookupRequest {
-    /// Where.
     pub at: RequestedPosition,
-    /// JSON instead of text.
     pub json: bool,
-    /// Overall deadline in seconds.
     pub timeout_secs: u64,
 }
 
-/// Arguments of `symbols`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SymbolsRequest {
     /// A file, or part of a name to search for in the project.
     pub subject: String,
-    /// JSON instead of text.
     pub json: bool,
-    /// Overall deadline in seconds.
     pub timeout_secs: u64,
 }
 
-/// Arguments of `rename`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RenameRequest {
     /// Position of the symbol.
     pub at: RequestedPosition,
-    /// Its new name.
     pub new_name: String,
     /// Write the changes; otherwise only show them.
     pub apply: bool,
-    /// JSON instead of text.
     pub json: bool,
-    /// Overall deadline in seconds.
     pub timeout_secs: u64,
 }
 
-/// Arguments of `search`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SearchRequest {
-    /// The pattern.
     pub pattern: String,
     /// Languages of the pattern, as named in rule files.
     pub languages: Vec<String>,
@@ -431,16 +359,12 @@ pub struct SearchRequest {
     pub paths: Vec<PathBuf>,
     /// Largest number of listed matches; the rest are counted.
     pub results_max: usize,
-    /// JSON instead of text.
     pub json: bool,
-    /// Overall deadline in seconds.
     pub timeout_secs: u64,
 }
 
-/// Arguments of `rewrite`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RewriteRequest {
-    /// The pattern.
     pub pattern: String,
     /// Replacement for the matches.
     pub replacement: String,
@@ -450,13 +374,10 @@ pub struct RewriteRequest {
     pub paths: Vec<PathBuf>,
     /// Write the changes; otherwise only show them.
     pub apply: bool,
-    /// JSON instead of text.
     pub json: bool,
-    /// Overall deadline in seconds.
     pub timeout_secs: u64,
 }
 
-/// Arguments of `doctor`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DoctorRequest {
     /// Whether to run the conformance probes.
@@ -466,11 +387,9 @@ pub struct DoctorRequest {
     /// Whether to show the agent clients instead.
     #[serde(default)]
     pub hosts: bool,
-    /// JSON instead of text.
     pub json: bool,
 }
 
-/// Arguments of `judge`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JudgeChangeRequest {
     /// Rubric file, as typed; `None`: the project's.
@@ -479,7 +398,6 @@ pub struct JudgeChangeRequest {
     pub base: Option<String>,
     /// Whether to write the judgement files of a loop.
     pub record: bool,
-    /// JSON instead of text.
     pub json: bool,
 }
 
@@ -488,16 +406,13 @@ pub struct JudgeChangeRequest {
 pub struct ServersRequest {
     /// Server ids; empty for all.
     pub ids: Vec<String>,
-    /// JSON instead of text.
     pub json: bool,
 }
 
-/// The daemon's reply.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DaemonReply {
     /// [`PROTOCOL_VERSION`] of the daemon.
     pub protocol: u32,
-    /// Its process id.
     pub pid: u32,
     /// The daemon cannot serve this call, because its program file was replaced or it is draining;
     /// the front door starts a new daemon.

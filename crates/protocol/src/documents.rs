@@ -19,7 +19,6 @@ pub mod trust;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The document as JSON.
 #[must_use]
 pub fn json_value(document: &impl Serialize) -> Value {
     serde_json::to_value(document).expect("documents have string keys")

@@ -37,7 +37,6 @@ pub enum HookEvent {
     SubagentStop,
     /// The host is about to shorten the session.
     PreCompact,
-    /// The session ended.
     SessionEnd,
 }
 
@@ -162,7 +161,6 @@ pub struct HookInput {
 pub struct ToolInput {
     /// The files that they name: by a path, or in a patch.
     pub edits: Vec<FileEdit>,
-    /// The shell's command.
     pub command: Option<String>,
     /// What the agent says about the command.
     pub description: Option<String>,
@@ -172,7 +170,6 @@ pub struct ToolInput {
     pub named_files: Vec<String>,
     /// `AskUserQuestion`: answers that are filled in; the host adds those of the user later.
     pub answers: Option<Value>,
-    /// All of them.
     pub arguments: Value,
 }
 
@@ -182,7 +179,6 @@ pub const ASK_TOOL: &str = "AskUserQuestion";
 /// A question that the host showed, with the answer that the user chose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenAnswer {
-    /// The question.
     pub question: String,
     /// Label and description of each answer to choose, in this order.
     pub options: Vec<OfferedAnswer>,
@@ -194,7 +190,6 @@ pub struct ChosenAnswer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct OfferedAnswer {
-    /// Its name.
     #[serde(deserialize_with = "lenient")]
     pub label: String,
     /// What it means.
@@ -222,10 +217,8 @@ impl<'de> Deserialize<'de> for ToolInput {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct BatchedToolCall {
-    /// The tool's name.
     #[serde(deserialize_with = "lenient")]
     pub tool_name: String,
-    /// The tool's arguments.
     #[serde(deserialize_with = "lenient")]
     pub tool_input: ToolInput,
     /// The tool's response; a text in Claude Code.
@@ -242,7 +235,6 @@ const CREATED_FILE_START: &str = "Created file ";
 /// A command that ended with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedToolCall<'i> {
-    /// The command.
     pub command: &'i str,
     /// What the agent says about it; may be empty.
     pub description: &'i str,
@@ -431,7 +423,6 @@ impl HookInput {
     }
 }
 
-/// A hook's output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HookOutput {
     /// No output.

@@ -21,7 +21,6 @@ use crate::hook::{HookEvent, HookInput};
 /// A client that calls this program's hooks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostKind {
-    /// Claude Code.
     #[default]
     ClaudeCode,
     /// Codex CLI.
@@ -35,7 +34,6 @@ pub enum HostKind {
 /// What differs between the hosts.
 #[derive(Debug)]
 pub struct HostProfile {
-    /// The host.
     pub kind: HostKind,
     /// Its name for `--host` and in documents.
     pub name: &'static str,
@@ -75,7 +73,6 @@ pub struct HostProfile {
 /// An event of a host, and what the answer to it may hold.
 #[derive(Clone, Copy, Debug)]
 pub struct HostEvent {
-    /// The event.
     pub event: HookEvent,
     /// Where the answer carries text for the agent.
     pub context: ContextChannel,
@@ -101,9 +98,7 @@ pub enum ContextChannel {
 pub enum TextLimit {
     /// Longer than every text of this program.
     AsWritten,
-    /// Characters.
     Characters(usize),
-    /// Bytes.
     Bytes(usize),
 }
 
@@ -121,7 +116,6 @@ pub enum HeldTurn {
 /// Where the agent's last words are at a Stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastWords {
-    /// In the payload.
     Payload,
     /// In the transcript, which may not be written yet.
     Transcript,
@@ -132,12 +126,10 @@ pub enum LastWords {
 pub struct SettingsFile {
     /// The folders above it, the innermost last.
     pub folders: &'static [&'static str],
-    /// Its name.
     pub name: &'static str,
 }
 
 impl HostKind {
-    /// All hosts.
     pub const ALL: [Self; 4] = [Self::ClaudeCode, Self::Codex, Self::Copilot, Self::OpenCode];
 
     /// What is particular about the host.

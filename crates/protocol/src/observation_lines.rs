@@ -17,7 +17,6 @@ const AGES: [(char, i64); 4] =
 pub struct ObservationLine {
     /// Its id there.
     pub id: Option<String>,
-    /// Name of a project.
     pub project: Option<String>,
     /// Id of a session; may be empty.
     pub session: String,

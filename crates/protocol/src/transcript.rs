@@ -19,9 +19,7 @@ const COMPACT_SUBTYPE: &str = "compact_boundary";
 pub struct TokenCounts {
     /// Uncached input.
     pub input: u64,
-    /// Output.
     pub output: u64,
-    /// Cache reads.
     pub cache_read: u64,
     /// Cache writes for five minutes.
     pub cache_write_5m: u64,
@@ -82,7 +80,6 @@ pub struct TokenUsage {
     /// By model name in the transcript, with the pricing mode appended where it matters, such as
     /// `claude-opus-4-6 (fast)`.
     pub models: BTreeMap<String, TokenCounts>,
-    /// Number of counted replies.
     pub reply_count: usize,
     /// Number of unreadable lines.
     pub junk_lines: usize,
@@ -155,7 +152,6 @@ struct TranscriptLine {
 }
 
 impl TranscriptTally {
-    /// Adds one line.
     pub fn add_line(&mut self, line: &str, thread: TranscriptThread) {
         let line = line.trim();
         if line.is_empty() {

@@ -12,7 +12,6 @@ use moai_base::limits::{FIX_ROUNDS_MAX, REWRITE_NESTING_MAX};
 pub struct ByteEdit {
     /// Replaced range: byte offsets at character boundaries.
     pub bytes: Range<usize>,
-    /// The new text.
     pub text: String,
 }
 
@@ -27,9 +26,7 @@ pub(super) struct RewriteSite {
 /// A text after replacements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditedText {
-    /// The whole resulting text.
     pub text: String,
-    /// Number of replacements made.
     pub edits: usize,
     /// Number of replacements skipped because another one had changed their source.
     pub lost: usize,

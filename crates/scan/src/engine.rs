@@ -51,7 +51,6 @@ pub(super) struct RuleEngine {
     prefilter: OnceLock<Prefilter>,
 }
 
-/// One match of one rule.
 pub(super) struct RuleMatch {
     pub(super) id: String,
     pub(super) severity: Severity,

@@ -15,13 +15,11 @@ use moai_base::finding::{Finding, Severity};
 use moai_base::hash::ContentHash;
 use moai_base::path::RelPath;
 
-/// Which fixes to apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FixTrust {
     /// Fixes of rules marked `fix: safe` in their metadata: they preserve the behaviour of correct
     /// code.
     Safe,
-    /// All fixes.
     Any,
 }
 

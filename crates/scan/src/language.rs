@@ -8,49 +8,30 @@ use moai_base::path::RelPath;
 pub enum ScanLanguage {
     /// Bash and other Bourne shells.
     Bash,
-    /// C.
     C,
-    /// C++.
     Cpp,
-    /// C#.
     CSharp,
     /// CSS and SCSS.
     Css,
-    /// Dart.
     Dart,
-    /// Elixir.
     Elixir,
-    /// Go.
     Go,
-    /// HTML.
     Html,
-    /// Java.
     Java,
     /// JavaScript, with JSX.
     JavaScript,
-    /// JSON.
     Json,
-    /// Kotlin.
     Kotlin,
-    /// PHP.
     Php,
-    /// Python.
     Python,
-    /// R.
     R,
-    /// Ruby.
     Ruby,
-    /// Rust.
     Rust,
-    /// Scala.
     Scala,
-    /// Swift.
     Swift,
     /// TypeScript with JSX.
     Tsx,
-    /// TypeScript.
     TypeScript,
-    /// YAML.
     Yaml,
 }
 

@@ -12,11 +12,8 @@ use moai_base::finding::Severity;
 pub struct RuleFacts {
     /// The id in findings; rules of different languages may share one.
     pub id: String,
-    /// The rule file.
     pub source: String,
-    /// Whether the rule is built in.
     pub is_built_in: bool,
-    /// Names of its languages.
     pub languages: Vec<&'static str>,
     /// Severity of its findings, with the options applied.
     pub severity: Severity,

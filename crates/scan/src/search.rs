@@ -50,7 +50,6 @@ pub struct PatternQuery {
 /// One match of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchMatch {
-    /// Position of the match.
     pub range: TextRange,
     /// The matched text, up to [`MATCH_CHARS_MAX`] characters.
     pub text: String,

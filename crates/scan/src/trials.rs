@@ -15,9 +15,7 @@ use moai_base::path::RelPath;
 /// A rule with its test snippets.
 #[derive(Clone, Debug)]
 pub struct RuleTrial {
-    /// The rule's id.
     pub rule: String,
-    /// The rule file.
     pub source: String,
     /// The rule without tests and globs, because a snippet has no path for globs to match.
     document: Value,
@@ -43,9 +41,7 @@ enum SnippetExpectation {
 /// A snippet on which a rule did not do what its test expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialFailure {
-    /// The rule's id.
     pub rule: String,
-    /// The rule file.
     pub source: String,
     /// The snippet's language; empty if there is no snippet.
     pub language: String,
@@ -58,7 +54,6 @@ pub struct TrialFailure {
 /// A test file of the ast-grep program.
 #[derive(Clone, Debug)]
 pub struct RuleTestFile {
-    /// Id of the tested rule.
     pub rule: String,
     valid: Vec<String>,
     invalid: Vec<String>,

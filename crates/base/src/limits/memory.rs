@@ -24,7 +24,6 @@ pub const RANKED_ROWS_MAX: usize = 60;
 pub const RANKED_TEXT_BYTES_MAX: usize = 16 * 1024;
 /// Results among which sessions are varied.
 pub const VARIED_RESULTS_MAX: usize = 8;
-/// Of these, results of one session.
 pub const RESULTS_PER_SESSION_MAX: usize = 2;
 /// Places among the first ten that results in the other language get.
 pub const TRANSLATED_RESULTS_MIN: usize = 3;

@@ -18,7 +18,6 @@ pub const DOCUMENT_FAULTS_MAX: usize = 50;
 pub const SPEC_REQUIREMENTS_MAX: usize = 500;
 /// Scenarios of one specification.
 pub const SPEC_SCENARIOS_MAX: usize = 200;
-/// Steps of one scenario.
 pub const SCENARIO_STEPS_MAX: usize = 100;
 /// Specifications of a project that are listed.
 pub const SPECS_MAX: usize = 1_000;

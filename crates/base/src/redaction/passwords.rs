@@ -39,7 +39,6 @@ pub(super) struct SecretPlace<'t> {
     pub(super) before: &'t str,
     /// The match up to the value: a name and what is between.
     pub(super) name: &'t str,
-    /// The value.
     pub(super) value: &'t str,
     /// The line behind the value.
     pub(super) after: &'t str,

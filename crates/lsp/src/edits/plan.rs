@@ -18,7 +18,6 @@ use moai_base::text::PositionEncoding;
 pub struct EditPlan {
     /// The files before and after.
     pub set: ChangeSet,
-    /// Number of replacements in texts.
     pub edits: usize,
 }
 

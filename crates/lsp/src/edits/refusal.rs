@@ -21,9 +21,7 @@ pub enum EditRefusal {
     /// The edit was computed for another version of the document.
     #[error("{path}: the edit is for document version {edit}, but the server has version {sent}")]
     VersionMismatch {
-        /// The file.
         path: String,
-        /// Version of the edit.
         edit: i64,
         /// Version that the server has.
         sent: i32,
@@ -34,7 +32,6 @@ pub enum EditRefusal {
     /// Two edits of one text overlap.
     #[error("{path}:{}:{}: two edits overlap", at.line + 1, at.character + 1)]
     Overlap {
-        /// The file.
         path: String,
         /// Where the second begins, as the server counts.
         at: Position,
@@ -42,7 +39,6 @@ pub enum EditRefusal {
     /// A range that the text does not have.
     #[error("{path}:{}:{}: no such position in the text", at.line + 1, at.character + 1)]
     OutOfRange {
-        /// The file.
         path: String,
         /// The place, as the server counts.
         at: Position,
@@ -53,7 +49,6 @@ pub enum EditRefusal {
     /// A generated, vendored or ignored file.
     #[error("{path}: {reason}, so a change would be overwritten")]
     Protected {
-        /// The file.
         path: String,
         /// `generated`, `in vendor/`, `ignored by git`.
         reason: String,
@@ -61,7 +56,6 @@ pub enum EditRefusal {
     /// A file of a submodule or another repository below the root.
     #[error("{path}: {repository} is another repository")]
     OtherRepository {
-        /// The file.
         path: String,
         /// The folder of its repository.
         repository: String,
@@ -69,7 +63,6 @@ pub enum EditRefusal {
     /// A file that cannot be read or is not a regular file.
     #[error("{path}: {reason}")]
     Unreadable {
-        /// The file.
         path: String,
         /// Why, as a lower-case fragment.
         reason: String,

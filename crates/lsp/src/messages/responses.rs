@@ -15,14 +15,12 @@ use moai_base::text::TextRange;
 pub struct LspLocation {
     /// Absolute path.
     pub file: PathBuf,
-    /// The range.
     pub range: TextRange,
 }
 
 /// A symbol in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LspSymbol {
-    /// Its name.
     pub name: String,
     /// `function`, `class` and so on.
     pub kind: &'static str,
@@ -30,7 +28,6 @@ pub struct LspSymbol {
     pub container: Option<String>,
     /// Its location; the file is empty in responses about one document.
     pub file: Option<PathBuf>,
-    /// The range of its name.
     pub range: TextRange,
 }
 
@@ -39,7 +36,6 @@ pub struct LspSymbol {
 pub enum PrepareRenameResult {
     /// The name at the position, or its range.
     Name(String),
-    /// The range of the name.
     Range(TextRange),
     /// The identifier that the client finds there.
     Default,

@@ -12,7 +12,6 @@ use super::{
     PublishTraits, ReadySignal, ServerSpec, UntrustedUse, WorkspaceRule, parse_json,
 };
 
-/// The file.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub struct HostServers(BTreeMap<String, HostServer>);
@@ -46,7 +45,6 @@ enum HostTransport {
 }
 
 impl HostServers {
-    /// Reads the file.
     pub fn parse(text: &str) -> Result<Self, CatalogueError> {
         parse_json(text)
     }

@@ -26,7 +26,6 @@ pub struct CatalogueOverrides {
 pub struct ServerOverride {
     /// Program name or path.
     pub command: Option<String>,
-    /// All arguments.
     pub args: Option<Vec<String>>,
     /// Environment variables in addition to existing ones.
     pub env: BTreeMap<String, String>,

@@ -101,7 +101,6 @@ impl OpenDocuments {
         self.saves_with_text
     }
 
-    /// Whether the document is open.
     pub(super) fn is_open(&self, path: &RelPath) -> bool {
         self.open.contains_key(path)
     }

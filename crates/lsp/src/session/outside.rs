@@ -35,7 +35,6 @@ impl OutsidePlaces {
 pub struct ProjectListing {
     /// The socket that the server listens on.
     pub socket: PathBuf,
-    /// The document's URI.
     pub uri: String,
 }
 

@@ -20,7 +20,6 @@ pub struct PyrightConfig {
 pub struct PyrightLayer {
     /// Absolute path of its folder, to which its patterns are relative.
     pub folder: String,
-    /// Its keys.
     pub keys: Value,
 }
 

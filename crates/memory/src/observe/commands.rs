@@ -70,7 +70,6 @@ pub struct FailedCommand {
     pub errors: String,
     /// Codes in the line that says why.
     pub codes: Vec<String>,
-    /// Whether it runs tests.
     pub is_test_run: bool,
 }
 

@@ -34,9 +34,7 @@ pub struct SessionDigest {
 /// An observation in a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DigestLine {
-    /// Its row.
     pub row: i64,
-    /// Its title.
     pub title: String,
 }
 
@@ -87,7 +85,6 @@ impl SessionDigest {
             && self.open.is_empty())
     }
 
-    /// Rows that it names.
     pub fn rows(&self) -> impl Iterator<Item = i64> {
         self.decisions.iter().chain(&self.verdicts).map(|line| line.row)
     }

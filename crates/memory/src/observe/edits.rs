@@ -27,7 +27,6 @@ const SECRET_NAME_ENDS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".jks", ".k
 pub struct EditTexts<'t> {
     /// Before the edit; empty for a new file.
     pub before: &'t str,
-    /// After it.
     pub after: &'t str,
 }
 
@@ -67,9 +66,7 @@ impl FixHunk {
 /// A finding that an edit fixed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredFix {
-    /// The finding.
     pub finding: Finding,
-    /// Its shape.
     pub shape: FindingShape,
     /// What was changed for it.
     pub hunk: FixHunk,
@@ -81,7 +78,6 @@ pub fn is_remembered(finding: &Finding) -> bool {
     finding.severity >= Severity::Warning
 }
 
-/// The shape of a finding.
 #[must_use]
 pub fn shape_of(finding: &Finding) -> FindingShape {
     FindingShape::new(&finding.sensor, &finding.code, &finding.message)

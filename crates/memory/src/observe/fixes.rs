@@ -5,9 +5,7 @@ use crate::observation::{FixOutcome, StoredObservation};
 /// The edit that is told of earlier fixes.
 #[derive(Clone, Copy, Debug)]
 pub struct FixReader<'r> {
-    /// Key of its project.
     pub project: &'r str,
-    /// Id of its session.
     pub session: &'r str,
     /// The edited file, relative to the root.
     pub path: &'r str,

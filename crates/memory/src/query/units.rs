@@ -18,7 +18,6 @@ const JOINED_WORDS_MAX: usize = 3;
 pub enum UnitKind {
     /// A word in letters.
     Word,
-    /// A number.
     Number,
     /// A Korean word.
     Hangul,
@@ -53,7 +52,6 @@ impl UnitKind {
 /// One thing that is looked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueryUnit {
-    /// What it is.
     pub kind: UnitKind,
     /// As written, in composed form (NFC).
     pub text: String,

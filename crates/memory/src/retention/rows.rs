@@ -26,7 +26,6 @@ impl TimePosition {
 /// The next rows of a project, in the order of their times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetentionScan {
-    /// Key of the project.
     pub project: String,
     /// They follow this one.
     pub after: TimePosition,
@@ -64,9 +63,7 @@ pub struct RowFold {
 /// Rows of a project that may be dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DropChoice {
-    /// Key of the project.
     pub project: String,
-    /// Kinds.
     pub kinds: Vec<ObservationKind>,
     /// Whether they came with an import.
     pub is_imported: bool,
@@ -79,7 +76,6 @@ pub struct DropChoice {
 /// A row that may be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DroppableRow {
-    /// Number of the row.
     pub row: i64,
     /// Bytes of its title and body.
     pub bytes: u64,

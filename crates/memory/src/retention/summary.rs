@@ -16,7 +16,6 @@ use crate::observation::{NewObservation, StoredObservation};
 /// begin with a path or a command.
 const MARK: &str = "Σ ";
 
-/// Whether an observation is a summary.
 fn is_summary(observation: &StoredObservation) -> bool {
     observation.title.starts_with(MARK)
 }

@@ -4,18 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use moai_loops::options::LoopStartOptions;
 
-/// Arguments of `loop start`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoopStartRequest {
     /// The owning session; `None`: the next session of the root claims the loop.
     pub session: Option<String>,
-    /// The task, unchanged.
     pub prompt: String,
     /// The options that the caller sets.
     #[serde(flatten)]
     pub options: LoopStartOptions,
-    /// JSON instead of text.
     pub json: bool,
     /// Unique id of this call, kept when the call is repeated; empty if unknown.
     pub call: String,
@@ -24,25 +21,19 @@ pub struct LoopStartRequest {
 /// Selects a loop; by default the active or latest one of the root.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoopSelector {
-    /// By id.
     pub id: Option<String>,
-    /// By session.
     pub session: Option<String>,
-    /// JSON instead of text.
     pub json: bool,
 }
 
-/// Arguments of `loop adopt`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoopAdoptRequest {
     /// The loop, and the session that adopts it.
     pub select: LoopSelector,
 }
 
-/// Arguments of `loop refreeze`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoopRefreezeRequest {
-    /// The loop.
     pub select: LoopSelector,
     /// Accept although the session is at work.
     pub now: bool,
@@ -50,10 +41,8 @@ pub struct LoopRefreezeRequest {
     pub code: Option<String>,
 }
 
-/// Arguments of `loop resume`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoopResumeRequest {
-    /// The loop.
     pub select: LoopSelector,
     /// New iteration limit.
     pub max_iterations: Option<u32>,
@@ -63,24 +52,19 @@ pub struct LoopResumeRequest {
     pub max_tokens: Option<u64>,
 }
 
-/// Arguments of `loop history`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoopHistoryRequest {
-    /// The loop.
     pub select: LoopSelector,
     /// List all loops of the project instead of the iterations of one.
     pub all: bool,
 }
 
-/// Arguments of `loop restore`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoopRestoreRequest {
-    /// The loop's id.
     pub id: String,
     /// Number of an iteration, another name of a checkpoint, or `best`.
     pub to: String,
     /// Restore; otherwise only show the changes.
     pub apply: bool,
-    /// JSON instead of text.
     pub json: bool,
 }

@@ -4,16 +4,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Arguments of `memory`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MemoryRequest {
-    /// What to do.
     pub action: MemoryOperation,
-    /// JSON instead of text.
     pub json: bool,
 }
 
-/// What `memory` does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryOperation {
@@ -31,20 +27,13 @@ pub enum MemoryOperation {
         explain: bool,
     },
     /// Shows what happened around an observation.
-    Timeline {
-        /// Its id.
-        id: String,
-    },
+    Timeline { id: String },
     /// Shows observations completely.
-    Get {
-        /// Their ids.
-        ids: Vec<String>,
-    },
+    Get { ids: Vec<String> },
     /// Stores what a person wants remembered.
     Add(MemoryAddition),
     /// Forgets observations, in backups too.
     Forget {
-        /// Ids of observations.
         ids: Vec<String>,
         /// Those that say all of this.
         query: Option<String>,
@@ -87,7 +76,6 @@ pub enum MemoryOperation {
 pub struct MemoryScope {
     /// Key, name or root of a project; `None` for the caller's.
     pub project: Option<String>,
-    /// All projects.
     pub all_projects: bool,
     /// Kinds, such as `fix`.
     pub kinds: Vec<String>,
@@ -122,7 +110,6 @@ pub struct MemoryAddition {
     pub kind: String,
     /// Files that it is about, relative to the root.
     pub files: Vec<String>,
-    /// Codes of findings.
     pub codes: Vec<String>,
     /// Whether everyone who shares the memory may see it.
     pub is_for_team: bool,

@@ -2,12 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Arguments of `pipeline`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PipelineRequest {
-    /// What to do.
     pub action: PipelineOperation,
-    /// JSON instead of text.
     pub json: bool,
 }
 
@@ -16,11 +13,9 @@ pub struct PipelineRequest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PipelineOperation {
-    /// Starts one.
     Start {
         /// Its kind: `small`.
         kind: String,
-        /// The goal, unchanged.
         goal: String,
         /// The owning session; `None`: the next session of the root claims it.
         session: Option<String>,
@@ -33,14 +28,12 @@ pub enum PipelineOperation {
     },
     /// Accepts its plan.
     Approve {
-        /// The pipeline.
         id: Option<String>,
         /// What shows that a person runs the command.
         proof: TerminalProof,
     },
     /// Answers one of its questions.
     Answer {
-        /// The pipeline.
         id: Option<String>,
         /// The name of the question: `TODO-2/AC-2`.
         name: String,
@@ -50,18 +43,11 @@ pub enum PipelineOperation {
         proof: TerminalProof,
     },
     /// Shows it.
-    Status {
-        /// The pipeline.
-        id: Option<String>,
-    },
+    Status { id: Option<String> },
     /// Ends it without touching a file.
-    Cancel {
-        /// The pipeline.
-        id: Option<String>,
-    },
+    Cancel { id: Option<String> },
     /// Continues one that has ended.
     Resume {
-        /// The pipeline.
         id: Option<String>,
         /// The session that continues it; `None`: the next session of the root claims it.
         session: Option<String>,
@@ -69,13 +55,9 @@ pub enum PipelineOperation {
         max_tokens: Option<u64>,
     },
     /// Reports what was claimed and what was measured.
-    Report {
-        /// The pipeline.
-        id: Option<String>,
-    },
+    Report { id: Option<String> },
     /// Shows the text of a pull request.
     PullRequest {
-        /// The pipeline.
         id: Option<String>,
         /// Whether `gh` opens it.
         create: bool,

@@ -2,22 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Arguments of `spec`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SpecRequest {
-    /// What to do.
     pub action: SpecOperation,
-    /// JSON instead of text.
     pub json: bool,
 }
 
-/// What `spec` does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpecOperation {
     /// Creates the three documents of a specification.
     New {
-        /// Its title.
         title: String,
         /// Its id; `None` for the first free one.
         id: Option<String>,
@@ -34,10 +29,7 @@ pub enum SpecOperation {
     /// Adds a pivot point.
     PivotAdd(PivotAddition),
     /// Confirms a provisional pivot point.
-    PivotConfirm {
-        /// Its id.
-        id: String,
-    },
+    PivotConfirm { id: String },
     /// Checks a proposal against the pivot points.
     PivotCheck {
         /// What is proposed.
@@ -50,7 +42,6 @@ pub enum SpecOperation {
 /// Arguments of `spec pivot add`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PivotAddition {
-    /// The constraint.
     pub text: String,
     /// Whether the user has confirmed it.
     pub is_confirmed: bool,

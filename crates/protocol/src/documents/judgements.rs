@@ -19,11 +19,8 @@ pub struct JudgeDocument<'s> {
     pub reason: Option<String>,
     /// Time from request to answer.
     pub elapsed_ms: u64,
-    /// The rulings.
     pub criteria: Vec<RulingEntry<'s>>,
-    /// Suspected tricks.
     pub suspicions: Vec<SuspicionEntry<'s>>,
-    /// The judges.
     pub judges: Vec<JudgeEntry<'s>>,
     /// How much of the change the judges saw.
     pub coverage: JudgeCoverageEntry<'s>,
@@ -32,19 +29,15 @@ pub struct JudgeDocument<'s> {
 /// A judge's ruling on one criterion.
 #[derive(Clone, Debug, Serialize)]
 pub struct RulingEntry<'s> {
-    /// Id of the criterion.
     pub id: &'s str,
     /// The criterion.
     pub text: &'s str,
     /// `met`, `unmet` or `unmeasured`.
     pub verdict: &'static str,
-    /// Name of the judge.
     pub judge: &'s str,
     /// Why the ruling does not count.
     pub doubt: Option<&'static str>,
-    /// The judge's reason.
     pub reason: &'s str,
-    /// The judge's advice.
     pub fix_hint: Option<&'s str>,
     /// The quotes that support it.
     pub evidence: Vec<QuoteEntry<'s>>,
@@ -53,45 +46,35 @@ pub struct RulingEntry<'s> {
 /// A quote from the source.
 #[derive(Clone, Debug, Serialize)]
 pub struct QuoteEntry<'s> {
-    /// The file.
     pub path: &'s str,
-    /// The text.
     pub quote: &'s str,
     /// The first and the last line.
     pub range: TextRange,
 }
 
-/// A suspected trick.
 #[derive(Clone, Debug, Serialize)]
 pub struct SuspicionEntry<'s> {
-    /// Its kind.
     pub kind: &'static str,
-    /// The file.
     pub path: &'s str,
     /// The 0-based line.
     pub line: Option<u32>,
 }
 
-/// One judge.
 #[derive(Clone, Debug, Serialize)]
 pub struct JudgeEntry<'s> {
-    /// Its name.
     pub name: &'s str,
     /// The program or API that runs it.
     pub backend: &'static str,
-    /// The model.
     pub model: Option<&'s str>,
     /// Its judgement.
     pub verdict: &'static str,
     /// Why it gave none.
     pub reason: Option<String>,
-    /// Number of model calls.
     pub calls: usize,
     /// Cost in US dollars; `None`: unknown.
     pub cost_usd: Option<f64>,
     /// Whether the judgement is an earlier one of the same change.
     pub cached: bool,
-    /// The judge's own confidence.
     pub confidence: Option<f64>,
 }
 

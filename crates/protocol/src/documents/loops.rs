@@ -8,7 +8,6 @@ use super::reports::{FindingEntry, SensorEntry};
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/loop@1")]
 pub struct LoopDocument<'s> {
-    /// Id of the loop.
     pub id: &'s str,
     /// The session that has the loop.
     pub session_id: Option<&'s str>,
@@ -18,7 +17,6 @@ pub struct LoopDocument<'s> {
     pub status: &'static str,
     /// What the loop must reach.
     pub until: &'static str,
-    /// Finished iterations.
     pub iteration: u32,
     /// Upper bound of the iterations.
     pub max_iterations: u32,
@@ -30,7 +28,6 @@ pub struct LoopDocument<'s> {
     pub completion_promise: Option<&'s str>,
     /// The project's checks, as text.
     pub checks: &'s [String],
-    /// The options.
     pub options: LoopOptionsEntry<'s>,
     /// Tokens used since the start.
     pub tokens: Option<u64>,
@@ -38,7 +35,6 @@ pub struct LoopDocument<'s> {
     pub consecutive_rejections: u32,
     /// What is still wrong.
     pub remaining: RemainingEntry<'s>,
-    /// The best iteration.
     pub best: Option<u32>,
     /// Iterations that the trend of the errors suggests.
     pub forecast_iterations: Option<usize>,
@@ -46,9 +42,7 @@ pub struct LoopDocument<'s> {
     pub pause_reason: Option<&'static str>,
     /// What the status does not say.
     pub note: Option<&'s str>,
-    /// The branch of the loop.
     pub branch: Option<&'s str>,
-    /// The iterations.
     pub history: Vec<IterationEntry<'s>>,
     /// How the loop ended; `None` for an active loop.
     pub terminal: Option<LoopEndEntry<'s>>,
@@ -57,7 +51,6 @@ pub struct LoopDocument<'s> {
     pub workers: Option<Vec<WorkerEntry<'s>>>,
 }
 
-/// The options of a loop.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoopOptionsEntry<'s> {
     /// Iterations between two pauses for the user.
@@ -76,7 +69,6 @@ pub struct LoopOptionsEntry<'s> {
     pub structured_memory: bool,
     /// The branch that the loop's branch is merged into.
     pub base_branch: Option<&'s str>,
-    /// Number of workers.
     pub workers: u32,
     /// `base` or `none`.
     pub baseline: &'static str,
@@ -87,11 +79,8 @@ pub struct LoopOptionsEntry<'s> {
 /// What is still wrong in a loop.
 #[derive(Clone, Debug, Serialize)]
 pub struct RemainingEntry<'s> {
-    /// Errors.
     pub error: usize,
-    /// Warnings.
     pub warning: usize,
-    /// Names of failed checks.
     pub checks_failed: &'s [String],
 }
 
@@ -102,9 +91,7 @@ pub struct IterationEntry<'s> {
     pub n: u32,
     /// Time in UTC, RFC 3339.
     pub at: String,
-    /// Errors.
     pub errors: usize,
-    /// Warnings.
     pub warnings: usize,
     /// `clean`, `dirty`, `unmeasured` or `none`.
     pub checks: &'s str,
@@ -127,9 +114,7 @@ pub struct LoopEndEntry<'s> {
     pub status: &'static str,
     /// Time in UTC, RFC 3339.
     pub at: String,
-    /// What was not measured.
     pub not_measured: Option<&'s str>,
-    /// The report.
     pub report: LoopReportDocument<'s>,
 }
 
@@ -137,13 +122,10 @@ pub struct LoopEndEntry<'s> {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/loop-report@1")]
 pub struct LoopReportDocument<'s> {
-    /// Id of the loop.
     pub id: &'s str,
-    /// Its status.
     pub status: &'static str,
     /// One line for the user.
     pub summary: String,
-    /// The best iteration.
     pub best: Option<u32>,
     /// What the agent claimed.
     pub claim: Vec<String>,
@@ -161,13 +143,9 @@ pub struct LoopReportDocument<'s> {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/loop-history@1")]
 pub struct LoopHistoryDocument<'s> {
-    /// Id of the loop.
     pub id: &'s str,
-    /// Its status.
     pub status: &'static str,
-    /// The best iteration.
     pub best: Option<u32>,
-    /// The iterations.
     pub history: Vec<IterationEntry<'s>>,
 }
 
@@ -179,18 +157,14 @@ pub struct LoopListDocument<'s> {
     pub loops: Vec<LoopListEntry<'s>>,
 }
 
-/// One loop of a list.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoopListEntry<'s> {
-    /// Id of the loop.
     pub id: &'s str,
     /// The session that has the loop.
     pub session_id: Option<&'s str>,
     /// How the loop was started.
     pub mode: &'static str,
-    /// Its status.
     pub status: &'static str,
-    /// Finished iterations.
     pub iteration: u32,
     /// Upper bound of the iterations.
     pub max_iterations: u32,
@@ -206,7 +180,6 @@ pub struct LoopListEntry<'s> {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/workers@1")]
 pub struct WorkersDocument<'s> {
-    /// The workers.
     pub workers: Vec<WorkerEntry<'s>>,
 }
 
@@ -215,7 +188,6 @@ pub struct WorkersDocument<'s> {
 pub struct WorkerEntry<'s> {
     /// Absolute path of the work tree.
     pub root: String,
-    /// Its branch.
     pub branch: Option<&'s str>,
     /// Id of its loop.
     pub id: Option<&'s str>,
@@ -242,7 +214,6 @@ pub struct RestoreDocument<'s> {
     /// The loop of the checkpoint.
     #[serde(rename = "loop")]
     pub owner: &'s str,
-    /// Name of the checkpoint.
     pub checkpoint: &'s str,
     /// `preview` or `applied`.
     pub status: &'static str,
@@ -259,7 +230,6 @@ pub struct RestoreDocument<'s> {
 /// One file that a restore changes.
 #[derive(Clone, Debug, Serialize)]
 pub struct RestoreFileEntry<'s> {
-    /// The file.
     pub path: &'s str,
     /// What happens to it.
     pub action: &'static str,
@@ -268,9 +238,7 @@ pub struct RestoreFileEntry<'s> {
 /// One file that a restore leaves as it is.
 #[derive(Clone, Debug, Serialize)]
 pub struct RestoreGapEntry<'s> {
-    /// The file.
     pub path: &'s str,
-    /// The reason.
     pub reason: &'s str,
 }
 
@@ -283,7 +251,6 @@ pub struct ChecksDocument<'s> {
     pub loop_id: Option<&'s str>,
     /// When the exam was frozen: UTC, RFC 3339.
     pub frozen_at: Option<String>,
-    /// The commands.
     pub commands: Vec<CheckCommandEntry<'s>>,
     /// Required criteria without a command.
     pub unanswered: Vec<UnansweredEntry<'s>>,
@@ -299,10 +266,8 @@ pub struct ChecksDocument<'s> {
     pub findings: Option<Vec<FindingEntry>>,
 }
 
-/// One check command.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckCommandEntry<'s> {
-    /// Its name.
     pub name: &'s str,
     /// The criterion it answers.
     pub kind: &'static str,
@@ -323,14 +288,12 @@ pub struct CheckCommandEntry<'s> {
 pub struct UnansweredEntry<'s> {
     /// The criterion.
     pub name: &'s str,
-    /// The reason.
     pub reason: String,
 }
 
 /// One difference from a loop's exam.
 #[derive(Clone, Debug, Serialize)]
 pub struct DifferenceEntry<'s> {
-    /// The file.
     pub path: &'s str,
     /// Its role in the exam.
     pub role: &'static str,
@@ -342,7 +305,6 @@ pub struct DifferenceEntry<'s> {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/refreeze@1")]
 pub struct RefreezeDocument<'s> {
-    /// Id of the loop.
     #[serde(rename = "loop")]
     pub loop_id: &'s str,
     /// Accepted differences from the exam.

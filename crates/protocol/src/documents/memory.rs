@@ -24,7 +24,6 @@ pub struct MemoryDocument {
 /// A hit of a search.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemoryHitEntry {
-    /// Id of the observation.
     pub id: String,
     /// Comparable within one document only.
     pub score: f64,
@@ -33,14 +32,12 @@ pub struct MemoryHitEntry {
     /// The same in milliseconds since 1970.
     #[serde(skip)]
     pub at_ms: i64,
-    /// Its kind.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// One line.
     pub title: String,
     /// The first file that it is about.
     pub path: Option<String>,
-    /// Name of the project.
     pub project: String,
     /// Estimated tokens of all its text.
     pub tokens: usize,
@@ -58,14 +55,12 @@ pub struct MemoryHitEntry {
 /// An observation in one line.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemoryRowEntry {
-    /// Id of the observation.
     pub id: String,
     /// When it happened last.
     pub at: String,
     /// The same in milliseconds since 1970.
     #[serde(skip)]
     pub at_ms: i64,
-    /// Its kind.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// One line.
@@ -123,16 +118,12 @@ pub struct QueryStageEntry {
     pub rows: usize,
 }
 
-/// All of an observation.
 #[derive(Clone, Debug, Serialize)]
 pub struct ObservationEntry {
-    /// Its id.
     pub id: String,
-    /// Name of the project.
     pub project: String,
     /// Id of the host's session; empty if there was none.
     pub session: String,
-    /// Its kind.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// When it happened last.
@@ -143,7 +134,6 @@ pub struct ObservationEntry {
     pub body: String,
     /// Files that it is about.
     pub files: Vec<String>,
-    /// Codes of findings.
     pub codes: Vec<String>,
     /// Who vouches for it: `tool`, `agent`, `user` or `measured`.
     pub provenance: &'static str,
@@ -211,11 +201,9 @@ pub struct MemoryChangeDocument {
 pub struct RejectedLine {
     /// Number of the line, counted from 1; 0 for an id.
     pub line: u64,
-    /// What is wrong.
     pub reason: String,
 }
 
-/// `memory status`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/memory-status@1")]
 pub struct MemoryStatusDocument {
@@ -229,7 +217,6 @@ pub struct MemoryStatusDocument {
     pub by_type: Vec<KindCountEntry>,
     /// Sessions of all projects.
     pub sessions: u64,
-    /// Projects.
     pub projects: u64,
     /// What was shown to agents without being asked for.
     pub injections: u64,
@@ -254,23 +241,18 @@ pub struct MemoryStatusDocument {
 /// Observations of one kind.
 #[derive(Clone, Debug, Serialize)]
 pub struct KindCountEntry {
-    /// The kind.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// How many.
     pub observations: u64,
 }
 
 /// A line of `memory export`, which `memory import` reads.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExportedObservation {
-    /// Its id.
     pub id: String,
-    /// Name of the project.
     pub project: String,
     /// Id of the host's session.
     pub session: String,
-    /// Its kind.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// Milliseconds since 1970.
@@ -281,7 +263,6 @@ pub struct ExportedObservation {
     pub body: String,
     /// Files that it is about.
     pub files: Vec<String>,
-    /// Codes of findings.
     pub codes: Vec<String>,
     /// Ids of the shapes of findings, of a fix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -289,7 +270,6 @@ pub struct ExportedObservation {
     /// What became of a fix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<&'static str>,
-    /// Key of the project.
     pub project_key: String,
     /// From 0 to 1.
     pub importance: f64,

@@ -10,7 +10,6 @@ pub struct OptionsDocument<'d> {
     pub options: &'d [OptionEntry],
 }
 
-/// One option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OptionEntry {
     /// Dotted path below `ralph`.

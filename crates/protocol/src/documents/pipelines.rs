@@ -6,7 +6,6 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/pipeline@1")]
 pub struct PipelineDocument<'s> {
-    /// Id of the pipeline.
     pub id: &'s str,
     /// `full`, `small` or `bugfix`.
     pub kind: &'static str,
@@ -14,17 +13,14 @@ pub struct PipelineDocument<'s> {
     pub phase: &'static str,
     /// How it ended; `None` while it has not.
     pub outcome: Option<&'static str>,
-    /// The goal.
     pub goal: &'s str,
     /// The plan, relative to the root.
     pub plan: String,
     /// Who approved the plan: `person` or `agent`; `None` until then.
     pub approved_by: Option<&'static str>,
-    /// Its loop.
     pub loop_id: &'s str,
     /// The TODOs of the approved plan.
     pub todos: PipelineTodoCounts,
-    /// The gates.
     pub gates: PipelineGateEntries,
     /// Rounds of fixes after a gate failed.
     pub fix_loops: usize,
@@ -44,16 +40,11 @@ pub struct PipelineDocument<'s> {
     pub requirements: Vec<RequirementEntry>,
 }
 
-/// A worktree of a TODO.
 #[derive(Clone, Debug, Serialize)]
 pub struct TodoWorktreeEntry<'s> {
-    /// The TODO.
     pub todo: &'s str,
-    /// The root in the worktree.
     pub root: String,
-    /// Its branch.
     pub branch: &'s str,
-    /// Its loop.
     pub loop_id: &'s str,
     /// `working`, `merged`, `unmerged` or `closed`.
     pub stage: &'static str,
@@ -73,13 +64,11 @@ pub struct RequirementEntry {
 /// What shows that a TODO is done.
 #[derive(Clone, Debug, Serialize)]
 pub struct TodoEvidenceEntry {
-    /// Its id.
     pub todo: String,
     /// Whether all its commands passed in the engine's last run.
     pub passed: bool,
     /// Why not, on one line; empty if it passed or was not run.
     pub failure: String,
-    /// Its acceptance items.
     pub items: Vec<AcceptanceEntry>,
     /// Ids of the commits that change its files, oldest first.
     pub commits: Vec<String>,
@@ -99,7 +88,6 @@ pub struct AcceptanceEntry {
 /// Numbers of TODOs.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PipelineTodoCounts {
-    /// All.
     pub total: usize,
     /// Those that passed in the engine's last run.
     pub done: usize,
@@ -114,13 +102,10 @@ pub struct PipelineTodoCounts {
 pub struct PipelineGateEntries {
     /// Acceptance commands.
     pub tests: &'static str,
-    /// Review.
     pub review: &'static str,
-    /// Scenarios.
     pub scenarios: &'static str,
 }
 
-/// One commit of a pipeline.
 #[derive(Clone, Debug, Serialize)]
 pub struct PipelineCommitEntry<'s> {
     /// Its id in hex.

@@ -29,7 +29,6 @@ pub struct QueryDocument<T> {
     pub at: Option<QueryPosition>,
     /// Time from request to answer.
     pub elapsed_ms: u64,
-    /// The result.
     #[serde(flatten)]
     pub result: Option<T>,
 }
@@ -43,7 +42,6 @@ pub trait QueryResult {
 /// The position a query is about.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryPosition {
-    /// The file.
     pub path: String,
     /// The position; none for a whole file.
     pub position: Option<Position>,
@@ -54,44 +52,35 @@ pub struct QueryPosition {
 pub struct LocationsResult {
     /// If false, `reason` says what may be missing.
     pub complete: bool,
-    /// The locations.
     pub locations: Vec<LocationEntry>,
 }
 
-/// One location.
 #[derive(Clone, Debug, Serialize)]
 pub struct LocationEntry {
     /// Relative to the root, or absolute outside of it.
     pub path: String,
-    /// The range.
     pub range: TextRange,
     /// The source line at its start.
     pub text: Option<String>,
 }
 
-/// Result of `hover`.
 #[derive(Clone, Debug, Serialize)]
 pub struct HoverResult {
     /// Markdown as the server wrote it.
     pub text: String,
 }
 
-/// Result of `symbols`.
 #[derive(Clone, Debug, Serialize)]
 pub struct SymbolsResult {
     /// If false, `reason` says what may be missing.
     pub complete: bool,
-    /// The symbols.
     pub symbols: Vec<SymbolEntry>,
 }
 
-/// One symbol.
 #[derive(Clone, Debug, Serialize)]
 pub struct SymbolEntry {
-    /// Its place.
     #[serde(flatten)]
     pub location: LocationEntry,
-    /// Its name.
     pub name: String,
     /// `function`, `class` and so on.
     pub kind: &'static str,
@@ -99,7 +88,6 @@ pub struct SymbolEntry {
     pub container: Option<String>,
 }
 
-/// Result of `rename`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RenameResult {
     /// Name before the rename, if known.
@@ -114,7 +102,6 @@ pub struct RenameResult {
     pub check: Option<WriteCheckEntry>,
 }
 
-/// One changed file.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChangedFileEntry {
     /// Path after the change.
@@ -147,7 +134,6 @@ pub struct WriteCheckEntry {
 /// A sensor without a result.
 #[derive(Clone, Debug, Serialize)]
 pub struct SensorGap {
-    /// Name of the sensor.
     pub sensor: String,
     /// Why there is no result.
     pub reason: String,
@@ -166,13 +152,11 @@ pub struct CoverageEntry {
     pub files_skipped: Vec<SkippedFile>,
 }
 
-/// Result of `search`.
 #[derive(Clone, Debug, Serialize)]
 pub struct SearchResult {
     /// The files that were searched.
     #[serde(flatten)]
     pub coverage: CoverageEntry,
-    /// Number of files with a match.
     pub files_with_matches: usize,
     /// The first matches, by path and position.
     pub matches: Vec<MatchEntry>,
@@ -180,10 +164,8 @@ pub struct SearchResult {
     pub matches_omitted: usize,
 }
 
-/// One match.
 #[derive(Clone, Debug, Serialize)]
 pub struct MatchEntry {
-    /// The file.
     pub path: String,
     /// The range of the matching code.
     pub range: TextRange,
@@ -202,7 +184,6 @@ pub struct CapturedEntry {
     pub list: bool,
     /// The range; none if it matches no node.
     pub range: Option<TextRange>,
-    /// The code.
     pub text: String,
 }
 

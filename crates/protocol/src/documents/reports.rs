@@ -20,7 +20,6 @@ pub struct ReportDocument {
     pub verdict: &'static str,
     /// Time from request to report.
     pub elapsed_ms: u64,
-    /// Requested files.
     pub files_total: usize,
     /// Files given to every sensor that handles them.
     pub files_checked: usize,
@@ -44,9 +43,7 @@ pub struct ReportDocument {
 /// A file that the project's configuration takes out of a server's checking.
 #[derive(Clone, Debug, Serialize)]
 pub struct SwitchedOffEntry {
-    /// The file.
     pub path: RelPath,
-    /// Language server id.
     pub sensor: String,
     /// What is switched off, and how to switch it on.
     pub reason: String,
@@ -64,17 +61,13 @@ impl From<&SwitchedOffFile> for SwitchedOffEntry {
 pub struct SensorEntry {
     /// Language server id, `scan`, or the name of the check.
     pub name: String,
-    /// Kind of the sensor.
     pub kind: SensorKind,
     /// `clean`, `dirty` or `unmeasured`.
     pub verdict: &'static str,
-    /// Why it is unmeasured.
     pub reason: Option<String>,
-    /// Version of the tool.
     pub version: Option<String>,
     /// Files it measured.
     pub files: usize,
-    /// Time it took.
     pub elapsed_ms: u64,
     /// Head and tail of the output of a failed run; only checks have the field.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,23 +94,18 @@ impl From<&SensorReading> for SensorEntry {
 pub struct FindingEntry {
     /// Fingerprint: stays the same when unrelated lines move.
     pub id: String,
-    /// Name of the sensor.
     pub sensor: String,
     /// The sensor's own code or rule id; may be empty.
     pub code: String,
-    /// Severity.
     pub severity: Severity,
-    /// The file.
     pub path: RelPath,
     /// The range in the file.
     pub range: TextRange,
-    /// The problem.
     pub message: String,
     /// Whether it is new.
     pub state: FindingState,
     /// Weakness ids such as `CWE-89`.
     pub cwe: Vec<String>,
-    /// Documentation.
     pub url: Option<String>,
     /// A short remedy, or the replacement text of a safe fix.
     pub fix: Option<String>,
@@ -150,12 +138,8 @@ impl From<&Finding> for FindingEntry {
 /// Number of findings of each severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SeverityTotals {
-    /// Errors.
     pub error: usize,
-    /// Warnings.
     pub warning: usize,
-    /// Infos.
     pub info: usize,
-    /// Hints.
     pub hint: usize,
 }

@@ -6,11 +6,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/rule-tests@1")]
 pub struct RuleTestsDocument {
-    /// Number of rules.
     pub rules: usize,
     /// Number of snippets, each counted in every language of its rule.
     pub snippets: usize,
-    /// What went wrong.
     pub failures: Vec<RuleTestFailure>,
     /// Rules without any snippet.
     pub without_tests: Vec<UntestedRule>,
@@ -21,7 +19,6 @@ pub struct RuleTestsDocument {
 pub struct RuleTestFailure {
     /// The rule's id; empty if a file cannot be parsed.
     pub rule: String,
-    /// The rule file.
     pub source: String,
     /// The snippet's language; empty if there is no snippet.
     pub language: String,
@@ -34,8 +31,6 @@ pub struct RuleTestFailure {
 /// A rule without any snippet.
 #[derive(Clone, Debug, Serialize)]
 pub struct UntestedRule {
-    /// The rule's id.
     pub rule: String,
-    /// The rule file.
     pub source: String,
 }

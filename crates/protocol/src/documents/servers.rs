@@ -9,14 +9,12 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/servers@1")]
 pub struct ServersDocument<'a> {
-    /// The servers.
     pub servers: &'a [ServerRow],
 }
 
 /// One language server.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerRow {
-    /// Server id.
     pub id: String,
     /// Language ids.
     pub languages: Vec<String>,
@@ -32,7 +30,6 @@ pub struct ServerRow {
     pub uptime_secs: Option<u64>,
     /// Requests it answered.
     pub answered: u64,
-    /// Number of restarts.
     pub restarts: u64,
     /// Reason of its last failure.
     pub last_gap: Option<String>,
@@ -42,14 +39,12 @@ pub struct ServerRow {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/server-acts@1")]
 pub struct ServerActsDocument {
-    /// The servers acted on.
     pub servers: Vec<ServerActEntry>,
 }
 
 /// What was done to one server.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerActEntry {
-    /// Server id.
     pub id: String,
     /// Absolute path of the root.
     pub root: String,
@@ -57,7 +52,6 @@ pub struct ServerActEntry {
     pub act: &'static str,
     /// Whether it succeeded.
     pub done: bool,
-    /// Why it failed.
     pub reason: Option<String>,
 }
 
@@ -65,14 +59,11 @@ pub struct ServerActEntry {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/server-logs@1")]
 pub struct ServerLogsDocument {
-    /// The servers.
     pub servers: Vec<ServerLogEntry>,
 }
 
-/// Log of one server.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerLogEntry {
-    /// Server id.
     pub id: String,
     /// Absolute path of the root.
     pub root: String,
@@ -80,14 +71,12 @@ pub struct ServerLogEntry {
     pub lines: Vec<LogLineEntry>,
 }
 
-/// One line of a log.
 #[derive(Clone, Debug, Serialize)]
 pub struct LogLineEntry {
     /// Time in UTC, RFC 3339.
     pub at: String,
     /// `stderr`, a message type, or `engine`.
     pub source: &'static str,
-    /// The line.
     pub text: String,
 }
 
@@ -112,9 +101,7 @@ pub struct DoctorDocument<'s> {
 /// The process that answers.
 #[derive(Clone, Debug, Serialize)]
 pub struct DaemonHealthEntry {
-    /// Process id.
     pub pid: u32,
-    /// Version of the program.
     pub version: &'static str,
     /// Seconds since its start.
     pub uptime_secs: u64,
@@ -133,7 +120,6 @@ pub struct StoreHealthEntry {
     pub path: PathBuf,
     /// `ok`, `none`, `missing`, `locked` (nothing can be written), `damaged`, `newer` or `unreadable`.
     pub state: &'static str,
-    /// What is wrong.
     pub reason: Option<String>,
     /// What to do about it.
     pub remedy: Option<String>,
@@ -155,7 +141,6 @@ pub struct StoreHealthEntry {
     pub damaged_copies: Vec<PathBuf>,
 }
 
-/// The memory of a team.
 #[derive(Clone, Debug, Serialize)]
 pub struct TeamMemoryEntry {
     /// Database and host.
@@ -169,15 +154,12 @@ pub struct TeamMemoryEntry {
 /// One language of a project and its server.
 #[derive(Clone, Debug, Serialize)]
 pub struct LanguageEntry<'s> {
-    /// The language's name.
     pub language: &'s str,
-    /// Number of its files.
     pub files: usize,
     /// Server id, or the sensor's name without a server.
     pub server: &'s str,
     /// Absolute path of the server's program.
     pub program: Option<&'s str>,
-    /// Version of the server.
     pub version: Option<&'s str>,
     /// Why there is no server.
     pub reason: Option<String>,
@@ -186,26 +168,19 @@ pub struct LanguageEntry<'s> {
 /// The probe of one server.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProbeEntry<'s> {
-    /// Server id.
     pub server: &'s str,
-    /// Version of the server.
     pub version: Option<&'s str>,
-    /// The language of the probe.
     pub language: &'s str,
     /// The acts, in order.
     pub acts: Vec<ProbeActEntry>,
 }
 
-/// One act of a probe.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProbeActEntry {
-    /// Name of the act.
     pub name: &'static str,
     /// `right`, `false clean`, `stale` or `unmeasured`.
     pub outcome: &'static str,
-    /// Why it is unmeasured.
     pub reason: Option<String>,
-    /// Time to the answer.
     pub elapsed_ms: u64,
 }
 
@@ -213,19 +188,14 @@ pub struct ProbeActEntry {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/daemon@1")]
 pub struct DaemonDocument {
-    /// Whether a daemon is running.
     pub running: bool,
-    /// The running daemon.
     #[serde(flatten)]
     pub daemon: Option<RunningDaemon>,
 }
 
-/// A running daemon.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunningDaemon {
-    /// Process id.
     pub pid: u32,
-    /// Version of the program.
     pub version: &'static str,
     /// Seconds since its start.
     pub uptime_secs: u64,
@@ -238,7 +208,6 @@ pub struct RunningDaemon {
 /// A language server of the daemon.
 #[derive(Clone, Debug, Serialize)]
 pub struct DaemonServerEntry {
-    /// Server id.
     pub name: String,
     /// Absolute path of the root.
     pub root: PathBuf,

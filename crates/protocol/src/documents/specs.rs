@@ -6,9 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/spec@1")]
 pub struct NewSpecDocument {
-    /// Its id.
     pub id: String,
-    /// Its title.
     pub title: String,
     /// The files, relative to the root.
     pub files: Vec<String>,
@@ -27,11 +25,9 @@ pub struct SpecListDocument {
 /// A specification in one line.
 #[derive(Clone, Debug, Serialize)]
 pub struct SpecListEntry {
-    /// Its id.
     pub id: String,
     /// Its title; `None` if it has none.
     pub title: Option<String>,
-    /// Number of its requirements.
     pub requirements: usize,
     /// Its TODOs.
     pub todos: TodoCounts,
@@ -42,11 +38,8 @@ pub struct SpecListEntry {
 /// Numbers of TODOs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TodoCounts {
-    /// All of them.
     pub total: usize,
-    /// Done.
     pub done: usize,
-    /// Failed.
     pub failed: usize,
 }
 
@@ -65,7 +58,6 @@ pub struct SpecCheckDocument {
 /// Result of one specification.
 #[derive(Clone, Debug, Serialize)]
 pub struct SpecCheckEntry {
-    /// Its id.
     pub id: String,
     /// What is wrong; empty if nothing is.
     pub faults: Vec<SpecFaultEntry>,
@@ -94,14 +86,11 @@ pub struct PivotPointsDocument {
     pub faults: Vec<SpecFaultEntry>,
 }
 
-/// A pivot point.
 #[derive(Clone, Debug, Serialize)]
 pub struct PivotPointEntry {
-    /// Its id.
     pub id: String,
     /// `CONFIRMED` or `PROVISIONAL`.
     pub status: &'static str,
-    /// The constraint.
     pub title: String,
     /// Why it is one; empty if that is not known.
     pub reason: String,
@@ -126,7 +115,6 @@ pub struct PivotCheckDocument {
 pub struct PivotConflictEntry {
     /// Id of the pivot point.
     pub id: String,
-    /// The constraint.
     pub title: String,
     /// Why, as a fragment for people.
     pub why: String,

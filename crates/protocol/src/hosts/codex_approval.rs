@@ -18,11 +18,9 @@ const DEFAULT_TIMEOUT_SECS: u64 = 600;
 pub enum HookApproval {
     /// Nothing yet.
     Missing,
-    /// It was switched off.
     SwitchedOff,
     /// An earlier form of it was approved.
     Outdated,
-    /// It is approved as it is.
     Approved,
 }
 

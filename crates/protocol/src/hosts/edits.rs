@@ -19,7 +19,6 @@ const DELETED_FILE: &str = "*** Delete File: ";
 const MOVED_TO: &str = "*** Move to: ";
 /// Names of an argument with a path, by host.
 const PATH_KEYS: [&str; 4] = ["file_path", "filePath", "path", "notebook_path"];
-/// Names of arguments with a patch.
 const PATCH_KEYS: [&str; 2] = ["command", "patchText"];
 
 /// The ends of lines.

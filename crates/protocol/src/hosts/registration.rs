@@ -51,7 +51,6 @@ const OPENCODE_COMMANDS: [(&str, &str); COMMAND_NAMES.len()] = [
 /// Where hooks are registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegistrationScope {
-    /// In the project.
     Project,
     /// For the user, in the home folder.
     User,
@@ -62,7 +61,6 @@ pub enum RegistrationScope {
 pub struct RegistrationFile {
     /// Relative to the project or to the home folder.
     pub path: String,
-    /// Its content.
     pub content: RegistrationContent,
 }
 
@@ -73,7 +71,6 @@ pub enum RegistrationContent {
     Own(String),
     /// Entries in a JSON document of the host.
     Entries {
-        /// The host.
         host: HostKind,
         /// Path of the program.
         program: String,

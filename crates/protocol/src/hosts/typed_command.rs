@@ -42,7 +42,6 @@ pub const COMMAND_NAMES: &[&str] = &[
     "uam-status",
 ];
 
-/// A command as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypedCommand<'p> {
     /// Its name, without a prefix.

@@ -205,7 +205,6 @@ fn referenced_utils(body: &Map<String, Value>) -> Vec<&str> {
     names
 }
 
-/// The engine's document for one language.
 pub(super) fn engine_document(body: &Map<String, Value>, language: ScanLanguage) -> Value {
     let mut body = body.clone();
     body.insert("language".to_owned(), Value::String(language.as_str().to_owned()));

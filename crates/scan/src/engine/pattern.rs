@@ -25,7 +25,6 @@ pub(crate) struct CodePattern {
     variables: Vec<(String, bool)>,
 }
 
-/// One match of a pattern.
 pub(crate) struct PatternMatch {
     /// Byte offsets in the text.
     pub(crate) bytes: Range<usize>,

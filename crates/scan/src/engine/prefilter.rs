@@ -22,9 +22,7 @@ pub(super) use self::derive::need_of_rule;
 pub(super) enum TextNeed<W = NeededWord> {
     /// No requirement: it may match anywhere.
     Nothing,
-    /// A word.
     Word(W),
-    /// All of these.
     All(Vec<Self>),
     /// At least one of these.
     Any(Vec<Self>),
@@ -77,7 +75,6 @@ impl Prefilter {
         }
     }
 
-    /// Finds the words in a text.
     pub(super) fn find_words(&self, text: &str) -> WordHits {
         let mut starts = vec![Vec::new(); self.words.len()];
         if let Some(search) = &self.search {
