@@ -57,7 +57,7 @@ struct TextEdit {
 }
 
 impl TextEdit {
-    /// Whether it inserts `old as new` or `new as old`.
+    /// True if it inserts `old as new` or `new as old`.
     fn is_alias_of(&self, new_name: &str) -> bool {
         let sides = self.new_text.split_once(" as ");
         sides.is_some_and(|(left, right)| {
@@ -67,16 +67,16 @@ impl TextEdit {
     }
 }
 
-/// What exists under the paths that an edit names, and what the server knows of it.
+/// The files that an edit touches, and the server's open documents among them.
 #[derive(Clone, Debug, Default)]
 pub struct DiskTree {
-    /// For each named path: the file or folder it resolves to, symbolic links followed; `None` when
-    /// that is outside the root.
+    /// For each path in the edit: the file or folder it resolves to, symbolic links followed;
+    /// `None` when that is outside the root.
     pub resolved_paths: BTreeMap<PathBuf, Option<RelPath>>,
-    /// The named paths that are symbolic links: their targets may be edited, but moving or deleting
-    /// them is ambiguous.
+    /// Paths in the edit that are symbolic links: their targets may be edited, but moving or
+    /// deleting them is ambiguous.
     pub links: BTreeSet<PathBuf>,
-    /// The named files that exist, and every file below a named folder.
+    /// Existing files in the edit, and every file below its folders.
     pub files: BTreeMap<RelPath, Arc<[u8]>>,
     pub folders: BTreeSet<RelPath>,
     /// The files, existing or new, that git ignores.
@@ -88,7 +88,7 @@ pub struct DiskTree {
 }
 
 impl WorkspaceEdit {
-    /// Every path that the edit names, once.
+    /// Every path in the edit, without duplicates.
     #[must_use]
     pub fn paths(&self) -> BTreeSet<&Path> {
         let mut paths = BTreeSet::new();
@@ -118,7 +118,7 @@ impl WorkspaceEdit {
         locations
     }
 
-    /// Whether a rename to `new_name` would only alias an import or export in one file (`old as
+    /// True if a rename to `new_name` would only alias an import or export in one file (`old as
     /// new`) while every other file keeps the old name.
     #[must_use]
     pub fn is_alias_only(&self, new_name: &str) -> bool {

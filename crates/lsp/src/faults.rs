@@ -1,7 +1,7 @@
 //! Faults of a project's environment: a hundred findings with one cause become one gap with a
 //! remedy; findings that the cause does not explain remain. Facts from the disk come in as
-//! [`FaultFacts`]. The codes are those of the servers named in each file, observed with the pinned
-//! versions.
+//! [`FaultFacts`]. The codes are those of the servers named in each file, observed with their
+//! pinned versions.
 
 mod compiled;
 mod php;
@@ -21,13 +21,13 @@ use moai_base::verdict::{Cause, Gap};
 /// Facts about the project around one file, from the disk and the caller's environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaultFacts {
-    /// Which of [`NeededFacts::names`] exist in the file's folder or above it, up to the root.
+    /// Those of [`NeededFacts::names`] that exist in the file's folder or above it, up to the root.
     pub names: BTreeSet<String>,
-    /// Texts of the nearest files named in [`NeededFacts::manifests`].
+    /// Texts of the nearest files listed in [`NeededFacts::manifests`].
     pub manifests: BTreeMap<String, String>,
-    /// Which of [`NeededFacts::programs`] can be started.
+    /// Those of [`NeededFacts::programs`] that can be started.
     pub programs: BTreeSet<String>,
-    /// Declared npm packages that are in no `node_modules` folder around the file.
+    /// Declared npm packages missing from every `node_modules` folder around the file.
     pub missing_packages: BTreeSet<String>,
     /// Names without extension of the entries of the root, its `src` and the file's folder.
     pub neighbours: BTreeSet<String>,
@@ -39,7 +39,8 @@ pub struct FaultFacts {
     pub has_broken_config: bool,
     /// Where clangd gets the file's flags from.
     pub compile_flags: CompileFlags,
-    /// The folder of the file's Go module, as `go work use` takes it, if `go.work` does not list it.
+    /// The folder of the file's Go module, written as for `go work use`, if `go.work` does not list
+    /// it.
     pub module_outside_go_work: Option<String>,
     /// The file's path, relative to the root.
     pub path: String,
@@ -48,7 +49,7 @@ pub struct FaultFacts {
 /// Where clangd gets the compiler flags of a C or C++ file from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CompileFlags {
-    /// From nowhere: macros and search paths of the build are unknown.
+    /// No source: macros and search paths of the build are unknown.
     #[default]
     Unknown,
     /// From the entry of another file, because the database does not list this one.
@@ -78,18 +79,18 @@ pub struct NeededFacts {
     pub names: &'static [&'static str],
     /// Names of files to read.
     pub manifests: &'static [&'static str],
-    /// Whether [`FaultFacts::neighbours`] are needed.
+    /// True if [`FaultFacts::neighbours`] are needed.
     pub neighbours: bool,
     /// Programs to check for.
     pub programs: &'static [&'static str],
-    /// Whether [`FaultFacts::compile_flags`] is needed.
+    /// True if [`FaultFacts::compile_flags`] is needed.
     pub compile_flags: bool,
     /// Codes of findings that a fault could explain; empty where a fault causes no finding.
     codes: &'static [&'static str],
 }
 
-/// The facts to gather before [`explain_findings`]; `None` when no fault is possible. The language
-/// is an LSP language id.
+/// The facts to gather before [`explain_findings`]; `None` when no fault is possible. `language_id`
+/// is the LSP id.
 #[must_use]
 pub fn needed_facts(language_id: &str, findings: &[Finding]) -> Option<NeededFacts> {
     let facts = match language_id {
@@ -126,7 +127,7 @@ impl ProjectFault {
 }
 
 /// The remaining findings, and the gap that replaces the others. With a gap the file is unmeasured,
-/// whatever remains.
+/// even if findings remain.
 #[must_use]
 pub fn explain_findings(
     language_id: &str,

@@ -13,7 +13,7 @@ pub struct FrameDecoder {
     junk_bytes: usize,
 }
 
-/// A frame over the limit was announced, so the stream cannot be followed any more.
+/// A frame over the limit was announced, so the rest of the stream cannot be split.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("frame of {0} bytes is too large")]
 pub struct FrameTooLarge(usize);
@@ -38,7 +38,7 @@ impl FrameDecoder {
             }
             let Some(header_end) = find(&self.buffer, b"\r\n\r\n") else {
                 if self.buffer.len() > LSP_HEADER_BYTES_MAX {
-                    // The header block never ends, so it is junk.
+                    // The header block does not end within the limit, so it is junk.
                     self.drop_junk(LENGTH_HEADER.len());
                     continue;
                 }
@@ -70,7 +70,7 @@ impl FrameDecoder {
         // The search ends at the first header: a chunk may hold thousands of frames.
         let header = find_header(bytes, LENGTH_HEADER).map(|at| {
             match find_header(&bytes[..at], TYPE_HEADER) {
-                // `Content-Type` may stand before the length in the same block.
+                // `Content-Type` may precede the length in the same block.
                 Some(kind) if find(&bytes[kind..at], b"\r\n\r\n").is_none() => kind,
                 _ => at,
             }
@@ -107,7 +107,7 @@ fn content_length(header: &[u8]) -> Option<usize> {
     })
 }
 
-/// Names of headers have no case.
+/// Header names are case-insensitive.
 fn find_header(haystack: &[u8], name: &[u8]) -> Option<usize> {
     haystack.windows(name.len()).position(|window| window.eq_ignore_ascii_case(name))
 }

@@ -1,5 +1,5 @@
-//! Completion protocols: what proves that a list of diagnostics belongs to the bytes just sent.
-//! One pure state machine per protocol; an empty list is clean only when its protocol proves it.
+//! Completion protocols: proof that a list of diagnostics belongs to the bytes just sent. One pure
+//! state machine per protocol; an empty list is clean only when its protocol proves it.
 
 pub(crate) mod clangd;
 pub(crate) mod gopls;
@@ -33,16 +33,15 @@ pub(crate) struct MeasurementContext<'a> {
     pub about: DiagnosticContext<'a>,
     /// The document's URI as sent to the server.
     pub uri: &'a str,
-    /// Its absolute path.
     pub file: &'a Path,
     pub version: i32,
-    /// Whether the server reports that it is still loading the project.
+    /// The server reports that it is still loading the project.
     pub is_loading: bool,
     /// The server's complaint about the project as a whole, while it has one.
     pub fault: Option<&'a str>,
     /// The server's catalogue entry.
     pub spec: &'a ServerSpec,
-    /// What was learned about how the server publishes.
+    /// How the server has been observed to publish.
     pub habits: &'a PublishHabits,
     pub now: Instant,
     /// The request's ticket; later requests have higher ones.
@@ -51,9 +50,9 @@ pub(crate) struct MeasurementContext<'a> {
     pub flycheck: &'a Flycheck,
     /// The runs in which jdtls publishes, shared by all requests.
     pub publish_runs: &'a PublishRuns,
-    /// Whether the server's workspace has a `Cargo.toml`.
+    /// The server's workspace has a `Cargo.toml`.
     pub has_cargo_manifest: bool,
-    /// The files of the server's projects, as far as it was asked for them.
+    /// The files of the server's projects, as far as they were requested.
     pub project_lists: &'a ProjectLists,
 }
 
@@ -84,14 +83,14 @@ pub(crate) enum ProtocolStep {
     /// List the files of the covering project; the answer comes back through
     /// [`CompletionProtocol::on_project_listed`].
     ListProjectFiles(ProjectListing),
-    /// Wait for a compiler run that begins from now on; one is started unless one is running, and
-    /// all waiting requests share it.
+    /// Wait for a compiler run that begins later than this step. One is started unless one is
+    /// running; all waiting requests share it.
     AwaitFlycheck,
-    /// Resend the text as a new version, and begin again.
+    /// Resend the text as a new version, and restart the protocol.
     Resend,
-    /// Close the document, reopen it as a new version, and begin again.
+    /// Close the document, reopen it as a new version, and restart the protocol.
     Reopen,
-    /// The server does not support this protocol; use what it publishes.
+    /// The server does not support this protocol; use its published diagnostics.
     FallBack,
     /// The verdict for exactly this version.
     Done(Result<Vec<Finding>, Gap>),
@@ -271,7 +270,7 @@ pub(crate) mod tests {
         })
     }
 
-    /// One step as a short text: `ask`, `wait`, `wake`, `fall back`, `clean`, `1 found`, or the
+    /// A step as a short text: `ask`, `wait`, `wake`, `fall back`, `clean`, `1 found`, or the
     /// cause.
     pub(crate) fn word(step: &ProtocolStep) -> String {
         match step {

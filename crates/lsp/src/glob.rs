@@ -23,7 +23,7 @@ impl WatchGlob {
         Self { set, has_absolute_alternative }
     }
 
-    /// Whether it matches a file. An absolute pattern is compared with the absolute path, any other
+    /// True if it matches a file. An absolute pattern is compared with the absolute path, any other
     /// with the path below the base, which is `None` for a file elsewhere. Both paths use `/`.
     pub(super) fn matches(&self, absolute: &str, below_base: Option<&str>) -> bool {
         let Some(set) = &self.set else { return below_base.is_some() };
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn each_construct_of_the_protocol() {
-        // `*` and `?` stay within a segment; `**` crosses segments, also none.
+        // `*` and `?` match within a segment; `**` matches any number of segments, including none.
         check("*", &["/r/a", "/r/.a"], &["/r/a/b"]);
         check("*.py", &["/r/a.py", "/r/.py"], &["/r/d/a.py", "/r/a.pyc", "/r/a.PY"]);
         check("a?c", &["/r/abc", "/r/a한c"], &["/r/ac", "/r/a/c", "/r/abbc"]);
@@ -96,7 +96,7 @@ mod tests {
         check("**/b", &["/r/b", "/r/x/y/b"], &["/r/xb", "/r/b/x"]);
         check("a/**", &["/r/a/x", "/r/a/x/y"], &["/r/ab", "/r/b/a/x"]);
         check("a**b", &["/r/ab", "/r/axb"], &["/r/a/b"]);
-        // Groups, nested and empty; `**` in one.
+        // Nested and empty groups; `**` in a group.
         check("{a,b{c,d}}.x", &["/r/a.x", "/r/bc.x", "/r/bd.x"], &["/r/b.x", "/r/c.x"]);
         check("a{,b}", &["/r/a", "/r/ab"], &["/r/b"]);
         check("{**/*.go,go.mod}", &["/r/a.go", "/r/x/a.go", "/r/go.mod"], &["/r/x/go.mod"]);
@@ -107,7 +107,7 @@ mod tests {
         check("v[!0-9]", &["/r/va", "/r/v한"], &["/r/v0"]);
         check("v[^0-9]", &["/r/va"], &["/r/v0"]);
         check("v[a-]", &["/r/va", "/r/v-"], &["/r/vb"]);
-        // Without a meaning in the protocol.
+        // Characters without a meaning in the protocol.
         check("a\\b!.(c)+", &["/r/a\\b!.(c)+"], &["/r/ab!.(c)+"]);
         check("한/*.py", &["/r/한/a.py"], &["/r/h/a.py", "/r/한/a.go"]);
         // Absolute and relative alternatives of one pattern.

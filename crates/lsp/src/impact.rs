@@ -1,6 +1,6 @@
-//! The impact of an edit as far as texts show it: which names it touched, which files mention them,
-//! and whether a finding is about them. Works on lines and words of any language, because language
-//! servers no longer know what was removed or renamed.
+//! The impact of an edit, estimated from texts: the names it touched, the files that mention them,
+//! and the findings about them. Works on lines and words of any language, because language servers
+//! no longer know what was removed or renamed.
 
 mod bodies;
 mod words;
@@ -21,16 +21,15 @@ use words::{
 pub struct TouchedSymbols {
     /// Names whose meaning an edit may have changed.
     pub names: BTreeSet<String>,
-    /// Those of the names that an edit only uses or gives to a parameter: their meaning elsewhere
-    /// stays the same.
+    /// Names that an edit only uses or gives to a parameter: their meaning elsewhere is unchanged.
     pub only_used: BTreeSet<String>,
     /// Names of one or two letters whose declaration changed; only importers are searched for
     /// them, because they occur in every file.
     pub short_names: BTreeSet<String>,
     /// Names of modules as importers write them.
     pub modules: BTreeSet<String>,
-    /// Whether a module appeared, vanished or changed in more names than are searched for, so that
-    /// all of its importers are affected.
+    /// A module was added, removed or changed in more names than are searched for, so that all of
+    /// its importers are affected.
     pub concerns_importers: bool,
 }
 
@@ -87,7 +86,7 @@ impl TouchedSymbols {
         self.names.contains(name) && !self.only_used.contains(name)
     }
 
-    /// Whether no symbol was touched that another file could mention.
+    /// True if no symbol was touched that another file could mention.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.short_names.is_empty() && !self.concerns_importers
@@ -114,7 +113,7 @@ impl TouchedSymbols {
         is_concerned.then_some(FileMentions { imports, count })
     }
 
-    /// Whether a finding is about a touched symbol: its message or its line names it.
+    /// True if the finding's message or line mentions a touched symbol.
     #[must_use]
     pub fn concerns_finding(&self, finding: &Finding, text: &str) -> bool {
         let line = text.lines().nth(finding.range.start.line as usize).unwrap_or_default();
@@ -128,7 +127,7 @@ impl TouchedSymbols {
     }
 }
 
-/// The lines of a text, and which of them changed.
+/// The lines of a text, with the changed ones marked.
 #[derive(Clone, Copy, Debug)]
 struct ChangedLines<'t> {
     lines: &'t [&'t str],
@@ -308,7 +307,7 @@ fn word_counts<'t>(lines: &[&'t str], changed: &[usize]) -> HashMap<&'t str, usi
     counts
 }
 
-/// Whether a text contains another one as a whole word.
+/// True if a text contains another one as a whole word.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let (before, after) = (&text.as_bytes()[..at], &text.as_bytes()[at + word.len()..]);

@@ -67,7 +67,7 @@ impl ServerLatency {
         let window = if self.is_warm { &self.warm } else { &self.cold };
         // One slow answer among fast ones is ignored.
         let is_slow = window.percentile(50).is_some_and(|typical| typical > budget);
-        // Requested a while ago without an answer: it is starting or loading.
+        // A request from a while ago is unanswered: the server is starting or loading.
         let is_loading = !self.is_warm
             && self.open_since.is_some_and(|since| now.duration_since(since) > budget / 2);
         if is_slow || is_loading {

@@ -43,7 +43,7 @@ pub enum ProbeExpectation {
     Clean,
 }
 
-/// One act of the scenario.
+/// A step of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeAct {
     /// Its name in the matrix.
@@ -65,7 +65,7 @@ pub enum ProbeOutcome {
     FalseClean,
     /// A fixed error was reported.
     Stale,
-    /// No verdict; the gap says why.
+    /// No verdict.
     Unmeasured(Gap),
 }
 
@@ -110,7 +110,7 @@ impl ServerProbe {
         acts
     }
 
-    /// Errors in quick succession that end without one.
+    /// Edits with errors in quick succession, the last one without.
     fn burst(&self) -> Vec<String> {
         let mut texts: Vec<String> =
             (0..PROBE_BURST_COUNT).map(|count| self.wrong.clone() + &"\n".repeat(count)).collect();

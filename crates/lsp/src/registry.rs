@@ -38,16 +38,16 @@ pub struct LanguageSpec {
     /// characters.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// Server ids in order of preference: one of them is asked.
+    /// Server ids in order of preference: the first usable one measures.
     pub servers: Vec<String>,
-    /// Ids of servers that are asked in addition, where they are installed.
+    /// Ids of servers that measure in addition, where they are installed.
     #[serde(default)]
     pub companions: Vec<String>,
-    /// Whether it is not a programming language: measured only where a server for it is installed
-    /// or the user chose one.
+    /// Not a programming language: measured only where a server for it is installed or the user
+    /// chose one.
     #[serde(default)]
     pub auxiliary: bool,
-    /// The servers that the user chose instead of all these; each of them is asked.
+    /// The user's choice of servers, which replaces all of these; each of them measures.
     #[serde(skip)]
     pub user_servers: Option<Vec<String>>,
 }
@@ -77,7 +77,7 @@ pub struct ServerSpec {
     /// How it publishes diagnostics.
     #[serde(default)]
     pub publishes: PublishTraits,
-    /// How it signals that the project is loaded.
+    /// Its signal that the project is loaded.
     #[serde(default)]
     pub ready: ReadySignal,
     /// For [`ReadySignal::Progress`]: parts of the titles of the progresses whose end means that the
@@ -92,18 +92,16 @@ pub struct ServerSpec {
     /// change but not after an opening.
     #[serde(default)]
     pub change_after_open: bool,
-    /// The changes outside the root that it does not follow when it is notified, so that they restart
-    /// it.
+    /// The changes outside the root that restart it, because a notification is not enough.
     #[serde(default)]
     pub outside_restart: OutsideRestart,
-    /// For which files it uses an open document's text instead of the disk.
+    /// The files for which it uses an open document's text instead of the disk.
     #[serde(default)]
     pub overlays: OverlaySupport,
-    /// Whether it returns an empty list when it fails, and reports the failure only as a logged
-    /// error.
+    /// It returns an empty list when it fails, and reports the failure only as a logged error.
     #[serde(default)]
     pub logs_failures: bool,
-    /// Whose configuration can switch its checking off for a file.
+    /// The tool whose configuration can disable its checks for a file.
     #[serde(default)]
     pub checking: Option<CheckingRules>,
     /// `initializationOptions` of the handshake.
@@ -141,24 +139,22 @@ pub struct ServerSpec {
     /// Environment variables that its findings depend on, apart from those of every server.
     #[serde(default)]
     pub variables: Vec<String>,
-    /// Codes of diagnostics about the server's own means and not about the file, such as a schema
-    /// that it cannot download.
+    /// Codes of diagnostics about the server itself and not about the file, such as a schema that
+    /// it cannot download.
     #[serde(default)]
     pub ignore_codes: Vec<String>,
     /// Restricts it to files with these extensions, with the LSP language ids it expects; empty
     /// means all files of its language.
     #[serde(default)]
     pub extensions: BTreeMap<String, String>,
-    /// Restricts it to projects where this holds; there, no other server replaces it.
+    /// Restricts it to projects that meet this condition; there, no other server replaces it.
     #[serde(default)]
     pub when: Option<ProjectCondition>,
-    /// Where to install it from.
     #[serde(default)]
     pub install: Option<InstallSources>,
-    /// Whether this server was verified with this version of the program.
+    /// This server was verified with this version of the program.
     #[serde(default = "yes")]
     pub verified: bool,
-    /// How it is used in a project that the user has not trusted.
     #[serde(default)]
     pub untrusted: UntrustedUse,
 }
@@ -187,7 +183,7 @@ pub enum UnusableKeyword {
     Unusable,
 }
 
-/// What makes a server leave the programs of a project alone.
+/// Options that keep a server from running the project's programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UntrustedRestriction {
@@ -223,7 +219,7 @@ pub enum DiagnosticsMethod {
     Jdtls,
 }
 
-/// How a server publishes diagnostics, as probes have shown; nothing else is assumed.
+/// How a server publishes diagnostics, as observed by probes; nothing else is assumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PublishTraits {
@@ -236,12 +232,12 @@ pub struct PublishTraits {
     pub quiet_ms: Option<u64>,
 }
 
-/// Whose configuration can switch the checking of files off, and whose rules it follows.
+/// The tool whose configuration can disable the checking of files, and whose rules are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckingRules {
-    /// `tsconfig.json` and `jsconfig.json`; a server with pull diagnostics names the one that covers
-    /// a file by `custom/projectInfo`.
+    /// `tsconfig.json` and `jsconfig.json`; a server with pull diagnostics reports the one that
+    /// covers a file by `custom/projectInfo`.
     Typescript,
     /// The workspace markers of pyright and basedpyright.
     Pyright,
@@ -262,7 +258,7 @@ pub enum ReadySignal {
     LanguageStatus,
 }
 
-/// Which folder becomes a server's workspace.
+/// The rule that selects a server's workspace folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkspaceRule {
@@ -281,14 +277,14 @@ pub enum OutsideRestart {
     /// It follows all of them.
     #[default]
     None,
-    /// It follows changed texts, but not files that appear or disappear.
+    /// It follows changed texts, but not created or deleted files.
     Names,
     /// It reads changed files only seconds after the notice.
     Changes,
 }
 
-/// For which files a server uses an open document's text instead of the disk, and so what an
-/// overlay can be used for.
+/// The files for which a server uses an open document's text instead of the disk; they limit the
+/// use of overlays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverlaySupport {
@@ -335,14 +331,14 @@ pub struct InstallSources {
 }
 
 impl InstallSources {
-    /// Whether this program can install it.
+    /// True if this program can install it.
     #[must_use]
     pub fn is_possible(&self) -> bool {
         [&self.npm, &self.pip, &self.rustup, &self.apt].iter().any(|packages| !packages.is_empty())
     }
 }
 
-/// A catalogue file that cannot be used.
+/// An invalid catalogue file.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}, key {key}: {reason}")]
 pub struct CatalogueError {
@@ -367,7 +363,7 @@ impl Catalogue {
         parse_json(text)
     }
 
-    /// The first server id that a language names but no entry describes.
+    /// The first server id in a language's lists that has no entry.
     #[must_use]
     pub fn dangling_server(&self) -> Option<&str> {
         let named = self.languages.values().flat_map(|it| it.servers.iter().chain(&it.companions));
@@ -394,8 +390,8 @@ impl Catalogue {
         })
     }
 
-    /// Whether a file of this name is a project marker or is read once by a server of the
-    /// catalogue.
+    /// True if a file of this name is a project marker, or a server of the catalogue reads it only
+    /// once.
     #[must_use]
     pub fn is_marker(&self, name: &str) -> bool {
         let mut markers =
@@ -403,7 +399,7 @@ impl Catalogue {
         markers.any(|marker| marker == name)
     }
 
-    /// Whether a hidden file of this name affects the findings of servers.
+    /// True if a hidden file of this name affects the findings of servers.
     #[must_use]
     pub fn is_hidden_configuration(&self, name: &str) -> bool {
         let mut suffixes = HIDDEN_CONFIGURATION.iter().filter_map(|tool| name.strip_prefix(tool));
@@ -415,7 +411,7 @@ impl Catalogue {
         self.languages.get(id).map(Arc::as_ref)
     }
 
-    /// Whether one server handles both languages, so that a file in one can break a file in the
+    /// True if one server handles both languages, so that a file in one can break a file in the
     /// other.
     #[must_use]
     pub fn share_server(&self, one: &str, other: &str) -> bool {
@@ -436,7 +432,7 @@ impl Catalogue {
         readers.map(|(id, _)| id.as_str())
     }
 
-    /// Whether a server for this language reads its configuration from a file of this name.
+    /// True if a server for this language reads its configuration from a file of this name.
     #[must_use]
     pub fn is_configured_by(&self, language: &str, name: &str) -> bool {
         let servers = self.languages.get(language).into_iter().flat_map(|it| &it.servers);
@@ -461,15 +457,15 @@ impl Catalogue {
         self.servers.iter().map(|(id, spec)| (id.as_str(), spec.as_ref()))
     }
 
-    /// Whether a server may be asked about a language: it is listed for it, or for no language.
+    /// True if a server is listed for this language, or for no language.
     #[must_use]
     pub fn serves_language(&self, server: &str, language: &str) -> bool {
         let is_listed = self.languages.get(language).is_some_and(|it| it.lists_server(server));
         is_listed || !self.languages.values().any(|it| it.lists_server(server))
     }
 
-    /// Whether a server is a companion of a language: a linter that runs next to the type checker. An
-    /// edit never causes its findings in another file.
+    /// True if a server is a companion of a language: a linter that runs next to the type checker.
+    /// An edit never causes its findings in another file.
     #[must_use]
     pub fn is_companion(&self, server: &str, language: &str) -> bool {
         let companions = self.languages.get(language).map(|it| it.companions.as_slice());
@@ -480,7 +476,7 @@ impl Catalogue {
         self.servers.keys().map(String::as_str)
     }
 
-    /// The catalogue without these languages, whose files are then in no language.
+    /// The catalogue without these languages.
     #[must_use]
     pub fn without_languages(mut self, languages: &BTreeSet<String>) -> Self {
         self.languages.retain(|id, _| !languages.contains(id));
@@ -488,7 +484,7 @@ impl Catalogue {
     }
 }
 
-/// Whether a name matches a pattern with at most one `*`.
+/// True if a name matches a pattern with at most one `*`.
 fn matches_name(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -498,7 +494,7 @@ fn matches_name(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Parses JSON into a type of the catalogue; an error names line and key.
+/// Parses JSON into a type of the catalogue; an error has its line and key.
 fn parse_json<T: DeserializeOwned>(text: &str) -> Result<T, CatalogueError> {
     let mut input = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut input).map_err(|error| {

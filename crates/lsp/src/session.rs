@@ -70,7 +70,6 @@ pub struct DocumentRequest {
     pub language_id: String,
     pub text: Arc<str>,
     pub hash: ContentHash,
-    /// Whether it may overtake others.
     pub lane: MeasureLane,
 }
 
@@ -85,7 +84,7 @@ pub enum DiskChange {
     Deleted,
 }
 
-/// A changed file, as its caller has just read it.
+/// A changed file, as the caller has just read it.
 #[derive(Clone, Debug)]
 pub struct PresentText {
     pub path: RelPath,
@@ -93,24 +92,24 @@ pub struct PresentText {
     pub hash: ContentHash,
 }
 
-/// An action that the session requests from its owner.
+/// An action for the session's owner.
 #[derive(Debug)]
 pub enum SessionEffect {
     /// Send a message to the server; order matters.
     Send(RpcMessage),
-    /// A document request is answered, for exactly the bytes it was about.
+    /// The answer to a document request, for exactly its bytes.
     DiagnosticsReady(u64, Result<Vec<Finding>, Gap>),
     QueryAnswered(u64, Result<QueryReply, Gap>),
     /// The handshake is done; holds the server's version, if it reports one.
     Ready(Option<String>),
-    /// What the server depends on outside the polled files of the root is now this.
+    /// The server's dependencies outside the polled files of the root changed to these.
     OutsidePlacesChanged(OutsidePlaces),
     /// The server would answer from outdated files; end its process, and start another on demand.
     Outdated,
     /// List the files of a project for this job, then call [`LspSession::project_files_listed`].
     ListProjectFiles(u64, ProjectListing),
-    /// `cargo check` is due: make cargo forget what it compiled from files whose time hides a
-    /// change, then call [`LspSession::start_flycheck`].
+    /// `cargo check` is due: remove cargo's records of files whose time hides a change, then call
+    /// [`LspSession::start_flycheck`].
     PrepareFlycheck,
     /// The server is unusable; end its process.
     GiveUp(Gap),
@@ -151,7 +150,7 @@ pub struct ServerFolders {
     pub root: PathBuf,
     /// The server's workspace: the root, or a folder below.
     pub workspace: PathBuf,
-    /// Whether the workspace has a `Cargo.toml`.
+    /// The workspace has a `Cargo.toml`.
     pub has_cargo_manifest: bool,
     /// Folders outside the root whose files the server reads, but does not register for.
     pub dependencies: BTreeSet<PathBuf>,
@@ -180,11 +179,11 @@ pub struct LspSession {
     flycheck: Flycheck,
     publish_runs: PublishRuns,
     newest_ticket: u64,
-    /// Whether files changed on disk of which the server cannot be notified.
+    /// Files changed on disk of which the server cannot be notified.
     is_behind_disk: bool,
     registrations: Registrations,
     project_lists: ProjectLists,
-    /// What Go sources embed.
+    /// Files embedded by Go sources.
     embedded: BTreeMap<RelPath, EmbeddedPlaces>,
     outside_places: OutsidePlaces,
     /// The bytes of changed files, as they were last announced; at most one entry per watched file.
@@ -192,7 +191,7 @@ pub struct LspSession {
     /// Disk changes of which the server has not been notified, one per file.
     unsent_changes: BTreeMap<PathBuf, DiskChange>,
     habits: PublishHabits,
-    /// Whether the server once refused its protocol; published diagnostics are then used.
+    /// The server once refused its protocol, so published diagnostics are used.
     has_fallen_back: bool,
     last_message_at: Option<Instant>,
     effects: Vec<SessionEffect>,
@@ -272,13 +271,13 @@ impl LspSession {
         jobs.flatten().chain(self.next_queue_wake()).chain(self.next_query_deadline()).min()
     }
 
-    /// Whether any request is open.
+    /// True if any request is open.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         !self.jobs.is_empty() || !self.queued_measures.is_empty() || !self.queries.is_empty()
     }
 
-    /// Whether the handshake is done and the project is loaded.
+    /// True if the handshake is done and the project is loaded.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.phase == SessionPhase::Ready && !self.loading.is_loading()
@@ -358,7 +357,7 @@ impl LspSession {
         self.fail(&Gap::new(Cause::Crashed, "the language server was stopped"));
     }
 
-    /// The server is gone: every open request gets this gap.
+    /// Handles the end of the server: every open request gets this gap.
     pub fn fail(&mut self, gap: &Gap) {
         let jobs = std::mem::take(&mut self.jobs).into_values();
         let mut tickets: Vec<u64> = jobs.flat_map(MeasureJob::into_tickets).collect();
@@ -416,7 +415,7 @@ impl LspSession {
         if self.method == DiagnosticsMethod::RustAnalyzer {
             self.flycheck.on_publish(params);
         }
-        // Compares files instead of URIs, because servers differ in what they percent-encode.
+        // Compares files instead of URIs, because servers percent-encode different characters.
         let file = params["uri"].as_str().and_then(from_uri);
         let Some(path) = file.and_then(|file| RelPath::below(&self.root, &file)) else { return };
         self.habits.on_publish(&path, !params["version"].is_null(), now);

@@ -1,4 +1,4 @@
-//! Files that the project's own configuration takes out of a server's checking: the server answers
+//! Files that the project's own configuration excludes from a server's checks: the server answers
 //! with an empty list, which proves nothing. Texts of configurations come in; their rules are those
 //! of the server, observed with the versions named in each file.
 

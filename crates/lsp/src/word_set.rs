@@ -1,4 +1,4 @@
-//! Static sets of words, written as one text.
+//! Static sets of words, each written as one string.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

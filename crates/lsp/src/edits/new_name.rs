@@ -1,10 +1,10 @@
-//! Checks the shape of a symbol's new name, because language servers check little and some write
-//! whatever they get.
+//! Checks the shape of a symbol's new name, because few language servers do, and some write any
+//! text they are given.
 
 use super::keywords::is_reserved;
 
-/// Why no symbol can have this name: control characters, line breaks among them, and invisible
-/// characters. `None` when some symbol may.
+/// Rejects names that no symbol can have: those with control characters (including line breaks) or
+/// invisible characters.
 #[must_use]
 pub fn invalid_name_reason(name: &str) -> Option<String> {
     let hidden = name.chars().find(|it| it.is_control() || is_hidden(*it));
@@ -17,8 +17,8 @@ pub fn invalid_name_reason(name: &str) -> Option<String> {
     }
 }
 
-/// Why the name is not shaped like an identifier. Punctuation and spaces are allowed where the
-/// language server's own text of the old name, or the file's LSP language, has them.
+/// Rejects a name that is not shaped like an identifier. Punctuation and spaces are allowed where
+/// the language server's own text of the old name, or the file's LSP language, has them.
 #[must_use]
 pub fn malformed_identifier_reason(
     name: &str,

@@ -22,7 +22,7 @@ pub struct EditPlan {
 }
 
 /// Applies the edit in memory. It is refused as a whole when any part is uncertain; the order of
-/// the checks only decides which reason is named.
+/// the checks only decides which reason is reported.
 pub fn plan_edit(
     edit: &WorkspaceEdit,
     tree: &DiskTree,
@@ -35,8 +35,8 @@ pub fn plan_edit(
     let mut planning = EditPlanner::new(tree, encoding);
     let mut steps = edit.steps.as_slice();
     while let Some(first) = steps.first() {
-        // Consecutive text edits refer to the same state, because a document may be named more than
-        // once.
+        // Consecutive text edits refer to the same state, because a document may be listed more
+        // than once.
         let edits = steps.iter().take_while(|step| matches!(step, EditStep::Edit { .. })).count();
         if edits > 0 {
             planning.edit(&steps[..edits])?;
@@ -52,7 +52,6 @@ fn unreadable_file(path: &RelPath, reason: &str) -> EditRefusal {
     EditRefusal::Unreadable { path: path.to_string(), reason: reason.to_owned() }
 }
 
-/// A file in memory.
 #[derive(Clone, Debug)]
 struct PlannedFile {
     bytes: Arc<[u8]>,

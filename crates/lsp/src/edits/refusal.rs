@@ -15,7 +15,7 @@ pub enum EditRefusal {
     /// The edit requires the user's consent.
     #[error("the language server asks for confirmation: {0}")]
     NeedsConfirmation(String),
-    /// A text with placeholders, although plain text was asked for.
+    /// A text with placeholders, although plain text was requested.
     #[error("{0}: the edit is a snippet with placeholders")]
     Snippet(String),
     /// The edit was computed for another version of the document.
@@ -36,14 +36,14 @@ pub enum EditRefusal {
         /// Where the second begins, as the server counts.
         at: Position,
     },
-    /// A range that the text does not have.
+    /// A range outside the text.
     #[error("{path}:{}:{}: no such position in the text", at.line + 1, at.character + 1)]
     OutOfRange {
         path: String,
         /// The place, as the server counts.
         at: Position,
     },
-    /// A path that leads out of the project, directly or through a symbolic link.
+    /// A path outside the project, directly or through a symbolic link.
     #[error("{0}: outside the root")]
     OutsideRoot(String),
     /// A generated, vendored or ignored file.
@@ -64,7 +64,7 @@ pub enum EditRefusal {
     #[error("{path}: {reason}")]
     Unreadable {
         path: String,
-        /// Why, as a lower-case fragment.
+        /// A lower-case fragment.
         reason: String,
     },
     /// Something exists where a file should be created.
@@ -73,7 +73,7 @@ pub enum EditRefusal {
     /// A folder with files in it would be deleted without `recursive`.
     #[error("{0}: the folder is not empty")]
     NotEmpty(String),
-    /// Only another name for an import is proposed.
+    /// The edit would only add an alias to an import.
     #[error("this would only create an alias ({0}): rename at the definition of the symbol")]
     AliasOnly(String),
     /// The edit changes more files than the bound allows.

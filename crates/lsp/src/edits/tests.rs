@@ -1,5 +1,4 @@
-//! Tests of applying edits to texts and files: what is changed, what is refused, and that the
-//! result equals that of a naive implementation.
+//! Applies edits to texts and files, and compares the result with that of a naive implementation.
 
 use std::path::{Path, PathBuf};
 
@@ -343,7 +342,8 @@ fn an_alias_is_not_a_rename() {
     assert!(!WorkspaceEdit::parse(&two).expect("an edit").is_alias_only("total"));
 }
 
-/// Units of a text that no edit may split: characters, and `\r\n` as one.
+/// Parts of a text that no edit may split: characters, and `\r
+/// ` as one.
 fn units(text: &str) -> Vec<String> {
     let mut units: Vec<String> = Vec::new();
     for character in text.chars() {
@@ -401,7 +401,7 @@ proptest! {
                 (*start, text_edit(from, to, new))
             })
             .collect();
-        // Any order, but those of one place stay in theirs.
+        // Shuffled, except that edits at one place keep their order.
         edits.sort_by_key(|(start, _)| (*start as u64 ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let edits: Vec<Value> = edits.into_iter().map(|(_, edit)| edit).collect();
         let expected = expected.concat();

@@ -4,10 +4,10 @@ use super::{EditRefusal, TextEdit};
 use moai_base::text::{LineIndex, Position, PositionEncoding};
 
 /// The text with all edits applied. All ranges refer to the given text, in any order. Inserts at
-/// one place keep their order; a duplicate replacement counts once (two projects of one server each
-/// name it), a duplicate insert is two inserts.
+/// one place keep their order; a duplicate replacement counts once (two projects of one server may
+/// each list it), a duplicate insert is two inserts.
 ///
-/// Line breaks of the new texts become those of the text, where it has only one kind.
+/// If the text uses a single kind of line break, the new texts get the same kind.
 pub(super) fn apply_text_edits(
     path: &str,
     text: &str,

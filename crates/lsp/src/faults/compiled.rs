@@ -68,16 +68,16 @@ pub fn go_work_modules(text: &str) -> Vec<&str> {
     directive_entries(text, "use").into_iter().map(unquoted).collect()
 }
 
-/// The folders that a `go.mod` or `go.work` replaces modules with, as written.
+/// The folders in `replace` directives of a `go.mod` or `go.work`, as written.
 #[must_use]
 pub fn go_replacements(text: &str) -> Vec<&str> {
     let targets = directive_entries(text, "replace").into_iter();
     let targets = targets.filter_map(|entry| Some(unquoted(entry.split_once("=>")?.1.trim())));
-    // Only folders begin so; the others are modules with a version.
+    // These prefixes mark folders; the other targets are modules with a version.
     targets.filter(|target| target.starts_with(['.', '/'])).collect()
 }
 
-/// The entries of a directive, which stand after it or in a block of lines.
+/// The entries of a directive: after it on the line, or in a block of lines.
 fn directive_entries<'t>(text: &'t str, directive: &str) -> Vec<&'t str> {
     let (mut entries, mut is_block) = (Vec::new(), false);
     for line in text.lines() {
@@ -119,7 +119,7 @@ pub(super) const RUST_FACTS: NeededFacts = NeededFacts {
     codes: &[],
 };
 
-/// Outside a package rust-analyzer checks syntax at most, without saying so.
+/// Outside a package rust-analyzer checks at most the syntax, without reporting that.
 pub(super) fn rust_fault(facts: &FaultFacts) -> Option<ProjectFault> {
     if !facts.has_any(&["Cargo.toml", "rust-project.json"]) {
         let detail = "the file belongs to no Cargo package, so only syntax is checked";

@@ -63,7 +63,7 @@ pub(super) fn python_fault(
     facts: &FaultFacts,
     found: &[Finding],
 ) -> Option<ProjectFault> {
-    // A missing module of the project itself is a mistake, whatever is installed.
+    // A missing module of the project itself is a mistake, with any installed packages.
     let foreign = matching_indices(found, |one| {
         IMPORT_CODES.contains(&one.code.as_str())
             && imported_module(one).is_some_and(|name| !facts.neighbours.contains(name))
@@ -111,7 +111,7 @@ fn remedy(facts: &FaultFacts) -> String {
     )
 }
 
-/// The top-level module an unresolved import names; relative ones are the project's own.
+/// The top-level module of an unresolved import; relative imports are the project's own.
 fn imported_module(finding: &Finding) -> Option<&str> {
     let name = first_quoted(&finding.message)?;
     name.split('.').next().filter(|top| !top.is_empty())
@@ -126,7 +126,7 @@ fn import_count(text: &str) -> usize {
         .count()
 }
 
-/// Whether a manifest names the package of a module. Names are compared as the package index does:
+/// True if a manifest lists the package of a module. Names are compared as the package index does:
 /// case-insensitively, with `_` equal to `-`.
 fn names_package(manifest: &str, module: &str) -> bool {
     let (manifest, module) = (normalized_package(manifest), module.to_ascii_lowercase());

@@ -30,7 +30,7 @@ fn texts(of: &[(&str, &str)]) -> BTreeMap<String, String> {
     of.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
-/// What remains, by code, and the gap; empty for none.
+/// The codes of the remaining findings, and the gap (empty if there is none).
 fn check(
     language: &str,
     text: &str,
@@ -80,15 +80,15 @@ fn python_without_an_environment_is_one_gap_and_other_errors_remain() {
 fn a_python_import_that_no_environment_provides_is_a_finding() {
     let missing = &["reportMissingImports"];
     check("python", "import numpy\n", &python_facts(), &[NUMPY], missing, "");
-    // Two of many are no sign of a missing environment.
+    // Two unresolved imports out of many do not indicate a missing environment.
     let many = format!("import numpy\nimport django\n{}", "import os\n".repeat(3));
     let both = &["reportMissingImports", "import-not-found"];
     check("python", &many, &python_facts(), &[NUMPY, DJANGO], both, "");
-    // A module of the project that is not there.
+    // A module of the project that is missing.
     let own = FaultFacts { neighbours: names(&["numpy", "django"]), ..python_facts() };
     let text = "import numpy\nimport django\n";
     check("python", text, &own, &[NUMPY, DJANGO], both, "");
-    // The environment has everything that is declared.
+    // The environment has all declared packages.
     let environment = FaultFacts { has_environment: true, ..python_facts() };
     check("python", text, &environment, &[NUMPY, DJANGO], both, "");
 }
@@ -126,7 +126,7 @@ fn missing_packages_are_one_gap() {
     let facts = node_facts(&["express", "@types/node"]);
     let gap = "packages of package.json are not installed: pnpm install";
     check("typescript", "", &facts, found, &["2307", "2322"], gap);
-    // What is not declared stays an error after the installation.
+    // An undeclared package is an error even after the installation.
     let facts = node_facts(&["express"]);
     check("typescript", "", &facts, found, &["2591", "2307", "2322"], gap);
     let all = &["2307", "2591", "2307", "7006", "2322"];
@@ -149,7 +149,7 @@ fn a_file_without_a_tsconfig_is_one_gap() {
         gap,
     );
     check("typescript", "", &FaultFacts::default(), &[WRONG], &["2322"], "");
-    // One that the tsconfig.json excludes; the mark never leaves.
+    // A file that the tsconfig.json excludes; the marker is removed.
     let mark = ("covering-project", "");
     check("typescript", "", &node_facts(&[]), &[EXPRESS, mark], &[], gap);
     check("typescript", "", &node_facts(&[]), &[WRONG, mark], &["2322"], "");

@@ -98,7 +98,7 @@ pub(super) fn typescript_fault(facts: &FaultFacts, found: &[Finding]) -> Option<
     })
 }
 
-/// Whether installing the missing packages would have prevented this finding.
+/// True if installing the missing packages would have prevented this finding.
 fn is_missing_package(facts: &FaultFacts, finding: &Finding) -> bool {
     let missing = &facts.missing_packages;
     let code = finding.code.as_str();
@@ -156,8 +156,8 @@ pub fn extended_configs(config: &str) -> Vec<String> {
     }
 }
 
-/// Whether a tsconfig.json is JSON with comments and trailing commas. TypeScript uses what it can
-/// read of a broken one, and reports that nowhere near the files it covers.
+/// True if a tsconfig.json is JSON with comments and trailing commas. TypeScript uses the readable
+/// part of a broken one, and does not report that in the files it covers.
 #[must_use]
 pub fn is_readable(config: &str) -> bool {
     parse_jsonc(config).is_ok()

@@ -1,11 +1,11 @@
-//! clangd publishes with the document's version when the change requests it (`wantDiagnostics`),
-//! and without a difference if a rebuild is forced (`forceRebuild`). The first publish may be based
-//! on outdated headers; the correct one follows when the new preamble is built, which
-//! `textDocument/clangd.fileStatus` reports. Being idle alone proves nothing: the rebuild caused by
-//! the new preamble is queued but not yet running, so a second barrier has to pass that queue. Each
-//! change makes clangd scan the includes in a separate thread, and it reports that; only where that
-//! report is missing, a quiet time must show that the thread does not start late. Observed with
-//! clangd 22.1.
+//! clangd publishes diagnostics with the document's version when the change requests it
+//! (`wantDiagnostics`), and without a difference if a rebuild is forced (`forceRebuild`). The first
+//! publish may be based on outdated headers; the correct one follows when the new preamble is
+//! built, which `textDocument/clangd.fileStatus` reports. Being idle alone proves nothing: the
+//! rebuild caused by the new preamble is queued but not yet running, so a second barrier has to
+//! pass that queue. Each change makes clangd scan the includes in a separate thread, which it
+//! reports; only where that report is missing must a quiet time rule out a late start of the
+//! thread. Observed with clangd 22.1.
 
 use std::time::Duration;
 
@@ -24,12 +24,11 @@ const PARSING_INCLUDES: &str = "parsing includes";
 pub(crate) struct ClangdProtocol {
     push: PushProtocol,
     activity: ClangdActivity,
-    /// Whether clangd reported scanning the includes.
     has_parsed_includes: bool,
     confirmation: IdleConfirmation,
 }
 
-/// What clangd reports to do with the file.
+/// clangd's reported work on the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ClangdActivity {
     /// No report: `clangdFileStatus` is off or the version is older.
@@ -45,12 +44,12 @@ enum IdleConfirmation {
     #[default]
     Missing,
     Requested,
-    /// Something happened after the barrier was requested, so its answer proves nothing.
+    /// An event followed the request for the barrier, so its answer proves nothing.
     Outdated,
     Passed,
 }
 
-/// Options that the protocol needs, besides those of the catalogue.
+/// Adds the options that the protocol needs to those of the catalogue.
 pub(crate) fn complete_options(options: &mut Value) {
     if options.is_null() {
         *options = json!({});
@@ -60,7 +59,7 @@ pub(crate) fn complete_options(options: &mut Value) {
     }
 }
 
-/// Whether other files may include this one: true for everything but source files.
+/// True if other files may include this one: for everything but source files.
 pub(crate) fn is_header(path: &RelPath) -> bool {
     let extension = path.extension().unwrap_or_default();
     !matches!(extension.as_str(), "c" | "cc" | "cpp" | "cxx" | "c++" | "m" | "mm" | "cu")

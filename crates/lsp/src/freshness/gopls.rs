@@ -1,5 +1,5 @@
-//! gopls publishes with the document's version, but without one about the file on disk: a text
-//! equal to the disk's is published with its version only after a change, which may be empty. With
+//! gopls publishes diagnostics with the document's version, but without one for the file on disk: a
+//! text equal to the disk's gets its version only after a change, which may be empty. With
 //! `diagnosticsDelay` above zero it publishes twice, the first time partially. With zero, the
 //! results for one view of the project are published once, when all of it is analysed, and an
 //! analysis superseded by a newer state publishes nothing. Newer versions, which have the command
@@ -23,18 +23,18 @@ const DEFAULT_DIAGNOSTICS_DELAY: Duration = Duration::from_secs(1);
 const IMPORT_COMPLAINT: &str = "could not import ";
 
 /// gopls' error for an import of a package that it has not loaded yet: it may publish before the
-/// load of the project has ended, without a progress.
+/// project is loaded, without reporting progress.
 const UNLOADED_IMPORT: &str = "(missing metadata for import of ";
 
 /// State of one wait.
 #[derive(Debug, Default)]
 pub(crate) struct GoplsProtocol {
     push: PushProtocol,
-    /// Whether it published about the file on disk, as it does instead of our text when that was
-    /// sent while the project was loading.
+    /// gopls published for the file on disk, as it does for a text sent while the project is
+    /// loading.
     published_disk_text: bool,
     has_resent: bool,
-    /// Whether the text was sent again because imports were not loaded.
+    /// The text was resent because imports were not loaded.
     has_awaited_imports: bool,
 }
 
@@ -95,8 +95,8 @@ fn rules(subject: &MeasurementContext<'_>) -> ProofRules {
     ProofRules { quiet, needs_version: true, clean_without_version: false }
 }
 
-/// While gopls cannot load the project, errors about imports follow from that, and an empty list
-/// proves nothing.
+/// While gopls cannot load the project, its import errors are consequences of that, and an empty
+/// list proves nothing.
 fn without_import_complaints(fault: &str, mut found: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
     found.retain(|finding| !finding.message.starts_with(IMPORT_COMPLAINT));
     if !found.is_empty() {
@@ -107,7 +107,7 @@ fn without_import_complaints(fault: &str, mut found: Vec<Finding>) -> Result<Vec
     Err(if is_outside { gap.with_remedy("go mod init") } else { gap })
 }
 
-/// The setting overrides the option, because gopls requests it after the handshake.
+/// The setting overrides the option, because gopls requests the setting after the handshake.
 fn diagnostics_delay(spec: &ServerSpec) -> Duration {
     let option = &spec.initialization_options["diagnosticsDelay"];
     let setting = &spec.settings["gopls"]["diagnosticsDelay"];

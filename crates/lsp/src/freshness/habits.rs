@@ -1,4 +1,4 @@
-//! Learns how one server publishes while it runs: whether it sends versions, and how long it pauses
+//! Learns how a running server publishes: with or without versions, and with how long a pause
 //! between the steps of one analysis. Learned habits make a wait longer or a proof stricter; they
 //! never make an empty list a proof.
 
@@ -18,7 +18,7 @@ use moai_base::path::RelPath;
 #[derive(Debug, Default)]
 pub(crate) struct PublishHabits {
     sends_versions: bool,
-    /// Whether one text may be published once for each view of the project.
+    /// One text may be published once for each view of the project.
     has_views: bool,
     gaps_ms: VecDeque<u64>,
     /// The last publish about each text, until a newer text is sent.
@@ -54,12 +54,12 @@ impl PublishHabits {
         }
     }
 
-    /// Whether a publish without a version is never about our text.
+    /// True if a publish without a version never concerns our text.
     pub(super) fn sends_versions(&self, known: PublishTraits) -> bool {
         known.version || self.sends_versions
     }
 
-    /// Whether more than one publish may belong to one analysis of a project.
+    /// True if several publishes may belong to one analysis of a project.
     pub(super) fn has_views(&self) -> bool {
         self.has_views
     }

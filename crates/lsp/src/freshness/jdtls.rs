@@ -1,6 +1,6 @@
-//! Eclipse's Java server publishes without version, for every change and always a while after it,
-//! so a list counts when its publishing began after a barrier. Then the project is built, so that
-//! files changed on disk are seen, and what is published after that is final. Observed with 1.45:
+//! Eclipse's Java server publishes without version after every change, with a delay, so a list
+//! counts when its publishing began after a barrier. Then the project is built, so that files
+//! changed on disk are seen, and the publishes after that are final. Observed with 1.45:
 //! `language/progressReport` reports publishing, with `id`, `task` and `complete`; a run that takes
 //! longer than 200 ms is reported again while it works.
 
@@ -161,7 +161,7 @@ impl JdtlsProtocol {
         self.advance(subject)
     }
 
-    /// Whether a run that began after the barrier is in progress.
+    /// True if a run that began after the barrier is in progress.
     fn is_publishing(&self, subject: &MeasurementContext<'_>) -> bool {
         !subject.publish_runs.0.is_subset(&self.older_runs)
     }

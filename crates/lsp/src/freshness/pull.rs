@@ -35,7 +35,7 @@ pub(crate) struct PullProtocol {
     asks_again: bool,
     /// The first line of an error logged since the request.
     failure: Option<String>,
-    /// The findings, while the server is asked about the covering project.
+    /// The findings, until the covering project is known.
     measured: Option<MeasuredFindings>,
     listed: Option<ListedProject>,
 }
@@ -129,7 +129,7 @@ impl PullProtocol {
         ProtocolStep::Wait
     }
 
-    /// Asks TypeScript 7 for the covering project before the findings count.
+    /// Requests the covering project from TypeScript 7 before the findings count.
     fn finish(&mut self, subject: &MeasurementContext<'_>, findings: Vec<Finding>) -> ProtocolStep {
         if subject.spec.checking != Some(CheckingRules::Typescript) {
             return ProtocolStep::Done(Ok(findings));
@@ -192,8 +192,8 @@ impl PullProtocol {
     }
 }
 
-/// Without the list, later changes of files that no poll covers would be missed: findings count, and
-/// their absence does not.
+/// Without the list, later changes of unpolled files would be missed: findings count, but their
+/// absence does not.
 fn unlisted_step(findings: Vec<Finding>, gap: Gap) -> ProtocolStep {
     let is_clean = findings.iter().all(is_project_marker);
     ProtocolStep::Done(if is_clean { Err(gap) } else { Ok(findings) })

@@ -18,7 +18,7 @@ use moai_base::verdict::{Cause, Gap};
 #[derive(Debug, Default)]
 pub(crate) struct PushProtocol {
     barrier_passed: bool,
-    /// When silence becomes a result that proves nothing.
+    /// Deadline after which silence becomes an inconclusive result.
     silent_at: Option<Instant>,
     last_publish: Option<ReceivedPublish>,
     confirmation: BarrierConfirmation,
@@ -45,14 +45,14 @@ struct ReceivedPublish {
     at: Instant,
 }
 
-/// What counts as proof from one server.
+/// The requirements for proof from one server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProofRules {
     /// Required quiet time after a publish.
     pub(super) quiet: Duration,
-    /// Whether a publish without a version is never about our text.
+    /// True if a publish without a version never concerns our text.
     pub(super) needs_version: bool,
-    /// Whether an empty publish without a version counts.
+    /// An empty publish without a version counts.
     pub(super) clean_without_version: bool,
 }
 
@@ -148,8 +148,8 @@ impl PushProtocol {
         self.settle(subject, ProofRules::for_server(subject))
     }
 
-    /// Servers may publish one version twice, the first time partly: the last one counts, once
-    /// the quiet time has passed.
+    /// Servers may publish one version twice, the first time incompletely: the last list counts,
+    /// once the quiet time has passed.
     pub(super) fn settle(
         &mut self,
         subject: &MeasurementContext<'_>,
@@ -170,8 +170,8 @@ impl PushProtocol {
         if subject.is_loading {
             return ProtocolStep::Wait;
         }
-        // Empty for want of knowledge, perhaps. Once is enough: some servers show every analysis
-        // as a progress, so that all they publish comes while one runs.
+        // Perhaps empty because the project is not loaded. Resent only once: some servers report
+        // every analysis as a progress, so that all their publishes arrive during one.
         if last.while_loading && !self.has_resent {
             self.has_resent = true;
             return self.again(ProtocolStep::Resend);
@@ -204,8 +204,7 @@ impl PushProtocol {
         }
     }
 
-    /// Nothing was published yet. A loading server gets its time; any other must reread the
-    /// document once.
+    /// No publish yet: waits for a loading server; any other must reread the document once.
     fn silence(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         match self.silent_at {
             None => ProtocolStep::Wait,
@@ -222,7 +221,7 @@ impl PushProtocol {
         }
     }
 
-    /// Whether the barrier was answered and no publish counts yet.
+    /// True if the barrier was answered and no publish counts yet.
     pub(super) fn is_waiting_for_a_publish(&self) -> bool {
         self.barrier_passed && self.last_publish.is_none()
     }
@@ -333,7 +332,7 @@ mod tests {
             (1_101, Barrier),
         ];
         check_of(seen, false, &acts, &["wake", "wake", "wake", ask, "1 found"]);
-        // The server was busy and not done.
+        // The server was still busy.
         let acts = [
             (1, Barrier),
             (200, Publish(None, 0)),

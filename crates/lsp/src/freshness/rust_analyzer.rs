@@ -33,11 +33,11 @@ const OPEN_CARGO_TOML: &str = "experimental/openCargoToml";
 pub(crate) struct RustAnalyzerProtocol {
     pull: PullProtocol,
     stage: RustAnalyzerStage,
-    /// Whether the server had its moment to notice that the trouble is fixed.
+    /// The server was given a moment to notice that the fault is fixed.
     has_waited: bool,
     /// The findings of a file without errors, until its crate is known.
     unproven: Vec<Finding>,
-    /// Whether the request for the crate was cancelled and is to be sent again.
+    /// The request for the crate was cancelled and must be resent.
     asks_again: bool,
 }
 
@@ -52,14 +52,14 @@ enum RustAnalyzerStage {
     /// Waiting for a compiler run that began late enough.
     Check,
     /// The run ended. The server's own diagnostics are requested again: the run's publishes arrive
-    /// before the answer, and by now the server has read what changed on disk.
+    /// before the answer, and by then the server has read the changes on disk.
     Confirm,
-    /// The crate of a file without errors is requested: outside of all loaded crates nothing is
-    /// checked, and nothing says so.
+    /// The crate of a file without errors is requested: a file outside all loaded crates is not
+    /// checked, and rust-analyzer does not report that.
     Membership,
 }
 
-/// Saves start no checks, so that a run that ends is always one that the session requested.
+/// Disables checks on save, so that every run that ends was requested by the session.
 pub(crate) fn disable_check_on_save(options: &mut Value, settings: &mut Value) {
     set_quiet(options);
     if settings.is_null() {
@@ -226,7 +226,7 @@ impl RustAnalyzerProtocol {
     }
 }
 
-/// Combines both sources. What both report is kept once, in the compiler's wording; without an
+/// Combines both sources. Findings of both are kept once, in the compiler's wording; without an
 /// error in the file, it is clean only if the run covered everything.
 fn verdict(subject: &MeasurementContext<'_>, native: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
     let items = subject.flycheck.items(subject.file);

@@ -18,7 +18,7 @@ use moai_base::verdict::{Cause, Gap};
 #[derive(Debug, Default)]
 pub(crate) struct TsserverProtocol {
     stage: TsserverStage,
-    /// Whether this measurement asked for the project's files.
+    /// This measurement has requested the project's files.
     has_asked_files: bool,
     listed: Option<ListedProject>,
     /// Begins with a marker for the covering project.
@@ -48,7 +48,7 @@ impl TsserverProtocol {
         self.project_request(subject)
     }
 
-    /// Asks for the file's project; for its files only on demand, because the list of a large
+    /// Requests the file's project, and its files only on demand, because the list of a large
     /// project is long.
     fn project_request(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         self.stage = TsserverStage::Project;
@@ -77,8 +77,8 @@ impl TsserverProtocol {
             TsserverStage::Reload => self.project_request(subject),
             TsserverStage::Project => {
                 let config = body["configFileName"].as_str().unwrap_or_default();
-                // An inferred project is named `/dev/null/inferredProject1*`. It also changes when a
-                // document is opened or closed.
+                // The name of an inferred project is `/dev/null/inferredProject1*`. It also changes
+                // when a document is opened or closed.
                 let is_inferred = config.is_empty() || config.starts_with("/dev/null/");
                 let is_known = !is_inferred && subject.project_lists.is_current(config);
                 if !is_known && !self.has_asked_files {

@@ -1,4 +1,4 @@
-//! Finds changed lines that no other file can notice: those in the body of a function with an
+//! Finds changed lines with no effect on other files: those in the body of a function with an
 //! explicit signature, and new values of variables with an explicit type. Works on the shape of
 //! lines, and only in languages with explicit signatures; doubtful lines count as noticeable.
 
@@ -153,15 +153,14 @@ impl HeaderStyle {
         (starts && is_declared && is_whole && is_value).then_some(declaration)
     }
 
-    /// Whether lines below these headers are in the body of a function with an explicit signature.
+    /// True if lines below these headers are in the body of a function with an explicit signature.
     fn is_body(self, open: &[BlockFrame]) -> bool {
         // A macro may turn a function into anything.
         let outside = open.iter().take_while(|frame| !frame.header.contains('!'));
         outside.into_iter().any(|frame| self.is_explicit(frame.header.trim_end()))
     }
 
-    /// Whether a header is a complete function header that leaves nothing to be inferred from the
-    /// body.
+    /// True if a header is a complete function header, so that nothing is inferred from the body.
     fn is_explicit(self, header: &str) -> bool {
         let is_open = header.ends_with('{');
         let after = header.rfind(')').map_or("", |at| header[at + 1..].trim_start());
@@ -204,7 +203,7 @@ impl HeaderStyle {
         }
     }
 
-    /// Whether a line may set an attribute of the object where that declares it.
+    /// True if a line may set an attribute of the object, in languages where that declares it.
     fn sets_member(self, code: &str) -> bool {
         let has_object = match self {
             Self::Python => code.contains("self.") || code.contains("cls."),
@@ -214,7 +213,7 @@ impl HeaderStyle {
         has_object && code.contains('=')
     }
 
-    /// Whether a line exposes function bodies of its file to other files.
+    /// True if a line exposes function bodies of its file to other files.
     fn exposes_bodies(self, line: &str) -> bool {
         match self {
             Self::Python => line.trim_start().starts_with("global "),

@@ -1,4 +1,4 @@
-//! Which names an edit touches, who mentions them, who is asked first.
+//! The names that an edit touches, the files that mention them, and their order.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn a_changed_signature_a_removed_and_a_renamed_definition_are_touched() {
     check(two, "export const uno = 1;\nexport const two = 2;\n", &["one", "uno"]);
 }
 
-/// What an edit of `old` to `new` in a text touches for other files.
+/// Symbols touched by an edit of `old` to `new` that other files can notice.
 fn elsewhere(name: &str, text: &str, old: &str, new: &str) -> Vec<String> {
     assert!(text.contains(old), "{name}: {old}");
     let after = text.replace(old, new);
@@ -186,7 +186,7 @@ fn parameters_and_used_words_of_a_new_function_concern_no_other_file() {
     assert!(!touched.concerns_finding(&finding("b.py", 0, "x"), text));
     assert!(!touched.concerns_finding(&finding("b.py", 1, "x"), text));
     assert!(touched.concerns_finding(&finding("b.py", 2, "x"), text));
-    // Another edit took the name away.
+    // Another edit removed the name.
     touched.extend(TouchedSymbols::from_edit(&path("c.py"), Some("value = 1\n"), Some("")));
     assert!(touched.concerns_finding(&finding("b.py", 0, "x"), text));
 }

@@ -1,12 +1,12 @@
-//! Words of a line of code in no particular language: which are names, which are declared there,
-//! which indicate an import. Deliberately rough: a false match only costs a check of one more file.
+//! Words of a line of code in any language: names, declarations, and import keywords. Deliberately
+//! rough: a false match only costs a check of one more file.
 
 use std::sync::LazyLock;
 
 use crate::word_set::{WordSet, word_set};
 use moai_base::limits::NAME_CHARS_MIN;
 
-/// Whether a byte belongs to a word; all non-ASCII bytes do.
+/// True for the bytes of a word, which include all non-ASCII bytes.
 pub(super) fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
@@ -23,21 +23,22 @@ pub(super) fn word_ranges(text: &str) -> impl Iterator<Item = (usize, usize)> + 
     })
 }
 
-/// Whether a word can be a name that other files mention.
+/// True if a word can be a name that other files mention.
 pub(super) fn is_symbol_name(word: &str) -> bool {
     word.chars().count() >= NAME_CHARS_MIN
         && !word.starts_with(|first: char| first.is_ascii_digit())
         && !KEYWORDS.contains(word)
 }
 
-/// Whether a word is a name too short to be sought in files that do not import its module.
+/// True for a name so short that only files that import its module are searched for it.
 pub(super) fn is_short_name(word: &str) -> bool {
     word.chars().count() < NAME_CHARS_MIN
         && word.starts_with(char::is_alphabetic)
         && !KEYWORDS.contains(word)
 }
 
-/// Whether a name declared on a line may be visible outside the enclosing block, by the line's shape.
+/// True if a name declared on a line may be visible outside the enclosing block, by the line's
+/// shape.
 pub(super) fn may_declare_for_others(line: &str) -> bool {
     !line.starts_with(char::is_whitespace)
         || word_ranges(line).any(|(start, end)| {
@@ -49,12 +50,12 @@ pub(super) fn may_declare_for_others(line: &str) -> bool {
 /// Declaration keywords that are common inside of functions.
 const LOCAL_DECLARING: [&str; 4] = ["const", "let", "val", "var"];
 
-/// Whether a name that was only added or removed on a line is worth searching for.
+/// True if a name is worth searching for although it was only added or removed on a line.
 pub(super) fn is_distinctive(word: &str) -> bool {
     is_symbol_name(word) && !COMMON.contains(word)
 }
 
-/// Whether a word indicates that its line imports or exports a module.
+/// True if a word indicates that its line imports or exports a module.
 pub(super) fn is_import_keyword(word: &str) -> bool {
     IMPORTING.contains(word)
 }
@@ -115,7 +116,7 @@ impl<'t> CodeWords<'t> {
         if at == 0 { "" } else { &self.code[self.ranges[at - 1].1..self.ranges[at].0] }
     }
 
-    /// `has_keyword`: whether one of the line's words begins a declaration.
+    /// `has_keyword`: one of the line's words begins a declaration.
     fn is_declared(&self, at: usize, has_keyword: bool) -> bool {
         let before = self.text_before(at);
         let word_before = if at == 0 { "" } else { self.word(at - 1) };
@@ -154,7 +155,7 @@ pub(super) fn strip_comment(line: &str) -> Option<&str> {
     (!is_comment).then(|| &code[..end.unwrap_or(code.len())])
 }
 
-/// Where strings of one line begin and end; the beginning includes the quote.
+/// The ranges of the strings in a line; they begin with the quote.
 fn string_ranges(code: &str) -> Vec<(usize, usize)> {
     let bytes = code.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);

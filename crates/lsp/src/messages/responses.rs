@@ -31,7 +31,7 @@ pub struct LspSymbol {
     pub range: TextRange,
 }
 
-/// What can be renamed at a position.
+/// The response to `textDocument/prepareRename`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrepareRenameResult {
     /// The name at the position, or its range.

@@ -56,9 +56,9 @@ impl HostServers {
 }
 
 impl Catalogue {
-    /// This catalogue with the servers of a project's `.lsp.json`: each is preferred for the
-    /// extensions it names. Those without diagnostics or over a socket are skipped, and so is this
-    /// program itself.
+    /// This catalogue with the servers of a project's `.lsp.json`: each is preferred for its
+    /// extensions. Those without diagnostics or over a socket are skipped, and so is this program
+    /// itself.
     #[must_use]
     pub fn with_host_servers(mut self, file: HostServers) -> Self {
         for (id, server) in file.0 {
@@ -88,14 +88,14 @@ impl Catalogue {
             language.extensions.entry(extension.clone()).or_insert_with(|| lsp_id.clone());
             language.servers.retain(|other| other != id);
             language.servers.insert(0, id.to_owned());
-            // A server that the project describes is meant to be asked.
+            // The project configures a server for this language, so it is measured.
             language.auxiliary = false;
         }
         // A server of the catalogue keeps its protocol and its markers.
         let known = self.server(id).cloned();
         let spec = known.unwrap_or_else(default_server_spec);
         let spec = ServerSpec {
-            // Whatever its id, it must not hide what an edit broke in other files.
+            // Under any id, it must not hide errors that an edit caused in other files.
             change_after_open: spec.change_after_open || server.command.contains("pyright"),
             outside_restart: if server.command.contains("pyright") {
                 OutsideRestart::Changes

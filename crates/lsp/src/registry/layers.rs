@@ -16,7 +16,7 @@ pub struct CatalogueOverrides {
     pub servers: BTreeMap<String, ServerOverride>,
     /// `lsp.choose`: server ids by language id.
     pub choose: BTreeMap<String, Vec<String>>,
-    /// Languages that `lsp.languages` names.
+    /// Languages listed in `lsp.languages`.
     pub languages: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ fn merge_json(below: &mut Value, over: Option<&Value>) {
 
 impl ServerSpec {
     /// This server as it is used in a project that the user has not trusted; `None` if it is not
-    /// used. Of an unverified server it is not known what it runs.
+    /// used. An unverified server is not used: it may run any program.
     #[must_use]
     pub fn restricted(&self) -> Option<Self> {
         let UntrustedUse::Restricted(restriction) = &self.untrusted else { return None };
@@ -91,7 +91,7 @@ impl ServerSpec {
         Some(spec)
     }
 
-    /// Whether only the server that `server install` installed is used in such a project.
+    /// True if such a project uses only the server from `server install`.
     #[must_use]
     pub fn is_installed_only_untrusted(&self) -> bool {
         matches!(&self.untrusted, UntrustedUse::Restricted(it) if it.installed_only)

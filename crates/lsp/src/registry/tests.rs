@@ -1,4 +1,4 @@
-//! Tests of the catalogue: the table itself, and what is laid over it.
+//! Tests of the catalogue: the table and its layers.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn language(name: &str) -> Option<(&'static str, &'static str)> {
     Catalogue::built_in().language_of(&path(name)).map(|(id, _, lsp_id)| (id, lsp_id))
 }
 
-/// Packages of registries with servers' names that are something else, or nothing.
+/// Registry packages with the names of servers that are other programs, or empty.
 const TRAPS: [(&str, &[&str]); 2] = [
     ("npm", &["dart", "clangd", "gopls", "rust-analyzer", "@taplo/cli", "taplo"]),
     ("pip", &["marksman", "kotlin", "dart", "pyright", "taplo", "gopls", "rust-analyzer"]),
@@ -54,7 +54,7 @@ fn every_language_has_a_server_and_every_server_an_install_method() {
         assert!(used.contains(id), "no language names {id}");
         let install = spec.install.as_ref().unwrap_or_else(|| panic!("{id} has no install"));
         assert!(install.is_possible() || install.hint.is_some(), "{id}");
-        // Only the distribution's packages have no version of ours, and not everybody has apt.
+        // Only the distribution's packages have no version of ours, and not every system has apt.
         assert!(install.apt.is_empty() || install.hint.is_some(), "{id}");
         assert!(spec.verified || install.npm.is_empty() || id.starts_with("vscode-"), "{id}");
         assert!(
@@ -152,7 +152,7 @@ fn servers_of_the_hosts_file_come_first_for_their_extensions() {
     assert_eq!(servers("go"), ["gopls"]);
     assert_eq!(servers("zig"), ["zig"]);
     assert_eq!(servers("typescript")[0], "zig");
-    // Navigation alone, sockets, and this program itself are no sensors.
+    // Servers for navigation only, servers over sockets, and this program itself are not sensors.
     assert_eq!(servers("python"), ["pyright", "basedpyright", "ty"]);
     let gopls = merged.server("gopls").expect("described");
     assert_eq!((gopls.command.as_str(), gopls.diagnostics), ("my-gopls", DiagnosticsMethod::Gopls));

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use moai_base::text::{LineIndex, Position, PositionEncoding, without_byte_order_mark};
 
-/// Whether programs disagree about where the lines of a text end: LSP ends a line at a lone `\r`,
-/// gopls, clangd and rust-analyzer do not; tsserver ends one at U+2028, Python's `splitlines` also
-/// at form feeds and NEL. Ranges in such a text would be applied at another place.
+/// True if programs disagree about the line ends of a text: LSP ends a line at a lone `\r`, gopls,
+/// clangd and rust-analyzer do not; tsserver ends one at U+2028, Python's `splitlines` also at form
+/// feeds and NEL. Ranges in such a text would be applied at the wrong place.
 pub(super) fn has_disputed_lines(text: &str) -> bool {
     text.contains(is_disputed_line_end) || has_lone_return(text)
 }
@@ -46,8 +46,9 @@ fn lsp_position(index: &LineIndex<'_>, offset: usize, encoding: PositionEncoding
     json!({"line": at.line, "character": at.character})
 }
 
-/// Byte offsets: where the texts begin to differ, and where the difference ends in each. All three
-/// are on character boundaries, and never between `\r` and `\n`, where LSP has no position.
+/// Byte offsets of the start of the difference, and of its end in each text. All three are on
+/// character boundaries, and never between `\r` and `
+/// `, where LSP has no position.
 fn difference(old: &str, new: &str) -> (usize, usize, usize) {
     if old == new {
         return (0, 0, 0);

@@ -1,5 +1,5 @@
-//! The documents a language server has open: versions that only grow, the smallest change to the
-//! current text, and which document to close when there are too many.
+//! The open documents of a language server: increasing versions, minimal changes to the current
+//! text, and eviction when too many are open.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) enum SyncStep {
     Evict(RelPath),
 }
 
-/// Whether to resend a text that the server already has.
+/// When to resend a text that the server already has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResendPolicy {
     /// Never: the server answers requests.
@@ -41,7 +41,7 @@ pub(super) enum ResendPolicy {
     Reopened,
 }
 
-/// What follows the opening of a document.
+/// The message that follows the opening of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpenPolicy {
     /// Nothing.
@@ -62,13 +62,13 @@ struct OpenDocument {
     context_epoch: u64,
 }
 
-/// Open documents and the versions of all that ever were.
+/// Open documents, and the versions of all documents ever opened.
 #[derive(Debug, Default)]
 pub(super) struct OpenDocuments {
     open: HashMap<RelPath, OpenDocument>,
     to_close: HashSet<RelPath>,
-    /// Versions continue after a close, so that a late publish for an earlier opening is never
-    /// taken for the current one.
+    /// Versions continue after a close, so that a late publish for an earlier opening is not
+    /// mistaken for the current one.
     versions: HashMap<RelPath, i32>,
     use_count: u64,
     context_epoch: u64,
@@ -96,7 +96,7 @@ impl OpenDocuments {
         self.encoding
     }
 
-    /// Whether `didSave` carries the text.
+    /// True if `didSave` carries the text.
     pub(super) fn saves_with_text(&self) -> bool {
         self.saves_with_text
     }
@@ -121,7 +121,6 @@ impl OpenDocuments {
         self.to_close.insert(path);
     }
 
-    /// Whether the document is still marked for closing.
     pub(super) fn is_to_close(&self, path: &RelPath) -> bool {
         self.to_close.contains(path)
     }
@@ -131,7 +130,7 @@ impl OpenDocuments {
         self.context_epoch += 1;
     }
 
-    /// Whether the project changed since this document's text was sent, or the server already has
+    /// True if the project changed since this document's text was sent, or the server already has
     /// this text.
     pub(super) fn is_suspect(&self, request: &DocumentRequest) -> bool {
         self.open.get(&request.path).is_some_and(|document| {
@@ -139,9 +138,8 @@ impl OpenDocuments {
         })
     }
 
-    /// The messages that make the document's text the server's, and its version afterwards. When
-    /// too many documents are open, the least recently used one is evicted, but none of the `busy`
-    /// ones.
+    /// The messages that give the server the document's text, and the resulting version. When too
+    /// many documents are open, the least recently used one that is not `busy` is evicted.
     pub(super) fn sync_steps(
         &mut self,
         request: &DocumentRequest,

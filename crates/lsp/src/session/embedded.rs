@@ -8,17 +8,18 @@ const DIRECTIVE: &str = "//go:embed";
 const ALL: &str = "all:";
 const WILDCARDS: [char; 4] = ['*', '?', '[', '\\'];
 
-/// What one source embeds.
+/// Files and folders embedded by one source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EmbeddedPlaces {
     /// Paths without wildcards, whether or not they exist.
     pub(super) files: Vec<PathBuf>,
-    /// Folders whose names matter: those with wildcards, and paths without an extension, which are
-    /// mostly folders. Never the folder of the source itself, because each new source changes it.
+    /// Folders whose entries matter: those with wildcards, and paths without an extension, which
+    /// are mostly folders. Never the folder of the source itself, because each new source changes
+    /// it.
     pub(super) folders: Vec<PathBuf>,
 }
 
-/// What a source embeds; `folder` is the one that it is in.
+/// The places that a source in `folder` embeds.
 pub(super) fn embedded_places(folder: &Path, text: &str) -> EmbeddedPlaces {
     let mut places = EmbeddedPlaces::default();
     for line in text.lines() {

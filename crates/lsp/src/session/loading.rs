@@ -1,5 +1,5 @@
-//! Whether the server is still loading the project, by its own signals. Answers during loading may
-//! be empty because the server does not know the project yet.
+//! Tracks by the server's own signals if it is still loading the project. Answers during loading
+//! may be empty because the server does not know the project yet.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,13 @@ pub(super) struct LoadingState {
     awaited_signal: Option<ReadySignal>,
     /// Parts of the titles of the progresses that end the loading; empty for any progress.
     loading_titles: Vec<String>,
-    /// Tokens of running progresses that count as loading, and whether their end means that the
-    /// project is loaded.
+    /// Tokens of running progresses that count as loading; true if their end means that the project
+    /// is loaded.
     tokens: HashMap<String, bool>,
     /// The server's complaint about the project, with the token of the progress that shows it.
     fault: Option<(String, String)>,
-    /// Prefixes of the log message that all files of the project are listed; emptied when it came.
+    /// Prefixes of the log message that all files of the project are listed; emptied when it
+    /// arrives.
     file_list_messages: Vec<String>,
 }
 
@@ -43,7 +44,7 @@ impl LoadingState {
         }
     }
 
-    /// Whether the server has listed the files that are not open.
+    /// True if the server has listed the files that are not open.
     pub(super) fn knows_files(&self) -> bool {
         self.file_list_messages.is_empty()
     }
@@ -57,7 +58,7 @@ impl LoadingState {
         self.awaited_signal.is_some() || !self.tokens.is_empty()
     }
 
-    /// A titled progress is loading, except for those that work on what was saved; pyright wraps
+    /// A titled progress counts as loading, except for background work after a save; pyright wraps
     /// each pull in one without a title.
     pub(super) fn on_progress(&mut self, token: &str, value: &Value) -> ProgressKind {
         let title = value["title"].as_str().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The places outside the polled files of the root that a server's answers depend on: what it
-//! registered for, and the files of its projects where it lists them.
+//! A server's dependencies outside the polled files of the root: the places it registered for, and
+//! the files of its projects where it lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,8 +29,8 @@ impl OutsidePlaces {
     }
 }
 
-/// A question for the files of the project that covers a document, over the socket of the
-/// TypeScript 7 server's API.
+/// A request for the files of the project that covers a document, over the socket of the TypeScript
+/// 7 server's API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectListing {
     /// The socket that the server listens on.
@@ -56,12 +56,12 @@ pub(crate) struct ProjectLists {
 }
 
 impl ProjectLists {
-    /// Whether no list was received since the last change on disk.
+    /// True if no list was received since the last change on disk.
     pub(crate) fn are_outdated(&self) -> bool {
         self.current.is_empty()
     }
 
-    /// Whether a project's list was received since the last change on disk.
+    /// True if a project's list was received since the last change on disk.
     pub(crate) fn is_current(&self, project: &str) -> bool {
         self.current.contains(project)
     }
@@ -84,8 +84,9 @@ impl LspSession {
         self.update_outside_places();
     }
 
-    /// clangd rereads a configuration only after seconds, and most of them are in no folder whose
-    /// files restart it: those that apply to the file are read by it as a project's files are.
+    /// clangd rereads a configuration only after seconds, and most configurations are outside the
+    /// folders whose files restart it; so those that apply to the file count as files of its
+    /// project.
     pub(super) fn follow_configurations(&mut self, file: &Path) {
         let Some(folder) = file.parent().filter(|_| self.method == DiagnosticsMethod::Clangd)
         else {
@@ -125,7 +126,7 @@ impl LspSession {
         self.advance_job(job, now, |protocol, _| protocol.on_project_listed(files));
     }
 
-    /// Takes the folders outside the root whose files the server reads, but does not register for.
+    /// Sets the folders outside the root whose files the server reads, but does not register for.
     pub fn set_dependencies(&mut self, dependencies: BTreeSet<PathBuf>) {
         self.dependencies = dependencies;
         self.update_outside_places();

@@ -29,15 +29,14 @@ pub struct ServerQuery {
     pub capability: String,
     /// The position in UTF-16; sent as `position` in the server's encoding.
     pub position: Option<Position>,
-    /// Whether to send `textDocument`; false for requests about the workspace.
+    /// Send `textDocument`; false for requests about the workspace.
     pub names_document: bool,
-    /// Whether the answer covers files that are not open.
+    /// The answer covers files that are not open.
     pub needs_all_files: bool,
     /// The other parameters, an object.
     pub params: Value,
 }
 
-/// What the server answered.
 #[derive(Clone, Debug)]
 pub struct QueryReply {
     /// The result as received; its columns use `encoding`.
@@ -59,7 +58,7 @@ pub(super) struct PendingQuery {
     /// The request that the server has not answered.
     request_id: Option<i64>,
     retry_count: u32,
-    /// Whether the server got a newer text of its document: this query is not sent again.
+    /// The server got a newer text of the document, so this query is not resent.
     is_superseded: bool,
 }
 
@@ -181,8 +180,8 @@ impl LspSession {
         }
     }
 
-    /// Ends unsent queries about other bytes of the file: they would set the server's text back to
-    /// an older one.
+    /// Ends unsent queries about other bytes of the file: they would reset the server to an older
+    /// text.
     pub(super) fn supersede_queries(&mut self, newer: &DocumentRequest) {
         let mut unsent = Vec::new();
         for (id, pending) in &mut self.queries {

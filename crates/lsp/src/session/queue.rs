@@ -18,11 +18,11 @@ use moai_base::verdict::{Cause, Gap};
 pub(super) struct QueuedMeasure {
     pub(super) document: DocumentRequest,
     pub(super) deadline: Instant,
-    /// During a storm of edits: when it began, and when this measurement may begin.
+    /// The storm of edits that delays this measurement.
     storm: Option<EditStorm>,
 }
 
-/// Whether a request is about the same file as a newer one, but about other bytes.
+/// True if a request is about the same file as a newer one, but about different bytes.
 pub(super) fn is_outdated_by(other: &DocumentRequest, newer: &DocumentRequest) -> bool {
     other.path == newer.path && other.hash != newer.hash
 }
@@ -53,15 +53,15 @@ impl LspSession {
         self.begin_queued(now);
     }
 
-    /// Whether a file of a check has other bytes than announced: it was read before they were written,
-    /// and the server would keep the older text. Hooks read the file themselves and overlays are
-    /// older on purpose; both are interactive.
+    /// True if a check read the file before the announced bytes were written: the server would keep
+    /// the older text. Hooks read the file themselves and overlays are older on purpose; both are
+    /// interactive.
     fn is_older_than_disk(&self, request: &DocumentRequest) -> bool {
         let announced = self.announced_hashes.get(&request.path);
         request.lane == MeasureLane::Batch && announced.is_some_and(|hash| *hash != request.hash)
     }
 
-    /// Ends measurements of other bytes of the file. Returns how long the newer one has to wait.
+    /// Ends measurements of other bytes of the file. Returns the delay of the newer one.
     pub(super) fn supersede(
         &mut self,
         request: &DocumentRequest,
@@ -153,7 +153,7 @@ impl LspSession {
     /// When a queued measurement must begin or time out.
     pub(super) fn next_queue_wake(&self) -> Option<Instant> {
         let deadlines = self.queued_measures.iter().map(|queued| queued.deadline);
-        // While a measurement cannot begin, the end of its storm is no reason to wake.
+        // While a measurement cannot begin, the end of its storm need not wake the session.
         let startable =
             self.queued_measures.iter().filter(|queued| self.can_begin(queued.document.lane));
         let storms = startable.filter_map(|queued| queued.storm).map(|storm| storm.measure_at);

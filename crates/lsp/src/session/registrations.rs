@@ -56,14 +56,14 @@ impl Registrations {
         }
     }
 
-    /// Whether anything is registered for a method.
+    /// True if anything is registered for a method.
     pub(super) fn provides(&self, method: &str) -> bool {
         self.by_id.values().any(|registration| registration.method == method)
     }
 
-    /// The registered places that polls of the root leave out. A folder above the root is none,
-    /// because servers register it to look for packages, and neither are installed packages, whose
-    /// changes restart a server.
+    /// The registered places that polls of the root do not cover. Folders above the root are
+    /// excluded, because servers register them only to find packages; so are installed packages,
+    /// whose changes restart a server.
     pub(super) fn outside_places(&self, root: &Path) -> BTreeSet<PathBuf> {
         let watchers = self.by_id.values().flat_map(|registration| &registration.watchers);
         let places = watchers.filter_map(|watcher| watcher.place.as_deref());
@@ -75,7 +75,7 @@ impl Registrations {
 
     /// Whether a watcher of the server matches this change. A pattern without a base folder applies
     /// to each of `places`, because a server that works in one folder of the project (a Go module,
-    /// a crate) also depends on files of the others, but names only what is below its own.
+    /// a crate) also depends on files of the others, but registers only places below its own.
     pub(super) fn watches(&self, places: [&Path; 2], file: &Path, change: DiskChange) -> bool {
         let kind = match change {
             DiskChange::Created => 1,

@@ -15,7 +15,7 @@ use moai_base::limits::REFRESHES_MAX;
 const PULL: &str = "textDocument/diagnostic";
 
 impl LspSession {
-    /// Whether this server's protocol needs known texts resent.
+    /// When this server's protocol needs known texts resent.
     pub(super) fn resend(&self) -> ResendPolicy {
         match self.method {
             DiagnosticsMethod::Push | DiagnosticsMethod::Clangd | DiagnosticsMethod::Jdtls => {
@@ -28,8 +28,8 @@ impl LspSession {
         }
     }
 
-    /// Ends the jobs about the same bytes, because the text is sent as a newer version and nothing
-    /// is published for the older one any more. Returns their tickets.
+    /// Ends the jobs about the same bytes and returns their tickets: the text is sent as a newer
+    /// version, after which nothing is published for the older one.
     pub(super) fn take_over(&mut self, document: &DocumentRequest) -> Vec<u64> {
         let same = self.jobs.iter().filter(|(_, job)| {
             job.document.path == document.path && job.document.hash == document.hash
@@ -68,7 +68,7 @@ impl LspSession {
         self.advance_job(id, now, CompletionProtocol::begin);
     }
 
-    /// clangd rebuilds files that include a saved header, so what it published before is outdated.
+    /// clangd rebuilds files that include a saved header, so its earlier publishes are outdated.
     pub(super) fn restart_others(&mut self, saved: u64, now: Instant) {
         let others: Vec<u64> = self.jobs.keys().copied().filter(|id| *id != saved).collect();
         self.restart_with_new_protocol(&others, now);
@@ -99,7 +99,7 @@ impl LspSession {
         self.restart_with_new_protocol(&outdated, now);
     }
 
-    /// Chooses the protocol by what the server offers now. Many servers stop publishing once pull
+    /// Chooses the protocol by the server's current offers. Many servers stop publishing once pull
     /// is offered, so pull is used wherever it is announced.
     pub(super) fn providers_changed(&mut self, now: Instant) {
         let announced = &self.capabilities["diagnosticProvider"];

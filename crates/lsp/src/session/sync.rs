@@ -120,7 +120,7 @@ impl LspSession {
         self.restart_on_overflow();
     }
 
-    /// Whether one of the server's watchers matches the change.
+    /// True if one of the server's watchers matches the change.
     fn is_watched(&self, path: &Path, change: DiskChange) -> bool {
         self.registrations.watches([&self.workspace, &self.root], path, change)
             || self.dependencies.iter().any(|folder| path.starts_with(folder))
@@ -137,7 +137,7 @@ impl LspSession {
         self.unsent_changes.insert(path, change);
     }
 
-    /// Ends a server that misses too many changes: a new process reads the files as they are.
+    /// Ends a server that misses too many changes: a new process reads the current files.
     fn restart_on_overflow(&mut self) {
         if self.unsent_changes.len() <= UNSENT_DISK_CHANGES_MAX {
             return;
@@ -149,8 +149,8 @@ impl LspSession {
         self.effects.push(SessionEffect::GiveUp(gap));
     }
 
-    /// Brings the server's text of the document up to date. Returns its version, and whether a
-    /// header was saved for which clangd rebuilds other files.
+    /// Brings the server's text of the document up to date. Returns its version, and true if clangd
+    /// rebuilds other files for a saved header.
     pub(super) fn send_text(
         &mut self,
         request: &DocumentRequest,

@@ -353,7 +353,7 @@ fn changed_files(count: usize) -> Vec<(PathBuf, DiskChange)> {
     (0..count).map(|file| (format!("/r/{file}.py").into(), DiskChange::Changed)).collect()
 }
 
-/// How many files the notifications of changed files name.
+/// Number of files in the notifications of changed files.
 fn notified_files(play: &mut Play) -> usize {
     let mut count = 0;
     for effect in play.session.take_effects() {
@@ -428,7 +428,7 @@ fn a_document_is_not_closed_under_its_own_question() {
     }
     let closed = |words: &[String]| words.iter().any(|word| word == "textDocument/didClose");
     let before = play.sent();
-    // One of the others was evicted, never the one being measured.
+    // A different document was evicted, never the one being measured.
     assert_eq!(before.iter().filter(|word| *word == "textDocument/didClose").count(), 1);
     play.receive(json!({"id": 1, "result": report(0, 0)}));
     assert!(closed(&play.sent()), "closed afterwards, because the disk differs");

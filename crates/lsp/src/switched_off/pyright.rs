@@ -1,6 +1,7 @@
-//! pyright and basedpyright: files that `ignore` names, `typeCheckingMode: off`, and files that begin
-//! with `# type: ignore`. Files that `exclude` names or `include` does not are checked when they are
-//! open. Observed with pyright 1.1.414; the wildcards are those of its `getWildcardRegexPattern`.
+//! pyright and basedpyright: files listed in `ignore`, `typeCheckingMode: off`, and files that
+//! begin with `# type: ignore`. Files excluded by `exclude` or missing from `include` are checked
+//! when they are open. Observed with pyright 1.1.414; the wildcards are those of its
+//! `getWildcardRegexPattern`.
 
 use serde_json::Value;
 
@@ -36,7 +37,7 @@ impl PyrightConfig {
         patterns.iter().filter_map(Value::as_str).any(|pattern| is_match(folder, pattern, file))
     }
 
-    /// Whether a rule of its own is switched on, so that the mode is only what it begins with.
+    /// True if a rule is enabled individually, in addition to the mode.
     fn has_rule(&self) -> bool {
         let mut keys = self.layers.iter().filter_map(|layer| layer.keys.as_object()).flatten();
         keys.any(|(name, value)| name.starts_with("report") && is_on(value))
@@ -51,8 +52,8 @@ fn is_on(rule: &Value) -> bool {
     }
 }
 
-/// Why pyright reports no errors, or no type errors, in the file with this absolute path. Without a
-/// configuration only the file's own comment can switch them off.
+/// Explains why pyright reports no errors, or no type errors, in the file with this absolute path.
+/// Without a configuration only the file's own comment can disable them.
 #[must_use]
 pub fn pyright_gap(file: &str, text: &str, config: Option<&PyrightConfig>) -> Option<Gap> {
     let key = |name| config.and_then(|config| config.key(name)).map(|(_, value)| value);
@@ -80,7 +81,7 @@ fn switched_off(detail: &str, remedy: &str) -> Gap {
     Gap::new(Cause::SwitchedOff, detail).with_remedy(remedy)
 }
 
-/// Whether a comment before the code contains `# type: ignore`.
+/// True if a comment before the code contains `# type: ignore`.
 fn is_ignored_by_comment(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -88,14 +89,14 @@ fn is_ignored_by_comment(text: &str) -> bool {
     comments.any(|line| line.split('#').any(is_type_ignore))
 }
 
-/// Whether a comment is `type: ignore`, `type: ignore[codes]`, or goes on after a space.
+/// True if a comment is `type: ignore` or `type: ignore[codes]`, or continues after a space.
 fn is_type_ignore(comment: &str) -> bool {
     let ignore = comment.trim_start().strip_prefix("type:").map(str::trim_start);
     let rest = ignore.and_then(|it| it.strip_prefix("ignore"));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '[']))
 }
 
-/// Whether a comment of the file selects a mode or switches a rule on: `# pyright: strict`.
+/// True if a comment of the file selects a mode or enables a rule: `# pyright: strict`.
 fn has_mode_comment(text: &str) -> bool {
     text.lines().filter_map(|line| line.trim_start().strip_prefix('#')).any(|comment| {
         let rules = comment.trim_start().strip_prefix("pyright:").unwrap_or_default();
@@ -108,7 +109,7 @@ fn has_mode_comment(text: &str) -> bool {
     })
 }
 
-/// Whether a pattern matches the file or one of its folders.
+/// True if a pattern matches the file or one of its folders.
 fn is_match(folder: &str, pattern: &str, file: &str) -> bool {
     let start = if pattern.starts_with('/') { "" } else { folder };
     let mut parts: Vec<&str> = Vec::new();
@@ -144,7 +145,7 @@ fn matches_name(pattern: &[u8], name: &[u8]) -> bool {
             (0..=name.len()).any(|skipped| matches_name(rest, &name[skipped..]))
         }
         ([b'?', pattern @ ..], [_, name @ ..]) => {
-            // A character beyond ASCII has more bytes than one.
+            // A non-ASCII character has more than one byte.
             let next = name.iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
             matches_name(pattern, &name[next..])
         }

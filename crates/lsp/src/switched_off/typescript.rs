@@ -1,7 +1,7 @@
-//! TypeScript: which files get no type errors. The server names the project that covers the file
-//! (`projectInfo` of tsserver, `custom/projectInfo` of TypeScript 7); the options are read from that
-//! project's configuration. Rules of `canIncludeBindAndCheckDiagnostics` and `skipTypeChecking`;
-//! observed with TypeScript 5.9.3 and 7.0.2.
+//! TypeScript: files without type errors. The server reports the project that covers the file
+//! (`projectInfo` of tsserver, `custom/projectInfo` of TypeScript 7); the options are read from
+//! that project's configuration. Rules of `canIncludeBindAndCheckDiagnostics` and
+//! `skipTypeChecking`; observed with TypeScript 5.9.3 and 7.0.2.
 
 use serde_json::Value;
 
@@ -12,17 +12,17 @@ use moai_base::jsonc::parse_jsonc;
 use moai_base::text::TextRange;
 use moai_base::verdict::{Cause, Gap};
 
-/// Code of the finding by which a completion protocol hands on the configuration that covers the
+/// Code of the finding by which a completion protocol passes on the configuration that covers the
 /// file; its message is the path, empty without one. `faults::explain_findings` removes it.
 const PROJECT_MARKER: &str = "covering-project";
 
-/// The marker for the configuration that the server names.
+/// The marker with the configuration reported by the server.
 pub(crate) fn project_marker(about: DiagnosticContext<'_>, config: &str) -> Finding {
-    // An inferred project of tsserver is named `/dev/null/inferredProject1*`.
+    // tsserver's name of an inferred project is `/dev/null/inferredProject1*`.
     let config = if config.starts_with("/dev/null/") { "" } else { config };
     let place = about.place(TextRange::default());
     let marker = Finding::new(about.sensor, PROJECT_MARKER, Severity::Info, place, "");
-    // The whole path, which would otherwise be shortened like a message.
+    // Set directly, because the constructor shortens messages.
     Finding { message: config.to_owned(), ..marker }
 }
 
@@ -30,8 +30,8 @@ pub(crate) fn is_project_marker(finding: &Finding) -> bool {
     finding.code == PROJECT_MARKER
 }
 
-/// The configuration that the server named along with its findings; empty for a file outside every
-/// project, `None` if it named nothing.
+/// The configuration that the server reported with its findings; empty for a file outside every
+/// project, `None` if it reported none.
 #[must_use]
 pub fn reported_project(findings: &[Finding]) -> Option<&str> {
     let marker = findings.iter().find(|finding| is_project_marker(finding));
@@ -45,11 +45,12 @@ pub struct CoveringProject {
     pub config: Option<String>,
     /// Texts of the configuration and its bases, the bases first.
     pub texts: Vec<String>,
-    /// Whether there is a configuration in a folder of the file.
+    /// True if a folder of the file has a configuration.
     pub is_near_config: bool,
 }
 
-/// Why the compiler reports no type errors in this file, or reports them under guessed options.
+/// Explains why the compiler reports no type errors in this file, or reports them under guessed
+/// options.
 #[must_use]
 pub fn typescript_gap(file: CheckedFile<'_>, project: &CoveringProject) -> Option<Gap> {
     let config = project.config.as_deref();

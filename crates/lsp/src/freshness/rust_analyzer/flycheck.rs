@@ -1,16 +1,16 @@
 //! The runs of `cargo check` inside one rust-analyzer, shared by all requests of its session.
-//! rust-analyzer reports only when a run began and ended, and the end of a cancelled run looks like
-//! any other; so no run is started during another one, and saves start none.
+//! rust-analyzer reports only the begin and end of a run, and the end of a cancelled run looks like
+//! any other; so no run is started during another, and saves start none.
 //!
 //! ```text
-//! Idle --needed--> Preparing --start--> Requested --begin--> Running --end--> Idle, covers what
+//! Idle --needed--> Preparing --start--> Requested --begin--> Running --end--> Idle, covers all
 //!   ^                                                          |             came before
-//!   `------- the project is loaded anew: nothing is covered ---'
+//!   `------- the project is reloaded: nothing is covered ------'
 //! ```
 //!
 //! cargo compiles a file only if its time is later than that of the last compilation, and a moved
-//! or copied file may bring an earlier one. While a run is prepared, the session's owner makes cargo
-//! forget what it compiled from such files.
+//! or copied file may bring an earlier one. While a run is prepared, the session's owner removes
+//! cargo's records of such files.
 //!
 //! Observed with rust-analyzer 1.95: tokens `rust-analyzer/flycheck/0`; the items of a file are
 //! published whole, before the next request is answered; `experimental/serverStatus` reports
@@ -38,11 +38,11 @@ pub(crate) struct Flycheck {
     tokens: HashSet<String>,
     /// The newest ticket that the last complete run covers.
     covered_ticket: Option<u64>,
-    /// Whether the last run published nothing and has to be repeated.
+    /// The last run published nothing and must be repeated.
     was_silent: bool,
     /// The currently published items, for each file that has any.
     published: BTreeMap<PathBuf, Vec<Value>>,
-    /// Why the newest run may have passed over changed files.
+    /// Reason why the newest run may have skipped changed files.
     preparation_fault: Option<Gap>,
     /// The server's complaint about the project or `cargo`.
     reported_fault: Option<String>,
@@ -52,8 +52,8 @@ pub(crate) struct Flycheck {
 enum FlycheckPhase {
     #[default]
     Idle,
-    /// A run is needed; with the newest ticket at that time. cargo's records are being compared with
-    /// the files.
+    /// A run is needed, for tickets up to the newest at that time; cargo's records are being
+    /// compared with the files.
     Preparing {
         ticket: u64,
         at: Instant,
@@ -86,8 +86,9 @@ impl Flycheck {
         must_prepare
     }
 
-    /// The requested run is prepared, or could not be. True when the server must be asked for it;
-    /// while the server runs one by itself, the waiting requests request another afterwards.
+    /// Handles the end of the preparation, which may have failed. True when the run must be
+    /// requested; during a run of the server's own, the waiting requests request another one
+    /// afterwards.
     pub(crate) fn start(&mut self, prepared: Result<(), Gap>, now: Instant) -> bool {
         let FlycheckPhase::Preparing { ticket, .. } = self.phase else { return false };
         let can_start = !self.is_running();
@@ -100,13 +101,13 @@ impl Flycheck {
         can_start
     }
 
-    /// Whether a complete run began after this request.
+    /// True if a complete run began after this request.
     #[must_use]
     pub(crate) fn covers(&self, ticket: u64) -> bool {
         self.covered_ticket.is_some_and(|covered| covered >= ticket)
     }
 
-    /// Whether a run is changing the published items.
+    /// True while a run changes the published items.
     #[must_use]
     pub(crate) fn is_running(&self) -> bool {
         !self.tokens.is_empty()
@@ -123,7 +124,7 @@ impl Flycheck {
         }
     }
 
-    /// Whether a requested run has not begun in time.
+    /// True if a requested run has not begun in time.
     #[must_use]
     pub(crate) fn is_overdue(&self, now: Instant) -> bool {
         self.begin_deadline().is_some_and(|until| until <= now)
@@ -181,7 +182,7 @@ impl Flycheck {
     pub(crate) fn on_publish(&mut self, params: &Value) {
         let Some(file) = params["uri"].as_str().and_then(from_uri) else { return };
         let mut items = params["diagnostics"].as_array().cloned().unwrap_or_default();
-        // Hints are parts of another item: where a value was moved, what would fix it.
+        // Hints belong to another item: the place where a value was moved, or a proposed fix.
         items.retain(|item| item["severity"].as_u64() != Some(HINT));
         if let FlycheckPhase::Running { saw_crate, .. } = &mut self.phase
             && !items.is_empty()
@@ -202,8 +203,9 @@ impl Flycheck {
         self.published.get(file).map_or_else(|| json!([]), |items| json!(items))
     }
 
-    /// Why the last run does not prove a file without items clean: it failed, the compiler stopped
-    /// at errors elsewhere, or it may have passed over changed files. `root` is stripped from paths where possible.
+    /// The reason why the last run does not prove a file without items clean: it failed, the
+    /// compiler stopped at errors elsewhere, or it may have skipped changed files. `root` is
+    /// stripped from paths where possible.
     #[must_use]
     pub(crate) fn unproven_reason(&self, root: &Path) -> Option<Gap> {
         if let Some(gap) = self.project_fault() {
@@ -235,7 +237,7 @@ impl Flycheck {
         Some(Gap::new(Cause::ProjectFault, format!("the cargo project has a fault: {message}")))
     }
 
-    /// Whether the server found no project at all.
+    /// True if the server found no project at all.
     #[must_use]
     pub(crate) fn has_no_project(&self) -> bool {
         self.reported_fault.as_deref().is_some_and(|fault| fault.starts_with("Failed to discover"))

@@ -21,7 +21,7 @@ struct Play {
     answers: Vec<String>,
     /// The answer to requests for the manifest of a file's crate.
     manifest: Value,
-    /// How many of these requests are cancelled first.
+    /// Number of these requests that are cancelled first.
     cancelled_count: usize,
     /// The outcome of the preparation of runs.
     prepared: Result<(), Gap>,

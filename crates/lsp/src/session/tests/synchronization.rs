@@ -360,7 +360,7 @@ fn an_open_document_follows_the_disk_before_others_are_measured() {
     // The server has these bytes already, as after an edit's own hook.
     play.session.files_changed(&changed, &present("lib.py", "y"));
     assert_eq!(play.sent(), [""; 0]);
-    // Measured with bytes that are gone: other files must not see them.
+    // Measured with bytes that are no longer on disk: other files must not see them.
     play.session.files_changed(&changed, &present("lib.py", "z"));
     let expected = [
         "$/cancelRequest",
@@ -387,7 +387,7 @@ fn a_text_that_a_check_read_before_the_file_changed_is_never_sent() {
     play.sent();
     play.ask(2, "lib.py", "x");
     assert_eq!(play.sent(), ["ticket 2: Superseded"]);
-    // Earlier texts that others are to be compared with are not requested by checks.
+    // Earlier texts for comparisons are requested by hooks, not by checks.
     play.lane = MeasureLane::Interactive;
     play.ask(3, "lib.py", "x");
     assert!(play.sent().contains(&"textDocument/didChange v3".to_owned()));
