@@ -46,7 +46,7 @@ fn languages(text: &str) -> Vec<&str> {
     inner.into_iter().flat_map(|inner| inner.split(',')).map(str::trim).collect()
 }
 
-/// Whether the rule is limited to some files of its languages.
+/// True if the rule is limited to some files of its languages.
 fn has_globs(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("files:") || line.starts_with("ignores:"))
 }

@@ -33,7 +33,7 @@ impl BaselineKey {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Whether everything but the path is equal.
+    /// True if everything but the path is equal.
     fn equals_except_path(&self, other: &Self) -> bool {
         (&self.sensor, &self.code, &self.anchor) == (&other.sensor, &other.code, &other.anchor)
     }
@@ -165,12 +165,12 @@ impl<'e> MeasuredScope<'e> {
         }
     }
 
-    /// Whether the entry's sensor ran without a gap.
+    /// True if the entry's sensor ran without a gap.
     fn covers_sensor(&self, known: &BaselineKey) -> bool {
         self.sensors.contains(known.sensor.as_str())
     }
 
-    /// Whether the entry's sensor ran without a gap and measured the entry's file.
+    /// True if the entry's sensor ran without a gap and measured the entry's file.
     fn covers_file(&self, known: &BaselineKey) -> bool {
         self.covers_sensor(known) && self.files.contains(known.path.as_str())
     }

@@ -42,7 +42,7 @@ pub struct SensorReading {
     /// Language server id, `scan`, or the name of the check.
     pub sensor: String,
     pub kind: SensorKind,
-    /// Whether it has findings at or above the requested threshold.
+    /// True if it has findings at or above the requested threshold.
     pub dirty: bool,
     /// What it could not measure; a dirty reading may have a gap too.
     pub gap: Option<Gap>,
@@ -100,7 +100,7 @@ impl SensorReading {
         }
     }
 
-    /// Whether it is a language server that measured nothing, because the project's configuration
+    /// True if it is a language server that measured nothing, because the project's configuration
     /// switched it off for every file.
     #[must_use]
     pub fn is_switched_off(&self) -> bool {
@@ -171,7 +171,7 @@ pub struct Evidence {
     /// Files that the project's configuration takes out of a language server's checking: counted
     /// and shown. They are among `files`, because other sensors measure them.
     pub switched_off: Vec<SwitchedOffFile>,
-    /// Whether the only changed files that language servers handle are switched off.
+    /// True if the only changed files that language servers handle are switched off.
     pub is_switched_off: bool,
     /// One reading per requested sensor, sorted by kind and name.
     pub readings: Vec<SensorReading>,
@@ -184,7 +184,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Whether exactly one sensor has a gap.
+    /// True if exactly one sensor has a gap.
     #[must_use]
     pub fn has_one_gap(&self) -> bool {
         self.readings.iter().filter(|reading| reading.gap.is_some()).count() == 1
@@ -221,7 +221,7 @@ impl Evidence {
         }
     }
 
-    /// Whether the changed files are switched off and no check of the project ran either.
+    /// True if the changed files are switched off and no check of the project ran either.
     fn is_unexamined(&self) -> bool {
         let is_check =
             |reading: &SensorReading| reading.kind == SensorKind::Check && reading.gap.is_none();

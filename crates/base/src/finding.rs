@@ -120,7 +120,7 @@ impl Finding {
         }
     }
 
-    /// Whether the finding was not in the last verified set.
+    /// True if the finding was not in the last verified set.
     #[must_use]
     pub fn is_introduced(&self) -> bool {
         self.state == FindingState::Introduced

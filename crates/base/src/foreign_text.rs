@@ -40,7 +40,7 @@ const INSTRUCTION_TAGS: [&str; 20] = [
 /// How Claude Code's summary of a compacted conversation begins.
 const SUMMARY_BEGINNING: &str = "This session is being continued from a previous conversation";
 
-/// Whether a text that came as a prompt was written by the host or by this program, and not by the
+/// True if a text that came as a prompt was written by the host or by this program, and not by the
 /// user: the end of a background task, the output of a command, a summary, a message of a hook.
 #[must_use]
 pub fn is_from_host(prompt: &str) -> bool {
@@ -140,7 +140,7 @@ pub fn escape_hidden(text: &str) -> String {
     out
 }
 
-/// Whether a character is invisible or changes how others are displayed.
+/// True if a character is invisible or changes how others are displayed.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
     match character {
@@ -213,7 +213,7 @@ fn without_hidden(text: &str, keeps_color: bool) -> String {
     out
 }
 
-/// Whether the text after a `<` makes it an instruction tag.
+/// True if the text after a `<` makes it an instruction tag.
 fn is_inside_of_instruction_tag(text: &str) -> bool {
     let text = text.trim_start();
     let text = text.strip_prefix('/').unwrap_or(text).trim_start();
@@ -290,7 +290,7 @@ fn string_end(text: &str) -> Option<usize> {
     }
 }
 
-/// Whether a sequence sets the colour or weight of text.
+/// True if a sequence sets the colour or weight of text.
 fn is_color(sequence: &str) -> bool {
     let parameters = sequence.strip_prefix("\u{1b}[").and_then(|it| it.strip_suffix('m'));
     parameters.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'))

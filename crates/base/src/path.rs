@@ -12,7 +12,7 @@ use serde::Serialize;
 /// Folders without project source, whatever `.gitignore` says.
 pub const NEVER_WALKED: [&str; 5] = [".git", ".venv", "__pycache__", "node_modules", "venv"];
 
-/// Whether the polls of a root's files leave out this file: it is outside the root, hidden or in a
+/// True if the polls of a root's files leave out this file: it is outside the root, hidden or in a
 /// hidden folder, in one of the [`NEVER_WALKED`] folders, or in Cargo's build output.
 #[must_use]
 pub fn is_unpolled(root: &Path, file: &Path) -> bool {
@@ -21,7 +21,7 @@ pub fn is_unpolled(root: &Path, file: &Path) -> bool {
     path.as_str().starts_with("target/") || path.as_str().split('/').any(is_left_out)
 }
 
-/// Whether a package manager fills this folder, so that its changes are installations.
+/// True if a package manager fills this folder, so that its changes are installations.
 #[must_use]
 pub fn is_installed(folder: &Path) -> bool {
     let names: Vec<&OsStr> = folder.iter().collect();

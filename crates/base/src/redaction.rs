@@ -180,7 +180,7 @@ fn replacement(pattern: &SecretPattern, text: &str, captures: &Captures<'_>) -> 
     format!("{}[redacted: {}]{behind}", place.name, pattern.name)
 }
 
-/// Whether a value is a stand-in, or names a variable.
+/// True if a value is a stand-in, or names a variable.
 fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     value.contains(['$', '{', '}', '<', '>', '(', ')', '[', ']', '*'])
@@ -188,7 +188,7 @@ fn is_placeholder(value: &str) -> bool {
         || PLACEHOLDERS.iter().any(|word| lower.contains(word))
 }
 
-/// Whether a value is random rather than a word, a path or a name: letters and digits, at least
+/// True if a value is random rather than a word, a path or a name: letters and digits, at least
 /// [`SECRET_ENTROPY_BITS_MIN`] for each character, and not made of words and numbers.
 fn looks_random(value: &str) -> bool {
     let has_digit = value.contains(|it: char| it.is_ascii_digit());
@@ -200,7 +200,7 @@ fn looks_random(value: &str) -> bool {
         && entropy_bits(value) >= SECRET_ENTROPY_BITS_MIN
 }
 
-/// Whether each part of a value is a word or a number, perhaps with a number at its end.
+/// True if each part of a value is a word or a number, perhaps with a number at its end.
 fn is_made_of_words(value: &str) -> bool {
     value.split(|it: char| !it.is_ascii_alphanumeric()).all(|part| {
         let letters = part.trim_end_matches(|it: char| it.is_ascii_digit());

@@ -17,7 +17,7 @@ const STEMS: [&str; 6] =
 /// Extensions of data files; a file without an extension counts too.
 const DATA: [&str; 9] = ["", "cfg", "conf", "ini", "json", "properties", "toml", "yaml", "yml"];
 
-/// Whether a file of this name usually holds secrets: `.env` files, private keys, key stores, and
+/// True if a file of this name usually holds secrets: `.env` files, private keys, key stores, and
 /// data files called `credentials` or `secrets`.
 #[must_use]
 pub fn is_sensitive(path: &RelPath) -> bool {

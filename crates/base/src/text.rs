@@ -164,7 +164,7 @@ impl<'t> LineIndex<'t> {
         Position { line: position.line, character: to_u32(counted + left) }
     }
 
-    /// Whether both ends of a range are inside the text. A range after the end proves that it was
+    /// True if both ends of a range are inside the text. A range after the end proves that it was
     /// computed for other bytes.
     #[must_use]
     pub fn contains(&self, range: &TextRange) -> bool {
@@ -194,7 +194,7 @@ pub fn replace_identifier(text: &str, old: &str, new: &str) -> String {
     replaced
 }
 
-/// Whether a name occurs in the text as a whole identifier.
+/// True if a name occurs in the text as a whole identifier.
 #[must_use]
 pub fn contains_identifier(text: &str, name: &str) -> bool {
     identifiers(text, name).next().is_some()

@@ -131,13 +131,13 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether waiting or retrying may close the gap without anyone acting.
+    /// True if waiting or retrying may close the gap without anyone acting.
     #[must_use]
     pub fn is_transient(self) -> bool {
         matches!(self, Self::Loading | Self::TimedOut | Self::Crashed | Self::Superseded)
     }
 
-    /// Whether a server's findings next to such a gap are real, but not all there are.
+    /// True if a server's findings next to such a gap are real, but not all there are.
     #[must_use]
     pub fn leaves_findings(self) -> bool {
         matches!(self, Self::ProjectFault | Self::SwitchedOff | Self::NotTrusted)
@@ -152,7 +152,7 @@ impl Cause {
         }
     }
 
-    /// Whether the agent can close the gap itself once it knows about it.
+    /// True if the agent can close the gap itself once it knows about it.
     #[must_use]
     pub fn is_fixable_by_agent(self) -> bool {
         matches!(self, Self::ProjectFault)

@@ -30,9 +30,9 @@ use moai_memory::glossary::Glossary;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Whether hooks are active.
+    /// True if hooks are active.
     pub is_enabled: bool,
-    /// Whether language servers are used.
+    /// True if language servers are used.
     pub lsp_enabled: bool,
     /// Time a hook waits for results after an edit.
     pub inline_budget: Duration,
@@ -42,7 +42,7 @@ pub struct Config {
     pub server_choices: BTreeMap<String, Vec<String>>,
     /// Overridden fields of servers, by server id.
     pub servers: BTreeMap<String, ServerOverride>,
-    /// Whether a missing language server pauses a loop.
+    /// True if a missing language server pauses a loop.
     pub lsp_required: bool,
     /// Idle time of a language server.
     pub server_idle: Duration,
@@ -50,7 +50,7 @@ pub struct Config {
     pub memory_soft_bytes: u64,
     /// Memory above which a language server is killed at once, in bytes.
     pub memory_hard_bytes: u64,
-    /// Whether the structural scan runs.
+    /// True if the structural scan runs.
     pub scan_enabled: bool,
     /// Additional rule folders, relative to the root.
     pub rule_dirs: Vec<String>,
@@ -68,9 +68,9 @@ pub struct Config {
     pub success_criteria: Vec<CheckCriterion>,
     /// Commands that run at every Stop.
     pub checks: Vec<CheckCommand>,
-    /// Whether a criterion without a command uses the one that the project's files suggest.
+    /// True if a criterion without a command uses the one that the project's files suggest.
     pub propose_checks: bool,
-    /// Whether a merged loop is pushed to the remote of its base branch.
+    /// True if a merged loop is pushed to the remote of its base branch.
     pub push: bool,
     /// Options of a loop whose start does not set them.
     pub loop_defaults: LoopStartOptions,
@@ -82,7 +82,7 @@ pub struct Config {
     pub context_window: Option<u64>,
     pub judge: JudgeOptions,
     pub pipeline: PipelineOptions,
-    /// Whether hooks keep and show what earlier sessions learned.
+    /// True if hooks keep and show what earlier sessions learned.
     pub memory_enabled: bool,
     /// URL of the memory that a team shares; `None` for the memory of this machine.
     pub memory_url: Option<String>,
@@ -102,9 +102,9 @@ pub struct Config {
 pub struct OptionFile {
     pub name: String,
     pub text: String,
-    /// Whether its options may name programs and services.
+    /// True if its options may name programs and services.
     pub is_trusted: bool,
-    /// Whether it is the user's own file, and not a project's.
+    /// True if it is the user's own file, and not a project's.
     pub is_of_user: bool,
 }
 
@@ -570,7 +570,7 @@ impl Config {
         }
     }
 
-    /// Whether language servers are used for this language.
+    /// True if language servers are used for this language.
     #[must_use]
     pub fn is_language_enabled(&self, language: &str) -> bool {
         self.lsp_enabled

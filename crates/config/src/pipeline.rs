@@ -54,11 +54,11 @@ pub struct PipelineOptions {
     pub escalate_sizes: Vec<EscalatedSize>,
     /// Name of the stronger model, as the host knows it.
     pub escalate_model: String,
-    /// Whether the work must be committed before a pipeline ends.
+    /// True if the work must be committed before a pipeline ends.
     pub has_commits: bool,
-    /// Whether each of its commits is checked; implies that it must be committed.
+    /// True if each of its commits is checked; implies that it must be committed.
     pub verifies_each: bool,
-    /// Whether the commits must be on a branch of their own.
+    /// True if the commits must be on a branch of their own.
     pub has_branch: bool,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct SyncLayer {
 }
 
 impl PipelineOptions {
-    /// Whether the work must be committed.
+    /// True if the work must be committed.
     #[must_use]
     pub fn wants_commits(&self) -> bool {
         self.has_commits || self.verifies_each || self.has_branch
@@ -138,7 +138,7 @@ impl PipelineOptions {
     }
 }
 
-/// Whether a name of an image or a model is one argument that is no option.
+/// True if a name of an image or a model is one argument that is no option.
 fn is_plain_name(name: &str) -> bool {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "._-:/@[]".contains(it);
     name.starts_with(|it: char| it.is_ascii_alphanumeric())

@@ -43,7 +43,7 @@ pub fn with_option(file: &OptionFile, key: &str, value: &str) -> Result<String, 
     Err(SetOptionError::UnusualLayout { file: file.name.clone(), key: key.to_owned() })
 }
 
-/// Whether the value could be set in the tree.
+/// True if the value could be set in the tree.
 fn replace(document: &mut Value, path: &[&str], value: Value) -> bool {
     let mut node = document;
     for part in path {

@@ -6,7 +6,7 @@ pub(super) const TEAM_URL_KEY: &str = "memory.url";
 pub(super) const MEMORY_SIZE_KEY: &str = "memory.max_mb";
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// Whether an option counts only in the user's own file and environment.
+/// True if an option counts only in the user's own file and environment.
 #[must_use]
 pub fn is_for_users_only(key: &str) -> bool {
     [TEAM_URL_KEY, MEMORY_SIZE_KEY].contains(&key)

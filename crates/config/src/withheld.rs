@@ -10,7 +10,7 @@ use super::ConfigLayer;
 pub struct WithheldOptions {
     /// Servers whose program, arguments, environment or settings they set, by id.
     pub servers: BTreeSet<String>,
-    /// Whether they chose the judge: its back end, program, endpoint or key.
+    /// True if they chose the judge: its back end, program, endpoint or key.
     pub has_judge: bool,
 }
 

@@ -31,11 +31,11 @@ pub struct FaultFacts {
     pub missing_packages: BTreeSet<String>,
     /// Names without extension of the entries of the root, its `src` and the file's folder.
     pub neighbours: BTreeSet<String>,
-    /// Whether a Python virtual environment is active or inside the project.
+    /// True if a Python virtual environment is active or inside the project.
     pub has_environment: bool,
     /// The base that the nearest tsconfig.json extends, if it is missing.
     pub missing_base: Option<String>,
-    /// Whether the nearest tsconfig.json is not JSON with comments.
+    /// True if the nearest tsconfig.json is not JSON with comments.
     pub has_broken_config: bool,
     /// Where clangd gets the file's flags from.
     pub compile_flags: CompileFlags,

@@ -14,7 +14,7 @@ use moai_base::limits::{
 pub struct ServerLatency {
     cold: LatencyWindow,
     warm: LatencyWindow,
-    /// Whether it has answered since its last failure.
+    /// True if it has answered since its last failure.
     is_warm: bool,
     /// The oldest request since its last answer.
     open_since: Option<Instant>,

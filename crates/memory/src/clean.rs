@@ -67,13 +67,13 @@ impl CleanText {
         self.hash
     }
 
-    /// Whether the end of the text was left out because it is too long.
+    /// True if the end of the text was left out because it is too long.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Whether something private or a secret was taken out.
+    /// True if something private or a secret was taken out.
     #[must_use]
     pub fn has_removed(&self) -> bool {
         self.has_removed

@@ -64,7 +64,7 @@ pub struct MatchedRow {
 pub struct EstimatedRows {
     /// The estimate; 0 exactly if there is no such row.
     pub rows: u64,
-    /// Whether it was counted.
+    /// True if it was counted.
     pub is_exact: bool,
 }
 

@@ -40,7 +40,7 @@ pub fn simhash(text: &str) -> Option<u64> {
     Some(set.fold(0, |bits, (at, _)| bits | 1 << at))
 }
 
-/// Whether two texts with these hashes say nearly the same.
+/// True if two texts with these hashes say nearly the same.
 #[must_use]
 pub fn are_near_duplicates(one: u64, other: u64) -> bool {
     (one ^ other).count_ones() <= NEAR_DUPLICATE_BITS_MAX

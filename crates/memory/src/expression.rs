@@ -33,7 +33,7 @@ pub enum Expression {
         column: IndexColumn,
         /// Letters, digits and `_` only.
         tokens: Vec<String>,
-        /// Whether the last token may go on.
+        /// True if the last token may go on.
         is_prefix: bool,
     },
     /// Every one of them; at least one.
@@ -82,13 +82,13 @@ impl Expression {
         if conditions.len() > 1 { Some(Self::All(conditions)) } else { conditions.pop() }
     }
 
-    /// Whether the tokens of a text fulfil it.
+    /// True if the tokens of a text fulfil it.
     #[must_use]
     pub fn matches(&self, tokens: &TokenPlaces<'_>) -> bool {
         self.is_fulfilled(&|column, phrase, is_prefix| tokens.has_phrase(column, phrase, is_prefix))
     }
 
-    /// Whether the tokens of a text fulfil it without those inside names of several parts.
+    /// True if the tokens of a text fulfil it without those inside names of several parts.
     pub(crate) fn matches_plain(&self, tokens: &TokenPlaces<'_>) -> bool {
         self.is_fulfilled(&|column, phrase, is_prefix| {
             tokens.has_plain_phrase(column, phrase, is_prefix)
@@ -146,7 +146,7 @@ impl<'t> TokenPlaces<'t> {
         Self { tokens, words, pairs, inside_names }
     }
 
-    /// Whether the text has a word that is not inside a name of several parts.
+    /// True if the text has a word that is not inside a name of several parts.
     pub(crate) fn has_plain_word(&self, word: &str) -> bool {
         self.starts(IndexColumn::Words, word, false).any(|place| self.is_plain(place))
     }

@@ -209,7 +209,7 @@ const VERB_TAILS: &[&str] = &[
     "으면",
 ];
 
-/// Whether a character is a complete syllable.
+/// True if a character is a complete syllable.
 pub(crate) fn is_syllable(character: char) -> bool {
     SYLLABLES.contains(&character)
 }
@@ -242,7 +242,7 @@ pub(crate) fn compound(word: &str) -> &str {
     }
 }
 
-/// Whether a whole word is a form of 하다, 되다 or 시키다, and surely no noun like 한도 or 해지.
+/// True if a whole word is a form of 하다, 되다 or 시키다, and surely no noun like 한도 or 해지.
 pub(crate) fn is_mere_verb(word: &str) -> bool {
     word.chars().count() > AMBIGUOUS_VERB_SYLLABLES_MAX && is_light_verb(word)
 }
@@ -258,7 +258,7 @@ pub(crate) fn short_noun(word: &str) -> Option<&str> {
     })
 }
 
-/// Whether a whole word is a particle: what is left of `API를` when the name is taken off.
+/// True if a whole word is a particle: what is left of `API를` when the name is taken off.
 pub(crate) fn is_particle(word: &str) -> bool {
     SUFFIXES.iter().any(|(suffix, _)| *suffix == word)
         || SUFFIXES.iter().any(|(suffix, _)| {

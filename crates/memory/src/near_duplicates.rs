@@ -61,8 +61,8 @@ impl ComparedText {
         Self { names, words, shingles: pairs.collect() }
     }
 
-    /// Whether both texts name the same and differ in few words. Short ones must have the same words,
-    /// because a number is much of what they say; in long ones numbers do not count.
+    /// True if both texts name the same and differ in few words. Short ones must have the same
+    /// words, because a number is much of what they say; in long ones numbers do not count.
     #[must_use]
     pub fn says_the_same(&self, other: &Self) -> bool {
         if self.names != other.names {
@@ -77,7 +77,7 @@ impl ComparedText {
     }
 }
 
-/// Whether an observation may be folded: what a program noted, and neither what a person wrote, nor
+/// True if an observation may be folded: what a program noted, and neither what a person wrote, nor
 /// what the team sees, nor a record of another system.
 #[must_use]
 pub fn is_foldable(observation: &StoredObservation) -> bool {
@@ -86,7 +86,7 @@ pub fn is_foldable(observation: &StoredObservation) -> bool {
         && observation.visibility == Visibility::Private
 }
 
-/// Whether two observations may say the same at all: of one project, one kind, about the same files
+/// True if two observations may say the same at all: of one project, one kind, about the same files
 /// and codes. An edit belongs to its session.
 #[must_use]
 pub fn are_comparable(one: &StoredObservation, other: &StoredObservation) -> bool {
@@ -111,7 +111,7 @@ fn is_number(word: &str) -> bool {
     is_measure || is_long && has_digit && digits.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
-/// Whether a word is more than a word of a language: `parseArgs`, `src/a.rs`, `TS2345`, `HTTP`.
+/// True if a word is more than a word of a language: `parseArgs`, `src/a.rs`, `TS2345`, `HTTP`.
 fn is_name(word: &str) -> bool {
     let rest = word.chars().skip(1);
     word.is_ascii()

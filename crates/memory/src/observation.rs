@@ -228,7 +228,7 @@ pub struct StoredObservation {
     pub importance: f64,
     /// How often it was seen again.
     pub repeats: u32,
-    /// Whether a later one replaces it.
+    /// True if a later one replaces it.
     pub is_superseded: bool,
     /// For a fix: what became of it, once known.
     pub outcome: Option<FixOutcome>,
@@ -274,7 +274,7 @@ pub struct StoredSession {
     pub started_ms: i64,
     /// When its last hook came, in milliseconds since 1970.
     pub last_ms: i64,
-    /// Whether the host said that it has ended. A killed host does not say so.
+    /// True if the host said that it has ended. A killed host does not say so.
     pub has_ended: bool,
     /// What the user asked for first; empty if unknown.
     pub goal: String,

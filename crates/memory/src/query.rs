@@ -78,7 +78,7 @@ impl Query {
         }
     }
 
-    /// Whether all units are words of one language, so that the other language is asked too.
+    /// True if all units are words of one language, so that the other language is asked too.
     #[must_use]
     pub fn is_in_one_language(&self) -> bool {
         let is_all = |kind| self.units.iter().all(|unit| unit.kind == kind);

@@ -122,8 +122,9 @@ impl ObservationKind {
         }
     }
 
-    /// Whether it is something that happened in a session: the same text in another session is another
-    /// observation. What was decided, noted, asked for or fixed is one, whoever says it again.
+    /// True if it is something that happened in a session: the same text in another session is
+    /// another observation. What was decided, noted, asked for or fixed is one, whoever says it
+    /// again.
     #[must_use]
     pub fn is_of_one_session(self) -> bool {
         match self {
@@ -217,7 +218,7 @@ pub struct RankingCandidate<'t> {
     pub importance: f64,
     /// How often it was seen again.
     pub repeats: u32,
-    /// Whether a later one replaces it.
+    /// True if a later one replaces it.
     pub is_superseded: bool,
     pub session: i64,
     /// [`crate::dedupe::simhash`] of its text.

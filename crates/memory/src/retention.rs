@@ -101,7 +101,7 @@ impl RetentionPass {
         Self { text_bytes_max, now_ms, stage: RetentionStage::Index }
     }
 
-    /// Whether nothing is left to do.
+    /// True if nothing is left to do.
     #[must_use]
     pub fn is_done(&self) -> bool {
         matches!(self.stage, RetentionStage::Done)

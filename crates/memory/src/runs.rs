@@ -55,7 +55,7 @@ impl Segment {
     }
 }
 
-/// Whether an identifier has the shape of an error code, such as `TS2345`, `ORA-00942`,
+/// True if an identifier has the shape of an error code, such as `TS2345`, `ORA-00942`,
 /// `ECONNRESET` or `CVE-2024-3094`.
 pub(crate) fn is_code(identifier: &str) -> bool {
     let letters = identifier.bytes().take_while(u8::is_ascii_uppercase).count();
@@ -97,7 +97,7 @@ impl Name {
         })
     }
 
-    /// Whether it has folders.
+    /// True if it has folders.
     pub(crate) fn is_path(&self) -> bool {
         self.raw.contains(['/', '\\'])
     }

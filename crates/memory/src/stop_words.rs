@@ -8,7 +8,7 @@ static STOP_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     lines.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
 });
 
-/// Whether a word in lower case only asks or fills.
+/// True if a word in lower case only asks or fills.
 pub(crate) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(word)
 }

@@ -63,7 +63,7 @@ impl FoundUnits {
         self.in_any_form() & (1 << unit) != 0
     }
 
-    /// Whether these units of a query fulfil a stage of it.
+    /// True if these units of a query fulfil a stage of it.
     #[must_use]
     pub fn fulfil(self, query: &Query, stage: StageKind) -> bool {
         let bits = |is_meant: fn(&QueryUnit) -> bool| {

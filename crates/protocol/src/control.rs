@@ -56,7 +56,7 @@ pub struct CallerContext {
 }
 
 impl CallerContext {
-    /// Whether an agent's tool calls.
+    /// True if an agent's tool calls.
     #[must_use]
     pub fn is_tool(&self) -> bool {
         self.tool.is_some()
@@ -207,13 +207,13 @@ pub struct CheckRequest {
     pub all: bool,
     #[serde(default)]
     pub format: ReportFormat,
-    /// Whether the text has colours.
+    /// True if the text has colours.
     pub color: bool,
-    /// Whether the text includes hints.
+    /// True if the text includes hints.
     pub verbose: bool,
     /// Lowest severity that fails: `error`, `warning` or `never`.
     pub fail_on: String,
-    /// Whether gaps do not fail.
+    /// True if gaps do not fail.
     pub allow_unmeasured: bool,
     /// Without language servers.
     pub no_lsp: bool,
@@ -249,13 +249,13 @@ pub struct ScanRequest {
     /// Include fixes that are not marked as safe.
     pub unsafe_fixes: bool,
     pub format: ReportFormat,
-    /// Whether the text has colours.
+    /// True if the text has colours.
     pub color: bool,
-    /// Whether the text includes hints.
+    /// True if the text includes hints.
     pub verbose: bool,
     /// Lowest severity that fails: `error`, `warning` or `never`.
     pub fail_on: String,
-    /// Whether gaps do not fail.
+    /// True if gaps do not fail.
     pub allow_unmeasured: bool,
     /// Baseline file, relative to the working directory.
     #[serde(default)]
@@ -281,13 +281,13 @@ pub struct GuardRequest {
     /// Purpose of the change, in the user's words.
     pub goal: String,
     pub format: ReportFormat,
-    /// Whether the text has colours.
+    /// True if the text has colours.
     pub color: bool,
-    /// Whether the text includes hints.
+    /// True if the text includes hints.
     pub verbose: bool,
     /// Lowest severity that fails: `error`, `warning` or `never`.
     pub fail_on: String,
-    /// Whether gaps do not fail.
+    /// True if gaps do not fail.
     pub allow_unmeasured: bool,
 }
 
@@ -429,7 +429,7 @@ pub struct CommandReply {
     /// For a tool: the structured answer (`report::tools`); `None` for a refusal or a failure.
     #[serde(default)]
     pub document: Option<Box<serde_json::Value>>,
-    /// Whether the call must be repeated with the code that the daemon has shown at the caller's
+    /// True if the call must be repeated with the code that the daemon has shown at the caller's
     /// terminal.
     #[serde(default)]
     pub needs_code: bool,

@@ -164,7 +164,7 @@ pub struct ToolInput {
     pub command: Option<String>,
     /// What the agent says about the command.
     pub description: Option<String>,
-    /// Whether the command runs on after its call.
+    /// True if the command runs on after its call.
     pub is_background: bool,
     /// All tools: the values of arguments that name files or folders, by their names.
     pub named_files: Vec<String>,
@@ -337,7 +337,7 @@ impl HookInput {
         chosen.collect()
     }
 
-    /// Whether an `AskUserQuestion` would be answered by the agent itself.
+    /// True if an `AskUserQuestion` would be answered by the agent itself.
     #[must_use]
     pub fn answers_itself(&self) -> bool {
         let answers = self.tool_input.answers.as_ref();
@@ -350,7 +350,7 @@ impl HookInput {
         said.is_some_and(|said| said.starts_with(CREATED_FILE_START))
     }
 
-    /// Whether this prompt is the reason of a held turn, which the host sends back as a prompt: the
+    /// True if this prompt is the reason of a held turn, which the host sends back as a prompt: the
     /// user said nothing.
     #[must_use]
     pub fn is_returned_reason(&self, event: HookEvent) -> bool {
@@ -396,7 +396,7 @@ impl HookInput {
             .collect()
     }
 
-    /// Whether the turn must end whatever a hook says: the user interrupted it, the context is
+    /// True if the turn must end whatever a hook says: the user interrupted it, the context is
     /// full, or the model is unavailable. Blocking it would only waste turns.
     #[must_use]
     pub fn must_end(&self) -> bool {
@@ -405,7 +405,7 @@ impl HookInput {
         words.iter().any(|word| reason.contains(word))
     }
 
-    /// Whether the session is in plan mode, in which the host allows no changes.
+    /// True if the session is in plan mode, in which the host allows no changes.
     #[must_use]
     pub fn is_planning(&self) -> bool {
         self.permission_mode == "plan"
@@ -445,7 +445,7 @@ pub enum HookOutput {
 }
 
 impl HookOutput {
-    /// Whether the hook blocks.
+    /// True if the hook blocks.
     #[must_use]
     pub fn is_held(&self) -> bool {
         matches!(self, Self::Block(_) | Self::BlockAndNotice(..))

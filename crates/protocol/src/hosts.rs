@@ -52,13 +52,13 @@ pub struct HostProfile {
     pub held_turn: HeldTurn,
     /// Where the agent's last words are.
     pub last_words: LastWords,
-    /// Whether the tokens in its transcripts can be counted.
+    /// True if the tokens in its transcripts can be counted.
     pub has_token_counts: bool,
-    /// Whether it ends a turn that was held often without a tool call.
+    /// True if it ends a turn that was held often without a tool call.
     pub has_continuation_cap: bool,
-    /// Whether a prompt may be a command as it was typed.
+    /// True if a prompt may be a command as it was typed.
     pub has_typed_commands: bool,
-    /// Whether each payload carries the time of its event, so that equal payloads are one event.
+    /// True if each payload carries the time of its event, so that equal payloads are one event.
     pub has_event_times: bool,
     /// Its variable with the project's folder, for hooks.
     pub project_variable: Option<&'static str>,
@@ -76,9 +76,9 @@ pub struct HostEvent {
     pub event: HookEvent,
     /// Where the answer carries text for the agent.
     pub context: ContextChannel,
-    /// Whether the answer may block.
+    /// True if the answer may block.
     pub can_block: bool,
-    /// Whether the user is shown a text.
+    /// True if the user is shown a text.
     pub has_notices: bool,
 }
 
@@ -179,7 +179,7 @@ pub fn session_variables() -> impl Iterator<Item = &'static str> {
     HostKind::ALL.into_iter().filter_map(|kind| kind.profile().session_variable)
 }
 
-/// Whether a file registers hooks of a host; with `is_whole_folder`, whether a folder holds one.
+/// True if a file registers hooks of a host; with `is_whole_folder`, whether a folder holds one.
 #[must_use]
 pub fn is_settings_place(path: &Path, is_whole_folder: bool) -> bool {
     let mut files = HostKind::ALL.into_iter().flat_map(|kind| kind.profile().settings);
@@ -215,13 +215,13 @@ impl HostEvent {
 }
 
 impl SettingsFile {
-    /// Whether a path is such a file.
+    /// True if a path is such a file.
     fn is_at(&self, path: &Path) -> bool {
         let is_named = self.name == "*" || path.file_name().is_some_and(|name| name == self.name);
         is_named && path.parent().is_some_and(|folder| self.is_folder_at(folder))
     }
 
-    /// Whether a path is the folder of such a file.
+    /// True if a path is the folder of such a file.
     fn is_folder_at(&self, folder: &Path) -> bool {
         let mut above = Some(folder);
         self.folders.iter().rev().all(|name| {

@@ -136,8 +136,8 @@ fn time_of(value: &Value) -> Option<i64> {
     }
 }
 
-/// Whether a number of milliseconds is a time at which something can have been observed, and which has a
-/// date.
+/// True if a number of milliseconds is a time at which something can have been observed, and which
+/// has a date.
 #[must_use]
 pub fn is_in_calendar(at_ms: i64) -> bool {
     at_ms >= 0 && jiff::Timestamp::from_millisecond(at_ms).is_ok()

@@ -83,7 +83,7 @@ pub struct TokenUsage {
     pub reply_count: usize,
     /// Number of unreadable lines.
     pub junk_lines: usize,
-    /// Whether the limit of replies was reached; the real usage is then higher.
+    /// True if the limit of replies was reached; the real usage is then higher.
     pub is_truncated: bool,
 }
 
@@ -239,7 +239,7 @@ impl TranscriptTally {
 }
 
 impl TranscriptLine {
-    /// Whether the host replaced the context with a summary here.
+    /// True if the host replaced the context with a summary here.
     fn is_compacted(&self) -> bool {
         self.kind == "system" && self.subtype == COMPACT_SUBTYPE && self.is_sidechain != true
     }

@@ -15,7 +15,7 @@ pub(super) struct BuiltInFile {
     pub(super) name: &'static str,
     /// Names of its languages; empty if only parsing the text can tell.
     pub(super) languages: &'static [&'static str],
-    /// Whether it is limited by `files` or `ignores`.
+    /// True if it is limited by `files` or `ignores`.
     pub(super) has_globs: bool,
     pub(super) text: &'static str,
 }
@@ -48,7 +48,7 @@ impl BuiltInFile {
         self.text.split_once("\ntests:").map_or(self.text, |(rule, _)| rule)
     }
 
-    /// Whether it may have a rule for a language.
+    /// True if it may have a rule for a language.
     pub(super) fn covers_language(&self, language: ScanLanguage) -> bool {
         let mut words = self.languages.iter();
         self.languages.is_empty()

@@ -61,7 +61,7 @@ impl ScanCache {
         }
     }
 
-    /// Whether outcomes were added since the bytes were read.
+    /// True if outcomes were added since the bytes were read.
     #[must_use]
     pub fn has_additions(&self) -> bool {
         !self.added.is_empty()

@@ -72,7 +72,7 @@ impl RuleEngine {
         rule.map(|rule| rule.spec.info.clone()).unwrap_or_default()
     }
 
-    /// Whether some rule covers this path.
+    /// True if some rule covers this path.
     pub(super) fn handles(&self, path: &RelPath) -> bool {
         self.rules.iter().any(|rule| rule.admits(path))
     }
@@ -191,9 +191,10 @@ fn is_docstring(node: &Node<'_, EngineDocument>) -> bool {
         && statement.is_some_and(|it| it.kind() == "expression_statement")
 }
 
-/// Whether more than `depth_max` brackets are open at once. Brackets in strings and comments count
-/// too; an unrealistic number of them would have to be unbalanced to matter. Angle brackets count as
-/// long as only names and separators are between them, as in type arguments: elsewhere they compare.
+/// True if more than `depth_max` brackets are open at once. Brackets in strings and comments count
+/// too; an unrealistic number of them would have to be unbalanced to matter. Angle brackets count
+/// as long as only names and separators are between them, as in type arguments: elsewhere they
+/// compare.
 fn has_deeper_brackets(text: &str, depth_max: usize) -> bool {
     let (mut depth, mut angles) = (0_usize, 0_usize);
     text.bytes().any(|byte| {
@@ -218,7 +219,7 @@ fn unparsed_gap(language: ScanLanguage) -> Gap {
     Gap::new(Cause::Skipped, format!("the text does not parse as {}", language.as_str()))
 }
 
-/// Whether the text failed to parse as a whole: the root is an error or has only errors as
+/// True if the text failed to parse as a whole: the root is an error or has only errors as
 /// children. An error next to parsed code is no reason to distrust the matches in that code.
 fn is_unparsed(tree: &AstGrep<EngineDocument>) -> bool {
     let root = tree.root();

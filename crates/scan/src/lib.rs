@@ -67,7 +67,7 @@ pub fn file_name_in_language(stem: &str, language: &str) -> Option<String> {
     Some(format!("{stem}.{extension}"))
 }
 
-/// Whether a file is in the language that rule files call `language`.
+/// True if a file is in the language that rule files call `language`.
 #[must_use]
 pub fn is_in_language(rules: &RuleSet, path: &RelPath, language: &str) -> bool {
     ScanLanguage::from_name(language)

@@ -39,13 +39,13 @@ pub struct RuleSources {
     pub disabled: BTreeSet<String>,
     /// Severity overrides by rule id, in the terms of rule files; `off` disables the rule.
     pub severities: BTreeMap<String, String>,
-    /// Whether files were left out that may be usable later.
+    /// True if files were left out that may be usable later.
     #[serde(skip)]
     pub is_provisional: bool,
 }
 
 impl RuleSources {
-    /// Whether there is any text of the project.
+    /// True if there is any text of the project.
     pub(super) fn has_files(&self) -> bool {
         !self.rules.is_empty() || !self.utils.is_empty() || self.config.is_some()
     }
@@ -106,9 +106,9 @@ pub(super) struct LanguageRules {
 struct LanguageOutline {
     /// The language and those that may be embedded in its texts.
     languages: Vec<ScanLanguage>,
-    /// Whether some rule is certain to cover every file of the language.
+    /// True if some rule is certain to cover every file of the language.
     covers_all_files: bool,
-    /// Whether some rule of the language is limited by `files` or `ignores`.
+    /// True if some rule of the language is limited by `files` or `ignores`.
     has_globs: bool,
 }
 
@@ -250,7 +250,7 @@ impl RuleSet {
         self.faults.extend(faults);
     }
 
-    /// Whether the options ask for findings about comments that suppress nothing.
+    /// True if the options ask for findings about comments that suppress nothing.
     pub(super) fn reports_unused_suppressions(&self) -> bool {
         let is_off = self.sources.severities.get(UNUSED_SUPPRESSION).is_some_and(|it| it == "off");
         !is_off && !self.sources.disabled.contains(UNUSED_SUPPRESSION)
@@ -269,7 +269,7 @@ impl RuleSet {
         &self.sources
     }
 
-    /// Whether another attempt to build the set may find more rules.
+    /// True if another attempt to build the set may find more rules.
     #[must_use]
     pub fn is_provisional(&self) -> bool {
         self.sources.is_provisional
@@ -342,7 +342,7 @@ impl RuleSet {
         })
     }
 
-    /// Whether any rule covers this path, by its language and the rules' globs. A broken rule of
+    /// True if any rule covers this path, by its language and the rules' globs. A broken rule of
     /// that language counts, because its gap must be reported; so does a rule of a language without
     /// a parser.
     #[must_use]

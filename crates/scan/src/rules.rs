@@ -51,7 +51,7 @@ impl RuleSpec {
         self.text("severity") == Some("off")
     }
 
-    /// Whether the rule is limited to some files of its languages.
+    /// True if the rule is limited to some files of its languages.
     pub(super) fn has_globs(&self) -> bool {
         ["files", "ignores"].iter().any(|key| self.body.get(*key).is_some_and(|it| !it.is_null()))
     }
@@ -108,7 +108,7 @@ pub(super) struct RuleInfo {
     pub(super) url: Option<String>,
     /// The rule's `note`, on one line.
     pub(super) fix: Option<String>,
-    /// Whether the rule is marked `fix: safe`: the fix preserves the behaviour of correct code.
+    /// True if the rule is marked `fix: safe`: the fix preserves the behaviour of correct code.
     pub(super) is_fix_safe: bool,
 }
 
@@ -241,7 +241,7 @@ fn parse_document(source: &str, name: &str, text: &str) -> Result<RuleDocument, 
     Ok(RuleDocument::Rule(Arc::new(spec)))
 }
 
-/// Whether a rule, a constraint or a utility contains a pattern that is too long to be parsed.
+/// True if a rule, a constraint or a utility contains a pattern that is too long to be parsed.
 pub(super) fn has_long_pattern(body: &Map<String, Value>) -> bool {
     body.iter().any(|(key, value)| match value {
         Value::String(text) => {

@@ -64,7 +64,7 @@ pub struct SearchMatch {
 pub struct CapturedText {
     /// Name without its `$`.
     pub name: String,
-    /// Whether it captures any number of nodes (`$$$NAME`).
+    /// True if it captures any number of nodes (`$$$NAME`).
     pub is_list: bool,
     /// Range from the first node to the last and its text, up to [`MATCH_CHARS_MAX`] characters;
     /// `None` for an empty list.
@@ -91,7 +91,7 @@ impl PatternQuery {
         if patterns.is_empty() { Err(PatternQueryError::NoLanguage) } else { Ok(Self { patterns }) }
     }
 
-    /// Whether the file is in one of the query's languages.
+    /// True if the file is in one of the query's languages.
     #[must_use]
     pub fn covers_path(&self, path: &RelPath) -> bool {
         self.pattern_index(path).is_some()

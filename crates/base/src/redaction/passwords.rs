@@ -53,7 +53,7 @@ struct Notation<'t> {
     has_space: bool,
 }
 
-/// Whether the value of `name = value`, `name: value` or the like is a password.
+/// True if the value of `name = value`, `name: value` or the like is a password.
 pub(super) fn is_assigned_password(place: SecretPlace<'_>) -> bool {
     let Some(notation) = notation(place.name) else { return false };
     let key = notation.key.trim_end_matches(|it: char| it.is_ascii_digit() || it == '_');
@@ -92,7 +92,7 @@ pub(super) fn is_assigned_password(place: SecretPlace<'_>) -> bool {
     }
 }
 
-/// Whether a value is given where the notation leaves no doubt that it is a password.
+/// True if a value is given where the notation leaves no doubt that it is a password.
 pub(super) fn is_given(place: SecretPlace<'_>) -> bool {
     let value = place.value;
     let lower = value.to_ascii_lowercase();
@@ -107,7 +107,7 @@ pub(super) fn is_given(place: SecretPlace<'_>) -> bool {
         && !STATES.contains(&lower.as_str())
 }
 
-/// Whether a value is no word of a sentence and no name of code.
+/// True if a value is no word of a sentence and no name of code.
 pub(super) fn is_strong_password(place: SecretPlace<'_>) -> bool {
     is_given(place) && is_strong(place.value, PLAIN_CHARS_MIN)
 }
@@ -139,12 +139,12 @@ fn is_technical(value: &str) -> bool {
     TECHNICAL.iter().any(|word| lower.contains(word))
 }
 
-/// Whether a character can be a part of the key of a setting.
+/// True if a character can be a part of the key of a setting.
 fn is_of_key(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '-')
 }
 
-/// Whether a name belongs to an object of a program.
+/// True if a name belongs to an object of a program.
 fn is_of_object(before: &str) -> bool {
     ["self.", "this."].iter().any(|object| before.ends_with(object))
 }

@@ -5,8 +5,8 @@ use super::passwords::SecretPlace;
 /// Characters next to digits that belong to a longer number, id or path.
 const PARTS: [char; 7] = ['.', '-', '_', '/', '#', '%', '+'];
 
-/// Whether digits, perhaps in groups, are the number of a card: a known first digit, the right check digit,
-/// and nothing that it is a part of.
+/// True if digits, perhaps in groups, are the number of a card: a known first digit, the right
+/// check digit, and nothing that it is a part of.
 pub(super) fn is_payment_card(place: SecretPlace<'_>) -> bool {
     let is_part = |it: char| it.is_alphanumeric() && it.is_ascii() || PARTS.contains(&it);
     if place.before.ends_with(is_part) || place.after.starts_with(is_part) {

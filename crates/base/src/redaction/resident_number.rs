@@ -13,9 +13,9 @@ const FIRST_MONTH_WITHOUT_CHECK: u32 = 202_010;
 /// Weights of the first twelve digits in the sum that the last digit checks.
 const WEIGHTS: [u32; 12] = [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5];
 
-/// Whether 13 digits, with anything between them, are such a number: a possible date of birth, and the
-/// right check digit where there is one. Numbers issued since October 2020, to people of any age, have
-/// none, so that the name of such a number in the line is enough.
+/// True if 13 digits, with anything between them, are such a number: a possible date of birth, and
+/// the right check digit where there is one. Numbers issued since October 2020, to people of any
+/// age, have none, so that the name of such a number in the line is enough.
 pub(super) fn is_resident_number(place: SecretPlace<'_>) -> bool {
     let digits = digits_of(place.value);
     let [y1, y2, m1, m2, d1, d2, kind, ..] = digits[..] else { return false };
@@ -43,8 +43,8 @@ fn is_named(place: SecretPlace<'_>) -> bool {
     NAMES.iter().any(|name| before.contains(name))
 }
 
-/// Whether 13 digits without a hyphen are such a number. Unless the line says so, they may be a time or
-/// a bar code.
+/// True if 13 digits without a hyphen are such a number. Unless the line says so, they may be a
+/// time or a bar code.
 pub(super) fn is_plain_resident_number(place: SecretPlace<'_>) -> bool {
     if !is_resident_number(place) {
         return false;
@@ -54,7 +54,7 @@ pub(super) fn is_plain_resident_number(place: SecretPlace<'_>) -> bool {
     is_named(place) || (1..=8).contains(&digits[6]) && !is_time && !is_bar_code(&digits)
 }
 
-/// Whether the last of 13 digits is the check digit of a bar code (EAN-13).
+/// True if the last of 13 digits is the check digit of a bar code (EAN-13).
 fn is_bar_code(digits: &[u32]) -> bool {
     let weights = [1, 3].into_iter().cycle();
     digits.iter().zip(weights).map(|(digit, weight)| digit * weight).sum::<u32>() % 10 == 0

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use crate::word_set::{WordSet, word_set};
 
-/// Whether a word is reserved everywhere in a language, by its LSP id. JavaScript allows reserved
+/// True if a word is reserved everywhere in a language, by its LSP id. JavaScript allows reserved
 /// words as member names; they are still refused, because the kind of the symbol is unknown here.
 pub(super) fn is_reserved(word: &str, language_id: &str) -> bool {
     let words = match language_id {

@@ -223,7 +223,7 @@ impl HeaderStyle {
     }
 }
 
-/// Whether a TypeScript type ends at the end of the line.
+/// True if a TypeScript type ends at the end of the line.
 fn is_whole_type(text: &str) -> bool {
     let text = text.trim();
     let text = text.strip_suffix("=>").unwrap_or(text).trim_end();

@@ -79,7 +79,7 @@ pub(super) fn names_of_code(line: &str) -> Vec<&str> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DeclaredName<'t> {
     pub(super) name: &'t str,
-    /// Whether it is a parameter, which callers do not refer to.
+    /// True if it is a parameter, which callers do not refer to.
     pub(super) is_parameter: bool,
 }
 

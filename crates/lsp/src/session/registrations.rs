@@ -73,7 +73,7 @@ impl Registrations {
         outside.map(Path::to_path_buf).collect()
     }
 
-    /// Whether a watcher of the server matches this change. A pattern without a base folder applies
+    /// True if a watcher of the server matches this change. A pattern without a base folder applies
     /// to each of `places`, because a server that works in one folder of the project (a Go module,
     /// a crate) also depends on files of the others, but registers only places below its own.
     pub(super) fn watches(&self, places: [&Path; 2], file: &Path, change: DiskChange) -> bool {

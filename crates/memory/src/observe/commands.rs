@@ -136,7 +136,7 @@ pub fn codes_in(text: &str) -> Vec<String> {
     codes
 }
 
-/// Whether a part of a command line runs tests, also behind `cd x &&` and variables.
+/// True if a part of a command line runs tests, also behind `cd x &&` and variables.
 fn is_test_run(command: &str) -> bool {
     let parts = command.split(['&', ';', '|', '(']);
     parts.map(without_variables).any(|part| {

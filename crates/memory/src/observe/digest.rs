@@ -69,13 +69,13 @@ impl SessionDigest {
         }
     }
 
-    /// Whether there is nothing to say.
+    /// True if there is nothing to say.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.goal.is_empty() && !self.has_events()
     }
 
-    /// Whether something is known but the goal.
+    /// True if something is known but the goal.
     #[must_use]
     pub fn has_events(&self) -> bool {
         !(self.decisions.is_empty()

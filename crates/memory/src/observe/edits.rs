@@ -72,7 +72,7 @@ pub struct MeasuredFix {
     pub hunk: FixHunk,
 }
 
-/// Whether a finding is remembered: an error or a warning.
+/// True if a finding is remembered: an error or a warning.
 #[must_use]
 pub fn is_remembered(finding: &Finding) -> bool {
     finding.severity >= Severity::Warning
@@ -119,8 +119,8 @@ pub fn measured_fixes(
     fixes
 }
 
-/// Whether words of a file may be kept: nothing in it is private or a secret, and it is short enough to
-/// be searched for that.
+/// True if words of a file may be kept: nothing in it is private or a secret, and it is short
+/// enough to be searched for that.
 #[must_use]
 pub fn may_be_quoted(path: &str, texts: EditTexts<'_>) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();

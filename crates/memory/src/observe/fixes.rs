@@ -12,7 +12,7 @@ pub struct FixReader<'r> {
 }
 
 impl FixReader<'_> {
-    /// Whether the finding that a fix removed is back: the session fixed it in this file.
+    /// True if the finding that a fix removed is back: the session fixed it in this file.
     fn has_undone(&self, fix: &StoredObservation) -> bool {
         fix.session == self.session && fix.files.iter().any(|file| file == self.path)
     }

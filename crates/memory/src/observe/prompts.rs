@@ -157,7 +157,7 @@ impl ObservedPrompt {
     }
 }
 
-/// Whether a prompt is a command of the host or of a plugin; an absolute path is none.
+/// True if a prompt is a command of the host or of a plugin; an absolute path is none.
 #[must_use]
 pub fn is_slash_command(prompt: &str) -> bool {
     let Some(rest) = prompt.trim_start().strip_prefix('/') else { return false };
@@ -194,7 +194,7 @@ fn sentences_of_line(line: &str) -> Vec<&str> {
     sentences
 }
 
-/// Whether a sentence records a decision: it has one of the phrases and does not ask.
+/// True if a sentence records a decision: it has one of the phrases and does not ask.
 fn records_decision(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     let bare = lower.trim_end_matches(|it: char| !it.is_alphanumeric());

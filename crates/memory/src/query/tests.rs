@@ -150,7 +150,7 @@ fn the_other_language_is_asked_even_if_enough_is_found() {
     assert_eq!(search.next_stage(), None);
 }
 
-/// Whether an expression consists of quoted tokens and our own words only.
+/// True if an expression consists of quoted tokens and our own words only.
 fn is_safe(expression: &str) -> bool {
     expression.split('"').enumerate().all(|(at, part)| {
         if at % 2 == 1 {

@@ -32,7 +32,7 @@ pub enum UnitKind {
 }
 
 impl UnitKind {
-    /// Whether it is a name, a path or a code: meant as it is written.
+    /// True if it is a name, a path or a code: meant as it is written.
     #[must_use]
     pub fn is_literal(self) -> bool {
         matches!(self, Self::Identifier | Self::Path | Self::Code)

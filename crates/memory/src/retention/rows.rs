@@ -65,9 +65,9 @@ pub struct RowFold {
 pub struct DropChoice {
     pub project: String,
     pub kinds: Vec<ObservationKind>,
-    /// Whether they came with an import.
+    /// True if they came with an import.
     pub is_imported: bool,
-    /// Whether an agent used them after they had been shown to it.
+    /// True if an agent used them after they had been shown to it.
     pub is_used: bool,
     /// They are older than this, in milliseconds since 1970.
     pub before_ms: i64,

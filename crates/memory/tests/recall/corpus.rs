@@ -66,9 +66,9 @@ pub(crate) struct Facts {
     pub(crate) path: usize,
     pub(crate) code: usize,
     pub(crate) style: Style,
-    /// Whether the text writes both nouns as one word.
+    /// True if the text writes both nouns as one word.
     pub(crate) is_joined: bool,
-    /// Whether it writes them as two words side by side.
+    /// True if it writes them as two words side by side.
     pub(crate) is_spaced: bool,
     pub(crate) korean_file: Option<usize>,
 }
@@ -214,7 +214,7 @@ impl Corpus {
         }
     }
 
-    /// Whether the text has an identifier, perhaps as the name of a file.
+    /// True if the text has an identifier, perhaps as the name of a file.
     pub(crate) fn names(
         &self,
         observation: &Observation,

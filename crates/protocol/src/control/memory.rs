@@ -93,7 +93,7 @@ pub struct MemoryScope {
 }
 
 impl MemoryScope {
-    /// Whether it excludes anything besides other projects.
+    /// True if it excludes anything besides other projects.
     #[must_use]
     pub fn is_narrowed(&self) -> bool {
         let Self { kinds, since, until, path, code, worktree, .. } = self;
@@ -111,6 +111,6 @@ pub struct MemoryAddition {
     /// Files that it is about, relative to the root.
     pub files: Vec<String>,
     pub codes: Vec<String>,
-    /// Whether everyone who shares the memory may see it.
+    /// True if everyone who shares the memory may see it.
     pub is_for_team: bool,
 }

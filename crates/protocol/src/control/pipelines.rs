@@ -19,7 +19,7 @@ pub enum PipelineOperation {
         goal: String,
         /// The owning session; `None`: the next session of the root claims it.
         session: Option<String>,
-        /// Whether the main agent may write source files itself.
+        /// True if the main agent may write source files itself.
         solo: bool,
         /// TODOs that may be worked on in worktrees at the same time.
         workers: Option<u32>,
@@ -37,7 +37,7 @@ pub enum PipelineOperation {
         id: Option<String>,
         /// The name of the question: `TODO-2/AC-2`.
         name: String,
-        /// Whether the person agrees.
+        /// True if the person agrees.
         is_yes: bool,
         /// What shows that a person runs the command.
         proof: TerminalProof,
@@ -59,7 +59,7 @@ pub enum PipelineOperation {
     /// Shows the text of a pull request.
     PullRequest {
         id: Option<String>,
-        /// Whether `gh` opens it.
+        /// True if `gh` opens it.
         create: bool,
     },
 }
@@ -67,7 +67,7 @@ pub enum PipelineOperation {
 /// What shows that a person at a terminal runs a command.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TerminalProof {
-    /// Whether the input of the command is a terminal.
+    /// True if the input of the command is a terminal.
     pub is_at_terminal: bool,
     /// The code that was shown there, as it was typed.
     pub code: Option<String>,

@@ -43,7 +43,7 @@ pub enum SpecOperation {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PivotAddition {
     pub text: String,
-    /// Whether the user has confirmed it.
+    /// True if the user has confirmed it.
     pub is_confirmed: bool,
     /// Why it is one.
     pub reason: Option<String>,

@@ -39,7 +39,7 @@ pub struct UnreadableHostFile {
 pub struct HostEventEntry {
     /// Its name, as for `hook`.
     pub event: &'static str,
-    /// Whether a hook is registered for it.
+    /// True if a hook is registered for it.
     pub registered: bool,
     /// Whether the user has approved the hook: `approved`, `outdated` (an earlier form was), `missing` or
     /// `switched-off`; `None` if the client asks for no approval of each hook.

@@ -73,7 +73,7 @@ pub struct JudgeEntry<'s> {
     pub calls: usize,
     /// Cost in US dollars; `None`: unknown.
     pub cost_usd: Option<f64>,
-    /// Whether the judgement is an earlier one of the same change.
+    /// True if the judgement is an earlier one of the same change.
     pub cached: bool,
     pub confidence: Option<f64>,
 }

@@ -61,11 +61,11 @@ pub struct LoopOptionsEntry<'s> {
     pub max_minutes: Option<u32>,
     /// Upper bound of the tokens.
     pub max_tokens: Option<u64>,
-    /// Whether the loop continues to its last iteration.
+    /// True if the loop continues to its last iteration.
     pub force_max: bool,
-    /// Whether the loop begins with research.
+    /// True if the loop begins with research.
     pub research: bool,
-    /// Whether the loop keeps notes in files.
+    /// True if the loop keeps notes in files.
     pub structured_memory: bool,
     /// The branch that the loop's branch is merged into.
     pub base_branch: Option<&'s str>,
@@ -254,7 +254,7 @@ pub struct ChecksDocument<'s> {
     pub commands: Vec<CheckCommandEntry<'s>>,
     /// Required criteria without a command.
     pub unanswered: Vec<UnansweredEntry<'s>>,
-    /// Whether `.claude/autochecks.sh` is run as well.
+    /// True if `.claude/autochecks.sh` is run as well.
     pub autochecks: bool,
     /// Differences from the exam.
     pub differences: Vec<DifferenceEntry<'s>>,

@@ -141,9 +141,9 @@ pub struct ObservationEntry {
     pub outcome: Option<&'static str>,
     /// How often it was seen again.
     pub repeats: u32,
-    /// Whether a later one replaces it.
+    /// True if a later one replaces it.
     pub superseded: bool,
-    /// Whether its text was cut for this answer.
+    /// True if its text was cut for this answer.
     pub cut: bool,
 }
 

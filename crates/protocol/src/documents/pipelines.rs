@@ -65,7 +65,7 @@ pub struct RequirementEntry {
 #[derive(Clone, Debug, Serialize)]
 pub struct TodoEvidenceEntry {
     pub todo: String,
-    /// Whether all its commands passed in the engine's last run.
+    /// True if all its commands passed in the engine's last run.
     pub passed: bool,
     /// Why not, on one line; empty if it passed or was not run.
     pub failure: String,
@@ -112,7 +112,7 @@ pub struct PipelineCommitEntry<'s> {
     pub id: &'s str,
     /// The first line of its message.
     pub subject: &'s str,
-    /// Whether the commands were run in a checkout of it.
+    /// True if the commands were run in a checkout of it.
     pub checked: bool,
     /// Commands that fail there. An acceptance command may fail before the commit that makes it pass.
     pub failing: Vec<&'s str>,

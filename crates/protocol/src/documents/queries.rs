@@ -180,7 +180,7 @@ pub struct MatchEntry {
 /// The code that a metavariable matches.
 #[derive(Clone, Debug, Serialize)]
 pub struct CapturedEntry {
-    /// Whether the metavariable stands for any number of nodes.
+    /// True if the metavariable stands for any number of nodes.
     pub list: bool,
     /// The range; none if it matches no node.
     pub range: Option<TextRange>,

@@ -50,7 +50,7 @@ pub struct ServerActEntry {
     pub root: String,
     /// `started`, `stopped` or `restarted`.
     pub act: &'static str,
-    /// Whether it succeeded.
+    /// True if it succeeded.
     pub done: bool,
     pub reason: Option<String>,
 }
@@ -145,7 +145,7 @@ pub struct StoreHealthEntry {
 pub struct TeamMemoryEntry {
     /// Database and host.
     pub place: String,
-    /// Whether it answers.
+    /// True if it answers.
     pub reachable: bool,
     /// Why it does not.
     pub reason: Option<String>,

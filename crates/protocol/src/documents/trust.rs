@@ -10,13 +10,13 @@ use serde::Serialize;
 pub struct TrustDocument<'d> {
     /// Absolute path of the root.
     pub root: &'d Path,
-    /// Whether programs of the project run.
+    /// True if programs of the project run.
     pub trusted: bool,
     /// `command`, `host` or `variable`; `None` if it is not trusted.
     pub by: Option<&'static str>,
     /// The file that changed since `moai-ralph trust`, which ended the trust.
     pub changed: Option<&'static str>,
-    /// Whether the user declined when these programs were shown at a terminal.
+    /// True if the user declined when these programs were shown at a terminal.
     pub declined: bool,
     /// What runs in a trusted project.
     pub programs: &'d [ProjectProgram],

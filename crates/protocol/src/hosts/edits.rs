@@ -52,7 +52,7 @@ pub enum FileChange {
 pub struct TextReplacement {
     before: String,
     after: String,
-    /// Whether both are whole lines, each with its end.
+    /// True if both are whole lines, each with its end.
     is_lines: bool,
 }
 
@@ -63,7 +63,7 @@ impl FileEdit {
         cwd.join(&self.path)
     }
 
-    /// Whether the file is there after the edit.
+    /// True if the file is there after the edit.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.change != FileChange::Deleted
@@ -136,7 +136,7 @@ pub fn edits_of(tool_input: &Value) -> Vec<FileEdit> {
     edit.into_iter().collect()
 }
 
-/// Whether a text is nothing but a patch, and no command with one.
+/// True if a text is nothing but a patch, and no command with one.
 #[must_use]
 pub fn is_patch(text: &str) -> bool {
     text.trim_start().starts_with(PATCH_START)

@@ -162,8 +162,8 @@ impl RegistrationContent {
     }
 }
 
-/// Whether a command does nothing but run a hook of this program: `moai-ralph`, or a path of it in quotes or
-/// without spaces, perhaps after `sh`.
+/// True if a command does nothing but run a hook of this program: `moai-ralph`, or a path of it in
+/// quotes or without spaces, perhaps after `sh`.
 #[must_use]
 pub fn is_own_command(command: &str) -> bool {
     let command = command.trim();
@@ -175,7 +175,7 @@ pub fn is_own_command(command: &str) -> bool {
     })
 }
 
-/// Whether the text before the name is a path that ends there; `rest` follows the name.
+/// True if the text before the name is a path that ends there; `rest` follows the name.
 fn is_own_path(path: &str, rest: &str) -> bool {
     let quote = path.chars().next().filter(|first| matches!(first, '\'' | '"'));
     let is_one_word = match quote {
@@ -185,7 +185,7 @@ fn is_own_path(path: &str, rest: &str) -> bool {
     is_one_word && (path.len() == quote.map_or(0, char::len_utf8) || path.ends_with('/'))
 }
 
-/// Whether the words after the program are those of a hook's registration.
+/// True if the words after the program are those of a hook's registration.
 fn is_hook_call(words: &str) -> bool {
     let is_plain = words.chars().all(|it| it.is_ascii_alphanumeric() || it == '-' || it == ' ');
     let mut words = words.split(' ').filter(|word| !word.is_empty());

@@ -60,7 +60,7 @@ pub fn typed_command(prompt: &str) -> Option<TypedCommand<'_>> {
     COMMAND_NAMES.contains(&name).then(|| TypedCommand { name, arguments: rest.trim() })
 }
 
-/// Whether a prompt is a text of this program that the host sent back.
+/// True if a prompt is a text of this program that the host sent back.
 #[must_use]
 pub fn is_own_text(prompt: &str) -> bool {
     prompt.trim_start().starts_with(OWN_MARK)

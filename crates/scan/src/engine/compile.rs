@@ -34,7 +34,7 @@ impl EngineRule {
         Self { spec, language, globs, utils: utils.clone(), compiled: OnceLock::new() }
     }
 
-    /// Whether the rule covers this path; one with broken globs covers none.
+    /// True if the rule covers this path; one with broken globs covers none.
     pub(crate) fn admits(&self, path: &RelPath) -> bool {
         self.globs.as_ref().is_ok_and(|globs| globs.admit(path))
     }
@@ -174,7 +174,7 @@ fn compile_one_by_one(
     }
 }
 
-/// Whether a utility rule defines this name itself, as a local utility or an argument.
+/// True if a utility rule defines this name itself, as a local utility or an argument.
 fn defines_util(body: &Map<String, Value>, reference: &str) -> bool {
     body.get("utils").is_some_and(|utils| utils.get(reference).is_some())
         || body

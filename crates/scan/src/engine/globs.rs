@@ -26,7 +26,7 @@ impl RuleGlobs {
         Ok(Self { files: set("files")?, ignores: set("ignores")? })
     }
 
-    /// Whether the rule covers a path.
+    /// True if the rule covers a path.
     pub(super) fn admit(&self, path: &RelPath) -> bool {
         let path = Path::new(path.as_str());
         !self.ignores.as_ref().is_some_and(|globs| globs.is_match(path))
@@ -44,7 +44,7 @@ impl NameGlobs {
         glob_set(globs.iter().map(|glob| (glob.as_str(), false))).map(Self)
     }
 
-    /// Whether the file's name matches.
+    /// True if the file's name matches.
     pub(crate) fn admit(&self, path: &RelPath) -> bool {
         self.0.is_match(path.as_str().rsplit('/').next().unwrap_or_default())
     }

@@ -44,7 +44,7 @@ impl ImportedNames {
         names
     }
 
-    /// Whether a captured expression may be one of these qualified names. If its first part is
+    /// True if a captured expression may be one of these qualified names. If its first part is
     /// imported, it is what is imported; otherwise it is itself: the name written in full, or a
     /// name that a wildcard import may have brought.
     pub(super) fn may_stand_for(&self, captured: &str, qualified: &[String]) -> bool {
@@ -267,7 +267,7 @@ fn package_of(path: &str) -> &str {
     name.split_once(".v").map_or(name, |(name, _)| name)
 }
 
-/// Whether Go's `md5.New` means `crypto/md5.New` in a text without such an import, such as a part
+/// True if Go's `md5.New` means `crypto/md5.New` in a text without such an import, such as a part
 /// of a file.
 fn is_last_of_path(written: &str, qualified: &[String]) -> bool {
     qualified.iter().any(|it| it.rsplit_once('/').is_some_and(|(_, last)| last == written))

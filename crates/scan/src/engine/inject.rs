@@ -36,7 +36,7 @@ struct InjectionRule {
     host: ScanLanguage,
     matcher: RuleCore,
     injected: Vec<ScanLanguage>,
-    /// Whether `injected` is a single language, which needs no `$LANG`.
+    /// True if `injected` is a single language, which needs no `$LANG`.
     is_static: bool,
 }
 
@@ -118,7 +118,7 @@ impl InjectionRule {
     }
 }
 
-/// Whether the `type` of a script element says that it holds data, such as JSON or a template.
+/// True if the `type` of a script element says that it holds data, such as JSON or a template.
 fn is_data(text: &str, part: &InjectedPart) -> bool {
     let before = &text[..part.bytes.start];
     let Some(tag) = before.rfind('<').map(|at| before[at..].to_ascii_lowercase()) else {

@@ -58,7 +58,7 @@ impl<'r> ImportResolver<'r> {
         Self { rules, language, names: OnceCell::new() }
     }
 
-    /// Whether the captures of a match resolve to the names that the rule lists.
+    /// True if the captures of a match resolve to the names that the rule lists.
     fn confirms_match(
         &self,
         number: usize,

@@ -36,7 +36,7 @@ pub(crate) struct PatternMatch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PatternVariable {
     pub(crate) name: String,
-    /// Whether it captures any number of nodes.
+    /// True if it captures any number of nodes.
     pub(crate) is_list: bool,
     /// From the first node to the last; `None` for an empty list.
     pub(crate) bytes: Option<Range<usize>>,
@@ -116,7 +116,7 @@ impl CodePattern {
             .collect())
     }
 
-    /// Whether the text contains the pattern's longest literal. Most texts do not, and parsing
+    /// True if the text contains the pattern's longest literal. Most texts do not, and parsing
     /// dominates the cost.
     pub(super) fn may_match(&self, text: &str) -> bool {
         text.contains(&*self.matcher.fixed_string())

@@ -32,9 +32,9 @@ pub(super) enum TextNeed<W = NeededWord> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NeededWord {
     bytes: Vec<u8>,
-    /// Whether ASCII letters match in either case.
+    /// True if ASCII letters match in either case.
     ignores_case: bool,
-    /// Whether it must lie inside the matched node; otherwise anywhere in the text.
+    /// True if it must lie inside the matched node; otherwise anywhere in the text.
     is_inside: bool,
 }
 
@@ -88,7 +88,7 @@ impl Prefilter {
         WordHits { starts }
     }
 
-    /// Whether a rule may match somewhere in the text.
+    /// True if a rule may match somewhere in the text.
     pub(super) fn may_match(&self, rule: usize, hits: &WordHits) -> bool {
         let is_present = |word: WordRef| !hits.starts[word.number].is_empty();
         self.search.is_none() || self.needs[rule].holds(&is_present)
@@ -141,7 +141,7 @@ pub(super) struct AnchorStarts {
 }
 
 impl AnchorStarts {
-    /// Whether an anchor starts within these bytes. Calls must not go back: each range starts at or
+    /// True if an anchor starts within these bytes. Calls must not go back: each range starts at or
     /// after the previous one.
     pub(super) fn is_next_in(&mut self, bytes: &Range<usize>) -> bool {
         let ahead = &self.starts[self.next..];
@@ -162,7 +162,7 @@ impl MatchAnchors {
         Some(AnchorStarts { starts, next: 0 })
     }
 
-    /// Whether an anchor lies within these bytes.
+    /// True if an anchor lies within these bytes.
     pub(super) fn is_any_in(&self, bytes: &Range<usize>) -> bool {
         let first = self.0.partition_point(|place| place.start < bytes.start);
         let mut near = self.0[first..].iter().take_while(|place| place.start < bytes.end);

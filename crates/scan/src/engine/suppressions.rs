@@ -39,7 +39,7 @@ enum SuppressionScope {
     Line(usize),
 }
 
-/// Whether nodes of this kind are comments.
+/// True if nodes of this kind are comments.
 pub(super) fn is_comment(kind: &str) -> bool {
     kind.contains("comment")
 }
@@ -77,13 +77,13 @@ impl<'t> Suppressions<'t> {
         suppressions
     }
 
-    /// Whether a comment suppresses everything in the file, including the findings about unused
+    /// True if a comment suppresses everything in the file, including the findings about unused
     /// suppressions.
     pub(super) fn covers_file(&self) -> bool {
         self.file.is_some_and(|file| self.comments[file].ids.is_none())
     }
 
-    /// Whether a comment suppresses a match of this rule that starts on this 0-based line; marks
+    /// True if a comment suppresses a match of this rule that starts on this 0-based line; marks
     /// the comment as used.
     pub(super) fn try_suppress(&mut self, rule: &str, line: usize) -> bool {
         let applicable = [self.file, self.lines.get(&line).copied()];

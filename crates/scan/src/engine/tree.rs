@@ -277,19 +277,19 @@ impl<'t> SyntaxNode<'t> {
         self.entry().end_line as usize
     }
 
-    /// Whether the grammar names its kind; punctuation is unnamed.
+    /// True if the grammar names its kind; punctuation is unnamed.
     #[must_use]
     pub fn is_named(self) -> bool {
         self.entry().is_named
     }
 
-    /// Whether the parser could not parse this part of the text.
+    /// True if the parser could not parse this part of the text.
     #[must_use]
     pub fn is_error(self) -> bool {
         self.entry().is_error
     }
 
-    /// Whether it has no children.
+    /// True if it has no children.
     #[must_use]
     pub fn is_leaf(self) -> bool {
         self.subtree_end() == self.index + 1

@@ -64,7 +64,7 @@ fn rule_file_faults(name: &str, text: &str) -> Vec<String> {
     wrong
 }
 
-/// Whether a regular expression has a Unicode-wide class such as `\w`. Each takes tens of kilobytes
+/// True if a regular expression has a Unicode-wide class such as `\w`. Each takes tens of kilobytes
 /// for as long as the program runs.
 fn has_wide_class(value: &Value) -> bool {
     let is_wide = |text: &str| {

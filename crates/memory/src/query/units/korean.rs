@@ -18,7 +18,7 @@ const PIECE_SYLLABLES_MIN: usize = 2;
 /// expression.
 const THREE_PIECES_SYLLABLES_MAX: usize = 8;
 
-/// Whether a word is only a particle, only a verb such as 했다, or only asks and fills.
+/// True if a word is only a particle, only a verb such as 했다, or only asks and fills.
 pub(super) fn is_filler(word: &str, is_after_name: bool) -> bool {
     is_after_name && (is_particle(word) || is_light_verb(word))
         || is_mere_verb(word)

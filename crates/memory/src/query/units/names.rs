@@ -22,7 +22,7 @@ pub(super) fn plain_word(name: &Name) -> Option<&str> {
     }
 }
 
-/// Whether a word in lower case only asks and fills, or is a single letter.
+/// True if a word in lower case only asks and fills, or is a single letter.
 pub(super) fn is_filler(word: &str) -> bool {
     is_stop_word(word) || word.chars().nth(1).is_none()
 }

@@ -69,7 +69,7 @@ fn need_of_parts(parts: &[Hir]) -> TextNeed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct LiteralText {
     bytes: Vec<u8>,
-    /// Whether ASCII letters match in either case.
+    /// True if ASCII letters match in either case.
     ignores_case: bool,
 }
 
