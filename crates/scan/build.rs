@@ -1,7 +1,7 @@
-//! Embeds the rule files below `crates/scan/rules/`: writes the table that `src/builtin.rs` includes, with
-//! each file's languages, so that a file is parsed only when one of them is scanned. Rule content
-//! is not validated here; the tests find broken rules. Also hashes everything that decides which
-//! findings a text has, which versions the results cached on disk.
+//! Embeds the rule files below `crates/scan/rules/`: writes the table that `src/builtin.rs`
+//! includes, with each file's languages, so that a file is parsed only when one of them is scanned.
+//! Rule content is not validated here; the tests find broken rules. Also hashes everything that
+//! determines the findings of a text; the hash versions the results cached on disk.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 const FOLDER: &str = "rules";
-/// Sources, apart from the rules, that decide which findings a text has.
+/// Sources, apart from the rules, that determine the findings of a text.
 const ENGINE: &[&str] = &["build.rs", "../../Cargo.lock", "../base/src", "src"];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -51,7 +51,7 @@ fn has_globs(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("files:") || line.starts_with("ignores:"))
 }
 
-/// A hash of everything that decides which findings a text has.
+/// A hash of everything that determines the findings of a text.
 fn identity(root: &Path) -> io::Result<String> {
     let mut hasher = DefaultHasher::new();
     for part in ENGINE {
@@ -59,7 +59,7 @@ fn identity(root: &Path) -> io::Result<String> {
         let files = if path.is_dir() { file_paths(&path)? } else { vec![String::new()] };
         for file in files {
             let path = if file.is_empty() { path.clone() } else { path.join(&file) };
-            // A package may lack the lock file; it then has another identity.
+            // A package may lack the lock file; its identity is then different.
             let bytes = fs::read(&path).unwrap_or_default();
             hasher.write(part.as_bytes());
             hasher.write(file.as_bytes());

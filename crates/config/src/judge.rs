@@ -1,4 +1,4 @@
-//! Options of judges: model, back end, time and cost.
+//! Options of judges: model, backend, time and cost.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{OptionRefusal, bounded, set};
 use moai_base::limits::JUDGES_MAX;
 
-/// Back ends for models.
+/// Backends for models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendKind {
@@ -41,11 +41,10 @@ impl BackendKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct JudgeChoice {
-    /// Name in reports; empty for the back end's name.
+    /// Name in reports; empty for the backend's name.
     pub name: String,
-    /// Its back end.
     pub backend: BackendKind,
-    /// Its model; empty for the rubric's, else the back end's default.
+    /// Its model; empty for the rubric's, else the backend's default.
     pub model: String,
     /// For `command`: program and arguments.
     pub command: Vec<String>,
@@ -63,7 +62,7 @@ pub struct JudgeOptions {
     listed_judges: Vec<JudgeChoice>,
     /// Time limit of one answer.
     pub timeout: Duration,
-    /// Cost limit of one call in US cents, for back ends that support it.
+    /// Cost limit of one call in US cents, for backends that support it.
     pub budget_cents: u64,
 }
 
@@ -150,7 +149,7 @@ pub(super) struct JudgeLayer {
 }
 
 impl JudgeLayer {
-    /// Takes the options out that name programs and services; returns whether any was set.
+    /// Removes the options that set programs and services; returns true if any was set.
     pub(super) fn withhold_services(&mut self) -> bool {
         let Self { backend, command, url, api_key_env, judges, .. } = self;
         let is_any_set = backend.is_some()

@@ -68,11 +68,11 @@ pub struct Config {
     pub success_criteria: Vec<CheckCriterion>,
     /// Commands that run at every Stop.
     pub checks: Vec<CheckCommand>,
-    /// True if a criterion without a command uses the one that the project's files suggest.
+    /// True if a criterion without a command uses the one suggested by the project's files.
     pub propose_checks: bool,
     /// True if a merged loop is pushed to the remote of its base branch.
     pub push: bool,
-    /// Options of a loop whose start does not set them.
+    /// Defaults for loop options that the start does not set.
     pub loop_defaults: LoopStartOptions,
     /// Delay of a Stop that continues the loop.
     pub cooldown: Duration,
@@ -82,19 +82,19 @@ pub struct Config {
     pub context_window: Option<u64>,
     pub judge: JudgeOptions,
     pub pipeline: PipelineOptions,
-    /// True if hooks keep and show what earlier sessions learned.
+    /// True if hooks record observations and show those of earlier sessions.
     pub memory_enabled: bool,
-    /// URL of the memory that a team shares; `None` for the memory of this machine.
+    /// URL of the memory that a team shares; `None` for the local memory.
     pub memory_url: Option<String>,
-    /// Bytes of titles and bodies that the memory keeps of one project.
+    /// Maximum bytes of titles and bodies in the memory of one project.
     pub memory_text_bytes: u64,
     /// Korean and English words that mean the same; `None` for the built-in ones alone.
     pub memory_glossary: Option<Arc<Glossary>>,
     /// Idle time of the daemon.
     pub daemon_idle: Duration,
-    /// Tools offered to agents; `None` stands for all.
+    /// Tools offered to agents; `None` means all.
     pub tools: Option<Vec<String>>,
-    /// What files that are not trusted set without effect.
+    /// Options of untrusted files that have no effect.
     pub withheld: WithheldOptions,
 }
 
@@ -102,9 +102,9 @@ pub struct Config {
 pub struct OptionFile {
     pub name: String,
     pub text: String,
-    /// True if its options may name programs and services.
+    /// True if its options may set programs and services.
     pub is_trusted: bool,
-    /// True if it is the user's own file, and not a project's.
+    /// True if it is the user's own file, not a project's.
     pub is_of_user: bool,
 }
 
@@ -341,8 +341,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Applies the files (lowest first) and then the environment to the defaults. `catalogue` holds
-    /// the ids that options may name.
+    /// Applies the files (lowest first) and then the environment to the defaults. `catalogue` has
+    /// the ids that options may refer to.
     pub fn load(
         files: &[OptionFile],
         env: &BTreeMap<String, String>,
@@ -639,8 +639,8 @@ fn parse(name: &str, text: &str) -> Result<ConfigLayer, ConfigError> {
     })
 }
 
-/// The line of a key whose value is out of range. The parser has accepted it without its position,
-/// so the last part of the key is searched.
+/// The line of a key whose value is out of range. The parser accepted it without recording its
+/// position, so the last part of the key is searched.
 fn line_of(text: &str, key: &str) -> Option<u64> {
     // In flow style, the key may be on the line of an outer one.
     let line = key.rsplit('.').find_map(|part| {

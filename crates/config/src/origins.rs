@@ -1,4 +1,4 @@
-//! Which value each option has, and where it was set.
+//! The effective values of options and their origins.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::{KEYS, OptionFile, is_for_users_only, variable_of};
 
-/// Every option with its default, as it is documented.
+/// The documentation of every option with its default.
 const DOCUMENTED: &str = include_str!("../../../config/ralph.yaml");
 
-/// Where the value of an option was set.
+/// The origin of an option's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionOrigin {
-    /// Nowhere.
+    /// Not set anywhere.
     Default,
     File(String),
     /// In the environment variable of this name.
@@ -37,7 +37,6 @@ pub struct EffectiveOption {
     pub key: &'static str,
     /// The value as YAML on one line.
     pub value: String,
-    /// Where it was set.
     pub origin: OptionOrigin,
 }
 

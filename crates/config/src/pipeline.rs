@@ -1,34 +1,34 @@
-//! Options of pipelines: where gate 1 runs, when a stronger model is proposed, and which commits a
-//! pipeline needs before it ends.
+//! Options of pipelines: the sandbox of gate 1, the escalation to a stronger model, and the commits
+//! that a pipeline needs before it ends.
 
 use serde::Deserialize;
 
 use super::{OptionRefusal, bounded, set};
 use moai_base::limits::{MODEL_NAME_CHARS_MAX, TODO_ATTEMPTS_MAX};
 
-/// Where a gate runs the acceptance commands in addition to a Stop's own runs.
+/// The place where a gate runs the acceptance commands in addition to a Stop's own runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxKind {
-    /// Nowhere else.
+    /// No additional run.
     #[default]
     Host,
     /// In a container.
     Docker,
 }
 
-/// What follows when a shell command changes source files that its agent may not write.
+/// The reaction to a shell command that changes source files its agent may not write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShellWriteRule {
-    /// They are named.
+    /// They are reported.
     #[default]
     Name,
-    /// They are named, and get the bytes that they had before the command.
+    /// They are reported and restored to their contents before the command.
     TakeBack,
 }
 
-/// Estimated complexity of a TODO, as plans write it.
+/// Estimated complexity of a TODO, as written in plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum EscalatedSize {
     /// One file.
@@ -41,24 +41,22 @@ pub enum EscalatedSize {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineOptions {
-    /// Where gate 1 runs.
     pub sandbox: SandboxKind,
-    /// Image of the container; empty: there is none.
+    /// Image of the container; empty if unset.
     pub image: String,
-    /// What follows when a shell command changes files against the rules.
     pub shell_writes: ShellWriteRule,
     /// Failed attempts at a TODO, or rounds of fixes, after which a stronger model is proposed; 0:
     /// never.
     pub escalate_after: u32,
     /// Sizes of TODOs that get the stronger model from the start.
     pub escalate_sizes: Vec<EscalatedSize>,
-    /// Name of the stronger model, as the host knows it.
+    /// The host's name for the stronger model.
     pub escalate_model: String,
     /// True if the work must be committed before a pipeline ends.
     pub has_commits: bool,
     /// True if each of its commits is checked; implies that it must be committed.
     pub verifies_each: bool,
-    /// True if the commits must be on a branch of their own.
+    /// True if the commits must be on a separate branch.
     pub has_branch: bool,
 }
 
@@ -138,7 +136,7 @@ impl PipelineOptions {
     }
 }
 
-/// True if a name of an image or a model is one argument that is no option.
+/// True if the name of an image or a model is a single argument and not an option.
 fn is_plain_name(name: &str) -> bool {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "._-:/@[]".contains(it);
     name.starts_with(|it: char| it.is_ascii_alphanumeric())

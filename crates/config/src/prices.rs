@@ -59,7 +59,7 @@ struct PriceRow {
 #[error("prices: {0}")]
 pub struct PricesError(String);
 
-/// Cost of tokens, as far as it is known.
+/// Cost of tokens, as far as known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenCost {
     /// Known cost in billionths of a US dollar.
@@ -117,7 +117,7 @@ impl PriceList {
                 Some(model) => {
                     cost.nano_dollars = cost.nano_dollars.saturating_add(model.rates.of(*tokens));
                 }
-                // A model that was named but not used costs nothing, whichever it is.
+                // A listed model without usage costs nothing, even one without a price.
                 None if *tokens == TokenCounts::default() => {}
                 None => cost.unknown_models.push(model.clone()),
             }
@@ -125,13 +125,13 @@ impl PriceList {
         cost
     }
 
-    /// The tokens that the context window of a model holds; `None` if unknown.
+    /// Size of a model's context window in tokens; `None` if unknown.
     #[must_use]
     pub fn context_tokens(&self, model: &str) -> Option<u64> {
         self.model(model).map(|model| model.context_tokens)
     }
 
-    /// A name alone, or with the day of the model's release behind it (`-20251101`, `@20251101`).
+    /// Finds a model by its name, also with its release date appended (`-20251101`, `@20251101`).
     fn model(&self, model: &str) -> Option<&ModelPrice> {
         let dated =
             model.rsplit_once(['-', '@']).filter(|(_, day)| day.len() == 8 && has_digits_only(day));

@@ -1,17 +1,17 @@
-//! Sets one option in the text of an option file, and changes nothing else in it.
+//! Sets one option in the text of an option file, without other changes.
 
 use serde_json::Value;
 
 use super::origins::document;
 use super::{KEYS, OptionFile};
 
-/// Why an option was not set.
+/// The reason why an option was not set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetOptionError {
     /// No option has this name.
     #[error("unknown option {key}; known: {known}")]
     UnknownKey { key: String, known: String },
-    /// The value is no YAML on one line.
+    /// The value is not YAML on one line.
     #[error("{value} is not a YAML value on one line")]
     InvalidValue { value: String },
     /// The layout of the file does not allow it.
@@ -105,7 +105,7 @@ fn first_child_indent(lines: &[String], parent: Option<usize>) -> Option<usize> 
     below(lines, parent).next().map(|at| indent_of(&lines[at]))
 }
 
-/// The lines with content that are indented more than their parent, up to the next one that is not.
+/// The non-empty lines below a parent that are indented more than it.
 fn below(lines: &[String], parent: Option<usize>) -> impl Iterator<Item = usize> {
     let start = parent.map_or(0, |at| at + 1);
     let indent = parent.map(|at| indent_of(&lines[at]));

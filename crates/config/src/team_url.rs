@@ -1,18 +1,18 @@
-//! Options of the memory that count only in the user's own file and environment. A project must not
-//! choose where the user's memory is sent, and a file must not hold a password.
+//! Memory options that are read only from the user's own file and environment. A project must not
+//! redirect the user's memory, and a file must not hold a password.
 
 pub(super) const TEAM_URL_KEY: &str = "memory.url";
-/// The size of the memory. One memory holds all projects, so that none of them decides.
+/// The size of the memory, which is shared by all projects and must not be set by one of them.
 pub(super) const MEMORY_SIZE_KEY: &str = "memory.max_mb";
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// True if an option counts only in the user's own file and environment.
+/// True if an option is read only from the user's own file and environment.
 #[must_use]
 pub fn is_for_users_only(key: &str) -> bool {
     [TEAM_URL_KEY, MEMORY_SIZE_KEY].contains(&key)
 }
 
-/// Why a URL is refused, without repeating it.
+/// The reason why a URL is refused, without the URL.
 pub(super) fn refusal(url: &str, is_in_file: bool) -> Option<&'static str> {
     let is_known = url.is_empty() || SCHEMES.iter().any(|scheme| url.starts_with(scheme));
     if !is_known {

@@ -1,22 +1,22 @@
-//! Options that name programs and services. In the file of a project that the user has not trusted
-//! they have no effect. Nor can it switch on the memory of a user who switched it off.
+//! Options that set programs and services. In the file of an untrusted project they have no effect.
+//! Nor can it enable a memory that the user disabled.
 
 use std::collections::BTreeSet;
 
 use super::ConfigLayer;
 
-/// What files that are not trusted set without effect.
+/// Options of untrusted files that have no effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WithheldOptions {
     /// Servers whose program, arguments, environment or settings they set, by id.
     pub servers: BTreeSet<String>,
-    /// True if they chose the judge: its back end, program, endpoint or key.
+    /// True if they set the judge's backend, program, endpoint or key.
     pub has_judge: bool,
 }
 
 impl ConfigLayer {
-    /// Takes the options out that name programs and services. The commands of `loop.checks` stay: a
-    /// project that is not trusted runs no check, and each one is named as unmeasured.
+    /// Removes the options that set programs and services. The commands of `loop.checks` remain:
+    /// checks of an untrusted project do not run, and each is reported as unmeasured.
     pub(super) fn withhold_programs(&mut self, withheld: &mut WithheldOptions) {
         withheld.servers.extend(std::mem::take(&mut self.lsp.servers).into_keys());
         withheld.has_judge |= self.judge.withhold_services();

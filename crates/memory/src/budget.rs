@@ -1,4 +1,4 @@
-//! How many tokens of a model a text costs, and how many the memory may spend.
+//! Token estimates for texts, and the memory's token budgets.
 
 use moai_base::limits::{
     COMPACTED_TOKENS_MAX, INJECTION_PERCENT_MAX, INJECTIONS_PERCENT_MAX, ITERATION_TOKENS_MAX,
@@ -19,9 +19,9 @@ const IDEOGRAPH_MILLI: u64 = 1_000;
 const LETTER_MILLI: u64 = 500;
 /// Emoji and other symbols.
 const SYMBOL_MILLI: u64 = 2_000;
-/// What an estimate is raised to, because counts differ between models, in percent.
+/// Safety margin of an estimate in percent, because counts differ between models.
 const MARGIN_PERCENT: u64 = 115;
-/// Characters that prose has seldom: a word with one of them is code.
+/// Characters that are rare in prose: a word with one of them is code.
 const CODE_CHARACTERS: [char; 17] =
     ['_', '{', '}', '(', ')', '[', ']', ';', '=', '<', '>', '/', '\\', '|', '$', '#', '`'];
 /// Exactness below which a hit is not worth a prompt's tokens.
@@ -68,10 +68,9 @@ pub fn within_tokens(text: &str, tokens_max: usize) -> &str {
     text
 }
 
-/// When the memory adds to what the agent reads.
+/// The events at which the memory injects observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InjectionEvent {
-    /// A session starts.
     Start,
     /// The host has shortened the session.
     Compacted,
@@ -118,8 +117,8 @@ impl InjectionEvent {
     }
 }
 
-/// As many of the first lines as fit, each with its line break; a line too long is left out and
-/// does not keep shorter ones from being taken.
+/// The first lines that fit, each with its line break. A line that does not fit is skipped, and
+/// shorter ones after it may still be added.
 #[must_use]
 pub fn fitting_lines<'t>(lines: &[&'t str], lines_max: usize, tokens_max: usize) -> Vec<&'t str> {
     let mut left = tokens_max;
@@ -134,9 +133,9 @@ pub fn fitting_lines<'t>(lines: &[&'t str], lines_max: usize, tokens_max: usize)
     taken
 }
 
-/// The hits that are worth being added to a prompt: nothing is better than noise. A hit has all that
-/// the prompt speaks of, or at least every name, path and code. A prompt without anything to look
-/// for, such as `ok`, has none; the caller leaves out slash commands.
+/// The hits worth adding to a prompt: no hit is better than noise. A hit contains every unit of the
+/// prompt, or at least every name, path and code. A prompt with nothing to search for, such as
+/// `ok`, has no hits; the caller excludes slash commands.
 #[must_use]
 pub fn worth_injecting<'h>(query: &Query, ranked: &'h [RankedHit]) -> Vec<&'h RankedHit> {
     if query.units.is_empty() {

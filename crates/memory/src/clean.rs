@@ -1,5 +1,5 @@
-//! The only text that is stored: without what the user called private, without secrets, of bounded
-//! length. There is no other way to make a [`CleanText`].
+//! The only text that is stored: without private passages, without secrets, of bounded length.
+//! There is no other way to make a [`CleanText`].
 
 mod private;
 
@@ -22,8 +22,7 @@ pub struct CleanText {
 }
 
 impl CleanText {
-    /// The part of one text that may be kept. `None` if nothing is left: then not even a title may be
-    /// stored.
+    /// The part of one text that may be stored. `None` if nothing is left.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         Self::of_fields(&[text]).pop().flatten()
@@ -33,7 +32,7 @@ impl CleanText {
     /// and end in another. One result for each field.
     #[must_use]
     pub fn of_fields(fields: &[&str]) -> Vec<Option<Self>> {
-        // First, because a tag or a secret may have invisible characters inside.
+        // Removed first, because a tag or a secret may contain invisible characters.
         let visible: Vec<String> =
             fields.iter().map(|field| field.replace(is_hidden, "")).collect();
         let public = private::without_private(&visible);
@@ -44,7 +43,7 @@ impl CleanText {
         let start: String = beginning(public, CLEANED_BYTES_MAX).nfc().collect();
         let clean = redacted(&start);
         let is_long = public.len() > CLEANED_BYTES_MAX;
-        // What looks harmless at the cut may be half a secret.
+        // Harmless-looking text at the cut may be half a secret.
         let margin = if is_long { CLEANED_MARGIN_BYTES } else { 0 };
         let kept = beginning(&clean, clean.len().saturating_sub(margin)).trim();
         let text: String = kept.chars().take(STORED_CHARS_MAX).collect();
@@ -73,7 +72,7 @@ impl CleanText {
         self.is_cut
     }
 
-    /// True if something private or a secret was taken out.
+    /// True if a private passage or a secret was removed.
     #[must_use]
     pub fn has_removed(&self) -> bool {
         self.has_removed
@@ -83,7 +82,7 @@ impl CleanText {
 /// The parts of a record that may be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CleanRecord {
-    /// One line: the first line of the body if the title had nothing that may be stored.
+    /// One line: the first line of the body if nothing of the title may be stored.
     pub title: CleanText,
     /// Everything else.
     pub body: Option<CleanText>,
@@ -104,7 +103,7 @@ impl CleanRecord {
         Some(Self { title: CleanText::of(first)?, body: CleanText::of(rest) })
     }
 
-    /// Title and body, the only text that names and codes may be taken from.
+    /// Title and body, the only source of names and codes.
     #[must_use]
     pub fn text(&self) -> String {
         let body = self.body.as_ref().map_or("", CleanText::as_str);

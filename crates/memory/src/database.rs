@@ -1,5 +1,5 @@
-//! What a store of the memory can do. There are two: SQLite, and PostgreSQL for a team. Searching,
-//! ranking and wording are the same for both, because they are built on this.
+//! The operations of a memory store, implemented for SQLite and, for a team, PostgreSQL. Searching,
+//! ranking and wording are the same for both, because they are built on this trait.
 
 use crate::budget::InjectionEvent;
 use crate::clean::CleanText;
@@ -12,7 +12,7 @@ use crate::retention::rows::{
     DropChoice, DroppableRow, RetentionScan, RowFold, ScannedRows, TextSizes,
 };
 
-/// The observations that a question is about. Empty lists and `None` exclude nothing.
+/// A filter on observations. Empty lists and `None` exclude nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObservationFilter {
     pub projects: Vec<String>,
@@ -30,28 +30,28 @@ pub struct ObservationFilter {
     pub code: Option<String>,
 }
 
-/// The observations to be forgotten.
+/// The observations to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetSelection {
     Rows(Vec<i64>),
-    /// All that fulfil a filter; one that excludes nothing forgets everything.
+    /// All that match a filter; an empty filter matches everything.
     Filter(ObservationFilter),
 }
 
-/// Rows that fulfil a question.
+/// The rows that match an expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MatchingRows {
-    /// Numbers of rows, the last that was stored first.
+    /// Row numbers, the most recently stored first.
     pub rows: Vec<i64>,
     pub is_complete: bool,
 }
 
-/// A row that fulfils a question, with what decides whether it is worth being loaded.
+/// A matching row, with the facts that decide if it is worth loading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MatchedRow {
     pub row: i64,
     pub kind: ObservationKind,
-    /// When it happened last, in milliseconds since 1970.
+    /// Time of the last occurrence, in milliseconds since 1970.
     pub at_ms: i64,
     /// From 0 to 1.
     pub importance: f64,
@@ -59,21 +59,21 @@ pub struct MatchedRow {
     pub tokens: usize,
 }
 
-/// About how many rows fulfil a question.
+/// Approximate number of rows that match an expression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EstimatedRows {
-    /// The estimate; 0 exactly if there is no such row.
+    /// The estimate; 0 only if there is no such row.
     pub rows: u64,
-    /// True if it was counted.
+    /// True if the number is not an estimate.
     pub is_exact: bool,
 }
 
-/// What became of an observation that was to be stored.
+/// The result of storing an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredAs {
     /// A new row.
     New(i64),
-    /// The row that has the same text already, and was seen again.
+    /// The row that already has the same text; it counts a repetition.
     Repeated(i64),
 }
 
@@ -87,21 +87,21 @@ impl StoredAs {
     }
 }
 
-/// An observation that was shown to an agent without being asked for.
+/// An observation shown to an agent unrequested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Injection {
     /// Id of the host's session.
     pub session: String,
     pub row: i64,
-    /// When, in milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     pub at_ms: i64,
-    /// On which occasion.
+    /// The triggering event.
     pub event: InjectionEvent,
     /// Estimated tokens of its text.
     pub tokens: usize,
 }
 
-/// An injection whose use is not known yet, with what would prove it.
+/// An injection not known to have been used, with the facts that would prove its use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenInjection {
     /// Identifies the injection.
@@ -118,7 +118,7 @@ pub struct OpenInjection {
 pub struct MemoryCounts {
     /// Bytes that the store takes on disk.
     pub bytes: u64,
-    /// Observations of each kind, those of the filter.
+    /// Number of observations of each kind that match the filter.
     pub by_kind: Vec<(ObservationKind, u64)>,
     pub sessions: u64,
     pub projects: u64,
@@ -127,13 +127,13 @@ pub struct MemoryCounts {
     pub injections_used: u64,
     /// Sum of the tokens of all injections.
     pub injected_tokens: u64,
-    /// Searches that were asked for.
+    /// Explicit searches.
     pub searches: u64,
-    /// Of these, searches that found something.
+    /// Explicit searches with hits.
     pub searches_with_hits: u64,
-    /// Bytes of titles and bodies in the project of the filter that has most, those of the caller.
+    /// Bytes of the caller's titles and bodies in the largest project of the filter.
     pub largest_project_bytes: u64,
-    /// Rows that retention made part of others.
+    /// Rows that retention folded into others.
     pub folded: u64,
     /// Rows that retention dropped.
     pub dropped: u64,
@@ -142,17 +142,16 @@ pub struct MemoryCounts {
 /// A store of the memory. All methods of one call run in one transaction of the implementation's
 /// handle; an error rolls it back.
 pub trait MemoryDatabase {
-    /// Why something failed.
     type Error;
 
-    /// Stores observations. One with the same kind, project and normalised text as a stored one
-    /// counts as its repetition; an event of a session ([`ObservationKind::is_of_one_session`]) only in
-    /// that session. Answers in the same order.
+    /// Stores observations. One with the same kind, project and normalized text as a stored one
+    /// counts as its repetition; an event of a session ([`ObservationKind::is_of_one_session`])
+    /// only in that session. Returns the results in the same order.
     fn add(&mut self, observations: &[NewObservation]) -> Result<Vec<StoredAs>, Self::Error>;
 
     fn count(&mut self, filter: &ObservationFilter) -> Result<u64, Self::Error>;
 
-    /// For each expression, the last `rows_max` rows that fulfil it and a filter.
+    /// For each expression, the last `rows_max` rows that match it and the filter.
     fn matching(
         &mut self,
         filter: &ObservationFilter,
@@ -160,10 +159,10 @@ pub trait MemoryDatabase {
         rows_max: usize,
     ) -> Result<Vec<MatchingRows>, Self::Error>;
 
-    /// What decides whether rows are worth being loaded, in any order; unknown ones are left out.
+    /// The facts that decide if rows are worth loading, in any order; unknown rows are omitted.
     fn describe(&mut self, rows: &[i64]) -> Result<Vec<MatchedRow>, Self::Error>;
 
-    /// Observations by row, in the order of the rows; unknown ones are left out.
+    /// Loads observations in the order of the rows; unknown rows are omitted.
     fn load(&mut self, rows: &[i64]) -> Result<Vec<StoredObservation>, Self::Error>;
 
     /// Rows of these ids ([`StoredObservation::id`]), `None` for an unknown one.
@@ -197,19 +196,19 @@ pub trait MemoryDatabase {
         rows_max: usize,
     ) -> Result<Vec<StoredObservation>, Self::Error>;
 
-    /// Records what became of a fix.
+    /// Records the outcome of a fix.
     fn set_outcome(&mut self, row: i64, outcome: FixOutcome) -> Result<(), Self::Error>;
 
     /// Marks observations as replaced by a later one.
     fn supersede(&mut self, rows: &[i64], by: i64) -> Result<(), Self::Error>;
 
-    /// Forgets observations, their index entries, what was recorded about them, and what repeats their
-    /// text: goals of sessions that came from them, and digests of their sessions. Answers how many were
-    /// selected.
+    /// Forgets observations, their index entries and records, and copies of their text: session
+    /// goals taken from them, and digests of their sessions. Returns the number of selected
+    /// observations.
     fn forget(&mut self, selection: &ForgetSelection) -> Result<u64, Self::Error>;
 
-    /// Records a sign of life of a session, which is created if it is new. Goal and worktree are kept
-    /// once they are known; a goal whose observation is gone is none.
+    /// Records a sign of life of a session, which is created if it is new. Goal and worktree are
+    /// kept once they are known, but a goal whose observation was deleted is empty.
     fn touch_session(
         &mut self,
         project: &MemoryProject,
@@ -229,18 +228,17 @@ pub trait MemoryDatabase {
         sessions_max: usize,
     ) -> Result<Vec<StoredSession>, Self::Error>;
 
-    /// Projects whose key or name this is.
+    /// Projects with this key or name.
     fn projects_named(&mut self, name: &str) -> Result<Vec<MemoryProject>, Self::Error>;
 
-    /// Records what was shown to an agent.
     fn record_injections(&mut self, injections: &[Injection]) -> Result<(), Self::Error>;
 
-    /// Injections of a session that were not used yet.
+    /// Injections of a session not known to have been used.
     fn open_injections(&mut self, session: &str) -> Result<Vec<OpenInjection>, Self::Error>;
 
     fn mark_used(&mut self, injections: &[i64]) -> Result<(), Self::Error>;
 
-    /// Records a search that was asked for, and whether it found something.
+    /// Records an explicit search.
     fn record_search(&mut self, has_hits: bool) -> Result<(), Self::Error>;
 
     /// Sizes and counts.
@@ -249,38 +247,39 @@ pub trait MemoryDatabase {
     /// For retention: the keys of the caller's projects.
     fn own_projects(&mut self) -> Result<Vec<String>, Self::Error>;
 
-    /// For retention: looks at the next rows of a project, those of the caller, and loads the ones that
-    /// may be folded.
+    /// For retention: scans the caller's next rows in a project, and loads those that may be
+    /// folded.
     fn scan_rows(&mut self, scan: &RetentionScan) -> Result<ScannedRows, Self::Error>;
 
-    /// Makes rows of the caller one; see [`RowFold`]. What was shown of them counts as shown of the new
-    /// one. Nothing is done if the target is gone, or if a row of a summary is gone or was seen again
-    /// since. Answers how many rows are gone.
+    /// Folds rows of the caller into one; see [`RowFold`]. Their injections move to the new row.
+    /// Does nothing if the target no longer exists, or if a row of a summary was deleted or
+    /// repeated in the meantime. Returns the number of removed rows.
     fn fold(&mut self, fold: &RowFold) -> Result<u64, Self::Error>;
 
-    /// For retention: rows that may be dropped, the oldest first. Never what a person wrote.
+    /// For retention: rows that may be dropped, the oldest first. Texts by a user are never among
+    /// them.
     fn droppable_rows(
         &mut self,
         choice: &DropChoice,
         rows_max: usize,
     ) -> Result<Vec<DroppableRow>, Self::Error>;
 
-    /// Forgets rows of the caller and counts them as dropped. Answers how many.
+    /// Forgets rows of the caller and counts them as dropped. Returns their number.
     fn drop_rows(&mut self, rows: &[i64]) -> Result<u64, Self::Error>;
 
     /// For retention: the sizes of rows of the caller whose numbers are greater than `after`.
     fn text_sizes(&mut self, after: i64, rows_max: usize) -> Result<TextSizes, Self::Error>;
 
-    /// Whether an older version of the tokenizer made entries of the index that are still to be made
-    /// again by [`Self::refresh_index`].
+    /// True if index entries of an older tokenizer version must be rebuilt by
+    /// [`Self::refresh_index`].
     fn has_outdated_entries(&mut self) -> Result<bool, Self::Error>;
 
-    /// Makes outdated entries of the index again, at most so many. Answers how many.
+    /// Rebuilds outdated index entries, at most `entries_max`. Returns their number.
     fn refresh_index(&mut self, entries_max: usize) -> Result<u64, Self::Error>;
 
-    /// When the last pass of retention ended, in milliseconds since 1970.
+    /// End of the last retention pass, in milliseconds since 1970.
     fn last_retention_ms(&mut self) -> Result<Option<i64>, Self::Error>;
 
-    /// Records that a pass of retention has ended.
+    /// Records the end of a retention pass.
     fn record_retention(&mut self, at_ms: i64) -> Result<(), Self::Error>;
 }

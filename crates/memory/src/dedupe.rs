@@ -1,5 +1,5 @@
-//! Texts that say the same: exactly, by a hash of the text without its layout, and nearly, by
-//! hashes that differ in few bits.
+//! Duplicate texts: exact ones by a hash of the text without its layout, near ones by hashes that
+//! differ in few bits.
 
 use moai_base::hash::ContentHash;
 use moai_base::limits::{NEAR_DUPLICATE_BITS_MAX, SHINGLES_MIN};
@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 const SHINGLE_WORDS: usize = 2;
 
 /// Hash of a text regardless of case, white space and the composition of its characters. Two
-/// observations of one project and kind with the same hash are one.
+/// observations of one project and kind with the same hash count as one.
 #[must_use]
 pub fn normalized_hash(text: &str) -> ContentHash {
     let lower = text.nfc().collect::<String>().to_lowercase();
@@ -40,7 +40,7 @@ pub fn simhash(text: &str) -> Option<u64> {
     Some(set.fold(0, |bits, (at, _)| bits | 1 << at))
 }
 
-/// True if two texts with these hashes say nearly the same.
+/// True if the texts with these hashes are near duplicates.
 #[must_use]
 pub fn are_near_duplicates(one: u64, other: u64) -> bool {
     (one ^ other).count_ones() <= NEAR_DUPLICATE_BITS_MAX

@@ -1,5 +1,5 @@
-//! What is shown of a ranked list: no two rows that say the same, several sessions, and some rows
-//! in the other language.
+//! Diversifies a ranked list: without near duplicates, with several sessions, and with some rows in
+//! the other language.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::ranking::RankedHit;
 
 /// The first `limit` rows of a ranked list after these changes: a near duplicate of a better row is
 /// left out; of one session at most [`RESULTS_PER_SESSION_MAX`] rows are among the first
-/// [`VARIED_RESULTS_MAX`] while there are others; rows that only the glossary found get
+/// [`VARIED_RESULTS_MAX`] while there are others; rows found only by the glossary get
 /// [`TRANSLATED_RESULTS_MIN`] of the first [`RESULTS_PAGE`] places.
 #[must_use]
 pub fn diversified(ranked: &[RankedHit], limit: usize) -> Vec<RankedHit> {
@@ -38,7 +38,7 @@ fn without_near_duplicates(ranked: &[RankedHit]) -> Vec<RankedHit> {
     kept
 }
 
-/// Rows above a session's share move behind the first [`VARIED_RESULTS_MAX`] rows, or come last
+/// Rows above a session's share move after the first [`VARIED_RESULTS_MAX`] rows, or come last
 /// among them if there are not enough others.
 fn vary_sessions(rows: &mut Vec<RankedHit>) {
     let mut of_session: HashMap<i64, usize> = HashMap::new();

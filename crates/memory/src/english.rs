@@ -1,13 +1,13 @@
-//! English words without their commonest endings. The stem need not be a word: it is only compared
-//! with other stems.
+//! English words without their most common endings. The stem need not be a word: it is only
+//! compared with other stems.
 
 /// Letters that a stem keeps.
 const STEM_LETTERS_MIN: usize = 3;
-/// The same before `ion`, which many short nouns end in by chance.
+/// The same before `ion`, which is part of many short nouns.
 const STEM_LETTERS_BEFORE_ION_MIN: usize = 5;
 
 /// The stem of a word in lower case: `caching`, `caches` and `cached` have the one of `cache`. A
-/// word with anything but ASCII letters is its own stem.
+/// word with other characters than ASCII letters is its own stem.
 pub(crate) fn stem(word: &str) -> &str {
     if word.len() <= STEM_LETTERS_MIN || !word.bytes().all(|it| it.is_ascii_lowercase()) {
         return word;

@@ -1,4 +1,4 @@
-//! How exactly a text says what was asked for: from 1.2 for a name in the same style down to 0.
+//! How exactly a text matches a query: from 1.2 for a name in the same style down to 0.
 
 use moai_base::limits::RANKED_TEXT_BYTES_MAX;
 
@@ -9,17 +9,17 @@ use crate::query::{Query, QueryUnit, UnitKind};
 use crate::runs::{Run, runs};
 use crate::tokens::{IndexTokens, beginning};
 
-/// A name, path or code as it was written; words that were asked for side by side as one name.
+/// A name, path or code as written in the query; neighbouring query words as one name.
 const SAME_STYLE: f64 = 1.2;
-/// A longer path that ends in the one that was asked for.
+/// A longer path that ends in the queried one.
 const SAME_END: f64 = 1.1;
 /// A word of its own, or a name in another style.
 const STANDALONE: f64 = 1.0;
-/// A word that was asked for as one and is written as several.
+/// A single query word that the text writes as several.
 const RESPACED: f64 = 0.9;
-/// A part of a longer name, for a name.
+/// A queried name as a part of a longer name.
 const PART_OF_NAME: f64 = 0.6;
-/// The other language.
+/// A translation in the other language.
 const TRANSLATED: f64 = 0.8;
 /// A part of a longer Korean, Chinese or Japanese word, which is often a compound.
 const PART_OF_COMPOUND: f64 = 0.8;
@@ -27,7 +27,7 @@ const BEGINNING: f64 = 0.5;
 /// A word that is only a part of an identifier.
 const PART_OF_IDENTIFIER: f64 = 0.3;
 
-/// How exactly a text answers a query.
+/// How exactly a text matches a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Exactness {
     /// Mean over the units of the query, each with its weight, times the square of the share of the
@@ -38,7 +38,7 @@ pub(crate) struct Exactness {
     pub(crate) of_found: f64,
 }
 
-/// How exactly a text answers a query.
+/// How exactly a text matches a query.
 pub(crate) fn exactness(query: &Query, text: &str) -> Exactness {
     let runs = runs(beginning(text, RANKED_TEXT_BYTES_MAX));
     let mut tokens = IndexTokens::default();
@@ -63,7 +63,7 @@ pub(crate) fn exactness(query: &Query, text: &str) -> Exactness {
     Exactness { of_query: sum / weights * share * share, of_found: sum / found }
 }
 
-/// What a text says, in the forms that units are compared with.
+/// The contents of a text, in the forms that units are compared with.
 struct TextFacts<'t> {
     places: TokenPlaces<'t>,
     /// Names and their segments as written.

@@ -1,5 +1,5 @@
-//! A question to the index: tokens in columns, joined by and and or. It is built from tokens alone,
-//! so nothing that a user typed is ever read as syntax.
+//! An index query: tokens in columns, joined by AND and OR. It is built from tokens alone, so user
+//! input is never parsed as syntax.
 
 use std::fmt;
 
@@ -28,17 +28,16 @@ impl IndexColumn {
 /// FTS5 with every token quoted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
-    /// Tokens side by side, at least one; of the last one only the beginning if `is_prefix`.
+    /// Neighbouring tokens, at least one; the last one is a prefix if `is_prefix`.
     Phrase {
         column: IndexColumn,
         /// Letters, digits and `_` only.
         tokens: Vec<String>,
-        /// True if the last token may go on.
         is_prefix: bool,
     },
-    /// Every one of them; at least one.
+    /// Every one of them; not empty.
     All(Vec<Expression>),
-    /// One of them or more; at least one.
+    /// At least one of them; not empty.
     Any(Vec<Expression>),
 }
 
@@ -59,7 +58,7 @@ impl Expression {
         Self::Phrase { column: IndexColumn::Pairs, tokens, is_prefix: false }
     }
 
-    /// One of `alternatives`, without repetitions; `None` if there is none.
+    /// Any of `alternatives`, without repetitions; `None` if there are none.
     pub(crate) fn any(alternatives: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut distinct: Vec<Self> = Vec::new();
         for alternative in alternatives {
@@ -76,19 +75,19 @@ impl Expression {
         if distinct.len() > 1 { Some(Self::Any(distinct)) } else { distinct.pop() }
     }
 
-    /// All of `conditions`; `None` if there is none.
+    /// All of `conditions`; `None` if there are none.
     pub(crate) fn all(conditions: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut conditions: Vec<Self> = conditions.into_iter().collect();
         if conditions.len() > 1 { Some(Self::All(conditions)) } else { conditions.pop() }
     }
 
-    /// True if the tokens of a text fulfil it.
+    /// True if the tokens of a text match.
     #[must_use]
     pub fn matches(&self, tokens: &TokenPlaces<'_>) -> bool {
         self.is_fulfilled(&|column, phrase, is_prefix| tokens.has_phrase(column, phrase, is_prefix))
     }
 
-    /// True if the tokens of a text fulfil it without those inside names of several parts.
+    /// True if the tokens of a text match without those inside names of several parts.
     pub(crate) fn matches_plain(&self, tokens: &TokenPlaces<'_>) -> bool {
         self.is_fulfilled(&|column, phrase, is_prefix| {
             tokens.has_plain_phrase(column, phrase, is_prefix)
@@ -122,7 +121,7 @@ impl fmt::Display for Expression {
     }
 }
 
-/// Where each token of a text is.
+/// The positions of each token of a text.
 #[derive(Clone, Debug)]
 pub struct TokenPlaces<'t> {
     tokens: &'t IndexTokens,
@@ -130,7 +129,8 @@ pub struct TokenPlaces<'t> {
     words: Vec<usize>,
     /// The same of [`IndexTokens::pairs`].
     pairs: Vec<usize>,
-    /// Words inside names of several parts, by place; those after the last one are not.
+    /// For each position, true for a word inside a name of several parts; missing entries are
+    /// false.
     inside_names: Vec<bool>,
 }
 
@@ -140,7 +140,7 @@ impl<'t> TokenPlaces<'t> {
         Self::with_names(tokens, Vec::new())
     }
 
-    /// The same, with whether each word is inside a name of several parts.
+    /// Like [`Self::new`], with the flags of words inside names of several parts.
     pub(crate) fn with_names(tokens: &'t IndexTokens, inside_names: Vec<bool>) -> Self {
         let (words, pairs) = (in_order(&tokens.words), in_order(&tokens.pairs));
         Self { tokens, words, pairs, inside_names }
@@ -184,7 +184,7 @@ impl<'t> TokenPlaces<'t> {
         })
     }
 
-    /// The places of a token, or of all tokens that begin so.
+    /// The positions of a token, or of all tokens with this prefix.
     fn starts<'p>(
         &'p self,
         column: IndexColumn,

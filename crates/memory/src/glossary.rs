@@ -27,12 +27,11 @@ pub struct Glossary {
     entries: usize,
 }
 
-/// Why a glossary was refused.
+/// An invalid line of a glossary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlossaryFault {
-    /// Line, from 1.
+    /// 1-based.
     pub line: usize,
-    /// What is wrong with it.
     pub reason: &'static str,
 }
 
@@ -43,14 +42,14 @@ impl fmt::Display for GlossaryFault {
 }
 
 impl Glossary {
-    /// The words that come with the program.
+    /// The words built into the program.
     #[must_use]
     pub fn built_in() -> &'static Self {
         &BUILT_IN
     }
 
     /// Adds lines such as `인증<tab>authentication, auth`; empty lines and those beginning with `#`
-    /// are skipped. Nothing is added if one line is wrong.
+    /// are skipped. Nothing is added if a line is invalid.
     pub fn extend(&mut self, lines: &str) -> Result<(), GlossaryFault> {
         let mut extended = self.clone();
         for (at, line) in lines.lines().enumerate() {

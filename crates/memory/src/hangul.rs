@@ -1,5 +1,5 @@
-//! Korean words without their particles and endings. A word keeps every form on the way from what
-//! was written to its stem, so that removing too much never hides it.
+//! Korean words without their particles and endings. A word keeps every form from the written one
+//! to its stem, so that removing too much never hides it.
 
 use std::ops::RangeInclusive;
 
@@ -13,7 +13,7 @@ const SUFFIXES_MAX: usize = 3;
 /// Syllables that a stem keeps, unless the suffix is unmistakable.
 const STEM_SYLLABLES_MIN: usize = 2;
 
-/// Syllables up to which a form of 하다 may be a noun by chance.
+/// Syllables up to which a form of 하다 may actually be a noun.
 const AMBIGUOUS_VERB_SYLLABLES_MAX: usize = 2;
 
 /// The sound that a suffix follows.
@@ -28,7 +28,7 @@ enum Follows {
 
 use Follows::{Any, Consonant, Open, Vowel};
 
-/// Particles of nouns and forms of 이다, each with what it follows.
+/// Particles of nouns and forms of 이다, each with the sound that it follows.
 const SUFFIXES: &[(&str, Follows)] = &[
     ("이었는데", Consonant),
     ("이었던", Consonant),
@@ -100,13 +100,13 @@ const SUFFIXES: &[(&str, Follows)] = &[
 /// Suffixes that no noun of one syllable ends in by chance.
 const UNMISTAKABLE: &[&str] = &["을", "를", "에서", "에게", "까지", "부터", "으로", "입니다"];
 
-/// First syllables of 하다, 되다 and 시키다 in their forms, behind a noun.
+/// First syllables of the forms of 하다, 되다 and 시키다 after a noun.
 const VERB_STARTS: &[&str] = &[
     "시키", "시켜", "시켰", "시킨", "시킬", "시킴", "당하", "당한", "당해", "당했", "하", "해",
     "했", "한", "할", "함", "합", "되", "돼", "됐", "된", "될", "됨", "됩",
 ];
 
-/// What may follow them.
+/// The endings that may follow them.
 const VERB_TAILS: &[&str] = &[
     "",
     "거나",
@@ -214,8 +214,8 @@ pub(crate) fn is_syllable(character: char) -> bool {
     SYLLABLES.contains(&character)
 }
 
-/// A word of syllables as it was written, then with each suffix less; the last one is its stem. At
-/// least one form, at most four.
+/// A word of syllables as written, then without one suffix after another; the last form is its
+/// stem. At least one form, at most four.
 pub(crate) fn forms(word: &str) -> Vec<&str> {
     let mut forms = vec![word];
     if let Some(noun) = noun_of_verb(word) {
@@ -242,13 +242,13 @@ pub(crate) fn compound(word: &str) -> &str {
     }
 }
 
-/// True if a whole word is a form of 하다, 되다 or 시키다, and surely no noun like 한도 or 해지.
+/// True if a whole word is certainly a form of 하다, 되다 or 시키다, not a noun like 한도 or 해지.
 pub(crate) fn is_mere_verb(word: &str) -> bool {
     word.chars().count() > AMBIGUOUS_VERB_SYLLABLES_MAX && is_light_verb(word)
 }
 
-/// The noun of one syllable before a particle: 락 of 락의 and 락보다, but also 회 of 회의, which
-/// [`forms`] leaves alone.
+/// The noun of one syllable before a particle: 락 of 락의 and 락보다, but also 회 of 회의, which [`forms`]
+/// does not split.
 pub(crate) fn short_noun(word: &str) -> Option<&str> {
     SUFFIXES.iter().find_map(|(suffix, follows)| {
         let noun = word.strip_suffix(suffix)?;
@@ -258,7 +258,7 @@ pub(crate) fn short_noun(word: &str) -> Option<&str> {
     })
 }
 
-/// True if a whole word is a particle: what is left of `API를` when the name is taken off.
+/// True if a whole word is a particle, as in `API를` after the name.
 pub(crate) fn is_particle(word: &str) -> bool {
     SUFFIXES.iter().any(|(suffix, _)| *suffix == word)
         || SUFFIXES.iter().any(|(suffix, _)| {
@@ -285,7 +285,7 @@ fn can_follow(last: char, follows: Follows) -> bool {
     }
 }
 
-/// Number of the syllable's final consonant, 0 for none.
+/// Number of the syllable's final consonant; 0 if it has none.
 fn final_consonant(syllable: char) -> u32 {
     (u32::from(syllable) - u32::from(*SYLLABLES.start())) % FINALS
 }

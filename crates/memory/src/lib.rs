@@ -1,5 +1,5 @@
-//! The memory of earlier sessions, as far as it needs no file and no clock: a text becomes tokens of
-//! an index, a query becomes questions to that index, and what was found becomes a ranked list.
+//! The pure part of the memory of earlier sessions: a text becomes tokens of an index, a query
+//! becomes queries of that index, and its rows become a ranked list.
 
 pub mod budget;
 pub mod clean;

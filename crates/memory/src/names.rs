@@ -1,16 +1,16 @@
-//! Files and codes that a text names.
+//! Extracts file names and error codes from a text.
 
 use crate::runs::{Run, is_code, runs};
 use crate::tokens::beginning;
 use moai_base::limits::{MEMORY_NAMES_MAX, RANKED_TEXT_BYTES_MAX};
 
-/// The first path with a folder that a text names, without the place in the file.
+/// The first path with a folder in a text, without the position in the file.
 #[must_use]
 pub fn first_path(text: &str) -> Option<String> {
     names_in(text).find_map(|raw| path_of(&raw))
 }
 
-/// The files and the codes that a text names, each once, in their order.
+/// The files and the codes in a text, each once, in order of appearance.
 #[must_use]
 pub fn files_and_codes(text: &str) -> (Vec<String>, Vec<String>) {
     let (mut files, mut codes) = (Vec::new(), Vec::new());

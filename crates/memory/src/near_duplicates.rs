@@ -1,5 +1,5 @@
-//! Texts that report the same once more: the same command failed with other times, the same finding
-//! was seen again. Only what programs write is compared this way, never what was decided or learned.
+//! Texts that repeat a report: the same failed command with different times, or the same finding
+//! again. Only texts by programs are compared this way, never decisions or notes.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub const COMPARED_KINDS: [ObservationKind; 5] = [
     ObservationKind::Blocked,
 ];
 
-/// Stands for every number.
+/// Replaces every number.
 const NUMBER: &str = "#";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,8 +61,9 @@ impl ComparedText {
         Self { names, words, shingles: pairs.collect() }
     }
 
-    /// True if both texts name the same and differ in few words. Short ones must have the same
-    /// words, because a number is much of what they say; in long ones numbers do not count.
+    /// True if both texts have the same names and differ in few words. Short ones must have the
+    /// same words, because there a number is much of the content; in long ones numbers do not
+    /// count.
     #[must_use]
     pub fn says_the_same(&self, other: &Self) -> bool {
         if self.names != other.names {
@@ -77,8 +78,8 @@ impl ComparedText {
     }
 }
 
-/// True if an observation may be folded: what a program noted, and neither what a person wrote, nor
-/// what the team sees, nor a record of another system.
+/// True if an observation may be folded: one by a program, not by a user, not shared with a team,
+/// and not imported.
 #[must_use]
 pub fn is_foldable(observation: &StoredObservation) -> bool {
     COMPARED_KINDS.contains(&observation.kind)
@@ -86,8 +87,8 @@ pub fn is_foldable(observation: &StoredObservation) -> bool {
         && observation.visibility == Visibility::Private
 }
 
-/// True if two observations may say the same at all: of one project, one kind, about the same files
-/// and codes. An edit belongs to its session.
+/// True if two observations can be duplicates: of one project and kind, about the same files and
+/// codes. Edits must also be of one session.
 #[must_use]
 pub fn are_comparable(one: &StoredObservation, other: &StoredObservation) -> bool {
     one.kind == other.kind
@@ -111,7 +112,8 @@ fn is_number(word: &str) -> bool {
     is_measure || is_long && has_digit && digits.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
-/// True if a word is more than a word of a language: `parseArgs`, `src/a.rs`, `TS2345`, `HTTP`.
+/// True if a word is a name and not a word of a language: `parseArgs`, `src/a.rs`, `TS2345`,
+/// `HTTP`.
 fn is_name(word: &str) -> bool {
     let rest = word.chars().skip(1);
     word.is_ascii()
@@ -123,7 +125,7 @@ fn is_name(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Pairs that say the same.
+    /// Pairs of duplicates.
     const SAME: [(&str, &str); 6] = [
         (
             "cargo test failed with exit code 101: test reopens_after_crash ... FAILED; 41 passed; \
@@ -153,7 +155,7 @@ mod tests {
         ("src/a.ts: edited total; introduced TS2345", "src/a.ts: edited total, introduced TS2345"),
     ];
 
-    /// Pairs that do not.
+    /// Pairs that are not duplicates.
     const OTHER: [(&str, &str); 8] = [
         ("make failed with exit code 2", "make failed with exit code 139"),
         ("port 8080 is taken", "port 9090 is taken"),

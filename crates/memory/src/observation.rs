@@ -1,5 +1,4 @@
-//! What the memory keeps: observations of sessions, each with where it comes from and how much it
-//! mattered.
+//! The memory's records: observations of sessions, each with its source and importance.
 
 use moai_base::hash::ContentHash;
 
@@ -9,10 +8,10 @@ use crate::dedupe::{normalized_hash, simhash};
 use crate::ranking::ObservationKind;
 use crate::tokens::IndexTokens;
 
-/// Who vouches for a text. Texts of [`Provenance::Tool`] never reach an agent by themselves.
+/// The source of a text. Texts of [`Provenance::Tool`] are never shown to an agent unrequested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Provenance {
-    /// Output of a tool, or text of the web.
+    /// Output of a tool, or text from the web.
     Tool,
     /// Written by an agent.
     Agent,
@@ -36,19 +35,19 @@ impl Provenance {
         }
     }
 
-    /// The value of this name.
+    /// The value with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|value| value.name() == name)
     }
 }
 
-/// What became of a fix.
+/// The outcome of a fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FixOutcome {
-    /// The finding did not come back until the session ended.
+    /// The finding did not return before the session ended.
     Held,
-    /// The finding came back, or the edit was taken back.
+    /// The finding returned, or the edit was reverted.
     Undone,
 }
 
@@ -62,17 +61,17 @@ impl FixOutcome {
         }
     }
 
-    /// The value of this name.
+    /// The value with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Held, Self::Undone].into_iter().find(|value| value.name() == name)
     }
 }
 
-/// Who may read an observation in a store that a team shares.
+/// The readers of an observation in a shared store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Visibility {
-    /// Its author alone.
+    /// Only its author.
     #[default]
     Private,
     /// Everyone who uses the store.
@@ -89,14 +88,14 @@ impl Visibility {
         }
     }
 
-    /// The value of this name.
+    /// The value with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Private, Self::Team].into_iter().find(|value| value.name() == name)
     }
 }
 
-/// A project as the memory knows it.
+/// A project of the memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryProject {
     /// Letters and digits; the same for all worktrees of a repository. Part of a token of the index.
@@ -106,7 +105,8 @@ pub struct MemoryProject {
 }
 
 impl MemoryProject {
-    /// The project that an import names. It has a key of its own, because nothing else is known of it.
+    /// The project with a name from an import. Its key is derived from the name, because nothing
+    /// else is known of it.
     #[must_use]
     pub fn named(name: &str) -> Self {
         let text = format!("project {}", name.trim());
@@ -115,16 +115,16 @@ impl MemoryProject {
     }
 }
 
-/// An observation to be stored.
+/// An observation to store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewObservation {
-    /// Id in the system that it was imported from; it is the id in all output.
+    /// Id in the system that it was imported from; used as the id in all output.
     pub external_id: Option<String>,
     pub project: MemoryProject,
-    /// Id of the host's session; empty if there was none.
+    /// Id of the host's session; empty if unknown.
     pub session: String,
     pub kind: ObservationKind,
-    /// When it happened, in milliseconds since 1970.
+    /// Time of the event, in milliseconds since 1970.
     pub at_ms: i64,
     /// One line.
     pub title: CleanText,
@@ -136,26 +136,24 @@ pub struct NewObservation {
     pub codes: Vec<CleanText>,
     /// Ids of the shapes of findings ([`crate::shape::FindingShape::id`]).
     pub shapes: Vec<String>,
-    /// Who vouches for it.
     pub provenance: Provenance,
     /// From 0 to 1; see [`crate::ranking::RankingCandidate::importance`].
     pub importance: f64,
-    /// For a fix: what is known of its end.
+    /// For a fix: its outcome, if known.
     pub outcome: Option<FixOutcome>,
-    /// Who may read it.
     pub visibility: Visibility,
-    /// How often it was seen again before it is stored here.
+    /// Number of repetitions before it is stored here.
     pub repeats: u32,
 }
 
-/// What a store computes from the text of an observation.
+/// Facts that a store computes from the text of an observation.
 #[derive(Clone, Debug)]
 pub struct ObservationFacts {
     /// With project and kind it identifies an observation: [`Self::own_hash`], and for a record of
     /// another system the hash of its text and id, because two records may have the same text.
     pub hash: ContentHash,
-    /// The hash without the id of another system: of title and body, and of the session for an event
-    /// of one. What was exported has it here.
+    /// The hash without the id of another system: of title and body, and of the session for an
+    /// event of one. An exported record carries it.
     pub own_hash: ContentHash,
     /// Estimated tokens of title and body.
     pub tokens: usize,
@@ -165,7 +163,7 @@ pub struct ObservationFacts {
 }
 
 impl NewObservation {
-    /// What a store computes from its text.
+    /// Computes the facts from the text.
     #[must_use]
     pub fn facts(&self) -> ObservationFacts {
         let body = self.body.as_ref().map_or("", CleanText::as_str);
@@ -211,7 +209,7 @@ pub struct StoredObservation {
     /// Id of the host's session; may be empty.
     pub session: String,
     pub kind: ObservationKind,
-    /// When it happened last, in milliseconds since 1970.
+    /// Time of the last occurrence, in milliseconds since 1970.
     pub at_ms: i64,
     /// One line.
     pub title: String,
@@ -222,17 +220,15 @@ pub struct StoredObservation {
     pub codes: Vec<String>,
     /// Ids of the shapes of findings.
     pub shapes: Vec<String>,
-    /// Who vouches for it.
     pub provenance: Provenance,
     /// From 0 to 1.
     pub importance: f64,
-    /// How often it was seen again.
+    /// Number of repetitions.
     pub repeats: u32,
-    /// True if a later one replaces it.
+    /// True if a later observation replaces it.
     pub is_superseded: bool,
-    /// For a fix: what became of it, once known.
+    /// For a fix: its outcome, once known.
     pub outcome: Option<FixOutcome>,
-    /// Who may read it.
     pub visibility: Visibility,
     /// Estimated tokens of title and body.
     pub tokens: usize,
@@ -247,7 +243,7 @@ impl StoredObservation {
         joined(&self.title, &self.body)
     }
 
-    /// What the index has of it: title and body, and the files and codes that they do not name.
+    /// The indexed text: title and body, and the files and codes missing from them.
     #[must_use]
     pub fn searched_text(&self) -> String {
         let names = self.files.iter().chain(&self.codes).map(String::as_str);
@@ -255,12 +251,12 @@ impl StoredObservation {
     }
 }
 
-/// What a session is about, in the words of one of its observations.
+/// The goal of a session, quoted from one of its observations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionGoal {
     /// One line.
     pub text: CleanText,
-    /// Row of the observation: without it, there is no goal.
+    /// Row of the observation; when it is forgotten, so is the goal.
     pub row: i64,
 }
 
@@ -270,13 +266,13 @@ pub struct StoredSession {
     /// Id of the host.
     pub id: String,
     pub project: MemoryProject,
-    /// When its first hook came, in milliseconds since 1970.
+    /// Time of its first hook, in milliseconds since 1970.
     pub started_ms: i64,
-    /// When its last hook came, in milliseconds since 1970.
+    /// Time of its last hook, in milliseconds since 1970.
     pub last_ms: i64,
-    /// True if the host said that it has ended. A killed host does not say so.
+    /// True if the host reported its end. A killed host does not.
     pub has_ended: bool,
-    /// What the user asked for first; empty if unknown.
+    /// The user's first request; empty if unknown.
     pub goal: String,
     /// Name of the folder of the worktree it worked in first; empty if unknown.
     pub worktree: String,

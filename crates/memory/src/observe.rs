@@ -1,5 +1,5 @@
-//! Observations of what happens in a session, made from its events without a model. What is read
-//! here is cleaned before anything is taken from it, and cleaned again before it is stored.
+//! Observations derived from the events of a session, without a model. The input is cleaned before
+//! anything is derived from it, and the result is cleaned again before it is stored.
 
 pub mod commands;
 pub mod digest;
@@ -15,17 +15,17 @@ use crate::clean::CleanText;
 use crate::observation::{FixOutcome, MemoryProject, NewObservation, Provenance, Visibility};
 use crate::ranking::ObservationKind;
 
-/// Where the observations of one event come from.
+/// The origin of the observations of one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservationOrigin {
     pub project: MemoryProject,
     /// Id of the host's session; may be empty.
     pub session: String,
-    /// When it happened, in milliseconds since 1970.
+    /// Time of the event, in milliseconds since 1970.
     pub at_ms: i64,
 }
 
-/// An observation in plain words. It cannot be stored; see [`Self::cleaned`].
+/// An observation that is not cleaned yet and cannot be stored; see [`Self::cleaned`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObservationDraft {
     pub kind: ObservationKind,
@@ -38,16 +38,15 @@ pub struct ObservationDraft {
     pub codes: Vec<String>,
     /// Ids of the shapes of findings.
     pub shapes: Vec<String>,
-    /// Who vouches for it.
     pub provenance: Provenance,
     /// From 0 to 1.
     pub importance: f64,
-    /// For a fix: what is known of its end.
+    /// For a fix: its outcome, if known.
     pub outcome: Option<FixOutcome>,
 }
 
 impl ObservationDraft {
-    /// A draft with a title alone.
+    /// A draft with only a title.
     #[must_use]
     pub fn new(kind: ObservationKind, provenance: Provenance, title: String) -> Self {
         Self {
@@ -63,7 +62,7 @@ impl ObservationDraft {
         }
     }
 
-    /// The observation to be stored; `None` if nothing of its title may be kept.
+    /// The observation to store; `None` if nothing of its title may be stored.
     #[must_use]
     pub fn cleaned(&self, origin: &ObservationOrigin) -> Option<NewObservation> {
         let title = one_line(&self.title, OBSERVED_TITLE_CHARS_MAX);
@@ -94,7 +93,7 @@ impl ObservationDraft {
     }
 }
 
-/// How much an observation matters that nothing more is known of.
+/// Default importance of an observation.
 fn importance(kind: ObservationKind, provenance: Provenance) -> f64 {
     match (kind, provenance) {
         (ObservationKind::Decision | ObservationKind::Note, Provenance::User) => 0.9,

@@ -1,4 +1,4 @@
-//! A question in a person's words: what is looked for, and in which stages from strict to loose.
+//! A query in natural language: its units, and the search stages from strict to loose.
 
 mod units;
 
@@ -11,10 +11,10 @@ use crate::runs::runs;
 /// Units of a query of which one may be missing in [`StageKind::AllButOne`].
 const ALL_BUT_ONE_UNITS: std::ops::RangeInclusive<usize> = 3..=6;
 
-/// What the most frequent unit keeps of its weight.
+/// Share of its weight that the most frequent unit keeps.
 const FREQUENT_WEIGHT_SHARE: f64 = 0.2;
 
-/// How strict a question is; the strictest first.
+/// The search stages, the strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StageKind {
     /// Every unit, as a word of its own or as a whole name.
@@ -50,7 +50,7 @@ impl StageKind {
 /// A parsed query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
-    /// What is looked for; empty if the text only asks and fills.
+    /// The units to search for; empty if the text has only stop words.
     pub units: Vec<QueryUnit>,
     /// The stages that differ, the strictest first; empty exactly if there are no units.
     pub stages: Vec<StageKind>,
@@ -67,8 +67,8 @@ impl Query {
         Self { units, stages }
     }
 
-    /// Takes into account how many of all texts of the index have each unit in any form, in the order of
-    /// the units: rare units count more, and those that no text has do not count.
+    /// Adjusts the weights by the number of texts in the index with each unit in any form: rare
+    /// units count more, and units without a text do not count.
     pub fn weigh(&mut self, texts: u64, texts_with_unit: &[u64]) {
         let most = rarity(texts, 1);
         for (unit, with_unit) in self.units.iter_mut().zip(texts_with_unit) {
@@ -78,7 +78,7 @@ impl Query {
         }
     }
 
-    /// True if all units are words of one language, so that the other language is asked too.
+    /// True if all units are words of one language, so that the other language is searched too.
     #[must_use]
     pub fn is_in_one_language(&self) -> bool {
         let is_all = |kind| self.units.iter().all(|unit| unit.kind == kind);
@@ -86,7 +86,7 @@ impl Query {
     }
 }
 
-/// The logarithm of how rare it is that a text has a unit.
+/// Inverse document frequency of a unit.
 #[expect(clippy::cast_precision_loss, reason = "an index has far fewer than 2^53 texts")]
 fn rarity(texts: u64, with_unit: u64) -> f64 {
     (1.0 + texts as f64 / with_unit.max(1) as f64).ln()
@@ -114,11 +114,11 @@ pub struct StageHit {
     pub id: i64,
     /// The strictest stage that found it.
     pub stage: StageKind,
-    /// How many rows the index put before it in that stage.
+    /// Number of rows before it in that stage.
     pub order: usize,
 }
 
-/// Asks one stage after the other until enough is found. The caller asks the index.
+/// Runs one stage after another until there are enough hits. The caller queries the index.
 #[derive(Clone, Debug)]
 pub struct StagedSearch {
     stages: std::vec::IntoIter<StageKind>,
@@ -128,9 +128,10 @@ pub struct StagedSearch {
 }
 
 impl StagedSearch {
-    /// Looser stages are asked while there are fewer than `enough` hits: [`moai_base::limits::HITS_ENOUGH_MIN`] for a
-    /// prompt, [`HITS_ASKED_FOR_MIN`], which is also the most, for a person's search. For words of one language
-    /// the other language is always asked, because its texts never fulfil a stricter stage.
+    /// Looser stages run while there are fewer than `enough` hits:
+    /// [`moai_base::limits::HITS_ENOUGH_MIN`] for a prompt, [`HITS_ASKED_FOR_MIN`], which is also
+    /// the maximum, for a user's search. For words of one language the other language is always
+    /// searched, because its texts never match a stricter stage.
     #[must_use]
     pub fn new(query: &Query, enough: usize) -> Self {
         Self {
@@ -141,7 +142,7 @@ impl StagedSearch {
         }
     }
 
-    /// The next question, until there is none or enough is found.
+    /// The next stage, until there is none or enough was found.
     pub fn next_stage(&mut self) -> Option<StageKind> {
         let is_thin = self.hits.len() < self.enough;
         let is_in_one_language = self.is_in_one_language;
@@ -157,7 +158,7 @@ impl StagedSearch {
         }
     }
 
-    /// All rows that were found, those of stricter stages first.
+    /// All rows found, those of stricter stages first.
     #[must_use]
     pub fn into_hits(self) -> Vec<StageHit> {
         self.hits

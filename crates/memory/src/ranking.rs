@@ -1,5 +1,5 @@
-//! The order of what was found: how exactly it says what was asked for, how old it is for its kind,
-//! how near to where the work is, and how much it mattered.
+//! Ranks hits by how exactly they match the query, their age relative to their kind, their
+//! proximity to the current work, and their importance.
 
 use moai_base::limits::RANKED_ROWS_MAX;
 
@@ -12,19 +12,19 @@ const EXACTNESS_WEIGHT: f64 = 0.55;
 const RECENCY_WEIGHT: f64 = 0.20;
 const PROXIMITY_WEIGHT: f64 = 0.15;
 const IMPORTANCE_WEIGHT: f64 = 0.10;
-/// What the last row of a stage has less in exactness than the first one.
+/// Difference in exactness between the first and the last row of a stage.
 const ORDER_SPREAD: f64 = 0.2;
-/// What [`prior`] counts in comparison with the weight of a unit.
+/// Weight of [`prior`] relative to a unit.
 const PRIOR_WEIGHT: f64 = 0.2;
-/// Weight of how short a text is, while nothing else is known of it.
+/// Weight of a text's brevity, while nothing else is known of it.
 const BREVITY_WEIGHT: f64 = 0.3;
 /// Tokens of a text that is neither short nor long.
 const TYPICAL_TOKENS: f64 = 120.0;
-/// What a row counts whose content a later one has replaced.
+/// Factor for a row that a later one has replaced.
 const SUPERSEDED_SHARE: f64 = 0.5;
 const MS_PER_DAY: f64 = 86_400_000.0;
 
-/// Words of other systems, in lower case with `_`, and the kind they mean.
+/// Names of kinds in other systems, in lower case with `_`.
 const SYNONYMS: [(&str, ObservationKind); 34] = [
     ("bugfix", ObservationKind::Fix),
     ("bug_fix", ObservationKind::Fix),
@@ -62,30 +62,29 @@ const SYNONYMS: [(&str, ObservationKind); 34] = [
     ("session_summary", ObservationKind::Digest),
 ];
 
-/// What an observation is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ObservationKind {
     /// A change of a file.
     Edit,
-    /// A command and its end.
+    /// A command and its result.
     Command,
     /// A problem that a sensor found.
     Diagnostic,
     /// A run of tests.
     Test,
-    /// A change that made a problem go away.
+    /// A change that removed a problem.
     Fix,
-    /// What was decided, and why.
+    /// A decision and its reason.
     Decision,
     /// A call that was refused.
     Blocked,
     /// The end of a loop or a ruling of a judge.
     Verdict,
-    /// What a person wanted remembered.
+    /// A text that a user asked to remember.
     Note,
-    /// What a person asked for.
+    /// A user's request.
     Prompt,
-    /// What a session was about.
+    /// Summary of a session.
     Digest,
 }
 
@@ -122,9 +121,8 @@ impl ObservationKind {
         }
     }
 
-    /// True if it is something that happened in a session: the same text in another session is
-    /// another observation. What was decided, noted, asked for or fixed is one, whoever says it
-    /// again.
+    /// True for events of a session: the same text in another session is a different observation.
+    /// Decisions, notes, prompts and fixes with the same text are one observation.
     #[must_use]
     pub fn is_of_one_session(self) -> bool {
         match self {
@@ -144,7 +142,7 @@ impl ObservationKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The kind that a word of another system means, in any case; [`Self::Note`] for unknown words.
+    /// The kind for another system's name, ignoring case; [`Self::Note`] for unknown names.
     #[must_use]
     pub fn from_foreign_name(word: &str) -> Self {
         let word = word.trim().to_lowercase().replace(['-', ' '], "_");
@@ -164,7 +162,7 @@ impl ObservationKind {
     }
 }
 
-/// How near an observation is to where the work is.
+/// Proximity of an observation to the current work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Proximity {
     /// Nothing in common.
@@ -202,23 +200,23 @@ impl Proximity {
     }
 }
 
-/// A row of the index with what its rank depends on.
+/// A row of the index with the facts that its rank depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct RankingCandidate<'t> {
-    /// Row, stage, and its order in it.
+    /// Row, stage, and order within the stage.
     pub hit: StageHit,
     /// Title and body.
     pub text: &'t str,
     pub kind: ObservationKind,
-    /// When it was written, in milliseconds since 1970.
+    /// Time of writing, in milliseconds since 1970.
     pub at_ms: i64,
-    /// The nearest that it is.
+    /// Its closest proximity.
     pub proximity: Proximity,
-    /// From 0 to 1: what fixed a failing check has 1, what was undone 0.2.
+    /// From 0 to 1: a fix of a failing check has 1, an undone fix 0.2.
     pub importance: f64,
-    /// How often it was seen again.
+    /// Number of repetitions.
     pub repeats: u32,
-    /// True if a later one replaces it.
+    /// True if a later observation replaces it.
     pub is_superseded: bool,
     pub session: i64,
     /// [`crate::dedupe::simhash`] of its text.
@@ -228,9 +226,9 @@ pub struct RankingCandidate<'t> {
 /// The parts of a score, each before it is weighted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoreParts {
-    /// How exactly the text says all that was asked for: from 0 to 1.2.
+    /// How exactly the text matches the whole query: from 0 to 1.2.
     pub exactness: f64,
-    /// How exactly it says the units that it has, from 0 to 1.2; not part of the score.
+    /// How exactly it matches the units that it has, from 0 to 1.2; not part of the score.
     pub found_exactness: f64,
     /// From 0 to 1.
     pub recency: f64,
@@ -251,12 +249,12 @@ pub struct RankedHit {
     pub simhash: Option<u64>,
     /// The weighted sum; comparable within one list only.
     pub score: f64,
-    /// What it is made of.
+    /// Its components.
     pub parts: ScoreParts,
 }
 
-/// The candidates with their scores, the best first; of equal ones the last that was stored. No age excludes anything; an observation from
-/// the future counts as written now.
+/// The candidates with their scores, the best first; of equal ones the most recently stored. No age
+/// excludes anything; an observation with a future time counts as new.
 #[must_use]
 pub fn rank(query: &Query, candidates: &[RankingCandidate<'_>], now_ms: i64) -> Vec<RankedHit> {
     let mut ranked: Vec<RankedHit> =
@@ -290,8 +288,8 @@ fn ranked_hit(query: &Query, candidate: &RankingCandidate<'_>, now_ms: i64) -> R
     }
 }
 
-/// The weighted sum. Where nothing says exactly what was asked for, the best text counts as if it
-/// did; otherwise its age would decide.
+/// The weighted sum. Without an exact match, the best text counts as exact; otherwise age would
+/// decide.
 fn score(parts: &ScoreParts, most_exact: f64) -> f64 {
     let scale = if most_exact > 0.0 { most_exact.min(1.0) } else { 1.0 };
     EXACTNESS_WEIGHT * parts.exactness / scale
@@ -300,21 +298,21 @@ fn score(parts: &ScoreParts, most_exact: f64) -> f64 {
         + IMPORTANCE_WEIGHT * parts.importance
 }
 
-/// What a text loses for its place in the order of the index. Rarer words and shorter texts come
-/// first there, which exactness knows nothing about.
+/// The penalty for a text's position in the index order. Rarer words and shorter texts come first
+/// there, which exactness ignores.
 #[expect(clippy::cast_precision_loss, reason = "at most some dozen rows")]
 fn order_loss(candidate: &RankingCandidate<'_>) -> f64 {
     ORDER_SPREAD * candidate.hit.order.min(RANKED_ROWS_MAX) as f64 / RANKED_ROWS_MAX as f64
 }
 
-/// 1 for what was written now, halved with every half-life of its kind.
+/// 1 for a new observation, halved with every half-life of its kind.
 #[expect(clippy::cast_precision_loss, reason = "an age in milliseconds is far below 2^53")]
 fn recency(kind: ObservationKind, at_ms: i64, now_ms: i64) -> f64 {
     let age_days = now_ms.saturating_sub(at_ms).max(0) as f64 / MS_PER_DAY;
     (-age_days / kind.half_life_days()).exp2()
 }
 
-/// How much an observation matters now, for a list that nothing was asked for: from 0 to 1.
+/// Current importance of an observation for a list without a query: from 0 to 1.
 #[must_use]
 pub fn standing(one: &StoredObservation, now_ms: i64) -> f64 {
     let own = if one.importance.is_nan() { 0.0 } else { one.importance.clamp(0.0, 1.0) };
@@ -322,8 +320,8 @@ pub fn standing(one: &StoredObservation, now_ms: i64) -> f64 {
     own * share * recency(one.kind, one.at_ms, now_ms)
 }
 
-/// What a row counts before its text is known: less than a unit of a query, and a short text before a
-/// long one.
+/// Weight of a row before its text is known: less than a unit of a query, and more for a short
+/// text.
 #[must_use]
 pub(crate) fn prior(row: &MatchedRow, now_ms: i64) -> f64 {
     let importance = if row.importance.is_nan() { 0.0 } else { row.importance.clamp(0.0, 1.0) };

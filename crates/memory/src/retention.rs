@@ -1,7 +1,7 @@
-//! What the memory keeps in the long run. A pass goes over everything in small steps: near duplicates
-//! become one row that counts them, old edits and failed commands become one row per session and day,
-//! and a project that is too large loses what matters least. Decisions, notes and what a person wrote
-//! are never touched; what was imported is never folded.
+//! Long-term retention. A pass walks over the whole memory in small steps: near duplicates become
+//! one row that counts them, old edits and failed commands become one row per session and day, and
+//! a project that is too large loses its least important rows. Decisions, notes and texts by users
+//! are never touched; imported rows are never folded.
 
 pub mod rows;
 pub mod summary;
@@ -22,10 +22,10 @@ use crate::ranking::ObservationKind;
 
 const MS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
 
-/// Kinds of which old rows are summarized.
+/// Kinds whose old rows are summarized.
 const SUMMARIZED_KINDS: [ObservationKind; 2] = [ObservationKind::Edit, ObservationKind::Command];
 
-/// Kinds that may be dropped, those that matter least first.
+/// Kinds that may be dropped, the least important first.
 const DROPPED_KINDS: [&[ObservationKind]; 4] = [
     &[ObservationKind::Edit, ObservationKind::Command, ObservationKind::Blocked],
     &[ObservationKind::Test, ObservationKind::Diagnostic],
@@ -33,20 +33,18 @@ const DROPPED_KINDS: [&[ObservationKind]; 4] = [
     &[ObservationKind::Fix],
 ];
 
-/// A change that a pass wants; each is small enough for one transaction.
+/// A change by a pass, small enough for one transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RetentionChange {
-    /// Rows become one.
     Fold(RowFold),
-    /// Rows are dropped.
     Drop(Vec<i64>),
-    /// Entries of the index that an older version of the tokenizer made are made again, at most so
-    /// many.
+    /// Rebuild at most this many index entries of an older tokenizer version.
     RefreshIndex(usize),
 }
 
 impl RetentionChange {
-    /// Changes a store. Rows that are gone meanwhile are left out. Answers how many rows it was about.
+    /// Applies the change to a store. Rows deleted in the meantime are skipped. Returns the number
+    /// of affected rows.
     pub fn apply<D: MemoryDatabase + ?Sized>(&self, database: &mut D) -> Result<u64, D::Error> {
         match self {
             Self::Fold(fold) => database.fold(fold),
@@ -67,7 +65,7 @@ pub struct RetentionPass {
 #[derive(Clone, Debug)]
 enum RetentionStage {
     Index,
-    /// The projects that are to be folded, and how far the last of them is.
+    /// The projects to fold, and the position in the last of them.
     Fold {
         projects: Vec<String>,
         after: TimePosition,
@@ -78,7 +76,7 @@ enum RetentionStage {
         sizes: BTreeMap<String, u64>,
         after: i64,
     },
-    /// What is to be freed of each project, and the choices that are left for the last of them.
+    /// The bytes to free in each project, and the remaining choices for the last of them.
     Drop {
         excess: Vec<(String, u64)>,
         choices: VecDeque<DropChoice>,
@@ -94,20 +92,19 @@ struct ComparedRow {
 }
 
 impl RetentionPass {
-    /// A pass that leaves at most so many bytes of titles and bodies in each project. Times are in
-    /// milliseconds since 1970.
+    /// A pass that leaves at most `text_bytes_max` bytes of titles and bodies in each project.
+    /// Times are in milliseconds since 1970.
     #[must_use]
     pub fn new(text_bytes_max: u64, now_ms: i64) -> Self {
         Self { text_bytes_max, now_ms, stage: RetentionStage::Index }
     }
 
-    /// True if nothing is left to do.
     #[must_use]
     pub fn is_done(&self) -> bool {
         matches!(self.stage, RetentionStage::Done)
     }
 
-    /// Reads the next rows and says what is to be changed; all of it before the next call.
+    /// Reads the next rows and returns the changes, which must be applied before the next call.
     pub fn next_changes<D: MemoryDatabase + ?Sized>(
         &mut self,
         database: &mut D,
@@ -168,7 +165,7 @@ impl RetentionPass {
         Ok(folds.into_iter().map(RetentionChange::Fold).collect())
     }
 
-    /// The beginning of the first day whose edits are too young for a summary.
+    /// Start of the first day whose edits are too recent for a summary.
     fn summary_end_ms(&self) -> i64 {
         day_of(self.now_ms.saturating_sub(SUMMARY_AGE_DAYS * MS_PER_DAY)).saturating_mul(MS_PER_DAY)
     }
@@ -229,8 +226,8 @@ impl RetentionPass {
     }
 }
 
-/// What of a project may be dropped, what matters least first: first what this program noted, then
-/// what was imported; first what was not used.
+/// The droppable rows of a project, the least important first: rows by this program before imported
+/// ones, unused before used.
 fn drop_choices(project: &str, now_ms: i64) -> VecDeque<DropChoice> {
     let before_ms = now_ms.saturating_sub(DROPPED_AGE_DAYS_MIN * MS_PER_DAY);
     let mut choices = VecDeque::new();
@@ -254,8 +251,8 @@ fn day_of(at_ms: i64) -> i64 {
     at_ms.div_euclid(MS_PER_DAY)
 }
 
-/// Leaves the rows of the last day for the next scan if that day is old and may go on. Answers where
-/// the next scan begins.
+/// Leaves the rows of the last day to the next scan if that day is old and may have more rows.
+/// Returns the start of the next scan.
 fn whole_days(scanned: &mut ScannedRows, summary_end_ms: i64) -> Option<TimePosition> {
     let end = scanned.end?;
     let day_ms = day_of(end.at_ms).saturating_mul(MS_PER_DAY);

@@ -10,7 +10,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use crate::hangul::is_syllable;
 
-/// What joins letters to one name, path or address.
+/// Characters that join letters to one name, path or address.
 const CONNECTORS: [char; 7] = ['_', '-', '.', '/', ':', '@', '\\'];
 /// Longest extension of a file, in characters.
 const EXTENSION_CHARS_MAX: usize = 5;
@@ -18,7 +18,7 @@ const EXTENSION_CHARS_MAX: usize = 5;
 /// One run, in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Run {
-    /// Korean syllables; whether a name stands directly before them.
+    /// Korean syllables; `is_after_name` if they directly follow a name.
     Hangul { word: String, is_after_name: bool },
     /// Chinese characters and kana.
     Ideographs(String),
@@ -31,7 +31,7 @@ pub(crate) enum Run {
 pub(crate) struct Name {
     /// As written, without connectors at its ends and without a position (`:12:5`).
     pub(crate) raw: String,
-    /// What connectors other than `_` and `-` separate.
+    /// The parts between connectors other than `_` and `-`.
     pub(crate) segments: Vec<Segment>,
 }
 

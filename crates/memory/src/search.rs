@@ -1,6 +1,6 @@
-//! A search: asks a store which rows have the units of a query, goes from the strictest stage to looser
-//! ones until there is enough, chooses what is worth being loaded, ranks it and varies it. The same for
-//! every store.
+//! A search: finds the rows with the units of a query, from the strictest stage to looser ones
+//! until there are enough, loads the most promising, ranks and diversifies them. The same for every
+//! store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const DURABLE_KINDS: [ObservationKind; 4] = [
     ObservationKind::Digest,
 ];
 
-/// Where the work is, for [`Proximity`].
+/// The current work, for [`Proximity`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkPlace {
     /// Files of the current work, relative to the root.
@@ -37,7 +37,6 @@ pub struct WorkPlace {
 }
 
 impl WorkPlace {
-    /// How near an observation is.
     #[must_use]
     pub fn proximity(&self, observation: &StoredObservation) -> Proximity {
         let of_files = self
@@ -52,28 +51,24 @@ impl WorkPlace {
     }
 }
 
-/// What is asked.
 #[derive(Clone, Debug)]
 pub struct MemoryQuestion<'q> {
-    /// The question in a person's words.
+    /// The question in natural language.
     pub text: &'q str,
-    /// Which observations are meant.
     pub filter: ObservationFilter,
-    /// Most hits.
     pub hits_max: usize,
-    /// Hits after which no looser stage is asked: [`moai_base::limits::HITS_ENOUGH_MIN`] for a
-    /// prompt, [`HITS_ASKED_FOR_MIN`] for a person's search.
+    /// Hits after which no looser stage runs: [`moai_base::limits::HITS_ENOUGH_MIN`] for a prompt,
+    /// [`HITS_ASKED_FOR_MIN`] for a user's search.
     pub enough: usize,
     /// Milliseconds since 1970.
     pub now_ms: i64,
-    /// Where the work is.
     pub place: WorkPlace,
     /// Words that mean the same; `None` for the built-in ones.
     pub glossary: Option<Arc<Glossary>>,
 }
 
 impl<'q> MemoryQuestion<'q> {
-    /// A question that a person asks.
+    /// A user's explicit question.
     #[must_use]
     pub fn asked_for(
         text: &'q str,
@@ -92,12 +87,12 @@ pub struct FoundMemory {
     pub query: Query,
     /// The best first.
     pub hits: Vec<MemoryHit>,
-    /// The stages that were asked, in this order, with the rows that each found.
+    /// The stages in the order they ran, with the number of rows found by each.
     pub stages: Vec<(StageKind, usize)>,
-    /// How many observations that fulfil the filter have each unit of the query, in the forms that the
+    /// Number of observations in the filter with each unit of the query, in the forms that the
     /// stages needed.
     pub unit_rows: Vec<EstimatedRows>,
-    /// Observations of the projects of the filter.
+    /// Number of observations in the projects of the filter.
     pub searched: u64,
 }
 
@@ -108,7 +103,7 @@ pub struct MemoryHit {
     pub ranked: RankedHit,
 }
 
-/// Asks a store. An empty query finds nothing.
+/// Runs a search on a store. An empty query finds nothing.
 pub fn search<D: MemoryDatabase + ?Sized>(
     database: &mut D,
     question: &MemoryQuestion<'_>,
@@ -134,8 +129,8 @@ pub fn search<D: MemoryDatabase + ?Sized>(
     Ok(FoundMemory { query, hits, stages, unit_rows, searched })
 }
 
-/// The rows that have all units of a query as words of their own or as whole names, whatever their endings
-/// and spelling styles; none for a query without units.
+/// The rows that have all units of a query as words of their own or as whole names, with any
+/// endings and spelling styles; empty for a query without units.
 pub fn rows_with_all_units<D: MemoryDatabase + ?Sized>(
     database: &mut D,
     filter: &ObservationFilter,
@@ -146,7 +141,7 @@ pub fn rows_with_all_units<D: MemoryDatabase + ?Sized>(
     Ok(rows.fulfilling(&query, StageKind::Exact).map(|(row, _)| row).collect())
 }
 
-/// The rows of a stage that are worth being loaded, the best first.
+/// The rows of a stage that are worth loading, the best first.
 fn rows_of_stage<D: MemoryDatabase + ?Sized>(
     database: &mut D,
     question: &MemoryQuestion<'_>,
@@ -155,7 +150,7 @@ fn rows_of_stage<D: MemoryDatabase + ?Sized>(
     stage: StageKind,
 ) -> Result<Vec<i64>, D::Error> {
     let mut weights: Vec<(i64, f64)> = unit_rows.fulfilling(query, stage).collect();
-    // Those with the most, and of equal ones the last that were stored.
+    // Highest weight first; of equal ones the most recently stored.
     weights.sort_by(|one, other| other.1.total_cmp(&one.1));
     let is_cut = weights.len() > MATCHED_ROWS_MAX;
     weights.truncate(MATCHED_ROWS_MAX);

@@ -12,7 +12,7 @@ const NUMBER: &str = "#";
 const QUOTES: [(char, char); 7] =
     [('\'', '\''), ('"', '"'), ('`', '`'), ('‘', '’'), ('“', '”'), ('«', '»'), ('「', '」')];
 
-/// What findings of one kind have in common, in any project.
+/// The common form of findings of one kind, in any project.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FindingShape {
     /// The sensor, the code and the message: `pyright reportMissingImports Import ‹name› could not be
@@ -46,7 +46,7 @@ fn message_template(message: &str) -> String {
     templates.collect::<Vec<String>>().join(" ")
 }
 
-/// Replaces quoted passages; an apostrophe inside a word opens none.
+/// Replaces quoted passages; an apostrophe inside a word is not a quote.
 fn without_quoted(message: &str) -> String {
     let mut out = String::new();
     let mut rest = message;
@@ -107,7 +107,7 @@ fn is_path(word: &str) -> bool {
     has_folder || has_extension
 }
 
-/// Written as no word of prose is: `_`, `::`, or a capital behind a small letter.
+/// True if a word has `_`, `::`, or a capital after a lower-case letter, unlike prose.
 fn is_identifier(word: &str) -> bool {
     let letters: Vec<char> = word.chars().collect();
     let has_hump = letters.windows(2).any(|pair| pair[0].is_lowercase() && pair[1].is_uppercase());

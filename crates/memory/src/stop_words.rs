@@ -1,4 +1,4 @@
-//! Words that ask or fill and say nothing about what is looked for: `data/stop-words.txt`.
+//! Stop words, which say nothing about the search: `data/stop-words.txt`.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -8,7 +8,6 @@ static STOP_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     lines.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
 });
 
-/// True if a word in lower case only asks or fills.
 pub(crate) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(word)
 }

@@ -1,4 +1,4 @@
-//! What happened around an observation: before and after it in its session, and later with the same
+//! The timeline around an observation: before and after it in its session, and later with the same
 //! file or code.
 
 use moai_base::limits::{TIMELINE_LATER_MAX, TIMELINE_NEIGHBOURS_MAX};
@@ -6,7 +6,7 @@ use moai_base::limits::{TIMELINE_LATER_MAX, TIMELINE_NEIGHBOURS_MAX};
 use crate::database::{MemoryDatabase, ObservationFilter};
 use crate::observation::StoredObservation;
 
-/// An observation and what is around it.
+/// An observation and its neighbours.
 #[derive(Clone, Debug)]
 pub struct ObservationTimeline {
     /// Earlier ones of its session, the oldest first.
@@ -18,7 +18,6 @@ pub struct ObservationTimeline {
     pub later: Vec<StoredObservation>,
 }
 
-/// The surroundings of an observation.
 pub fn timeline<D: MemoryDatabase + ?Sized>(
     database: &mut D,
     anchor: StoredObservation,
@@ -32,7 +31,7 @@ pub fn timeline<D: MemoryDatabase + ?Sized>(
             session: Some(anchor.session.clone()),
             ..ObservationFilter::default()
         };
-        // Several may have the same time; then the number decides.
+        // Several may have the same time; then the row number decides.
         let place = |it: &StoredObservation| (it.at_ms, it.row);
         let own = place(&anchor);
         let until = ObservationFilter { until_ms: Some(anchor.at_ms), ..of_session.clone() };

@@ -1,5 +1,5 @@
-//! The tokens of a text in the index. A token holds letters, digits and `_` only, so that every
-//! index takes it as it is.
+//! The tokens of a text in the index. A token has letters, digits and `_` only, so that every index
+//! accepts it unchanged.
 
 use moai_base::limits::{INDEX_TEXT_BYTES_MAX, INDEX_TOKENS_MAX};
 
@@ -18,7 +18,7 @@ pub(crate) const BASE_NAME_MARK: &str = "b_";
 /// The tokens of one text, one list for each column of the index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IndexTokens {
-    /// Words, their stems, parts of names, whole names. Those of one name stand side by side.
+    /// Words, their stems, parts of names, whole names. Those of one name are adjacent.
     pub words: Vec<String>,
     /// Pairs of neighbouring characters: inside longer Korean words, and of Chinese characters and
     /// kana.

@@ -1,5 +1,5 @@
-//! Which rows have which units of a query. The index is asked for each form of a unit once, when the first
-//! stage needs it; whether a row fulfils a stage is decided from the answers.
+//! The units of a query that each row contains. The index is queried for each form of a unit once,
+//! when the first stage needs it; the answers decide which rows match a stage.
 
 use moai_base::limits::QUERY_UNITS_MAX;
 
@@ -63,7 +63,7 @@ impl FoundUnits {
         self.in_any_form() & (1 << unit) != 0
     }
 
-    /// True if these units of a query fulfil a stage of it.
+    /// True if these units match a stage of the query.
     #[must_use]
     pub fn fulfil(self, query: &Query, stage: StageKind) -> bool {
         let bits = |is_meant: fn(&QueryUnit) -> bool| {
@@ -89,29 +89,28 @@ impl FoundUnits {
     }
 }
 
-/// A form of a unit of a query, as a question to the index.
+/// An index query for one form of a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnitQuestion {
-    /// What the index is asked for.
     pub expression: Expression,
     form: UnitForm,
     /// The place of the unit in the query.
     unit: usize,
 }
 
-/// The rows that have any unit of a query, as far as the index was asked for the forms of its units.
+/// The rows with any unit of a query, as far as the index was queried for the forms of its units.
 #[derive(Clone, Debug, Default)]
 pub struct UnitRows {
     asked: Vec<(UnitForm, usize)>,
-    /// The last that was stored first.
+    /// The most recently stored first.
     rows: Vec<(i64, FoundUnits)>,
-    /// Units that more rows have than an answer holds, with the oldest row of that answer.
+    /// Units with more rows than an answer holds, with the oldest row of that answer.
     cut: Vec<(i64, FoundUnits)>,
 }
 
 impl UnitRows {
-    /// What the index is to be asked for before [`Self::fulfilling`] knows the rows of a stage. Most
-    /// queries never need the looser forms, which cost the index most.
+    /// The index queries that [`Self::fulfilling`] needs for a stage. Most searches never need the
+    /// looser forms, which are the most expensive.
     #[must_use]
     pub fn open_questions(&self, query: &Query, stage: StageKind) -> Vec<UnitQuestion> {
         let mut questions = Vec::new();
@@ -146,8 +145,8 @@ impl UnitRows {
         });
     }
 
-    /// Asks a store for what a stage needs and was not asked yet, for each form of a unit the last
-    /// `rows_max` rows.
+    /// Runs the index queries that a stage still needs, for the last `rows_max` rows with each form
+    /// of a unit.
     pub fn ask<D: MemoryDatabase + ?Sized>(
         &mut self,
         database: &mut D,
@@ -180,7 +179,7 @@ impl UnitRows {
         Ok(rows)
     }
 
-    /// How many rows have each unit in one of the forms that were asked for, in the order of the units.
+    /// Number of rows with each unit in one of the queried forms, in the order of the units.
     #[must_use]
     pub fn counts(&self, query: &Query) -> Vec<EstimatedRows> {
         let counts = (0..query.units.len()).map(|unit| EstimatedRows {
@@ -190,9 +189,9 @@ impl UnitRows {
         counts.collect()
     }
 
-    /// The rows that fulfil a stage, the last that was stored first, and the sum of the weights of the
-    /// units that each has. A unit that more rows have than an answer holds distinguishes little: older
-    /// rows count as if they had it.
+    /// The rows that match a stage, the most recently stored first, each with the total weight of
+    /// its units. A unit with more rows than an answer holds distinguishes little: older rows count
+    /// as if they had it.
     pub fn fulfilling(&self, query: &Query, stage: StageKind) -> impl Iterator<Item = (i64, f64)> {
         let assumed = self.rows.iter().map(|(row, found)| {
             let mut found = *found;
@@ -211,7 +210,7 @@ impl UnitRows {
     }
 }
 
-/// The forms of a unit that decide whether a row fulfils a stage.
+/// The forms of a unit that decide if a row matches a stage.
 fn deciding_forms(stage: StageKind, unit: &QueryUnit) -> &'static [UnitForm] {
     match stage {
         StageKind::Exact => &[UnitForm::Exact],

@@ -9,11 +9,11 @@ use super::language::ScanLanguage;
 use super::rules::{self, RuleFault, RuleFile, RuleSpec};
 use moai_base::hash::ContentHash;
 
-/// One rule file and what the build script extracted from it.
+/// One rule file, with facts extracted by the build script.
 pub(super) struct BuiltInFile {
     /// Path below `crates/scan/rules/`.
     pub(super) name: &'static str,
-    /// Names of its languages; empty if only parsing the text can tell.
+    /// Names of its languages; empty if they are known only after parsing the text.
     pub(super) languages: &'static [&'static str],
     /// True if it is limited by `files` or `ignores`.
     pub(super) has_globs: bool,

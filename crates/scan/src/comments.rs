@@ -1,4 +1,4 @@
-//! Blanks the comments of a text, for judges that comments must not sway. Line numbers stay the
+//! Blanks the comments of a text, so that comments cannot influence a judge. Line numbers stay the
 //! same.
 
 use super::engine;

@@ -32,13 +32,13 @@ pub struct EditedText {
     pub lost: usize,
 }
 
-/// Why repeated replacements do not terminate.
+/// The reason why repeated replacements do not terminate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FixpointError {
     /// The text returned to an earlier state.
     #[error("the fixes undo each other")]
     Oscillation,
-    /// Too many rounds left something to replace.
+    /// Replacements remain after the maximum number of rounds.
     #[error("still not stable after {FIX_ROUNDS_MAX} rounds")]
     Rounds,
     /// Matches are nested too deeply.
@@ -78,7 +78,7 @@ pub(super) fn apply_edits(text: &str, edits: &[ByteEdit]) -> String {
 }
 
 /// Applies rounds of edits until one changes nothing. An edit that lost to an overlapping one is
-/// found again in the next round.
+/// retried in the next round.
 pub(super) fn edit_to_fixpoint<E: From<FixpointError>>(
     text: &str,
     round: &mut dyn FnMut(&str) -> Result<Vec<ByteEdit>, E>,
@@ -136,7 +136,7 @@ fn compatible_ranges(mut sites: Vec<RewriteSite>) -> Vec<Range<usize>> {
     sites.retain(|site| !site.bytes.is_empty());
     sites.sort_by_key(|site| (site.bytes.start, std::cmp::Reverse(site.bytes.end)));
     let mut taken: Vec<RewriteSite> = Vec::new();
-    // Taken sites that may enclose the next one.
+    // Chosen sites that may enclose the next one.
     let mut open: Vec<usize> = Vec::new();
     for site in sites {
         while open.last().is_some_and(|at| taken[*at].bytes.end <= site.bytes.start) {
@@ -158,8 +158,7 @@ fn compatible_ranges(mut sites: Vec<RewriteSite>) -> Vec<Range<usize>> {
     taken.into_iter().map(|site| site.bytes).collect()
 }
 
-/// Removes and returns the ranges that enclose no other. Enclosed ranges directly follow the
-/// enclosing one.
+/// Removes and returns the innermost ranges. Enclosed ranges directly follow the enclosing one.
 fn take_innermost(places: &mut Vec<Range<usize>>) -> Vec<Range<usize>> {
     let holds_next: Vec<bool> = (0..places.len())
         .map(|at| places.get(at + 1).is_some_and(|next| next.start < places[at].end))

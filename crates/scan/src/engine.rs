@@ -146,7 +146,7 @@ fn unused_suppression(bytes: Range<usize>) -> RuleMatch {
     }
 }
 
-/// Why a text cannot be parsed; parses it in this process.
+/// Parses a text in this process; the gap explains why it cannot be parsed.
 pub(super) fn parse_gap(language: ScanLanguage, text: &str) -> Option<Gap> {
     parse_here(language, text).err()
 }
@@ -169,7 +169,7 @@ fn parse_here(language: ScanLanguage, text: &str) -> Result<AstGrep<EngineDocume
 }
 
 /// Ranges of the comments of a text and of the contents of its docstrings. `None` if the tree has
-/// any error, because what looks like a comment there may be code.
+/// any error, because an apparent comment there may be code.
 pub(super) fn comment_ranges(language: ScanLanguage, text: &str) -> Option<Vec<Range<usize>>> {
     let tree = parse_tree(language, text).ok()?;
     if tree.root().dfs().any(|node| node.is_error() || node.is_missing()) {
@@ -220,7 +220,7 @@ fn unparsed_gap(language: ScanLanguage) -> Gap {
 }
 
 /// True if the text failed to parse as a whole: the root is an error or has only errors as
-/// children. An error next to parsed code is no reason to distrust the matches in that code.
+/// children. An error next to parsed code does not invalidate the matches in that code.
 fn is_unparsed(tree: &AstGrep<EngineDocument>) -> bool {
     let root = tree.root();
     let mut children = root.children().filter(Node::is_named).peekable();

@@ -1,4 +1,4 @@
-//! Applies the fixes of rules to one text, round after round until none is left.
+//! Applies the fixes of rules to one text, in rounds until no fix is left.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use moai_base::path::RelPath;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FixTrust {
-    /// Fixes of rules marked `fix: safe` in their metadata: they preserve the behaviour of correct
+    /// Fixes of rules marked `fix: safe` in their metadata: they preserve the behavior of correct
     /// code.
     Safe,
     Any,

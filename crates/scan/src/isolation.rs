@@ -1,10 +1,10 @@
 //! Parses and scans in worker processes. Some texts make a grammar take minutes and gigabytes where
-//! it cannot be cancelled, and a rule's attempt at one node cannot be cancelled either; only the end
-//! of a process ends them.
+//! it cannot be cancelled, and a rule's attempt at one node cannot be cancelled either; only
+//! killing the process stops them.
 //!
-//! A scan runs in a worker completely. Whoever else needs a tree, or compiles a pattern, does it in this
-//! process after a worker has done the same within its bounds: some grammars abort the process at a text
-//! of a few hundred bytes.
+//! A scan runs in a worker completely. Other uses of trees and patterns are computed in this
+//! process after a worker has done the same within its bounds: some grammars abort the process at a
+//! text of a few hundred bytes.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -40,14 +40,14 @@ pub trait ScanWorkers: Send + Sync {
     fn exchange(&self, request: &[u8]) -> Result<Vec<u8>, WorkerFailure>;
 }
 
-/// Why there is no reply.
+/// The reason for a missing reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkerFailure {
     /// The job took more processor time than any job may.
     TooSlow,
     /// The worker crashed, as it does when it needs more memory than a job may.
     Crashed,
-    /// No worker could do the job now. The text says why.
+    /// No worker could do the job now, with the reason.
     Unavailable(String),
 }
 
@@ -67,7 +67,7 @@ impl WorkerFailure {
 
 /// Sends all later jobs of this process to workers. Only the first call has an effect.
 pub fn use_workers(workers: Box<dyn ScanWorkers>) {
-    // The first ones are as good.
+    // Later workers are ignored: the first ones are equivalent.
     let _ = WORKERS.set(workers);
 }
 
@@ -119,7 +119,7 @@ impl ScanJob<'_> {
     }
 }
 
-/// Why this process must not do what it asked a worker to try.
+/// The reason why this process must not do a job that a worker tried.
 #[derive(Clone, Debug)]
 enum WorkerRefusal {
     Failed(WorkerFailure),
@@ -176,8 +176,8 @@ pub(super) fn parse_in_worker(language: ScanLanguage, text: &str) -> Result<(), 
     job.try_in_worker(workers.as_ref()).map_err(WorkerRefusal::into_gap)
 }
 
-/// The sources that this process can compile, if it has workers to find that out. Files that a worker
-/// cannot compile are listed as unreadable.
+/// The sources that this process can compile, as far as its workers can test them. Files that a
+/// worker cannot compile are listed as unreadable.
 pub(super) fn compilable_sources(sources: RuleSources) -> RuleSources {
     let Some(workers) = WORKERS.get().filter(|_| sources.has_files()) else { return sources };
     let Err(refusal) = compile_in_worker(workers.as_ref(), &sources) else { return sources };
@@ -198,7 +198,7 @@ pub(super) fn compilable_sources(sources: RuleSources) -> RuleSources {
             }
         }
     }
-    // Together they may fail all the same.
+    // Files that compile alone may still fail together.
     if let Err(refusal) = compile_in_worker(workers.as_ref(), &kept) {
         let files = kept.clone();
         kept = kept.without_files();
@@ -297,7 +297,7 @@ mod tests {
         static ANSWERER: RefCell<JobAnswerer> = RefCell::default();
     }
 
-    /// A worker in this thread.
+    /// A worker that runs in this thread.
     struct OwnWorker;
 
     impl ScanWorkers for OwnWorker {

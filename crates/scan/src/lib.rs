@@ -50,7 +50,7 @@ const SENSOR: &str = "scan";
 pub struct ScanOutcome {
     /// Fingerprinted and sorted by position.
     pub findings: Vec<Finding>,
-    /// Why the text was not measured completely; may accompany findings.
+    /// Set if the text was not measured completely; findings may still be present.
     pub gap: Option<Gap>,
 }
 
@@ -85,7 +85,7 @@ pub fn scan_text(rules: &RuleSet, path: &RelPath, text: &str, hash: ContentHash)
 }
 
 /// Like [`scan_text`], but always in this process, and calls `tried` with a rule's id after each
-/// attempt to match the rule at a node, so that the caller can measure what each rule costs.
+/// attempt to match the rule at a node, so that the caller can measure the cost of each rule.
 #[must_use]
 pub fn scan_here(
     rules: &RuleSet,
@@ -132,7 +132,7 @@ struct FileScan<'a> {
     text: &'a str,
     hash: ContentHash,
     lines: LineIndex<'a>,
-    /// Of all its parts together.
+    /// Shared by all its parts.
     bound: CpuBound,
 }
 

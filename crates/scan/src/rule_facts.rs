@@ -19,7 +19,6 @@ pub struct RuleFacts {
     pub severity: Severity,
     /// The message, with meta-variables not filled in.
     pub message: String,
-    /// How to fix it.
     pub note: Option<String>,
     /// Main documentation link.
     pub url: Option<String>,

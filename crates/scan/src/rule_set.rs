@@ -1,4 +1,4 @@
-//! A set of rules, built-in and from the project: which are enabled and which are broken. Works on
+//! A set of rules, built-in and from the project, with the enabled and the broken ones. Works on
 //! the texts of rule files; callers read them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -102,7 +102,7 @@ pub(super) struct LanguageRules {
     faults: Vec<RuleFault>,
 }
 
-/// What is known about a language's rules without parsing the built-in ones.
+/// Facts about a language's rules that need no parsing of the built-in ones.
 struct LanguageOutline {
     /// The language and those that may be embedded in its texts.
     languages: Vec<ScanLanguage>,
@@ -151,8 +151,8 @@ impl RuleSet {
     }
 
     /// Builds the set. A broken file, document or rule is listed in [`RuleSet::broken`] without
-    /// affecting the others; so is a rule whose id is already taken in its language. Rules of
-    /// severity `off` are left out. A file whose patterns crash a grammar counts as unreadable.
+    /// affecting the others; so is a rule whose id is already used in its language. Rules of
+    /// severity `off` are omitted. A file whose patterns crash a grammar counts as unreadable.
     #[must_use]
     pub fn new(sources: RuleSources) -> Self {
         let sources = compilable_sources(sources);
@@ -232,8 +232,8 @@ impl RuleSet {
         }
     }
 
-    /// Records a fault for each id in the options that no rule has. It applies to no language, so
-    /// it leaves no gap.
+    /// Records a fault for each unknown rule id in the options. The fault has no language, so it
+    /// leaves no gap.
     fn report_unknown_ids(&mut self, own: &HashSet<String>) {
         let built_in = builtin::rule_ids();
         let disabled = self.sources.disabled.iter().map(|id| ("scan.disable", id));
@@ -250,7 +250,7 @@ impl RuleSet {
         self.faults.extend(faults);
     }
 
-    /// True if the options ask for findings about comments that suppress nothing.
+    /// True if the options enable findings about comments that suppress nothing.
     pub(super) fn reports_unused_suppressions(&self) -> bool {
         let is_off = self.sources.severities.get(UNUSED_SUPPRESSION).is_some_and(|it| it == "off");
         !is_off && !self.sources.disabled.contains(UNUSED_SUPPRESSION)
@@ -264,7 +264,7 @@ impl RuleSet {
         Arc::new(spec)
     }
 
-    /// What the set was built from.
+    /// The inputs of the set.
     pub(super) fn sources(&self) -> &RuleSources {
         &self.sources
     }
@@ -275,7 +275,7 @@ impl RuleSet {
         self.sources.is_provisional
     }
 
-    /// Hash of everything that decides which findings a text has: rules, options and the engine's
+    /// Hash of everything that determines the findings of a text: rules, options and the engine's
     /// version.
     #[must_use]
     pub fn identity(&self) -> ContentHash {
@@ -354,7 +354,7 @@ impl RuleSet {
         languages.any(|it| self.outline(*it).covers_all_files || self.covers_path(*it, path))
     }
 
-    /// Why a file that has rules cannot be parsed.
+    /// The reason why a file with rules cannot be parsed.
     pub(super) fn unsupported_reason(&self, path: &RelPath) -> Option<&str> {
         let extension = path.extension()?;
         let found = self.unsupported.iter().find(|(it, _)| *it == extension);

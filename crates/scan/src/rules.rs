@@ -21,7 +21,7 @@ pub(super) struct RuleSpec {
     /// Public id, the same in all languages.
     pub(super) id: String,
     pub(super) languages: Vec<ScanLanguage>,
-    /// What its findings carry in addition to message and severity.
+    /// Data of its findings in addition to message and severity.
     pub(super) info: RuleInfo,
     /// Qualified names that a capture must resolve to, by capture name: `H: [hashlib.md5]`.
     pub(super) resolves: BTreeMap<String, Vec<String>>,
@@ -108,7 +108,7 @@ pub(super) struct RuleInfo {
     pub(super) url: Option<String>,
     /// The rule's `note`, on one line.
     pub(super) fix: Option<String>,
-    /// True if the rule is marked `fix: safe`: the fix preserves the behaviour of correct code.
+    /// True if the rule is marked `fix: safe`: the fix preserves the behavior of correct code.
     pub(super) is_fix_safe: bool,
 }
 
@@ -116,7 +116,7 @@ pub(super) struct RuleInfo {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RuleFault {
     pub(super) source: String,
-    /// 1-based; `None` when the reason names the line.
+    /// 1-based; `None` when the reason has the line.
     pub(super) line: Option<usize>,
     /// Id of the rule, if it could be parsed that far.
     pub(super) id: Option<String>,

@@ -15,7 +15,7 @@ use moai_base::path::RelPath;
 use moai_base::text::{LineIndex, TextRange};
 use moai_base::verdict::Gap;
 
-/// Why a pattern query cannot be built.
+/// The reason why a pattern query cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternQueryError {
     /// No supported language has this name.
@@ -29,7 +29,7 @@ pub enum PatternQueryError {
     Pattern {
         /// The pattern on one line.
         pattern: String,
-        /// What is wrong, where, and how to fix it.
+        /// The problem, its position and its remedy.
         reason: String,
     },
     /// The replacement is invalid.
@@ -37,7 +37,7 @@ pub enum PatternQueryError {
     Replacement {
         /// The replacement on one line.
         replacement: String,
-        /// What is wrong and how to fix it.
+        /// The problem and its remedy.
         reason: String,
     },
 }
@@ -59,7 +59,7 @@ pub struct SearchMatch {
     pub variables: Vec<CapturedText>,
 }
 
-/// What a variable of the pattern captured in one match.
+/// The capture of a variable in one match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedText {
     /// Name without its `$`.
@@ -72,7 +72,7 @@ pub struct CapturedText {
 }
 
 impl PatternQuery {
-    /// Compiles a pattern for each of the languages, named as in rule files; it must be valid in
+    /// Compiles a pattern for each of the languages, given as in rule files; it must be valid in
     /// all of them.
     pub fn new(pattern: &str, languages: &[String]) -> Result<Self, PatternQueryError> {
         let mut patterns: Vec<CodePattern> = Vec::new();
@@ -98,7 +98,7 @@ impl PatternQuery {
     }
 
     /// The first `hits_max` matches by position, and the total number; none in a file of another
-    /// language. The error says why the text cannot be searched.
+    /// language. The gap explains why the text cannot be searched.
     pub fn find(
         &self,
         path: &RelPath,
@@ -158,7 +158,7 @@ pub struct PatternRewrite {
     templates: Vec<ReplacementTemplate>,
 }
 
-/// Why a text cannot be rewritten.
+/// The reason why a text cannot be rewritten.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RewriteError {
     /// The text cannot be searched.

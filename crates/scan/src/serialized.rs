@@ -1,5 +1,5 @@
 //! Scan outcomes as bytes, for the cache and for workers. Path and hash are left out, because the
-//! reader knows them. No bytes stand for a clean outcome.
+//! reader knows them. A clean outcome has no bytes.
 
 use serde::{Deserialize, Serialize};
 

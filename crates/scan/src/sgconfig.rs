@@ -7,7 +7,7 @@ use super::engine::{LanguageInjector, NameGlobs};
 use super::language::ScanLanguage;
 use super::rules::{RuleFault, has_long_pattern, read_yaml, string_list};
 
-/// Folders that one `sgconfig.yml` names. Its patterns are not compiled for this.
+/// Folders listed in one `sgconfig.yml`. Its patterns are not compiled for this.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanFolders {
     /// Folders of rules, relative to the file.
@@ -19,7 +19,7 @@ pub struct ScanFolders {
 }
 
 impl ScanFolders {
-    /// Parses the file; a broken one names none.
+    /// Parses the file; a broken one has no folders.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let Ok(Value::Object(body)) = read_yaml(text) else { return Self::default() };
@@ -37,8 +37,8 @@ impl ScanFolders {
     }
 }
 
-/// What one `sgconfig.yml` decides about texts. An invalid entry becomes a fault and does not affect
-/// the rest.
+/// Settings of one `sgconfig.yml` that apply to texts. An invalid entry becomes a fault and does
+/// not affect the rest.
 #[derive(Default)]
 pub(super) struct ScanConfig {
     pub(super) name_globs: Vec<(ScanLanguage, NameGlobs)>,

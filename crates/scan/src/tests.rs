@@ -1,5 +1,5 @@
-//! Behaviour of the scan as callers see it: findings, gaps and broken rules. The rules themselves
-//! are tested in `tests/rule_files.rs`.
+//! Behavior of the scan for its callers: findings, gaps and broken rules. The rules themselves are
+//! tested in `tests/rule_files.rs`.
 
 mod projects;
 mod rule_files;
@@ -39,7 +39,7 @@ fn check(rules: &RuleSet, name: &str, text: &str, expected: &[&str]) -> ScanOutc
     outcome
 }
 
-/// Loads rule files and compares what is broken, written as `source: reason`.
+/// Loads rule files and compares the broken ones, written as `source: reason`.
 #[track_caller]
 fn check_broken(files: &[(&str, &str)], expected: &[&str]) -> RuleSet {
     let rules = rules(files);

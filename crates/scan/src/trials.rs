@@ -38,14 +38,14 @@ enum SnippetExpectation {
     AnyMatch,
 }
 
-/// A snippet on which a rule did not do what its test expects.
+/// A snippet on which a rule failed its test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialFailure {
     pub rule: String,
     pub source: String,
     /// The snippet's language; empty if there is no snippet.
     pub language: String,
-    /// What was expected and what was found, as a lower-case fragment.
+    /// The expected and the actual result, as a lower-case fragment.
     pub reason: String,
     /// The snippet; empty if the rule itself is broken.
     pub snippet: String,
@@ -171,7 +171,7 @@ impl RuleTrial {
         failures
     }
 
-    /// Why the rule fails on a snippet, if it does.
+    /// The reason why the rule fails on a snippet, if it does.
     fn failure_reason(
         &self,
         rules: &RuleSet,
@@ -201,7 +201,7 @@ impl RuleTrial {
     }
 }
 
-/// Assigns each test file to the rules with its id. Returns the ids that no rule has.
+/// Assigns each test file to the rules with its id. Returns the ids without a rule.
 #[must_use]
 pub fn assign_tests(trials: &mut [RuleTrial], tests: Vec<RuleTestFile>) -> Vec<String> {
     let mut by_id: BTreeMap<String, Vec<usize>> = BTreeMap::new();

@@ -1,12 +1,11 @@
-//! Passages between `<private>` and `</private>`, which are taken out before anything else reads
-//! the text.
+//! Passages between `<private>` and `</private>`, which are removed before any other processing.
 
 use std::ops::Range;
 
 const NAME: &str = "private";
-/// How `<` is written: plainly, in HTML, in JSON.
+/// `<` in plain text, HTML and JSON.
 const OPENERS: [&str; 3] = ["<", "&lt;", "\\u003c"];
-/// How `>` is written.
+/// `>` in plain text, HTML and JSON.
 const CLOSERS: [&str; 3] = [">", "&gt;", "\\u003e"];
 
 /// A tag in a text.
@@ -15,8 +14,8 @@ struct PrivateTag {
     is_end: bool,
 }
 
-/// The fields without their private passages. Passages may nest, and reach over several fields; one
-/// without an end reaches to the end of the last field.
+/// The fields without their private passages. Passages may nest and span several fields; one
+/// without an end tag extends to the end of the last field.
 pub(super) fn without_private(fields: &[String]) -> Vec<String> {
     let whole = fields.concat();
     let hidden = private_places(&whole);
@@ -81,7 +80,7 @@ fn next_tag(text: &str, from: usize) -> Option<PrivateTag> {
     None
 }
 
-/// The tag that begins here. One that is never closed reaches to the end of the text. What is searched for
+/// The tag that begins here. An unclosed tag extends to the end of the text. The text searched for
 /// the end of a tag is part of it, so that no text is searched twice.
 fn tag_at(text: &str, at: usize) -> Option<PrivateTag> {
     let inside = after_one_of(&text[at..], &OPENERS)?;
@@ -91,7 +90,7 @@ fn tag_at(text: &str, at: usize) -> Option<PrivateTag> {
     let name = after_slash.unwrap_or(name).trim_start();
     let rest = after_name(name)?;
     let behind = if is_spaced {
-        // `a < private` compares; a tag with a space has nothing behind its name.
+        // `a < private` is a comparison; a tag with a space ends after its name.
         after_one_of(rest.trim_start(), &CLOSERS)?
     } else {
         after_first_closer(rest)
@@ -99,7 +98,7 @@ fn tag_at(text: &str, at: usize) -> Option<PrivateTag> {
     Some(PrivateTag { place: at..text.len() - behind.len(), is_end: after_slash.is_some() })
 }
 
-/// What follows the name, if it ends there.
+/// The text after the name, if the name ends there.
 fn after_name(text: &str) -> Option<&str> {
     let (name, rest) = text.split_at_checked(NAME.len())?;
     let goes_on = |it: char| it.is_alphanumeric() || matches!(it, '_' | '-' | '.' | ':');
@@ -113,7 +112,7 @@ fn after_one_of<'t>(text: &'t str, beginnings: &[&str]) -> Option<&'t str> {
     })
 }
 
-/// What follows the first `>`; nothing if there is none.
+/// The text after the first `>`; empty if there is none.
 fn after_first_closer(text: &str) -> &str {
     let mut rest = text;
     while let Some(found) = rest.find(['>', '&', '\\']) {

@@ -1,4 +1,4 @@
-//! What may be stored of a text.
+//! Tests of the text that may be stored.
 
 use proptest::prelude::*;
 
@@ -84,7 +84,8 @@ fn secrets_are_taken_out_before_the_text_is_cut() {
 #[test]
 fn a_secret_at_the_end_of_what_is_searched_is_not_kept() {
     let key = format!("AKIA{}", "Q7ZK3XW4RT2LM5VB");
-    // A block that redaction shortens to a line, so that the end of what is searched would be kept.
+    // A block that redaction shortens to a line, so that the end of the searched text would be
+    // kept.
     let line = format!("{}\n", "Q7Zk3Xw9Rt2Lm8Vb5Nc1Yp6Hs4Jd0GfA".repeat(2));
     let name = "PRIVATE KEY-----\n";
     let lines = line.repeat(CLEANED_BYTES_MAX / line.len() - 1);

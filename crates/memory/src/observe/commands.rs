@@ -1,5 +1,5 @@
-//! Shell commands that ended with an error: the command, how it ended, and the first line that says
-//! why. The text is the host's and the tool's, so nothing of it is shown without being asked for.
+//! Failed shell commands: the command, its exit code, and the first line with the reason. The text
+//! comes from the host and the tool, so it is shown only on request.
 
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
@@ -9,7 +9,7 @@ use moai_base::limits::{
 use crate::clean::CleanText;
 use crate::runs::{Run, is_code, runs};
 
-/// What a line says that tells why a command failed, in lower case.
+/// Words that mark a line with the reason of a failure, in lower case.
 const ERROR_WORDS: [&str; 18] = [
     "error",
     "fail",
@@ -64,18 +64,18 @@ pub struct FailedCommand {
     pub command: String,
     /// Exit code, if the host reports one.
     pub exit: Option<i32>,
-    /// The first line of the output that says why.
+    /// The first line of the output with the reason.
     pub reason: Option<String>,
-    /// The first lines of the output that say why, one a line.
+    /// The first lines of the output with the reason.
     pub errors: String,
-    /// Codes in the line that says why.
+    /// Error codes in that line.
     pub codes: Vec<String>,
     pub is_test_run: bool,
 }
 
 impl FailedCommand {
     /// Reads the fields of one call: the command, its description, and what the host reports as its
-    /// error, which begins with `Exit code 1`. `None` if nothing of the command may be kept.
+    /// error, which begins with `Exit code 1`. `None` if nothing of the command may be stored.
     #[must_use]
     pub fn read(command: &str, description: &str, error: &str) -> Option<Self> {
         let mut fields = CleanText::of_fields(&[command, description, error]).into_iter();
@@ -109,7 +109,7 @@ fn exit_and_output(error: &str) -> (Option<i32>, &str) {
     }
 }
 
-/// The lines that say why, else the first line that is not blank.
+/// The lines with the reason, else the first line that is not blank.
 fn reasons(output: &str) -> Vec<&str> {
     let is_reason = |line: &&str| {
         let lower = line.to_lowercase();
@@ -136,7 +136,7 @@ pub fn codes_in(text: &str) -> Vec<String> {
     codes
 }
 
-/// True if a part of a command line runs tests, also behind `cd x &&` and variables.
+/// True if a part of a command line runs tests, including after `cd x &&` and variables.
 fn is_test_run(command: &str) -> bool {
     let parts = command.split(['&', ';', '|', '(']);
     parts.map(without_variables).any(|part| {

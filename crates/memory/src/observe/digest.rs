@@ -1,5 +1,5 @@
-//! What a session was about, from its stored observations. Computed when it is needed, because the end
-//! of a session may never be reported.
+//! Digests of sessions from their stored observations. Computed on demand, because the end of a
+//! session may never be reported.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use moai_base::limits::{
 use crate::observation::{FixOutcome, Provenance, StoredObservation};
 use crate::ranking::ObservationKind;
 
-/// What a session was about.
+/// Summary of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionDigest {
-    /// What the user asked for first; empty if unknown.
+    /// The user's first request; empty if unknown.
     pub goal: String,
-    /// What was decided, the newest first: row and title.
+    /// Decisions, the newest first.
     pub decisions: Vec<DigestLine>,
     /// The end of loops and the rulings of judges, the newest first.
     pub verdicts: Vec<DigestLine>,
-    /// The files that were edited most, the most edited first.
+    /// The most edited files, those with most edits first.
     pub files: Vec<String>,
-    /// Edited files that are not named.
+    /// Number of edited files that are not listed.
     pub more_files: usize,
     /// Codes of findings that were fixed.
     pub fixed: Vec<String>,
@@ -39,7 +39,7 @@ pub struct DigestLine {
 }
 
 impl SessionDigest {
-    /// The digest of a session's observations, the newest first. Output of tools is left out.
+    /// The digest of a session's observations, the newest first. Output of tools is omitted.
     #[must_use]
     pub fn of(goal: &str, observations: &[StoredObservation]) -> Self {
         let told = observations.iter().filter(|one| one.provenance != Provenance::Tool);
@@ -69,13 +69,12 @@ impl SessionDigest {
         }
     }
 
-    /// True if there is nothing to say.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.goal.is_empty() && !self.has_events()
     }
 
-    /// True if something is known but the goal.
+    /// True if anything besides the goal is known.
     #[must_use]
     pub fn has_events(&self) -> bool {
         !(self.decisions.is_empty()

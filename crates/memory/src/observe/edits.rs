@@ -1,5 +1,5 @@
-//! What an edit did, from its measured difference: the findings it introduced and fixed, and for a
-//! fixed one the lines that were changed for it.
+//! The effects of an edit, from its measured difference: the findings it introduced and fixed, and
+//! the lines changed for each fix.
 
 use std::ops::Range;
 
@@ -13,11 +13,11 @@ use moai_base::lines::{LineHashes, LineMap, LineMapping};
 use crate::clean::CleanText;
 use crate::shape::FindingShape;
 
-/// Before a line of the text before a fix.
+/// Prefix of a line from before a fix.
 const OLD_MARK: &str = "- ";
-/// Before a line of the text after it.
+/// Prefix of a line from after it.
 const NEW_MARK: &str = "+ ";
-/// Beginnings and endings of file names whose content is never kept, in lower case.
+/// Prefixes and suffixes of file names whose content is never stored, in lower case.
 const SECRET_NAME_STARTS: [&str; 6] =
     [".env", "id_rsa", "id_ed25519", "id_ecdsa", "credentials", "secrets."];
 const SECRET_NAME_ENDS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore"];
@@ -40,7 +40,7 @@ pub struct FixHunk {
 }
 
 impl FixHunk {
-    /// One line each, old ones behind `- `, new ones behind `+ `.
+    /// One line each, old ones after `- `, new ones after `+ `.
     #[must_use]
     pub fn to_text(&self) -> String {
         let old = self.old.iter().map(|line| format!("{OLD_MARK}{line}"));
@@ -48,7 +48,7 @@ impl FixHunk {
         old.chain(new).collect::<Vec<_>>().join("\n")
     }
 
-    /// Reads what [`Self::to_text`] wrote; other lines are ignored.
+    /// Parses the output of [`Self::to_text`]; other lines are ignored.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
         let marked = |mark: &str| {
@@ -68,11 +68,11 @@ impl FixHunk {
 pub struct MeasuredFix {
     pub finding: Finding,
     pub shape: FindingShape,
-    /// What was changed for it.
+    /// The change that fixed it.
     pub hunk: FixHunk,
 }
 
-/// True if a finding is remembered: an error or a warning.
+/// True for findings worth remembering: errors and warnings.
 #[must_use]
 pub fn is_remembered(finding: &Finding) -> bool {
     finding.severity >= Severity::Warning
@@ -94,7 +94,7 @@ pub fn measured_fixes(
     texts: EditTexts<'_>,
 ) -> Vec<MeasuredFix> {
     let mut fixes: Vec<MeasuredFix> = Vec::new();
-    // The findings of a file without text are gone with everything else.
+    // Findings of an emptied file were removed with its code, not fixed.
     let is_emptied = texts.after.trim().is_empty();
     if is_emptied
         || disappeared.iter().all(|finding| !is_remembered(finding))
@@ -111,7 +111,7 @@ pub fn measured_fixes(
         if is_known || present.contains(&shape.id()) || fixes.len() == FIXES_PER_EDIT_MAX {
             continue;
         }
-        // A line of another text says nothing about this one.
+        // A finding about different bytes has no usable line.
         let line = (finding.content_hash == before).then_some(finding.range.start.line as usize);
         let hunk = hunk_for(line, &changes, texts);
         fixes.extend(hunk.map(|hunk| MeasuredFix { finding: finding.clone(), shape, hunk }));
@@ -119,8 +119,8 @@ pub fn measured_fixes(
     fixes
 }
 
-/// True if words of a file may be kept: nothing in it is private or a secret, and it is short
-/// enough to be searched for that.
+/// True if text of a file may be stored: it has no private passage and no secret, and it is short
+/// enough to be searched for them.
 #[must_use]
 pub fn may_be_quoted(path: &str, texts: EditTexts<'_>) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
@@ -138,7 +138,7 @@ pub fn may_be_quoted(path: &str, texts: EditTexts<'_>) -> bool {
             .all(|(clean, text)| clean.is_some() || text.trim().is_empty())
 }
 
-/// Lines of the earlier text, and the lines of the later one in their place.
+/// Lines of the earlier text, and the lines of the later one that replace them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ChangedRegion {
     old: Range<usize>,
@@ -164,7 +164,7 @@ fn changes(texts: EditTexts<'_>) -> Vec<ChangedRegion> {
     changes
 }
 
-/// The change at a line, else the nearest one. `None` if it is too long to say what fixed something.
+/// The change at a line, else the nearest one. `None` if it is too long to show the cause of a fix.
 fn hunk_for(
     line: Option<usize>,
     changes: &[ChangedRegion],

@@ -1,8 +1,8 @@
-//! Which earlier fixes of one shape are worth telling: one that worked, and one that did not.
+//! Selects the earlier fixes of one shape to show: one that worked, and one that did not.
 
 use crate::observation::{FixOutcome, StoredObservation};
 
-/// The edit that is told of earlier fixes.
+/// The edit to which earlier fixes are shown.
 #[derive(Clone, Copy, Debug)]
 pub struct FixReader<'r> {
     pub project: &'r str,
@@ -12,15 +12,15 @@ pub struct FixReader<'r> {
 }
 
 impl FixReader<'_> {
-    /// True if the finding that a fix removed is back: the session fixed it in this file.
+    /// True if the finding that this session fixed in this file has returned.
     fn has_undone(&self, fix: &StoredObservation) -> bool {
         fix.session == self.session && fix.files.iter().any(|file| file == self.path)
     }
 }
 
 /// Of fixes of one shape, the newest first: the best that worked, then one that was undone with
-/// another change. Fixes that held come before those whose end is not known, and those of the
-/// project before others.
+/// another change. Fixes that held come before those with unknown outcome, and those of the project
+/// before others.
 #[must_use]
 pub fn told_fixes(
     mut fixes: Vec<StoredObservation>,
@@ -33,7 +33,7 @@ pub fn told_fixes(
     }
     let (undone, mut worked): (Vec<_>, Vec<_>) =
         fixes.into_iter().partition(|fix| fix.outcome == Some(FixOutcome::Undone));
-    // The sort is stable: equal ones stay in the order of their times.
+    // The sort is stable: equal ones keep their order of time.
     worked.sort_by_key(|fix| {
         (fix.outcome != Some(FixOutcome::Held), fix.project.key != reader.project)
     });

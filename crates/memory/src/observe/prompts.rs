@@ -1,4 +1,4 @@
-//! The user's prompts: what a session is about, and decisions that a sentence records.
+//! The user's prompts: the goal of a session, and sentences that record a decision.
 
 use moai_base::foreign_text::{is_from_host, one_line};
 use moai_base::limits::{OBSERVED_SENTENCES_MAX, OBSERVED_TITLE_CHARS_MAX};
@@ -79,7 +79,7 @@ const DECIDED_ENGLISH: [&str; 26] = [
     "we will stick with",
 ];
 
-/// Endings of a Korean sentence that asks, also without a question mark.
+/// Endings of a Korean question, even without a question mark.
 const ASKED_KOREAN: [&str; 16] = [
     "까",
     "까요",
@@ -99,24 +99,24 @@ const ASKED_KOREAN: [&str; 16] = [
     "알려 줘",
 ];
 
-/// Beginnings of an English sentence that asks or supposes, in lower case.
+/// Beginnings of an English question or supposition, in lower case.
 const ASKED_ENGLISH: [&str; 16] = [
     "what", "why", "when", "where", "which", "who", "how", "did ", "do ", "have we", "should ",
     "if ", "unless ", "can ", "could ", "tell me",
 ];
 
-/// What a prompt leaves in the memory.
+/// A prompt for the memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedPrompt {
     /// The prompt without private passages and secrets.
     text: CleanText,
-    /// The sentence that records a decision, if one does.
+    /// The sentence that records a decision, if any.
     decision: Option<String>,
 }
 
 impl ObservedPrompt {
-    /// Reads a prompt. `None` for a slash command, for what a host writes in the user's place, and if
-    /// nothing of it may be kept.
+    /// Reads a prompt. `None` for a slash command, for text that the host writes on the user's
+    /// behalf, and if nothing of it may be stored.
     #[must_use]
     pub fn read(prompt: &str) -> Option<Self> {
         if is_slash_command(prompt) || is_from_host(prompt) {
@@ -130,7 +130,7 @@ impl ObservedPrompt {
         Some(Self { text, decision })
     }
 
-    /// The prompt, without what may not be kept.
+    /// The prompt without private passages and secrets.
     #[must_use]
     pub fn text(&self) -> &str {
         self.text.as_str()
@@ -157,7 +157,7 @@ impl ObservedPrompt {
     }
 }
 
-/// True if a prompt is a command of the host or of a plugin; an absolute path is none.
+/// True if a prompt is a command of the host or of a plugin, and not an absolute path.
 #[must_use]
 pub fn is_slash_command(prompt: &str) -> bool {
     let Some(rest) = prompt.trim_start().strip_prefix('/') else { return false };
@@ -166,7 +166,7 @@ pub fn is_slash_command(prompt: &str) -> bool {
     name.starts_with(char::is_alphabetic) && name.chars().all(is_of_name)
 }
 
-/// The sentences and lines of a text, without blanks around them. Code blocks are no sentences.
+/// The sentences and lines of a text, trimmed. Code blocks are skipped.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut is_code = false;
     let lines = text.lines().filter(move |line| {
@@ -177,7 +177,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     lines.flat_map(sentences_of_line).filter(|sentence| !sentence.is_empty())
 }
 
-/// A sentence ends at `.`, `!`, `?` or `。` before a blank, so that `v1.2` and `a.rs` are whole.
+/// A sentence ends at `.`, `!`, `?` or `。` before a space, so that `v1.2` and `a.rs` are not split.
 fn sentences_of_line(line: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -194,14 +194,14 @@ fn sentences_of_line(line: &str) -> Vec<&str> {
     sentences
 }
 
-/// True if a sentence records a decision: it has one of the phrases and does not ask.
+/// True if a sentence records a decision: it has one of the phrases and is not a question.
 fn records_decision(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     let bare = lower.trim_end_matches(|it: char| !it.is_alphanumeric());
     let is_asked = lower.trim_end().ends_with(['?', '？'])
         || ASKED_KOREAN.iter().any(|ending| bare.ends_with(ending))
         || ASKED_ENGLISH.iter().any(|beginning| lower.starts_with(beginning));
-    // "앞으로" also means forward; with a topic it is a rule.
+    // "앞으로" also means "forward"; with a topic particle the sentence states a rule.
     let is_rule = lower.starts_with("앞으로 ") && (lower.contains("은 ") || lower.contains("는 "));
     let has_phrase = is_rule
         || DECIDED_KOREAN.iter().any(|phrase| lower.contains(phrase))

@@ -1,5 +1,4 @@
-//! What later tool calls prove of injections: one was used if a file, a code or a name of it shows up
-//! in an edit.
+//! Evidence that injections were used: a file, code or name from one appears in a later edit.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +8,7 @@ use super::commands::codes_in;
 use crate::database::OpenInjection;
 use crate::runs::{Run, runs};
 
-/// What one edit shows.
+/// The files, codes and names in one edit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EditTrace {
     files: BTreeSet<String>,
@@ -28,7 +27,7 @@ impl EditTrace {
         Self { files: BTreeSet::from([path.to_owned()]), codes: all, names }
     }
 
-    /// The injections that this edit uses.
+    /// The injections used by this edit.
     #[must_use]
     pub fn used(&self, open: &[OpenInjection]) -> Vec<i64> {
         open.iter().filter(|injection| self.uses(injection)).map(|injection| injection.id).collect()
@@ -42,7 +41,7 @@ impl EditTrace {
 }
 
 /// Names of several words, without separators and in lower case, so that `retry_limit` and
-/// `retryLimit` are one. Single words are left out: they occur everywhere.
+/// `retryLimit` are equal. Single words are left out: they occur everywhere.
 fn names_in(text: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for run in runs(text) {
@@ -57,7 +56,7 @@ fn names_in(text: &str) -> BTreeSet<String> {
     names
 }
 
-/// The lines of a text that another one does not have, in their order.
+/// The lines of `after` that `before` lacks, in their order.
 #[must_use]
 pub fn written_lines(before: &str, after: &str) -> String {
     let known: BTreeSet<&str> = before.lines().map(str::trim).collect();

@@ -1,4 +1,4 @@
-//! Which questions a query asks.
+//! Tests of the stages that a query needs.
 
 use moai_base::limits::QUERY_UNITS_MAX;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn query(text: &str) -> Query {
     Query::parse(text, Glossary::built_in())
 }
 
-/// The strictest stage of the query that the text fulfils.
+/// The strictest stage of the query that the text matches.
 fn stage(query_text: &str, text: &str) -> Option<StageKind> {
     let tokens = IndexTokens::of_text(text);
     let places = TokenPlaces::new(&tokens);

@@ -13,7 +13,6 @@ use crate::runs::Run;
 /// Neighbouring words that may be written as one.
 const JOINED_WORDS_MAX: usize = 3;
 
-/// What a unit of a query is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnitKind {
     /// A word in letters.
@@ -32,7 +31,7 @@ pub enum UnitKind {
 }
 
 impl UnitKind {
-    /// True if it is a name, a path or a code: meant as it is written.
+    /// True for names, paths and codes, which are meant literally.
     #[must_use]
     pub fn is_literal(self) -> bool {
         matches!(self, Self::Identifier | Self::Path | Self::Code)
@@ -49,13 +48,13 @@ impl UnitKind {
     }
 }
 
-/// One thing that is looked for.
+/// One search term.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueryUnit {
     pub kind: UnitKind,
     /// As written, in composed form (NFC).
     pub text: String,
-    /// How much it counts in the query.
+    /// Weight in the query.
     pub weight: f64,
     /// A name as a whole, in any style; words together with their neighbours in the query.
     pub whole: Option<Expression>,
@@ -63,11 +62,11 @@ pub struct QueryUnit {
     pub exact: Expression,
     /// Parts and beginnings of words and names.
     pub loose: Option<Expression>,
-    /// The other language.
+    /// Translations into the other language.
     pub translated: Option<Expression>,
 }
 
-/// The distinct units of a query, without words that only ask or fill; at most [`QUERY_UNITS_MAX`].
+/// The distinct units of a query, without stop words; at most [`QUERY_UNITS_MAX`].
 pub(super) fn units(runs: &[Run], glossary: &Glossary) -> Vec<QueryUnit> {
     let mut units: Vec<QueryUnit> = Vec::new();
     for at in 0..runs.len() {

@@ -1,9 +1,9 @@
-//! What retention asks of a store, and what it has a store do.
+//! Requests of retention to a store, and their results.
 
 use crate::observation::{NewObservation, StoredObservation};
 use crate::ranking::ObservationKind;
 
-/// A place among the observations of a project in the order of their times.
+/// A position among the observations of a project ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimePosition {
     /// In milliseconds since 1970.
@@ -13,10 +13,8 @@ pub struct TimePosition {
 }
 
 impl TimePosition {
-    /// Before all observations.
     pub const START: Self = Self { at_ms: i64::MIN, row: i64::MIN };
 
-    /// The place of an observation.
     #[must_use]
     pub fn of(observation: &StoredObservation) -> Self {
         Self { at_ms: observation.at_ms, row: observation.row }
@@ -27,36 +25,37 @@ impl TimePosition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetentionScan {
     pub project: String,
-    /// They follow this one.
+    /// The position before the first of them.
     pub after: TimePosition,
-    /// Rows that are looked at, whether they may be folded or not.
+    /// Maximum number of rows to scan, foldable or not.
     pub rows_max: usize,
 }
 
 /// The rows of a scan that may be folded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScannedRows {
-    /// Of the caller, not imported, and as [`crate::near_duplicates::is_foldable`] says.
+    /// Rows of the caller that are not imported and for which
+    /// [`crate::near_duplicates::is_foldable`] is true.
     pub foldable: Vec<StoredObservation>,
-    /// The last row that was looked at; `None` if there are no more.
+    /// The last scanned row; `None` if there are no more.
     pub end: Option<TimePosition>,
 }
 
-/// What replaces folded rows.
+/// The row that replaces folded ones.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FoldTarget {
-    /// A row that says the same. It counts them as its repetitions, and their ids lead to it.
+    /// A duplicate. It counts them as its repetitions, and their ids resolve to it.
     Row(i64),
     /// A new observation, which counts them.
     Summary(Box<NewObservation>),
 }
 
-/// Rows that become one.
+/// Rows to fold into one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowFold {
-    /// The rows that are gone afterwards.
+    /// The rows to remove.
     pub rows: Vec<i64>,
-    /// What is there instead.
+    /// Their replacement.
     pub into: FoldTarget,
 }
 
@@ -65,11 +64,11 @@ pub struct RowFold {
 pub struct DropChoice {
     pub project: String,
     pub kinds: Vec<ObservationKind>,
-    /// True if they came with an import.
+    /// True for imported rows.
     pub is_imported: bool,
-    /// True if an agent used them after they had been shown to it.
+    /// True for rows that an agent used after an injection.
     pub is_used: bool,
-    /// They are older than this, in milliseconds since 1970.
+    /// Upper bound of their time, in milliseconds since 1970.
     pub before_ms: i64,
 }
 
@@ -86,6 +85,6 @@ pub struct DroppableRow {
 pub struct TextSizes {
     /// Bytes of titles and bodies by key of the project.
     pub projects: Vec<(String, u64)>,
-    /// The last row that was looked at; `None` if there are no more.
+    /// The last scanned row; `None` if there are no more.
     pub last: Option<i64>,
 }

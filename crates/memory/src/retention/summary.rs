@@ -1,5 +1,5 @@
-//! One observation in place of the edits, or of the failed commands, that a session made on one day:
-//! what they were about, how often, and the titles by which they are found.
+//! One observation in place of a session's edits, or failed commands, of one day: their files or
+//! commands with counts, and the titles by which they are found.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use moai_base::limits::{
 use crate::clean::CleanText;
 use crate::observation::{NewObservation, StoredObservation};
 
-/// Begins the title of a summary, before the number of observations that it stands for. Other titles
+/// Begins the title of a summary, before the number of observations that it replaces. Other titles
 /// begin with a path or a command.
 const MARK: &str = "Σ ";
 
@@ -20,8 +20,8 @@ fn is_summary(observation: &StoredObservation) -> bool {
     observation.title.starts_with(MARK)
 }
 
-/// The summary of rows of one project, session and kind, the oldest first; `None` if there are none,
-/// or if nothing of their titles may be kept.
+/// The summary of rows of one project, session and kind, the oldest first; `None` if there are
+/// none, or if nothing of their titles may be stored.
 #[must_use]
 pub fn summary(rows: &[StoredObservation]) -> Option<NewObservation> {
     let last = rows.iter().max_by_key(|row| row.at_ms)?;
@@ -47,7 +47,7 @@ pub fn summary(rows: &[StoredObservation]) -> Option<NewObservation> {
     })
 }
 
-/// The files, or else the titles, with how often they were seen; the most frequent first.
+/// The files, or else the titles, with their counts; the most frequent first.
 fn labels(rows: &[StoredObservation]) -> Vec<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for row in rows {
@@ -70,7 +70,7 @@ fn labels(rows: &[StoredObservation]) -> Vec<String> {
     labels
 }
 
-/// What a title is about: the file at its beginning, or all of it.
+/// The label of a title: the file at its beginning, or all of it.
 fn line_label(row: &StoredObservation, line: &str) -> String {
     let file =
         row.files.iter().filter(|file| line.starts_with(file.as_str())).max_by_key(|it| it.len());
@@ -82,7 +82,7 @@ fn titles(row: &StoredObservation) -> Vec<&str> {
     if is_summary(row) { row.body.lines().collect() } else { vec![row.title.as_str()] }
 }
 
-/// Each title once, in the order of their times, as many as there is room for.
+/// Each title once, in the order of their times, as many as fit.
 fn body_lines(rows: &[StoredObservation]) -> Vec<&str> {
     let mut lines: Vec<&str> = Vec::new();
     let mut room = SUMMARY_BODY_CHARS_MAX;

@@ -1,4 +1,4 @@
-//! Observations from a seed, each with what it is about.
+//! Generated observations from a seed, each with its facts.
 
 use moai_memory::ranking::ObservationKind;
 
@@ -13,7 +13,7 @@ const OBSERVATIONS_PER_SESSION: usize = 12;
 const IDENTIFIERS: usize = 900;
 const CODES: usize = 900;
 const PATHS: usize = 900;
-/// Each project has about this share of the observations that the ones before it leave, as a divisor.
+/// Each project has 1/n of the observations that the projects before it leave.
 const PROJECT_SHARE: usize = 5;
 
 /// A sequence of numbers that depends on its seed alone.
@@ -58,7 +58,7 @@ pub(crate) enum Style {
 pub(crate) const STYLES: [Style; 5] =
     [Style::Snake, Style::Camel, Style::Pascal, Style::Screaming, Style::Kebab];
 
-/// What an observation is about: places in the tables of words.
+/// The content of an observation: indexes into the word tables.
 pub(crate) struct Facts {
     pub(crate) nouns: [usize; 2],
     pub(crate) action: usize,
@@ -90,7 +90,7 @@ pub(crate) struct Corpus {
     /// Parts in lower case.
     pub(crate) identifiers: Vec<Vec<&'static str>>,
     pub(crate) paths: Vec<String>,
-    /// The identifier that each path is named after.
+    /// The identifier used in each path.
     pub(crate) path_identifiers: Vec<usize>,
     pub(crate) codes: Vec<String>,
 }
@@ -259,7 +259,7 @@ fn noun(at: usize, language: Language) -> String {
     word.to_owned()
 }
 
-/// A particle in the form that the word before it asks for.
+/// A particle in the form that the word before it requires.
 pub(crate) fn after(text: &str, particle: &str) -> String {
     let last = text.chars().next_back().unwrap_or(' ');
     let code = u32::from(last);

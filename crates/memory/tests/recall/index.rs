@@ -1,5 +1,5 @@
-//! The index that a store would keep: a table of SQLite's FTS5 in memory, filled with the crate's
-//! tokens and asked with its expressions.
+//! An index like a store's: an SQLite FTS5 table in memory, filled with the crate's tokens and
+//! queried with its expressions.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,7 @@ impl<'c> MemoryIndex<'c> {
         Self { connection, observations }
     }
 
-    /// What an explicit search shows, the best first.
+    /// The results of an explicit search, the best first.
     pub(crate) fn search(&self, text: &str) -> Vec<i64> {
         let mut query = Query::parse(text, Glossary::built_in());
         let mut unit_rows = UnitRows::default();

@@ -1,5 +1,5 @@
-//! How well the memory finds again: a corpus of synthetic observations in a real index, and
-//! questions of many kinds whose answers are known from what the observations are about.
+//! Measures recall: a corpus of synthetic observations in a real index, and questions of many kinds
+//! with known answers.
 
 #![expect(
     clippy::cast_precision_loss,

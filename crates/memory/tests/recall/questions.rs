@@ -1,5 +1,5 @@
-//! Questions of many kinds. None is cut out of a text: words get other particles, endings, spaces
-//! and styles than the text has, or another language.
+//! Questions of many kinds. They never quote a text: words get different particles, endings, spaces
+//! and styles, or another language.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub(crate) struct Question {
     pub(crate) answers: Vec<i64>,
 }
 
-/// What asks about one observation: the text, and whether another one answers it too. `None` if the
-/// observation does not suit the kind.
+/// A question about one observation: its text, and a test for other observations that answer it
+/// too. `None` if the observation does not suit the kind.
 type Asked<'o> = Option<(String, Box<dyn Fn(&Observation) -> bool + 'o>)>;
 type Ask = for<'o> fn(&'o Corpus, &'o Observation, &mut Dice) -> Asked<'o>;
 
@@ -61,7 +61,7 @@ const KINDS: &[(&str, Ask)] = &[
     ("syntax of the index", index_syntax),
 ];
 
-/// So many questions of each kind, each about one project and with 1 to 5 answers in it.
+/// `per_kind` questions of each kind, each about one project and with 1 to 5 answers in it.
 pub(crate) fn questions(corpus: &Corpus, seed: u64, per_kind: usize) -> Vec<Question> {
     let mut dice = Dice::new(seed ^ 0x5eed);
     let mut all = Vec::new();
@@ -214,7 +214,7 @@ fn unknown_word<'o>(corpus: &'o Corpus, target: &'o Observation, dice: &mut Dice
     across_languages(corpus, target, dice, language)
 }
 
-/// Asks in the other language about something that only one language writes about.
+/// Asks in the other language about a subject that is written about in one language only.
 fn across_languages<'o>(
     corpus: &'o Corpus,
     target: &'o Observation,

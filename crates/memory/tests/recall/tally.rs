@@ -1,4 +1,4 @@
-//! How well questions were answered.
+//! Counts how well questions were answered.
 
 use crate::questions::Question;
 

@@ -1,4 +1,4 @@
-//! What the synthetic observations are made of.
+//! The vocabulary of the synthetic observations.
 
 /// A thing, in four languages; empty where the corpus does not use it.
 pub(crate) struct Noun {
@@ -17,7 +17,7 @@ const fn noun(
     Noun { korean, english, japanese, chinese }
 }
 
-/// How many of [`NOUNS`], from the first one, the glossary has.
+/// Number of [`NOUNS`], from the first one, that are in the glossary.
 pub(crate) const NOUNS_IN_GLOSSARY: usize = 51;
 
 pub(crate) const NOUNS: &[Noun] = &[
@@ -82,7 +82,7 @@ pub(crate) const NOUNS: &[Noun] = &[
     noun("자막", "subtitle", "字幕", "字幕"),
 ];
 
-/// What is done, as a Korean noun before 하다 and an English verb: base, third person, past, participle.
+/// An action, as a Korean noun before 하다 and an English verb: base, third person, past, participle.
 pub(crate) struct Action {
     pub(crate) korean: &'static str,
     pub(crate) english: [&'static str; 4],

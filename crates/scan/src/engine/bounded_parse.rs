@@ -18,7 +18,7 @@ use moai_base::limits::{
     MATCH_CPU_MS_MAX, PARSE_CPU_MS_MIN, PARSE_CPU_MS_PER_KIB, RULES_CPU_MS_MAX, SLOW_TEXTS_MAX,
 };
 
-/// Why there is no tree.
+/// The reason why there is no tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParseFailure {
     /// The parser refused the grammar.
@@ -76,7 +76,7 @@ fn parse_within(parser: &mut Parser, text: &str) -> Option<Tree> {
     let bytes = text.as_bytes();
     let mut read = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
     let tree = parser.parse_with_options(&mut read, None, Some(options))?;
-    // The end of a parse cannot be cancelled; who parses the text again would wait as long again.
+    // The end of a parse cannot be cancelled; parsing the text again would take as long.
     (!bound.is_exceeded()).then_some(tree)
 }
 
@@ -105,8 +105,8 @@ impl CpuBound {
         Self::starting_now(Duration::from_millis(RULES_CPU_MS_MAX))
     }
 
-    /// The processor time is read only when as much wall time is up, because that takes a system
-    /// call.
+    /// The processor time is read only after as much wall time has passed, because reading it takes
+    /// a system call.
     pub(crate) fn is_exceeded(&self) -> bool {
         coarse_time().saturating_sub(self.started_at) > self.bound
             && thread_cpu_time().saturating_sub(self.cpu_at_start) > self.bound
@@ -148,7 +148,7 @@ fn remember_slow(text: SlowText) {
 mod tests {
     use super::*;
 
-    /// Texts that their grammars need between ten seconds and minutes for.
+    /// Texts that take their grammars between ten seconds and several minutes.
     #[test]
     fn a_text_that_keeps_the_parser_busy_is_given_up_and_remembered() {
         let hostile = [

@@ -46,7 +46,7 @@ impl EngineRule {
             .as_ref()
     }
 
-    /// What a text must contain for the rule to match.
+    /// The text content that the rule requires to match.
     pub(super) fn need(&self) -> TextNeed {
         let names = self.spec.resolves.values().map(|names| {
             TextNeed::any(names.iter().map(|name| {
@@ -174,7 +174,7 @@ fn compile_one_by_one(
     }
 }
 
-/// True if a utility rule defines this name itself, as a local utility or an argument.
+/// True if a utility rule itself defines this name, as a local utility or an argument.
 fn defines_util(body: &Map<String, Value>, reference: &str) -> bool {
     body.get("utils").is_some_and(|utils| utils.get(reference).is_some())
         || body
@@ -211,7 +211,7 @@ pub(super) fn engine_document(body: &Map<String, Value>, language: ScanLanguage)
     Value::Object(body)
 }
 
-/// An error with its causes, because the engine's outermost message names neither key nor pattern.
+/// An error with its causes, because the engine's outermost message has neither key nor pattern.
 pub(super) fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -24,7 +24,7 @@ pub(crate) struct ReplacementTemplate {
 }
 
 impl ReplacementTemplate {
-    /// The error is a lower-case fragment: what is wrong and how to fix it.
+    /// The error is a lower-case fragment: the problem and its remedy.
     pub(crate) fn compile(text: &str, pattern: &CodePattern) -> Result<Self, String> {
         if text.len() > REPLACEMENT_BYTES_MAX {
             return Err(format!("it is longer than {REPLACEMENT_BYTES_MAX} bytes"));
@@ -134,7 +134,7 @@ pub(crate) struct SyntaxErrors {
     pub(crate) line: Option<u32>,
 }
 
-/// Counts the syntax errors of a text; the error says why they cannot be counted.
+/// Counts the syntax errors of a text; the gap explains why they cannot be counted.
 pub(crate) fn count_syntax_errors(text: &str, language: ScanLanguage) -> Result<SyntaxErrors, Gap> {
     let tree = super::parse_tree(language, text)?;
     if !tree.root().get_inner_node().has_error() {
@@ -149,8 +149,7 @@ pub(crate) fn count_syntax_errors(text: &str, language: ScanLanguage) -> Result<
     Ok(SyntaxErrors { count, line })
 }
 
-/// The named variables of a template, each with whether it is written as a list (`$$$NAME`), as the
-/// engine parses them.
+/// The named variables of a template as the engine parses them; true for a list (`$$$NAME`).
 fn template_variables(text: &str, sigil: char) -> Vec<(String, bool)> {
     let mut variables = Vec::new();
     let mut rest = text;

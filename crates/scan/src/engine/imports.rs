@@ -1,6 +1,6 @@
 //! Resolves names by the imports of a text: `h.md5` after `import hashlib as h` is `hashlib.md5`. A
 //! rule lists the qualified names that a capture must resolve to (`resolves`), so it finds aliases
-//! and ignores things that merely share a name.
+//! and ignores unrelated items with the same name.
 //!
 //! Qualified names: Python `hashlib.md5`, JavaScript and TypeScript `child_process.exec` (without
 //! `node:`), Go `crypto/md5.New`, Java and Kotlin `javax.crypto.Cipher.getInstance`. Scopes are
@@ -45,8 +45,8 @@ impl ImportedNames {
     }
 
     /// True if a captured expression may be one of these qualified names. If its first part is
-    /// imported, it is what is imported; otherwise it is itself: the name written in full, or a
-    /// name that a wildcard import may have brought.
+    /// imported, it stands for the import; otherwise for itself: a name written in full, or one
+    /// from a wildcard import.
     pub(super) fn may_stand_for(&self, captured: &str, qualified: &[String]) -> bool {
         let written: String = captured.split_whitespace().collect();
         let (first, rest) = first_part(&written);
@@ -144,7 +144,7 @@ impl ImportedNames {
         }
     }
 
-    /// Names bound by the pattern of a declaration.
+    /// Reads the names bound by the pattern of a declaration.
     fn read_pattern(&mut self, pattern: &EngineNode<'_>, qualified: &str) {
         if pattern.kind() == "identifier" {
             self.add(&pattern.text(), qualified.to_owned());
@@ -209,7 +209,7 @@ impl ImportedNames {
 }
 
 /// Words that a text contains wherever it uses this qualified name: the module, or the class or
-/// package written before the last part, and the last part. A default export is not used by its
+/// package written before the last part, and the last part. A default export is used under any
 /// name.
 pub(super) fn words_of_name(language: ScanLanguage, qualified: &str) -> [&str; 2] {
     let (path, last) = qualified.rsplit_once('.').unwrap_or((qualified, qualified));
@@ -236,7 +236,7 @@ fn unquoted(text: &str) -> &str {
     text.trim_matches(|quote| matches!(quote, '"' | '\'' | '`'))
 }
 
-/// The module named by a string literal.
+/// The module in a string literal.
 fn module_name(text: &str) -> String {
     let name = unquoted(text);
     name.strip_prefix("node:").unwrap_or(name).replace('/', ".")

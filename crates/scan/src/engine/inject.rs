@@ -1,5 +1,5 @@
-//! Finds the parts of a text in another language: scripts and styles in HTML, and what a project's
-//! own injection rules match.
+//! Finds the parts of a text in another language: scripts and styles in HTML, and matches of a
+//! project's own injection rules.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ pub(crate) struct LanguageInjector {
     project_rules: Vec<InjectionRule>,
 }
 
-/// A project's injection rule: `$CONTENT` is in the language named by `$LANG`, else in the first of
+/// A project's injection rule: `$CONTENT` is in the language in `$LANG`, else in the first of
 /// `injected`.
 struct InjectionRule {
     host: ScanLanguage,
@@ -72,7 +72,7 @@ impl LanguageInjector {
         languages
     }
 
-    /// The embedded parts of a text, or why they cannot be found.
+    /// The embedded parts of a text; the gap explains why they cannot be found.
     pub(crate) fn parts(&self, host: ScanLanguage, text: &str) -> Result<Vec<InjectedPart>, Gap> {
         let grammar = Grammar::from(host);
         let has_project_rule = self.project_rules.iter().any(|it| it.host == host);
@@ -118,7 +118,7 @@ impl InjectionRule {
     }
 }
 
-/// True if the `type` of a script element says that it holds data, such as JSON or a template.
+/// True if the `type` of a script element declares data, such as JSON or a template.
 fn is_data(text: &str, part: &InjectedPart) -> bool {
     let before = &text[..part.bytes.start];
     let Some(tag) = before.rfind('<').map(|at| before[at..].to_ascii_lowercase()) else {

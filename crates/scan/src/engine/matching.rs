@@ -78,7 +78,7 @@ pub(super) struct MatchInput<'t, 'a, 'r> {
     pub(super) tree: &'t AstGrep<EngineDocument>,
     pub(super) active: &'a ActiveRules<'r>,
     pub(super) imports: &'a ImportResolver<'a>,
-    /// On the processor time.
+    /// Limit of processor time.
     pub(super) bound: &'a CpuBound,
 }
 
@@ -86,7 +86,7 @@ pub(super) struct MatchInput<'t, 'a, 'r> {
 pub(super) struct MatchedRules<'t> {
     /// With their use recorded.
     pub(super) suppressions: Suppressions<'t>,
-    /// The rule that was tried when the time was up; the other nodes are untried.
+    /// The rule being tried when the time ran out; the remaining nodes are untried.
     pub(super) slow_rule: Option<String>,
 }
 
@@ -168,7 +168,7 @@ impl KindTable {
     }
 }
 
-/// Whether to descend below a visited node.
+/// The decision to descend below a visited node or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WalkDescent {
     Visit,

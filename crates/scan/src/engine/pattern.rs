@@ -21,7 +21,7 @@ use moai_base::verdict::Gap;
 pub(crate) struct CodePattern {
     pub(super) language: ScanLanguage,
     pub(super) matcher: EnginePattern,
-    /// Named variables, each with whether it captures a list.
+    /// Named variables; true for those that capture a list.
     variables: Vec<(String, bool)>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct PatternMatch {
     pub(crate) variables: Vec<PatternVariable>,
 }
 
-/// What a variable captured in one match.
+/// The capture of a variable in one match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PatternVariable {
     pub(crate) name: String,
@@ -43,7 +43,7 @@ pub(crate) struct PatternVariable {
 }
 
 impl CodePattern {
-    /// The error is a lower-case fragment: what is wrong, where, and how to fix it.
+    /// The error is a lower-case fragment: the problem, its position and its remedy.
     pub(crate) fn compile(text: &str, language: ScanLanguage) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Err("it is empty".to_owned());
@@ -95,12 +95,12 @@ impl CodePattern {
         grammar.node_kind_for_id(id).map(str::to_owned)
     }
 
-    /// The named variables, each with whether it captures a list.
+    /// The named variables; true for those that capture a list.
     pub(super) fn variables(&self) -> &[(String, bool)] {
         &self.variables
     }
 
-    /// All matches by start, outer before inner. The error says why the text cannot be searched.
+    /// All matches by start, outer before inner. The gap explains why the text cannot be searched.
     pub(crate) fn find_matches(&self, text: &str) -> Result<Vec<PatternMatch>, Gap> {
         if !self.may_match(text) {
             return Ok(Vec::new());
@@ -144,7 +144,7 @@ impl CodePattern {
     }
 }
 
-/// Parses a text for matching; the error says why it cannot be matched.
+/// Parses a text for matching; the gap explains why it cannot be matched.
 pub(super) fn parse_searchable(
     text: &str,
     language: ScanLanguage,
@@ -154,8 +154,8 @@ pub(super) fn parse_searchable(
     if is_unparsed(&tree) { Err(unparsed_gap(language)) } else { Ok(tree) }
 }
 
-/// Reparses an expression that is not a valid program on its own as a statement, because C takes a
-/// bare `f($A)` for a type.
+/// Reparses an expression that is not a valid program on its own as a statement, because C parses a
+/// bare `f($A)` as a type.
 fn as_statement(
     text: &str,
     language: ScanLanguage,
@@ -177,9 +177,9 @@ fn as_statement(
     EnginePattern::contextual(&statement, &expression.kind(), grammar).ok()
 }
 
-/// Offset of the first syntax error in a pattern. A missing end of statement is no error, because a
-/// pattern need not write it, and an error node that spans the whole pattern is none, because a
-/// pattern need not be a complete program.
+/// Offset of the first syntax error in a pattern. A missing end of statement does not count,
+/// because a pattern may omit it; neither does an error node that spans the whole pattern, because
+/// a pattern need not be a complete program.
 fn syntax_error_offset(tree: &AstGrep<EngineDocument>, matcher: &EnginePattern) -> Option<usize> {
     let root = tree.root();
     let grammar = tree.lang();

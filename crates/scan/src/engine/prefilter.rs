@@ -17,7 +17,7 @@ use aho_corasick::AhoCorasick;
 
 pub(super) use self::derive::need_of_rule;
 
-/// What a text must contain for something to match: a necessary condition, not a sufficient one.
+/// Text content required for a match: a necessary condition, not a sufficient one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TextNeed<W = NeededWord> {
     /// No requirement: it may match anywhere.
@@ -28,7 +28,7 @@ pub(super) enum TextNeed<W = NeededWord> {
     Any(Vec<Self>),
 }
 
-/// A piece of text that must occur.
+/// A text that must occur.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NeededWord {
     bytes: Vec<u8>,
@@ -68,7 +68,7 @@ impl Prefilter {
         let search = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .build(words.iter().map(|(bytes, _)| bytes));
-        // If the automaton cannot be built, there is nothing to filter by.
+        // Without the automaton, nothing is filtered.
         match search {
             Ok(search) if !words.is_empty() => Self { search: Some(search), words, needs },
             _ => Self { search: None, words, needs },

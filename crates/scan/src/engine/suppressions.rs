@@ -1,6 +1,6 @@
 //! Comments that suppress findings, parsed exactly as the ast-grep program does.
 //!
-//! `ast-grep-ignore` must be the first word of a comment. `: id, id` names rules; without a colon
+//! `ast-grep-ignore` must be the first word of a comment. `: id, id` lists rules; without a colon
 //! it means all. After code it applies to that statement; alone on its line, to the next line;
 //! alone on the first line with an empty second line, to the whole file.
 
@@ -32,7 +32,7 @@ struct SuppressionComment<'t> {
     is_used: bool,
 }
 
-/// What a comment applies to.
+/// The scope of a suppressing comment.
 enum SuppressionScope {
     File,
     /// Nodes that start on this 0-based line.

@@ -63,7 +63,7 @@ pub struct SyntaxNode<'t> {
 
 impl SyntaxTree {
     /// Parses a text. Fails with a gap if it is larger than [`SOURCE_BYTES_MAX`], nested too
-    /// deeply, or unparsable as a whole; a syntax error next to parsed code is no gap.
+    /// deeply, or unparsable as a whole; a syntax error next to parsed code leaves no gap.
     pub fn parse(language: ScanLanguage, text: &str) -> Result<Self, Gap> {
         if text.len() as u64 > SOURCE_BYTES_MAX {
             let detail = format!("larger than {SOURCE_BYTES_MAX} bytes");
@@ -277,7 +277,7 @@ impl<'t> SyntaxNode<'t> {
         self.entry().end_line as usize
     }
 
-    /// True if the grammar names its kind; punctuation is unnamed.
+    /// True if the grammar has a name for its kind; punctuation is unnamed.
     #[must_use]
     pub fn is_named(self) -> bool {
         self.entry().is_named

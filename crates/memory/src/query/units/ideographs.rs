@@ -5,11 +5,11 @@ use crate::expression::{Expression, IndexColumn};
 use crate::runs::{is_han, is_hiragana};
 use crate::tokens::pairs;
 
-/// Chinese words that only ask or fill.
+/// Chinese stop words.
 const CHINESE_FILLERS: [&str; 12] =
     ["为什么", "怎么办", "怎么", "怎样", "什么", "如何", "哪里", "为何", "的", "了", "吗", "呢"];
 
-/// Chinese words and words in katakana; hiragana beside them writes endings.
+/// Chinese words and words in katakana; the hiragana after them are endings.
 pub(super) fn units(run: &str) -> Vec<QueryUnit> {
     let mut without_fillers = run.to_owned();
     for filler in CHINESE_FILLERS {

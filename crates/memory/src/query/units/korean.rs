@@ -1,4 +1,5 @@
-//! A Korean word: with other particles, joined with its neighbours, taken apart, in English.
+//! Variants of a Korean word: with other particles, joined with its neighbours, split, or in
+//! English.
 
 use std::ops::RangeInclusive;
 
@@ -10,7 +11,7 @@ use crate::runs::Run;
 use crate::stop_words::is_stop_word;
 use crate::tokens::pairs;
 
-/// Syllables of a compound that is taken apart.
+/// Syllables of a compound that is split.
 const COMPOUND_SYLLABLES: RangeInclusive<usize> = 3..=12;
 /// Syllables of a piece; of a compound of three syllables, one piece has one.
 const PIECE_SYLLABLES_MIN: usize = 2;
@@ -18,7 +19,7 @@ const PIECE_SYLLABLES_MIN: usize = 2;
 /// expression.
 const THREE_PIECES_SYLLABLES_MAX: usize = 8;
 
-/// True if a word is only a particle, only a verb such as 했다, or only asks and fills.
+/// True if a word is only a particle, only a verb such as 했다, or a stop word.
 pub(super) fn is_filler(word: &str, is_after_name: bool) -> bool {
     is_after_name && (is_particle(word) || is_light_verb(word))
         || is_mere_verb(word)
@@ -62,7 +63,7 @@ fn stem_of_run(run: &Run) -> Option<&str> {
     }
 }
 
-/// The noun of one syllable, where a word may be one with its particle.
+/// The one-syllable noun, if the word may be one with its particle.
 fn short_stem_of_run(run: &Run) -> Option<&str> {
     match run {
         Run::Hangul { word, is_after_name: false } => short_noun(word).or_else(|| stem_of_run(run)),
@@ -93,7 +94,7 @@ fn in_english(word: &str, glossary: &Glossary) -> Option<Expression> {
     Expression::any(glossary.english(word).iter().cloned().map(Expression::words))
 }
 
-/// The ways to take a compound apart into two or three pieces.
+/// The ways to split a compound into two or three pieces.
 fn pieces(compound: &str) -> Vec<Vec<&str>> {
     let syllables = compound.chars().count();
     if !COMPOUND_SYLLABLES.contains(&syllables) {
@@ -111,7 +112,7 @@ fn pieces(compound: &str) -> Vec<Vec<&str>> {
     found
 }
 
-/// The ways to cut a word in two parts of so many syllables or more.
+/// The ways to split a word into two parts of at least `least` syllables.
 fn in_two(word: &str, least: usize) -> Vec<(&str, &str)> {
     let places: Vec<usize> = word.char_indices().map(|(at, _)| at).collect();
     let cuts = places.iter().take((places.len() + 1).saturating_sub(least)).skip(least);

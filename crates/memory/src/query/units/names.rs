@@ -8,7 +8,7 @@ use crate::runs::{Name, Run, Segment, is_code};
 use crate::stop_words::is_stop_word;
 use crate::tokens::{BASE_NAME_MARK, IDENTIFIER_MARK};
 
-/// Letters from which on the beginning of a word finds it.
+/// Minimum length of a prefix that finds a word.
 const PREFIX_LETTERS_MIN: usize = 3;
 
 /// The only part of a name that is a single word, in lower case.
@@ -22,7 +22,7 @@ pub(super) fn plain_word(name: &Name) -> Option<&str> {
     }
 }
 
-/// True if a word in lower case only asks and fills, or is a single letter.
+/// True if a lower-case word is a stop word or a single letter.
 pub(super) fn is_filler(word: &str) -> bool {
     is_stop_word(word) || word.chars().nth(1).is_none()
 }

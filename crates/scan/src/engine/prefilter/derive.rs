@@ -11,7 +11,7 @@ use super::pattern::PatternLeaves;
 use super::{TextNeed, keywords, regex};
 use crate::engine::grammar::Grammar;
 
-/// What a text must contain for the rule to match.
+/// The text content that the rule requires to match.
 pub(in crate::engine) fn need_of_rule(rule: &Map<String, Value>, grammar: Grammar) -> TextNeed {
     let utils = rule.get("utils").and_then(Value::as_object);
     let mut reader =

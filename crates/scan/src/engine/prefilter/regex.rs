@@ -6,13 +6,13 @@ use regex_syntax::parse;
 
 use super::TextNeed;
 
-/// Maximum number of alternative texts of an expression; with more, none is searched.
+/// Maximum number of alternative texts of an expression; with more, no text is searched.
 const TEXTS_MAX: usize = 100;
 
 /// Maximum number of characters of a class that are enumerated.
 const CLASS_MAX: usize = 6;
 
-/// Requirement of a `regex` key; none for an expression that does not parse.
+/// Requirement of a `regex` key; empty for an expression that does not parse.
 pub(super) fn need_of_regex(regex: &str) -> TextNeed {
     parse(regex).map_or(TextNeed::Nothing, |hir| need_of_hir(&hir))
 }
