@@ -147,10 +147,10 @@ impl Baseline {
     }
 }
 
-/// Whether a file exists, by its path relative to the root.
+/// Tests if a file exists, by its path relative to the root.
 pub type FileExists<'f> = dyn Fn(&str) -> bool + 'f;
 
-/// What a run measured.
+/// The sensors and files measured by a run.
 struct MeasuredScope<'e> {
     files: BTreeSet<&'e str>,
     sensors: BTreeSet<&'e str>,
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(counts, BaselineComparison { known: 1, new: 0, fixed: 0 });
         let (counts, _) = compared(&old, moved(), &["new/a.py", "old/a.py", "old/b.py"]);
         assert_eq!(counts, BaselineComparison { known: 0, new: 1, fixed: 0 });
-        // Each occurrence matches one finding, whatever the new names are.
+        // Each occurrence matches one finding, under any new name.
         let twice = vec![finding("c.py", 3, "x"), finding("d.py", 3, "x"), finding("e.py", 1, "x")];
         let (counts, _) = compared(&old, twice, &["c.py", "d.py", "e.py"]);
         assert_eq!(counts, BaselineComparison { known: 2, new: 1, fixed: 0 });

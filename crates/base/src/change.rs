@@ -1,4 +1,4 @@
-//! A change set: for each path, the content it must have before and gets after.
+//! A change set: for each path, its required content before and its content after.
 
 use std::sync::Arc;
 

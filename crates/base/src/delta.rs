@@ -10,20 +10,20 @@ use super::text::Position;
 /// The difference between two sets of findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
-    /// Current findings; each finding's `state` says whether it is new.
+    /// Current findings; see each finding's `state`.
     pub findings: Vec<Finding>,
     /// Number of earlier findings that disappeared, without hints, which are a matter of taste.
     pub fixed: usize,
     /// Number of errors among them.
     pub fixed_errors: usize,
-    /// The findings that disappeared, hints too. Empty where only their number is known.
+    /// The findings that disappeared, including hints. Empty where only their number is known.
     pub disappeared: Vec<Finding>,
 }
 
 impl Delta {
     /// Compares by fingerprint, when the earlier text is not known. Without an earlier set every
-    /// state is unknown and nothing counts as fixed, because a first measurement says nothing about
-    /// an edit.
+    /// state is unknown and nothing counts as fixed, because a first measurement proves nothing
+    /// about an edit.
     #[must_use]
     pub fn by_fingerprint(before: Option<&[Finding]>, mut now: Vec<Finding>) -> Self {
         let Some(before) = before else {
@@ -59,13 +59,13 @@ impl Delta {
             |finding| moved_line_key(finding, before, map.map_old_finding(finding)?),
             |finding| moved_line_key(finding, after, map.map_new_finding(finding)?),
         );
-        // Type checkers word the same error differently, depending on what they read before: the
+        // Type checkers word the same error differently, depending on the files read before: the
         // members of a union type change places. On a kept line, column and code identify it.
         pairs.match_up(
             |finding| kept_column_key(finding, map.map_old_finding(finding)?),
             |finding| kept_column_key(finding, map.map_new_finding(finding)?),
         );
-        // Findings about the whole file are reported at its beginning, whichever line that is.
+        // Findings about the whole file are reported at its beginning, on any line.
         pairs.match_up(whole_file_key, whole_file_key);
         pairs.delta()
     }
@@ -73,7 +73,7 @@ impl Delta {
     /// Decides for each finding whether the edit introduced it, when others may have written the
     /// file too since the earlier set. `before` is the text before the edit, `earlier` are the
     /// findings still known for it. A new finding on a line that the edit wrote is the edit's. On
-    /// other lines, only findings that name a touched symbol are (`names_touched`); the rest are
+    /// other lines, only findings that mention a touched symbol are (`names_touched`); the rest are
     /// unknown.
     #[must_use]
     pub fn attribute_to_edit(
@@ -107,8 +107,8 @@ impl Delta {
     }
 
     /// Decides by the texts alone, when the earlier text was not measured: a finding on a line that
-    /// the edit wrote, or one that names a touched symbol (`names_touched`), counts as introduced;
-    /// the rest are unknown.
+    /// the edit wrote, or one that mentions a touched symbol (`names_touched`), counts as
+    /// introduced; the rest are unknown.
     #[must_use]
     pub fn by_edited_lines(
         before: &LineHashes,

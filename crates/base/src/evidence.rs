@@ -44,7 +44,7 @@ pub struct SensorReading {
     pub kind: SensorKind,
     /// True if it has findings at or above the requested threshold.
     pub dirty: bool,
-    /// What it could not measure; a dirty reading may have a gap too.
+    /// Its gap; a dirty reading may have one too.
     pub gap: Option<Gap>,
     /// The sensor's version, if it reports one.
     pub version: Option<String>,
@@ -110,12 +110,12 @@ impl SensorReading {
     }
 }
 
-/// A file that the project's configuration takes out of a language server's checking.
+/// A file that the project's configuration excludes from a language server's checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchedOffFile {
     pub path: RelPath,
     pub sensor: String,
-    /// What is switched off, and how to switch it on.
+    /// The disabled checks and how to enable them.
     pub gap: Gap,
 }
 
@@ -127,7 +127,7 @@ pub struct SwitchedOffGroup<'a> {
 }
 
 impl SwitchedOffGroup<'_> {
-    /// The first file and the number of the others.
+    /// The first file, and how many more there are.
     #[must_use]
     pub fn file_names(&self) -> String {
         match self.files {
@@ -143,7 +143,7 @@ impl SwitchedOffGroup<'_> {
 pub struct SkippedFile {
     /// The requested path; relative to the root if below it.
     pub path: String,
-    /// Why, as a lower-case fragment: `larger than 1 MiB`.
+    /// A lower-case fragment: `larger than 1 MiB`.
     pub reason: String,
 }
 
@@ -166,10 +166,10 @@ pub struct Evidence {
     pub files: Vec<RelPath>,
     /// Requested files that were not measured.
     pub skipped: Vec<SkippedFile>,
-    /// Requested files that the options exclude: counted and shown, but no gap.
+    /// Requested files that the options exclude: counted and shown, but not a gap.
     pub excluded: Vec<SkippedFile>,
-    /// Files that the project's configuration takes out of a language server's checking: counted
-    /// and shown. They are among `files`, because other sensors measure them.
+    /// Files that the project's configuration excludes from a language server's checks: counted and
+    /// shown. They are among `files`, because other sensors measure them.
     pub switched_off: Vec<SwitchedOffFile>,
     /// True if the only changed files that language servers handle are switched off.
     pub is_switched_off: bool,
@@ -191,8 +191,8 @@ impl Evidence {
     }
 
     /// The worst verdict of all sensors. Skipped files are a gap, and so is having no sensor at
-    /// all. A server that the project's configuration switched off leaves the verdict to what
-    /// measured the rest of the work, and is a gap if nothing did except for scan and guard.
+    /// all. A server disabled by the project's configuration leaves the verdict to the other
+    /// sensors, and is a gap if only scan and guard measured.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let mut verdict = match self.skipped.as_slice() {
@@ -250,7 +250,7 @@ impl Evidence {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
 
-    /// Number of files that the project's configuration takes out of checking.
+    /// Number of files that the project's configuration excludes from checks.
     #[must_use]
     pub fn switched_off_total(&self) -> usize {
         let paths: BTreeSet<&RelPath> = self.switched_off.iter().map(|file| &file.path).collect();

@@ -14,13 +14,9 @@ use super::text::TextRange;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// A suggestion.
     Hint,
-    /// Worth knowing.
     Info,
-    /// Probably wrong.
     Warning,
-    /// Wrong.
     Error,
 }
 
@@ -40,7 +36,7 @@ impl Severity {
     }
 }
 
-/// Whether a finding is new.
+/// State of a finding relative to the last verified set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingState {
@@ -76,7 +72,6 @@ pub struct Finding {
     pub range: TextRange,
     /// The problem and, for built-in rules, the remedy; one line.
     pub message: String,
-    /// Whether it is new.
     pub state: FindingState,
     /// Weakness ids such as `CWE-89`.
     pub cwe: Vec<String>,
@@ -87,8 +82,8 @@ pub struct Finding {
     pub content_hash: ContentHash,
     /// Fingerprint: 16 hex digits, set by [`assign_fingerprints`].
     pub id: String,
-    /// What identifies the finding apart from sensor, code and path: the message of a diagnostic,
-    /// or the text that a rule matched. White space does not count.
+    /// Identifies the finding, with sensor, code and path: the message of a diagnostic, or the text
+    /// that a rule matched. White space does not count.
     pub anchor: String,
 }
 

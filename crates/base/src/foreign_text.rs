@@ -1,18 +1,18 @@
-//! Text that others wrote (a repository, its tools, a model), prepared for an agent, a terminal or a
+//! Foreign text (from a repository, its tools or a model), prepared for an agent, a terminal or a
 //! CI system. Escape sequences are removed, invisible characters become visible as `\u{202e}`, and
-//! nothing in it can be taken for an instruction of the host or for a line of this program.
+//! no part of it can be mistaken for an instruction of the host or for a line of this program.
 
 use std::fmt::Write as _;
 
 use crate::limits::{ESCAPE_SEQUENCE_BYTES_MAX, LINE_CHARS_MAX};
 
-/// What begins each message of this program to an agent.
+/// The beginning of each message of this program to an agent.
 const OWN_MARK: &str = "[moai-ralph]";
-/// Takes its place in foreign text.
+/// Replaces it in foreign text.
 const QUOTED_MARK: &str = "‹moai-ralph›";
 
-/// Names of tags that hosts use for instructions and for what is not the user's own text. A tag is
-/// `<`, perhaps `/`, one of these names in any case, and then no letter, digit or `_`, with blanks
+/// Names of tags that hosts use for instructions and for text that is not the user's. A tag is `<`,
+/// perhaps `/`, one of these names in any case, and then no letter, digit or `_`, with blanks
 /// anywhere between.
 const INSTRUCTION_TAGS: [&str; 20] = [
     "antml",
@@ -37,7 +37,7 @@ const INSTRUCTION_TAGS: [&str; 20] = [
     "user-prompt-submit-hook",
 ];
 
-/// How Claude Code's summary of a compacted conversation begins.
+/// The beginning of Claude Code's summary of a compacted conversation.
 const SUMMARY_BEGINNING: &str = "This session is being continued from a previous conversation";
 
 /// True if a text that came as a prompt was written by the host or by this program, and not by the
@@ -50,21 +50,22 @@ pub fn is_from_host(prompt: &str) -> bool {
         || text.starts_with(SUMMARY_BEGINNING)
 }
 
-/// A text in which lines of ours and foreign text are mixed: visible, without escape sequences, and
-/// without the host's instruction tags (`<` becomes `‹`). Line breaks become `\n`.
+/// A mixture of our lines and foreign text, made visible: without escape sequences, and without the
+/// host's instruction tags (`<` becomes `‹`). Line breaks become `
+/// `.
 #[must_use]
 pub fn visible(text: &str) -> String {
     without_hidden(&without_escapes(text), false)
 }
 
-/// [`visible`] for a terminal with colours: the sequences that colour text stay.
+/// [`visible`] for a terminal with colors: color sequences are kept.
 #[must_use]
 pub fn visible_in_color(text: &str) -> String {
     without_hidden(text, true)
 }
 
-/// A JSON document whose strings mean the same and show nothing hidden, no instruction tag of the host and
-/// no beginning of a message of this program: such characters are written as `\u202e`.
+/// The JSON document with hidden characters, instruction tags of the host and beginnings of this
+/// program's messages escaped as `\u202e`; its strings keep their values.
 #[must_use]
 pub fn visible_json(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
@@ -92,8 +93,8 @@ pub fn quoted(text: &str, chars_max: usize) -> String {
     cut(&without_own_mark(&visible(text)), chars_max)
 }
 
-/// The lines of foreign text, each bounded and behind `  | `, so that none stands at the start of a
-/// line. A carriage return ends a line too.
+/// The lines of foreign text, each bounded and prefixed with `  | `, so that no foreign text begins
+/// a line. A carriage return ends a line too.
 pub fn quoted_lines(text: &str) -> impl Iterator<Item = String> {
     let text = without_escapes(text).replace("\r\n", "\n").replace('\r', "\n");
     let lines: Vec<String> = text.lines().map(|line| quoted(line, LINE_CHARS_MAX)).collect();
@@ -130,7 +131,7 @@ pub fn one_line_name(name: &str, chars_max: usize) -> String {
 }
 
 /// Escapes controls, direction marks and zero-width characters as `\u{202e}`; tabs and line breaks
-/// stay.
+/// are kept.
 #[must_use]
 pub fn escape_hidden(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -164,7 +165,7 @@ pub fn is_hidden(character: char) -> bool {
 }
 
 /// Text for a place whose lines GitHub Actions reads for workflow commands: no line begins with
-/// `::`, and none has `##[`, which the runner looks for anywhere.
+/// `::` or has `##[`, which the runner searches for anywhere.
 #[must_use]
 pub fn without_workflow_commands(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -189,7 +190,7 @@ fn push_visible(out: &mut String, character: char) {
     }
 }
 
-/// Escapes hidden characters and breaks instruction tags. A sequence that colours text is kept where
+/// Escapes hidden characters and breaks instruction tags. Color sequences are kept where
 /// `keeps_color`.
 fn without_hidden(text: &str, keeps_color: bool) -> String {
     let mut out = String::with_capacity(text.len());
@@ -281,7 +282,7 @@ fn control_sequence(text: &str) -> Option<usize> {
     (is_complete && end < ESCAPE_SEQUENCE_BYTES_MAX).then_some(end + 1)
 }
 
-/// Length up to and with the end of a control string.
+/// Length including the end of a control string.
 fn string_end(text: &str) -> Option<usize> {
     let end = text.bytes().take(ESCAPE_SEQUENCE_BYTES_MAX).position(|it| matches!(it, 7 | 0x1b))?;
     match text.as_bytes()[end] {
@@ -290,7 +291,7 @@ fn string_end(text: &str) -> Option<usize> {
     }
 }
 
-/// True if a sequence sets the colour or weight of text.
+/// True if a sequence sets the color or weight of text.
 fn is_color(sequence: &str) -> bool {
     let parameters = sequence.strip_prefix("\u{1b}[").and_then(|it| it.strip_suffix('m'));
     parameters.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'))

@@ -19,7 +19,7 @@ const JSONC: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// The value of a text; `None` when it holds nothing but comments, or `null`. The error is one line.
+/// The value of a text; `None` when it has only comments, or is `null`. The error is one line.
 pub fn parse_jsonc(text: &str) -> Result<Option<Value>, String> {
     let text = text.trim_start_matches('\u{feff}');
     parse_to_serde_value(text, &JSONC).map_err(|error| error.to_string())

@@ -43,12 +43,12 @@ fn hash(line: &str) -> u64 {
     hasher.finish()
 }
 
-/// Where a line is in the other text. Lines with equal mappings are the same place.
+/// Position of a line in the other text. Lines with equal mappings are the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineMapping {
     /// Unchanged; its 0-based line in the other text.
     Kept(u32),
-    /// Changed, added or removed; the number identifies the stretch between two kept lines.
+    /// Changed, added or removed; the number identifies the range between two kept lines.
     Edited(usize),
 }
 
@@ -110,7 +110,7 @@ fn line_mappings(kept: &[Option<usize>]) -> Vec<LineMapping> {
 
 type RangePair = (Range<usize>, Range<usize>);
 
-/// Matches the common prefix and suffix of a pair of ranges; the stretches between unique lines are
+/// Matches the common prefix and suffix of a pair of ranges; the ranges between unique lines are
 /// left to the next round.
 fn match_ranges(
     before: &[u64],
@@ -169,7 +169,7 @@ fn line_places(lines: &[u64], range: &Range<usize>) -> HashMap<u64, Option<usize
     places
 }
 
-/// The longest subsequence of the pairs whose second numbers rise too.
+/// The longest subsequence of the pairs with increasing second numbers.
 fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     // `ends[n]` is the pair with the lowest second number that ends a rising sequence of n + 1
     // pairs.

@@ -9,11 +9,11 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::Serialize;
 
-/// Folders without project source, whatever `.gitignore` says.
+/// Folders without project source, regardless of `.gitignore`.
 pub const NEVER_WALKED: [&str; 5] = [".git", ".venv", "__pycache__", "node_modules", "venv"];
 
-/// True if the polls of a root's files leave out this file: it is outside the root, hidden or in a
-/// hidden folder, in one of the [`NEVER_WALKED`] folders, or in Cargo's build output.
+/// True if polls of the root do not cover this file: it is outside the root, hidden or in a hidden
+/// folder, in one of the [`NEVER_WALKED`] folders, or in Cargo's build output.
 #[must_use]
 pub fn is_unpolled(root: &Path, file: &Path) -> bool {
     let Some(path) = RelPath::below(root, file) else { return true };
@@ -124,7 +124,7 @@ pub fn to_uri(path: &Path) -> String {
 }
 
 /// The absolute path of a `file:` URI; `None` for another scheme, another host or a broken escape.
-/// Compare paths and never URIs, because servers differ in what they percent-encode.
+/// Compare paths and never URIs, because servers percent-encode different characters.
 #[must_use]
 pub fn from_uri(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
@@ -146,7 +146,7 @@ pub fn from_uri(uri: &str) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
 }
 
-/// The text with its percent escapes read; what is no escape stays.
+/// The text with its percent escapes decoded; invalid escapes are kept.
 #[must_use]
 pub fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());

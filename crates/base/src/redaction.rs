@@ -1,5 +1,6 @@
-//! Removes secrets from a text before it is sent to a model, logged or stored. What a secret looks
-//! like is data (`shapes`); values behind a name such as `password` are removed if they look random.
+//! Removes secrets from a text before it is sent to a model, logged or stored. The shapes of
+//! secrets are data (`shapes`); values after a name such as `password` are removed if they look
+//! random.
 
 mod colors;
 mod kubernetes;
@@ -50,7 +51,7 @@ struct SecretPatterns {
     set: RegexSet,
     in_set: Vec<SecretPattern>,
     surrounded: Vec<SecretPattern>,
-    /// Any word of the shapes that are known by what surrounds them.
+    /// Any word of the shapes that are recognized by their context.
     words: Regex,
 }
 
@@ -59,7 +60,7 @@ struct SecretPattern {
     source: String,
     /// Compiled when it occurs for the first time.
     expression: OnceLock<Regex>,
-    /// Words of which a text has at least one; none for a shape of the set.
+    /// Words of which a text must have at least one; empty for a shape of the set.
     words: &'static [&'static str],
     is_secret: fn(SecretPlace<'_>) -> bool,
 }
@@ -122,8 +123,8 @@ fn surrounded(shape: SurroundedShape, is_secret: fn(SecretPlace<'_>) -> bool) ->
     SecretPattern { name, source, expression: OnceLock::new(), words, is_secret }
 }
 
-/// The text with every secret replaced by `[redacted: NAME]`; the rest of the text is unchanged, except
-/// that a text in which colours split a secret loses them. A second call changes nothing.
+/// The text with every secret replaced by `[redacted: NAME]`; the rest of the text is unchanged,
+/// except that color sequences are removed if they split a secret. A second call changes nothing.
 #[must_use]
 pub fn redacted(text: &str) -> Cow<'_, str> {
     let clean = without_known_secrets(text);
@@ -180,7 +181,7 @@ fn replacement(pattern: &SecretPattern, text: &str, captures: &Captures<'_>) -> 
     format!("{}[redacted: {}]{behind}", place.name, pattern.name)
 }
 
-/// True if a value is a stand-in, or names a variable.
+/// True if a value is a placeholder or the name of a variable.
 fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     value.contains(['$', '{', '}', '<', '>', '(', ')', '[', ']', '*'])

@@ -24,7 +24,7 @@ pub fn is_sensitive(path: &RelPath) -> bool {
     let name = path.as_str().rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let is_env = name == ".env" || name.starts_with(".env.");
-    // Samples are meant to be shared.
+    // Sample files have no real secrets.
     let is_sample = ["example", "sample", "template", "dist"].contains(&extension);
     let is_key = KEYS.iter().any(|key| stem == *key || name == *key) && extension != "pub";
     (is_env && !is_sample)

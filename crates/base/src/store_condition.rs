@@ -1,9 +1,8 @@
-//! The condition of a database, as a look at it finds it.
+//! The condition of a database.
 
-/// What a database is fit for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreCondition {
-    /// There is none yet.
+    /// No database exists yet.
     Absent,
     /// It is missing, but there are backups of it.
     Missing,
@@ -13,7 +12,7 @@ pub enum StoreCondition {
     ReadOnly,
     /// It is damaged; the reason.
     Damaged(String),
-    /// A newer program made its schema.
+    /// Its schema is from a newer program.
     Newer,
     /// It cannot be read; the reason.
     Unreadable(String),

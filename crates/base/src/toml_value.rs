@@ -6,7 +6,7 @@ use toml::{Table, Value as TomlValue};
 use super::foreign_text::one_line;
 use super::limits::MESSAGE_CHARS_MAX;
 
-/// The value of a text. The error is one line and names the line of the text.
+/// The value of a text. The error is one line, with the line number.
 pub fn parse_toml(text: &str) -> Result<Value, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let table: Table = toml::from_str(text).map_err(|error| {
@@ -17,7 +17,7 @@ pub fn parse_toml(text: &str) -> Result<Value, String> {
     Ok(json_value(TomlValue::Table(table)))
 }
 
-/// The JSON value of a TOML value; dates and numbers that JSON lacks become text.
+/// The JSON value of a TOML value; dates and numbers that JSON cannot represent become text.
 fn json_value(value: TomlValue) -> Value {
     match value {
         TomlValue::String(text) => Value::String(text),

@@ -1,5 +1,5 @@
 //! File trees: the content hashes of all files below a root at one moment, as stored in a
-//! checkpoint, and how to get from one tree to another.
+//! checkpoint, and the differences between two trees.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub struct FileNode {
 pub struct FileTree {
     /// Entries by path.
     pub nodes: BTreeMap<RelPath, FileNode>,
-    /// Entries left out, with the reason as a lower-case fragment. Keyed by the displayed path,
+    /// Omitted entries, with the reason as a lower-case fragment. Keyed by the displayed path,
     /// because a path may not be UTF-8.
     pub omitted: BTreeMap<String, String>,
 }
@@ -48,7 +48,7 @@ impl FileTree {
         ContentHash::of_bytes(lines.concat().as_bytes()).to_string()
     }
 
-    /// The entries that differ in a later tree, of those that either of them holds.
+    /// The entries of either tree that differ.
     #[must_use]
     pub fn changed_paths(&self, later: &Self) -> Vec<RelPath> {
         let (before, now) = (&self.nodes, &later.nodes);
@@ -82,14 +82,12 @@ pub fn sort_checkpoints(checkpoints: &mut [Checkpoint]) {
     });
 }
 
-/// What a restore does with one path.
+/// The effect of a restore on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestoreStep {
-    /// The path is created.
     Added,
-    /// Content or kind is restored.
+    /// Its content or kind is restored.
     Changed,
-    /// The path is deleted.
     Removed,
 }
 
@@ -113,7 +111,7 @@ pub struct RestoreSteps {
     /// Files kept although the target lacks them, because no checkpoint shows that the loop created
     /// them.
     pub kept_files: Vec<RelPath>,
-    /// Paths left alone because one of the two trees omits them, with the reason.
+    /// Unchanged paths that one of the two trees omits, with the reason.
     pub untouched: BTreeMap<String, String>,
 }
 
@@ -150,7 +148,7 @@ pub fn restore_steps(
     plan
 }
 
-/// Why one of the two trees omits the path; `None` if neither does.
+/// The reason why one of the two trees omits the path; `None` if neither does.
 fn omission_reason(path: &RelPath, present: &FileTree, target: &FileTree) -> Option<String> {
     let text = path.as_str();
     let now = present.omitted.get(text).map(|reason| format!("not saved now: {reason}"));

@@ -54,12 +54,12 @@ impl Verdict {
     }
 }
 
-/// Why something was not measured.
+/// The reason why something was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gap {
     /// Kind of the gap; decisions depend on this alone.
     pub cause: Cause,
-    /// What happened, as a lower-case fragment: `no answer within 2500 ms`.
+    /// The event, as a lower-case fragment: `no answer within 2500 ms`.
     pub detail: String,
     /// The command or action that closes the gap, if there is one.
     pub remedy: Option<String>,
@@ -109,7 +109,7 @@ pub enum Cause {
     Superseded,
     /// The tool never reports that a file is clean, so its silence proves nothing.
     Silent,
-    /// The project lacks what the tool needs (interpreter, dependencies, configuration).
+    /// The project lacks a requirement of the tool (interpreter, dependencies, configuration).
     ProjectFault,
     /// Files were skipped: too large, unreadable, not text.
     Skipped,
@@ -117,33 +117,33 @@ pub enum Cause {
     BrokenRule,
     /// Nothing to measure, which is not the same as no findings.
     Nothing,
-    /// The user or the project's configuration switched it off.
+    /// The user or the project's configuration disabled it.
     SwitchedOff,
-    /// The project names or contains the program, or the program runs the project's code, and the
-    /// user has not trusted the project.
+    /// The program is set or contained in an untrusted project, or runs its code.
     NotTrusted,
     /// The tool refused the request.
     Refused,
     /// A project fault that existed before the work began.
     ExistingFault,
-    /// The state before the work is unknown, so older findings cannot be told from new ones.
+    /// The state before the work is unknown, so older findings cannot be distinguished from new
+    /// ones.
     NoBaseline,
 }
 
 impl Cause {
-    /// True if waiting or retrying may close the gap without anyone acting.
+    /// True if waiting or retrying may close the gap without any action.
     #[must_use]
     pub fn is_transient(self) -> bool {
         matches!(self, Self::Loading | Self::TimedOut | Self::Crashed | Self::Superseded)
     }
 
-    /// True if a server's findings next to such a gap are real, but not all there are.
+    /// True if a server's findings next to such a gap are real, but incomplete.
     #[must_use]
     pub fn leaves_findings(self) -> bool {
         matches!(self, Self::ProjectFault | Self::SwitchedOff | Self::NotTrusted)
     }
 
-    /// Which of two gaps is named: a transient one before others, a chosen one last.
+    /// Decides which of two gaps is reported: a transient one first, one chosen by the user last.
     fn urgency(self) -> u8 {
         match self {
             Self::SwitchedOff => 0,

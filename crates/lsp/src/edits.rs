@@ -40,7 +40,7 @@ enum EditStep {
     Delete { file: PathBuf, is_recursive: bool, may_be_missing: bool },
 }
 
-/// What to do about an existing file. `overwrite` wins over `ignoreIfExists`.
+/// The handling of an existing file. `overwrite` wins over `ignoreIfExists`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IfExists {
     Overwrite,

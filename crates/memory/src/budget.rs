@@ -92,7 +92,7 @@ impl InjectionEvent {
         }
     }
 
-    /// Tokens for this event, given the context window of the model and what was injected in the
+    /// Tokens for this event, given the context window of the model and the amount injected in the
     /// session before, all in tokens.
     #[must_use]
     pub fn tokens_max(self, window: usize, injected: usize) -> usize {

@@ -52,7 +52,7 @@ impl StageKind {
 pub struct Query {
     /// The units to search for; empty if the text has only stop words.
     pub units: Vec<QueryUnit>,
-    /// The stages that differ, the strictest first; empty exactly if there are no units.
+    /// The stages that differ, the strictest first; empty only if there are no units.
     pub stages: Vec<StageKind>,
 }
 

@@ -28,12 +28,11 @@ pub const PROTOCOL_VERSION: u32 = 1;
 pub struct DaemonCall {
     /// [`PROTOCOL_VERSION`] of the front door.
     pub protocol: u32,
-    /// Where the call comes from.
     pub caller: CallerContext,
     pub request: DaemonRequest,
 }
 
-/// The caller's working directory and environment. The daemon never uses its own instead.
+/// The caller's working directory and environment. The daemon never uses its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CallerContext {
     /// Working directory, absolute.
@@ -42,15 +41,15 @@ pub struct CallerContext {
     pub root: Option<PathBuf>,
     /// Environment; never logged.
     pub env: BTreeMap<String, String>,
-    /// Process id of the front door. The daemon takes it from the kernel and never from the call.
+    /// Process id of the front door. Set by the daemon from kernel data, never from the call.
     #[serde(skip)]
     pub process: Option<i32>,
-    /// Process id of what made the socket that a hook's input comes from, if it is one. The daemon
-    /// believes only its own program.
+    /// Process id of the creator of the socket that a hook's input comes from, if it is a socket.
+    /// The daemon trusts only its own program.
     #[serde(default)]
     pub input_maker: Option<i32>,
-    /// Name of the agent's tool that calls. The daemon refuses a tool that the project's options
-    /// switch off, and its replies have a document in addition to the text.
+    /// Name of the calling tool, if an agent's tool calls. The daemon refuses a tool that the
+    /// project's options disable, and its replies have a document in addition to the text.
     #[serde(default)]
     pub tool: Option<String>,
 }
@@ -71,7 +70,7 @@ pub enum DaemonRequest {
     Hook {
         /// `post-tool-use` and so on.
         event: String,
-        /// The host's name, if the registration of the hook names it.
+        /// The host's name, if the hook's registration passes it.
         #[serde(default)]
         host: Option<String>,
         /// The JSON payload, unparsed.
@@ -106,7 +105,7 @@ pub enum DaemonRequest {
     LoopChecks {
         /// The loop that owns the frozen checks.
         select: LoopSelector,
-        /// Only list them.
+        /// List them without running them.
         list: bool,
     },
     /// `loop adopt`; the session is the new owner.
@@ -139,7 +138,7 @@ pub enum DaemonRequest {
     DaemonStatus {
         json: bool,
     },
-    /// `daemon stop`, also sent by a newer program that takes over.
+    /// `daemon stop`, also sent by a newer program that replaces the daemon.
     DaemonStop,
 }
 
@@ -192,11 +191,11 @@ pub struct TrustRequest {
 pub enum TrustAction {
     /// Records that the user trusts the project.
     Grant,
-    /// Records that the user was asked and does not.
+    /// Records that the user declined to trust the project.
     Decline,
     /// Removes the record.
     Revoke,
-    /// Only shows what a trusted project runs.
+    /// Only shows the programs that a trusted project runs.
     Show,
 }
 
@@ -207,7 +206,7 @@ pub struct CheckRequest {
     pub all: bool,
     #[serde(default)]
     pub format: ReportFormat,
-    /// True if the text has colours.
+    /// True if the text is colored.
     pub color: bool,
     /// True if the text includes hints.
     pub verbose: bool,
@@ -240,16 +239,16 @@ pub struct ScanRequest {
     pub rules: Vec<PathBuf>,
     /// Rule folders that replace all others, as typed.
     pub only_rules: Vec<PathBuf>,
-    /// Whether to scan files that usually hold secrets.
+    /// Scan files that usually hold secrets.
     pub include_sensitive: bool,
     /// Show the rules' fixes as a diff instead of a report.
     pub fix: bool,
-    /// Whether to write the fixes.
+    /// Write the fixes.
     pub apply: bool,
     /// Include fixes that are not marked as safe.
     pub unsafe_fixes: bool,
     pub format: ReportFormat,
-    /// True if the text has colours.
+    /// True if the text is colored.
     pub color: bool,
     /// True if the text includes hints.
     pub verbose: bool,
@@ -270,7 +269,7 @@ pub struct ScanTestRequest {
     /// Rule folders, as typed; empty for the project's and the built-in ones.
     pub folders: Vec<PathBuf>,
     pub json: bool,
-    /// Whether to list rules without tests.
+    /// List rules without tests.
     pub verbose: bool,
 }
 
@@ -281,7 +280,7 @@ pub struct GuardRequest {
     /// Purpose of the change, in the user's words.
     pub goal: String,
     pub format: ReportFormat,
-    /// True if the text has colours.
+    /// True if the text is colored.
     pub color: bool,
     /// True if the text includes hints.
     pub verbose: bool,
@@ -303,11 +302,11 @@ pub struct GuardAllowRequest {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StdinText {
-    /// Cut one byte after the size limit of files.
+    /// Truncated one byte after the size limit of files.
     pub bytes: Vec<u8>,
-    /// Language, as named in rule files.
+    /// Language, as in rule files.
     pub language: Option<String>,
-    /// Path that it stands for, relative to the root.
+    /// Path of the text's file, relative to the root.
     pub path: Option<PathBuf>,
 }
 
@@ -353,7 +352,7 @@ pub struct RenameRequest {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SearchRequest {
     pub pattern: String,
-    /// Languages of the pattern, as named in rule files.
+    /// Languages of the pattern, as in rule files.
     pub languages: Vec<String>,
     /// Files and folders, as typed; empty for the whole project.
     pub paths: Vec<PathBuf>,
@@ -368,7 +367,7 @@ pub struct RewriteRequest {
     pub pattern: String,
     /// Replacement for the matches.
     pub replacement: String,
-    /// Languages of the pattern, as named in rule files.
+    /// Languages of the pattern, as in rule files.
     pub languages: Vec<String>,
     /// Files and folders, as typed; empty for the whole project.
     pub paths: Vec<PathBuf>,
@@ -380,11 +379,11 @@ pub struct RewriteRequest {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DoctorRequest {
-    /// Whether to run the conformance probes.
+    /// Run the conformance probes.
     pub probe: bool,
     /// Languages whose servers are probed; empty for all.
     pub languages: Vec<String>,
-    /// Whether to show the agent clients instead.
+    /// Show the agent clients instead.
     #[serde(default)]
     pub hosts: bool,
     pub json: bool,
@@ -396,7 +395,7 @@ pub struct JudgeChangeRequest {
     pub rubric: Option<PathBuf>,
     /// First revision of the change; `None`: HEAD.
     pub base: Option<String>,
-    /// Whether to write the judgement files of a loop.
+    /// Write the judgement files of a loop.
     pub record: bool,
     pub json: bool,
 }
@@ -417,7 +416,7 @@ pub struct DaemonReply {
     /// The daemon cannot serve this call, because its program file was replaced or it is draining;
     /// the front door starts a new daemon.
     pub stale: bool,
-    /// What the front door prints and exits with.
+    /// The output and exit code of the front door.
     pub reply: CommandReply,
 }
 
@@ -433,7 +432,7 @@ pub struct CommandReply {
     /// terminal.
     #[serde(default)]
     pub needs_code: bool,
-    /// Why the call of a tool was not handled at all.
+    /// The reason why a tool call was not handled.
     #[serde(default)]
     pub tool_refusal: Option<ToolRefusal>,
     /// Complete output on stderr.
@@ -442,13 +441,13 @@ pub struct CommandReply {
     pub code: u8,
 }
 
-/// Why the daemon does not handle a tool call.
+/// The reason why the daemon does not handle a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolRefusal {
     /// The project's options do not offer the tool.
     SwitchedOff,
-    /// The project's options cannot be read; stderr says why.
+    /// The project's options cannot be read; stderr has the reason.
     UnusableOptions,
 }
 

@@ -1,6 +1,6 @@
-//! Hook payloads and outputs. Fields as observed with Claude Code 2.1.330 and with the other hosts
-//! ([`crate::hosts`]); unknown fields are ignored and missing ones get neutral values, so that other
-//! host versions work too.
+//! Hook payloads and outputs. The fields are as observed with Claude Code 2.1.330 and with the
+//! other hosts ([`crate::hosts`]); unknown fields are ignored and missing ones get neutral values,
+//! so that other host versions work too.
 
 mod file_arguments;
 pub mod payload_text;
@@ -104,10 +104,10 @@ pub struct HookInput {
     /// Id of the subagent, if the event comes from one.
     #[serde(deserialize_with = "lenient")]
     pub agent_id: Option<String>,
-    /// Type of the subagent: a name, with the prefix of its plugin; empty for the host's own agents.
+    /// Type of the subagent: a name with its plugin's prefix; empty for the host's own agents.
     #[serde(deserialize_with = "lenient")]
     pub agent_type: String,
-    /// Prompt: the text as it was typed.
+    /// Prompt: the text as typed.
     #[serde(deserialize_with = "lenient")]
     pub prompt: String,
     /// Tool events: the tool's name.
@@ -134,10 +134,10 @@ pub struct HookInput {
     /// Stop: tasks that the agent is still waiting for.
     #[serde(deserialize_with = "lenient")]
     pub background_tasks: Vec<Value>,
-    /// Stop: whether the turn continues only because a hook blocked an earlier Stop.
+    /// Stop: true if the turn continues only because a hook blocked an earlier Stop.
     #[serde(deserialize_with = "lenient")]
     pub stop_hook_active: bool,
-    /// Stop: why the turn ends, in host versions that report it.
+    /// Stop: the reason why the turn ends, in host versions that report it.
     #[serde(deserialize_with = "lenient", alias = "stopReason", alias = "end_turn_reason")]
     pub stop_reason: String,
     /// Permission mode; in `plan` mode nothing may be changed.
@@ -149,26 +149,26 @@ pub struct HookInput {
     /// Expansion: the arguments exactly as typed.
     #[serde(deserialize_with = "lenient")]
     pub command_args: String,
-    // These tell the hosts apart.
+    // These fields identify the host.
     prompt_id: Value,
     turn_id: Value,
     model: Value,
     timestamp: Value,
 }
 
-/// Arguments of a tool that matter here.
+/// The relevant arguments of a tool.
 #[derive(Clone, Debug, Default)]
 pub struct ToolInput {
-    /// The files that they name: by a path, or in a patch.
+    /// The files in them: by a path, or in a patch.
     pub edits: Vec<FileEdit>,
     pub command: Option<String>,
-    /// What the agent says about the command.
+    /// The agent's description of the command.
     pub description: Option<String>,
-    /// True if the command runs on after its call.
+    /// True if the command continues after its call.
     pub is_background: bool,
-    /// All tools: the values of arguments that name files or folders, by their names.
+    /// All tools: arguments with files or folders, recognized by their keys.
     pub named_files: Vec<String>,
-    /// `AskUserQuestion`: answers that are filled in; the host adds those of the user later.
+    /// `AskUserQuestion`: prefilled answers; the host adds those of the user later.
     pub answers: Option<Value>,
     pub arguments: Value,
 }
@@ -180,19 +180,18 @@ pub const ASK_TOOL: &str = "AskUserQuestion";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenAnswer {
     pub question: String,
-    /// Label and description of each answer to choose, in this order.
+    /// The offered answers, in this order.
     pub options: Vec<OfferedAnswer>,
-    /// The label that was chosen, or what was typed instead.
+    /// The chosen label, or the typed text.
     pub answer: String,
 }
 
-/// An answer to choose.
+/// An offered answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct OfferedAnswer {
     #[serde(deserialize_with = "lenient")]
     pub label: String,
-    /// What it means.
     #[serde(deserialize_with = "lenient")]
     pub description: String,
 }
@@ -226,24 +225,24 @@ pub struct BatchedToolCall {
     pub tool_response: Value,
 }
 
-/// How the response of a command begins that ended with an error.
+/// Prefix of the response of a failed command.
 const FAILED_COMMAND_START: &str = "Exit code ";
 
-/// How the response of GitHub Copilot CLI's Write begins.
+/// Prefix of the response of GitHub Copilot CLI's Write.
 const CREATED_FILE_START: &str = "Created file ";
 
-/// A command that ended with an error.
+/// A failed command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedToolCall<'i> {
     pub command: &'i str,
-    /// What the agent says about it; may be empty.
+    /// The agent's description of it; may be empty.
     pub description: &'i str,
     /// Exit code and output.
     pub error: &'i str,
 }
 
 /// Treats a field that is null or has an unexpected type as absent, so that one odd field does not
-/// cost the others.
+/// invalidate the others.
 fn lenient<'de, D, T>(input: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -265,13 +264,13 @@ pub enum TextBeforeEdit {
 }
 
 impl HookInput {
-    /// Parses a payload, in which a half of a character counts as the replacement character, and
-    /// recognizes its host; the error names the position.
+    /// Parses a payload and recognizes its host. A lone surrogate counts as the replacement
+    /// character; the error has the position.
     pub fn parse(input: &str) -> Result<Self, serde_json::Error> {
         Self::parse_from(input, None)
     }
 
-    /// Parses a payload of a host, if it is named.
+    /// Like [`Self::parse`], for a known host.
     pub fn parse_from(input: &str, host: Option<HostKind>) -> Result<Self, serde_json::Error> {
         let mut parsed: Self = parse_with_lone_surrogates(input)?;
         parsed.host = host.unwrap_or_else(|| HostKind::of_payload(&parsed));
@@ -290,7 +289,7 @@ impl HookInput {
         !self.model.is_null()
     }
 
-    /// When the event happened, as the host writes times, if it says so as text.
+    /// Time of the event in the host's format, if it is reported as text.
     #[must_use]
     pub fn event_time(&self) -> Option<&str> {
         self.timestamp.as_str()
@@ -300,7 +299,7 @@ impl HookInput {
         !self.timestamp.is_null()
     }
 
-    /// The files that the host's edit tool writes; none for another tool.
+    /// The files that the host's edit tool writes; empty for other tools.
     #[must_use]
     pub fn edits(&self) -> &[FileEdit] {
         let is_edit_tool = self.host.profile().edit_tools.contains(&self.tool_name.as_str());
@@ -308,7 +307,8 @@ impl HookInput {
     }
 
     /// The text of an edited file before the edit, given the text `now`. Claude Code reports it: a
-    /// Write of a new file carries `type: create` and no `originalFile`. GitHub Copilot CLI says so.
+    /// Write of a new file carries `type: create` and no `originalFile`. GitHub Copilot CLI says so
+    /// in its response.
     #[must_use]
     pub fn text_before_edit(&self, edit: &FileEdit, now: &str) -> TextBeforeEdit {
         match (&self.tool_response["originalFile"], self.tool_response["type"].as_str()) {
@@ -350,8 +350,8 @@ impl HookInput {
         said.is_some_and(|said| said.starts_with(CREATED_FILE_START))
     }
 
-    /// True if this prompt is the reason of a held turn, which the host sends back as a prompt: the
-    /// user said nothing.
+    /// True if this prompt is the reason of a held turn, which the host sends back as a prompt,
+    /// without input from the user.
     #[must_use]
     pub fn is_returned_reason(&self, event: HookEvent) -> bool {
         event == HookEvent::UserPromptSubmit
@@ -359,8 +359,8 @@ impl HookInput {
             && is_own_text(&self.prompt)
     }
 
-    /// Where the host passes on commands as they were typed, takes the command that the prompt is.
-    /// Returns whether it is one.
+    /// For hosts that pass on commands as typed: moves a command from the prompt to the command
+    /// fields. Returns true if there was one.
     pub fn take_typed_command(&mut self) -> bool {
         if !self.host.profile().has_typed_commands {
             return false;
@@ -372,8 +372,7 @@ impl HookInput {
         true
     }
 
-    /// Batch: the shell commands that ended with an error. The host reports them here and not after
-    /// each call.
+    /// Batch: the failed shell commands. The host reports them here and not after each call.
     pub fn failed_commands(&self) -> impl Iterator<Item = FailedToolCall<'_>> {
         self.tool_calls.iter().filter(|call| call.tool_name == "Bash").filter_map(|call| {
             let error = call.tool_response.as_str()?;
@@ -396,7 +395,7 @@ impl HookInput {
             .collect()
     }
 
-    /// True if the turn must end whatever a hook says: the user interrupted it, the context is
+    /// True if a hook must not block the end of the turn: the user interrupted it, the context is
     /// full, or the model is unavailable. Blocking it would only waste turns.
     #[must_use]
     pub fn must_end(&self) -> bool {
@@ -412,7 +411,7 @@ impl HookInput {
     }
 
     /// The command's name without its prefix: `moai-ralph:moai-loop` and `moai-loop` are the same
-    /// command. `None` if the prefix names another plugin.
+    /// command. `None` for the prefix of a different plugin.
     #[must_use]
     pub fn own_command(&self) -> Option<&str> {
         match self.command_name.split_once(':') {
@@ -430,11 +429,11 @@ pub enum HookOutput {
     Silent,
     /// Text for the agent.
     Context(String),
-    /// Refuses the tool call, for this reason.
+    /// Refuses the tool call, with this reason.
     Deny(String),
     /// A refused tool call and a text for the user.
     DenyAndNotice(String, String),
-    /// Blocks the turn (Stop) or the prompt (expansion), for this reason.
+    /// Blocks the turn (Stop) or the prompt (expansion), with this reason.
     Block(String),
     /// A block and a text for the user.
     BlockAndNotice(String, String),
@@ -451,7 +450,7 @@ impl HookOutput {
         matches!(self, Self::Block(_) | Self::BlockAndNotice(..))
     }
 
-    /// Adds a text for the user after an existing one; a block stays a block.
+    /// Adds a text for the user after an existing one; a block remains a block.
     #[must_use]
     pub fn with_notice(self, notice: Option<String>) -> Self {
         match (self, notice) {

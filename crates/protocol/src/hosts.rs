@@ -1,6 +1,6 @@
-//! The hosts: agent clients that call this program's hooks. What differs between them is data
-//! ([`HostProfile`]) and two functions: which host sent a payload ([`HostKind::of_payload`]), and the
-//! answer it reads ([`answer::answer_text`]). Handlers know no host.
+//! The hosts: agent clients that call this program's hooks. Their differences are data
+//! ([`HostProfile`]) and two functions: which host sent a payload ([`HostKind::of_payload`]), and
+//! the answer it reads ([`answer::answer_text`]). Handlers are independent of the host.
 
 pub mod answer;
 mod claude_code;
@@ -31,7 +31,7 @@ pub enum HostKind {
     OpenCode,
 }
 
-/// What differs between the hosts.
+/// The properties of a host.
 #[derive(Debug)]
 pub struct HostProfile {
     pub kind: HostKind,
@@ -39,24 +39,24 @@ pub struct HostProfile {
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// The events that it sends and this program answers.
+    /// The events that it sends and this program handles.
     pub events: &'static [HostEvent],
-    /// The tools that write files they name.
+    /// The tools that write the files in their arguments.
     pub edit_tools: &'static [&'static str],
-    /// Its pattern for the names of tools of MCP servers, if they can be told by their names; else it
-    /// calls the hooks before every tool.
+    /// Its pattern for tools of MCP servers, if their names are recognizable; else it calls the
+    /// hooks before every tool.
     pub server_tools: Option<&'static str>,
-    /// The longest text that it passes on whole.
+    /// The longest text that it passes on without cutting.
     pub text_limit: TextLimit,
-    /// How the reason of a held turn comes back.
+    /// How it returns the reason of a held turn.
     pub held_turn: HeldTurn,
-    /// Where the agent's last words are.
+    /// Where the agent's final message is found.
     pub last_words: LastWords,
     /// True if the tokens in its transcripts can be counted.
     pub has_token_counts: bool,
-    /// True if it ends a turn that was held often without a tool call.
+    /// True if it ends a turn that was held repeatedly without a tool call.
     pub has_continuation_cap: bool,
-    /// True if a prompt may be a command as it was typed.
+    /// True if a prompt may be a command as typed.
     pub has_typed_commands: bool,
     /// True if each payload carries the time of its event, so that equal payloads are one event.
     pub has_event_times: bool,
@@ -64,13 +64,13 @@ pub struct HostProfile {
     pub project_variable: Option<&'static str>,
     /// Its variable with the session's id, for the commands of its agent.
     pub session_variable: Option<&'static str>,
-    /// Variables that the commands of its agent have and a person's do not.
+    /// Variables that only the commands of its agent have.
     pub agent_variables: &'static [&'static str],
     /// The files that register hooks.
     pub settings: &'static [SettingsFile],
 }
 
-/// An event of a host, and what the answer to it may hold.
+/// An event of a host, and the possible contents of its answer.
 #[derive(Clone, Copy, Debug)]
 pub struct HostEvent {
     pub event: HookEvent,
@@ -85,7 +85,7 @@ pub struct HostEvent {
 /// Where an answer carries text for the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContextChannel {
-    /// Nowhere.
+    /// No such field.
     None,
     /// `hookSpecificOutput.additionalContext`.
     Nested,
@@ -93,7 +93,7 @@ pub enum ContextChannel {
     Flat,
 }
 
-/// The longest text that a host passes on whole.
+/// The longest text that a host passes on without cutting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextLimit {
     /// Longer than every text of this program.
@@ -102,18 +102,18 @@ pub enum TextLimit {
     Bytes(usize),
 }
 
-/// How the reason of a held turn comes back to the agent.
+/// How the reason of a held turn returns to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldTurn {
     /// In the same turn, without an event.
     SameTurn,
-    /// As a prompt of the user, with the event of one.
+    /// As a prompt of the user, with its event.
     NewPrompt,
     /// As a prompt that the plugin sends, as long as the host runs: a one-shot run ends before it.
     PluginPrompt,
 }
 
-/// Where the agent's last words are at a Stop.
+/// Where the agent's final message is found at a Stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastWords {
     Payload,
@@ -121,7 +121,7 @@ pub enum LastWords {
     Transcript,
 }
 
-/// A file that registers hooks: its name in a folder, or in any one. The name may be `*`.
+/// A file that registers hooks: its name, in certain folders or in any. The name may be `*`.
 #[derive(Clone, Copy, Debug)]
 pub struct SettingsFile {
     /// The folders above it, the innermost last.
@@ -132,7 +132,6 @@ pub struct SettingsFile {
 impl HostKind {
     pub const ALL: [Self; 4] = [Self::ClaudeCode, Self::Codex, Self::Copilot, Self::OpenCode];
 
-    /// What is particular about the host.
     #[must_use]
     pub fn profile(self) -> &'static HostProfile {
         match self {
@@ -143,7 +142,7 @@ impl HostKind {
         }
     }
 
-    /// The host of a name such as `codex`.
+    /// The host with a name such as `codex`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.profile().name == name)
@@ -169,17 +168,18 @@ impl HostKind {
     }
 }
 
-/// Variables that the commands of an agent have and a person's do not, of all hosts.
+/// Variables that only the commands of agents have, of all hosts.
 pub fn agent_variables() -> impl Iterator<Item = &'static str> {
     HostKind::ALL.into_iter().flat_map(|kind| kind.profile().agent_variables).copied()
 }
 
-/// Variables in which hosts name the session to the commands of their agents.
+/// Variables in which hosts pass the session to the commands of their agents.
 pub fn session_variables() -> impl Iterator<Item = &'static str> {
     HostKind::ALL.into_iter().filter_map(|kind| kind.profile().session_variable)
 }
 
-/// True if a file registers hooks of a host; with `is_whole_folder`, whether a folder holds one.
+/// True if a file registers hooks of a host or, with `is_whole_folder`, if a folder holds such a
+/// file.
 #[must_use]
 pub fn is_settings_place(path: &Path, is_whole_folder: bool) -> bool {
     let mut files = HostKind::ALL.into_iter().flat_map(|kind| kind.profile().settings);
@@ -187,13 +187,13 @@ pub fn is_settings_place(path: &Path, is_whole_folder: bool) -> bool {
     files.any(|file| file.is_at(path) || is_whole_folder && holds(file))
 }
 
-/// How Codex names its transcripts.
+/// True for the file name of a Codex transcript.
 fn is_rollout_name(name: &str) -> bool {
     name.starts_with("rollout-")
 }
 
 impl HostProfile {
-    /// What the host does with the answer to an event; `None` if it does not send it.
+    /// The host's handling of the answer to an event; `None` if it does not send the event.
     #[must_use]
     pub fn event(&self, event: HookEvent) -> Option<&HostEvent> {
         self.events.iter().find(|row| row.event == event)

@@ -1,13 +1,13 @@
-//! JSON of programs that cut texts by UTF-16 units, and so leave halves of characters (`"\\ud83d"`), which
-//! are no text in Rust.
+//! JSON by programs that cut texts in UTF-16 units and so leave lone surrogates (`"\\ud83d"`),
+//! which Rust strings cannot represent.
 
 use serde::de::DeserializeOwned;
 
-/// Parses JSON; a half of a character counts as the replacement character.
+/// Parses JSON; a lone surrogate counts as the replacement character.
 ///
 /// # Errors
 ///
-/// Why it is not JSON, with the position.
+/// The syntax error, with its position.
 pub fn parse_with_lone_surrogates<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     serde_json::from_str(text).or_else(|error| {
         let repaired = without_lone_surrogates(text);
@@ -15,7 +15,7 @@ pub fn parse_with_lone_surrogates<T: DeserializeOwned>(text: &str) -> serde_json
     })
 }
 
-/// The text with every escape of half a character replaced by that of the replacement character.
+/// The text with every escape of a lone surrogate replaced by that of the replacement character.
 fn without_lone_surrogates(line: &str) -> String {
     const ESCAPE: usize = 6;
     let unit = |at: usize| {

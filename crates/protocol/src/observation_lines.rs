@@ -1,4 +1,5 @@
-//! Lines of a file of observations, which `memory import` reads, and times as people write them.
+//! Lines of a file of observations, which `memory import` reads, and times in the notation of
+//! users.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -12,7 +13,7 @@ const MS_PER_DAY: i64 = 24 * 60 * MS_PER_MINUTE;
 const AGES: [(char, i64); 4] =
     [('m', MS_PER_MINUTE), ('h', 60 * MS_PER_MINUTE), ('d', MS_PER_DAY), ('w', 7 * MS_PER_DAY)];
 
-/// An observation as another system wrote it.
+/// An observation written by another system.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ObservationLine {
     /// Its id there.
@@ -34,24 +35,25 @@ pub struct ObservationLine {
     pub codes: Option<Vec<String>>,
     /// Ids of the shapes of findings, of a fix.
     pub shapes: Vec<String>,
-    /// What became of a fix.
+    /// The outcome of a fix.
     pub outcome: Option<String>,
     /// Key of a project of this program.
     pub project_key: Option<String>,
     /// From 0 to 1.
     pub importance: Option<f64>,
-    /// Who vouches for it.
+    /// Source of the text.
     pub provenance: Option<String>,
-    /// How often it was seen again.
+    /// Number of repetitions.
     pub repeats: u32,
 }
 
 impl ObservationLine {
-    /// Reads a line. Unknown fields are ignored; numbers count as ids; a lone surrogate is replaced.
+    /// Reads a line. Unknown fields are ignored; numbers count as ids; a lone surrogate is
+    /// replaced.
     ///
     /// # Errors
     ///
-    /// Why the line cannot be used, without its text.
+    /// The reason why the line cannot be used, without its text.
     pub fn parse(line: &str) -> Result<Self, String> {
         let value: Value =
             parse_with_lone_surrogates(line).map_err(|error| format!("not JSON: {error}"))?;
@@ -100,7 +102,7 @@ fn text_of(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, St
     }
 }
 
-/// 0 if there is none.
+/// 0 if missing.
 fn count_of(fields: &Map<String, Value>, name: &str) -> u32 {
     let number = fields.get(name).and_then(Value::as_u64).unwrap_or(0);
     u32::try_from(number).unwrap_or(u32::MAX)
@@ -136,8 +138,7 @@ fn time_of(value: &Value) -> Option<i64> {
     }
 }
 
-/// True if a number of milliseconds is a time at which something can have been observed, and which
-/// has a date.
+/// True if a number of milliseconds is a plausible time of an observation, with a calendar date.
 #[must_use]
 pub fn is_in_calendar(at_ms: i64) -> bool {
     at_ms >= 0 && jiff::Timestamp::from_millisecond(at_ms).is_ok()
@@ -152,8 +153,8 @@ fn fixed_time_ms(text: &str) -> Option<i64> {
     text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
 }
 
-/// Milliseconds since 1970 of a time as people write it: an age (`30m`, `12h`, `7d`, `2w`), a date
-/// (`2026-11-24`, its beginning in UTC), or a time in RFC 3339.
+/// Milliseconds since 1970 of a time in a user's notation: an age (`30m`, `12h`, `7d`, `2w`), a
+/// date (`2026-11-24`, its beginning in UTC), or a time in RFC 3339.
 #[must_use]
 pub fn moment_ms(text: &str, now_ms: i64) -> Option<i64> {
     let text = text.trim();
@@ -181,7 +182,7 @@ pub fn last_moment_ms(text: &str, now_ms: i64) -> Option<i64> {
     Some(if is_date { at_ms.saturating_add(MS_PER_DAY - 1) } else { at_ms })
 }
 
-/// Milliseconds since 1970 as UTC text; a number beyond the calendar.
+/// Milliseconds since 1970 as UTC text; as a number if it is beyond the calendar.
 #[must_use]
 pub fn moment_text(at_ms: i64) -> String {
     let at = jiff::Timestamp::from_millisecond(at_ms).ok();

@@ -1,7 +1,7 @@
 //! Counts tokens in the host's transcripts: JSON lines, as written by Claude Code 2.1. One reply of
 //! a model spans several lines with the same ids; all carry its token counts, the first ones with
-//! an estimate of its output. The context size is what the last reply of the main thread read and
-//! wrote.
+//! an estimate of its output. The context size is the number of tokens that the last reply of the
+//! main thread read and wrote.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;

@@ -25,7 +25,7 @@ static BUILT_IN: LazyLock<Arc<RuleSet>> = LazyLock::new(|| {
 /// Inputs of a [`RuleSet`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RuleSources {
-    /// Whether to include the built-in rules.
+    /// Include the built-in rules.
     pub built_in: bool,
     /// Name and text of rule files.
     pub rules: Vec<(String, String)>,

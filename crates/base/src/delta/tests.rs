@@ -94,7 +94,7 @@ fn equal_errors_are_paired_by_line() {
     let introduced: Vec<u32> =
         delta.in_state(FindingState::Introduced).map(|finding| finding.range.start.line).collect();
     assert_eq!(introduced, [4]);
-    // One more in front of it does not make the old one new.
+    // A second one before it does not make the old one new.
     let delta = mapped("k1\nb !x\nk2", "c !x\nk1\nb !x\nk2");
     let introduced: Vec<u32> =
         delta.in_state(FindingState::Introduced).map(|finding| finding.range.start.line).collect();
@@ -109,7 +109,7 @@ fn an_error_that_only_gained_a_line_number_remains() {
     assert_eq!(counts(&delta), (0, 0, 1));
 }
 
-/// A finding on `line` whose message names another line.
+/// A finding on `line` whose message mentions another line.
 fn obscured(line: u32, other_line: u32) -> Vec<Finding> {
     let Finding { path, range, content_hash, .. } = finding("a.py", line, "x");
     let place = FindingPlace { path, range, content_hash };
@@ -226,8 +226,8 @@ proptest! {
     }
 }
 
-/// As [`counts`], and how many are of unknown origin; the set is of `measured`, the edit began with
-/// `before`, and findings with a code of `x` name something touched.
+/// Like [`counts`], with the number of unknown origin. The set is from `measured`, the edit began
+/// with `before`, and findings with the code `x` mention a touched symbol.
 fn check_origin(
     measured: &str,
     before: &str,

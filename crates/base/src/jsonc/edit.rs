@@ -4,15 +4,15 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
-/// The text with another value: members and elements that are equal keep their bytes and their order.
-/// `None` if the text is no JSON object.
+/// The text with another value: members and elements that are equal keep their bytes and their
+/// order. `None` if the text is not a JSON object.
 #[must_use]
 pub fn edited_json(text: &str, value: &Value) -> Option<String> {
     let root = CstRootNode::parse(text, &ParseOptions::default()).ok()?;
     let object = root.object_value()?;
     set_members(&object, value);
     let edited = root.to_string();
-    // A name that occurs twice cannot be edited in its place.
+    // A duplicate name cannot be edited in place.
     let is_exact = serde_json::from_str::<Value>(&edited).is_ok_and(|now| now == *value);
     is_exact.then_some(edited)
 }
@@ -37,7 +37,7 @@ fn set_members(object: &CstObject, value: &Value) {
     }
 }
 
-/// Gives a node another value, if it can keep a part of its bytes.
+/// Changes a node's value, if part of its bytes can be kept.
 fn set_node(node: &CstNode, wanted: &Value) -> bool {
     if value_of(node).as_ref() == Some(wanted) {
         return true;
@@ -85,7 +85,7 @@ fn set_elements(array: &CstArray, wanted: &[Value]) {
     }
 }
 
-/// What happens to the next element of a list.
+/// An edit of the next element of a list.
 enum ElementStep<'w> {
     Keep,
     Remove,

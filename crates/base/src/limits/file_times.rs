@@ -1,4 +1,4 @@
-//! Bounds of the times of files.
+//! Bounds of file times.
 
 /// Longest tick of the clock that a kernel takes file times from: Linux with 100 ticks per second.
 pub const FILE_TIME_TICK_MS_MAX: u64 = 10;

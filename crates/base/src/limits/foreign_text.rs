@@ -1,7 +1,7 @@
-//! Bounds of texts that others wrote.
+//! Bounds of foreign texts.
 
 /// Longest text of several lines that is quoted in a document, in characters.
 pub const FOREIGN_TEXT_CHARS_MAX: usize = 4_000;
-/// Longest escape sequence that is removed as a whole, in bytes; after an introducer without an end
-/// the text stays.
+/// Longest escape sequence that is removed as a whole, in bytes; after an introducer without an
+/// end, the text is kept.
 pub const ESCAPE_SEQUENCE_BYTES_MAX: usize = 4_096;

@@ -8,7 +8,7 @@ pub const RUBRIC_LINE_CHARS_MAX: usize = 1_000;
 pub const RUBRIC_HEADING_CHARS_MAX: usize = 80;
 /// Unchanged lines shown to a judge on either side of a change.
 pub const JUDGE_CONTEXT_LINES: usize = 8;
-/// Characters after which a line is wrapped in what a judge is shown.
+/// Characters after which a line is wrapped in a judge's prompt.
 pub const JUDGE_LINE_CHARS_MAX: usize = 400;
 /// Shortest run of letters and digits that is treated as encoded data, in characters.
 pub const JUDGE_BLOB_CHARS_MIN: usize = 200;
@@ -29,14 +29,14 @@ pub const JUDGE_GOAL_CHARS_MAX: usize = 4_000;
 pub const JUDGE_CHECK_CHARS_MAX: usize = 3_000;
 /// Longest answer of a judge.
 pub const JUDGE_ANSWER_BYTES_MAX: usize = 256 * 1024;
-/// Longest answer of an HTTP back end, in tokens.
+/// Longest answer of an HTTP backend, in tokens.
 pub const JUDGE_ANSWER_TOKENS_MAX: u32 = 16_000;
 /// Longest quote of a judge that is verified, in characters; more than the prompt allows, because
 /// models count badly.
 pub const JUDGE_QUOTE_CHARS_MAX: usize = 600;
 /// Shortest quote that counts as proof, in non-blank characters.
 pub const JUDGE_QUOTE_CHARS_MIN: usize = 4;
-/// How many lines a quote may be away from its stated place.
+/// Distance of a quote from its stated place, in lines.
 pub const JUDGE_QUOTE_LINES_APART_MAX: usize = 3;
 /// Lines that the stated place of a quote may span; one as long as the file proves nothing.
 pub const JUDGE_QUOTE_SPAN_LINES_MAX: u32 = 40;
@@ -56,5 +56,5 @@ pub const JUDGE_HISTORY_MAX: usize = 40;
 pub const JUDGE_FEEDBACK_BYTES_MAX: usize = 64 * 1024;
 /// Time for a judge's program to describe its options, in milliseconds.
 pub const JUDGE_HELP_MS_MAX: u64 = 10_000;
-/// Longest message of a failed back end that is repeated, in characters.
+/// Longest message quoted of a failed backend, in characters.
 pub const JUDGE_FAULT_CHARS_MAX: usize = 160;

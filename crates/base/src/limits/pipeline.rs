@@ -10,7 +10,7 @@ pub const TODO_ITEMS_MAX: usize = 50;
 pub const PLAN_TITLE_CHARS_MAX: usize = 200;
 /// Longest text of an acceptance item or another entry of a plan, in characters.
 pub const PLAN_TEXT_CHARS_MAX: usize = 1_000;
-/// Words of a document quoted in the message about a fault, in characters.
+/// Longest quote of a document in the message about a fault, in characters.
 pub const FAULT_QUOTE_CHARS_MAX: usize = 60;
 /// Faults reported for one document; the first ones are enough to correct it.
 pub const DOCUMENT_FAULTS_MAX: usize = 50;
@@ -49,7 +49,7 @@ pub const BOX_CORRECTIONS_MAX: usize = 50;
 pub const PASS_COUNTS_MAX: usize = 120;
 /// Output of a failed acceptance command in a line about its TODO, in characters.
 pub const ACCEPTANCE_OUTPUT_CHARS_MAX: usize = 300;
-/// Runs of a TODO's acceptance commands at the end of workers; then the TODO has failed.
+/// Runs of a TODO's acceptance commands at the end of workers, after which the TODO has failed.
 pub const TODO_ATTEMPTS_MAX: u32 = 3;
 /// Times that a worker is held for its report; then it may end.
 pub const WORKER_HOLDS_MAX: u32 = 3;
@@ -61,17 +61,17 @@ pub const PIPELINE_MARKS_MAX: usize = 100;
 pub const BUGFIX_ATTEMPTS_MAX: u32 = 3;
 /// Rounds of fixes after a gate failed; then the pipeline ends as partial.
 pub const GATE_ROUNDS_MAX: usize = 10;
-/// Rounds with the same problems after which another approach is asked for.
+/// Rounds with the same problems after which a different approach is requested.
 pub const SAME_FAILURE_ROUNDS: usize = 3;
-/// Acceptance commands that a text about the approval of a plan names.
+/// Acceptance commands listed in a text about the approval of a plan.
 pub const NAMED_COMMANDS_MAX: usize = 10;
 /// Faults of a plan that one text lists.
 pub const PLAN_FAULTS_NAMED_MAX: usize = 10;
-/// Lines that end with what to do, in the reason of a held Stop: longest one, in characters.
+/// Longest line with an instruction in the reason of a held Stop, in characters.
 pub const INSTRUCTION_CHARS_MAX: usize = 320;
 /// Tasks for a pipeline in the reason of a held Stop; the next Stop has the others.
 pub const PLAN_TASKS_MAX: usize = 4;
-/// Rounds in a row with such a drop after which a plan is asked for.
+/// Consecutive rounds with such a drop after which a plan is requested.
 pub const DIVERGING_ROUNDS: usize = 2;
 /// Drop of the share of passing TODOs below its best, in percent, that counts.
 pub const STRUCTURAL_DROP_PERCENT: usize = 10;
@@ -87,15 +87,15 @@ pub const COMMIT_STYLE_SUBJECTS_MIN: usize = 5;
 pub const COMMIT_STYLE_SUBJECTS_READ: usize = 30;
 /// Files of one commit that a pipeline keeps.
 pub const COMMIT_FILES_KEPT_MAX: usize = 100;
-/// Files without a commit that are named; the others are counted.
+/// Uncommitted files that are listed; the others are counted.
 pub const UNCOMMITTED_NAMED_MAX: usize = 20;
-/// Files that were not committed when a pipeline began and that it remembers.
+/// Files remembered as uncommitted at the start of a pipeline.
 pub const UNCOMMITTED_KEPT_MAX: usize = 1_000;
 /// Stops that a pipeline waits for the checks of its commits; then they are unmeasured.
 pub const COMMIT_CHECK_STOPS_MAX: u32 = 5;
-/// Part of a Stop's remaining time that is left for what follows the checks of commits.
+/// Fraction of a Stop's remaining time reserved for the work after the checks of commits.
 pub const COMMIT_CHECK_REST_SHARE: u32 = 8;
-/// Faults of one answer that an agent is told.
+/// Faults of one answer reported to an agent.
 pub const HELPER_FAULTS_MAX: usize = 10;
 /// Longest name of a model or an image in the options, in characters.
 pub const MODEL_NAME_CHARS_MAX: usize = 200;
@@ -111,9 +111,9 @@ pub const SCENARIO_RUNS_KEPT_MAX: usize = 20;
 pub const SCENARIO_HOLDS_MAX: u32 = 3;
 /// Warnings of the review with which a change may ship.
 pub const REVIEW_WARNINGS_MAX: usize = 2;
-/// Time in which a container engine must say that it is there, in milliseconds.
+/// Time for a container engine to respond, in milliseconds.
 pub const SANDBOX_ANSWER_MS_MAX: u64 = 10_000;
-/// Time in which a container is removed, in milliseconds.
+/// Time for removing a container, in milliseconds.
 pub const SANDBOX_REMOVE_MS_MAX: u64 = 10_000;
 /// Changed documents of gates that a pipeline keeps for its report.
 pub const CHANGED_DOCUMENTS_MAX: usize = 20;
@@ -123,7 +123,7 @@ pub const SPARKLINE_CHARS_MAX: usize = 60;
 pub const QUESTION_HOLDS_MAX: u32 = 2;
 /// Text of an item or a proposal in a question to a person, in characters.
 pub const QUESTION_TEXT_CHARS_MAX: usize = 240;
-/// Times that a pipeline goes back to its plan because of what its gates show.
+/// Times that failed gates return a pipeline to its plan.
 pub const REPLANS_MAX: u32 = 2;
 /// Worktrees that a pipeline keeps for its report.
 pub const TODO_WORKTREES_KEPT_MAX: usize = 24;
@@ -134,13 +134,13 @@ pub const TOOL_AGENTS_MAX: usize = 64;
 pub const COMMAND_WAIT_MS_MAX: u64 = 3_000;
 /// Source files changed by shell commands that a pipeline keeps for its report.
 pub const SHELL_WRITES_KEPT_MAX: usize = 100;
-/// What was tried, as an agent reads it before another approach, in characters.
+/// Longest description of earlier approaches shown to an agent, in characters.
 pub const TRIED_CHARS_MAX: usize = 800;
-/// Folders of git in which the repositories of a worktree's submodules are looked for.
+/// Git folders searched for the repositories of a worktree's submodules.
 pub const SUBMODULE_FOLDERS_MAX: usize = 5_000;
 /// Failures and approaches that a pipeline keeps for the next worker.
 pub const TRIED_KEPT_MAX: usize = 20;
-/// Looks for programs in the worktree of a session that has ended, before it is removed.
+/// Checks for running programs in the worktree of an ended session, before it is removed.
 pub const WORKTREE_LEAVE_TRIES_MAX: u32 = 20;
-/// Time between two of them, in milliseconds.
+/// Interval of these checks, in milliseconds.
 pub const WORKTREE_LEAVE_POLL_MS: u64 = 500;

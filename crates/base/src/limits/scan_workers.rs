@@ -7,18 +7,18 @@ pub const PATTERN_BYTES_MAX: usize = 2 * 1024;
 pub const RULES_CPU_MS_MAX: u64 = 2_000;
 /// Texts of a project's rule files together; the rest is reported as unread.
 pub const RULE_TEXTS_BYTES_MAX: usize = 16 << 20;
-/// Rule files that end a worker, after which the project's other rules are not tried any more.
+/// Rule files that crash a worker, after which the project's other rules are not tried.
 pub const CRASHING_RULE_FILES_MAX: usize = 3;
 /// Processor time for one scan or parse, in seconds: parsing, matching, and the last attempt of a
 /// rule, which cannot be cancelled.
 pub const SCAN_JOB_CPU_SECS_MAX: u64 = 6;
-/// Wall time for the same, in seconds, on a machine that has other work.
+/// Wall time for the same, in seconds, on a busy machine.
 pub const SCAN_JOB_SECS_MAX: u64 = 60;
-/// Address space of a worker: several times what a text of the largest size takes.
+/// Address space of a worker: several times the need of the largest text.
 pub const SCAN_WORKER_BYTES_MAX: u64 = 1 << 30;
 /// Workers beyond the number of cores, for hooks while a large scan is running.
 pub const SPARE_SCAN_WORKERS: usize = 1;
-/// Workers that wait for the next job; others end after their job.
+/// Idle workers; further ones end after their job.
 pub const IDLE_SCAN_WORKERS_MAX: usize = 2;
 /// Sets of rules that a worker keeps compiled.
 pub const WORKER_RULE_SETS_MAX: usize = 4;

@@ -8,7 +8,7 @@ pub const STORE_QUEUE_MAX: usize = 256;
 pub const STORE_OPEN_MAX: usize = 16;
 /// Time to wait for another process that has locked a database.
 pub const STORE_BUSY_MS_MAX: u64 = 5_000;
-/// The same for a command that a person gave: an import of another process locks the memory again and again.
+/// The same for a user's command: another process's import locks the memory repeatedly.
 pub const STORE_COMMAND_BUSY_MS_MAX: u64 = 30_000;
 /// Interval of attempts to lock a database for opening.
 pub const STORE_LOCK_RETRY_MS: u64 = 10;
@@ -23,14 +23,15 @@ pub const STORE_CORRUPT_COPIES_MAX: usize = 5;
 pub const STORE_BACKUP_QUIET_MS: u64 = 500;
 /// Age of a day's backup at which it is replaced after a change.
 pub const STORE_BACKUP_REFRESH_SECS: u64 = 60;
-/// The time that one backup stands for; that of a database above [`STORE_CHECKED_BYTES_MAX`] is not
-/// replaced before.
+/// The period covered by one backup; for a database above [`STORE_CHECKED_BYTES_MAX`] it is not
+/// replaced earlier.
 pub const STORE_BACKUP_DAY_SECS: u64 = 24 * 60 * 60;
 /// Daily backups kept per project. The backup from before a migration is kept in addition.
 pub const STORE_BACKUPS_KEPT_MAX: usize = 3;
 /// Pages copied at once.
 pub const STORE_BACKUP_STEP_PAGES: i32 = 64;
-/// Pause after each step, for the requests of others.
+/// Pause after each step, for other requests.
 pub const STORE_BACKUP_PAUSE_MS: u64 = 5;
-/// Steps of one backup: 4 GiB in pages of 4 KiB, or a database that others change all the time.
+/// Steps of one backup: 4 GiB in pages of 4 KiB, or a database that other processes change
+/// constantly.
 pub const STORE_BACKUP_STEPS_MAX: usize = 16 * 1024;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 const ESCAPE: char = '\u{1b}';
 
-/// The text without escape sequences that set colours and move the cursor.
+/// The text without escape sequences that set colors and move the cursor.
 pub(super) fn without_colors(text: &str) -> Cow<'_, str> {
     if !text.contains(ESCAPE) {
         return Cow::Borrowed(text);

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 
 use super::is_placeholder;
 
-/// The line that says what a manifest is.
+/// The line that identifies a manifest of a Secret.
 const KIND: &str = "kind: Secret";
-/// What a value is replaced by.
 const REPLACEMENT: &str = "[redacted: value of a Secret]";
 
 /// The text with the values of its manifests replaced.
@@ -62,7 +61,7 @@ fn push_clean(document: &[&str], clean: &mut String) {
     }
 }
 
-/// A line whose value begins at a byte, with the value replaced unless it is a stand-in.
+/// A line whose value begins at a byte, with the value replaced unless it is a placeholder.
 fn push_replaced(line: &str, value_at: usize, clean: &mut String) {
     if is_placeholder(line[value_at..].trim()) {
         clean.push_str(line);

@@ -1,5 +1,5 @@
-//! Which of the values behind a name such as `password` are passwords: short ones and those made of
-//! words have no form of their own, so the notation around them decides.
+//! Recognizes passwords among the values after a name such as `password`: short ones and those made
+//! of words have no distinctive form, so the notation around them decides.
 
 use super::is_placeholder;
 
@@ -8,7 +8,7 @@ const TECHNICAL: [&str; 16] = [
     "aes", "argon", "array", "base64", "bcrypt", "crypt", "float", "hash", "int16", "int32",
     "int64", "md5", "sha1", "sha2", "sha5", "uint",
 ];
-/// Values that say whether there is a password, or what kind of value it is.
+/// Values that describe a password instead of being one.
 const STATES: [&str; 12] = [
     "false",
     "input",
@@ -25,11 +25,11 @@ const STATES: [&str; 12] = [
 ];
 /// Characters that words and names of code lack.
 const SPECIAL: [char; 10] = ['!', '@', '#', '%', '^', '&', '?', '~', '+', '='];
-/// Characters that a password in quotes has at least.
+/// Minimum length of a password in quotes.
 const QUOTED_CHARS_MIN: usize = 4;
 /// The same without quotes.
 const PLAIN_CHARS_MIN: usize = 6;
-/// Names that are also the end of other words.
+/// Names that are also suffixes of other words.
 const SHORT_NAMES: [&str; 2] = ["pass", "pw"];
 
 /// A value that may be a secret, in its line.
@@ -37,16 +37,16 @@ const SHORT_NAMES: [&str; 2] = ["pass", "pw"];
 pub(super) struct SecretPlace<'t> {
     /// The line up to the match.
     pub(super) before: &'t str,
-    /// The match up to the value: a name and what is between.
+    /// The match up to the value: a name and the text after it.
     pub(super) name: &'t str,
     pub(super) value: &'t str,
-    /// The line behind the value.
+    /// The line after the value.
     pub(super) after: &'t str,
 }
 
-/// What is between a name and its value.
+/// The text between a name and its value.
 struct Notation<'t> {
-    /// What the name goes on with behind the word that was searched for.
+    /// The rest of the name after the matched word.
     key: &'t str,
     is_quoted: bool,
     is_equals: bool,
@@ -68,7 +68,7 @@ pub(super) fn is_assigned_password(place: SecretPlace<'_>) -> bool {
     let is_strong = is_strong(place.value, PLAIN_CHARS_MIN) && !place.after.starts_with(',');
     let is_environment = key.chars().all(|it| !it.is_ascii_lowercase());
     let is_at_start = place.before.trim_start_matches([' ', '\t', '-']).chars().all(is_of_key);
-    // What is before the whole key: `host1 ansible_ssh_pass=…`.
+    // The text before the whole key: `host1 ansible_ssh_pass=…`.
     let before_key = place.before.trim_end_matches(is_of_key);
     match (notation.is_equals, notation.has_space) {
         (true, false) if is_environment => true,
@@ -92,7 +92,7 @@ pub(super) fn is_assigned_password(place: SecretPlace<'_>) -> bool {
     }
 }
 
-/// True if a value is given where the notation leaves no doubt that it is a password.
+/// True if a value is in a place where only a password can be.
 pub(super) fn is_given(place: SecretPlace<'_>) -> bool {
     let value = place.value;
     let lower = value.to_ascii_lowercase();
@@ -107,7 +107,7 @@ pub(super) fn is_given(place: SecretPlace<'_>) -> bool {
         && !STATES.contains(&lower.as_str())
 }
 
-/// True if a value is no word of a sentence and no name of code.
+/// True if a value is neither a word of a sentence nor a name in code.
 pub(super) fn is_strong_password(place: SecretPlace<'_>) -> bool {
     is_given(place) && is_strong(place.value, PLAIN_CHARS_MIN)
 }
@@ -149,7 +149,7 @@ fn is_of_object(before: &str) -> bool {
     ["self.", "this."].iter().any(|object| before.ends_with(object))
 }
 
-/// Takes the match up to the value apart; `None` if the name goes on with another word.
+/// Splits the match up to the value; `None` if the name continues with another word.
 fn notation(name: &str) -> Option<Notation<'_>> {
     let is_quoted = name.ends_with(['"', '\'', '`']);
     let unquoted = name.trim_end_matches(['"', '\'', '`', '\\']);

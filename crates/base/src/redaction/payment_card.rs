@@ -5,12 +5,12 @@ use super::passwords::SecretPlace;
 /// Characters next to digits that belong to a longer number, id or path.
 const PARTS: [char; 7] = ['.', '-', '_', '/', '#', '%', '+'];
 
-/// True if digits, perhaps in groups, are the number of a card: a known first digit, the right
-/// check digit, and nothing that it is a part of.
+/// True if digits, perhaps in groups, are the number of a card: with a known first digit and a
+/// correct check digit, and not part of a longer token.
 pub(super) fn is_payment_card(place: SecretPlace<'_>) -> bool {
     let is_part = |it: char| it.is_alphanumeric() && it.is_ascii() || PARTS.contains(&it);
     if place.before.ends_with(is_part) || place.after.starts_with(is_part) {
-        // The end of a sentence is no part.
+        // A full stop at the end of a sentence is not part of a longer token.
         let is_sentence = place.after.trim_start_matches(['.', ' ']).is_empty();
         if place.before.ends_with(is_part) || !is_sentence {
             return false;

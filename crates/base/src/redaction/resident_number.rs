@@ -2,7 +2,7 @@
 
 use super::passwords::SecretPlace;
 
-/// Words, in small letters, of a line that names such a number.
+/// Words, in lower case, of a line that labels such a number.
 const NAMES: [&str; 6] = ["주민", "외국인등록", "jumin", "resident", "rrn", "ssn"];
 /// The first two digits of times in milliseconds since the epoch in these years, and of dates.
 const TIMES: std::ops::RangeInclusive<u32> = 15..=20;
@@ -15,7 +15,7 @@ const WEIGHTS: [u32; 12] = [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5];
 
 /// True if 13 digits, with anything between them, are such a number: a possible date of birth, and
 /// the right check digit where there is one. Numbers issued since October 2020, to people of any
-/// age, have none, so that the name of such a number in the line is enough.
+/// age, have no check digit, so a label in the line is enough.
 pub(super) fn is_resident_number(place: SecretPlace<'_>) -> bool {
     let digits = digits_of(place.value);
     let [y1, y2, m1, m2, d1, d2, kind, ..] = digits[..] else { return false };
@@ -43,7 +43,7 @@ fn is_named(place: SecretPlace<'_>) -> bool {
     NAMES.iter().any(|name| before.contains(name))
 }
 
-/// True if 13 digits without a hyphen are such a number. Unless the line says so, they may be a
+/// True if 13 digits without a hyphen are such a number. Without a label in the line, they may be a
 /// time or a bar code.
 pub(super) fn is_plain_resident_number(place: SecretPlace<'_>) -> bool {
     if !is_resident_number(place) {

@@ -1,12 +1,12 @@
-//! The shapes of secrets, one row each: what it is, and a regular expression. Where the expression
-//! has a group, the group is the secret. `\b` is of ASCII; no row has an unbounded repetition of
-//! anything but a class, so that a text is searched in linear time.
+//! The shapes of secrets, one row each: a name and a regular expression. Where the expression has a
+//! group, the group is the secret. `\b` is of ASCII; no row has an unbounded repetition of anything
+//! but a class, so that a text is searched in linear time.
 
 /// One shape: a name for people, and its expression.
 pub(super) type SecretShape = (&'static str, &'static str);
 
-/// A shape that is known by what surrounds it: a name, an expression, and words in small letters of
-/// which a text has at least one, because one automaton for all these expressions would be slow.
+/// A shape that is recognized by its context: a name, an expression, and lower-case words of which
+/// a text must have at least one, because one automaton for all these expressions would be slow.
 pub(super) type SurroundedShape = (&'static str, &'static str, &'static [&'static str]);
 
 /// All shapes; special ones come before general ones.
@@ -32,7 +32,7 @@ pub(super) const SHAPES: &[SecretShape] = &[
         "recovery phrase",
         r#"(?:(?i-u:mnemonic|(?:seed|recovery|secret|backup|wallet)[ _-]?(?:phrase|words))|니모닉|(?:복구|시드) ?(?:구문|문구))["']?(?:는|은)?(?:[ \t]*[:=：]|[ \t]+(?:is|are))?[ \t]*["'`]?((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"#,
     ),
-    // Hashes of passwords, which can be guessed from.
+    // Password hashes, which allow guessing the password.
     ("password hash", r"\$2[abxy]\$[0-9]{2}\$[./A-Za-z0-9]{53}"),
     ("password hash", r"\$(?:[1567y]|apr1)\$(?:[A-Za-z0-9=./]{1,40}\$){1,2}[./A-Za-z0-9]{22,103}"),
     (
@@ -192,7 +192,7 @@ pub(super) const URL_PASSWORD: SecretShape = (
 pub(super) const URL_TOKEN: SecretShape =
     ("token in a URL", r#"\bhttps?://([^/ \t\r\n:@'"<>]{16,200})@"#);
 
-/// What programs are to log in with, by their options. Redacted unless it is a placeholder.
+/// Credentials in options of programs. Redacted unless they are placeholders.
 pub(super) const COMMAND_PASSWORDS: &[SurroundedShape] = &[
     (
         "credentials of curl",
@@ -271,14 +271,14 @@ pub(super) const COMMAND_PASSWORDS: &[SurroundedShape] = &[
     ),
 ];
 
-/// A value behind a name of passwords. Whether it is one depends on the notation.
+/// A value after a password name. The notation decides if it is a password.
 pub(super) const ASSIGNED_PASSWORD: SurroundedShape = (
     "password",
     r#"(?i-u:passw(?:or)?d|passphrase|passcode|pwd|pass|pw)[A-Za-z0-9_]{0,12}\\{0,3}["'\]]{0,2}[ \t]*(?:=>|:=|=|:|：)[ \t]*(?:\\{0,3}"([!-~&&[^"\\]]{4,200})\\{0,3}"|'([!-~&&[^']]{4,200})|`([!-~&&[^`]]{4,200})|([!-~&&[^"'`<>&;,\\]]{4,200}))"#,
     &["pass", "pwd", "pw"],
 );
 
-/// Values that may be passwords. Redacted if they are no words.
+/// Values that may be passwords. Redacted unless they are words.
 pub(super) const SPOKEN_PASSWORDS: &[SurroundedShape] = &[
     (
         "password",
@@ -312,21 +312,21 @@ pub(super) const SPOKEN_PASSWORDS: &[SurroundedShape] = &[
     ),
 ];
 
-/// The text of an XML element that is named like a password.
+/// The text of an XML element with a password name.
 pub(super) const ELEMENT_PASSWORD: SurroundedShape = (
     "password",
     r"<[A-Za-z0-9_.:-]{0,40}(?i-u:password|passwd|pwd|passphrase)>([!-~&&[^<>]]{4,200})</",
     &["password>", "passwd>", "pwd>", "passphrase>"],
 );
 
-/// The second argument of a call whose first is a name of passwords. Redacted if it is no word.
+/// The second argument of a call whose first is a password name. Redacted unless it is a word.
 pub(super) const PASSED_PASSWORD: SurroundedShape = (
     "password",
     r#"(?i-u:define|putenv|setenv|setproperty|setitem|\.set|\.put)[ \t]*\([ \t]*["'][A-Za-z0-9_.:-]{0,60}(?i-u:passw(?:or)?d|passphrase|pwd)[A-Za-z0-9_]{0,12}["'][ \t]*,[ \t]*["']([!-~&&[^"']]{4,200})["']"#,
     &["passwd", "password", "passphrase", "pwd"],
 );
 
-/// Values behind names that say they are secret. Redacted if they look random.
+/// Values after names of secrets. Redacted if they look random.
 pub(super) const NAMED_VALUES: &[SurroundedShape] = &[
     (
         "secret value",
@@ -375,13 +375,13 @@ pub(super) const NAMED_VALUES: &[SurroundedShape] = &[
     ),
 ];
 
-/// A quoted value behind a name that says it is secret. Redacted if it looks random.
+/// A quoted value after the name of a secret. Redacted if it looks random.
 pub(super) const QUOTED_VALUE: SecretShape = (
     "secret value",
     r#"(?i-u:passw(?:or)?d|passphrase|token|secret|api_?-?key|access_?-?key|auth_?-?key|credentials?)[A-Za-z0-9_.-]{0,30}["']?[ \t]*(?::=|=>|=|:)[ \t]*["']([^ \t\r\n"']{12,200})["']"#,
 );
 
-/// The same without quotes, as environment files, options of programs and notes have it.
+/// The same without quotes, as in environment files, options of programs and notes.
 pub(super) const PLAIN_VALUE: SecretShape = (
     "secret value",
     r"(?i-u:passw(?:or)?d|passphrase|token|secret|api_?-?key|access_?-?key|auth_?-?key|_auth|credentials?|\bpwd|cookie)[A-Za-z0-9_.-]{0,30}(?:[ \t]*[=:][ \t]*|[ \t]+)([^ \t\r\n\x22'<>&;,]{12,200})",
@@ -394,18 +394,19 @@ pub(super) const KOREAN_VALUE: SecretShape = (
 );
 
 /// A Korean resident registration number without a hyphen. Redacted if its date and check digit are
-/// right, and if it is named so or cannot be a time or a bar code.
+/// right, and if it is labeled or cannot be a time or a bar code.
 pub(super) const PLAIN_RESIDENT_NUMBER: SecretShape =
     ("resident registration number", r"\b[0-9]{6}[ \t]?[0-9]{7}\b");
 
-/// The number of a payment card. Redacted if its check digit is right, and if it is no part of something.
+/// The number of a payment card. Redacted if its check digit is right, and if it is not part of a
+/// longer token.
 pub(super) const PAYMENT_CARD: SecretShape = (
     "payment card number",
     r"\b[2-6][0-9]{3}(?:[ -]?[0-9]{4}[ -]?[0-9]{4}[ -]?[0-9]{4}|[ -]?[0-9]{6}[ -]?[0-9]{5})\b",
 );
 
-/// A Korean resident registration number, with any dash, a dot, a slash or an underscore. Redacted if its
-/// date and check digit are right, or if it is named so.
+/// A Korean resident registration number, with any dash, a dot, a slash or an underscore. Redacted
+/// if its date and check digit are right, or if it is labeled.
 pub(super) const RESIDENT_NUMBER: SecretShape = (
     "resident registration number",
     r"\b[0-9]{6}[ \t\u{a0}]?[-\u{2010}-\u{2015}\u{2212}\u{ff0d}./_][ \t\u{a0}]?[0-9]{7}\b",

@@ -19,7 +19,7 @@ const KINDS: [(&str, &str); 8] = [
     ("k", "Q7ZK3XW4RT2LM5VB6NC"),
 ];
 
-/// The text of a template; braces around anything else stay.
+/// The text of a template; other braces are kept.
 fn expanded(template: &str) -> String {
     let mut text = String::new();
     let mut rest = template;

@@ -26,7 +26,7 @@ pub enum EditRefusal {
         /// Version that the server has.
         sent: i32,
     },
-    /// The disk differs from what the server saw.
+    /// The file on disk differs from the server's version.
     #[error("{0}: the file changed after the language server saw it")]
     HashMismatch(String),
     /// Two edits of one text overlap.

@@ -44,7 +44,7 @@ pub(crate) struct PullProtocol {
 #[derive(Debug)]
 struct MeasuredFindings {
     findings: Vec<Finding>,
-    /// The configuration of the covering project, once the server has named it: empty for none.
+    /// The configuration of the covering project, once the server has reported it; empty for none.
     project: Option<String>,
 }
 

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::freshness::tests::spec;
 
-    /// Whether the server is loading after each begin and end of progresses with these titles.
+    /// The loading state after each begin and end of progresses with these titles.
     fn loading_after(spec: &ServerSpec, titles: &[&str]) -> Vec<bool> {
         let mut loading = LoadingState::new(spec);
         let mut states = vec![loading.is_loading()];

@@ -66,7 +66,7 @@ impl ProjectLists {
         self.current.contains(project)
     }
 
-    /// Any change may have changed what a project reads.
+    /// Any change may have changed the files that a project reads.
     pub(super) fn mark_outdated(&mut self) {
         self.current.clear();
     }

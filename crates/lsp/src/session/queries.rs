@@ -17,7 +17,7 @@ use moai_base::path::{RelPath, to_uri};
 use moai_base::text::{LineIndex, Position, PositionEncoding};
 use moai_base::verdict::{Cause, Gap};
 
-/// A request about one document as it is on disk.
+/// A request about one document with its content on disk.
 #[derive(Clone, Debug)]
 pub struct ServerQuery {
     /// The document; its ticket is returned with the answer.

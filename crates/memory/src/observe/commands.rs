@@ -74,8 +74,8 @@ pub struct FailedCommand {
 }
 
 impl FailedCommand {
-    /// Reads the fields of one call: the command, its description, and what the host reports as its
-    /// error, which begins with `Exit code 1`. `None` if nothing of the command may be stored.
+    /// Reads the fields of one call: the command, its description, and the error reported by the
+    /// host, which begins with `Exit code 1`. `None` if nothing of the command may be stored.
     #[must_use]
     pub fn read(command: &str, description: &str, error: &str) -> Option<Self> {
         let mut fields = CleanText::of_fields(&[command, description, error]).into_iter();

@@ -35,7 +35,7 @@ pub struct LoopAdoptRequest {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoopRefreezeRequest {
     pub select: LoopSelector,
-    /// Accept although the session is at work.
+    /// Accept although the session is active.
     pub now: bool,
     /// The code that the daemon has shown at the caller's terminal.
     pub code: Option<String>,

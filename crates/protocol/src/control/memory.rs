@@ -15,36 +15,34 @@ pub struct MemoryRequest {
 pub enum MemoryOperation {
     /// Finds observations.
     Search {
-        /// The question in a person's words.
+        /// The question in natural language.
         query: String,
-        /// How much is shown of each: 1 a line, 2 its surroundings, 3 all of it.
+        /// Detail of each hit: 1 a line, 2 its timeline, 3 the whole text.
         layer: u8,
-        /// Which observations are meant.
         scope: MemoryScope,
-        /// Most hits.
+        /// Maximum number of hits.
         hits_max: usize,
-        /// Whether to show the parts of the scores.
+        /// Show the parts of the scores.
         explain: bool,
     },
-    /// Shows what happened around an observation.
+    /// Shows the timeline around an observation.
     Timeline { id: String },
-    /// Shows observations completely.
+    /// Shows the whole text of observations.
     Get { ids: Vec<String> },
-    /// Stores what a person wants remembered.
+    /// Stores a text that the user asks to remember.
     Add(MemoryAddition),
-    /// Forgets observations, in backups too.
+    /// Forgets observations, including those in backups.
     Forget {
         ids: Vec<String>,
-        /// Those that say all of this.
+        /// Observations that match every term.
         query: Option<String>,
-        /// Which observations are meant.
         scope: MemoryScope,
-        /// Forget; otherwise only show what would be forgotten.
+        /// Forget; otherwise only show the affected observations.
         apply: bool,
     },
     /// Shows sizes and counts.
     Status {
-        /// Which observations are counted by kind.
+        /// The observations to count by kind.
         scope: MemoryScope,
     },
     /// Reads observations from a file.
@@ -53,10 +51,7 @@ pub enum MemoryOperation {
         file: PathBuf,
     },
     /// Writes observations, one JSON object a line.
-    Export {
-        /// Which observations are meant.
-        scope: MemoryScope,
-    },
+    Export { scope: MemoryScope },
     /// Copies the database.
     Backup {
         /// The new file, as typed; `None` for today's backup.
@@ -66,12 +61,11 @@ pub enum MemoryOperation {
     Restore {
         /// The backup, as typed; `None` for the newest.
         file: Option<PathBuf>,
-        /// Replace it; otherwise only show what would be done.
+        /// Replace it; otherwise only show a preview.
         apply: bool,
     },
 }
 
-/// Which observations are meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryScope {
     /// Key, name or root of a project; `None` for the caller's.
@@ -104,7 +98,7 @@ impl MemoryScope {
 /// Arguments of `memory add`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct MemoryAddition {
-    /// What is to be remembered; the first line is the title.
+    /// The text to remember; its first line is the title.
     pub text: String,
     /// Its kind, such as `decision`.
     pub kind: String,

@@ -8,8 +8,8 @@ pub struct PipelineRequest {
     pub json: bool,
 }
 
-/// What `pipeline` does. An id selects a pipeline; without one, the root's active or last one is
-/// meant.
+/// Operations of `pipeline`. An id selects a pipeline; the default is the root's active or last
+/// one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PipelineOperation {
@@ -21,25 +21,25 @@ pub enum PipelineOperation {
         session: Option<String>,
         /// True if the main agent may write source files itself.
         solo: bool,
-        /// TODOs that may be worked on in worktrees at the same time.
+        /// Maximum number of TODOs worked on in worktrees at the same time.
         workers: Option<u32>,
-        /// Tokens that it may use.
+        /// Token limit.
         max_tokens: Option<u64>,
     },
-    /// Accepts its plan.
+    /// Approves its plan.
     Approve {
         id: Option<String>,
-        /// What shows that a person runs the command.
+        /// Proof that a user runs the command.
         proof: TerminalProof,
     },
     /// Answers one of its questions.
     Answer {
         id: Option<String>,
-        /// The name of the question: `TODO-2/AC-2`.
+        /// Name of the question: `TODO-2/AC-2`.
         name: String,
-        /// True if the person agrees.
+        /// True if the user agrees.
         is_yes: bool,
-        /// What shows that a person runs the command.
+        /// Proof that a user runs the command.
         proof: TerminalProof,
     },
     /// Shows it.
@@ -51,10 +51,10 @@ pub enum PipelineOperation {
         id: Option<String>,
         /// The session that continues it; `None`: the next session of the root claims it.
         session: Option<String>,
-        /// Tokens that it may use from now on; `None`: as many as before.
+        /// New token limit; `None`: the previous one.
         max_tokens: Option<u64>,
     },
-    /// Reports what was claimed and what was measured.
+    /// Reports claims and measurements.
     Report { id: Option<String> },
     /// Shows the text of a pull request.
     PullRequest {
@@ -64,11 +64,11 @@ pub enum PipelineOperation {
     },
 }
 
-/// What shows that a person at a terminal runs a command.
+/// Proof that a user at a terminal runs a command.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TerminalProof {
     /// True if the input of the command is a terminal.
     pub is_at_terminal: bool,
-    /// The code that was shown there, as it was typed.
+    /// The code shown there, as typed.
     pub code: Option<String>,
 }

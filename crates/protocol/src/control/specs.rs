@@ -32,7 +32,7 @@ pub enum SpecOperation {
     PivotConfirm { id: String },
     /// Checks a proposal against the pivot points.
     PivotCheck {
-        /// What is proposed.
+        /// The proposed change.
         proposal: String,
         /// Files that it would change, relative to the root.
         files: Vec<String>,
@@ -45,7 +45,7 @@ pub struct PivotAddition {
     pub text: String,
     /// True if the user has confirmed it.
     pub is_confirmed: bool,
-    /// Why it is one.
+    /// The reason for it.
     pub reason: Option<String>,
     /// Patterns of files that must not be changed.
     pub protects: Vec<String>,

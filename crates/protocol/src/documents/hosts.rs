@@ -6,7 +6,6 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/hosts@1")]
 pub struct HostsDocument {
-    /// The clients.
     pub hosts: Vec<HostDocumentEntry>,
 }
 
@@ -19,9 +18,9 @@ pub struct HostDocumentEntry {
     pub registered_in: Vec<String>,
     /// Files in which hooks may be registered, and that cannot be read.
     pub unreadable: Vec<UnreadableHostFile>,
-    /// What has to be approved before the client starts them; `None` for nothing.
+    /// The approval required before the client starts them; `None` if none is required.
     pub approval: Option<&'static str>,
-    /// The events that this program answers.
+    /// The events that this program handles.
     pub events: Vec<HostEventEntry>,
 }
 
@@ -30,7 +29,7 @@ pub struct HostDocumentEntry {
 pub struct UnreadableHostFile {
     /// Absolute.
     pub file: String,
-    /// Why; it names the line, if there is one.
+    /// The reason, with the line if known.
     pub reason: String,
 }
 
@@ -41,9 +40,10 @@ pub struct HostEventEntry {
     pub event: &'static str,
     /// True if a hook is registered for it.
     pub registered: bool,
-    /// Whether the user has approved the hook: `approved`, `outdated` (an earlier form was), `missing` or
-    /// `switched-off`; `None` if the client asks for no approval of each hook.
+    /// State of the user's approval: `approved`, `outdated` (for an earlier form of the hook),
+    /// `missing` or `switched-off`; `None` if the client requires no approval per hook.
     pub approval: Option<&'static str>,
-    /// When a hook last ran for it in this project, in milliseconds since the epoch; `None` for never.
+    /// Time of its last hook run in this project, in milliseconds since the epoch; `None` for
+    /// never.
     pub last_ms: Option<u64>,
 }

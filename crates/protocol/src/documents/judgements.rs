@@ -15,14 +15,14 @@ pub struct JudgeDocument<'s> {
     pub verdict: &'static str,
     /// How the change was reviewed.
     pub review: &'static str,
-    /// Why there is no judgement.
+    /// Reason for a missing judgement.
     pub reason: Option<String>,
     /// Time from request to answer.
     pub elapsed_ms: u64,
     pub criteria: Vec<RulingEntry<'s>>,
     pub suspicions: Vec<SuspicionEntry<'s>>,
     pub judges: Vec<JudgeEntry<'s>>,
-    /// How much of the change the judges saw.
+    /// The part of the change shown to the judges.
     pub coverage: JudgeCoverageEntry<'s>,
 }
 
@@ -35,7 +35,7 @@ pub struct RulingEntry<'s> {
     /// `met`, `unmet` or `unmeasured`.
     pub verdict: &'static str,
     pub judge: &'s str,
-    /// Why the ruling does not count.
+    /// Reason why the ruling does not count.
     pub doubt: Option<&'static str>,
     pub reason: &'s str,
     pub fix_hint: Option<&'s str>,
@@ -68,7 +68,7 @@ pub struct JudgeEntry<'s> {
     pub model: Option<&'s str>,
     /// Its judgement.
     pub verdict: &'static str,
-    /// Why it gave none.
+    /// Reason for a missing judgement.
     pub reason: Option<String>,
     pub calls: usize,
     /// Cost in US dollars; `None`: unknown.
@@ -78,14 +78,14 @@ pub struct JudgeEntry<'s> {
     pub confidence: Option<f64>,
 }
 
-/// How much of the change the judges saw.
+/// The part of the change shown to the judges.
 #[derive(Clone, Debug, Serialize)]
 pub struct JudgeCoverageEntry<'s> {
     /// Changed files.
     pub files: usize,
     /// Files that were shown.
     pub shown: usize,
-    /// Parts the change was shown in.
+    /// Number of parts in which the change was shown.
     pub parts: usize,
     /// Files that were only listed.
     pub listed: &'s [SkippedFile],

@@ -9,13 +9,13 @@ use super::reports::{FindingEntry, SensorEntry};
 #[serde(tag = "schema", rename = "moai-ralph/loop@1")]
 pub struct LoopDocument<'s> {
     pub id: &'s str,
-    /// The session that has the loop.
+    /// The session that owns the loop.
     pub session_id: Option<&'s str>,
-    /// How the loop was started: `loop`, `fix`, `gulf`, …
+    /// The command that started the loop: `loop`, `fix`, `gulf`, …
     pub mode: &'static str,
     /// `running`, `paused`, or how the loop ended.
     pub status: &'static str,
-    /// What the loop must reach.
+    /// The condition that the loop must reach.
     pub until: &'static str,
     pub iteration: u32,
     /// Upper bound of the iterations.
@@ -33,20 +33,20 @@ pub struct LoopDocument<'s> {
     pub tokens: Option<u64>,
     /// Consecutive rejections by the judges.
     pub consecutive_rejections: u32,
-    /// What is still wrong.
+    /// The remaining problems.
     pub remaining: RemainingEntry<'s>,
     pub best: Option<u32>,
-    /// Iterations that the trend of the errors suggests.
+    /// Estimated number of iterations, from the trend of the errors.
     pub forecast_iterations: Option<usize>,
-    /// Why the loop is paused.
+    /// Reason of a pause.
     pub pause_reason: Option<&'static str>,
-    /// What the status does not say.
+    /// Explanation of the status.
     pub note: Option<&'s str>,
     pub branch: Option<&'s str>,
     pub history: Vec<IterationEntry<'s>>,
-    /// How the loop ended; `None` for an active loop.
+    /// End of the loop; `None` for an active loop.
     pub terminal: Option<LoopEndEntry<'s>>,
-    /// The workers of the project, where they were asked for and there are any.
+    /// The workers of the project, if requested and there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<Vec<WorkerEntry<'s>>>,
 }
@@ -76,7 +76,7 @@ pub struct LoopOptionsEntry<'s> {
     pub paths: &'s [String],
 }
 
-/// What is still wrong in a loop.
+/// The remaining problems of a loop.
 #[derive(Clone, Debug, Serialize)]
 pub struct RemainingEntry<'s> {
     pub error: usize,
@@ -97,7 +97,7 @@ pub struct IterationEntry<'s> {
     pub checks: &'s str,
     /// `continue` or the resulting status.
     pub verdict: &'s str,
-    /// The checkpoint of the work tree.
+    /// The checkpoint of the working tree.
     pub checkpoint: Option<&'s str>,
     /// Total weight of the problems; `None`: not measured.
     pub weight: Option<u64>,
@@ -107,7 +107,7 @@ pub struct IterationEntry<'s> {
     pub tokens: Option<u64>,
 }
 
-/// How a loop ended.
+/// The end of a loop.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoopEndEntry<'s> {
     /// The final status.
@@ -127,15 +127,13 @@ pub struct LoopReportDocument<'s> {
     /// One line for the user.
     pub summary: String,
     pub best: Option<u32>,
-    /// What the agent claimed.
+    /// The agent's claims.
     pub claim: Vec<String>,
-    /// What was measured.
     pub evidence: Vec<String>,
-    /// What was wrong before the loop.
+    /// Problems that existed before the loop.
     pub before: Vec<String>,
-    /// What was not measured.
     pub gaps: Vec<String>,
-    /// What the evidence cannot exclude.
+    /// Problems that the evidence cannot exclude.
     pub residual_risk: Vec<String>,
 }
 
@@ -160,9 +158,9 @@ pub struct LoopListDocument<'s> {
 #[derive(Clone, Debug, Serialize)]
 pub struct LoopListEntry<'s> {
     pub id: &'s str,
-    /// The session that has the loop.
+    /// The session that owns the loop.
     pub session_id: Option<&'s str>,
-    /// How the loop was started.
+    /// The command that started the loop.
     pub mode: &'static str,
     pub status: &'static str,
     pub iteration: u32,
@@ -176,17 +174,17 @@ pub struct LoopListEntry<'s> {
     pub updated_at: String,
 }
 
-/// `moai-ralph/workers@1`: the workers that a start made, or that a project has.
+/// `moai-ralph/workers@1`: the workers created by a start, or those of a project.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/workers@1")]
 pub struct WorkersDocument<'s> {
     pub workers: Vec<WorkerEntry<'s>>,
 }
 
-/// One worker: a work tree with a loop of its own.
+/// One worker: a worktree with its own loop.
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkerEntry<'s> {
-    /// Absolute path of the work tree.
+    /// Absolute path of the worktree.
     pub root: String,
     pub branch: Option<&'s str>,
     /// Id of its loop.
@@ -197,7 +195,7 @@ pub struct WorkerEntry<'s> {
     pub iteration: Option<u32>,
 }
 
-/// `moai-ralph/forgotten@1`: what `loop forget` removed.
+/// `moai-ralph/forgotten@1`: the data removed by `loop forget`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/forgotten@1")]
 pub struct ForgottenDocument<'s> {
@@ -219,7 +217,7 @@ pub struct RestoreDocument<'s> {
     pub status: &'static str,
     /// The files to change.
     pub files: Vec<RestoreFileEntry<'s>>,
-    /// Newer files that stay.
+    /// Newer files that are kept.
     pub kept: Vec<&'s str>,
     /// Files that cannot be restored.
     pub left: Vec<RestoreGapEntry<'s>>,
@@ -231,11 +229,10 @@ pub struct RestoreDocument<'s> {
 #[derive(Clone, Debug, Serialize)]
 pub struct RestoreFileEntry<'s> {
     pub path: &'s str,
-    /// What happens to it.
     pub action: &'static str,
 }
 
-/// One file that a restore leaves as it is.
+/// One file that a restore does not change.
 #[derive(Clone, Debug, Serialize)]
 pub struct RestoreGapEntry<'s> {
     pub path: &'s str,
@@ -249,7 +246,7 @@ pub struct ChecksDocument<'s> {
     /// The loop whose exam is shown; `None` for the project's present checks.
     #[serde(rename = "loop")]
     pub loop_id: Option<&'s str>,
-    /// When the exam was frozen: UTC, RFC 3339.
+    /// Time of freezing the exam: UTC, RFC 3339.
     pub frozen_at: Option<String>,
     pub commands: Vec<CheckCommandEntry<'s>>,
     /// Required criteria without a command.
@@ -279,7 +276,7 @@ pub struct CheckCommandEntry<'s> {
     pub timeout_secs: Option<u64>,
     /// The file it comes from.
     pub source: &'s str,
-    /// Why it was chosen.
+    /// Reason for choosing it.
     pub why: &'s str,
 }
 
@@ -297,7 +294,6 @@ pub struct DifferenceEntry<'s> {
     pub path: &'s str,
     /// Its role in the exam.
     pub role: &'static str,
-    /// What happened to it.
     pub change: &'static str,
 }
 

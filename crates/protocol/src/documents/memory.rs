@@ -2,21 +2,21 @@
 
 use serde::Serialize;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/memory@1")]
 pub struct MemoryDocument {
     /// Time of the search in the store.
     pub elapsed_ms: f64,
-    /// Estimated tokens of the text that is printed without `--json`.
+    /// Estimated tokens of the output without `--json`.
     pub token_estimate: usize,
     /// Estimated tokens of the next layer for the same hits; `None` for the last layer.
     pub next_layer_tokens: Option<usize>,
     /// The hits, the best first.
     pub hits: Vec<MemoryHitEntry>,
-    /// Why nothing was found; `None` if something was.
+    /// Explanation for a search without hits.
     pub why_empty: Option<String>,
-    /// How the query was read and which stages were asked, with `--explain`.
+    /// The parsed query and its stages, with `--explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<MemoryExplanation>,
 }
@@ -27,7 +27,7 @@ pub struct MemoryHitEntry {
     pub id: String,
     /// Comparable within one document only.
     pub score: f64,
-    /// When it happened last.
+    /// Time of the last occurrence.
     pub at: String,
     /// The same in milliseconds since 1970.
     #[serde(skip)]
@@ -39,12 +39,12 @@ pub struct MemoryHitEntry {
     /// The first file that it is about.
     pub path: Option<String>,
     pub project: String,
-    /// Estimated tokens of all its text.
+    /// Estimated tokens of its whole text.
     pub tokens: usize,
-    /// What happened around it, in layer 2.
+    /// The timeline around it, in layer 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Vec<MemoryRowEntry>>,
-    /// All of it, in layer 3.
+    /// The whole observation, in layer 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observation: Option<ObservationEntry>,
     /// The parts of the score, with `--explain`.
@@ -56,7 +56,7 @@ pub struct MemoryHitEntry {
 #[derive(Clone, Debug, Serialize)]
 pub struct MemoryRowEntry {
     pub id: String,
-    /// When it happened last.
+    /// Time of the last occurrence.
     pub at: String,
     /// The same in milliseconds since 1970.
     #[serde(skip)]
@@ -67,10 +67,10 @@ pub struct MemoryRowEntry {
     pub title: String,
     /// The first file that it is about.
     pub path: Option<String>,
-    /// Estimated tokens of all its text.
+    /// Estimated tokens of its whole text.
     pub tokens: usize,
     /// `before`, `anchor`, `after` in its session, or `later` with one of its files or codes;
-    /// `selected` by what is to be forgotten.
+    /// `selected` for a row to forget.
     pub place: &'static str,
 }
 
@@ -81,35 +81,34 @@ pub struct ScoreEntry {
     pub stage: &'static str,
     /// How exactly it matches the query.
     pub exactness: f64,
-    /// How young it is for its kind.
+    /// Its recency relative to its kind.
     pub recency: f64,
-    /// How near it is to the current work.
+    /// Its proximity to the current work.
     pub proximity: f64,
-    /// How much it mattered.
     pub importance: f64,
 }
 
-/// How a query was read.
+/// The interpretation of a query.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemoryExplanation {
-    /// The things that were looked for.
+    /// The search terms.
     pub units: Vec<QueryUnitEntry>,
-    /// The questions to the index, in the order in which they were asked.
+    /// The index queries, in order.
     pub stages: Vec<QueryStageEntry>,
 }
 
-/// One thing that was looked for.
+/// One search term.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryUnitEntry {
     /// As written.
     pub text: String,
-    /// About how many observations have it in any form.
+    /// Approximate number of observations with any form of it.
     pub rows: u64,
-    /// How much it counts.
+    /// Weight in the query.
     pub weight: f64,
 }
 
-/// One question to the index.
+/// One index query.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryStageEntry {
     /// Its name: `exact`, `loose`, `translated`, `named`, `all-but-one` or `any`.
@@ -122,11 +121,11 @@ pub struct QueryStageEntry {
 pub struct ObservationEntry {
     pub id: String,
     pub project: String,
-    /// Id of the host's session; empty if there was none.
+    /// Id of the host's session; empty if unknown.
     pub session: String,
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// When it happened last.
+    /// Time of the last occurrence.
     pub at: String,
     /// One line.
     pub title: String,
@@ -135,19 +134,19 @@ pub struct ObservationEntry {
     /// Files that it is about.
     pub files: Vec<String>,
     pub codes: Vec<String>,
-    /// Who vouches for it: `tool`, `agent`, `user` or `measured`.
+    /// Source of the text: `tool`, `agent`, `user` or `measured`.
     pub provenance: &'static str,
     /// For a fix: `held` or `undone`, once known.
     pub outcome: Option<&'static str>,
-    /// How often it was seen again.
+    /// Number of repetitions.
     pub repeats: u32,
-    /// True if a later one replaces it.
+    /// True if a later observation replaces it.
     pub superseded: bool,
     /// True if its text was cut for this answer.
     pub cut: bool,
 }
 
-/// `memory get`: observations, and ids that are unknown.
+/// `memory get`: observations and unknown ids.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/observations@1")]
 pub struct ObservationsDocument {
@@ -175,22 +174,22 @@ pub struct MemoryChangeDocument {
     pub status: &'static str,
     /// Observations that were stored, forgotten or restored, or would be.
     pub observations: u64,
-    /// Of the stored ones, those that were known already.
+    /// Stored observations that were already known.
     pub repeated: u64,
     /// Ids of the first of them.
     pub ids: Vec<String>,
-    /// For a preview of `forget`: the first of them, a row each.
+    /// For a preview of `forget`: the first of them.
     pub rows: Vec<MemoryRowEntry>,
-    /// For `forget`: whether a backup had some of them.
+    /// For `forget`: true if a backup had some of them.
     pub in_backups: bool,
-    /// For `forget`: backups and damaged copies that cannot be read and were removed, because they may
-    /// hold what was forgotten.
+    /// For `forget`: backups and damaged copies that cannot be read and were removed, because they
+    /// may hold forgotten observations.
     pub removed_copies: Vec<String>,
-    /// For `forget` without a match: copies that cannot be read, and so were not searched.
+    /// For `forget` without a match: copies that could not be read and searched.
     pub unread_copies: Vec<String>,
-    /// What was left out, and why: lines of an import, ids that are unknown.
+    /// Rejected lines of an import, or unknown ids, with reasons.
     pub rejected: Vec<RejectedLine>,
-    /// How many were left out in all.
+    /// Total number of rejected items.
     pub rejected_total: u64,
     /// The file that was written or read.
     pub file: Option<String>,
@@ -218,23 +217,23 @@ pub struct MemoryStatusDocument {
     /// Sessions of all projects.
     pub sessions: u64,
     pub projects: u64,
-    /// What was shown to agents without being asked for.
+    /// Number of observations shown to agents unrequested.
     pub injections: u64,
-    /// Of these, what was used later.
+    /// Of these, the ones used later.
     pub injections_used: u64,
     /// Their estimated tokens.
     pub injected_tokens: u64,
-    /// Searches that were asked for.
+    /// Explicit searches.
     pub searches: u64,
-    /// Of these, searches that found something.
+    /// Explicit searches with hits.
     pub searches_with_hits: u64,
-    /// Bytes of text in the selected project that has most.
+    /// Bytes of text in the largest selected project.
     pub project_bytes: u64,
     /// Bytes of text that a project may have (`memory.max_mb`).
     pub project_bytes_max: u64,
-    /// Observations that were made part of others.
+    /// Observations folded into others.
     pub folded: u64,
-    /// Observations that were dropped because their project had too much.
+    /// Observations dropped because their project was too large.
     pub dropped: u64,
 }
 
@@ -267,15 +266,15 @@ pub struct ExportedObservation {
     /// Ids of the shapes of findings, of a fix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shapes: Vec<String>,
-    /// What became of a fix.
+    /// The outcome of a fix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<&'static str>,
     pub project_key: String,
     /// From 0 to 1.
     pub importance: f64,
-    /// Who vouches for it.
+    /// Source of the text.
     pub provenance: &'static str,
-    /// How often it was seen again.
+    /// Number of repetitions.
     #[serde(skip_serializing_if = "is_zero")]
     pub repeats: u32,
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "schema", rename = "moai-ralph/config@1")]
 pub struct OptionsDocument<'d> {
-    /// The options that were asked for.
+    /// The requested options.
     pub options: &'d [OptionEntry],
 }
 

@@ -11,7 +11,7 @@ pub struct PipelineDocument<'s> {
     pub kind: &'static str,
     /// `plan`, `sprint`, `gate`, `fix`, `finalize` or `ended`.
     pub phase: &'static str,
-    /// How it ended; `None` while it has not.
+    /// The outcome; `None` while the pipeline is active.
     pub outcome: Option<&'static str>,
     pub goal: &'s str,
     /// The plan, relative to the root.
@@ -28,9 +28,9 @@ pub struct PipelineDocument<'s> {
     pub tokens: Option<u64>,
     /// TODOs that passed, at each measured Stop.
     pub convergence: Vec<usize>,
-    /// Commits since it began, oldest first, if they are asked for.
+    /// Commits since it began, oldest first, if requested.
     pub commits: Vec<PipelineCommitEntry<'s>>,
-    /// What the outcome does not say.
+    /// Explanation of the outcome.
     pub note: Option<&'s str>,
     /// Worktrees of TODOs, if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -50,24 +50,24 @@ pub struct TodoWorktreeEntry<'s> {
     pub stage: &'static str,
 }
 
-/// What shows that a requirement is met.
+/// The evidence for a requirement.
 #[derive(Clone, Debug, Serialize)]
 pub struct RequirementEntry {
-    /// Its id; empty for TODOs that name no requirement.
+    /// Its id; empty for TODOs without a requirement.
     pub id: String,
     /// Its title; empty if the specification does not have it.
     pub title: String,
-    /// The TODOs that name it.
+    /// The TODOs that refer to it.
     pub todos: Vec<TodoEvidenceEntry>,
 }
 
-/// What shows that a TODO is done.
+/// The evidence for a TODO.
 #[derive(Clone, Debug, Serialize)]
 pub struct TodoEvidenceEntry {
     pub todo: String,
     /// True if all its commands passed in the engine's last run.
     pub passed: bool,
-    /// Why not, on one line; empty if it passed or was not run.
+    /// The failure on one line; empty if it passed or was not run.
     pub failure: String,
     pub items: Vec<AcceptanceEntry>,
     /// Ids of the commits that change its files, oldest first.
@@ -89,11 +89,11 @@ pub struct AcceptanceEntry {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PipelineTodoCounts {
     pub total: usize,
-    /// Those that passed in the engine's last run.
+    /// TODOs that passed in the engine's last run.
     pub done: usize,
-    /// Those that were given up.
+    /// TODOs that failed.
     pub failed: usize,
-    /// Those that are worked on.
+    /// TODOs in progress.
     pub in_progress: usize,
 }
 

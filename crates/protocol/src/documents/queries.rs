@@ -17,11 +17,11 @@ pub struct QueryDocument<T> {
     pub command: &'static str,
     /// Absolute path of the root.
     pub root: String,
-    /// How the query ended, such as `done`, `preview`, `refused` or `unmeasured`.
+    /// The outcome, such as `done`, `preview`, `refused` or `unmeasured`.
     pub status: &'static str,
     /// Kind of a refusal, for programs.
     pub kind: Option<&'static str>,
-    /// Why there is no result, or why it may be incomplete.
+    /// Reason for a missing or incomplete result.
     pub reason: Option<String>,
     /// The server that answered, or should have.
     pub server: Option<String>,
@@ -43,14 +43,14 @@ pub trait QueryResult {
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryPosition {
     pub path: String,
-    /// The position; none for a whole file.
+    /// The position; `None` for a whole file.
     pub position: Option<Position>,
 }
 
 /// Result of `references` and `definition`.
 #[derive(Clone, Debug, Serialize)]
 pub struct LocationsResult {
-    /// If false, `reason` says what may be missing.
+    /// If false, `reason` explains what may be missing.
     pub complete: bool,
     pub locations: Vec<LocationEntry>,
 }
@@ -72,7 +72,7 @@ pub struct HoverResult {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct SymbolsResult {
-    /// If false, `reason` says what may be missing.
+    /// If false, `reason` explains what may be missing.
     pub complete: bool,
     pub symbols: Vec<SymbolEntry>,
 }
@@ -110,7 +110,7 @@ pub struct ChangedFileEntry {
     pub action: &'static str,
     /// Path before a move.
     pub moved_from: Option<String>,
-    /// Unified diff; empty for a file that only moves.
+    /// Unified diff; empty for a move without changes.
     pub diff: String,
 }
 
@@ -121,7 +121,7 @@ pub struct WriteCheckEntry {
     pub introduced: Vec<FindingEntry>,
     /// Findings that may be older: there is no earlier measurement.
     pub unknown: Vec<FindingEntry>,
-    /// Number of findings that are gone.
+    /// Number of fixed findings.
     pub fixed: usize,
     /// Number of older findings.
     pub remaining: usize,
@@ -135,14 +135,14 @@ pub struct WriteCheckEntry {
 #[derive(Clone, Debug, Serialize)]
 pub struct SensorGap {
     pub sensor: String,
-    /// Why there is no result.
+    /// Reason for the missing result.
     pub reason: String,
 }
 
 /// The files in which a pattern was searched.
 #[derive(Clone, Debug, Serialize)]
 pub struct CoverageEntry {
-    /// How the grammars parse the pattern.
+    /// The grammars' interpretation of the pattern.
     pub read_as: Vec<String>,
     /// Files of the pattern's languages.
     pub files_total: usize,
@@ -182,7 +182,7 @@ pub struct MatchEntry {
 pub struct CapturedEntry {
     /// True if the metavariable stands for any number of nodes.
     pub list: bool,
-    /// The range; none if it matches no node.
+    /// The range; `None` if it matches no node.
     pub range: Option<TextRange>,
     pub text: String,
 }

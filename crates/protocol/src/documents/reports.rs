@@ -25,7 +25,7 @@ pub struct ReportDocument {
     pub files_checked: usize,
     /// Requested files that were not measured or are excluded by the options.
     pub files_skipped: Vec<SkippedFile>,
-    /// Files that the project's configuration takes out of a server's checking; among the checked
+    /// Files that the project's configuration excludes from a server's checks; among the checked
     /// ones, because other sensors measure them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files_switched_off: Vec<SwitchedOffEntry>,
@@ -40,12 +40,12 @@ pub struct ReportDocument {
     pub baseline: Option<BaselineComparison>,
 }
 
-/// A file that the project's configuration takes out of a server's checking.
+/// A file that the project's configuration excludes from a server's checks.
 #[derive(Clone, Debug, Serialize)]
 pub struct SwitchedOffEntry {
     pub path: RelPath,
     pub sensor: String,
-    /// What is switched off, and how to switch it on.
+    /// The disabled checks and how to enable them.
     pub reason: String,
 }
 
@@ -102,7 +102,6 @@ pub struct FindingEntry {
     /// The range in the file.
     pub range: TextRange,
     pub message: String,
-    /// Whether it is new.
     pub state: FindingState,
     /// Weakness ids such as `CWE-89`.
     pub cwe: Vec<String>,

@@ -14,7 +14,7 @@ pub struct RuleTestsDocument {
     pub without_tests: Vec<UntestedRule>,
 }
 
-/// A snippet that a rule judged wrongly, or a broken rule or test file.
+/// A snippet with the wrong findings, or a broken rule or test file.
 #[derive(Clone, Debug, Serialize)]
 pub struct RuleTestFailure {
     /// The rule's id; empty if a file cannot be parsed.
@@ -22,7 +22,7 @@ pub struct RuleTestFailure {
     pub source: String,
     /// The snippet's language; empty if there is no snippet.
     pub language: String,
-    /// What was expected and what was found, as a lower-case fragment.
+    /// The expected and the actual result, as a lower-case fragment.
     pub reason: String,
     /// The snippet; empty if the rule itself is broken.
     pub snippet: String,

@@ -42,7 +42,7 @@ pub struct ServerActsDocument {
     pub servers: Vec<ServerActEntry>,
 }
 
-/// What was done to one server.
+/// The action taken on one server.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerActEntry {
     pub id: String,
@@ -91,9 +91,9 @@ pub struct DoctorDocument<'s> {
     /// The daemon that answers; not with probes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon: Option<DaemonHealthEntry>,
-    /// The databases; none with probes.
+    /// The databases; empty with probes.
     pub stores: Vec<StoreHealthEntry>,
-    /// The memory of a team, if one is named.
+    /// The memory of a team, if one is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub team_memory: Option<TeamMemoryEntry>,
 }
@@ -118,10 +118,9 @@ pub struct StoreHealthEntry {
     pub name: &'static str,
     /// Absolute path of the database.
     pub path: PathBuf,
-    /// `ok`, `none`, `missing`, `locked` (nothing can be written), `damaged`, `newer` or `unreadable`.
+    /// `ok`, `none`, `missing`, `locked` (read-only), `damaged`, `newer` or `unreadable`.
     pub state: &'static str,
     pub reason: Option<String>,
-    /// What to do about it.
     pub remedy: Option<String>,
     /// Bytes of the database and its log.
     pub bytes: u64,
@@ -131,13 +130,13 @@ pub struct StoreHealthEntry {
     pub schema: Option<usize>,
     /// The newest schema that this program knows.
     pub schema_known: usize,
-    /// When it was checked for damage: now, if it could be.
+    /// Time of its last check for damage; the present if it could be checked now.
     pub checked_at: Option<String>,
-    /// When the newest backup was made.
+    /// Time of the newest backup.
     pub backup_at: Option<String>,
-    /// Observations that wait until they can be stored; for the memory.
+    /// For the memory: observations waiting to be stored.
     pub waiting: Option<u64>,
-    /// Databases that were damaged and moved aside.
+    /// Damaged databases that were moved away.
     pub damaged_copies: Vec<PathBuf>,
 }
 
@@ -147,7 +146,7 @@ pub struct TeamMemoryEntry {
     pub place: String,
     /// True if it answers.
     pub reachable: bool,
-    /// Why it does not.
+    /// Reason of a failed connection.
     pub reason: Option<String>,
 }
 
@@ -161,7 +160,7 @@ pub struct LanguageEntry<'s> {
     /// Absolute path of the server's program.
     pub program: Option<&'s str>,
     pub version: Option<&'s str>,
-    /// Why there is no server.
+    /// Reason for a missing server.
     pub reason: Option<String>,
 }
 

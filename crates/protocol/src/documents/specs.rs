@@ -18,7 +18,7 @@ pub struct NewSpecDocument {
 pub struct SpecListDocument {
     /// In the order of their ids.
     pub specs: Vec<SpecListEntry>,
-    /// Folders whose name is no id.
+    /// Folders whose name is not a valid id.
     pub skipped: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct SpecListEntry {
     pub requirements: usize,
     /// Its TODOs.
     pub todos: TodoCounts,
-    /// Number of faults that `spec check` names.
+    /// Number of faults reported by `spec check`.
     pub faults: usize,
 }
 
@@ -51,7 +51,7 @@ pub struct SpecCheckDocument {
     pub verdict: &'static str,
     /// In the order of their ids.
     pub specs: Vec<SpecCheckEntry>,
-    /// Folders whose name is no id.
+    /// Folders whose name is not a valid id.
     pub skipped: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub struct SpecCheckDocument {
 #[derive(Clone, Debug, Serialize)]
 pub struct SpecCheckEntry {
     pub id: String,
-    /// What is wrong; empty if nothing is.
+    /// Its faults; empty if it is valid.
     pub faults: Vec<SpecFaultEntry>,
 }
 
@@ -70,7 +70,7 @@ pub struct SpecFaultEntry {
     pub path: String,
     /// 1-based line.
     pub line: usize,
-    /// Why, as a fragment for people.
+    /// A text fragment for the user.
     pub reason: String,
 }
 
@@ -82,7 +82,7 @@ pub struct PivotPointsDocument {
     pub path: String,
     /// In the order of the file.
     pub points: Vec<PivotPointEntry>,
-    /// Why the file cannot be used; empty if it can.
+    /// Faults that make the file unusable; empty if it is valid.
     pub faults: Vec<SpecFaultEntry>,
 }
 
@@ -92,7 +92,7 @@ pub struct PivotPointEntry {
     /// `CONFIRMED` or `PROVISIONAL`.
     pub status: &'static str,
     pub title: String,
-    /// Why it is one; empty if that is not known.
+    /// The reason for it; empty if unknown.
     pub reason: String,
     /// Patterns of files that must not be changed.
     pub protects: Vec<String>,
@@ -116,6 +116,6 @@ pub struct PivotConflictEntry {
     /// Id of the pivot point.
     pub id: String,
     pub title: String,
-    /// Why, as a fragment for people.
+    /// A text fragment for the user.
     pub why: String,
 }

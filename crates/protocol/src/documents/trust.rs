@@ -18,13 +18,13 @@ pub struct TrustDocument<'d> {
     pub changed: Option<&'static str>,
     /// True if the user declined when these programs were shown at a terminal.
     pub declined: bool,
-    /// What runs in a trusted project.
+    /// The programs that run in a trusted project.
     pub programs: &'d [ProjectProgram],
     /// The files that the trust is bound to.
     pub files: Vec<&'d str>,
 }
 
-/// A program that a project names or contains, or one that runs the project's code.
+/// A program configured or contained in a project, or one that runs the project's code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProjectProgram {
     /// `server`, `check`, `judge`, `interpreter` or `build`.
@@ -33,6 +33,6 @@ pub struct ProjectProgram {
     pub name: String,
     /// Program and arguments, or the endpoint of a judge.
     pub command: Vec<String>,
-    /// The file that names it; empty if it was found at a usual place.
+    /// The file that configures it; empty if it was found in a standard place.
     pub source: String,
 }

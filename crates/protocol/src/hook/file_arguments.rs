@@ -1,11 +1,11 @@
-//! The files that the arguments of a tool name. Servers choose the names of their arguments; those in
-//! use are a table.
+//! The files in the arguments of a tool. MCP servers choose the keys of their arguments; a table
+//! lists the common ones.
 
 use moai_base::limits::{FILE_ARGUMENT_DEPTH_MAX, FILE_ARGUMENTS_MAX};
 use moai_base::path::percent_decoded;
 use serde_json::Value;
 
-/// Names of arguments whose values are files or folders, without case, `_` and `-`.
+/// Keys of arguments with files or folders, in lower case without `_` and `-`.
 const NAMES: &[&str] = &[
     "absolutepath",
     "dest",
@@ -58,11 +58,11 @@ const NAMES: &[&str] = &[
     "uris",
     "url",
 ];
-/// How a file is named in a URI.
+/// Prefix of the URI of a file.
 const FILE_SCHEME: &str = "file://";
 
-/// The files and folders that these arguments name, also inside of lists and objects, as the agent
-/// names them.
+/// The files and folders in these arguments, including nested lists and objects, as the agent wrote
+/// them.
 pub(super) fn named_files(arguments: &Value) -> Vec<String> {
     let mut files = Vec::new();
     add_named_files(arguments, false, FILE_ARGUMENT_DEPTH_MAX, &mut files);
@@ -94,7 +94,7 @@ fn is_file_name(argument: &str) -> bool {
     NAMES.contains(&plain.to_ascii_lowercase().as_str())
 }
 
-/// A path, also of a `file:` URI; `None` for other URIs.
+/// The path of a text or a `file:` URI; `None` for other URIs.
 fn path_of(text: &str) -> Option<String> {
     let Some(encoded) = text.strip_prefix(FILE_SCHEME) else {
         return Some(text.to_owned()).filter(|text| !text.is_empty() && !text.contains("://"));

@@ -1,5 +1,5 @@
-//! The text of a hook's input: in UTF-8 or UTF-16, with or without a mark of the byte order. Of an input
-//! that is too large to keep, its short fields.
+//! The text of a hook's input: in UTF-8 or UTF-16, with or without a byte order mark; and the short
+//! fields of an input that is too large to keep.
 
 use moai_base::limits::HOOK_FIELD_BYTES_MAX;
 
@@ -12,7 +12,7 @@ pub fn payload_text(bytes: &[u8]) -> String {
         [0xfe, 0xff, rest @ ..] => utf16_text(rest, u16::from_be_bytes),
         [_, 0, ..] => utf16_text(bytes, u16::from_le_bytes),
         [0, _, ..] => utf16_text(bytes, u16::from_be_bytes),
-        // What a host quotes of a tool's output may be any bytes.
+        // A host may quote arbitrary bytes of a tool's output.
         _ => String::from_utf8_lossy(bytes).into_owned(),
     }
 }
@@ -112,7 +112,7 @@ mod tests {
 
     fn reduced(text: &str) -> Value {
         let mut fields = ShortFields::default();
-        // The bytes come in parts.
+        // The bytes arrive in parts.
         for part in text.as_bytes().chunks(7) {
             fields.read(part);
         }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{ContextChannel, HostEvent, HostKind, TextLimit};
 use crate::hook::{HookEvent, HookOutput};
 
-/// What replaces the end of a text that the host would cut in the middle.
+/// Replaces the end of a text that the host would cut in the middle.
 const CUT_MARK: &str = "\n[cut]";
 
 /// The parts of an output.
@@ -42,8 +42,8 @@ impl<'o> AnswerParts<'o> {
     }
 }
 
-/// JSON for stdout; empty if there is nothing that the host would read. Its texts have no instruction
-/// tags of a host and nothing hidden, whatever they quote.
+/// JSON for stdout; empty if there is nothing to report to the host. Its texts have no instruction
+/// tags of a host and no hidden characters, even in quotes.
 #[must_use]
 pub fn answer_text(host: HostKind, event: HookEvent, output: &HookOutput) -> String {
     let profile = host.profile();
@@ -58,14 +58,14 @@ pub fn answer_text(host: HostKind, event: HookEvent, output: &HookOutput) -> Str
         answer.insert("decision".to_owned(), json!("block"));
         answer.insert("reason".to_owned(), json!(shown(reason)));
     }
-    // What cannot be refused is told.
+    // A reason that cannot block is passed on as context.
     let told = parts.context.or(parts.block.filter(|_| !row.can_block));
     let mut context = told.map(Cow::Borrowed);
     match parts.notice {
         Some(notice) if row.has_notices => {
             answer.insert("systemMessage".to_owned(), json!(visible(notice)));
         }
-        // The agent is told what the user is not shown.
+        // A notice that the user does not see goes to the agent.
         Some(notice) if parts.denial.is_none() && parts.block.is_none() => {
             context = match context {
                 // There it is the shorter form of the context.
@@ -114,7 +114,7 @@ fn set_context(answer: &mut Map<String, Value>, row: HostEvent, text: &str) {
     match row.context {
         ContextChannel::None => {}
         ContextChannel::Nested => {
-            // A decision stays.
+            // An existing decision is kept.
             let nested = answer
                 .entry("hookSpecificOutput")
                 .or_insert_with(|| json!({"hookEventName": row.event.host_name()}));

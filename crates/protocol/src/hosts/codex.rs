@@ -1,4 +1,4 @@
-//! Codex CLI, as observed with version 0.169.0. It drops an answer with a key that it does not know.
+//! Codex CLI, as observed with version 0.169.0. It drops an answer with an unknown key.
 
 use super::ContextChannel::{Nested, None as Nowhere};
 use super::{HeldTurn, HostEvent, HostKind, HostProfile, LastWords, SettingsFile, TextLimit};

@@ -1,5 +1,5 @@
-//! Whether the user of Codex has approved a hook. Codex starts no other ones, and says nothing about it.
-//! Its `config.toml` keeps a hash of each approved entry, as observed with version 0.169.0.
+//! The user's approval of hooks in Codex. Codex silently skips hooks without approval. Its
+//! `config.toml` keeps a hash of each approved entry, as observed with version 0.169.0.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::hook::HookEvent;
 /// The time that Codex gives a hook whose entry names none, in seconds.
 const DEFAULT_TIMEOUT_SECS: u64 = 600;
 
-/// What the user has said about a hook.
+/// The user's decision about a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HookApproval {
     /// Nothing yet.
@@ -45,7 +45,7 @@ pub struct CodexApprovals {
 }
 
 impl CodexApprovals {
-    /// Reads the file; one that cannot be read approves nothing.
+    /// Reads the file; an unreadable file has no approvals.
     #[must_use]
     pub fn parse(config: &str) -> Self {
         let mut document = parse_toml(config).unwrap_or_default();
@@ -97,7 +97,7 @@ fn entry_hash(label: &str, matcher: &Value, hook: &Value) -> String {
     }
     let mut hash = "sha256:".to_owned();
     for byte in Sha256::digest(entry.to_string()) {
-        // A text takes whatever is written to it.
+        // Writing to a `String` cannot fail.
         let _ = write!(hash, "{byte:02x}");
     }
     hash
@@ -107,7 +107,7 @@ fn entry_hash(label: &str, matcher: &Value, hook: &Value) -> String {
 mod tests {
     use super::*;
 
-    /// Hashes that Codex names for the hooks of the plugin.
+    /// Hashes that Codex shows for the hooks of the plugin.
     const CONFIG: &str = r#"
         model = "x"
         [hooks.state."moai-ralph@m:hooks/codex.json:stop:0:0"]

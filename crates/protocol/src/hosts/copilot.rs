@@ -1,5 +1,6 @@
-//! GitHub Copilot CLI, as observed with version 1.0.102. It reads a context at the top of an answer
-//! only, and shows the user no text of a hook but the reason of a refused prompt.
+//! GitHub Copilot CLI, as observed with version 1.0.102. It reads a context only at the top level
+//! of an answer, and the only text of a hook that it shows to the user is the reason of a refused
+//! prompt.
 
 use super::ContextChannel::{Flat, None as Nowhere};
 use super::{HeldTurn, HostEvent, HostKind, HostProfile, LastWords, SettingsFile, TextLimit};

@@ -28,22 +28,20 @@ const DOS_END: &str = "\r\n";
 /// A file that a tool call edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEdit {
-    /// As the agent names it: absolute, or relative to the session's folder.
+    /// As the agent wrote it: absolute, or relative to the session's folder.
     pub path: PathBuf,
-    /// What happens to it.
     pub change: FileChange,
 }
 
-/// What an edit does to a file.
+/// The effect of an edit on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileChange {
-    /// It is new.
     Created,
     /// It is deleted, or moved elsewhere.
     Deleted,
     /// These parts are replaced, in this order.
     Replaced(Vec<TextReplacement>),
-    /// The arguments say nothing about its text before.
+    /// The arguments do not determine the text before the edit.
     Rewritten,
 }
 
@@ -57,13 +55,13 @@ pub struct TextReplacement {
 }
 
 impl FileEdit {
-    /// Where the file is; `cwd` is the session's folder.
+    /// The absolute path of the file; `cwd` is the session's folder.
     #[must_use]
     pub fn file(&self, cwd: &Path) -> PathBuf {
         cwd.join(&self.path)
     }
 
-    /// True if the file is there after the edit.
+    /// True if the file exists after the edit.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.change != FileChange::Deleted
@@ -84,8 +82,8 @@ impl FileEdit {
 }
 
 impl TextReplacement {
-    /// The text before the replacement; `None` if the new part is not there exactly once. The new part has
-    /// the line ends of the arguments or, where the host keeps them, those of the file.
+    /// The text before the replacement; `None` unless the new part occurs exactly once. The new
+    /// part has the line ends of the arguments or, where the host keeps them, those of the file.
     fn undo(&self, text: &str) -> Option<String> {
         if self.after.is_empty() {
             return None;
@@ -106,7 +104,7 @@ impl TextReplacement {
             &format!("\n{before}"),
         )?;
         let undone = &undone[1..];
-        // The last line may have had the other end.
+        // The last line may have had a different line end.
         let without_end = undone.strip_suffix(DOS_END).or_else(|| undone.strip_suffix(UNIX_END));
         without_end.map(str::to_owned)
     }
@@ -123,7 +121,7 @@ fn replaced_once(text: &str, old: &str, new: &str) -> Option<String> {
     (!rest.contains(old)).then(|| format!("{head}{new}{tail}"))
 }
 
-/// The files that the arguments of a tool name. Whether the tool writes them is up to the caller.
+/// The files in the arguments of a tool. The caller decides if the tool writes them.
 #[must_use]
 pub fn edits_of(tool_input: &Value) -> Vec<FileEdit> {
     if let Some(patch) = patch_in(tool_input) {
@@ -136,19 +134,20 @@ pub fn edits_of(tool_input: &Value) -> Vec<FileEdit> {
     edit.into_iter().collect()
 }
 
-/// True if a text is nothing but a patch, and no command with one.
+/// True if a text is only a patch, and not a command with one.
 #[must_use]
 pub fn is_patch(text: &str) -> bool {
     text.trim_start().starts_with(PATCH_START)
 }
 
-/// The patch in the arguments of a tool, which may be the patch itself or a command with one or several.
-/// It reaches from the first beginning to the last end, as a line of a file may look like an end.
+/// The patch in the arguments of a tool, which may be the patch itself or a command with one or
+/// several. It extends from the first start marker to the last end marker, because a line of a file
+/// may look like an end marker.
 fn patch_in(tool_input: &Value) -> Option<Cow<'_, str>> {
     let texts = PATCH_KEYS.iter().map(|key| &tool_input[*key]);
     let mut texts = std::iter::once(tool_input).chain(texts).filter_map(Value::as_str);
     let patch = texts.find_map(|text| text.find(PATCH_START).map(|start| &text[start..]))?;
-    // A quoted text of a shell may name its line ends.
+    // A quoted shell text may have its line ends escaped.
     let is_quoted = !patch.contains('\n');
     Some(if is_quoted { Cow::Owned(patch.replace("\\n", "\n")) } else { Cow::Borrowed(patch) })
 }
@@ -165,11 +164,11 @@ fn change_of(tool_input: &Value) -> FileChange {
     }
 }
 
-/// The files of a patch; none if it names none.
+/// The files of a patch.
 fn edits_of_patch(patch: &str) -> Vec<FileEdit> {
     let mut edits: Vec<FileEdit> = Vec::new();
     let lines: Vec<&str> = patch.lines().skip(1).collect();
-    // Behind the end there may be a quotation mark.
+    // A quotation mark may follow the end marker.
     let end = lines.iter().rposition(|line| line.trim_start().starts_with(PATCH_END));
     for line in lines.iter().take(end.unwrap_or(lines.len())) {
         if edits.len() >= PATCHED_FILES_MAX {
@@ -198,14 +197,15 @@ fn edit_at(path: &str, change: FileChange) -> FileEdit {
     FileEdit { path: PathBuf::from(path.trim()), change }
 }
 
-/// The file of the last edit is deleted, and what it became is written elsewhere.
+/// Turns the last edit into a move: its file is deleted, and the result is written to a new path.
 fn move_last(edits: &mut Vec<FileEdit>, path: &str) {
     let Some(last) = edits.last_mut() else { return };
     let change = std::mem::replace(&mut last.change, FileChange::Deleted);
     edits.push(edit_at(path, change));
 }
 
-/// A line of an updated file: `@@` begins another part, a mark at its start says where it belongs.
+/// A line of an updated file: `@@` begins a new part, and the first character marks it as old, new
+/// or both.
 fn add_line(parts: &mut Vec<TextReplacement>, line: &str) {
     if line.starts_with("@@") {
         let (before, after) = (String::new(), String::new());
@@ -220,7 +220,7 @@ fn add_line(parts: &mut Vec<TextReplacement>, line: &str) {
     let (is_before, is_after) = match line.chars().next() {
         Some('-') => (true, false),
         Some('+') => (false, true),
-        // An empty line stands for itself.
+        // An empty line is a context line.
         Some(' ') | None => (true, true),
         Some(_) => return,
     };

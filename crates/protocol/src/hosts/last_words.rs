@@ -1,4 +1,4 @@
-//! The agent's last words in a transcript of GitHub Copilot CLI: JSON lines, one event each.
+//! The agent's final message in a transcript of GitHub Copilot CLI: JSON lines, one event each.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,10 +16,10 @@ struct SessionEvent {
 /// Events of tools begin with this.
 const TOOL_EVENT: &str = "tool.";
 
-/// The last words of the present turn in the end of a transcript, whose first line may be cut. `None`
-/// if the transcript does not have them yet. It is written in pieces: it is complete for a Stop once it
-/// has an event of `stop_time` or later, in the host's own form, which sorts by time. Words before the
-/// last prompt or the last tool call are not the last ones.
+/// The final message of the current turn in the tail of a transcript, whose first line may be cut.
+/// `None` if the transcript does not have them yet. It is written in pieces: it is complete for a
+/// Stop once it has an event of `stop_time` or later, in the host's own form, which sorts by time.
+/// Messages before the last prompt or the last tool call are not final.
 #[must_use]
 pub fn last_words(transcript: &str, stop_time: &str) -> Option<String> {
     let mut is_complete = false;

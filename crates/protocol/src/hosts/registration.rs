@@ -1,5 +1,5 @@
-//! The files that register this program's hooks with a host: a file of its own where the host reads a
-//! folder of them, entries in the host's file elsewhere. Everything that others wrote stays, in its
+//! The files that register this program's hooks with a host: a file of its own where the host reads
+//! a folder of them, entries in the host's file elsewhere. Foreign entries are kept, in their
 //! order.
 
 use moai_base::jsonc::edit::edited_json;
@@ -9,7 +9,7 @@ use super::typed_command::COMMAND_NAMES;
 use super::{HostKind, HostProfile};
 use crate::hook::HookEvent;
 
-/// The plugin for OpenCode; the mark stands for the path of the program.
+/// The plugin for OpenCode; a placeholder stands for the path of the program.
 const OPENCODE_PLUGIN: &str = include_str!("opencode_plugin.ts");
 const PROGRAM_MARK: &str = "@PROGRAM@";
 /// File name of the program.
@@ -48,7 +48,6 @@ const OPENCODE_COMMANDS: [(&str, &str); COMMAND_NAMES.len()] = [
     ("uam-status", include_str!("../../../../commands/uam-status.md")),
 ];
 
-/// Where hooks are registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegistrationScope {
     Project,
@@ -56,7 +55,7 @@ pub enum RegistrationScope {
     User,
 }
 
-/// A file that registers hooks, as it is to be.
+/// The desired state of a file that registers hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistrationFile {
     /// Relative to the project or to the home folder.
@@ -67,7 +66,7 @@ pub struct RegistrationFile {
 /// Content of a registration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegistrationContent {
-    /// The whole file is this program's.
+    /// The whole file belongs to this program.
     Own(String),
     /// Entries in a JSON document of the host.
     Entries {
@@ -112,7 +111,8 @@ pub fn registration_files(
 }
 
 impl RegistrationContent {
-    /// The text of the file, given its present text. The error says why the file is left alone.
+    /// The text of the file, given its present text. The error is the reason why the file must not
+    /// be changed.
     pub fn text(&self, present: Option<&str>) -> Result<String, String> {
         match self {
             Self::Own(text) => Ok(text.clone()),
@@ -127,8 +127,8 @@ impl RegistrationContent {
         }
     }
 
-    /// The text without this program's entries; `None` if nothing is left. The error says why the file
-    /// is left alone.
+    /// The text without this program's entries; `None` if nothing is left. The error is the reason
+    /// why the file must not be changed.
     pub fn text_without(&self, present: &str) -> Result<Option<String>, String> {
         match self {
             Self::Own(text) if text == present => Ok(None),
@@ -162,8 +162,8 @@ impl RegistrationContent {
     }
 }
 
-/// True if a command does nothing but run a hook of this program: `moai-ralph`, or a path of it in
-/// quotes or without spaces, perhaps after `sh`.
+/// True if a command only runs a hook of this program: `moai-ralph`, or a path of it in quotes or
+/// without spaces, perhaps after `sh`.
 #[must_use]
 pub fn is_own_command(command: &str) -> bool {
     let command = command.trim();
@@ -192,7 +192,7 @@ fn is_hook_call(words: &str) -> bool {
     is_plain && words.next().is_none_or(|first| first == "hook")
 }
 
-/// The events that are registered with a host. Each costs the user a decision in Codex.
+/// The events that are registered with a host. Codex asks the user to approve each of them.
 pub fn registered_events(host: HostKind) -> impl Iterator<Item = HookEvent> {
     let is_dear = host == HostKind::Codex;
     let rare = [HookEvent::SubagentStop, HookEvent::PreCompact, HookEvent::SessionEnd];
@@ -296,7 +296,7 @@ fn is_empty_group(group: &Value) -> bool {
     group["hooks"].as_array().is_some_and(Vec::is_empty)
 }
 
-/// A present text with another value; everything else in it stays as a person wrote it.
+/// A present text with another value; everything else in it is kept as the user wrote it.
 fn edited(present: Option<&str>, document: &Value) -> String {
     let edited = present.and_then(|present| edited_json(present, document));
     edited.unwrap_or_else(|| written(document))
@@ -360,7 +360,7 @@ mod tests {
                     \t\t\t{\"hooks\": [ {\"type\":\"command\",\"command\":\"x\"} ]}\n\t\t]\n\t}\n}\n";
         let with = content.text(Some(mine)).expect("a document");
         assert!(with.contains("\"env\": { \"A\":\"1\" }"), "{with}");
-        // The person goes on editing it.
+        // The user edits it later.
         let edited = with.replace("\"A\":\"1\"", "\"A\":\"2\"");
         let without = content.text_without(&edited).expect("a document").expect("theirs is left");
         assert_eq!(without, mine.replace("\"A\":\"1\"", "\"A\":\"2\""));

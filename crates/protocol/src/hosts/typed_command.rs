@@ -1,11 +1,11 @@
 //! Commands of this program in a prompt. Hosts without an event for slash commands pass them on as
 //! they were typed: `/moai-loop …`, `/moai-ralph:moai-loop …`, `$moai-ralph:moai-loop …`.
 
-/// Where a text of this program begins.
+/// The beginning of this program's texts.
 const OWN_MARK: &str = "[moai-ralph]";
 /// The plugin's name before a command.
 const PLUGIN_PREFIX: &str = "moai-ralph:";
-/// What Codex puts before the name of a command that it lists as a skill.
+/// Codex's prefix of a command that it lists as a skill.
 const COMMAND_PREFIX: &str = "source-command-";
 
 /// The names of all commands, as in `commands/`.
@@ -50,7 +50,7 @@ pub struct TypedCommand<'p> {
     pub arguments: &'p str,
 }
 
-/// The command that a prompt is; `None` for every other prompt.
+/// The command in a prompt; `None` for every other prompt.
 #[must_use]
 pub fn typed_command(prompt: &str) -> Option<TypedCommand<'_>> {
     let typed = prompt.trim_start().strip_prefix(['/', '$'])?;

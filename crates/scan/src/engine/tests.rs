@@ -81,7 +81,7 @@ impl EnginePair {
         Self { plain: engine(files, language), unfiltered }
     }
 
-    /// Asserts that both engines match what ast-grep's scan does; returns the number of matches.
+    /// Asserts that both engines match the same as ast-grep's scan; returns the number of matches.
     #[track_caller]
     fn check_same(&self, text: &str) -> usize {
         let path = path(self.plain.language);

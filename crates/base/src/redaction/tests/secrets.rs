@@ -1,5 +1,5 @@
-//! Secrets as they occur in the texts of projects and sessions. Each row is the text before the secret,
-//! the secret (a template, as in the corpus of shapes), and the text behind it.
+//! Secrets as they occur in the texts of projects and sessions. Each row is the text before the
+//! secret, the secret (a template, as in the corpus of shapes), and the text after it.
 
 use super::super::redacted;
 use super::expanded;
@@ -198,7 +198,7 @@ const TOKENS: &[SecretInText] = &[
     ("", "rdme_{h70}", "\n"),
 ];
 
-/// What a person who looks for gaps has tried.
+/// Attempts to find gaps.
 const GAPS: &[SecretInText] = &[
     ("https://api.telegram.org/bot", "{d10}:AA{w33}", "/sendMessage?chat_id=1"),
     ("", "fo1_{w43}", "\n"),

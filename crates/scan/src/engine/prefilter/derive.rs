@@ -1,4 +1,4 @@
-//! Derives what a rule requires from its document.
+//! Derives the text requirements of a rule from its document.
 //!
 //! Every key of a rule object must hold, so each adds its requirement; a key that implies no text
 //! (most of `kind`; `not`, `nthChild`, `range`) adds nothing.

@@ -1,4 +1,4 @@
-//! Derives what a pattern requires: the texts of its names and literals.
+//! Derives the text requirements of a pattern: the texts of its names and literals.
 //!
 //! Only named leaves count, because the engine compares keywords and punctuation by kind alone, and
 //! the parser inserts such leaves without text where code is broken.

@@ -1,4 +1,4 @@
-//! Derives what a regular expression requires: texts one of which occurs in everything it matches.
+//! Derives the text requirements of a regular expression: texts one of which occurs in every match.
 
 use regex_syntax::hir::literal::Extractor;
 use regex_syntax::hir::{Class, Hir, HirKind};
