@@ -1,5 +1,5 @@
-//! Commits that an agent proposes at the end of a pipeline, and what the engine checks before they
-//! are made: every changed file in exactly one commit, messages in the project's style.
+//! Commits proposed by an agent at the end of a pipeline, and the engine's checks before they are
+//! made: every changed file in exactly one commit, messages in the project's style.
 
 mod style;
 
@@ -18,20 +18,18 @@ use moai_base::limits::{
 /// The commits of a change, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitProposal {
-    /// The commits.
     pub commits: Vec<ProposedCommit>,
 }
 
-/// One commit.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ProposedCommit {
-    /// The whole message as it was proposed.
+    /// The whole message as proposed.
     pub message: String,
     /// Its files, relative to the root.
     pub files: Vec<String>,
 }
 
-/// Why an answer is no proposal.
+/// The reason why an answer is not a proposal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommitProposalError {
     /// It has no JSON object with commits.
@@ -71,13 +69,14 @@ impl CommitProposal {
         Ok(Self { commits: raw.commits })
     }
 
-    /// Whether a commit has this file.
+    /// True if a commit has this file.
     #[must_use]
     pub fn names(&self, file: &str) -> bool {
         self.commits.iter().any(|commit| commit.files.iter().any(|named| named == file))
     }
 
-    /// Why the commits cannot be made: `changed` are the paths of the change, relative to the root.
+    /// The reasons why the commits cannot be made. `changed` has the paths of the change, relative
+    /// to the root.
     #[must_use]
     pub fn faults(&self, changed: &[String], style: CommitStyle) -> Vec<String> {
         let mut faults = Vec::new();
@@ -110,7 +109,7 @@ impl CommitProposal {
     }
 }
 
-/// What is wrong with a message, as fragments after `commit` and its name.
+/// The faults of a message, as fragments after `commit` and its name.
 pub(crate) fn message_faults(message: &str, commit: &str, style: CommitStyle) -> Vec<String> {
     let mut faults = Vec::new();
     let mut lines = message.lines();

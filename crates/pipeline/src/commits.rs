@@ -1,6 +1,6 @@
-//! The commits of a pipeline: what is not committed yet, whether the messages fit the project, and
-//! whether each commit passes the commands that it must pass. An acceptance command must pass from
-//! the first commit where it passed; a check of the project must pass at every commit.
+//! The commits of a pipeline: uncommitted files, messages that do not fit the project's style, and
+//! the commands that each commit must pass. An acceptance command must pass from the first commit
+//! where it passed; a check of the project must pass at every commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,18 +36,18 @@ pub struct CommitCheck {
     pub unmeasured: BTreeMap<String, String>,
 }
 
-/// The commits and the work tree, before any command is run.
+/// The commits and the working tree, before any command is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitSurvey {
     /// Files of the work that are in no commit, relative to the root.
     pub uncommitted: Vec<String>,
-    /// The plan, if nothing but the boxes that the engine sets differs from its commit.
+    /// The plan, if it differs from its commit only in boxes set by the engine.
     pub plan_with_boxes: Option<String>,
     /// The commits, oldest first.
     pub commits: Vec<SurveyedCommit>,
     /// The style of the project's commits.
     pub style: CommitStyle,
-    /// Why the commits may not be what the pipeline made, as a fragment.
+    /// The reason why the commits may not be the pipeline's, as a fragment.
     pub gap: Option<String>,
     /// The branch on which the pipeline began, if the work is still on it and must not be.
     pub on_first_branch: Option<String>,
@@ -56,57 +56,52 @@ pub struct CommitSurvey {
 /// A commit with its whole message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SurveyedCommit {
-    /// The commit.
     pub commit: PipelineCommit,
-    /// Its message.
     pub message: String,
 }
 
-/// What a Stop shows about the commits.
+/// The commits at a Stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommitsReading {
-    /// They cannot be known, for this reason.
+    /// They are unknown, with the reason.
     Unavailable(String),
-    /// The commits.
     Surveyed {
         /// Oldest first.
         commits: Vec<PipelineCommit>,
-        /// What is wrong; empty if nothing is.
+        /// Their faults.
         faults: Vec<CommitFault>,
-        /// What could not be measured.
+        /// The unmeasured part.
         gap: Option<String>,
     },
 }
 
-/// One thing that is wrong with the commits.
+/// A fault of the commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommitFault {
     /// These files of the work are in no commit.
     Uncommitted {
         /// The first ones.
         files: Vec<String>,
-        /// Number of all.
         total: usize,
     },
     /// There are more commits than can be checked.
     TooMany,
-    /// The work is to be on a branch of its own.
+    /// The work must be on a separate branch.
     OnFirstBranch {
         /// The branch where the pipeline began.
         branch: String,
     },
-    /// A message does not fit; the text names the commit.
+    /// A message does not fit; the text includes the commit.
     Message(String),
     /// A command fails at a commit that must pass it.
     Breaks {
         /// Short id and subject.
         commit: String,
-        /// The command.
         command: String,
         /// The end of its output.
         output: String,
     },
-    /// The time of this Stop did not suffice for all commits.
+    /// The time of this Stop was not enough for all commits.
     Unfinished {
         /// Commits that are checked.
         checked: usize,
@@ -116,7 +111,7 @@ pub enum CommitFault {
 }
 
 impl CommitFault {
-    /// Whether it says what the agent must do next, and not what is wrong with one commit.
+    /// True for an instruction to the agent, false for a fault of one commit.
     #[must_use]
     pub fn is_task(&self) -> bool {
         !matches!(self, Self::Message(_) | Self::Breaks { .. })
@@ -153,7 +148,6 @@ impl PipelineCommit {
         Self { id, subject, files, check: None }
     }
 
-    /// The short id.
     #[must_use]
     pub fn short_id(&self) -> &str {
         self.id.get(..SHORT_ID_CHARS).unwrap_or(&self.id)
@@ -170,7 +164,7 @@ impl PipelineCommit {
 const SHORT_ID_CHARS: usize = 10;
 
 impl CommitSurvey {
-    /// What is wrong before any command is run.
+    /// The faults found before any command is run.
     #[must_use]
     pub fn faults(&self) -> Vec<CommitFault> {
         let mut faults = Vec::new();
@@ -195,10 +189,10 @@ impl CommitSurvey {
     }
 }
 
-/// What the runs show about checked commits, oldest first. `acceptance` names the commands that need
-/// not pass before the commit that makes them pass. A command that fails at the last commit says
-/// nothing about any of them: the same files pass in the work tree, so it needs files without a
-/// commit, such as installed packages; it is part of the gap.
+/// The results of the runs for checked commits, oldest first. `acceptance` lists the commands that
+/// need not pass before the commit that makes them pass. A command that fails at the last commit
+/// proves nothing about the others: the same files pass in the working tree, so the command needs
+/// uncommitted files, such as installed packages; it is part of the gap.
 #[must_use]
 pub fn run_faults(
     commits: &[PipelineCommit],

@@ -1,27 +1,26 @@
-//! How to go on when a gate fails again: fix it, begin afresh, or plan again. Sets of problems are
-//! compared, not only numbers.
+//! The strategy after a gate failed again: fix it, start with a fresh context, or plan again. Sets
+//! of problems are compared, not only numbers.
 
 use serde::{Deserialize, Serialize};
 
 use moai_base::limits::{DIVERGING_ROUNDS, SAME_FAILURE_ROUNDS, STRUCTURAL_DROP_PERCENT};
 
-/// One round of fixes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixRound {
     /// TODOs whose commands passed.
     pub passed: usize,
     /// All TODOs.
     pub total: usize,
-    /// Hash over everything that is wrong; `None` without problems.
+    /// Hash of all problems; `None` if there are none.
     pub problems: Option<String>,
 }
 
-/// How the next round goes on.
+/// The strategy of the next round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FixStrategy {
-    /// Fix what is reported.
+    /// Fix the reported problems.
     FixNow,
-    /// The same again and again: another approach in a fresh context.
+    /// The same problems repeatedly: a different approach in a fresh context.
     FreshContext,
     /// Most of it fails, or it gets worse: plan again.
     Replan,
@@ -36,7 +35,7 @@ pub fn fix_strategy(rounds: &[FixRound]) -> FixStrategy {
     let has_dropped = |round: &FixRound| {
         (best - round.passed) * 100 > round.total.max(1) * STRUCTURAL_DROP_PERCENT
     };
-    // One round alone may be a step on the way.
+    // A single drop may be temporary.
     let is_diverging = rounds.len() > DIVERGING_ROUNDS
         && rounds.iter().rev().take(DIVERGING_ROUNDS).all(has_dropped);
     if is_mostly_failing || is_diverging {

@@ -6,7 +6,7 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::{DOCUMENT_FAULTS_MAX, FAULT_QUOTE_CHARS_MAX, PIPELINE_DOCUMENT_BYTES_MAX};
 use moai_loops::fences::{FencePart, FenceTracker};
 
-/// Why a document cannot be used as it is.
+/// A reason why a document cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentFault {
     /// 1-based line.
@@ -42,7 +42,6 @@ pub(crate) fn quoted_words(text: &str) -> String {
     format!("`{}`", one_line(text, FAULT_QUOTE_CHARS_MAX).replace('`', "'"))
 }
 
-/// A line of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DocumentLine<'t> {
     /// 1-based.
@@ -51,7 +50,7 @@ pub(crate) struct DocumentLine<'t> {
     pub(crate) start: usize,
     /// The line without line end, byte order mark and comments.
     pub(crate) text: &'t str,
-    /// Whether it belongs to a fenced code block.
+    /// True if it belongs to a fenced code block.
     pub(crate) is_code: bool,
 }
 
@@ -106,7 +105,7 @@ pub(crate) fn normalized_name(name: &str) -> String {
     bare.to_lowercase().replace(['_', '-'], " ")
 }
 
-/// Whether a text is a placeholder of a template that is still to be filled in: `{…}`.
+/// True for an unfilled placeholder of a template: `{…}`.
 pub(crate) fn is_placeholder(text: &str) -> bool {
     text.starts_with('{') && text.ends_with('}')
 }

@@ -1,5 +1,5 @@
-//! When a stronger model is proposed: for large TODOs from the start, after failed attempts at a TODO,
-//! and after rounds of fixes.
+//! Decides when to propose a stronger model: for large TODOs from the start, after failed attempts
+//! at a TODO, and after rounds of fixes.
 
 use crate::approved_plan::ApprovedPlan;
 use crate::plan::TodoSize;
@@ -12,7 +12,7 @@ pub struct EscalationRules {
     pub after: u32,
     /// Sizes of TODOs that get it from the start.
     pub sizes: Vec<TodoSize>,
-    /// The stronger model, as the host names it.
+    /// The host's name of the stronger model.
     pub model: String,
 }
 
@@ -20,15 +20,9 @@ pub struct EscalationRules {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Escalation {
     /// A TODO of this size.
-    Size {
-        /// The TODO.
-        todo: String,
-        /// Its size.
-        size: TodoSize,
-    },
-    /// A TODO that workers failed at.
+    Size { todo: String, size: TodoSize },
+    /// A TODO at which workers failed.
     Attempts {
-        /// The TODO.
         todo: String,
         /// Failed attempts.
         attempts: u32,
@@ -37,12 +31,12 @@ pub enum Escalation {
     Rounds(u32),
 }
 
-/// What the rules propose for the TODOs that are not done, by their size.
+/// Proposals for the open TODOs, by their size.
 #[must_use]
 pub fn escalated_sizes(state: &PipelineState, rules: &EscalationRules) -> Vec<Escalation> {
     let plan = state.approved.as_ref().map(ApprovedPlan::document);
     let mut proposals = Vec::new();
-    // Its main agent does everything itself, with the model that it has.
+    // The main agent does all the work itself, with its own model.
     if state.is_solo {
         return proposals;
     }
@@ -55,7 +49,7 @@ pub fn escalated_sizes(state: &PipelineState, rules: &EscalationRules) -> Vec<Es
     proposals
 }
 
-/// What the rules propose after failures.
+/// Proposals after failures.
 #[must_use]
 pub fn escalated_failures(state: &PipelineState, rules: &EscalationRules) -> Vec<Escalation> {
     if rules.after == 0 || state.is_solo {

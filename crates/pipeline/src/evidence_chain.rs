@@ -1,5 +1,5 @@
-//! What shows that each requirement is met: the TODOs that name it, their acceptance items with the
-//! engine's runs, and the commits that hold the work.
+//! The evidence for each requirement: the TODOs that refer to it, their acceptance items with the
+//! engine's runs, and the commits with the work.
 
 use crate::commits::PipelineCommit;
 use crate::file_patterns::matches_pattern;
@@ -7,29 +7,26 @@ use crate::plan::{AcceptanceKind, Todo};
 use crate::spec::SpecDocument;
 use crate::state::{PipelineState, TodoProgress};
 
-/// One requirement with everything that shows it.
+/// One requirement with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequirementEvidence {
-    /// Its id; empty for TODOs that name no requirement.
+    /// Its id; empty for TODOs without a requirement.
     pub id: String,
     /// Its title; empty if the specification does not have it.
     pub title: String,
-    /// The TODOs that name it; without one, nothing shows it.
+    /// The TODOs that refer to it; without one there is no evidence.
     pub todos: Vec<TodoEvidence>,
 }
 
-/// What shows that one TODO is done.
+/// The evidence for one TODO.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TodoEvidence {
-    /// Its id.
     pub id: String,
-    /// Its title.
     pub title: String,
-    /// What the engine knows of it.
     pub progress: TodoProgress,
     /// Its acceptance items: kind, id and text.
     pub items: Vec<ItemEvidence>,
-    /// The commits that change its files, oldest first; empty if it names no files.
+    /// The commits that change its files, oldest first; empty if it has no file patterns.
     pub commits: Vec<PipelineCommit>,
 }
 
@@ -38,7 +35,6 @@ pub struct TodoEvidence {
 pub struct ItemEvidence {
     /// Its id: `AC-1`.
     pub id: String,
-    /// Who verifies it.
     pub kind: AcceptanceKind,
     /// Its command, or its text.
     pub text: String,

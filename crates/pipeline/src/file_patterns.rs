@@ -2,7 +2,7 @@
 
 use globset::GlobBuilder;
 
-/// Whether a path relative to the root matches one of the patterns. A pattern without glob
+/// True if a path relative to the root matches one of the patterns. A pattern without glob
 /// characters also matches everything below it; one that is not a valid glob matches nothing.
 #[must_use]
 pub fn matches_pattern(patterns: &[String], path: &str) -> bool {
@@ -21,7 +21,7 @@ fn matches_one(pattern: &str, path: &str) -> bool {
     glob.is_ok_and(|glob| glob.compile_matcher().is_match(path))
 }
 
-/// The paths that the patterns of a TODO may name; without patterns every path.
+/// The paths that the patterns of a TODO may match; without patterns, every path.
 pub(crate) struct FileReach {
     patterns: Vec<Vec<PathPart>>,
 }
@@ -31,8 +31,8 @@ impl FileReach {
         Self { patterns: patterns.iter().map(|pattern| path_parts(pattern)).collect() }
     }
 
-    /// Whether both may name one path. Sound, not exact: case makes no difference, as in some file systems,
-    /// and a part with a bracket or a brace, with all that follows, is taken for anything.
+    /// True if both may match one path. A safe approximation: case is ignored, as in some file
+    /// systems, and a part with a bracket or a brace counts as matching anything from there on.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         let is_all = self.patterns.is_empty() || other.patterns.is_empty();
         is_all
@@ -76,7 +76,7 @@ fn path_parts(pattern: &str) -> Vec<PathPart> {
         });
     }
     if folder.ends_with("**") && matches!(parts.last(), Some(PathPart::Anything)) {
-        // What is below a folder is not the folder itself.
+        // `folder/**` matches the contents of a folder, not the folder itself.
         parts.push(PathPart::Wild(vec![NamePart::AnyLetters]));
     } else if !folder.contains(['*', '?']) {
         parts.push(PathPart::Anything);
@@ -117,7 +117,7 @@ fn names_meet(one: &[NamePart], other: &[NamePart]) -> bool {
     })
 }
 
-/// Whether two sequences can stand for the same one, where some elements stand for any number of others.
+/// True if two sequences can match the same one, where some elements match any number of others.
 fn sequences_meet<T>(
     mut one: &[T],
     mut other: &[T],
@@ -133,7 +133,7 @@ fn sequences_meet<T>(
         }
         (one, other) = (rest, other_rest);
     }
-    // Which beginnings of `other` can stand for the same as the beginning of `one` that is looked at.
+    // The prefixes of `other` that can match the same as the current prefix of `one`.
     let mut reached = vec![false; other.len() + 1];
     reached[0] = true;
     for at in 0..=one.len() {

@@ -1,4 +1,4 @@
-//! The gates of a full pipeline. What was skipped has not passed.
+//! The gates of a full pipeline. A skipped gate has not passed.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +14,9 @@ pub enum GateStatus {
     Passed,
     /// Failed at the last Stop that reached it.
     Failed,
-    /// Nothing can answer it.
+    /// Nothing can decide it.
     Skipped,
-    /// It was asked, but gave no usable answer.
+    /// It ran, but gave no usable answer.
     Degraded,
     /// The plan has nothing for it.
     Absent,
@@ -32,7 +32,6 @@ named_variants!(GateStatus {
 });
 serialize_by_name!(GateStatus);
 
-/// The gates of one pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PipelineGates {
@@ -42,14 +41,14 @@ pub struct PipelineGates {
     pub review: GateStatus,
     /// Scenarios that an agent plays as a user.
     pub scenarios: GateStatus,
-    /// The judges' review in eight categories, a part of `review`; open if it was not asked for.
+    /// The judges' review in eight categories, a part of `review`; open if it was not requested.
     pub categories: GateStatus,
 }
 
-/// What the judges said at a Stop.
+/// The judges' review at a Stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewReading {
-    /// They were not asked, because something else was missing.
+    /// They were not called, because something else was missing.
     NotAsked,
     /// Every criterion is met.
     Approved,
@@ -62,8 +61,8 @@ pub enum ReviewReading {
 }
 
 impl PipelineGates {
-    /// The review of the categories and that against the project's criteria together. `own` is the
-    /// latter; `None` if the judges were not asked about criteria.
+    /// Combines the review of the categories with that against the project's criteria. `own` is the
+    /// latter; `None` if the judges were not called for it.
     #[must_use]
     pub fn whole_review(&self, own: Option<GateStatus>) -> GateStatus {
         match (self.categories, own) {
@@ -77,7 +76,7 @@ impl PipelineGates {
         }
     }
 
-    /// The gates that keep a pipeline from being called completed, with their states.
+    /// The gates that prevent the outcome "completed", with their states.
     #[must_use]
     pub fn unproven(&self) -> Vec<(&'static str, GateStatus)> {
         let all = [("tests", self.tests), ("review", self.review), ("scenarios", self.scenarios)];

@@ -1,5 +1,5 @@
-//! The documents that the gates of a pipeline leave next to its plan: the same results give the same
-//! bytes, so that a later edit is noticed by the hash.
+//! The documents of a pipeline's gates, written next to its plan. Equal results give equal bytes,
+//! so that the hash reveals a later edit.
 
 use serde::Serialize;
 
@@ -12,12 +12,10 @@ use moai_loops::criteria::SPECS_FOLDER;
 /// Folder of the documents, below that of the specification.
 const GATES_FOLDER: &str = "gates";
 
-/// The document of one gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateDocument {
     /// Its path, relative to the root.
     pub path: String,
-    /// Its text.
     pub text: String,
 }
 
@@ -102,7 +100,7 @@ fn document_path(state: &PipelineState, gate: &str) -> String {
     format!("{SPECS_FOLDER}/{}/{GATES_FOLDER}/{gate}.json", state.spec)
 }
 
-/// The paths of the documents of all gates, whether they have a result or not.
+/// The paths of the documents of all gates, with or without a result.
 #[must_use]
 pub fn document_paths(state: &PipelineState) -> [String; 3] {
     ["tests", "review", "scenarios"].map(|gate| document_path(state, gate))

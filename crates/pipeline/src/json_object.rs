@@ -1,4 +1,4 @@
-//! Finds the JSON object in an answer of an agent, whatever surrounds it.
+//! Finds the JSON object in an agent's answer, in any surrounding text.
 
 use serde_json::{Deserializer, Value};
 
@@ -12,7 +12,7 @@ pub(crate) fn object_with(answer: &str, key: &str) -> Option<Value> {
     (at < objects.len()).then(|| objects.swap_remove(at))
 }
 
-/// The objects of an answer that are in no other object.
+/// The outermost objects of an answer.
 fn objects(answer: &str) -> Vec<Value> {
     let mut objects = Vec::new();
     let mut from = 0;
@@ -30,7 +30,6 @@ fn objects(answer: &str) -> Vec<Value> {
     objects
 }
 
-/// The last object with this key.
 pub(crate) fn last_object_with(answer: &str, key: &str) -> Option<Value> {
     object_with(answer, key).filter(|object| object.get(key).is_some())
 }

@@ -1,5 +1,6 @@
-//! What a pipeline leaves for people: `docs/learnings/FEATURE/{learnings,decisions,issues,metrics}.md`.
-//! Existing files are continued; an entry that is already there is not repeated.
+//! The documents that a pipeline writes for people:
+//! `docs/learnings/FEATURE/{learnings,decisions,issues,metrics}.md`. Existing files are continued;
+//! existing entries are not repeated.
 
 use crate::worker_report::WorkerReport;
 use moai_base::foreign_text::one_line;
@@ -129,7 +130,7 @@ fn document_title(file: LearningsFile) -> &'static str {
 }
 
 fn entry_line(entry: &LearningsEntry) -> String {
-    // A comment in the text would hide what follows.
+    // A comment in the text would hide the text after it.
     let text = one_line(&entry.text, PLAN_TEXT_CHARS_MAX).replace("<!--", "‹!--");
     match entry.source.as_str() {
         "" => format!("- {text}"),

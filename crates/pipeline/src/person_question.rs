@@ -1,39 +1,36 @@
-//! What only a person decides: whether the work follows a plan, whether an `[H]` item is met, and what
-//! becomes of a discovery in conflict with a provisional constraint.
+//! Decisions reserved for a person: approval of a plan, acceptance of an `[H]` item, and the fate
+//! of a discovery in conflict with a provisional constraint.
 
 use crate::approved_plan::ApprovedPlan;
 use crate::plan::{AcceptanceKind, PlanDocument, TodoId};
 use crate::shown_plan::plan_version;
 use crate::state::{ASKS_THE_USER, KeptDiscovery, PersonAnswer, PipelineState, PlanApprover};
 
-/// One question to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PersonQuestion {
-    /// Whether the work follows this version of the plan.
+    /// Approve this version of the plan?
     Plan {
         /// The beginning of the hash of its text.
         version: String,
     },
-    /// Whether an `[H]` item is met.
+    /// Is an `[H]` item met?
     Item {
-        /// Its TODO.
         todo: TodoId,
         /// Its id in the TODO: `AC-2`.
         item: String,
-        /// What the plan says about it.
+        /// Its text in the plan.
         text: String,
     },
-    /// Whether a discovery may be followed.
+    /// May a discovery be followed?
     Discovery {
         /// Its number among the discoveries of the pipeline, from 1.
         number: usize,
-        /// The discovery.
         discovery: KeptDiscovery,
     },
 }
 
 impl PersonQuestion {
-    /// The question whether the work follows a plan.
+    /// The question about the approval of a plan.
     #[must_use]
     pub fn about_plan(text: &str) -> Self {
         Self::Plan { version: plan_version(text) }
@@ -54,8 +51,8 @@ fn item_name(todo: &TodoId, item: &str) -> String {
     format!("{todo}/{item}")
 }
 
-/// The questions about the work that wait for a person. An item is asked about once the commands of
-/// its TODO pass.
+/// The open questions about the work. The question about an item is asked once the commands of its
+/// TODO pass.
 #[must_use]
 pub fn open_questions(state: &PipelineState) -> Vec<PersonQuestion> {
     let plan = state.approved.as_ref().map(ApprovedPlan::document);
@@ -74,7 +71,7 @@ pub(crate) fn questions_of(state: &PipelineState, plan: &PlanDocument) -> Vec<Pe
     open
 }
 
-/// Names of everything that no person has agreed to yet, although the end needs it.
+/// Names of the open questions that must be answered before the end.
 #[must_use]
 pub fn missing_answers(state: &PipelineState) -> Vec<String> {
     let plan = state.approved.as_ref().map(ApprovedPlan::document);
@@ -85,7 +82,7 @@ pub fn missing_answers(state: &PipelineState) -> Vec<String> {
     items.into_iter().chain(discoveries).map(|question| question.name()).collect()
 }
 
-/// The `[H]` items of fitting TODOs that no person has agreed to.
+/// The unanswered or rejected `[H]` items of the selected TODOs.
 fn item_questions(
     state: &PipelineState,
     plan: &PlanDocument,
@@ -107,7 +104,7 @@ fn item_questions(
     open
 }
 
-/// Notes a person's answer to an open question; whether there is such a question.
+/// Records a person's answer; false if there is no such open question.
 pub(crate) fn note_answer(
     next: &mut PipelineState,
     name: &str,
@@ -132,7 +129,8 @@ pub(crate) fn note_answer(
     true
 }
 
-/// Forgets what a person said about a TODO whose commands fail again: the work has changed since.
+/// Removes a person's answers about a TODO whose commands fail again, because the work has changed
+/// since.
 pub(crate) fn forget_answers(next: &mut PipelineState, todo: &TodoId) {
     let start = item_name(todo, "");
     next.human_answers.retain(|name, _| !name.starts_with(&start));

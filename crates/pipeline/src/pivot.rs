@@ -1,4 +1,4 @@
-//! Pivot points: constraints that work must not change. Workers propose what they discover, and each
+//! Pivot points: constraints that work must not change. Workers propose discoveries, and each
 //! proposal is checked against them: a conflict with a confirmed one is rejected, one with a
 //! provisional one is the user's decision.
 
@@ -21,7 +21,7 @@ pub const PIVOT_FILE: &str = ".moai/specs/pivot-points.md";
 pub struct PivotDocument {
     /// The points in the order of the file.
     pub points: Vec<PivotPoint>,
-    /// Why the file cannot be used, in the order of the lines.
+    /// The reasons why the file cannot be used, in the order of the lines.
     pub faults: Vec<DocumentFault>,
 }
 
@@ -34,9 +34,9 @@ pub struct PivotPoint {
     pub line: usize,
     /// The constraint, on one line.
     pub title: String,
-    /// Whether the user has confirmed it.
+    /// The state of the user's confirmation.
     pub status: PivotStatus,
-    /// Why it is one, on one line.
+    /// The reason for it, on one line.
     pub reason: String,
     /// Patterns of files that a discovery must not change.
     pub protects: Vec<String>,
@@ -46,7 +46,7 @@ pub struct PivotPoint {
     status_range: Option<std::ops::Range<usize>>,
 }
 
-/// How firm a constraint is.
+/// Firmness of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PivotStatus {
     /// Immutable.
@@ -85,7 +85,7 @@ impl std::fmt::Display for PivotId {
 }
 
 impl PivotDocument {
-    /// Parses a file of pivot points. Parsing never fails: what cannot be read is a fault.
+    /// Parses a file of pivot points. Parsing never fails; unreadable parts become faults.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         read::read_points(text)

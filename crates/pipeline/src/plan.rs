@@ -21,7 +21,7 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::GAP_CHARS_MAX;
 use moai_loops::named_variants;
 
-/// A parsed plan. It can be worked with only if it has no faults.
+/// A parsed plan, usable only without faults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanDocument {
     /// The name of the feature, from the first heading.
@@ -30,7 +30,7 @@ pub struct PlanDocument {
     pub overall_risk: Option<RiskLevel>,
     /// The TODOs in the order of the file.
     pub todos: Vec<Todo>,
-    /// Why the plan cannot be used, in the order of the lines.
+    /// The reasons why the plan cannot be used, in the order of the lines.
     pub faults: Vec<DocumentFault>,
 }
 
@@ -45,7 +45,7 @@ pub struct Todo {
     pub title: String,
     /// Its state.
     pub status: TodoStatus,
-    /// What is to be done, on one line.
+    /// Its description, on one line.
     pub description: String,
     /// TODOs that must be done first.
     pub dependencies: Vec<TodoId>,
@@ -53,17 +53,15 @@ pub struct Todo {
     pub requirements: Vec<String>,
     /// Patterns of the files that its worker may write, relative to the root.
     pub files: Vec<String>,
-    /// Its risk.
     pub risk: Option<RiskLevel>,
-    /// Its size.
     pub size: Option<TodoSize>,
-    /// How it is accepted.
+    /// Its acceptance items.
     pub items: Vec<AcceptanceItem>,
     /// Bytes between the brackets of its checkbox; `None` if it has none.
     checkbox: Option<Range<usize>>,
 }
 
-/// State of a TODO, as its checkbox shows it.
+/// State of a TODO, from its checkbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TodoStatus {
     /// `[ ]`
@@ -76,7 +74,7 @@ pub enum TodoStatus {
 
 named_variants!(TodoStatus { Open: "open", Done: "done", Failed: "failed" });
 
-/// How much may go wrong.
+/// Risk of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RiskLevel {
     /// Easily reverted, no user notices.
@@ -109,7 +107,6 @@ pub struct AcceptanceItem {
     pub id: String,
     /// 1-based line.
     pub line: usize,
-    /// Who verifies it.
     pub kind: AcceptanceKind,
     /// The whole text, on one line.
     pub text: String,
@@ -128,7 +125,7 @@ impl AcceptanceItem {
     }
 }
 
-/// Who verifies an acceptance item.
+/// The verification of an acceptance item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptanceKind {
     /// `[A]`: a command whose exit code decides.
@@ -163,13 +160,12 @@ impl TodoStatus {
 }
 
 impl PlanDocument {
-    /// Parses a plan. Parsing never fails: what cannot be read is a fault that names its line.
+    /// Parses a plan. Parsing never fails; unreadable parts become faults with their lines.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         read::read_plan(text)
     }
 
-    /// The TODO with this id.
     #[must_use]
     pub fn todo(&self, id: &TodoId) -> Option<&Todo> {
         self.todos.iter().find(|todo| todo.id == *id)
@@ -183,19 +179,19 @@ impl PlanDocument {
 }
 
 impl Todo {
-    /// Its items that are verified in this way.
+    /// Its items of a kind.
     pub fn items_of(&self, kind: AcceptanceKind) -> impl Iterator<Item = &AcceptanceItem> {
         self.items.iter().filter(move |item| item.kind == kind)
     }
 
-    /// Whether a file is among those that it names.
+    /// True if a file matches its patterns.
     #[must_use]
     pub fn names(&self, path: &str) -> bool {
         matches_pattern(&self.files, path)
     }
 
-    /// Whether its worker may write a file; all files if it names none. `path` is relative to the
-    /// root.
+    /// True if its worker may write a file, which is any file if it has no patterns. `path` is
+    /// relative to the root.
     #[must_use]
     pub fn allows(&self, path: &str) -> bool {
         self.files.is_empty() || self.names(path)

@@ -1,9 +1,9 @@
-//! The prose of a text that a user wrote: what is neither code, nor quoted, nor a name of something.
+//! The prose of a user's text, without code, quotes and identifiers.
 
 use moai_base::limits::QUOTE_BYTES_MAX;
 use moai_loops::fences::FenceTracker;
 
-/// The beginning of a text, of at most so many bytes.
+/// The beginning of a text, of at most `bytes_max` bytes.
 pub(crate) fn beginning_of(text: &str, bytes_max: usize) -> &str {
     let mut end = text.len().min(bytes_max);
     while !text.is_char_boundary(end) {
@@ -12,8 +12,8 @@ pub(crate) fn beginning_of(text: &str, bytes_max: usize) -> &str {
     &text[..end]
 }
 
-/// The text without code blocks, quoted lines, code spans and quotes; they become a mark that no word
-/// touches.
+/// The text without code blocks, quoted lines, code spans and quotes; they are replaced by a
+/// separate mark.
 pub(crate) fn prose_of(prompt: &str) -> String {
     let mut fences = FenceTracker::default();
     let mut prose = String::with_capacity(prompt.len());
@@ -47,7 +47,7 @@ fn without_quotes(prose: &str) -> String {
         let after = &rest[character.len_utf8()..];
         let quote = QUOTES.iter().find(|(open, _)| *open == character);
         let is_apostrophe = character == '\'' && text.ends_with(char::is_alphanumeric);
-        // A quote ends soon and in its paragraph, or it is none.
+        // A quote must end soon and within its paragraph.
         let paragraph =
             beginning_of(after, QUOTE_BYTES_MAX).split("\n\n").next().unwrap_or_default();
         let end = quote.filter(|_| !is_apostrophe).and_then(|(_, close)| paragraph.find(*close));
@@ -65,8 +65,8 @@ fn without_quotes(prose: &str) -> String {
 /// Marks at the edges of a word of prose.
 const PUNCTUATION: [char; 12] = [',', '.', ';', ':', '!', '?', '(', ')', '…', '-', '"', '\''];
 
-/// The words of the prose. Substitutions of a shell, paths, addresses, options and identifiers are no
-/// words.
+/// The words of the prose. Substitutions of a shell, paths, addresses, options and identifiers are
+/// skipped.
 pub(crate) fn prose_words(text: &str) -> Vec<String> {
     let prose = without_substitutions(&prose_of(text));
     let is_letter = |it: char| it.is_alphanumeric() || "-'’".contains(it);

@@ -1,5 +1,5 @@
 //! Gate 2: the judges rule on eight categories, and the numbers of critical findings and warnings
-//! decide. Judges that are not there, or gave no usable answer, are no pass.
+//! decide. Without judges or usable answers, the gate does not pass.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,14 +12,12 @@ use moai_loops::judge::judge_report::{JudgeReport, JudgeResult};
 use moai_loops::judge::rubric::{Rubric, RubricCriterion};
 use moai_loops::judge::verdict::Ruling;
 
-/// One category of the review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReviewCategory {
-    /// Its name.
     pub name: &'static str,
-    /// What the judges rule on.
+    /// The question to the judges.
     question: &'static str,
-    /// Whether the change is wrong if it does not meet it; otherwise that is a warning.
+    /// True if a violation is critical, false if it is a warning.
     is_critical: bool,
 }
 
@@ -74,18 +72,17 @@ pub const REVIEW_CATEGORIES: [ReviewCategory; 8] = [
     },
 ];
 
-/// How much a finding weighs.
+/// Severity of a review finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewSeverity {
     /// The change must not ship with it.
     Critical,
-    /// A few of them may stay.
+    /// A few of them are tolerated.
     Warning,
 }
 
 impl ReviewSeverity {
-    /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -95,14 +92,11 @@ impl ReviewSeverity {
     }
 }
 
-/// A category that some judge does not find met.
+/// A category that a judge found unmet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewFinding {
-    /// Name of the category.
     pub category: String,
-    /// Its weight.
     pub severity: ReviewSeverity,
-    /// The judge that found it.
     pub judge: String,
     /// `path:line` of the first quote; empty without one.
     pub place: String,
@@ -117,13 +111,11 @@ pub struct CategoryReview {
     pub verdict: String,
     /// Critical findings.
     pub critical: usize,
-    /// Warnings.
     pub warnings: usize,
-    /// All of them.
     pub findings: Vec<ReviewFinding>,
     /// Each judge with its own result: `local: approved`.
     pub judges: Vec<String>,
-    /// Why it is degraded or skipped, on one line.
+    /// The reason for being degraded or skipped, on one line.
     pub gap: Option<String>,
 }
 
@@ -138,14 +130,14 @@ pub fn category_rubric() -> Rubric {
 }
 
 impl CategoryReview {
-    /// Counts what the judges found.
+    /// Counts the judges' findings.
     #[must_use]
     pub fn of_report(report: &JudgeReport) -> Self {
         let mut findings = Vec::new();
         for (criterion, judge, ruling) in report.open() {
             let at = report.criteria.iter().position(|one| one.id == criterion.id);
             let Some(category) = at.and_then(|at| REVIEW_CATEGORIES.get(at)) else { continue };
-            // What the judges are not sure of is no proof of a defect.
+            // An uncertain ruling does not prove a defect.
             let is_sure = ruling.ruling == Ruling::Unmet;
             let severity = if category.is_critical && is_sure {
                 ReviewSeverity::Critical
@@ -178,7 +170,6 @@ impl CategoryReview {
         }
     }
 
-    /// The status of the gate.
     #[must_use]
     pub fn gate(&self) -> GateStatus {
         match self.verdict.as_str() {
@@ -190,7 +181,7 @@ impl CategoryReview {
     }
 }
 
-/// The verdict, and the gap that it is degraded or skipped for.
+/// The verdict, and the gap that degrades or skips the gate.
 fn verdict(report: &JudgeReport, critical: usize, warnings: usize) -> (ReviewVerdict, Option<Gap>) {
     if critical > 0 || warnings > REVIEW_WARNINGS_MAX {
         return (ReviewVerdict::NeedsFixes, None);
@@ -208,7 +199,7 @@ fn verdict(report: &JudgeReport, critical: usize, warnings: usize) -> (ReviewVer
     {
         missing.push(gap.clone());
     }
-    // A judge that is not there says nothing about the change; one that failed to answer was needed.
+    // A missing judge proves nothing about the change; one that failed to answer was needed.
     let failed = missing.iter().find(|gap| !is_absent(gap)).cloned();
     match (answered, failed) {
         (_, Some(gap)) => (ReviewVerdict::Degraded, Some(gap)),
@@ -217,7 +208,7 @@ fn verdict(report: &JudgeReport, critical: usize, warnings: usize) -> (ReviewVer
     }
 }
 
-/// Whether a gap says that there is no judge at all.
+/// True if a gap means that there is no judge at all.
 fn is_absent(gap: &Gap) -> bool {
     matches!(
         gap.cause,

@@ -1,5 +1,5 @@
-//! The word `uam` in a prompt asks for a pipeline. Code, quotes, paths, negations and questions about
-//! the word do not. Capitals do not either: UAM is urban air mobility.
+//! The word `uam` in a prompt asks for a pipeline. Code, quotes, paths, negations and questions
+//! about the word do not. Neither do capitals: UAM is urban air mobility.
 
 use crate::prose::{beginning_of, prose_of};
 use moai_base::foreign_text::is_from_host;
@@ -21,20 +21,20 @@ named_variants!(RoutedPipeline { Full: "full", Small: "small", Bugfix: "bugfix" 
 
 const KEYWORD: &str = "uam";
 
-/// Particles and words after the keyword with which it is a means; with others it is the topic.
+/// Particles and words after the keyword that mark it as a means; others mark it as the topic.
 const MEANS: [&str; 7] = ["으로", "로", "을", "를", "모드로", "방식으로", "파이프라인으로"];
-/// Words directly before the keyword that make it a means; an article may stand in between.
+/// Words directly before the keyword that mark it as a means; an article may come between.
 const USES: [&str; 9] = ["use", "using", "with", "via", "through", "do", "run", "start", "trigger"];
 const ARTICLES: [&str; 3] = ["a", "an", "the"];
 /// Ends of Korean requests and statements, after which a sentence may begin without a full stop.
 const KOREAN_ENDS: [&str; 5] = ["줘", "요", "다", "라", "해"];
-/// Words before the keyword that turn it down, or with which the sentence is about it.
+/// Words before the keyword that reject it, or make it the topic of the sentence.
 const REFUSALS: [&str; 26] = [
     "don't", "dont", "don’t", "not", "never", "without", "no", "avoid", "skip", "stop", "disable",
     "cancel", "instead", "rather", "what", "what's", "what’s", "explain", "how", "about", "why",
     "which", "when", "should", "called", "named",
 ];
-/// Words directly after the keyword that make it the subject of a statement, or turn it down.
+/// Words directly after the keyword that make it the subject of a statement, or reject it.
 const REFUSING_NEXT_WORDS: [&str; 44] = [
     "is",
     "was",
@@ -81,7 +81,7 @@ const REFUSING_NEXT_WORDS: [&str; 44] = [
     "스킵",
     "명령이",
 ];
-/// Parts of words soon after the keyword that turn it down, or ask about it.
+/// Parts of words soon after the keyword that reject it, or ask about it.
 const LATER_REFUSALS: [&str; 18] = [
     "later",
     "하지마",
@@ -105,7 +105,7 @@ const LATER_REFUSALS: [&str; 18] = [
 /// Words before or after the keyword that are searched for these.
 const WINDOW_WORDS: usize = 5;
 
-/// The pipeline that the first keyword used as an instruction asks for: at the beginning of a
+/// The pipeline requested by the first keyword used as an instruction: at the beginning of a
 /// sentence, as the means of one, or on its own at the end.
 #[must_use]
 pub fn routed_pipeline(prompt: &str) -> Option<RoutedPipeline> {
@@ -123,7 +123,7 @@ pub fn routed_pipeline(prompt: &str) -> Option<RoutedPipeline> {
     None
 }
 
-/// What the keyword at a position asks for; `None` if it is part of something else.
+/// The kind requested by the keyword at a position; `None` if it is part of another word.
 fn kind_at(text: &str, at: usize) -> Option<RoutedPipeline> {
     let (before, after) = (&text[..at], &text[at + KEYWORD.len()..]);
     let is_joined = |it: char| it.is_alphanumeric() || "_-./\\@#:$~=<%&+|".contains(it);
@@ -140,7 +140,7 @@ fn kind_at(text: &str, at: usize) -> Option<RoutedPipeline> {
     Some(kind)
 }
 
-/// The kind named after the keyword, and the text after it.
+/// The kind after the keyword, and the text after it.
 fn kind_and_rest(after: &str) -> (RoutedPipeline, &str) {
     let (first, rest) = first_word(after.trim_start_matches([',', ' ', '\t']));
     match first.as_str() {
@@ -157,8 +157,8 @@ fn first_word(text: &str) -> (String, &str) {
     (text[..end].to_ascii_lowercase(), &text[end..])
 }
 
-/// The text after the keyword and its particle, and whether that makes the keyword a means; `None`
-/// if the keyword goes on.
+/// The text after the keyword and its particle, and true if the particle makes the keyword a means;
+/// `None` if the word continues.
 fn after_keyword(after: &str) -> Option<(&str, bool)> {
     let is_word_end = |rest: &str| !rest.starts_with(|it: char| it.is_alphanumeric() || it == '_');
     let spaced = after.strip_prefix(' ').unwrap_or(after);
@@ -169,13 +169,13 @@ fn after_keyword(after: &str) -> Option<(&str, bool)> {
     let mut characters = after.chars();
     match (characters.next(), characters.next()) {
         (Some(next), _) if next.is_alphanumeric() || "_-/\\(=@#$'’<".contains(next) => None,
-        // `uam.js` and `uam:run` are names, `uam: do it` is not.
+        // `uam.js` and `uam:run` are identifiers, `uam: do it` is not.
         (Some('.' | ':'), Some(next)) if !next.is_whitespace() => None,
         _ => Some((after, false)),
     }
 }
 
-/// Whether the text before the keyword ends a sentence or a clause.
+/// True if the text before the keyword ends a sentence or a clause.
 fn begins_sentence(before: &str) -> bool {
     let line = before.rsplit('\n').next().unwrap_or_default();
     // Markdown's indented code.
@@ -191,7 +191,7 @@ fn begins_sentence(before: &str) -> bool {
         || KOREAN_ENDS.iter().any(|end| line.ends_with(end))
 }
 
-/// Whether the words before the keyword make it a means: `use uam`, `with a uam`.
+/// True if the words before the keyword mark it as a means: `use uam`, `with a uam`.
 fn is_used(before: &str) -> bool {
     let mut words = before.split_whitespace().rev().map(str::to_lowercase);
     let last = words.next().unwrap_or_default();
@@ -199,7 +199,7 @@ fn is_used(before: &str) -> bool {
     word.is_some_and(|word| USES.contains(&word.as_str()))
 }
 
-/// Whether the sentence turns the keyword down, is about it, or asks about it.
+/// True if the sentence rejects the keyword, is about it, or asks about it.
 fn is_turned_down(before: &str, after: &str) -> bool {
     let is_end = |it: char| ".!?;\n。".contains(it);
     let sentence = before.rsplit(is_end).next().unwrap_or_default().to_lowercase();
@@ -211,7 +211,7 @@ fn is_turned_down(before: &str, after: &str) -> bool {
     }
     let clause = after.split(is_end).next().unwrap_or_default();
     let later: Vec<&str> = clause.split_whitespace().take(WINDOW_WORDS).collect();
-    // After a comma or a colon the goal begins.
+    // The goal begins after a comma or a colon.
     let next = later.first().filter(|_| after.starts_with(char::is_whitespace));
     let next = next.map(|word| word.trim_matches(is_outside).to_lowercase());
     let later = later.join(" ");
@@ -225,7 +225,7 @@ fn is_turned_down(before: &str, after: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Prompts of an independent tester that ask for nothing.
+    /// Prompts of an independent tester without a request for a pipeline.
     const MENTIONS: &[&str] = &[
         "uam을 쓰지 마",
         "uam 없이 로그인 폼을 추가해줘",

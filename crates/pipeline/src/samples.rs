@@ -29,7 +29,7 @@ pub(crate) fn approved(by: PlanApprover) -> PipelineState {
     step(&begun(), PipelineEvent::PlanApproved { text: PLAN.to_owned(), by }, 2).0
 }
 
-/// The same with another plan.
+/// The same with a different plan.
 pub(crate) fn approved_plan(text: &str) -> PipelineState {
     let by = PlanApprover::Person;
     step(&begun(), PipelineEvent::PlanApproved { text: text.to_owned(), by }, 2).0

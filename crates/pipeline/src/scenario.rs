@@ -19,11 +19,11 @@ use moai_loops::named_variants;
 pub struct AcceptanceDocument {
     /// The scenarios in the order of the file.
     pub scenarios: Vec<Scenario>,
-    /// Why the document cannot be used, in the order of the lines.
+    /// The reasons why the document cannot be used, in the order of the lines.
     pub faults: Vec<DocumentFault>,
 }
 
-/// What a user does, and what the user then sees.
+/// The actions of a user and their visible results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
     /// Its id: `SC-1`.
@@ -32,7 +32,7 @@ pub struct Scenario {
     pub line: usize,
     /// Its title, on one line.
     pub title: String,
-    /// The requirements that it shows.
+    /// The requirements that it demonstrates.
     pub requirements: Vec<RequirementId>,
     /// Test files that play it, relative to the root.
     pub tests: Vec<String>,
@@ -42,23 +42,21 @@ pub struct Scenario {
     pub examples: Vec<String>,
 }
 
-/// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioStep {
-    /// What kind of step; `And` and `But` repeat the kind of the step before.
+    /// `And` and `But` repeat the kind of the step before.
     pub kind: StepKind,
     /// The text without the keyword, on one line.
     pub text: String,
 }
 
-/// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
-    /// The state before.
+    /// The initial state.
     Given,
-    /// What the user does.
+    /// The user's action.
     When,
-    /// What the user sees.
+    /// The visible result.
     Then,
 }
 
@@ -96,7 +94,7 @@ impl std::fmt::Display for ScenarioId {
 }
 
 impl AcceptanceDocument {
-    /// Parses an `acceptance.md`. Parsing never fails: what cannot be read is a fault.
+    /// Parses an `acceptance.md`. Parsing never fails; unreadable parts become faults.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut faults = FaultList::default();
@@ -108,14 +106,13 @@ impl AcceptanceDocument {
         reader.finish()
     }
 
-    /// The scenario with this id.
     #[must_use]
     pub fn scenario(&self, id: &ScenarioId) -> Option<&Scenario> {
         self.scenarios.iter().find(|scenario| scenario.id == *id)
     }
 }
 
-/// What the next lines belong to.
+/// The part that the next lines belong to.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum ScenarioPart {
     #[default]
@@ -133,7 +130,7 @@ struct ScenarioReader {
     /// Tags of the next scenario.
     tags: Vec<RequirementId>,
     part: ScenarioPart,
-    /// Whether the last scenario was begun by a heading, so that a keyword may still follow.
+    /// True if the last scenario was begun by a heading, so that a keyword may still follow.
     is_heading_open: bool,
     /// Kind of the last step.
     kind: Option<StepKind>,
@@ -192,7 +189,7 @@ impl ScenarioReader {
         };
         let requirements = std::mem::take(&mut self.tags);
         self.begin_part(ScenarioPart::Steps);
-        // The keyword below a heading that has no steps yet names the same scenario.
+        // The keyword below a heading without steps belongs to the same scenario.
         if !is_heading
             && self.is_heading_open
             && let Some(scenario) = self.scenarios.last_mut()

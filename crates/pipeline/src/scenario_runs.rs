@@ -1,5 +1,5 @@
-//! Scenarios that an agent plays as a user: what is to be played, frozen with the plan, the report of
-//! one run, and when enough runs passed. A run passes only if the engine's own runs of the commands
+//! Scenarios that an agent plays as a user: their frozen steps, the report of one run, and the
+//! decision that enough runs passed. A run passes only if the engine's own runs of the commands
 //! among its steps pass as well.
 
 use serde::{Deserialize, Serialize};
@@ -17,10 +17,10 @@ use moai_base::limits::{
 };
 use moai_loops::criteria::command_line::split_command_line;
 
-/// A scenario that an `[S]` item of the approved plan names.
+/// A scenario of an `[S]` item of the approved plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrozenScenario {
-    /// The scenario's id, or `TODO-1/AC-2` for an item that names none.
+    /// The scenario's id, or `TODO-1/AC-2` for an item without one.
     pub key: String,
     /// The TODO of the item.
     pub todo: String,
@@ -35,11 +35,10 @@ pub struct FrozenScenario {
 pub struct FrozenStep {
     /// Keyword and text: `When the user runs …`.
     pub text: String,
-    /// The command that the step says to run; empty if it names none.
+    /// The command that the step runs; empty if it has none.
     pub argv: Vec<String>,
 }
 
-/// One run of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScenarioRun {
     /// The host's id of the agent that played it; each agent plays once.
@@ -47,11 +46,11 @@ pub struct ScenarioRun {
     pub agent: String,
     /// Identifies the files of the work that it was made with; `None` without git.
     pub work: Option<String>,
-    /// Whether the agent reports that it passed and the engine's runs agree.
+    /// True if the agent reports that it passed and the engine's runs agree.
     pub has_passed: bool,
     /// Commands among its steps that the engine ran itself.
     pub commands_run: usize,
-    /// What failed, on one line; empty if nothing did.
+    /// The failure on one line; empty if it passed.
     pub failure: String,
 }
 
@@ -60,18 +59,18 @@ pub struct ScenarioRun {
 pub struct ScenarioReport {
     /// Key of the scenario.
     pub scenario: String,
-    /// What the agent claims.
+    /// The agent's claim.
     pub status: WorkerStatus,
-    /// What it observed at each step.
+    /// Its observations at each step.
     pub steps: Vec<ReportedStep>,
 }
 
-/// What an agent observed at one step.
+/// An agent's observation at one step.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ReportedStep {
     /// Its result.
     pub status: WorkerStatus,
-    /// What was seen, on one line.
+    /// The observation, on one line.
     #[serde(default)]
     pub observed: String,
 }
@@ -112,7 +111,7 @@ pub fn frozen_scenarios(plan: &PlanDocument, acceptance: Option<&str>) -> Vec<Fr
     frozen
 }
 
-/// The command that a step says to run; empty if its code span is something else, or needs a shell.
+/// The command that a step runs; empty if its code span is not a command, or needs a shell.
 fn command_of_step(text: &str) -> Vec<String> {
     let Some((command, after)) = first_code_span(text) else { return Vec::new() };
     let before = text.split('`').next().unwrap_or_default();
@@ -158,7 +157,7 @@ impl ScenarioReport {
         Ok(Self { scenario, status: raw.status, steps })
     }
 
-    /// What keeps the report from counting as a run of a scenario, as fragments.
+    /// Faults that prevent the report from counting as a run of a scenario, as fragments.
     #[must_use]
     pub fn faults(&self, scenario: &FrozenScenario) -> Vec<String> {
         let mut faults = Vec::new();
@@ -186,7 +185,7 @@ impl ScenarioReport {
         faults
     }
 
-    /// What failed according to the agent, on one line; empty if nothing did.
+    /// The failure according to the agent, on one line; empty if it passed.
     #[must_use]
     pub fn failure(&self) -> String {
         let failed = self.steps.iter().find(|step| step.status != WorkerStatus::Pass);
@@ -194,14 +193,14 @@ impl ScenarioReport {
     }
 }
 
-/// What the runs of one scenario show.
+/// The result of the runs of one scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScenarioVerdict {
-    /// More runs are needed: this many were made.
+    /// More runs are needed; the number of runs so far.
     Open(usize),
-    /// Enough of them passed, and the engine ran commands of its own.
+    /// Enough of them passed, and the engine ran their commands itself.
     Passed,
-    /// Enough of them passed, but only the agent says so: no step names a command.
+    /// Enough of them passed, but only by the agent's claim: no step has a command.
     Claimed,
     /// Too few of them can pass.
     Failed,
@@ -224,7 +223,7 @@ pub fn scenario_verdict(runs: &[ScenarioRun], work: Option<&str>) -> ScenarioVer
     if is_measured { ScenarioVerdict::Passed } else { ScenarioVerdict::Claimed }
 }
 
-/// The gate for these verdicts; an agent's word alone is no pass.
+/// The gate for these verdicts; an agent's claim alone does not pass.
 #[must_use]
 pub fn gate_of_verdicts(verdicts: &[ScenarioVerdict]) -> GateStatus {
     let has = |is: fn(&ScenarioVerdict) -> bool| verdicts.iter().any(is);

@@ -1,11 +1,11 @@
-//! The version of a plan that its user was last shown: a typed command approves this one and no other.
+//! The version of a plan that its user was last shown: a typed command approves only this one.
 
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{AcceptanceKind, PlanDocument};
 use moai_base::hash::ContentHash;
 
-/// What a user was shown of a plan.
+/// The part of a plan that was shown to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownPlan {
     /// The beginning of the hash of its text.
@@ -15,7 +15,6 @@ pub struct ShownPlan {
 }
 
 impl ShownPlan {
-    /// What is shown of this text.
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self { version: plan_version(text), commands: command_names(&PlanDocument::parse(text)) }

@@ -1,5 +1,6 @@
 //! A specification: `spec.md` with requirements in the EARS patterns, `plan.md` with the TODOs that
-//! meet them, `acceptance.md` with the scenarios that show it, and the links between the three.
+//! meet them, `acceptance.md` with the scenarios that demonstrate it, and the links between the
+//! three.
 
 mod ears;
 mod ids;
@@ -21,11 +22,11 @@ pub use moai_loops::criteria::SPECS_FOLDER;
 /// A document of a specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SpecFile {
-    /// `spec.md`: what is required.
+    /// `spec.md`: the requirements.
     Spec,
-    /// `plan.md`: what is done about it.
+    /// `plan.md`: the work.
     Plan,
-    /// `acceptance.md`: how a user sees that it is met.
+    /// `acceptance.md`: the scenarios of a user.
     Acceptance,
 }
 
@@ -34,7 +35,7 @@ named_variants!(SpecFile { Spec: "spec.md", Plan: "plan.md", Acceptance: "accept
 /// A parsed `spec.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecDocument {
-    /// The ids that the document gives itself, in its title and in a field.
+    /// The document's own ids, in its title and in a field.
     pub ids: Vec<SpecIdLine>,
     /// The title without the id.
     pub title: Option<String>,
@@ -42,23 +43,20 @@ pub struct SpecDocument {
     pub requirements: Vec<Requirement>,
     /// Test files of requirements, from the rows of a table that begin with a requirement's id.
     pub traces: Vec<TestTrace>,
-    /// Why the document cannot be used, in the order of the lines.
+    /// The reasons why the document cannot be used, in the order of the lines.
     pub faults: Vec<DocumentFault>,
 }
 
-/// An id that a document gives itself.
+/// A document's own id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecIdLine {
-    /// The id.
     pub id: SpecId,
     /// 1-based line.
     pub line: usize,
 }
 
-/// One requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
-    /// Its id.
     pub id: RequirementId,
     /// 1-based line.
     pub line: usize,
@@ -66,7 +64,7 @@ pub struct Requirement {
     pub title: String,
     /// The pattern that the document declares.
     pub pattern: Option<EarsPattern>,
-    /// What the system must do.
+    /// The obligations of the system.
     pub statements: Vec<RequirementStatement>,
 }
 
@@ -75,14 +73,13 @@ pub struct Requirement {
 pub struct TestTrace {
     /// 1-based line of the row.
     pub line: usize,
-    /// The requirement.
     pub requirement: RequirementId,
     /// A path relative to the root.
     pub test: String,
 }
 
 impl SpecDocument {
-    /// Parses a `spec.md`. Parsing never fails: what cannot be read is a fault that names its line.
+    /// Parses a `spec.md`. Parsing never fails; unreadable parts become faults with their lines.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         read::read_spec(text)

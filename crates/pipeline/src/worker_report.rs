@@ -1,5 +1,5 @@
-//! The report with which a worker ends: one JSON object in its last message. What it claims is held
-//! until the engine's own run agrees.
+//! The report with which a worker ends: one JSON object in its last message. A claim must be
+//! confirmed by the engine's own run.
 
 use serde::Deserialize;
 
@@ -18,11 +18,10 @@ use moai_loops::{named_variants, serialize_by_name};
 pub struct WorkerReport {
     /// The TODO that it worked on.
     pub todo: TodoId,
-    /// What it claims.
+    /// Its claim.
     pub status: WorkerStatus,
-    /// Files that it changed, as it names them.
+    /// Files that it changed, as reported.
     pub files_changed: Vec<String>,
-    /// What it did.
     pub summary: String,
     /// Its own runs of the acceptance commands.
     pub criteria: Vec<ReportedCriterion>,
@@ -32,7 +31,7 @@ pub struct WorkerReport {
     pub issues: Vec<String>,
     /// Decisions with their reasons.
     pub decisions: Vec<String>,
-    /// What it proposes in addition.
+    /// Its additional proposals.
     pub discoveries: Vec<Discovery>,
 }
 
@@ -41,11 +40,11 @@ pub struct WorkerReport {
 pub struct ReportedCriterion {
     /// The item: `AC-1`.
     pub id: String,
-    /// The result that it claims.
+    /// The claimed result.
     pub status: WorkerStatus,
 }
 
-/// What a worker claims about a TODO or an item.
+/// A worker's claim about a TODO or an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerStatus {
     /// Done.
@@ -59,7 +58,7 @@ pub enum WorkerStatus {
 named_variants!(WorkerStatus { Pass: "PASS", Fail: "FAIL", Partial: "PARTIAL" });
 serialize_by_name!(WorkerStatus);
 
-/// Why the last message of a worker is no report.
+/// The reason why the last message of a worker is not a report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkerReportError {
     /// It has no JSON object.
@@ -73,7 +72,7 @@ pub enum WorkerReportError {
     Field {
         /// Path of the field: `acceptance_criteria[0].status`.
         field: String,
-        /// Why, as a fragment.
+        /// The reason, as a fragment.
         reason: String,
     },
 }
@@ -111,7 +110,7 @@ impl WorkerReport {
         })
     }
 
-    /// How the report contradicts itself or the TODO that was assigned, as fragments.
+    /// Contradictions within the report or with the assigned TODO, as fragments.
     #[must_use]
     pub fn contradictions(&self, assigned: &Todo) -> Vec<String> {
         let mut found = Vec::new();
@@ -139,7 +138,7 @@ impl WorkerReport {
     }
 }
 
-/// The report as it is written.
+/// The report as written.
 #[derive(Deserialize)]
 struct RawReport {
     todo_id: String,
@@ -178,7 +177,7 @@ enum RawDiscovery {
     },
 }
 
-/// A text of a report as it is kept: in the state, and in the documents that are committed.
+/// A text of a report in its stored form, for the state and the committed documents.
 fn kept_line(text: &str) -> String {
     one_line(&redacted(text), PLAN_TEXT_CHARS_MAX)
 }

@@ -1,5 +1,5 @@
-//! Who may write what while a pipeline runs. The agent that leads the work writes plans and documents;
-//! source files are written by workers, within the files of their TODOs.
+//! Write permissions during a pipeline. The main agent writes plans and documents; workers write
+//! source files, within the files of their TODOs.
 
 use std::path::Path;
 
@@ -15,17 +15,14 @@ pub enum PipelineWriter<'w> {
     Worker {
         /// The host's id of it.
         agent: &'w str,
-        /// What it was told to do, if that is known.
+        /// Its task, if known.
         task: Option<&'w str>,
     },
     /// Any agent in the worktree of a TODO.
-    Worktree {
-        /// The TODO.
-        todo: &'w TodoId,
-    },
+    Worktree { todo: &'w TodoId },
 }
 
-/// Why a write is refused.
+/// The reason why a write is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteObjection {
     /// The plan is not approved yet.
@@ -36,8 +33,8 @@ pub enum WriteObjection {
     InWorktrees,
     /// The worker was replaced by a fresh one.
     FreshWorker,
-    /// It belongs to none of these patterns: those of the TODOs that the worker's task names, else of
-    /// all open ones.
+    /// It matches none of these patterns: those of the TODOs in the worker's task, else of all open
+    /// ones.
     OutsideTodos(Vec<String>),
     /// It is in the project or in the worktree of another TODO, and the agent works in a worktree.
     OtherWorkTree,
@@ -48,7 +45,7 @@ pub enum WriteObjection {
 /// Folders that every agent of a pipeline may write: specifications, documents and the host's own.
 const FREE_FOLDERS: [&str; 3] = [".moai/specs/", "docs/", ".claude/"];
 
-/// What keeps an agent from writing a file, given relative to the root; `None` if nothing does.
+/// The objection to an agent's write of a file, given relative to the root.
 #[must_use]
 pub fn write_objection(
     state: &PipelineState,
@@ -82,7 +79,7 @@ pub fn write_objection(
     Some(WriteObjection::OutsideTodos(patterns.collect()))
 }
 
-/// What keeps the agents of another session in the project from writing a file; `None` if nothing does.
+/// The objection to a write by agents of another session in the project.
 #[must_use]
 pub fn other_session_objection(
     state: &PipelineState,
@@ -93,8 +90,8 @@ pub fn other_session_objection(
     is_refused.then(|| WriteObjection::OtherSession(loop_id.to_owned()))
 }
 
-/// What keeps an agent in the worktree `own` from writing a file outside of it; `None` if the file is in no
-/// other work tree of the pipeline, whose own root is `main`.
+/// The objection to a write by an agent of the worktree `own` outside of it; `None` if the file is
+/// in no other working tree of the pipeline, whose own root is `main`.
 #[must_use]
 pub fn other_tree_objection(
     state: &PipelineState,
@@ -107,14 +104,14 @@ pub fn other_tree_objection(
     is_elsewhere.then_some(WriteObjection::OtherWorkTree)
 }
 
-/// What keeps an agent of the pipeline's own root from writing a file in the worktree of a TODO.
+/// The objection to a write into the worktree of a TODO by an agent of the pipeline's own root.
 #[must_use]
 pub fn in_worktree_objection(state: &PipelineState, file: &Path) -> Option<WriteObjection> {
     let is_there = state.worktrees.iter().any(|tree| file.starts_with(&tree.root));
     is_there.then_some(WriteObjection::InWorktrees)
 }
 
-/// The TODOs that a task names; all open ones if it names none of the plan.
+/// The TODOs in a task; all open ones if it has none of the plan.
 fn assigned_todos<'p>(state: &PipelineState, plan: &'p PlanDocument, task: &str) -> Vec<&'p Todo> {
     let named = named_todos(task);
     let named: Vec<&Todo> = plan.todos.iter().filter(|todo| named.contains(&todo.id)).collect();
@@ -127,7 +124,7 @@ fn assigned_todos<'p>(state: &PipelineState, plan: &'p PlanDocument, task: &str)
     plan.todos.iter().filter(is_open).collect()
 }
 
-/// Documents and notes, which are no source.
+/// True for documents and notes, which are not source files.
 fn is_free(path: &str) -> bool {
     let extension = Path::new(path).extension();
     let has_extension = |name: &str| extension.is_some_and(|it| it.eq_ignore_ascii_case(name));

@@ -2,14 +2,13 @@
 
 use moai_base::limits::COMMIT_STYLE_SUBJECTS_MIN;
 
-/// How subjects begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitStyle {
     /// `feat: …`, `fix(auth)!: …`: Conventional Commits.
     Conventional,
     /// `area: …`
     Area,
-    /// No common beginning.
+    /// No common prefix.
     Free,
 }
 
@@ -18,13 +17,13 @@ const TYPES: [&str; 12] = [
     "feat", "fix", "docs", "style", "refactor", "perf", "test", "build", "ci", "chore", "revert",
     "wip",
 ];
-/// Share of the subjects that makes a style, in percent.
+/// Minimum share of subjects in a style, in percent.
 const STYLE_PERCENT_MIN: usize = 60;
 /// Longest prefix of a subject, in characters; a longer text before a colon is a sentence.
 const PREFIX_CHARS_MAX: usize = 30;
 
 impl CommitStyle {
-    /// The style of most subjects. A short history has none. Merges are ignored.
+    /// The style of most subjects. A short history has no style. Merges are ignored.
     #[must_use]
     pub fn of_subjects(subjects: &[String]) -> Self {
         let own: Vec<&String> = subjects.iter().filter(|it| !it.starts_with("Merge ")).collect();
@@ -41,7 +40,7 @@ impl CommitStyle {
         }
     }
 
-    /// Why a subject does not fit, as a fragment.
+    /// The reason why a subject does not fit, as a fragment.
     pub(super) fn objection(self, subject: &str) -> Option<&'static str> {
         match self {
             Self::Conventional if !is_conventional(subject) => {
@@ -55,7 +54,7 @@ impl CommitStyle {
     }
 }
 
-/// The words before the first colon, if they are one.
+/// The words before the first colon, if they are a prefix.
 fn prefix(subject: &str) -> Option<&str> {
     let (prefix, rest) = subject.split_once(": ")?;
     let is_name = !prefix.is_empty()

@@ -1,33 +1,32 @@
-//! Checks what a worker discovered against the pivot points.
+//! Checks discoveries of workers against the pivot points.
 
 use super::{PivotDocument, PivotId, PivotPoint, PivotStatus};
 use crate::document::DocumentFault;
 use crate::file_patterns::{FileReach, matches_pattern};
 use crate::plan::PlanDocument;
 
-/// Something that a worker found out and proposes to do in addition to its TODO.
+/// A proposal of a worker in addition to its TODO.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Discovery {
-    /// What it proposes.
+    /// The proposal.
     pub summary: String,
     /// Files that it would change, relative to the root.
     pub files: Vec<String>,
-    /// Pivot points that the worker itself sees a conflict with.
+    /// Pivot points with which the worker itself reports a conflict.
     pub conflicts_with: Vec<PivotId>,
 }
 
-/// A pivot point that a discovery conflicts with.
+/// A conflict of a discovery with a pivot point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PivotConflict {
     /// The pivot point.
     pub id: PivotId,
-    /// Its title.
     pub title: String,
-    /// Why, as a fragment: `it would change src/api.rs`.
+    /// The conflict as a fragment: `it would change src/api.rs`.
     pub why: String,
 }
 
-/// What becomes of a discovery.
+/// The verdict on a discovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiscoveryVerdict {
     /// No conflict is known.
@@ -73,7 +72,7 @@ fn conflict_reason(point: &PivotPoint, discovery: &Discovery) -> Option<String> 
     Some(format!("it proposes {word}"))
 }
 
-/// TODOs of a plan that name a file which a confirmed point protects.
+/// TODOs of a plan whose files include one that a confirmed point protects.
 #[must_use]
 pub fn protected_files(plan: &PlanDocument, points: &PivotDocument) -> Vec<DocumentFault> {
     let is_confirmed = |point: &&PivotPoint| point.status == PivotStatus::Confirmed;
@@ -92,7 +91,7 @@ pub fn protected_files(plan: &PlanDocument, points: &PivotDocument) -> Vec<Docum
 }
 
 impl PivotPoint {
-    /// Whether it may protect a file, or one of those that a pattern stands for.
+    /// True if it may protect a file, or a match of a pattern.
     #[must_use]
     pub fn may_protect(&self, path: &str) -> bool {
         if self.protects.is_empty() {
@@ -107,14 +106,14 @@ impl PivotPoint {
                 parts.push(part);
             }
         }
-        // Of an absolute path, any end may be the path below the root.
+        // Any suffix of an absolute path may be the path below the root.
         let beginnings = if path.starts_with(['/', '~']) { parts.len() } else { 1 };
         (0..beginnings.min(parts.len()))
             .any(|start| protected.meets(&FileReach::of(&[parts[start..].join("/")])))
     }
 }
 
-/// Whether a text contains words, in any case, not as a part of other Latin words.
+/// True if a text contains words, in any case, not as a part of other Latin words.
 fn contains_words(text: &str, words: &str) -> bool {
     let text = text.to_lowercase();
     let words = words.to_lowercase();

@@ -1,18 +1,17 @@
 //! Edits of the file by the engine: a point is added at the end, or a provisional one is confirmed.
-//! Nothing makes a constraint weaker, and every other byte is preserved.
+//! No edit weakens a constraint, and every other byte is preserved.
 
 use super::{PivotDocument, PivotId, PivotStatus};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{PIVOT_POINTS_MAX, PLAN_TEXT_CHARS_MAX, PLAN_TITLE_CHARS_MAX};
 
-/// A point to be added.
+/// A point to add.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PivotDraft {
-    /// The constraint.
     pub title: String,
-    /// Whether the user has confirmed it.
+    /// The state of the user's confirmation.
     pub status: PivotStatus,
-    /// Why it is one.
+    /// The reason for it.
     pub reason: Option<String>,
     /// Patterns of files that a discovery must not change.
     pub protects: Vec<String>,
@@ -20,7 +19,7 @@ pub struct PivotDraft {
     pub forbids: Vec<String>,
 }
 
-/// Why a file of pivot points cannot be edited.
+/// The reason why a file of pivot points cannot be edited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PivotEditError {
     /// The file has faults; the first one.
@@ -42,8 +41,8 @@ const HEADING: &str =
     "# Pivot points\n\nConstraints that the work must not change. CONFIRMED ones are immutable.\n";
 
 impl PivotDocument {
-    /// The text with a point added at the end, and the id of the point. `text` is `None` if there is
-    /// no file yet.
+    /// The text with a point added at the end, and the id of the point. `text` is `None` for a new
+    /// file.
     pub fn append(
         text: Option<&str>,
         draft: &PivotDraft,

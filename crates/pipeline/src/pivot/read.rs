@@ -30,7 +30,7 @@ pub(super) fn read_points(text: &str) -> PivotDocument {
     document
 }
 
-/// Whether the heading begins a point that can be read.
+/// True if the heading begins a point that can be read.
 fn begin_point(
     document: &mut PivotDocument,
     line: &DocumentLine<'_>,

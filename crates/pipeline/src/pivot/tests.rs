@@ -1,4 +1,4 @@
-//! Pivot points, and discoveries that are checked against them.
+//! Tests of pivot points and of discoveries checked against them.
 
 use super::{
     Discovery, DiscoveryVerdict, PivotDocument, PivotDraft, PivotEditError, PivotId, PivotStatus,

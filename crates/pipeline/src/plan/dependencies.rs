@@ -36,7 +36,7 @@ pub(super) fn check_todos(todos: &[Todo], faults: &mut FaultList) {
     }
 }
 
-/// How far the search has got with a node.
+/// Progress of the search at a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum VisitState {
     New,

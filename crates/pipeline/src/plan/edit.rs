@@ -1,12 +1,12 @@
-//! Edits of a plan by the engine. An edit replaces what is between the brackets of one checkbox and
-//! preserves every other byte.
+//! Edits of a plan by the engine. An edit replaces the mark between the brackets of one checkbox
+//! and preserves every other byte.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::{PlanDocument, TodoId, TodoStatus};
 
-/// Why a plan cannot be edited.
+/// The reason why a plan cannot be edited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanEditError {
     /// No TODO has this id.
@@ -33,7 +33,8 @@ impl PlanDocument {
         Ok(edited)
     }
 
-    /// The text of a plan with these TODOs in other states. Those that cannot be edited are left out.
+    /// The text of a plan with these TODOs in other states. Those that cannot be edited are
+    /// skipped.
     #[must_use]
     pub fn set_statuses(text: &str, boxes: &[(TodoId, TodoStatus)]) -> String {
         let plan = Self::parse(text);
@@ -43,7 +44,7 @@ impl PlanDocument {
         });
         let places: BTreeMap<usize, (Range<usize>, TodoStatus)> = places.collect();
         let mut edited = text.to_owned();
-        // From the end, because an edit moves what follows it.
+        // From the end, because an edit moves the text after it.
         for (place, status) in places.into_values().rev() {
             edited.replace_range(place, status.mark());
         }
@@ -57,7 +58,7 @@ impl PlanDocument {
         Self::set_statuses(text, &ids.collect::<Vec<_>>())
     }
 
-    /// What is between the brackets of a TODO.
+    /// The range between the brackets of a TODO's checkbox.
     fn checkbox_of(&self, id: &TodoId) -> Result<Range<usize>, PlanEditError> {
         let mut matching = self.todos.iter().filter(|todo| todo.id == *id);
         let todo = matching.next().ok_or_else(|| PlanEditError::UnknownTodo(id.clone()))?;

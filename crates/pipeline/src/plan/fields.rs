@@ -6,7 +6,6 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::PLAN_TEXT_CHARS_MAX;
 use moai_loops::criteria::command_line::{CommandLineError, split_command_line};
 
-/// A field of a TODO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TodoField {
     Description,
@@ -40,7 +39,6 @@ const FIELD_NAMES: [(TodoField, &[&str]); 7] = [
     ),
 ];
 
-/// The field with this name.
 pub(super) fn field_of_name(name: &str) -> Option<TodoField> {
     let name = normalized_name(name);
     let name = name.as_str();
@@ -57,7 +55,7 @@ pub(super) fn similar_field(name: &str) -> Option<&'static str> {
 /// Shortest name of which a misspelling is recognized.
 const SIMILAR_CHARS_MIN: usize = 8;
 
-/// Whether two words differ only in a part of at most two letters.
+/// True if two words differ only in a part of at most two letters.
 fn differs_slightly(left: &str, right: &str) -> bool {
     let left: Vec<char> = left.chars().collect();
     let right: Vec<char> = right.chars().collect();
@@ -71,14 +69,14 @@ fn differs_slightly(left: &str, right: &str) -> bool {
     left.len().max(right.len()) - start - end <= 2
 }
 
-/// Whether a value says that there is none.
+/// True if a value means "none".
 pub(super) fn is_none_word(value: &str) -> bool {
     let bare = value.trim_matches(|it: char| it.is_whitespace() || "()[].-–—*_`".contains(it));
     let words = ["", "none", "n/a", "na", "nothing", "no", "없음", "해당 없음"];
     words.contains(&bare.to_lowercase().as_str())
 }
 
-/// The TODOs that a value names, or the part that is none.
+/// The TODOs listed in a value; the error is the part that is not an id.
 pub(super) fn dependency_ids(value: &str) -> Result<Vec<TodoId>, String> {
     if is_none_word(value) {
         return Ok(Vec::new());
@@ -100,7 +98,7 @@ pub(super) fn dependency_ids(value: &str) -> Result<Vec<TodoId>, String> {
     Ok(ids)
 }
 
-/// The file patterns that a value names, or why one cannot be used.
+/// The file patterns in a value; the error explains why one cannot be used.
 pub(super) fn file_patterns(value: &str) -> Result<Vec<String>, String> {
     let mut patterns = Vec::new();
     for part in value.split([',', ';']) {
@@ -160,8 +158,8 @@ pub(super) fn acceptance_kind(item: &str) -> Option<(AcceptanceKind, &str)> {
     Some((kind, rest.trim_start_matches(['*', ' ', ':'])))
 }
 
-/// Reads an acceptance item. `number` is its position in the TODO, from 1; the second value is why
-/// it cannot be verified.
+/// Reads an acceptance item. `number` is its position in the TODO, from 1; the second value is the
+/// reason why it cannot be verified.
 pub(super) fn acceptance_item(
     kind: AcceptanceKind,
     text: &str,
@@ -215,7 +213,7 @@ pub(super) fn acceptance_item(
     }
 }
 
-/// What to do with a command that is not one program with arguments.
+/// The remedy for a command that is not one program with arguments.
 const SCRIPT_INSTEAD: &str = "put it into a script of the project";
 
 /// An id at the start of an item: `AC-3: …`.

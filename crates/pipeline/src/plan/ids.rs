@@ -37,7 +37,7 @@ impl fmt::Display for TodoId {
     }
 }
 
-/// The ids that a text names, such as the task of a worker: `TODO-2` and `TODO 2.1`.
+/// The ids in a text, such as the task of a worker: `TODO-2` and `TODO 2.1`.
 pub(crate) fn named_todos(text: &str) -> Vec<TodoId> {
     let mut named = Vec::new();
     let mut is_start = true;
@@ -90,7 +90,7 @@ fn leading_number(text: &str) -> Option<(TodoId, &str)> {
     is_whole.then(|| (TodoId(format!("{TODO}-{number}")), rest))
 }
 
-/// Digits of one part of a number; longer ones are not counted by anyone.
+/// Digits of one part of a number; longer ones are not TODO numbers.
 const NUMBER_DIGITS_MAX: usize = 6;
 
 #[cfg(test)]

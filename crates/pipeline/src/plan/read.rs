@@ -25,7 +25,7 @@ pub(super) fn read_plan(text: &str) -> PlanDocument {
     reader.finish()
 }
 
-/// Where in the TODOs the reader is.
+/// Position of the reader in the TODOs.
 #[derive(Clone, Copy)]
 struct TodoPosition {
     /// Level of the TODO's heading; a heading of this level or above ends it.
@@ -34,9 +34,9 @@ struct TodoPosition {
     field: TodoField,
     /// Indentation of the line that begins the field.
     indent: usize,
-    /// Whether the line above is blank.
+    /// True if the line above is blank.
     is_below_blank: bool,
-    /// Whether the TODO can be read at all; lines of one without a number are skipped.
+    /// True if the TODO can be read at all; lines of one without a number are skipped.
     is_known: bool,
 }
 
@@ -119,7 +119,7 @@ impl PlanReader {
         }
     }
 
-    /// A line outside the TODOs may name the risk of the whole change.
+    /// A line outside the TODOs may set the risk of the whole change.
     fn read_overall_risk(&mut self, line: &DocumentLine<'_>) {
         let Some((name, value)) = line.list_item().and_then(named_value) else { return };
         if ["overall", "overall risk", "전체", "전체 위험도"].contains(&name.as_str()) {
@@ -166,7 +166,7 @@ impl PlanReader {
                     let reason = format!("{name} is no field: did you mean {known}?");
                     self.faults.add(line.number, reason);
                 }
-                // An unknown field has lines of its own.
+                // An unknown field may have several lines.
                 self.begin_field(line, TodoField::Other);
                 return;
             }

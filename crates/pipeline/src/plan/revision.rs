@@ -1,5 +1,5 @@
-//! Compares two versions of a plan. After its approval a plan may only grow: what was approved is
-//! part of what the work is examined with.
+//! Compares two versions of a plan. After its approval a plan may only grow, because the approved
+//! parts belong to the exam.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ use super::{AcceptanceItem, PlanDocument, Todo, TodoId};
 pub struct PlanChange {
     /// The TODO that was approved.
     pub id: TodoId,
-    /// 1-based line of the TODO in the new version; `None` if it is gone.
+    /// 1-based line of the TODO in the new version; `None` if it was removed.
     pub line: Option<usize>,
-    /// What was changed, as a fragment: `its dependencies were changed`.
+    /// The change, as a fragment: `its dependencies were changed`.
     pub what: String,
 }
 
@@ -26,8 +26,8 @@ impl fmt::Display for PlanChange {
 }
 
 impl PlanDocument {
-    /// Changes from the approved version to this one that are not additions. New TODOs, new items at
-    /// the end of a TODO, descriptions and checkboxes are no such changes.
+    /// Changes from the approved version to this one that are not additions. New TODOs, new items
+    /// at the end of a TODO, descriptions and checkboxes may change freely.
     #[must_use]
     pub fn unapproved_changes(&self, approved: &Self) -> Vec<PlanChange> {
         let mut changes = Vec::new();
@@ -43,7 +43,7 @@ impl PlanDocument {
         changes
     }
 
-    /// Whether this version has a TODO or an acceptance item that the approved one does not have.
+    /// True if this version has a TODO or an acceptance item that the approved one does not have.
     #[must_use]
     pub fn has_grown_since(&self, approved: &Self) -> bool {
         self.todos.iter().any(|todo| match approved.todo(&todo.id) {
@@ -78,7 +78,7 @@ fn todo_changes(old: &Todo, new: &Todo) -> Vec<PlanChange> {
     changed.into_iter().map(change).collect()
 }
 
-/// Whether an item is verified in the same way, wherever it is now.
+/// True if an item is verified in the same way, regardless of its position.
 fn is_same_item(old: &AcceptanceItem, new: &AcceptanceItem) -> bool {
     let is_same_command = old.command == new.command && old.argv == new.argv;
     old.id == new.id && old.kind == new.kind && old.text == new.text && is_same_command

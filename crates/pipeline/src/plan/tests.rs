@@ -1,4 +1,4 @@
-//! Plans as people and agents write them.
+//! Tests with plans as people and agents write them.
 
 mod edits;
 

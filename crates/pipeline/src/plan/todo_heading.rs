@@ -12,17 +12,16 @@ pub(super) struct TodoHeading<'t> {
     pub(super) level: usize,
     /// The id, if it can be read.
     pub(super) id: Option<TodoId>,
-    /// The state; [`TodoStatus::Open`] if it cannot be read.
+    /// The state; [`TodoStatus::Open`] if unreadable.
     pub(super) status: TodoStatus,
     /// Bytes between the brackets, as positions in the document.
     pub(super) checkbox: Option<Range<usize>>,
-    /// The title.
     pub(super) title: &'t str,
-    /// Why the line cannot be used.
+    /// The reason why the line cannot be used.
     pub(super) fault: Option<String>,
 }
 
-/// What a TODO must look like, for messages.
+/// The form of a TODO, for messages.
 const FORM: &str = "write `### [ ] TODO 1: title`, with [ ], [x] or [FAILED]";
 
 /// Reads a line that begins a TODO.
@@ -31,7 +30,7 @@ pub(super) fn todo_heading<'t>(line: &DocumentLine<'t>) -> Option<TodoHeading<'t
         Some((level, text)) => (level, text),
         None if line.indent() < NESTED_INDENT && !line.is_code => {
             let item = line.list_item()?;
-            // A task of a list is a TODO only if it says so.
+            // A task of a list is a TODO only if it is labeled as one.
             let (_, after) = item.strip_prefix('[')?.split_once(']')?;
             leading_todo_word(after.trim_start_matches(ORNAMENT))?;
             (HEADING_LEVEL_MAX + 1, item)
@@ -78,9 +77,9 @@ pub(super) fn todo_heading<'t>(line: &DocumentLine<'t>) -> Option<TodoHeading<'t
     Some(heading)
 }
 
-/// Indentation from which a list item belongs to another one.
+/// Indentation from which a list item is nested.
 const NESTED_INDENT: usize = 2;
-/// What may surround the words of a heading.
+/// Characters that may surround the words of a heading.
 const ORNAMENT: [char; 4] = [' ', '\t', '*', '_'];
 
 impl<'t> TodoHeading<'t> {

@@ -1,4 +1,4 @@
-//! Scenarios as people write them.
+//! Tests with scenarios as people write them.
 
 use super::StepKind::{Given, Then, When};
 use super::{AcceptanceDocument, Scenario, StepKind};

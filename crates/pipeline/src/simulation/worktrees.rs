@@ -12,10 +12,10 @@ use crate::worktrees::{TodoWorktree, WorktreeEnding, WorktreeStage};
 use crate::write_rules::{PipelineWriter, write_objection};
 
 impl SimulatedPipeline {
-    /// What the engine does at a Stop before it measures. Returns whether worktrees are at work.
+    /// The engine's work at a Stop before it measures. Returns true if worktrees are active.
     pub(super) fn make_worktrees(&mut self) -> bool {
         let todos = self.pipeline.todos_for_worktrees();
-        // The tree may not be committed.
+        // The working tree may have uncommitted changes.
         if !todos.is_empty() && !self.random.one_in(6) {
             let made = todos.into_iter().map(|todo| self.worktree_for(todo)).collect();
             self.apply(PipelineEvent::WorktreesMade(made));
@@ -55,7 +55,7 @@ impl SimulatedPipeline {
         self.end_loop_of(tree, is_merged);
     }
 
-    /// All of them end without a merge.
+    /// All worktrees end without a merge.
     pub(super) fn fail_worktrees(&mut self) {
         for tree in self.pipeline.working_trees().cloned().collect::<Vec<_>>() {
             self.end_loop_of(&tree, false);
@@ -96,7 +96,7 @@ impl SimulatedPipeline {
         );
     }
 
-    /// Worktrees at work share neither a TODO nor a file, and their agents write only there.
+    /// Active worktrees share neither a TODO nor a file, and their agents write only there.
     fn check_worktrees(&self) {
         let working: Vec<&TodoWorktree> = self.pipeline.working_trees().collect();
         assert!(working.len() <= usize::try_from(self.pipeline.workers).unwrap_or_default());

@@ -11,7 +11,7 @@ pub enum EarsPattern {
     EventDriven,
     /// WHILE (or IF) a state holds, the system shall …
     StateDriven,
-    /// IF something undesired happens, THEN the system shall …; or: it shall not …
+    /// IF an undesired event happens, THEN the system shall …; or: it shall not …
     Unwanted,
     /// WHERE a feature is included, the system shall …
     Optional,
@@ -35,9 +35,9 @@ pub struct RequirementStatement {
     pub line: usize,
     /// The sentence, on one line, without emphasis.
     pub text: String,
-    /// Whether it says what the system must do or must not do.
+    /// True if it obliges or forbids.
     pub has_obligation: bool,
-    /// Whether it forbids something.
+    /// True if it forbids something.
     pub is_prohibition: bool,
     /// The conditions that it begins with.
     pub conditions: EarsConditions,
@@ -50,7 +50,7 @@ pub struct EarsConditions {
     pub event: bool,
     /// WHILE: a state.
     pub state: bool,
-    /// IF: a state or something undesired.
+    /// IF: a state or an undesired event.
     pub condition: bool,
     /// WHERE: a feature.
     pub feature: bool,
@@ -78,7 +78,7 @@ impl EarsPattern {
         Self::NAMES.iter().find(|(_, known)| plain(known) == name).map(|(pattern, _)| *pattern)
     }
 
-    /// Whether a sentence may be part of a requirement of this pattern.
+    /// True if a sentence may be part of a requirement of this pattern.
     pub(super) fn fits(self, statement: &RequirementStatement) -> bool {
         let EarsConditions { event, state, condition, feature } = statement.conditions;
         let has_condition = event || state || condition || feature;
@@ -92,7 +92,7 @@ impl EarsPattern {
         }
     }
 
-    /// What a sentence of this pattern looks like.
+    /// The form of a sentence of this pattern.
     pub(super) fn form(self) -> &'static str {
         match self {
             Self::Ubiquitous => "The system shall …",
@@ -134,7 +134,7 @@ pub(super) fn read_statement(text: &str, line: usize) -> RequirementStatement {
     }
 }
 
-/// Whether a text begins with a keyword of EARS.
+/// True if a text begins with a keyword of EARS.
 pub(super) fn begins_with_keyword(text: &str) -> bool {
     let bare = text.trim_start_matches(['*', '_', ' ']);
     let word = bare.split(|it: char| !it.is_ascii_alphabetic()).next().unwrap_or_default();

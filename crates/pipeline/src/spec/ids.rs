@@ -4,12 +4,10 @@ use std::fmt;
 
 use crate::prose::prose_words;
 
-/// The id of a specification. It is the name of a folder, so it has no other characters than
-/// capitals, digits and `-`.
+/// The id of a specification. It is the name of a folder, so it has only capitals, digits and `-`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpecId(String);
 
-/// The id of a requirement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequirementId(String);
 
@@ -31,7 +29,7 @@ impl SpecId {
         let word = words.into_iter().find(is_area).unwrap_or("WORK").to_ascii_uppercase();
         let area = &word[..word.len().min(AREA_CHARS_MAX)];
         let id = |number: usize| Self(format!("SPEC-{area}-{number:03}"));
-        // One more number than ids are taken, so one of them is free.
+        // One more number than there are used ids, so one of them is free.
         (1..=taken.len()).map(id).find(|id| !taken.contains(id)).unwrap_or(id(taken.len() + 1))
     }
 
@@ -80,7 +78,7 @@ impl fmt::Display for RequirementId {
     }
 }
 
-/// Whether a text is `KIND`, parts of capitals and digits, and a number at the end.
+/// True if a text is `KIND`, parts of capitals and digits, and a number at the end.
 fn is_id(text: &str, kind: &str) -> bool {
     let Some(parts) = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('-')) else {
         return false;
@@ -94,7 +92,7 @@ fn is_id(text: &str, kind: &str) -> bool {
         && number.chars().all(|it| it.is_ascii_digit())
 }
 
-/// The word at the start of a text that looks like an id of this kind (`REQ-…`), sound or not, and
+/// The word at the start of a text that looks like an id of this kind (`REQ-…`), valid or not, and
 /// the rest.
 pub(super) fn leading_id_word<'t>(text: &'t str, kind: &str) -> Option<(&'t str, &'t str)> {
     let text = text.trim_start_matches(['*', '_', '`', '[', ' ', '@']);
@@ -104,7 +102,7 @@ pub(super) fn leading_id_word<'t>(text: &'t str, kind: &str) -> Option<(&'t str,
     Some((&text[..end], text[end..].trim_start_matches(['*', '_', '`', ']'])))
 }
 
-/// The sound requirement ids in a text.
+/// The valid requirement ids in a text.
 pub(crate) fn requirement_ids(text: &str) -> Vec<RequirementId> {
     let is_end = |it: char| !(it.is_ascii_alphanumeric() || it == '-');
     let mut ids: Vec<RequirementId> = Vec::new();

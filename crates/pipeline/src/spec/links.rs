@@ -1,5 +1,5 @@
 //! The links of a specification: requirement → TODO → acceptance → test. Each requirement must be
-//! met by a TODO and shown by something that can be measured.
+//! met by a TODO and verified by a measurement.
 
 use std::fmt;
 
@@ -14,7 +14,6 @@ use moai_base::limits::DOCUMENT_FAULTS_MAX;
 pub struct SpecFault {
     /// The document.
     pub file: SpecFile,
-    /// The fault.
     pub fault: DocumentFault,
 }
 
@@ -35,7 +34,7 @@ pub struct SpecSources<'a> {
     pub plan: &'a PlanDocument,
     /// `acceptance.md`; `None` if there is none.
     pub acceptance: Option<&'a AcceptanceDocument>,
-    /// Whether a path below the root exists.
+    /// Tests if a path below the root exists.
     pub exists: &'a dyn Fn(&str) -> bool,
 }
 
@@ -104,7 +103,7 @@ fn check_requirement(
         return;
     }
     for test in tests {
-        // A test may be named inside its file: `tests/a.py::test_b`.
+        // A test may be addressed inside its file: `tests/a.py::test_b`.
         let path = test.split("::").next().unwrap_or(test);
         if !(sources.exists)(path) {
             let test = quoted_words(test);
@@ -120,7 +119,7 @@ fn todos_of<'p>(plan: &'p PlanDocument, id: &RequirementId) -> Vec<&'p Todo> {
     plan.todos.iter().filter(names_it).collect()
 }
 
-/// Tests that the table of the specification and the scenarios name for a requirement.
+/// Tests listed for a requirement in the table of the specification and in the scenarios.
 fn tests_of<'a>(sources: &SpecSources<'a>, id: &RequirementId) -> Vec<&'a str> {
     let traces = sources.spec.traces.iter().filter(|trace| trace.requirement == *id);
     let mut tests: Vec<&str> = traces.map(|trace| trace.test.as_str()).collect();
@@ -132,7 +131,7 @@ fn tests_of<'a>(sources: &SpecSources<'a>, id: &RequirementId) -> Vec<&'a str> {
     tests
 }
 
-/// Requirements that a TODO, a scenario or a table row names must exist.
+/// Requirements referred to by a TODO, a scenario or a table row must exist.
 fn check_named_requirements(sources: &SpecSources<'_>, faults: &mut LinkFaults) {
     let is_known = |id: &str| sources.spec.requirements.iter().any(|it| it.id.as_str() == id);
     for todo in &sources.plan.todos {
@@ -154,7 +153,8 @@ fn check_named_requirements(sources: &SpecSources<'_>, faults: &mut LinkFaults) 
     }
 }
 
-/// Each [S] item names a scenario, and each scenario belongs to an [S] item; otherwise it is never run.
+/// Each [S] item must refer to a scenario, and each scenario must belong to an [S] item; otherwise
+/// it is never run.
 fn check_scenarios(sources: &SpecSources<'_>, faults: &mut LinkFaults) {
     let Some(acceptance) = sources.acceptance else { return };
     let mut played: Vec<ScenarioId> = Vec::new();

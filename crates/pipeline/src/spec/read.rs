@@ -131,7 +131,7 @@ impl SpecReader {
             if name == "ears pattern" || name == "ears" || name == "pattern" || name == "패턴" {
                 return self.set_pattern(line, value);
             }
-            // Other fields, such as the priority, say nothing that is checked.
+            // Other fields, such as the priority, are not checked.
             let words = name.split(' ').count();
             let is_field = words == 1
                 || words <= FIELD_WORDS_MAX && !read_statement(text, line.number).has_obligation;
@@ -174,7 +174,7 @@ impl SpecReader {
         }
     }
 
-    /// A row of a table of requirements, files and tests: its last cell names tests.
+    /// A row of a table of requirements, files and tests: its last cell lists tests.
     fn read_row(&mut self, line: &DocumentLine<'_>) {
         let row = line.text.trim().trim_matches('|');
         let mut cells = row.split('|').map(str::trim);

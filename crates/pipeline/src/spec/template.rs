@@ -1,5 +1,5 @@
-//! The documents that a new specification begins with. What is in braces must be filled in; until
-//! then it is a fault.
+//! The documents that a new specification begins with. Placeholders in braces must be filled in;
+//! until then they are faults.
 
 use super::SpecId;
 use moai_base::foreign_text::one_line;
@@ -20,7 +20,7 @@ pub struct SpecTemplates {
 #[must_use]
 pub fn spec_templates(id: &SpecId, title: &str) -> SpecTemplates {
     let is_korean = title.chars().any(|it| matches!(it, '가'..='힣'));
-    // Text of the user in a document: a comment would hide what follows.
+    // Text of the user in a document: a comment would hide the text after it.
     let title = one_line(title, PLAN_TITLE_CHARS_MAX).replace("<!--", "‹!--");
     let [spec, plan, acceptance] = if is_korean {
         [SPEC_KO, PLAN_KO, ACCEPTANCE_KO]

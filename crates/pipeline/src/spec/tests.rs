@@ -1,4 +1,4 @@
-//! Specifications as people write them, and their links.
+//! Tests with specifications as people write them, and of their links.
 
 use super::{EarsPattern, SpecDocument, SpecId, SpecSources, check_links, spec_templates};
 use crate::plan::PlanDocument;

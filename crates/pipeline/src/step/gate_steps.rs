@@ -19,14 +19,13 @@ use moai_base::limits::{
     SCENARIO_RUNS_MAX,
 };
 
-/// What the container showed about the acceptance commands.
+/// The runs of the acceptance commands in a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SandboxReading {
-    /// They ran nowhere else, for this reason.
+    /// They ran only on the host, with the reason.
     OnHost(String),
     /// They ran in this image; those that failed, with the end of their output.
     InContainer {
-        /// The image.
         image: String,
         /// Command and output.
         failed: Vec<SandboxFailure>,
@@ -38,7 +37,6 @@ pub enum SandboxReading {
 /// A command that failed in the container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxFailure {
-    /// The command.
     pub command: String,
     /// The end of its output.
     pub output: String,
@@ -55,7 +53,8 @@ pub(super) fn freeze_scenarios(
     Vec::new()
 }
 
-/// Notes a run of a scenario. A pass that the engine's own runs do not confirm is kept as a claim.
+/// Records a run of a scenario. A pass that the engine's own runs do not confirm is recorded as a
+/// claim.
 pub(super) fn note_scenario_run(
     next: &mut PipelineState,
     agent: &str,
@@ -119,7 +118,7 @@ pub(super) fn review_scenarios(
             let names: Vec<&str> = pairs.iter().map(|(one, _)| one.key.as_str()).collect();
             fail_gate(next, &format!("scenarios {}", names.join(" ")), objections)
         }
-        // Without subagents nobody plays them.
+        // Without subagents, scenarios cannot be played.
         GateStatus::Open if next.is_solo || next.scenario_holds >= SCENARIO_HOLDS_MAX => {
             next.gates.scenarios = GateStatus::Skipped;
             Vec::new()
@@ -164,7 +163,7 @@ pub(super) fn review_categories(
     decisions
 }
 
-/// Gate 1 in a container. Without an engine that answers, the runs on the host count alone.
+/// Gate 1 in a container. Without a working container engine, only the runs on the host count.
 pub(super) fn note_sandbox(
     next: &mut PipelineState,
     reading: SandboxReading,
@@ -195,7 +194,7 @@ pub(super) fn note_sandbox(
     fail_gate(next, &format!("container {}", names.join(" ")), objections)
 }
 
-/// Notes documents of gates that were changed after they were written.
+/// Records gate documents that were changed after they were written.
 pub(super) fn note_changed_documents(
     next: &mut PipelineState,
     changed: Vec<String>,
@@ -229,7 +228,7 @@ fn fail_gate(
     decisions
 }
 
-/// Compares the commits with the work. They are the last thing that a plan may lack.
+/// Compares the commits with the work. This is the last check of a plan.
 pub(super) fn measure_commits(
     next: &mut PipelineState,
     reading: CommitsReading,
@@ -254,7 +253,7 @@ pub(super) fn measure_commits(
     vec![PipelineDecision::Hold(faults.into_iter().map(PlanObjection::Commits).collect())]
 }
 
-/// An agent whose answer cannot be used goes on a few times.
+/// An agent with an unusable answer is held a few times.
 pub(super) fn helper_end(
     next: &mut PipelineState,
     agent: &str,

@@ -1,4 +1,4 @@
-//! The end of a worker: the engine's own run decides, and what its report says is kept.
+//! The end of a worker: the engine's own run decides, and the contents of the report are kept.
 
 use super::rounds::note_tried;
 use super::{PipelineDecision, WorkerReading, note_correction, note_run};
@@ -70,9 +70,9 @@ pub(super) fn worker_end(
 pub(super) struct FailedAttempt {
     /// Its number, from 1.
     pub(super) attempt: u32,
-    /// How it failed, on one line.
+    /// The failure, on one line.
     pub(super) failure: String,
-    /// Whether it was one too many.
+    /// True if the limit of attempts is reached.
     pub(super) is_given_up: bool,
 }
 
@@ -85,7 +85,7 @@ pub(super) fn count_attempt(next: &mut PipelineState, todo: &TodoId) -> FailedAt
     FailedAttempt { attempt, failure: progress.failure.clone(), is_given_up }
 }
 
-/// Keeps what an accepted report says for later work.
+/// Keeps the learnings of an accepted report for later work.
 fn keep_learnings(next: &mut PipelineState, report: &WorkerReport) {
     for entry in entries_of(std::slice::from_ref(report)) {
         let kept = KeptLearning {
@@ -99,7 +99,7 @@ fn keep_learnings(next: &mut PipelineState, report: &WorkerReport) {
     }
 }
 
-/// Keeps what an accepted report proposes in addition, with the verdict of the pivot points.
+/// Keeps the discoveries of an accepted report, with the verdict of the pivot points.
 fn keep_discoveries(next: &mut PipelineState, report: &WorkerReport, pivots: &PivotDocument) {
     for discovery in &report.discoveries {
         let (verdict, conflicts) = match check_discovery(&pivots.points, discovery) {
@@ -126,7 +126,7 @@ fn keep_discoveries(next: &mut PipelineState, report: &WorkerReport, pivots: &Pi
     }
 }
 
-/// Whether a worker proposes the same again, answered or not.
+/// True if a worker proposes the same again, answered or not.
 fn is_same_discovery(known: &KeptDiscovery, new: &KeptDiscovery) -> bool {
     known.summary == new.summary && known.todo == new.todo && known.verdict == new.verdict
 }

@@ -1,4 +1,4 @@
-//! Whatever a plan looks like, an edit changes one checkbox and nothing else.
+//! An edit of any plan changes one checkbox and nothing else.
 
 use proptest::prelude::*;
 
@@ -52,7 +52,7 @@ proptest! {
         prop_assert!(edited.ends_with(&text[checkbox.end..]));
         let length = edited.len() + checkbox.len() - text.len();
         prop_assert_eq!(&edited[checkbox.start..checkbox.start + length], to.mark());
-        // The other TODOs and all else that was read are the same.
+        // The other TODOs and all other parsed parts are unchanged.
         let after = PlanDocument::parse(&edited);
         prop_assert_eq!(after.todo(&id).map(|todo| todo.status), Some(to));
         prop_assert_eq!(after.todos.len(), before.todos.len());
