@@ -91,8 +91,14 @@ fn alternate(sandbox: &Sandbox, program: &Path, folders: usize) -> PairedEdits {
         text: &source(0, FUNCTIONS),
     });
     let (mut hook_samples, mut raw_samples, mut late) = (Vec::new(), Vec::new(), 0);
+    let mut was_late = false;
     for edit in 1..=WARM_UP + EDITS {
         let hook = by_hook(sandbox, &file, edit);
+        // A hook reports the difference from what the agent was shown, and the last one showed nothing.
+        let is_judged = edit > WARM_UP && !hook.is_late && !was_late;
+        let expected = if edit.is_multiple_of(2) { "fixed 1" } else { "1 error" };
+        assert!(!is_judged || hook.context.contains(expected), "edit {edit}: {}", hook.context);
+        was_late = hook.is_late;
         let by_hand = with_raw(&mut raw, edit);
         if edit > WARM_UP {
             late += usize::from(hook.is_late);
@@ -154,6 +160,8 @@ fn edited(edit: usize) -> String {
 /// An edit reported by a hook.
 struct HookEdit {
     elapsed: Duration,
+    /// What the hook told the agent.
+    context: String,
     /// Whether the hook replied before the server did.
     is_late: bool,
 }
@@ -182,11 +190,9 @@ fn by_hook(sandbox: &Sandbox, file: &Path, edit: usize) -> HookEdit {
     let begun = Instant::now();
     let output = finish(&mut command, &input);
     let elapsed = begun.elapsed();
-    let expected = if edit.is_multiple_of(2) { "fixed 1" } else { "1 error" };
-    let text = output.context();
-    let is_late = text.contains("no answer within");
-    assert!(is_late || edit <= WARM_UP || text.contains(expected), "edit {edit}: {text}");
-    HookEdit { elapsed, is_late }
+    let context = output.context();
+    let is_late = context.contains("no answer within");
+    HookEdit { elapsed, context, is_late }
 }
 
 fn with_raw(raw: &mut RawClient, edit: usize) -> Duration {
