@@ -11,7 +11,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::killed_writes::{daemon, kill};
-use crate::support::{PATIENCE, Sandbox, eventually};
+use crate::support::{PATIENCE, Sandbox, eventually, finish};
 
 fn daemons(sandbox: &Sandbox) -> Vec<(i32, String)> {
     let survivors = sandbox.survivors();
@@ -37,6 +37,25 @@ fn fifty_first_calls_start_exactly_one() {
     assert_eq!(output.code, 0, "{output:#?}");
     let none = eventually(PATIENCE, || sandbox.survivors().is_empty().then_some(()));
     assert!(none.is_some(), "{:#?}", sandbox.survivors());
+}
+
+#[test]
+fn a_process_without_the_runtime_folder_uses_the_same_daemon() {
+    let sandbox = Sandbox::new();
+    let pid = address(&sandbox)["pid"].clone();
+    // As cron and su start it.
+    let elsewhere = |args: &[&str]| {
+        let mut command = sandbox.program();
+        command.args(args).env_remove("XDG_RUNTIME_DIR");
+        finish(&mut command, "")
+    };
+    let checked = elsewhere(&["check"]);
+    assert_eq!(checked.stderr, "");
+    assert_eq!(elsewhere(&["daemon", "status", "--json"]).json()["pid"], pid);
+    assert_eq!(daemons(&sandbox).len(), 1, "{:#?}", daemons(&sandbox));
+    assert_eq!(elsewhere(&["daemon", "stop"]).code, 0);
+    let none = eventually(PATIENCE, || daemons(&sandbox).is_empty().then_some(()));
+    assert!(none.is_some(), "{:#?}", daemons(&sandbox));
 }
 
 #[test]

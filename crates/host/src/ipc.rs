@@ -1,19 +1,24 @@
 //! How front doors and the daemon find each other: folders, socket, locks, start.
 //!
-//! One daemon per state folder: it holds `*.lock` (flock) for life and takes it before anything is
-//! unlinked or bound; front doors that want to start one queue up at `*.start`.
+//! One daemon per state folder: it holds a lock there (flock) for life, takes it before anything is
+//! unlinked or bound, and writes the socket's path into it, because the socket's folder depends on the
+//! environment of the process. Front doors that want to start a daemon queue up at `*.start`.
 
 pub mod client;
 pub mod listener;
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use moai_base::hash::ContentHash;
 use moai_base::limits::SOCKET_PATH_BYTES_MAX;
 use moai_protocol::control::PROTOCOL_VERSION;
+
+use crate::files::read_regular_text;
 
 /// Folders of this user's state, downloads, options and socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +66,8 @@ impl StateDirs {
             wanted
         } else {
             // Unix socket paths are short; the file name still identifies the state folder.
-            std::env::temp_dir().join(format!("moai-ralph-{user}"))
+            let temporary = absolute("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp"));
+            temporary.join(format!("moai-ralph-{user}"))
         };
         Some(Self { state, data, user_config, socket_folder, stem })
     }
@@ -78,8 +84,23 @@ impl StateDirs {
         self.state.join("log")
     }
 
+    /// Its holder is the only process that uses the databases of the state folder, and writes its
+    /// socket's path into it.
     fn daemon_lock(&self) -> PathBuf {
-        self.socket_folder.join(format!("{}.lock", self.stem))
+        self.state.join(format!("daemon-{PROTOCOL_VERSION}.lock"))
+    }
+
+    /// A connection to the daemon, also to one that was started in an environment with another folder
+    /// for sockets.
+    fn connect(&self) -> std::io::Result<UnixStream> {
+        let own = self.socket_path();
+        UnixStream::connect(&own).or_else(|error| {
+            let recorded = read_regular_text(&self.daemon_lock(), SOCKET_PATH_BYTES_MAX as u64);
+            match recorded.map(PathBuf::from) {
+                Ok(path) if path.is_absolute() && path != own => UnixStream::connect(path),
+                _ => Err(error),
+            }
+        })
     }
 
     fn start_lock(&self) -> PathBuf {
@@ -98,9 +119,15 @@ pub fn process_environment() -> BTreeMap<String, String> {
 
 /// An exclusive flock; the kernel releases it however the process ends.
 #[derive(Debug)]
-pub struct FileLock(
-    #[expect(dead_code, reason = "the lock is held as long as the file is open")] File,
-);
+pub struct FileLock(File);
+
+impl FileLock {
+    /// Replaces the content of the locked file.
+    fn write(&mut self, content: &[u8]) -> std::io::Result<()> {
+        self.0.set_len(0)?;
+        self.0.write_all(content)
+    }
+}
 
 fn try_lock(path: &Path) -> std::io::Result<Option<FileLock>> {
     use std::os::unix::fs::OpenOptionsExt as _;

@@ -81,7 +81,7 @@ pub fn call_daemon(
 ) -> Result<DaemonReply, CallError> {
     let mut line = serde_json::to_vec(call).map_err(unusable)?;
     line.push(b'\n');
-    let stream = UnixStream::connect(places.socket_path()).map_err(call_error)?;
+    let stream = places.connect().map_err(call_error)?;
     let wait = ReplyWait { stream: &stream, timeout: patience, started_at: Instant::now() };
     wait.set_bound(
         patience.silence_check.map_or(patience.limit, |(quiet, _)| quiet.min(patience.limit)),
@@ -186,7 +186,7 @@ pub fn call_or_start_daemon(
 }
 
 fn is_listening(places: &StateDirs) -> bool {
-    UnixStream::connect(places.socket_path()).is_ok()
+    places.connect().is_ok()
 }
 
 /// Waits until a daemon listens; false at the deadline.
@@ -216,8 +216,9 @@ fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result
             None => std::thread::sleep(pause),
         }
     };
-    // A draining daemon has closed its socket and holds its lock until it ends.
-    while try_lock(&places.daemon_lock()).map_err(unusable)?.is_none() {
+    // A draining daemon has closed its socket and holds its lock until it ends. Where the lock cannot be
+    // opened, the new daemon creates its folder or reports why it cannot.
+    while matches!(try_lock(&places.daemon_lock()), Ok(None)) {
         std::thread::sleep(pause);
         if is_listening(places) || Instant::now() >= deadline {
             return Ok(());
@@ -226,11 +227,13 @@ fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result
     let mut child = spawn_daemon(program, Stdio::piped()).map_err(unusable)?;
     let Some(stdout) = child.stdout.take() else { return Ok(()) };
     let (sender, first_line) = std::sync::mpsc::channel();
-    // Read on a separate thread, because a pipe has no read timeout.
+    // Read on a separate thread, because a pipe has no read timeout. It also reaps the daemon, in a
+    // process such as the MCP server that lives longer.
     std::thread::spawn(move || {
         let mut line = String::new();
         let _ = BufReader::new(stdout).read_line(&mut line);
         let _ = sender.send(line);
+        let _ = child.wait();
     });
     match first_line.recv_timeout(Duration::from_millis(DAEMON_START_MS_MAX)) {
         Ok(line) if line.starts_with("ready") => Ok(()),
@@ -252,7 +255,7 @@ pub fn kill_daemon(places: &StateDirs) -> bool {
 }
 
 fn listening_process(places: &StateDirs) -> Option<i32> {
-    callers::socket_peer(&UnixStream::connect(places.socket_path()).ok()?)
+    callers::socket_peer(&places.connect().ok()?)
 }
 
 /// What a command does after a silence: it waits as long as the daemon answers anything.
@@ -275,10 +278,13 @@ pub fn is_daemon_alive(places: &StateDirs, within: Duration) -> bool {
 /// Starts a daemon if none listens, without waiting; returns whether it did. Two concurrent starts
 /// are harmless, because the second daemon sees the lock.
 pub fn start_daemon_detached(places: &StateDirs, program: &Path) -> std::io::Result<bool> {
-    if UnixStream::connect(places.socket_path()).is_ok() {
+    if places.connect().is_ok() {
         return Ok(false);
     }
-    spawn_daemon(program, Stdio::null()).map(|_| true)
+    let mut child = spawn_daemon(program, Stdio::null())?;
+    // Reaps the daemon in a process that lives longer.
+    std::thread::spawn(move || child.wait());
+    Ok(true)
 }
 
 /// Memory settings of the daemon for glibc; other C libraries ignore them. Two arenas instead of

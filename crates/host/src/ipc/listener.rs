@@ -1,6 +1,7 @@
 //! The daemon's side: the lock held for life, the socket bound under it, and the lines of a
 //! connection.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ impl DaemonListener {
     /// Takes the lock, then binds the socket (0600). `None`: another daemon holds the lock. The
     /// folder must exist and be private.
     pub fn try_start(places: &StateDirs) -> std::io::Result<Option<Self>> {
-        let Some(lock) = try_lock(&places.daemon_lock())? else { return Ok(None) };
+        let Some(mut lock) = try_lock(&places.daemon_lock())? else { return Ok(None) };
         let socket = places.socket_path();
         // No living daemon can own this socket while we hold the lock: a killed one left it.
         match std::fs::remove_file(&socket) {
@@ -38,6 +39,7 @@ impl DaemonListener {
         let listener = UnixListener::bind(&socket)?;
         std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o600))?;
         let identity = identity(&socket);
+        lock.write(socket.as_os_str().as_bytes())?;
         Ok(Some(Self { listener, socket, identity, lock }))
     }
 
