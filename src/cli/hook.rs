@@ -154,22 +154,23 @@ fn answer(
     event: &str,
     input: String,
 ) -> u8 {
+    let parsed = named.parse(&input);
     // Below a judge that the program started itself; judging it would recurse. Such a session has no
     // loop, so the mark does not silence one that has. Settings can give the mark to hooks, but not
     // to the process that starts them.
     if std::env::var_os(RECURSION_MARK).is_some()
         && parent_was_started_with(RECURSION_MARK).unwrap_or(true)
-        && !is_of_loop(places, &input)
+        && !is_of_loop(places, &parsed)
     {
         return 0;
     }
-    if event == "pre-tool-use" && !may_be_denied(places, &caller, &named.parse(&input)) {
+    if event == "pre-tool-use" && !may_be_denied(places, &caller, &parsed) {
         return 0;
     }
-    if event == "subagent-stop" && !has_pipeline(places, &caller, &named.parse(&input)) {
+    if event == "subagent-stop" && !has_pipeline(places, &caller, &parsed) {
         return 0;
     }
-    let is_new_session = event == "session-start" && !is_resumed_session(&input);
+    let is_new_session = event == "session-start" && !is_resumed_session(&parsed);
     let (id, begun_ms) = (client::new_call_id(), client::process_start_ms());
     let host = named.host.map(str::to_owned);
     let request = DaemonRequest::Hook { event: event.to_owned(), host, input, id, begun_ms };
@@ -189,7 +190,7 @@ fn answer(
         let _ = ipc_client::call_daemon(places, &call, CallTimeout::new(hook_timeout(event)));
         return 0;
     }
-    let limit = answer_limit(named, event, &call.request);
+    let limit = answer_limit(event, &parsed);
     let asked_ms = client::now_ms();
     let SilenceChecks { first, again, within } = SilenceChecks::of(event);
     let (is_continued, has_checked) = (Cell::new(false), Cell::new(false));
@@ -198,7 +199,7 @@ fn answer(
             is_continued.set(true);
         }
         let is_first = !has_checked.replace(true);
-        if is_first && event == "stop" && !may_have_loop(places, &call, asked_ms) {
+        if is_first && event == "stop" && !may_have_loop(places, &call.caller, &parsed, asked_ms) {
             AfterSilence::Abandon
         } else if ipc_client::is_daemon_alive(places, within) {
             AfterSilence::Wait(again)
@@ -208,18 +209,18 @@ fn answer(
     };
     let timeout = CallTimeout { limit, silence_check: Some((first, &check)) };
     let answered = client::through_daemon(places, &call, timeout);
-    let DaemonRequest::Hook { input, .. } = &call.request else { return 0 };
-    let host = named.parse(input).host;
+    let host = parsed.host;
     let known_event = HookEvent::from_name(event);
     let stdout = match answered {
         Ok(reply) => {
-            blindness::note_answer(places, input);
+            blindness::note_answer(places, &parsed.session_id);
             reply.stdout
         }
         Err(error) => {
             let reason = error.to_string();
             log(places, event, &reason);
-            let told = known_event.filter(|event| blindness::note_failure(places, input, *event));
+            let told = known_event
+                .filter(|event| blindness::note_failure(places, &parsed.session_id, *event));
             let (stdout, blindness) = answer_without_daemon(places, host, event, call, &error);
             match told {
                 Some(event) => add_blindness(&stdout, host, event, &reason, blindness),
@@ -355,17 +356,19 @@ fn add_blindness(
     add_to_answer(host, event, stdout, &notice::blind(&reason, blindness))
 }
 
-fn is_of_loop(places: &StateDirs, input: &str) -> bool {
-    let session = HookInput::parse(input).unwrap_or_default().session_id;
-    !session.is_empty() && peek::holds_session(&places.state, &session)
+fn is_of_loop(places: &StateDirs, input: &HookInput) -> bool {
+    !input.session_id.is_empty() && peek::holds_session(&places.state, &input.session_id)
 }
 
 /// Whether the session of a Stop may have a loop, or had one when the daemon was asked, determined
 /// without the daemon.
-fn may_have_loop(places: &StateDirs, call: &DaemonCall, asked_ms: u64) -> bool {
-    let DaemonRequest::Hook { input, .. } = &call.request else { return false };
-    let input = HookInput::parse(input).unwrap_or_default();
-    let folders = session_folders(&call.caller, &input);
+fn may_have_loop(
+    places: &StateDirs,
+    caller: &CallerContext,
+    input: &HookInput,
+    asked_ms: u64,
+) -> bool {
+    let folders = session_folders(caller, input);
     let (session, since_ms) = (input.session_id.as_str(), asked_ms);
     peek::may_hold_session(&places.state, &SessionQuery { session, folders: &folders, since_ms })
 }
@@ -383,13 +386,8 @@ fn session_folders(caller: &CallerContext, input: &HookInput) -> Vec<PathBuf> {
 }
 
 /// How long an answer may take. A prompt that is a command takes as long as one.
-fn answer_limit(named: NamedHook<'_>, event: &str, request: &DaemonRequest) -> Duration {
-    let is_command = match request {
-        DaemonRequest::Hook { input, .. } if event == "user-prompt-submit" => {
-            named.parse(input).take_typed_command()
-        }
-        _ => false,
-    };
+fn answer_limit(event: &str, input: &HookInput) -> Duration {
+    let is_command = event == "user-prompt-submit" && input.clone().take_typed_command();
     hook_timeout(if is_command { "user-prompt-expansion" } else { event })
 }
 
@@ -441,9 +439,8 @@ fn short_fields(begin: &[u8], rest: impl Read) -> std::io::Result<Vec<u8>> {
 }
 
 /// Whether the session start continues or replaces a session that may own a loop.
-fn is_resumed_session(input: &str) -> bool {
-    HookInput::parse(input)
-        .is_ok_and(|input| matches!(input.source.as_str(), "resume" | "clear" | "compact" | "fork"))
+fn is_resumed_session(input: &HookInput) -> bool {
+    matches!(input.source.as_str(), "resume" | "clear" | "compact" | "fork")
 }
 
 /// Logs one line, without any of the input.

@@ -74,9 +74,12 @@ fn addition(add: &MemoryAddArgs) -> Result<MemoryAddition, String> {
         let mut bytes = Vec::new();
         let limit = CLEANED_BYTES_MAX as u64;
         std::io::stdin()
-            .take(limit)
+            .take(limit + 1)
             .read_to_end(&mut bytes)
             .map_err(|error| format!("stdin: {error}"))?;
+        if bytes.len() as u64 > limit {
+            return Err(format!("stdin: larger than {limit} bytes: shorten the text"));
+        }
         text = String::from_utf8_lossy(&bytes).into_owned();
     }
     Ok(MemoryAddition {

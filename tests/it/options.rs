@@ -249,6 +249,18 @@ fn an_option_is_set_in_the_file_of_the_project() {
 }
 
 #[test]
+fn an_option_is_not_written_through_a_link_of_a_clone() {
+    let sandbox = Sandbox::new();
+    let outside = sandbox.base().join("outside");
+    std::fs::create_dir(&outside).expect("the sandbox is ours");
+    std::fs::create_dir_all(sandbox.path(".moai/config")).expect("the sandbox is ours");
+    std::os::unix::fs::symlink(&outside, sandbox.path(".moai/config/sections")).expect("free");
+    let refused = terminal::run(&sandbox, &["config", "set", "loop.max_iterations", "90"]);
+    assert!(refused.stderr.contains("is a link out of the project"), "{refused:#?}");
+    assert_eq!(std::fs::read_dir(&outside).expect("ours").count(), 0);
+}
+
+#[test]
 fn an_agent_sets_no_option() {
     let mut sandbox = project(json!({}));
     // As a process that the agent has detached.

@@ -693,5 +693,7 @@ pub const COMMENTED_CODE_CHARS_MIN: usize = 10;
 pub const RARE_TEXT_CHARS_MIN: usize = 4;
 /// Room between the reader of an MCP client's lines and what answers them, in bytes.
 pub const MCP_PIPE_BYTES: usize = 64 * 1024;
+/// Longest message of an MCP client, in bytes.
+pub const MCP_LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Parent processes checked for whether an agent started this one.
 pub const ANCESTORS_MAX: usize = 64;

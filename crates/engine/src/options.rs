@@ -14,7 +14,7 @@ use moai_base::limits::LINE_CHARS_MAX;
 use moai_config::origins::{EffectiveOption, option_values};
 use moai_config::set_option::with_option;
 use moai_config::{Config, OptionFile, is_for_users_only, shown_team_url};
-use moai_host::files::transaction;
+use moai_host::files::{link_out_of, transaction};
 use moai_protocol::control::{CallerContext, CommandReply, ConfigAction, ConfigRequest};
 use moai_protocol::documents::json_text;
 use moai_protocol::documents::options::{OptionEntry, OptionsDocument};
@@ -105,6 +105,12 @@ fn set_in_project(
     let root = project_root(caller);
     let trust_before = ProjectTrust::of_root(&engine.dirs.state, &root, &caller.env);
     let path = project::option_file(&root);
+    if let Some(link) = link_out_of(&root, &path) {
+        return Err(format!(
+            "{} is a link out of the project, and is not followed",
+            link.display()
+        ));
+    }
     let name = path.display().to_string();
     let text = project::option_files::read_option_file(&path)?.unwrap_or_default();
     let file = OptionFile { name: name.clone(), text, is_trusted: true, is_of_user: false };

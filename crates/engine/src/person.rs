@@ -65,7 +65,7 @@ pub(crate) fn confirm(
 }
 
 fn new_code() -> String {
-    // Seeded by the system for each map; unpredictable for other processes.
+    // The system gives each thread random keys, so no other process can predict the hash.
     let mut random = RandomState::new().hash_one(Instant::now());
     let mut code = String::new();
     for _ in 0..CODE_LENGTH {

@@ -178,7 +178,10 @@ impl Project {
             return known;
         }
         let root = self.root.clone();
-        let found = run_blocking(move || files::is_unbounded(&root)).await.unwrap_or_default();
+        // After a panic nothing is known, and the next call looks again.
+        let Some(found) = run_blocking(move || files::is_unbounded(&root)).await else {
+            return false;
+        };
         engine.ledger().root(&self.root).is_unbounded = Some(found);
         found
     }

@@ -23,7 +23,9 @@ use moai_base::path::{RelPath, normalize};
 
 pub use expansion::expand_pattern;
 pub use ignores::IgnoreRules;
-pub use inputs::{is_special, open_input, open_regular, read_regular, read_regular_text};
+pub use inputs::{
+    is_special, link_out_of, open_input, open_regular, read_regular, read_regular_text,
+};
 pub use nested::other_repository;
 pub use private::{
     private_dir, private_temporary, read_private, remove_abandoned, write_private,

@@ -284,7 +284,7 @@ pub fn head_commit(root: &Path) -> Option<String> {
     Some(commit.id().to_string())
 }
 
-/// The text of a file in HEAD; `None` if it does not exist or is not UTF-8.
+/// The text of a file in HEAD; `None` if it does not exist, is not UTF-8, or is too large for a source.
 #[must_use]
 pub fn head_text(root: &Path, file: &RelPath) -> Option<String> {
     let repository = open(root).ok()??;
@@ -293,7 +293,8 @@ pub fn head_text(root: &Path, file: &RelPath) -> Option<String> {
     let path = absolute.strip_prefix(&work_tree).ok()?;
     let tree = repository.head().ok()?.peel_to_tree().ok()?;
     let blob = repository.find_blob(tree.get_path(path).ok()?.id()).ok()?;
-    String::from_utf8(blob.content().to_vec()).ok()
+    let is_source_size = blob.size() as u64 <= SOURCE_BYTES_MAX;
+    is_source_size.then(|| String::from_utf8(blob.content().to_vec()).ok())?
 }
 
 /// Work tree and root, both canonical.

@@ -15,8 +15,8 @@ use moai_protocol::hosts::registration::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::files;
 use crate::files::transaction::replace_file;
+use crate::files::{self, link_out_of};
 
 /// A file of the host without any entry.
 const EMPTY_DOCUMENT: &str = "{}\n";
@@ -60,19 +60,14 @@ impl RegistrationPlace<'_> {
     fn path_of(self, file: &RegistrationFile) -> Result<PathBuf, String> {
         let path = self.folder.join(&file.path);
         let named = |error: String| format!("{}: {error}", path.display());
-        if self.scope == RegistrationScope::Project {
-            let root = self.folder.canonicalize().map_err(|error| named(error.to_string()))?;
-            let below = path.ancestors().take_while(|at| *at != self.folder);
-            for link in below.filter(|at| at.is_symlink()) {
-                let is_inside = link.canonicalize().is_ok_and(|target| target.starts_with(&root));
-                if !is_inside {
-                    return Err(named(format!(
-                        "{} is a link out of the project, and is not followed: remove it, or register the \
-                         hooks for yourself with --user",
-                        link.display()
-                    )));
-                }
-            }
+        if self.scope == RegistrationScope::Project
+            && let Some(link) = link_out_of(self.folder, &path)
+        {
+            return Err(named(format!(
+                "{} is a link out of the project, and is not followed: remove it, or register the hooks \
+                 for yourself with --user",
+                link.display()
+            )));
         }
         Ok(path)
     }

@@ -9,6 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::ioctl_fionbio;
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -71,7 +72,10 @@ impl WorkerProcess {
             .stderr(Stdio::null())
             .spawn()?;
         match (child.stdin.take(), child.stdout.take()) {
-            (Some(stdin), Some(stdout)) => Ok(Self { child, stdin, stdout, frame_bytes_max }),
+            (Some(stdin), Some(stdout)) => {
+                ioctl_fionbio(&stdin, true)?;
+                Ok(Self { child, stdin, stdout, frame_bytes_max })
+            }
             _ => Err(io::Error::other("a pipe of the worker is missing")),
         }
     }
@@ -83,11 +87,10 @@ impl WorkerProcess {
     /// Fails if there is none; the worker must then be dropped.
     pub fn exchange(&mut self, request: &[u8], time_max: Duration) -> Result<Vec<u8>, WorkerEnd> {
         let deadline = Instant::now() + time_max;
-        if let Err(error) = write_frame(&mut self.stdin, request) {
-            return Err(self.reason_of_end(error));
-        }
-        let mut reply = DeadlineReader { stdout: &mut self.stdout, deadline };
-        match read_frame(&mut reply, self.frame_bytes_max) {
+        let mut pipes = DeadlinePipes { stdin: &self.stdin, stdout: &self.stdout, deadline };
+        let reply = write_frame(&mut pipes, request)
+            .and_then(|()| read_frame(&mut pipes, self.frame_bytes_max));
+        match reply {
             Ok(Some(reply)) => Ok(reply),
             Ok(None) => Err(self.reason_of_end(io::ErrorKind::UnexpectedEof.into())),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
@@ -123,25 +126,48 @@ impl Drop for WorkerProcess {
     }
 }
 
-/// Reads until a deadline.
-struct DeadlineReader<'a> {
-    stdout: &'a mut ChildStdout,
+/// Writes to a worker and reads from it until a deadline; its stdin must not block.
+struct DeadlinePipes<'a> {
+    stdin: &'a ChildStdin,
+    stdout: &'a ChildStdout,
     deadline: Instant,
 }
 
-impl Read for DeadlineReader<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+impl DeadlinePipes<'_> {
+    fn wait(&self, mut fd: PollFd<'_>) -> io::Result<()> {
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
-            let mut fds = [PollFd::new(self.stdout, PollFlags::IN)];
-            match poll(&mut fds, Some(&timeout)) {
+            match poll(std::slice::from_mut(&mut fd), Some(&timeout)) {
                 Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
-                Ok(_) => return self.stdout.read(buffer),
+                Ok(_) => return Ok(()),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+}
+
+impl Read for DeadlinePipes<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.wait(PollFd::new(self.stdout, PollFlags::IN))?;
+        Ok(rustix::io::read(self.stdout, buffer)?)
+    }
+}
+
+impl Write for DeadlinePipes<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            self.wait(PollFd::new(self.stdin, PollFlags::OUT))?;
+            match rustix::io::write(self.stdin, bytes) {
+                Err(rustix::io::Errno::AGAIN) => {}
+                written => return Ok(written?),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -186,4 +212,27 @@ fn read_frame(from: &mut impl Read, bytes_max: usize) -> io::Result<Option<Vec<u
     let mut bytes = vec![0; length];
     from.read_exact(&mut bytes)?;
     Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_reads_nothing_costs_no_more_than_the_time_of_a_job() {
+        let mut child = Command::new("sleep")
+            .arg("600")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("sleep exists");
+        let (stdin, stdout) =
+            (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+        ioctl_fionbio(&stdin, true).expect("a pipe");
+        let mut worker = WorkerProcess { child, stdin, stdout, frame_bytes_max: 64 };
+        // More than a pipe holds.
+        let request = vec![0; 4 * 1024 * 1024];
+        let end = worker.exchange(&request, Duration::from_millis(50));
+        assert!(matches!(end, Err(WorkerEnd::TimedOut(_))), "{end:?}");
+    }
 }

@@ -9,7 +9,7 @@ use moai_base::hash::ContentHash;
 use moai_base::limits::{BLIND_HOOKS_MIN, BLIND_SESSIONS_MAX};
 use moai_host::files;
 use moai_host::ipc::StateDirs;
-use moai_protocol::hook::{HookEvent, HookInput};
+use moai_protocol::hook::HookEvent;
 
 /// A marker is a number of one digit.
 const MARKER_BYTES_MAX: usize = 1;
@@ -20,11 +20,10 @@ fn folders(places: &StateDirs) -> [PathBuf; 2] {
 }
 
 /// An answer came: the hooks of the session before it no longer count.
-pub(super) fn note_answer(places: &StateDirs, input: &str) {
+pub(super) fn note_answer(places: &StateDirs, session: &str) {
     for folder in folders(places) {
-        // Usually there is none, and the input need not be read.
         if folder.is_dir() {
-            let _ = fs::remove_file(folder.join(marker_name(input)));
+            let _ = fs::remove_file(folder.join(marker_name(session)));
             // Only an empty one.
             let _ = fs::remove_dir(&folder);
         }
@@ -33,8 +32,8 @@ pub(super) fn note_answer(places: &StateDirs, input: &str) {
 
 /// Notes that no answer came. Returns whether it is to be said now: at the second hook in a row, or
 /// at every Stop where nothing can be noted.
-pub(super) fn note_failure(places: &StateDirs, input: &str, event: HookEvent) -> bool {
-    let name = marker_name(input);
+pub(super) fn note_failure(places: &StateDirs, session: &str, event: HookEvent) -> bool {
+    let name = marker_name(session);
     let folders = folders(places);
     let read = |folder: &PathBuf| files::read_private(&folder.join(&name), MARKER_BYTES_MAX);
     let noted = folders.iter().filter_map(read);
@@ -54,8 +53,7 @@ pub(super) fn note_failure(places: &StateDirs, input: &str, event: HookEvent) ->
     event == HookEvent::Stop
 }
 
-fn marker_name(input: &str) -> String {
-    let session = HookInput::parse(input).unwrap_or_default().session_id;
+fn marker_name(session: &str) -> String {
     ContentHash::of_bytes(session.as_bytes()).short_hex()
 }
 

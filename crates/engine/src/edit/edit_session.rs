@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use crate::edit::edit_delta::{cache_lines, delta_from};
 use crate::edit::edit_measurement::EditMeasurement;
 use crate::edit::impact::ImpactContext;
-use crate::engine::{Engine, panic_gap, run_blocking};
+use crate::engine::{Engine, panic_gap, run_blocking, run_in_place};
 use crate::evidence::disk_poll;
 use crate::evidence::earlier_texts::EarlierState;
 use crate::evidence::gather;
@@ -135,7 +135,7 @@ impl EditSession {
             TextBeforeEdit::Unknown => {
                 let cached =
                     self.engine.ledger().texts.get(root, path).map(|text| text.to_string());
-                cached.or_else(|| git::head_text(root, path))
+                cached.or_else(|| run_in_place(|| git::head_text(root, path)))
             }
         };
         let (before, now) = (before.as_deref(), Some(&*self.snapshot.text));

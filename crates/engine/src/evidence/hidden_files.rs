@@ -1,12 +1,12 @@
 //! Finds files ignored only since the base state, which git does not list as changed. Blocking.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
 use std::path::Path;
 
 use crate::evidence::work_base::{BaseText, WorkBase};
 use crate::project::Project;
 use moai_base::evidence::SkippedFile;
+use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::path::RelPath;
 use moai_base::protected::foreign_folder;
 use moai_host::files::{self, IgnoreRules};
@@ -97,7 +97,6 @@ fn private_rules(root: &Path) -> IgnoreRules {
 }
 
 fn read_text(root: &Path, path: &RelPath) -> Option<String> {
-    let mut bytes = Vec::new();
-    files::open_regular(&path.under(root)).ok()?.read_to_end(&mut bytes).ok()?;
+    let bytes = files::read_regular(&path.under(root), SOURCE_BYTES_MAX).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -12,7 +12,7 @@ use crate::protection::{
 use moai_base::limits::SOURCE_BYTES_MAX;
 use moai_base::path::RelPath;
 use moai_guard::shell_writes::GitSweep;
-use moai_host::files::read_regular;
+use moai_host::files::{IgnoreRules, read_regular};
 use moai_host::git::base_versions::{BytesAtBase, versions_at};
 use moai_host::git::untracked_paths;
 use moai_host::protected_places::ProtectedPlaces;
@@ -120,11 +120,11 @@ fn swept_file(root: &Path, exam: &Exam, sweeps: &[GitSweep]) -> Option<(RelPath,
     Some((swept.clone(), exam.files.get(swept)?.role))
 }
 
-/// Whether a pattern of `git clean -e` names a file or a folder above it.
-fn is_excepted(file: &RelPath, except: &[String]) -> bool {
-    let parts = || file.as_str().split('/');
-    except.iter().any(|pattern| {
-        let pattern = pattern.trim_matches('/');
-        file.as_str().starts_with(pattern) || parts().any(|part| part == pattern)
-    })
+/// Whether the patterns of `git clean -e` exclude a file. Git adds them to the ignore rules of the root.
+fn is_excepted(file: &RelPath, patterns: &[String]) -> bool {
+    let mut rules = IgnoreRules::default();
+    if let Some(rule_file) = RelPath::parse(".gitignore") {
+        rules.add_file(&rule_file, &patterns.join("\n"));
+    }
+    rules.excludes(file)
 }

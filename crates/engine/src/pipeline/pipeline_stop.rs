@@ -103,7 +103,7 @@ pub(crate) async fn review_plan(
         Ok(SaveOutcome::Overtaken) => return HookOutput::Silent,
         Err(error) => {
             tracing::warn!(%error, id = next.id, "a pipeline could not be saved");
-            return HookOutput::Silent;
+            return HookOutput::Notice(words::not_saved(&next, &error.to_string()));
         }
     }
     match decisions.first() {

@@ -90,7 +90,7 @@ async fn without_merged(member: &PipelineMember, mut changed: Vec<RelPath>) -> V
     if member.pipeline.worktrees.is_empty() {
         return changed;
     }
-    let root = member.project.root.clone();
+    let (root, all) = (member.project.root.clone(), changed.clone());
     let left = run_blocking(move || {
         changed.retain(|path| {
             let now = read_regular_text(&path.under(&root), SOURCE_BYTES_MAX).ok();
@@ -98,7 +98,7 @@ async fn without_merged(member: &PipelineMember, mut changed: Vec<RelPath>) -> V
         });
         changed
     });
-    left.await.unwrap_or_default()
+    left.await.unwrap_or(all)
 }
 
 /// Keeps the records for the report; the text is for the agent and the user.

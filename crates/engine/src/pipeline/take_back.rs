@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::code::change_journal;
-use crate::engine::{now_ms, run_blocking};
+use crate::engine::{now_ms, panic_gap, run_blocking};
 use crate::hooks::hook_call::HookCall;
 use crate::ledger::tool_calls::BegunCommand;
 use crate::pipeline::pipeline_stop::pipeline_with_loop;
@@ -239,7 +239,8 @@ async fn apply(
         let applied = applied.ok_or_else(|| "internal error".to_owned())?;
         applied.map_err(|error| error.to_string())?;
     }
-    let failed = run_blocking(move || changes.finish(&store)).await.unwrap_or_default();
+    let finished = run_blocking(move || changes.finish(&store)).await;
+    let failed = finished.ok_or_else(|| panic_gap().detail)?;
     match failed.into_iter().next() {
         Some((path, reason)) => Err(format!("{path}: {reason}")),
         None => Ok(checkpoint),

@@ -11,7 +11,7 @@ use crate::branches::branch_merge::new_files::is_written_by_engine;
 use crate::branches::loop_branch::{
     branch_heads, branch_start, is_merged, is_merged_in_part, read_git,
 };
-use crate::engine::{Engine, now_ms, run_blocking};
+use crate::engine::{Engine, now_ms, panic_gap, run_blocking};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
 use crate::loops::loop_start::{LoopStartOutcome, start_loop};
@@ -57,7 +57,9 @@ pub(super) async fn base_branch(project: &Project) -> Result<String, String> {
         files.retain(|file| !is_written_by_engine(&root, &status.work_tree.join(file)));
         files
     });
-    let uncommitted = uncommitted.await.unwrap_or_default();
+    let Some(uncommitted) = uncommitted.await else {
+        return Err(words::no_place(place, &panic_gap().detail));
+    };
     if uncommitted.is_empty() { Ok(base) } else { Err(words::uncommitted(place, &uncommitted)) }
 }
 

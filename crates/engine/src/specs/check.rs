@@ -124,8 +124,9 @@ fn check_specs(root: &Path, ids: &[String]) -> Result<SpecCheckDocument, SpecRef
 /// only what the plan itself names is checked.
 pub(crate) async fn faults_beside_plan(project: &Project, id: &str) -> Vec<SpecFaultEntry> {
     let Some(id) = SpecId::parse(id) else { return Vec::new() };
-    let root = project.root.clone();
+    let (root, checked_id) = (project.root.clone(), id.clone());
     let checked = run_blocking(move || {
+        let id = checked_id;
         let mut texts = match SpecTexts::read(&root, &id) {
             Ok(texts) => texts,
             Err(refusal) => return vec![unreadable(&id, refusal.reason())],
@@ -144,7 +145,7 @@ pub(crate) async fn faults_beside_plan(project: &Project, id: &str) -> Vec<SpecF
         });
         faults
     });
-    checked.await.unwrap_or_default()
+    checked.await.unwrap_or_else(|| vec![unreadable(&id, &panic_gap().detail)])
 }
 
 fn unreadable(id: &SpecId, reason: &str) -> SpecFaultEntry {

@@ -6,7 +6,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal as _, Read as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, StatFs};
 
@@ -58,6 +58,19 @@ fn size_words(bytes: u64) -> String {
 pub fn read_regular_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     let bytes = read_regular(path, bytes_max)?;
     String::from_utf8(bytes).map_err(|_| refused("not UTF-8"))
+}
+
+/// The first link on the way from `root` to `path` that leads out of the root, as a clone may contain one.
+/// A link that leads nowhere counts.
+#[must_use]
+pub fn link_out_of(root: &Path, path: &Path) -> Option<PathBuf> {
+    let is_inside = |link: &Path| {
+        let target = link.canonicalize().ok().zip(root.canonicalize().ok());
+        target.is_some_and(|(target, root)| target.starts_with(root))
+    };
+    let below: Vec<&Path> = path.ancestors().take_while(|at| *at != root).collect();
+    let mut from_root = below.into_iter().rev();
+    from_root.find(|at| at.is_symlink() && !is_inside(at)).map(Path::to_owned)
 }
 
 /// Whether a path leads to something that must not be opened to read rules or settings: neither a folder

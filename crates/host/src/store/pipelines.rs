@@ -15,7 +15,7 @@ use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 use super::loops::SaveOutcome;
 use super::open::TransactionMode;
 use super::{ProjectKey, Store, StoreError};
-use crate::files::private_dir;
+use crate::files::{private_dir, write_private};
 use moai_base::limits::PIPELINE_MARKS_MAX;
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::worktrees::WorktreeStage;
@@ -164,6 +164,8 @@ pub fn has_active_pipeline(state: &Path, folders: impl FnOnce() -> Vec<PathBuf>)
     let roots: Vec<PathBuf> = marks
         .filter_map(|mark| fs::read(mark.path()).ok())
         .map(|root| PathBuf::from(std::ffi::OsString::from_vec(root)))
+        // Every folder is below an empty path.
+        .filter(|root| root.is_absolute())
         .collect();
     !roots.is_empty()
         && folders().iter().any(|folder| roots.iter().any(|root| folder.starts_with(root)))
@@ -175,7 +177,7 @@ fn write_mark(mark: &Path, root: &Path) {
         return;
     }
     let written = mark.parent().map_or(Ok(()), private_dir);
-    let written = written.and_then(|()| fs::write(mark, root.as_os_str().as_bytes()));
+    let written = written.and_then(|()| write_private(mark, root.as_os_str().as_bytes()));
     if let Err(error) = written {
         tracing::warn!(%error, "the mark of a pipeline could not be written");
     }

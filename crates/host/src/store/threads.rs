@@ -218,7 +218,8 @@ impl StoreThread {
     fn end_backup(&mut self) {
         let Some(backup) = self.backup.take_if(|backup| backup.is_finished()) else { return };
         match backup.join() {
-            Ok(Ok(())) | Err(_) => {}
+            Ok(Ok(())) => {}
+            Err(_) => self.delay_backup(&"its thread panicked"),
             Ok(Err(StoreError::Corrupt(reason))) => {
                 tracing::warn!(reason, "a copy of the database is damaged");
                 self.is_suspect = true;

@@ -8,11 +8,15 @@ use std::path::{Path, PathBuf};
 use crate::branches::git_program::{git_message, run_git_moving};
 use crate::engine::run_blocking;
 use crate::project::Project;
+use moai_host::files::read_regular_text;
 use moai_host::git::{self, branches};
 use moai_host::programs::CommandOutcome;
 
 /// The note, in the folder that git keeps for the work tree.
 const NOTE: &str = "moai-ralph-moving";
+
+/// Two ids and the name of a branch.
+const NOTE_BYTES_MAX: u64 = 4_096;
 
 /// A move in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,11 +26,17 @@ pub(crate) struct BranchMove {
     pub(crate) new: String,
 }
 
+/// Whether the text is a full id of git: 40 or 64 hexadecimal digits.
+fn is_object_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 impl BranchMove {
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines().map(str::to_owned);
         let (branch, old, new) = (lines.next()?, lines.next()?, lines.next()?);
-        (!new.is_empty()).then_some(Self { branch, old, new })
+        let are_ids = [&old, &new].iter().all(|id| is_object_id(id));
+        are_ids.then_some(Self { branch, old, new })
     }
 
     fn text(&self) -> String {
@@ -50,7 +60,8 @@ pub(crate) async fn remove_note(root: &Path) {
 /// Rolls back an unfinished move. The caller must hold the merge lock.
 pub(crate) async fn undo_move(project: &Project) {
     let root = project.root.clone();
-    let text = run_blocking(move || fs::read_to_string(note(&root).ok()?).ok()).await.flatten();
+    let read = move || read_regular_text(&note(&root).ok()?, NOTE_BYTES_MAX).ok();
+    let text = run_blocking(read).await.flatten();
     let Some(text) = text else { return };
     let Some(unfinished) = BranchMove::parse(&text) else {
         return remove_note(&project.root).await;
