@@ -27,17 +27,17 @@ pub use self::trust::*;
 
 /// Largest source file that is checked; larger ones are reported as skipped.
 pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
-/// Largest file with ignore rules that is obeyed, in bytes.
+/// Largest file with ignore rules that is read, in bytes.
 pub const IGNORE_RULES_BYTES_MAX: u64 = 1024 * 1024;
-/// Files that a configuration of git names and includes; beyond it git's data is not read.
+/// Files included by a git configuration; with more, git's data is not read.
 pub const GIT_INCLUDES_MAX: usize = 100;
-/// Other folders with objects that a repository of git names; beyond it git's data is not read.
+/// Alternate object folders of a git repository; with more, git's data is not read.
 pub const GIT_ALTERNATES_MAX: usize = 20;
-/// Folders with objects of git that a thread remembers as they were.
+/// Folders of git objects whose state a thread remembers.
 pub const GIT_OBJECT_FOLDERS_MAX: usize = 4_096;
 /// Files per directory walk; the rest of a larger tree is reported as skipped.
 pub const WALK_FILES_MAX: usize = 200_000;
-/// Entries that are visited below a folder that is no project; the rest is reported as skipped.
+/// Entries visited below a folder that is not a project; the rest are reported as skipped.
 pub const UNMARKED_ENTRIES_MAX: usize = 50_000;
 /// Callers that ask for a poll of a root's files within this time after one began share it.
 pub const SHARED_POLL_MS: u64 = 25;
@@ -46,10 +46,10 @@ pub const SERIAL_WALK_FILES_MAX: usize = 1_000;
 /// Files outside a root's walk that are polled because its language servers depend on them; results
 /// that may depend on more have a gap.
 pub const OUTSIDE_FILES_MAX: usize = 20_000;
-/// Folders of one `site-packages` whose sources are known; deeper and later ones are not looked at.
+/// Folders of one `site-packages` whose sources are known; deeper and later ones are ignored.
 pub const INSTALLED_FOLDERS_MAX: usize = 20_000;
-/// Sources of one `site-packages` that are stamped for each request, about 1.5 µs each. Among more, only
-/// those are noticed that are added, removed or replaced.
+/// Sources of one `site-packages` that are stamped for each request, about 1.5 µs each. With more,
+/// only added, removed and replaced files are noticed.
 pub const INSTALLED_SOURCES_STAMPED_MAX: usize = 4_000;
 /// Deepest syntax tree that is scanned, because matching recurses along it.
 pub const TREE_DEPTH_MAX: usize = 500;
@@ -89,7 +89,7 @@ pub const GAP_CHARS_MAX: usize = 300;
 pub const LINE_CHARS_MAX: usize = 1_200;
 /// Unmeasured files listed in a text for agents; the rest are counted.
 pub const SKIPPED_NAMED_MAX: usize = 5;
-/// Files named that changed after the end of a loop.
+/// Files listed that changed after the end of a loop.
 pub const CHANGED_FILES_NAMED_MAX: usize = 5;
 /// Largest reason of a held Stop in bytes, without the task, the promise and the merge
 /// instructions. Hosts show it twice.
@@ -118,8 +118,8 @@ pub const LANGUAGE_SERVERS_MAX: usize = 5;
 pub const OPEN_DOCUMENTS_MAX: usize = 20;
 /// Measurements of the batch lane in flight in one language server.
 pub const BATCH_IN_FLIGHT_MAX: usize = 4;
-/// The same in a server that answers one request after the other, where a hook's request waits for
-/// all that were sent before it.
+/// The same in a server that answers requests one by one, where a hook's request waits for all
+/// earlier ones.
 pub const BATCH_IN_SEQUENCE_MAX: usize = 1;
 /// Messages queued for one language server before senders must wait.
 pub const SERVER_QUEUE_MAX: usize = 256;
@@ -177,11 +177,11 @@ pub const RUST_RELOAD_MS: u64 = 500;
 pub const FLYCHECK_START_MS_MAX: u64 = 10_000;
 /// Time for a server to list the files of a project over its own socket.
 pub const PROJECT_LIST_MS_MAX: u64 = 10_000;
-/// Time for `cargo metadata` to tell where cargo's records are.
+/// Time for `cargo metadata` to report the folder of cargo's records.
 pub const CARGO_METADATA_MS_MAX: u64 = 8_000;
 /// Output of `cargo metadata`.
 pub const CARGO_METADATA_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Files below the paths that one build script names as its inputs; with more it runs every time.
+/// Files below the inputs of one build script; with more, it runs every time.
 pub const CARGO_INPUT_FILES_MAX: usize = 20_000;
 /// Characters of cargo's own error in a gap.
 pub const CARGO_ERROR_CHARS_MAX: usize = 200;
@@ -225,7 +225,7 @@ pub const STORM_MS_MAX: u64 = 1_000;
 pub const UNSENT_DISK_CHANGES_MAX: usize = 20_000;
 /// Length of a script's first line, as far as Linux reads it for the interpreter.
 pub const SCRIPT_LINE_BYTES_MAX: u64 = 256;
-/// Size of a compilation database that is read.
+/// Largest compilation database, in bytes.
 pub const COMPILE_DATABASE_BYTES_MAX: u64 = 64 << 20;
 /// Length of a glob pattern that a language server registers.
 pub const GLOB_BYTES_MAX: usize = 4_096;
@@ -240,7 +240,7 @@ pub const INLINE_MS_MIN: u64 = 300;
 pub const LATENCY_SAMPLES_MAX: usize = 20;
 /// Warm latencies needed before edits wait less than the budget.
 pub const LATENCY_SAMPLES_MIN: usize = 5;
-/// Configuration files read along `extends`; more are a circle, or not meant to be read.
+/// Configuration files read along `extends`; more are probably a cycle.
 pub const CONFIG_BASES_MAX: usize = 32;
 /// Unresolved imports of one Python file that suggest a missing virtual environment.
 pub const FAULT_IMPORTS_MIN: usize = 2;
@@ -252,19 +252,20 @@ pub const DAEMON_START_MS_MAX: u64 = 5_000;
 pub const DAEMON_RETRY_MS: u64 = 5;
 /// Precision of process start times: clock ticks of the process and of the system's uptime.
 pub const PROCESS_START_PRECISION_MS: u64 = 20;
-/// Silence of the daemon after which `hook stop` itself checks whether a loop runs: without a loop,
+/// Silence of the daemon after which `hook stop` itself checks if a loop is active: without a loop,
 /// a Stop waits at most a second for a hanging daemon.
 pub const HOOK_STOP_SILENCE_MS: u64 = 600;
 /// Silence of the daemon after which an edit's hook checks whether it is alive: an edit's default
 /// budget and some overhead.
 pub const HOOK_EDIT_SILENCE_MS: u64 = 3_000;
-/// Hooks of a session in a row without an answer of a daemon after which the session is told.
+/// Consecutive unanswered hooks of a session after which the session gets a notice.
 pub const BLIND_HOOKS_MIN: u8 = 2;
 /// Sessions whose unanswered hooks are counted; the oldest are forgotten.
 pub const BLIND_SESSIONS_MAX: usize = 64;
 /// Time for a daemon to show that it is alive.
 pub const DAEMON_ALIVE_MS_MAX: u64 = 1_000;
-/// The same while a Stop or a command waits: a daemon on a busy machine is not one that hangs.
+/// The same while a Stop or a command waits: a slow daemon on a busy machine does not count as
+/// hanging.
 pub const DAEMON_ALIVE_BUSY_MS_MAX: u64 = 10_000;
 /// Interval at which a Stop checks whether its daemon is alive.
 pub const HOOK_STOP_ALIVE_MS: u64 = 5_000;
@@ -276,7 +277,7 @@ pub const DAEMON_DRAIN_WAIT_MS_MAX: u64 = 10_000;
 pub const DAEMON_DRAIN_MS_MAX: u64 = 5_000;
 /// Calls handled at the same time.
 pub const CONNECTIONS_MAX: usize = 256;
-/// Those of them that are no hooks, so that hooks always have room.
+/// Calls other than hooks among them, so that hooks are always accepted.
 pub const COMMAND_CALLS_MAX: usize = 192;
 /// Time for a connection to send its call.
 pub const CALL_READ_MS_MAX: u64 = 5_000;
@@ -381,7 +382,6 @@ pub const RESEARCH_TRIES_MAX: u32 = 3;
 pub const HOST_CONTINUATIONS_MAX: u32 = 8;
 /// Longest part of the agent's last message that a loop keeps, in characters.
 pub const LAST_MESSAGE_CHARS_MAX: usize = 300;
-/// Loops in one list.
 pub const LOOPS_LISTED_MAX: usize = 50;
 /// Consecutive Stops allowed because the same background tasks are running.
 pub const BACKGROUND_STOPS_MAX: u32 = 3;
@@ -542,7 +542,7 @@ pub const RULE_FILES_MAX: usize = 2_000;
 pub const REPLACEMENT_BYTES_MAX: usize = 64 * 1024;
 /// Nesting depth of matches in one rewrite; each level parses the text again.
 pub const REWRITE_NESTING_MAX: usize = 100;
-/// Rounds of fixes for one text; each round finds what the last one left.
+/// Rounds of fixes for one text; each round finds fixes that the last one skipped or enabled.
 pub const FIX_ROUNDS_MAX: usize = 10;
 /// Most matches of one search.
 pub const SEARCH_MATCHES_MAX: usize = 10_000;
@@ -573,8 +573,8 @@ pub const QUESTIONS_NAMED_MAX: usize = 10;
 pub const FRAMEWORK_CHARS_MAX: usize = 2_400;
 /// Longest reminder of these instructions repeated at each Stop, in bytes.
 pub const REMINDER_BYTES_MAX: usize = 300;
-/// Longest line of a transcript that is read; longer ones hold file contents, and no counts that
-/// are not repeated elsewhere.
+/// Longest line read of a transcript; longer ones hold file contents, and counts that are repeated
+/// elsewhere.
 pub const TRANSCRIPT_LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Bytes of a transcript read at once; the rest is read the next time.
 pub const TRANSCRIPT_READ_BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -586,7 +586,7 @@ pub const TRANSCRIPT_FILES_MAX: usize = 1_000;
 pub const CLAIM_SENTENCES_MAX: usize = 500;
 /// Longest quoted sentence, in characters.
 pub const CLAIM_CHARS_MAX: usize = 160;
-/// Largest file that a loop updates for agents and people; a larger one is left alone.
+/// Largest file that a loop updates for agents and people; a larger one is not changed.
 pub const LOOP_FILE_BYTES_MAX: usize = 512 * 1024;
 /// Attempts to update such a file while other writers change it.
 pub const LOOP_FILE_TRIES_MAX: usize = 3;
@@ -606,9 +606,9 @@ pub const CHECK_LINE_BYTES_MAX: usize = 16 * 1024;
 pub const PROPOSAL_FOLDERS_MAX: usize = 50;
 /// Files of one frozen exam, without tests; more are reported as not compared.
 pub const EXAM_FILES_MAX: usize = 2_000;
-/// Files that may be run or loaded by checks and are looked for when an exam is frozen or compared.
+/// Files searched for when an exam is frozen or compared, because checks may run or load them.
 pub const EXAM_CANDIDATES_MAX: usize = 20_000;
-/// Tests of one frozen exam; more are not listed, and their base text is read from git.
+/// Tests of one frozen exam; further ones are not listed, and their base text is read from git.
 pub const EXAM_TESTS_MAX: usize = 5_000;
 /// Largest text kept in a frozen exam; of larger ones only the hash is kept.
 pub const EXAM_TEXT_BYTES_MAX: usize = 256 * 1024;
@@ -624,7 +624,6 @@ pub const CHECKPOINT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub const CHECKPOINT_BYTES_MAX: u64 = 512 * 1024 * 1024;
 /// Bytes of untracked files in one checkpoint.
 pub const CHECKPOINT_UNTRACKED_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// Files in one checkpoint.
 pub const CHECKPOINT_FILES_MAX: usize = 200_000;
 /// Checkpoints kept per loop; the oldest go first, the best one stays.
 pub const CHECKPOINTS_PER_LOOP_MAX: usize = 100;
@@ -646,10 +645,10 @@ pub const RESTORE_DIFF_CHARS_MAX: usize = 20_000;
 pub const GIT_MS_MAX: u64 = 120_000;
 /// Time for one call of the `git` program that contacts a remote.
 pub const GIT_REMOTE_MS_MAX: u64 = 60_000;
-/// Time for one call of the `git` program that moves a user's work tree: as long as a whole Stop,
-/// because an interrupted call leaves files half written.
+/// Time for one call of the `git` program that updates a user's working tree: as long as a whole
+/// Stop, because an interrupted call leaves files half written.
 pub const GIT_MOVE_MS_MAX: u64 = HOOK_STOP_MS_MAX;
-/// Time a merge waits for another merge of the same repository, whose checks run meanwhile. It ends
+/// Time a merge waits for another merge of the same repository while its checks run. It ends
 /// earlier if the Stop's time runs out.
 pub const MERGE_WAIT_MS_MAX: u64 = 560_000;
 /// Interval for checking whether the other merge is done.
@@ -658,9 +657,9 @@ pub const MERGE_RETRY_MS: u64 = 50;
 pub const MERGE_TRIES_MAX: u32 = 5;
 /// Entries of HEAD's reflog read back to the commit a loop started from.
 pub const REFLOG_ENTRIES_MAX: usize = 10_000;
-/// Foreign commits that a branch may have taken in; above this, all commits count as its own.
+/// Foreign commits merged into a branch; above this, all commits count as its own.
 pub const FOREIGN_COMMITS_MAX: usize = 20_000;
-/// Attempts to remove a work tree while processes that just ended still write in it.
+/// Attempts to remove a worktree while processes that are about to end still write in it.
 pub const REMOVE_TRIES_MAX: usize = 20;
 /// Files listed in the task for a failed merge; the rest are counted.
 pub const MERGE_FILES_NAMED_MAX: usize = 20;
@@ -689,9 +688,9 @@ pub const SETTINGS_DEPTH_MAX: usize = 64;
 pub const STUB_TOKENS_MIN: usize = 12;
 /// Fewest characters of a commented line that may be code.
 pub const COMMENTED_CODE_CHARS_MIN: usize = 10;
-/// Fewest characters of a text that a test and a program do not share by chance.
+/// Fewest characters of a text whose occurrence in both a test and a program is not a coincidence.
 pub const RARE_TEXT_CHARS_MIN: usize = 4;
-/// Room between the reader of an MCP client's lines and what answers them, in bytes.
+/// Buffer between the reader of an MCP client's lines and their handler, in bytes.
 pub const MCP_PIPE_BYTES: usize = 64 * 1024;
 /// Longest message of an MCP client, in bytes.
 pub const MCP_LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
