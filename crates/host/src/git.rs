@@ -1,6 +1,6 @@
-//! Git data of a root: changed files, worktrees, the commit of HEAD. The only module that uses
-//! `git2`. This file only reads; checkpoints write objects and refs of our own, and no module here
-//! writes an index or a work tree.
+//! Git data of a root: changed files, worktrees, the commit of HEAD. The only module that uses `git2`. This
+//! file only reads; checkpoints write objects and refs of our own, and no module here writes an index or a
+//! working tree.
 
 pub mod base_versions;
 pub mod branches;
@@ -39,7 +39,7 @@ use moai_base::path::{NEVER_WALKED, RelPath};
 /// Reason for skipping a nested repository.
 pub const NESTED_REPOSITORY: &str = "a nested repository";
 
-/// Unusable git data. Never means that there is no git, or that nothing changed.
+/// Unusable git data. Neither a missing repository nor an empty difference is reported as this error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub struct GitError {
@@ -60,9 +60,9 @@ pub struct WorkTreeChanges {
     pub skipped: Vec<SkippedFile>,
 }
 
-/// The folder that the worktrees of this root's repository share (`.git` of the main work tree);
-/// canonical. `None` without git. Ignores ownership and broken configuration, so that names derived
-/// from the folder do not change while those are fixed.
+/// The folder that all worktrees of this root's repository share (`.git` of the main worktree); canonical.
+/// `None` without git. Ignores ownership and broken configuration, so that names derived from the folder do
+/// not change while those are fixed.
 #[must_use]
 pub fn common_dir(root: &Path) -> Option<PathBuf> {
     let git_dir = work_tree_git_dir(root)?;
@@ -75,7 +75,7 @@ pub fn common_dir(root: &Path) -> Option<PathBuf> {
     common.canonicalize().ok()
 }
 
-/// Git's folder for the work tree of a root.
+/// Git's folder for the working tree of a root.
 #[must_use]
 pub fn work_tree_git_dir(root: &Path) -> Option<PathBuf> {
     // Finding the folder must not wait for a pipe, and its name must stay while git cannot be used.
@@ -85,8 +85,8 @@ pub fn work_tree_git_dir(root: &Path) -> Option<PathBuf> {
     Repository::discover_path(root, no_ceiling()).ok()
 }
 
-/// Rules outside of commits that hide files from git: ignore rules of the repository and of the
-/// user, and those of a sparse checkout. `None` where there are none.
+/// Rules outside of commits that hide files from git: ignore rules of the repository and of the user, and
+/// those of a sparse checkout. `None` for each that does not exist.
 #[must_use]
 pub fn local_ignore_rules(root: &Path) -> [Option<Vec<u8>>; 2] {
     let Ok(Some(repository)) = open(root) else { return [None, None] };
@@ -114,8 +114,8 @@ fn read_some(path: &Path) -> Option<Vec<u8>> {
 /// renamed ones by their new name; without commits, all files. Deleted files are listed separately;
 /// folders, submodules, and untracked files in [`NEVER_WALKED`] folders are left out.
 ///
-/// `Ok(None)` if the root is in no work tree or is a folder that its work tree ignores. The root
-/// may be a subfolder; then only the files below it are returned.
+/// `Ok(None)` if the root is outside every working tree or in a folder that git ignores. The root may be a
+/// subfolder; then only the files below it are returned.
 pub fn files_changed_since_head(root: &Path) -> Result<Option<WorkTreeChanges>, GitError> {
     let Some(repository) = open_walkable(root)? else { return Ok(None) };
     let broken = |error: git2::Error| unreadable_repository(root, &error);
@@ -297,7 +297,6 @@ pub fn head_text(root: &Path, file: &RelPath) -> Option<String> {
     is_source_size.then(|| String::from_utf8(blob.content().to_vec()).ok())?
 }
 
-/// Work tree and root, both canonical.
 fn work_tree_and_root(repository: &Repository, root: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((repository.workdir()?.canonicalize().ok()?, root.canonicalize().ok()?))
 }
@@ -380,15 +379,14 @@ fn unreadable_repository(root: &Path, error: &git2::Error) -> GitError {
     GitError { detail: format!("git data cannot be read: {}", error.message()), remedy: None }
 }
 
-/// Whether a changed entry still is a file in the work tree.
+/// True if a changed entry is still a file in the working tree.
 fn is_there(absolute: &Path, status: Status) -> bool {
     let is_gone = status.contains(Status::WT_DELETED)
         || (status.contains(Status::INDEX_DELETED) && !status.contains(Status::WT_NEW));
     !is_gone && fs::symlink_metadata(absolute).is_ok_and(|metadata| !metadata.is_dir())
 }
 
-/// Whether an untracked file is in a package folder; one that is not ignored yet would drown the
-/// change.
+/// True if an untracked file is in a package folder: one that is not ignored yet would drown the change.
 fn is_untracked_package(path: &Path, status: Status) -> bool {
     status == Status::WT_NEW && is_never_walked(path)
 }

@@ -1,5 +1,5 @@
-//! Contents of changed files at the base: work tree, index and commits since then together,
-//! including deleted files.
+//! Contents of changed files at the base: working tree, index and commits since then together, including
+//! deleted files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,7 +18,6 @@ use moai_base::path::RelPath;
 pub enum BytesAtBase {
     /// The path did not exist.
     Absent,
-    /// These bytes.
     Bytes(Vec<u8>),
     /// Not read: a link, a submodule, too many bytes.
     NotRead(&'static str),
@@ -29,7 +28,7 @@ pub enum BytesAtBase {
 pub struct BaseVersions {
     /// Sorted, each once; the caller reads the current content.
     pub files: Vec<(RelPath, BytesAtBase)>,
-    /// Changed files that cannot be named or read.
+    /// Changed files whose path is unusable or that cannot be read.
     pub skipped: Vec<SkippedFile>,
 }
 
@@ -62,8 +61,8 @@ pub fn versions_since(root: &Path, base: Option<&str>) -> Result<Option<BaseVers
     Ok(Some(BaseVersions { files, skipped: changed.skipped }))
 }
 
-/// Contents of files at a base, as for [`versions_since`], in the order of the paths. `Ok(None)`
-/// without a work tree.
+/// Contents of files at a base, as for [`versions_since`], in the order of the paths. `Ok(None)` without a
+/// working tree.
 pub fn versions_at(
     root: &Path,
     base: Option<&str>,

@@ -1,5 +1,5 @@
-//! Branches, read-only: the state of HEAD and the work tree, which work tree has a branch checked
-//! out, which commit contains another.
+//! Branches, read-only: the state of HEAD and the working tree, the worktree where a branch is checked out,
+//! ancestry of commits.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,10 +15,10 @@ use super::{
     unreadable_repository, work_tree_and_root,
 };
 
-/// State of a work tree.
+/// State of a worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkTreeStatus {
-    /// Its folder; canonical.
+    /// Its top folder; canonical.
     pub work_tree: PathBuf,
     /// The commit of HEAD; `None` before the first one.
     pub head: Option<String>,
@@ -26,7 +26,7 @@ pub struct WorkTreeStatus {
     pub branch: Option<String>,
     /// Unfinished operation: `a merge`, `a rebase`.
     pub unfinished: Option<&'static str>,
-    /// Tracked files that differ from HEAD or are in conflict, relative to the work tree.
+    /// Tracked files that differ from HEAD or are in conflict, relative to the worktree.
     pub uncommitted: Vec<String>,
     /// Untracked files that are not ignored.
     pub untracked: Vec<String>,
@@ -34,7 +34,6 @@ pub struct WorkTreeStatus {
     pub conflicts: Vec<String>,
 }
 
-/// The state of a root's work tree.
 pub fn work_tree_status(root: &Path) -> Result<WorkTreeStatus, GitError> {
     let repository = needed(root)?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);
@@ -73,8 +72,8 @@ pub fn work_tree_status(root: &Path) -> Result<WorkTreeStatus, GitError> {
     Ok(status)
 }
 
-/// Ignored, untracked files of a work tree, relative to it; a folder without tracked files is one
-/// entry with a trailing slash.
+/// Ignored, untracked files of a working tree, relative to it; a folder without tracked files is one entry
+/// with a trailing slash.
 pub fn ignored_untracked(root: &Path) -> Result<Vec<String>, GitError> {
     let repository = needed(root)?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);
@@ -98,13 +97,13 @@ fn unfinished(repository: &Repository) -> Option<&'static str> {
     }
 }
 
-/// Whether a text is a valid branch name on a command line.
+/// True if a text is a valid branch name on a command line.
 #[must_use]
 pub fn is_branch_name(name: &str) -> bool {
     !name.starts_with('-') && name != "HEAD" && Reference::is_valid_name(&branch_ref(name))
 }
 
-/// The commit of a ref; `None` if there is no such ref.
+/// The commit of a ref; `None` if the ref does not exist.
 pub fn resolve_commit(root: &Path, reference: &str) -> Result<Option<String>, GitError> {
     let repository = needed(root)?;
     let commit = repository.find_reference(reference).and_then(|it| it.peel_to_commit());
@@ -121,8 +120,8 @@ pub fn branch_ref(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
-/// Files of a work tree, relative to it, that moving from commit `old` to `new` would overwrite:
-/// they exist where only `new` has a file.
+/// Files of a working tree, relative to it, that moving from commit `old` to `new` would overwrite: they
+/// exist on disk, and only `new` has a file there.
 pub fn obstructing_files(root: &Path, old: &str, new: &str) -> Result<Vec<String>, GitError> {
     let repository = needed(root)?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);
@@ -145,7 +144,7 @@ pub fn obstructing_files(root: &Path, old: &str, new: &str) -> Result<Vec<String
     Ok(found.into_iter().collect())
 }
 
-/// Whether `commit` is `other` or a descendant of it.
+/// True if `commit` is `other` or a descendant of it.
 pub fn contains_commit(root: &Path, commit: &str, other: &str) -> Result<bool, GitError> {
     let repository = needed(root)?;
     let contains = || -> Result<bool, git2::Error> {
@@ -165,7 +164,7 @@ pub fn commits_beyond(root: &Path, base: &str, commit: &str) -> Result<usize, Gi
     count().map_err(|error| unreadable_repository(root, &error))
 }
 
-/// The last commit that both contain; `None` if there is none.
+/// The latest common ancestor of two commits; `None` if they are unrelated.
 pub fn shared_commit(root: &Path, one: &str, other: &str) -> Result<Option<String>, GitError> {
     let repository = needed(root)?;
     let shared = || -> Result<Oid, git2::Error> {
@@ -178,8 +177,8 @@ pub fn shared_commit(root: &Path, one: &str, other: &str) -> Result<Option<Strin
     }
 }
 
-/// Whether a merge without fast-forward has brought commits of a branch into `base`, however the branch went
-/// on: what both share last is then not one of the commits that `base` itself went through.
+/// True if a merge without fast-forward has brought commits of a branch into `base`, even if the branch has
+/// more commits since: the latest common ancestor is then not on the first-parent history of `base`.
 pub fn has_merged_part(root: &Path, base: &str, commit: &str) -> Result<bool, GitError> {
     let repository = needed(root)?;
     let has = || -> Result<bool, git2::Error> {
@@ -198,7 +197,6 @@ pub fn has_merged_part(root: &Path, base: &str, commit: &str) -> Result<bool, Gi
     has().map_err(|error| unreadable_repository(root, &error))
 }
 
-/// Whether any commit in `base..commit` is a merge.
 pub fn has_merges(root: &Path, base: &str, commit: &str) -> Result<bool, GitError> {
     let repository = needed(root)?;
     let has = || -> Result<bool, git2::Error> {
@@ -216,7 +214,7 @@ pub fn has_merges(root: &Path, base: &str, commit: &str) -> Result<bool, GitErro
     has().map_err(|error| unreadable_repository(root, &error))
 }
 
-/// The work tree that has a branch checked out or is rebasing it.
+/// The worktree where a branch is checked out or being rebased.
 pub fn checked_out_at(root: &Path, branch: &str) -> Result<Option<PathBuf>, GitError> {
     let repository = needed(root)?;
     let common = repository.commondir().to_path_buf();
@@ -255,12 +253,12 @@ fn work_tree(folder: &Path, common: &Path) -> Option<PathBuf> {
     Path::new(target.trim()).parent().map(Path::to_path_buf)
 }
 
-/// Git's own folders of linked work trees at a path, including one that is being created.
+/// Git's own folders of linked worktrees at a path, including one that is being created.
 pub fn linked_git_dirs(root: &Path, tree: &Path) -> Result<Vec<PathBuf>, GitError> {
     let linked = needed(root)?.commondir().join("worktrees");
     let Ok(entries) = fs::read_dir(linked) else { return Ok(Vec::new()) };
-    // gitrepository-layout(5): `gitdir` leads to the `.git` file of the work tree, and the folder
-    // has the work tree's name. If git was killed, `gitdir` may be missing.
+    // gitrepository-layout(5): `gitdir` leads to the `.git` file of the worktree, and the folder has the
+    // worktree's name. If git was killed, `gitdir` may be missing.
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     Ok(entries
         .flatten()
@@ -275,7 +273,7 @@ pub fn linked_git_dirs(root: &Path, tree: &Path) -> Result<Vec<PathBuf>, GitErro
         .collect())
 }
 
-/// The main work tree of a repository; `None` for a bare one.
+/// The main worktree of a repository; `None` for a bare one.
 pub fn main_work_tree(root: &Path) -> Result<Option<PathBuf>, GitError> {
     let common = needed(root)?.commondir().to_path_buf();
     let tree = work_tree(&common, &common);

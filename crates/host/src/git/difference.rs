@@ -1,5 +1,5 @@
-//! Differences between a commit and the work tree (including index and commits since then), with
-//! the texts of the commit.
+//! Differences between a commit and the working tree (including index and commits since then), with the texts
+//! of the commit.
 
 use std::path::{Path, PathBuf};
 
@@ -19,9 +19,7 @@ pub struct FileDifference {
     pub path: RelPath,
     /// Former path, if git detects a rename.
     pub old_path: Option<RelPath>,
-    /// Its former text.
     pub before: TextAtBase,
-    /// Whether it exists now.
     pub exists: bool,
 }
 
@@ -30,7 +28,6 @@ pub struct FileDifference {
 pub enum TextAtBase {
     /// The file did not exist.
     Absent,
-    /// Its text.
     Text(String),
     /// It is or was a nested repository, which is not examined.
     Repository,
@@ -38,9 +35,9 @@ pub enum TextAtBase {
     Unreadable(&'static str),
 }
 
-/// The files below the root that differ from a commit: any git revision, a result of
-/// [`super::base_commit`], or HEAD. Sorted by path. `None` if the root is in no work tree. An
-/// unknown revision is an error, never an empty difference.
+/// The files below the root that differ from a commit: any git revision, a result of [`super::base_commit`],
+/// or HEAD. Sorted by path. `None` if the root is outside every working tree. An unknown revision is an
+/// error, never an empty difference.
 pub fn diff_since(
     root: &Path,
     base: Option<&str>,

@@ -1,6 +1,6 @@
-//! Finds how far a branch has taken in commits that others made on its base branch. Only certain
-//! cases count: a commit made in this work tree is never foreign, wherever it was moved later, and
-//! without a complete reflog nothing is certain.
+//! Finds the latest commit of the base branch, made elsewhere, that a branch has merged or was rebased onto.
+//! Only certain cases count: a commit made in this worktree is never foreign, wherever it was moved later,
+//! and without a complete reflog nothing is certain.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ use moai_base::limits::{FOREIGN_COMMITS_MAX, REFLOG_ENTRIES_MAX};
 /// elsewhere.
 pub const REBASED_ONTO: &str = "moai-ralph rebase onto ";
 
-/// Ref of a remote branch that a merge fetched, separate from what people fetch.
+/// Ref of a remote branch that a merge fetched, separate from the refs of the user's own fetches.
 #[must_use]
 pub fn fetched_ref(remote: &str, branch: &str) -> String {
     format!("refs/moai-ralph/bases/{remote}/{branch}")
@@ -70,7 +70,7 @@ fn newest_foreign_base(
     Ok(found)
 }
 
-/// Whether no commit between the two was made here.
+/// True if none of the commits between the two was made here.
 fn is_foreign(
     repository: &Repository,
     start: Oid,
@@ -83,7 +83,7 @@ fn is_foreign(
     }
 }
 
-/// The commits since `start` that were fetched from a remote and certainly not made in this work tree.
+/// The commits since `start` that were fetched from a remote and certainly not made in this worktree.
 pub(super) fn fetched_commits(
     repository: &Repository,
     start: Oid,
@@ -113,8 +113,8 @@ fn commits_between(
     Ok((commits.len() <= FOREIGN_COMMITS_MAX).then_some(commits))
 }
 
-/// The commits made in this work tree since `start`, on any branch. `None` if the reflog has a gap
-/// between `start` and HEAD.
+/// The commits made in this worktree since `start`, on any branch. `None` if the reflog has a gap between
+/// `start` and HEAD.
 fn commits_made_here(
     repository: &Repository,
     start: Oid,
@@ -153,14 +153,14 @@ fn commits_made_here(
     Ok(has_start.then_some(made))
 }
 
-/// How HEAD came to a commit.
+/// A move of HEAD to a commit.
 #[derive(Debug, PartialEq, Eq)]
 enum HeadMove {
     /// It was committed.
     Committed,
     /// It existed before.
     MovedTo,
-    /// It was rebased elsewhere, together with others, onto this commit.
+    /// It was rebased elsewhere, with other commits, onto this commit.
     Rebased(Oid),
 }
 

@@ -1,5 +1,5 @@
-//! Reveals what git hides: index entries marked as assume-unchanged or skip-worktree, files with times
-//! that were set back, and nested repositories whatever their configuration. Nothing on disk changes.
+//! Reveals changes that git hides: index entries marked as assume-unchanged or skip-worktree, files whose
+//! times were set back, and nested repositories whatever their configuration. Nothing on disk changes.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,7 +13,7 @@ use super::{files_changed_since_head, find_special_file, path_of};
 const ASSUME_UNCHANGED: u16 = 1 << 15;
 /// `GIT_INDEX_ENTRY_SKIP_WORKTREE`, of the extended flags.
 const SKIP_WORKTREE: u16 = 1 << 14;
-/// Mode of a repository inside another one.
+/// Mode of a nested repository.
 const SUBMODULE_MODE: u32 = 0o160_000;
 
 /// Gives the repository an in-memory index without these marks, so that it reports the real state
@@ -53,14 +53,14 @@ pub(super) fn clear_hidden_flags(
     Ok(left_out)
 }
 
-/// Whether git is configured to compare files without their change times, the only ones that no program
-/// can set back: a rewritten file of the same size then counts as unchanged.
+/// True if git is configured to compare files without their change times, the only ones that no program can
+/// set back: a rewritten file of the same size then counts as unchanged.
 fn ignores_change_times(config: &Config) -> bool {
     config.get_bool("core.trustCtime").is_ok_and(|is_trusted| !is_trusted)
         || config.get_string("core.checkStat").is_ok_and(|it| it.eq_ignore_ascii_case("minimal"))
 }
 
-/// Whether a file changed, in whatever way, after git recorded it.
+/// True if a file changed, in whatever way, after git recorded it.
 fn has_other_change_time(entry: &IndexEntry, work_tree: &Path) -> bool {
     let file = work_tree.join(path_of(&entry.path));
     // A missing file is found to be deleted without its times.
@@ -77,9 +77,8 @@ fn is_marked(entry: &IndexEntry) -> bool {
     entry.flags & ASSUME_UNCHANGED != 0 || entry.flags_extended & SKIP_WORKTREE != 0
 }
 
-/// Nested repositories, by their path in the work tree, that are not at the commit that the tree
-/// records or have changes. Found in addition to git's status, because its configuration can ignore
-/// them.
+/// Nested repositories, by their path in the working tree, that have changes or are not at the commit that
+/// the tree records. Found in addition to git's status, because its configuration can ignore them.
 pub(super) fn changed_inner_repositories(
     repository: &Repository,
     work_tree: &Path,
@@ -96,8 +95,8 @@ pub(super) fn changed_inner_repositories(
     Ok(differs.collect())
 }
 
-/// Whether a repository is at a commit and has no changes. A submodule that was never fetched is an
-/// empty folder without changes.
+/// True if a repository is at a commit and has no changes. A submodule that was never fetched is an empty
+/// folder without changes.
 fn is_clean_at(folder: &Path, commit: Oid) -> bool {
     if !folder.join(".git").exists() {
         return folder.read_dir().is_ok_and(|mut entries| entries.next().is_none());

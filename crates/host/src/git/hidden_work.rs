@@ -1,5 +1,5 @@
-//! Work in a work tree that its status does not show: edits of files that git was told not to look at, commits
-//! in submodules, and commits that no branch leads to.
+//! Work that `git status` does not show: edits of files that git is configured to ignore, commits in
+//! submodules, and commits that no branch contains.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use moai_base::limits::SUBMODULE_FOLDERS_MAX;
 
 /// Flag of an index entry that `git update-index --assume-unchanged` sets, see gitformat-index(5).
 const ASSUME_UNCHANGED: u16 = 0x8000;
-/// The extended one that `--skip-worktree` sets.
+/// The extended flag that `--skip-worktree` sets.
 const SKIP_WORKTREE: u16 = 0x4000;
 
-/// The first file that differs from the index although git was told not to look at it, relative to the work
-/// tree.
+/// The first file that differs from the index although git is configured not to check it, relative to the
+/// working tree.
 pub fn unseen_edit(root: &Path) -> Result<Option<String>, GitError> {
     let repository = needed(root)?;
     let index = repository.index().map_err(|error| unreadable_repository(root, &error))?;
@@ -34,10 +34,9 @@ pub fn unseen_edit(root: &Path) -> Result<Option<String>, GitError> {
     Ok(None)
 }
 
-/// The submodules that are checked out in a linked work tree, which has repositories of its own for them.
+/// The submodules that are checked out in a linked worktree, which has its own repositories for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkedSubmodules {
-    /// There are none.
     None,
     /// All their commits are known to be elsewhere.
     Pushed,
@@ -45,7 +44,7 @@ pub enum LinkedSubmodules {
     WithCommits(String),
 }
 
-/// The submodules of a linked work tree, by git's own folders of it.
+/// The submodules of a linked worktree, by its own git folders.
 pub fn linked_submodules(git_dirs: &[PathBuf]) -> Result<LinkedSubmodules, GitError> {
     let mut found = LinkedSubmodules::None;
     for modules in git_dirs.iter().map(|folder| folder.join("modules")) {
@@ -94,13 +93,14 @@ fn has_unpushed_commits(folder: &Path) -> Result<bool, git2::Error> {
     walk.next().transpose().map(|commit| commit.is_some())
 }
 
-/// Whether a folder is in a work tree of the same repository as `root`.
+/// True if a folder is in a worktree of the same repository as `root`.
 #[must_use]
 pub fn is_of_same_repository(root: &Path, folder: &Path) -> bool {
     common_dir(folder).is_some_and(|common| common_dir(root) == Some(common))
 }
 
-/// The commit that was checked out last, although the branch of HEAD is gone; `None` if git has no record of it.
+/// The commit that was checked out last, although the branch of HEAD no longer exists; `None` if git has no
+/// record of it.
 pub fn last_head(root: &Path) -> Result<Option<String>, GitError> {
     let repository = needed(root)?;
     let Ok(log) = repository.reflog("HEAD") else { return Ok(None) };

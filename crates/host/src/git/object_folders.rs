@@ -1,5 +1,5 @@
-//! What is not a regular file among git's objects. Folders of single objects hold many, so that each is
-//! listed again only after it has changed.
+//! Finds entries among git's objects that are not regular files. A folder of single objects may hold many, so
+//! each is listed again only after it has changed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use moai_base::limits::{GIT_ALTERNATES_MAX, GIT_OBJECT_FOLDERS_MAX};
 
 /// The folder with packed objects.
 const PACKS: &str = "pack";
-/// The file that names other folders with objects.
+/// The file that lists other object folders.
 const ALTERNATES: &str = "info/alternates";
 /// Change times of files have this precision at least.
 const PRECISION: Duration = Duration::from_millis(100);
@@ -22,11 +22,11 @@ const PRECISION: Duration = Duration::from_millis(100);
 type FolderStamp = (u64, u64, i128);
 
 thread_local! {
-    /// Folders that held regular files only, as they were then.
+    /// Folders that held regular files only, with their stamps at that time.
     static REGULAR: RefCell<BTreeMap<PathBuf, FolderStamp>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// The first of the objects in this folder, and in those that it names, that must not be read.
+/// The first object in this folder, or in its alternates, that must not be read.
 pub(super) fn find_special_object(objects: &Path) -> Option<UnreadFile> {
     REGULAR.with_borrow_mut(|regular| {
         if regular.len() > GIT_OBJECT_FOLDERS_MAX {
@@ -129,7 +129,7 @@ mod tests {
                 fs::write(&path, bytes).unwrap();
             }
         }
-        // What a link leads to is looked at each time.
+        // The target of a link is checked each time.
         let target = temp.path().join("target");
         fs::write(&target, "object").unwrap();
         symlink(&target, objects.join("ab/linked")).unwrap();

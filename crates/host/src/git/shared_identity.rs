@@ -1,4 +1,4 @@
-//! What is the same for all clones of a repository, on every machine.
+//! Properties that all clones of a repository share, on every machine.
 
 use std::path::Path;
 

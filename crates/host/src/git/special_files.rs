@@ -1,5 +1,5 @@
-//! Files that libgit2 reads where something else has their name: it would wait for the writer of a
-//! named pipe, or read a device without end.
+//! Special files in the place of files that libgit2 reads: it would wait for the writer of a named pipe, or
+//! read a device without end.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -17,7 +17,7 @@ use moai_base::path::RelPath;
 
 /// The file with the ignore rules of a repository alone.
 const EXCLUDE: &str = "info/exclude";
-/// Files in git's folder, and in the one that work trees share.
+/// Files in git's folder, and in the one that all worktrees share.
 const OF_GIT: [&str; 12] = [
     "HEAD",
     "commondir",
@@ -36,15 +36,15 @@ const OF_GIT: [&str; 12] = [
 const LISTED: [&str; 2] = ["logs", "refs"];
 /// The folder with objects.
 const OBJECTS: &str = "objects";
-/// Files with rules, which are read in every folder of the work tree.
+/// Rule files, which are read in every folder of the working tree.
 const RULES: [&str; 2] = [".gitattributes", ".gitignore"];
-/// Files in the folders from the root up to the top of the work tree.
+/// Files in the folders from the root up to the top of the working tree.
 const OF_WORK_TREE: [&str; 3] = [RULES[0], RULES[1], ".gitmodules"];
-/// Keys of git's configuration whose values are files that are read, in lower case.
+/// Keys of git's configuration whose values are paths of files that git reads, in lower case.
 const FILE_KEYS: [&str; 3] = ["attributesfile", "excludesfile", "path"];
 /// Files of the user's own folder for settings.
 const OF_SETTINGS: [&str; 3] = ["git/attributes", "git/config", "git/ignore"];
-/// What configurations name for no file.
+/// Value that configurations use for "no file".
 const EMPTY: &str = "/dev/null";
 
 /// A file for which libgit2 is not asked.
@@ -89,8 +89,8 @@ pub(super) fn find_special_file(root: &Path) -> Option<UnreadFile> {
     None
 }
 
-/// The first file with rules below a folder of the work tree that must not be read, in the folders that
-/// git looks into: those with tracked files, and others that it does not ignore.
+/// The first rule file below a folder of the working tree that must not be read, in the folders that git
+/// reads: those with tracked files, and others that it does not ignore.
 pub(super) fn find_special_rules(
     repository: &Repository,
     folder: &Path,
@@ -114,7 +114,7 @@ pub(super) fn find_special_rules(
             if let Some(found) = special_of_git(&git) {
                 return Ok(Some(found));
             }
-            // Or what is named like one.
+            // Or something else of that name.
             let is_repository = git.symlink_metadata().is_ok();
             let Ok(below) = path.strip_prefix(&work_tree) else { continue };
             let below = path_of(&[below.as_os_str().as_encoded_bytes(), b"/"].concat());
@@ -199,7 +199,7 @@ fn special_of_user() -> Option<UnreadFile> {
         .or_else(|| special_of_configuration(&settings.join("git/config")))
 }
 
-/// The first file that must not be read among those that a configuration names.
+/// The first file that must not be read among those that a configuration refers to.
 fn special_of_configuration(config: &Path) -> Option<UnreadFile> {
     let mut open = vec![config.to_path_buf()];
     let mut files_left = GIT_INCLUDES_MAX;
@@ -219,7 +219,7 @@ fn special_of_configuration(config: &Path) -> Option<UnreadFile> {
     None
 }
 
-/// The files that a configuration names, whatever the section is.
+/// The paths in a configuration, in any section.
 fn named_files(config: &Path, text: &str) -> Vec<PathBuf> {
     let text = text.replace("\\\n", "");
     let lines =
@@ -239,7 +239,7 @@ fn named_files(config: &Path, text: &str) -> Vec<PathBuf> {
     values.filter(|value| !matches!(*value, "" | EMPTY)).map(path).collect()
 }
 
-/// The folder that a `.git` file names.
+/// The folder that a `.git` file points to.
 fn linked_folder(git: &Path) -> Option<PathBuf> {
     let text = read_some(git)?;
     let named = text.strip_prefix(b"gitdir:")?;

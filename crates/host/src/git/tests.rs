@@ -1,4 +1,4 @@
-//! What git knows about roots of every kind.
+//! Git data of roots of every kind.
 
 use std::os::unix::fs::{chown, symlink};
 use std::time::{Duration, UNIX_EPOCH};
@@ -18,7 +18,6 @@ impl Tree {
         tree
     }
 
-    /// A repository whose first commit holds these files.
     pub(in crate::git) fn with(files: &[&str]) -> Self {
         let tree = Self::new();
         Repository::init(tree.root()).unwrap();

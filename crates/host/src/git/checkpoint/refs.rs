@@ -1,4 +1,4 @@
-//! Stored checkpoints: one commit each, under a ref that names loop and iteration.
+//! Stored checkpoints: one commit each, under a ref with the loop's id and the iteration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
