@@ -25,7 +25,7 @@ use self::team::TeamMemory;
 use crate::store::{ForgetChoice, SqliteMemory, StoreError, StoreRecovery};
 use moai_base::limits::{STORE_BUSY_MS_MAX, STORE_COMMAND_BUSY_MS_MAX};
 
-/// What became of observations that a hook wanted to store.
+/// Where the observations of a hook were stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObservationPlace {
     /// They are stored, in this order.
@@ -37,12 +37,12 @@ pub enum ObservationPlace {
     },
 }
 
-/// What became of observations that were to be forgotten, and of copies of them.
+/// Result of forgetting observations and their copies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ForgetOutcome {
-    /// How many the store had.
+    /// Number of observations that the store had.
     pub observations: u64,
-    /// Whether a backup had some of them.
+    /// True if a backup had some of them.
     pub is_in_backups: bool,
     /// Backups and damaged copies that cannot be read and were removed, because they may hold the text.
     pub removed_copies: Vec<PathBuf>,
@@ -55,13 +55,13 @@ pub struct ForgetOutcome {
 pub struct MemoryStore {
     database: SqliteMemory,
     spool: Spool,
-    /// Where observations are kept instead, if a team shares them.
+    /// The memory of a team, if it is used instead of the local database.
     team: Option<TeamMemory>,
-    /// Why there is no such place although the user named one.
+    /// Why the team's memory that the user configured cannot be used.
     refusal: Option<Arc<TeamRefusal>>,
     /// How long a change waits for another process that has locked the local database.
     busy_wait: Duration,
-    /// How often it was read or changed: retention works while it is not.
+    /// Number of reads and changes: retention works while it does not grow.
     uses: watch::Sender<u64>,
 }
 
@@ -83,8 +83,8 @@ impl MemoryStore {
         Self { database, spool, team: None, refusal: None, busy_wait, uses }
     }
 
-    /// The same with the memory of a team: observations are kept there; what the local database has is
-    /// read while the team's server is not available. Connects at the first use.
+    /// The same with the memory of a team: observations are kept there; the local database is read while the
+    /// team's server is not available. Connects at the first use.
     #[must_use]
     pub fn with_team(self, settings: PostgresSettings) -> Self {
         let postgres = PostgresMemory::start(settings);
@@ -92,8 +92,8 @@ impl MemoryStore {
         Self { team, ..self }
     }
 
-    /// The same where the user named a memory of a team that cannot be used: the local database is.
-    /// `reason` names the option or variable.
+    /// The same where the user configured a team's memory that cannot be used: the local database is used
+    /// instead. `reason` mentions the option or variable.
     #[must_use]
     pub fn with_refused_team(self, reason: &str) -> Self {
         let reason = reason.to_owned();
@@ -120,8 +120,8 @@ impl MemoryStore {
         self.team.as_ref()?.postgres.take_outage()
     }
 
-    /// Why the memory of the team does not answer, so that a command reads the local one instead; `None`
-    /// if it answers, or if there is none.
+    /// Why the team's memory does not respond, so that a command reads the local one instead; `None` if it
+    /// responds, or if no team's memory is used.
     pub async fn team_outage(&self) -> Option<String> {
         if let Some(refusal) = &self.refusal {
             return Some(refusal.reason.clone());
@@ -130,20 +130,20 @@ impl MemoryStore {
         team.outage().await.map(|error| error.to_string())
     }
 
-    /// Why the memory of a team that the user named cannot be used; `None` if none was named, or if it
-    /// can be.
+    /// Why the team's memory that the user configured cannot be used; `None` if none is configured, or if it
+    /// can be used.
     #[must_use]
     pub fn team_refusal(&self) -> Option<&str> {
         self.refusal.as_ref().map(|refusal| refusal.reason.as_str())
     }
 
-    /// Whether a team shares the memory.
+    /// True if a team shares the memory.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.team.is_some()
     }
 
-    /// Where observations are kept, for people: the database file, or the team's database and host.
+    /// Place of the observations, for people: the database file, or the team's database and host.
     #[must_use]
     pub fn place(&self) -> String {
         match &self.team {
@@ -152,13 +152,12 @@ impl MemoryStore {
         }
     }
 
-    /// The database file.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.database.path()
     }
 
-    /// Whether there is a memory at all: reading one that does not exist would create it.
+    /// True if the memory exists: reading one that does not exist would create it.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.team.is_some()
@@ -225,9 +224,9 @@ impl MemoryStore {
         }
     }
 
-    /// Forgets the observations that `choose` selects, in the database, its backups and the spool; it is asked
-    /// again for every copy. In the memory of a team only rows of
-    /// the caller are forgotten; the local database is left as it is, because its rows are others.
+    /// Forgets the observations that `choose` selects, in the database, its backups and the spool; it is
+    /// called again for every copy. In a team's memory only the caller's rows are forgotten; the local
+    /// database is left unchanged, because its rows are different ones.
     pub async fn forget(
         &self,
         choose: impl Fn(
@@ -276,7 +275,7 @@ impl MemoryStore {
         spool::waiting_lines(&self.database.folder())
     }
 
-    /// The place of the team's memory, for people; `None` if there is none.
+    /// Place of the team's memory, for people; `None` if none is used.
     #[must_use]
     pub fn team_place(&self) -> Option<&str> {
         self.team.as_ref().map(|team| team.postgres.place())
@@ -296,13 +295,13 @@ impl MemoryStore {
         }
     }
 
-    /// What became of a damaged or missing database that was opened since the last call.
+    /// Recovery of a damaged or missing database that was opened since the last call.
     #[must_use]
     pub fn take_recovery(&self) -> Option<StoreRecovery> {
         self.database.take_recovery()
     }
 
-    /// Keeps a recovery for the next notice, because the reply that named it was not delivered.
+    /// Keeps a recovery for the next notice, because the reply that reported it was not delivered.
     pub fn put_back_recovery(&self, recovery: StoreRecovery) {
         self.database.put_back_recovery(recovery);
     }

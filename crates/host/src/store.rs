@@ -85,7 +85,7 @@ impl ProjectKey {
 /// Identifies a database below the state folder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum StoreKey {
-    /// Loops and what belongs to them.
+    /// Loops and their data.
     Project(ProjectKey),
     /// The memory of all projects.
     Memory,
@@ -122,7 +122,6 @@ pub enum StoreError {
         "the store {path} was written by a newer program (schema {found}, this one knows {known})"
     )]
     Newer {
-        /// Database file.
         path: PathBuf,
         /// Schema of the database.
         found: usize,
@@ -134,13 +133,8 @@ pub enum StoreError {
     Corrupt(String),
     /// The database is sound, but the state of one loop cannot be read.
     #[error("loop {id} cannot be read ({reason}); remove it with moai-ralph loop cancel {id}")]
-    Unreadable {
-        /// The loop.
-        id: String,
-        /// The reason.
-        reason: String,
-    },
-    /// Disk full, not writable, locked too long, or the store thread is gone.
+    Unreadable { id: String, reason: String },
+    /// Disk full, not writable, locked too long, or the store thread has ended.
     #[error("the store is not available: {0}")]
     Unavailable(String),
 }
@@ -169,14 +163,13 @@ impl Store {
         Self { threads: Arc::new(StoreThreads::new(home)) }
     }
 
-    /// Whether [`Store::take_recovery`] may find one; answered without a store thread.
+    /// True if [`Store::take_recovery`] may find a recovery; answered without a store thread.
     #[must_use]
     pub fn has_damage(&self) -> bool {
         self.threads.has_damage()
     }
 
-    /// What became of a damaged database of this project since the last call. Opens the database if
-    /// necessary.
+    /// Recovery of a damaged database of this project since the last call. Opens the database if necessary.
     pub async fn take_recovery(
         &self,
         project: &ProjectKey,

@@ -1,4 +1,4 @@
-//! What every store of the memory does, as functions over the trait: the same for SQLite and for
+//! Behavior that every store of the memory has, as functions over the trait: the same for SQLite and for
 //! PostgreSQL. Each begins with an empty store.
 
 mod retention;
@@ -22,10 +22,10 @@ use crate::store::StoreError;
 
 /// A store within one transaction.
 type Database<'d> = &'d mut dyn MemoryDatabase<Error = StoreError>;
-/// A name and what it checks.
+/// A description and the check.
 type ConformanceCase = (&'static str, fn(Database<'_>) -> Result<(), StoreError>);
 
-/// All checks. Each needs an empty store of its own and one transaction that may change it.
+/// All checks. Each needs its own empty store and one transaction that may change it.
 pub(crate) const CASES: [ConformanceCase; 24] = [
     ("what is stored is read back", stored_and_loaded),
     ("the same text again is a repetition", repeated),
@@ -191,7 +191,7 @@ fn repeated_events(database: Database<'_>) -> Result<(), StoreError> {
     for (kind, first, second) in rows {
         assert_eq!(database.add(&[of(kind, "s1")])?, [StoredAs::Repeated(first)]);
         assert_eq!(database.add(&[of(kind, "s2")])?, [StoredAs::Repeated(second)]);
-        // What was exported is known here.
+        // An exported observation is recognized here.
         let id = Some(format!("obs-{second}"));
         let exported = NewObservation { external_id: id, ..of(kind, "s2") };
         assert_eq!(database.add(&[exported])?, [StoredAs::Repeated(second)]);
@@ -246,7 +246,7 @@ fn imported_numbers(database: Database<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What was exported here and is imported again is known, whatever its id.
+/// An observation that was exported here and is imported again is recognized, whatever its id.
 fn exported_again(database: Database<'_>) -> Result<(), StoreError> {
     let own = add(database, observation("of our own"))?;
     let of_id = |id: String| NewObservation {
@@ -257,7 +257,7 @@ fn exported_again(database: Database<'_>) -> Result<(), StoreError> {
     };
     assert_eq!(database.add(&[of_id(format!("obs-{own}"))])?, [StoredAs::Repeated(own)]);
     assert_eq!(load_one(database, own)?.repeats, 0);
-    // The same number of another memory is a record of its own.
+    // The same number of another memory is a separate record.
     let foreign = add(database, of_id(format!("obs-{}", own + 70)))?;
     let id = format!("obs-{}", own + 70);
     assert_eq!(database.rows_of_ids(&[id])?, [Some(foreign)]);
@@ -451,7 +451,7 @@ fn forgotten_goals(database: Database<'_>) -> Result<(), StoreError> {
     let other = add(database, prompt("s1", "then the giraffe"))?;
     add(database, prompt("s2", "feed the owls"))?;
     let goal = |row| SessionGoal { text: clean("move the zebracorn."), row };
-    // The second session begins with the same words, which are one observation.
+    // The second session begins with the same text, which is one observation.
     for session in ["s1", "s2"] {
         database.touch_session(&web, session, NOW_MS, Some(&goal(secret)), None)?;
     }

@@ -1,5 +1,6 @@
-//! The memory of a team on PostgreSQL: one connection on a thread of its own. A server that hangs or
-//! is gone costs a caller no more than it wants to wait, and nothing while it is known to be gone.
+//! The memory of a team on PostgreSQL: one connection on its own thread. A server that hangs or is
+//! unreachable costs a caller no more than the caller's time limit, and nothing while it is known to be
+//! unreachable.
 
 mod connection;
 mod database;
@@ -30,7 +31,7 @@ use moai_base::limits::{
     POSTGRES_WAITED_MS_MIN,
 };
 
-/// What is done with the connection on its thread.
+/// A job for the connection's thread.
 type PostgresJob = Box<dyn FnOnce(&mut PostgresThread) + Send>;
 
 /// Handle to the memory of a team; cheap to clone. Its thread ends with the last handle.
@@ -44,20 +45,20 @@ struct PostgresShared {
     settings: PostgresSettings,
     jobs: OnceLock<mpsc::Sender<PostgresJob>>,
     state: watch::Sender<ConnectionState>,
-    /// The number of the outage that the user was told of last.
+    /// The number of the last outage that was reported to the user.
     told: AtomicU64,
     /// When the server answered last.
     answered: watch::Sender<Option<Instant>>,
 }
 
-/// What is known of the server.
+/// State of the connection.
 #[derive(Debug, Default)]
 struct ConnectionState {
     /// The current outage; `None` while the server is available, or was not tried yet.
     outage: Option<PostgresOutage>,
-    /// How many outages there were.
+    /// Number of outages so far.
     outages: u64,
-    /// Whether a connection is being made, which may take longer than a caller waits.
+    /// True while a connection is being made, which may take longer than a caller waits.
     is_connecting: bool,
 }
 
@@ -66,14 +67,13 @@ struct ConnectionState {
 struct PostgresOutage {
     /// From 1 on.
     number: u64,
-    /// The latest reason.
     fault: StoreError,
-    /// Whether a connection failed; otherwise a caller has waited for one in vain.
+    /// True if a connection failed; otherwise a caller's wait for one timed out.
     is_certain: bool,
 }
 
 impl ConnectionState {
-    /// An outage begins, or goes on for this reason.
+    /// Records a fault: an outage begins, or continues for this reason.
     fn note_fault(&mut self, fault: StoreError, is_certain: bool) {
         let known = self.outage.take();
         let number = known.as_ref().map_or(self.outages + 1, |outage| outage.number);
@@ -140,11 +140,11 @@ impl PostgresMemory {
         (told < outage.number).then(|| outage.fault.to_string())
     }
 
-    /// Whether the server answers within `wait`; at once if it has just done so.
+    /// Succeeds if the server responds within `wait`; at once if it has just done so.
     ///
     /// # Errors
     ///
-    /// Why it does not.
+    /// The reason why it does not.
     pub(super) async fn require_answer(&self, wait: Duration) -> Result<(), StoreError> {
         let fresh = Duration::from_millis(POSTGRES_FRESH_MS);
         if self.fault().is_none()
@@ -155,8 +155,8 @@ impl PostgresMemory {
         self.run(wait, |thread, _| thread.connection.query("SELECT 1", &[]).map(drop)).await
     }
 
-    /// Runs `work`, which cannot change anything. It fails when there is no answer within `wait`,
-    /// and at once while the server is known to be gone.
+    /// Runs `work`, which cannot change anything. It fails when there is no answer within `wait`, and at once
+    /// while the server is known to be unreachable.
     pub async fn read<T: Send + 'static>(
         &self,
         wait: Duration,

@@ -10,7 +10,7 @@ use super::MemoryStore;
 use crate::store::StoreError;
 use moai_base::limits::{RETENTION_PASS_MS, RETENTION_QUIET_MS, RETENTION_STEP_MS};
 
-/// How retention goes on.
+/// Pace of retention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionPace {
     /// Time without a use of the memory before the next step.
@@ -29,9 +29,9 @@ impl Default for RetentionPace {
 }
 
 impl MemoryStore {
-    /// Goes over the memory once, if that was not done within a day: folds, drops what exceeds so many
-    /// bytes of titles and bodies in a project, and gives the space back. In the memory of a team only
-    /// the caller's private rows are touched. Answers how many rows are gone; `None` if it was not time.
+    /// Goes over the memory once, if that was not done within a day: folds, drops rows beyond the limit of
+    /// title and body bytes per project, and gives the space back. In a team's memory only the caller's
+    /// private rows are touched. Returns the number of rows removed; `None` if it was not time.
     pub async fn retain(
         &self,
         text_bytes_max: u64,

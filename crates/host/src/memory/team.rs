@@ -34,7 +34,7 @@ impl TeamMemory {
         Self { wait: COMMAND_WAIT, ..self.clone() }
     }
 
-    /// Whether it is worth asking.
+    /// True if a request is worth trying.
     pub(super) async fn is_available(&self) -> bool {
         self.outage().await.is_none()
     }
@@ -53,7 +53,6 @@ impl TeamMemory {
         self.postgres.read(self.wait, work).await
     }
 
-    /// Runs background work.
     pub(super) async fn read_idly<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<T, StoreError>

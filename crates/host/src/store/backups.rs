@@ -1,6 +1,6 @@
-//! Backups of a database, and restoring one. The copy is made step by step by a thread of its own,
-//! so that neither a large database nor a slow disk delays a request, and counts only when it was
-//! found sound and has its final name.
+//! Backups of a database, and restoring one. A separate thread makes the copy step by step, so that neither a
+//! large database nor a slow disk delays a request. A copy counts only when it was found sound and has its
+//! final name.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -41,8 +41,7 @@ fn unavailable(path: &Path, error: &io::Error) -> StoreError {
     StoreError::Unavailable(format!("{}: {error}", path.display()))
 }
 
-/// How long the last backup may stay the last one once the database has changed; zero if there is
-/// none.
+/// How long the last backup suffices once the database has changed; zero if no backup exists.
 pub(super) fn time_until_due(database: &Path) -> Duration {
     let Some((_, made_at)) = newest_first(database).into_iter().next() else {
         return Duration::ZERO;
@@ -94,7 +93,7 @@ fn remove_oldest(database: &Path, kind: &str, kept_max: usize) -> Result<(), Sto
     Ok(())
 }
 
-/// Keeps the database as it was before a change of its schema.
+/// Copies the database before a change of its schema.
 pub(super) fn back_up_before_migration(database: &Path) -> Result<(), StoreError> {
     back_up(database, BEFORE_MIGRATION)
 }
@@ -133,17 +132,16 @@ pub(super) fn back_up_to(database: &Path, file: &Path) -> Result<(), StoreError>
     copy_database(database, file).inspect_err(|_| drop(fs::remove_file(file)))
 }
 
-/// What became of backups that were to be changed.
+/// Result of changing the backups.
 #[derive(Debug, Default)]
 pub(super) struct BackupChanges {
-    /// Whether one of them had something to change.
+    /// True if one of them was changed.
     pub(super) has_changed: bool,
-    /// Damaged ones.
     pub(super) unreadable: Vec<PathBuf>,
 }
 
-/// Changes all backups in the same way; `change` answers whether there was something to change. One
-/// that cannot be changed now, on a full disk, stays: then this fails after the others.
+/// Changes all backups in the same way; `change` returns true if it changed something. A backup that cannot
+/// be changed now, such as on a full disk, is kept; the function then fails after changing the rest.
 pub(super) fn change_backups(
     database: &Path,
     change: impl Fn(&mut Connection) -> Result<bool, StoreError>,
@@ -182,7 +180,7 @@ pub(super) fn change_backups(
     }
 }
 
-/// Keeps the database as it was before a backup replaces it.
+/// Copies the database before a backup replaces it.
 pub(super) fn back_up_before_restore(database: &Path) -> Result<(), StoreError> {
     back_up(database, BEFORE_RESTORE)
 }
@@ -222,7 +220,7 @@ fn copy_database(from: &Path, to: &Path) -> Result<(), StoreError> {
     if !is_done {
         return Err(StoreError::Unavailable("it changes too often to be copied".to_owned()));
     }
-    // The copy says that it has a log, as the source has. It is to be one file.
+    // The copy's header says that it has a log, as the source has, but it must be a single file.
     copy.execute_batch("PRAGMA journal_mode = DELETE")?;
     refuse_damage(&copy)
 }
@@ -241,7 +239,7 @@ pub(super) fn refuse_damage(connection: &Connection) -> Result<(), StoreError> {
     if result == "ok" { Ok(()) } else { Err(StoreError::Corrupt(result)) }
 }
 
-/// Whether a database was never migrated.
+/// True if a database was never migrated.
 pub(super) fn has_no_tables(connection: &Connection) -> Result<bool, StoreError> {
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     Ok(version == 0)
@@ -252,19 +250,19 @@ pub(super) fn newest_made_at(database: &Path) -> Option<SystemTime> {
     newest_first(database).into_iter().map(|(_, made_at)| made_at).next()
 }
 
-/// Whether there is any backup of a database, sound or not.
+/// True if a database has any backup, sound or not.
 pub(super) fn has_backup(database: &Path) -> bool {
     !newest_first(database).is_empty()
 }
 
-/// The copy of a backup that is about to replace the database. One whose process was killed stays until
-/// the next copy or [`crate::store::memory`] removes it.
+/// The copy of a backup that is about to replace the database. If its process was killed, it stays until the
+/// next copy or [`crate::store::memory`] removes it.
 pub(super) fn restored_copy(database: &Path) -> PathBuf {
     database.with_file_name("restored")
 }
 
-/// The newest sound backup as a private file next to the database, durable, and when it was made.
-/// `None` if there is none.
+/// The newest sound backup as a private, durable file next to the database, and the time it was made. `None`
+/// if no sound backup exists.
 pub(super) fn prepare_restored(database: &Path) -> Option<(PathBuf, SystemTime)> {
     let restored = restored_copy(database);
     for (backup, made_at) in newest_first(database) {

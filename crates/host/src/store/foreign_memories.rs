@@ -1,6 +1,6 @@
 //! Reads the databases of other memories, so that they can be imported: claude-mem (schema up to its
-//! migration 35) and ralph-mem (schema 1). Their columns were renamed and added over time: a text that
-//! is missing is empty, and a table that cannot be read is named and skipped.
+//! migration 35) and ralph-mem (schema 1). Their columns were renamed and added over time: a missing text is
+//! empty, and an unreadable table is reported and skipped.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -24,11 +24,10 @@ pub struct ForeignObservation {
     pub project: String,
     /// Id of the host's session; may be empty.
     pub session: String,
-    /// Its type, in the words of the other memory.
+    /// Its type, as the other memory calls it.
     pub kind: String,
     /// When it was written, in milliseconds since 1970.
     pub at_ms: i64,
-    /// One line.
     pub title: String,
     /// Everything else; may be empty.
     pub body: String,
@@ -39,18 +38,17 @@ pub struct ForeignObservation {
 /// A table of another memory that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedTable {
-    /// Its name.
     pub table: &'static str,
-    /// What it lacks, or what is wrong with it.
+    /// What it lacks, or why it cannot be read.
     pub reason: String,
 }
 
-/// Calls `visit` for every row of the database of another memory, which is only read. Answers with the
-/// tables that were skipped, some rows of which may have been visited.
+/// Calls `visit` for every row of the database of another memory, which is only read. Returns the tables that
+/// were skipped, some rows of which may have been visited.
 ///
 /// # Errors
 ///
-/// The file is no database of a known memory, or it cannot be read.
+/// The file is not a database of a known memory, or it cannot be read.
 pub fn read_foreign_memory(
     path: &Path,
     visit: &mut dyn FnMut(ForeignObservation),
@@ -71,7 +69,7 @@ pub fn read_foreign_memory(
     }
 }
 
-/// Whether a file is an SQLite database, by its first bytes.
+/// True if a file is an SQLite database, by its first bytes.
 #[must_use]
 pub fn is_database(path: &Path) -> bool {
     let mut magic = [0; MAGIC.len()];
@@ -89,13 +87,12 @@ fn columns_of(connection: &Connection, table: &str) -> Result<Vec<String>, Store
 struct ForeignTable {
     /// Part of the ids.
     name: &'static str,
-    /// The table itself.
     table: &'static str,
-    /// The table that has its project, if it has none itself.
+    /// The table with its project, if it has no project column.
     parent: Option<ParentTable>,
     project: &'static [&'static str],
     session: &'static [&'static str],
-    /// A column, or a word in quotes.
+    /// A column, or a string literal in quotes.
     kind: &'static str,
     /// Milliseconds or seconds since 1970.
     epoch: &'static str,
@@ -110,7 +107,7 @@ struct ForeignTable {
 /// A table of sessions, to which rows of another table belong.
 struct ParentTable {
     table: &'static str,
-    /// Columns of both tables with the same value, the newest names first.
+    /// Columns of both tables with the same value, the newest column names first.
     keys: &'static [ParentKey],
 }
 
@@ -279,9 +276,9 @@ fn read_tables(
     skipped
 }
 
-/// How one table is read.
+/// Query for one table.
 enum ForeignSelect {
-    /// The database has none of this name.
+    /// The database has no table of this name.
     NoTable,
     /// Columns without which its rows mean nothing.
     Lacking(String),

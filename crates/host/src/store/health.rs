@@ -15,9 +15,7 @@ use moai_base::store_condition::StoreCondition;
 /// The health of one database.
 #[derive(Clone, Debug)]
 pub struct StoreHealth {
-    /// The database file.
     pub path: PathBuf,
-    /// What it is fit for.
     pub condition: StoreCondition,
     /// Bytes of the file and its log.
     pub bytes: u64,

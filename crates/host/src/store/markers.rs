@@ -1,6 +1,6 @@
-//! Files of loop markers: every active loop is recorded a second time outside the state folder, in
-//! git's folder of its work tree or, without git, in the project, so that the user learns if the
-//! store lost or changed it.
+//! Files of loop markers: every active loop is recorded a second time outside the state folder, in git's
+//! folder of its working tree or, without git, in the project, so that the user learns if the store lost or
+//! changed it.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -53,7 +53,7 @@ fn folders(root: &Path) -> [PathBuf; 2] {
     [marker_folder(root), root.join(PROJECT_MARKERS)]
 }
 
-/// Git's folder of the root's work tree. A linked work tree has its own.
+/// Git's folder of the root's working tree. A linked worktree has its own.
 fn git_folder(root: &Path) -> Option<PathBuf> {
     root.ancestors().find_map(|at| {
         let git = at.join(".git");
@@ -75,7 +75,7 @@ fn open_file(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
-/// The markers of a root's work tree; other files are skipped.
+/// The markers of a root's working tree; other files are skipped.
 pub(super) fn read_markers(root: &Path) -> Vec<LoopMarker> {
     let mut markers: Vec<LoopMarker> = Vec::new();
     for folder in folders(root) {
@@ -113,7 +113,7 @@ fn read_file(path: &Path) -> Option<LoopMarker> {
     })
 }
 
-/// Whether a text is a loop id. Checked, because it is shown to people and becomes a file name.
+/// True if a text is a loop id. Checked, because it is shown to people and becomes a file name.
 fn is_loop_id(text: &str) -> bool {
     text.starts_with("loop-")
         && text.len() <= LOOP_ID_BYTES_MAX

@@ -44,10 +44,10 @@ const GOALS_OF_NOTHING: &str = "UPDATE sessions SET goal = '' WHERE goal <> '' A
     AND (t.title = sessions.goal OR instr(t.body, sessions.goal) > 0))";
 
 const MEMORY_MIGRATIONS: [&str; 3] = [
-    // Times are milliseconds since the epoch. Rows of observations are short, because many are read to
-    // choose the few whose texts are. `hash` is the beginning of the hash of the normalized text;
-    // `files`, `codes` and `shapes` of `texts` are JSON, the tables of these names find rows by them.
-    // The columns of `entries` hold tokens, and nothing of a text can be read back from it.
+    // Times are milliseconds since the epoch. Rows of observations are short, because many are read to choose
+    // the few whose texts are needed. `hash` is the beginning of the hash of the normalized text; `files`,
+    // `codes` and `shapes` of `texts` are JSON, the tables of these names find rows by them. The columns of
+    // `entries` hold tokens, from which a text cannot be restored.
     "CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE counters (name TEXT PRIMARY KEY NOT NULL, value INTEGER NOT NULL)
         STRICT, WITHOUT ROWID;
@@ -136,7 +136,7 @@ const MEMORY_MIGRATIONS: [&str; 3] = [
     CREATE INDEX injections_by_observation ON injections (observation);
     CREATE VIRTUAL TABLE entries USING fts5 (words, pairs, scope, content = '',
         contentless_delete = 1, tokenize = \"unicode61 tokenchars '_'\");",
-    // Whatever is forgotten may have replaced others.
+    // A forgotten observation may have superseded others.
     "CREATE INDEX observations_by_later_one ON observations (superseded_by)
         WHERE superseded_by IS NOT NULL;",
     // The goal of a session is the text of one of its observations, and goes with it.
@@ -162,7 +162,6 @@ impl SqliteMemory {
         Self { threads: Arc::new(StoreThreads::new(home)) }
     }
 
-    /// The database file.
     pub(crate) fn path(&self) -> PathBuf {
         StoreKey::Memory.database(self.threads.home())
     }
@@ -172,17 +171,17 @@ impl SqliteMemory {
         StoreKey::Memory.folder(self.threads.home())
     }
 
-    /// Whether there is a backup, sound or not.
+    /// True if a backup exists, sound or not.
     pub(crate) fn has_backup(&self) -> bool {
         super::backups::has_backup(&self.path())
     }
 
-    /// What became of a damaged or missing database that was opened since the last call.
+    /// Recovery of a damaged or missing database that was opened since the last call.
     pub(crate) fn take_recovery(&self) -> Option<StoreRecovery> {
         self.threads.take_recovery(&StoreKey::Memory)
     }
 
-    /// Keeps a recovery for the next notice, because the reply that named it was not delivered.
+    /// Keeps a recovery for the next notice, because the reply that reported it was not delivered.
     pub(crate) fn put_back_recovery(&self, recovery: StoreRecovery) {
         self.threads.put_back_recovery(StoreKey::Memory, recovery);
     }

@@ -10,7 +10,7 @@ use super::schema::PROJECT_SCHEMA;
 use super::{PROJECTS_FOLDER, ProjectKey};
 use moai_base::limits::STORE_READ_WAIT_MS_MAX;
 
-/// Whether a loop of exactly this session is running. An unreadable database counts as no.
+/// True if a loop of exactly this session is running. False if the database is unreadable.
 #[must_use]
 pub fn holds_session(state: &Path, session: &str) -> bool {
     let query = SessionQuery { session, folders: &[], since_ms: u64::MAX };
@@ -37,17 +37,16 @@ fn root_of_session(database: &Path, session: &str) -> rusqlite::Result<Option<Pa
 /// A question about the loops of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionQuery<'q> {
-    /// The session.
     pub session: &'q str,
     /// Folders in which the session would claim a loop that waits for a session.
     pub folders: &'q [PathBuf],
-    /// A loop that changed since this time, in milliseconds since the epoch, counts as well: it may
-    /// have ended, and nobody was told.
+    /// A loop that changed since this time, in milliseconds since the epoch, counts as well: it may have
+    /// ended without a notice.
     pub since_ms: u64,
 }
 
-/// Whether a loop of the session may be running, or one that it would claim. An unreadable database
-/// counts as yes.
+/// True if a loop of the session may be running, or one that it would claim. Also true if a database is
+/// unreadable.
 #[must_use]
 pub fn may_hold_session(state: &Path, query: &SessionQuery<'_>) -> bool {
     databases(state).any(|database| database_may_hold(&database, query).unwrap_or(true))

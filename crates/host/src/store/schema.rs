@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::StoreError;
 
-/// What one database is made of, and how it is treated.
+/// Migrations of one database, and its settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StoreSchema {
     pub(super) file_name: &'static str,
@@ -15,13 +15,13 @@ pub(super) struct StoreSchema {
     pub(super) migrations: &'static [&'static str],
     /// Statements for every connection.
     pub(super) settings: &'static str,
-    /// Whether a database is still read that cannot be changed: one with a newer schema, or in a place
-    /// where nothing can be written.
+    /// True if a database is still read that cannot be changed: one with a newer schema, or in a place where
+    /// nothing can be written.
     pub(super) is_read_if_unchangeable: bool,
-    /// Whether the newest backup replaces a database that is missing.
+    /// True if the newest backup replaces a database that is missing.
     pub(super) is_restored_if_missing: bool,
-    /// Statements that remove from a backup with an older schema what a migration removes from the
-    /// database because it must not be kept; each for schemas older than its number.
+    /// Statements that remove data from a backup with an older schema, where a migration removes them from
+    /// the database because they must not be kept; each for schemas older than its number.
     pub(super) removals: &'static [(usize, &'static str)],
     /// Backups of earlier weeks, in addition to those of the last days.
     pub(super) weekly_backups_max: usize,
@@ -31,8 +31,8 @@ pub(super) struct StoreSchema {
 pub(super) static PROJECT_SCHEMA: StoreSchema = StoreSchema {
     file_name: "store.db",
     migrations: &PROJECT_MIGRATIONS,
-    // FULL and not NORMAL: with NORMAL a power failure may undo the last commits, and what was
-    // saved before a reply must survive it. It costs one fsync per commit, and a Stop commits once.
+    // FULL and not NORMAL: with NORMAL a power failure may undo the last commits, but data that was saved
+    // before a reply must survive it. It costs one fsync per commit, and a Stop commits once.
     settings: "PRAGMA synchronous = FULL",
     is_read_if_unchangeable: false,
     is_restored_if_missing: false,
@@ -41,8 +41,8 @@ pub(super) static PROJECT_SCHEMA: StoreSchema = StoreSchema {
 };
 
 const PROJECT_MIGRATIONS: [&str; 7] = [
-    // Schema 1, loops. `state` is JSON with a version of its own (`host::store::loops::stored_loop`); the
-    // other columns repeat searchable fields. Times are milliseconds since the epoch.
+    // Schema 1, loops. `state` is JSON with its own version (`host::store::loops::stored_loop`); the other
+    // columns repeat searchable fields. Times are milliseconds since the epoch.
     "CREATE TABLE loops (
         id TEXT PRIMARY KEY NOT NULL,
         root TEXT NOT NULL,
@@ -129,13 +129,13 @@ const PROJECT_MIGRATIONS: [&str; 7] = [
 ];
 
 impl StoreSchema {
-    /// Whether a database has an older schema; a new one has none.
+    /// True if a database has an older schema; a new one has none.
     pub(super) fn is_outdated(&self, connection: &Connection) -> Result<bool, StoreError> {
         Ok((1..self.migrations.len()).contains(&version(connection)?))
     }
 
-    /// Removes from a copy of an older database what must not be kept. Answers whether there was
-    /// something to do.
+    /// Removes data that must not be kept from a copy of an older database. Returns true if it removed
+    /// something.
     pub(super) fn remove_from_copy(&self, copy: &Connection) -> Result<bool, StoreError> {
         let found = version(copy)?;
         let mut has_changed = false;

@@ -168,7 +168,7 @@ async fn two_stores_over_one_folder_lose_no_update() {
     let (one, two) = (home.store(), home.store());
     home.save(&one, "a", None).await.unwrap();
     let add = |transaction: &Transaction<'_>| {
-        // Reading before writing is what loses updates without BEGIN IMMEDIATE.
+        // Without BEGIN IMMEDIATE, updates are lost because a transaction reads before it writes.
         let read = "SELECT updated_ms FROM loops";
         let value: i64 = transaction.query_row(read, [], |row| row.get(0))?;
         Ok(transaction.execute("UPDATE loops SET updated_ms = ?1", [value + 1])?)

@@ -20,14 +20,14 @@ use moai_base::limits::{
     STORE_BACKUP_QUIET_MS, STORE_BACKUP_REFRESH_SECS, STORE_OPEN_MAX, STORE_QUEUE_MAX,
 };
 
-/// What is done with a database on its thread.
+/// A job for the thread of a database.
 type StoreJob = Box<dyn FnOnce(&mut StoreThread) + Send>;
 
 /// The open databases of a state folder.
 #[derive(Debug)]
 pub(super) struct StoreThreads {
     shared: Arc<SharedStores>,
-    /// Whether a damaged database was found.
+    /// True once a damaged database was found.
     has_damage: Arc<AtomicBool>,
     home: PathBuf,
 }
@@ -65,7 +65,7 @@ impl StoreThreads {
     async fn queue(&self, key: &StoreKey, job: StoreJob) -> io::Result<()> {
         let queue = self.queue_of(key)?;
         let Ok(slot) = queue.slots.acquire_owned().await else { return Ok(()) };
-        // The receiver is gone only if the thread is.
+        // The receiver is dropped only when the thread has ended.
         let _ = queue.jobs.send(QueuedJob { job, slot });
         Ok(())
     }
@@ -143,9 +143,9 @@ pub(super) struct StoreThread {
     pub(super) home: PathBuf,
     pub(super) key: StoreKey,
     database: Option<StoreDatabase>,
-    /// Whether the database reported damage: it is checked thoroughly at the next opening.
+    /// True if the database reported damage: it is checked thoroughly at the next opening.
     is_suspect: bool,
-    /// When a changed database is to be copied, if nothing is asked of it then.
+    /// When to copy a changed database, if it is not in use then.
     backup_at: Option<Instant>,
     backup: Option<JoinHandle<Result<(), StoreError>>>,
     /// Weak, because the queues in it keep the threads running.
@@ -190,7 +190,7 @@ impl StoreThread {
         if self.backup.is_some() || Instant::now() < self.backup_at.unwrap_or_else(Instant::now) {
             return;
         }
-        // A copy would not have what a removed log holds.
+        // A copy would lack the content of a removed log.
         if self.database.as_ref().is_some_and(StoreDatabase::has_lost_log)
             && let Err(error) = self.open().map(drop)
         {

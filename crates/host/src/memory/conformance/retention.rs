@@ -1,4 +1,4 @@
-//! Retention: what every store folds and drops, and what it leaves alone.
+//! Retention: observations that every store folds, drops and keeps.
 
 use moai_memory::budget::InjectionEvent;
 use moai_memory::database::Injection;
@@ -13,7 +13,6 @@ use crate::store::StoreError;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 const PLENTY: u64 = 1 << 40;
 
-/// A whole pass.
 fn retain(database: Database<'_>, text_bytes_max: u64) -> Result<u64, StoreError> {
     retain_at(database, text_bytes_max, NOW_MS)
 }

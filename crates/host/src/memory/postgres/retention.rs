@@ -1,4 +1,4 @@
-//! What retention needs of the team's memory. It touches only private rows of the role that logged in.
+//! Queries of retention on the team's memory. It touches only private rows of the role that logged in.
 
 use std::collections::HashMap;
 
@@ -127,8 +127,8 @@ impl PostgresTransaction<'_> {
         Ok(TextSizes { projects: sizes.into_iter().collect(), last })
     }
 
-    /// Rows of the caller whose entries an older version of the tokenizer made. Newer ones are left to
-    /// the newer program that made them.
+    /// Rows of the caller whose index entries an older version of the tokenizer made. Entries of a newer
+    /// version are left to the program that made them.
     fn outdated_rows(&mut self, rows_max: usize) -> Result<Vec<i64>, StoreError> {
         let sql = "SELECT * FROM moai_ralph.outdated_entries($1, $2)";
         let (version, rows_max) = (tokenizer_version(), limit(rows_max));

@@ -12,10 +12,9 @@ const MIGRATIONS: [&str; 3] = [
 /// The key of the lock that only one migration holds at a time.
 const LOCK_KEY: i64 = 0x6d6f_6169_7261_6c70;
 
-/// Whether the program may write in the schema that it found.
+/// Age of the schema that the program found, which decides whether it may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SchemaAge {
-    /// The one that this program knows.
     Known,
     /// A newer program made it; it is only read.
     Newer(usize),
@@ -67,7 +66,7 @@ fn migrate_locked(connection: &mut PostgresConnection) -> Result<SchemaAge, Stor
     Ok(SchemaAge::Known)
 }
 
-/// The schema of the database; 0 if there is none.
+/// The version of the database's schema; 0 if it has none.
 fn version(connection: &mut PostgresConnection) -> Result<usize, StoreError> {
     let exists =
         connection.query("SELECT to_regclass('moai_ralph.schema_version') IS NOT NULL", &[])?;

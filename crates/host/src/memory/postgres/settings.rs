@@ -1,5 +1,5 @@
-//! Where a team's memory is, from the URL of the options and the variables that PostgreSQL's own
-//! programs read. A password is neither shown nor logged, not even a part of one in a malformed URL.
+//! Place of a team's memory, from the URL of the options and the variables that PostgreSQL's own programs
+//! read. A password is neither shown nor logged, not even a part of one in a malformed URL.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +31,7 @@ const PARAMETERS: [&str; 12] = [
     "target_session_attrs",
 ];
 
-/// Where a team's memory is, and how to log in.
+/// Place of a team's memory and the login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresSettings {
     pub(super) config: Config,
@@ -43,7 +43,7 @@ pub struct PostgresSettings {
     pub(crate) id: String,
 }
 
-/// What a URL says about encryption.
+/// Encryption settings of a URL.
 #[derive(Debug, Default)]
 struct EncryptionOptions {
     mode: Option<String>,
@@ -51,9 +51,9 @@ struct EncryptionOptions {
 }
 
 impl PostgresSettings {
-    /// Reads a URL (`postgres://user@host/database?sslmode=require`). What it leaves open comes from
-    /// `env`, the variables of the caller: `PGUSER`, `PGDATABASE`, `PGPASSWORD`, and the password file
-    /// `PGPASSFILE`, else `~/.pgpass`.
+    /// Reads a URL (`postgres://user@host/database?sslmode=require`). Missing parts come from `env`, the
+    /// variables of the caller: `PGUSER`, `PGDATABASE`, `PGPASSWORD`, and the password file `PGPASSFILE`,
+    /// else `~/.pgpass`.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl PostgresSettings {
 }
 
 impl EncryptionOptions {
-    /// Takes the parameters that the client library does not know; answers the others.
+    /// Takes the parameters that the client library does not know; returns the rest.
     fn take_from(&mut self, parameters: &str) -> Result<String, String> {
         let mut kept = Vec::new();
         for parameter in parameters.split('&').filter(|it| !it.is_empty()) {
@@ -194,8 +194,8 @@ fn id(config: &Config) -> String {
     ContentHash::of_bytes(text.as_bytes()).short_hex()
 }
 
-/// The password of a line `host:port:database:user:password`, `*` standing for anything and `\`
-/// before `:` and `\`. Like PostgreSQL's programs, a file that others may read is not used.
+/// The password of a line `host:port:database:user:password`, where `*` matches anything and `\` escapes `:`
+/// and `\`. Like PostgreSQL's programs, a file that other users may read is not used.
 fn password_of_file(path: &Path, config: &Config) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     if metadata.mode() & 0o077 != 0 || metadata.len() > POSTGRES_PASSWORDS_BYTES_MAX {
@@ -238,7 +238,7 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// A value of a URL: `%41` stands for a byte.
+/// A value of a URL: `%41` encodes a byte.
 fn decoded(value: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = value.as_bytes();

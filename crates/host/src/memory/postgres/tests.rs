@@ -15,7 +15,7 @@ use self::server::{ADMIN, PostgresServer};
 use super::super::conformance::{CASES, observation};
 use super::*;
 
-/// For what is no matter of time.
+/// For operations that are not tests of time limits.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn memory_at(url: &str) -> PostgresMemory {

@@ -14,8 +14,7 @@ const POSITIONS_PER_LEXEME_MAX: usize = 255;
 /// Tokens of alternatives that are one `tsquery`.
 const TOKENS_PER_QUERY_MAX: usize = 24;
 
-/// The tokens as a `tsvector`: words at their positions from 1 on, pairs, which are marked, at the
-/// positions after them.
+/// The tokens as a `tsvector`: words at positions from 1 on, then the marked pairs.
 pub(super) fn vector_text(tokens: &IndexTokens) -> String {
     let words = tokens.words.iter().map(|word| lexeme(IndexColumn::Words, word));
     let pairs = tokens.pairs.iter().map(|pair| lexeme(IndexColumn::Pairs, pair));

@@ -64,7 +64,7 @@ where
     type Error = io::Error;
 
     fn make_tls_connect(&mut self, domain: &str) -> Result<NamedServerEncryption, io::Error> {
-        // Without TLS, as on a Unix socket, there is no name, and none is asked for.
+        // Without TLS, as on a Unix socket, no name exists and none is needed.
         let name = ServerName::try_from(domain.to_owned()).ok();
         Ok(NamedServerEncryption { connector: TlsConnector::from(Arc::clone(&self.config)), name })
     }
@@ -92,7 +92,6 @@ where
     }
 }
 
-/// An encrypted connection.
 pub(super) struct EncryptedStream<S>(RustlsStream<S>);
 
 impl<S> TlsStream for EncryptedStream<S>

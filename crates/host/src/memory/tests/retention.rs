@@ -86,7 +86,7 @@ async fn hooks_write_and_read_while_retention_goes_on() {
         async move { store.retain(100_000, NOW_MS, AT_ONCE).await }
     });
     for number in 0..60 {
-        // Of this process, and of another one with a connection of its own.
+        // From this process, and from another one with its own connection.
         for (from, store) in [("own", &store), ("other", &other)] {
             let title = format!("{from}{number}x decided");
             let placed = store.add_or_spool(vec![observation(&title)]).await;

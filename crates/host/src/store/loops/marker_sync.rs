@@ -45,9 +45,9 @@ impl Store {
         .await
     }
 
-    /// Compares the markers of a root, and those of a session in the same work tree, with the
-    /// store. The missing marker of an active loop is written, and that of a changed row is
-    /// updated: each difference is returned once.
+    /// Compares the markers of a root, and those of a session in the same working tree, with the store. The
+    /// missing marker of an active loop is written, and that of a changed row is updated: each difference is
+    /// returned once.
     pub async fn compare_markers(
         &self,
         project: &ProjectKey,
@@ -77,7 +77,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The difference between a marker and the database that it names.
+    /// The difference between a marker and the database that it refers to.
     async fn marker_difference(
         &self,
         project: &ProjectKey,
@@ -91,8 +91,8 @@ impl Store {
         self.run(&key, move |thread| compare_with_row(thread, &mark)).await
     }
 
-    /// Removes the marker of a loop that is missing in the store. Returns the database that the
-    /// marker named; `None` if there was no marker.
+    /// Removes the marker of a loop that is missing in the store. Returns the database that the marker refers
+    /// to; `None` if there was no marker.
     pub async fn remove_marker(
         &self,
         project: &ProjectKey,
@@ -146,9 +146,7 @@ pub(super) struct MarkerChange {
     id: String,
     /// The marker with the digests before and after; `None` if the row is removed or set aside.
     next: Option<LoopMarker>,
-    /// Whether the change ends the loop.
     is_end: bool,
-    /// Whether the change adds the loop.
     is_start: bool,
 }
 
@@ -186,8 +184,8 @@ impl MarkerChange {
         }))
     }
 
-    /// Runs before the commit. A marker that already disagrees with the row is kept until the user
-    /// has been told.
+    /// Runs before the commit. A marker that already disagrees with the row is kept until the difference has
+    /// been reported to the user.
     fn announce(&mut self, store: PathBuf) {
         let Some(next) = &mut self.next else { return };
         next.store = store;
@@ -309,7 +307,7 @@ fn write_missing_markers(
         }
         Ok(lacking)
     })?;
-    // Where no marker can be written, none was removed.
+    // A marker that cannot be written was not removed by anyone.
     let written = lacking.into_iter().filter(|mark| write(mark, false));
     Ok(written
         .map(|mark| MarkerDifference {

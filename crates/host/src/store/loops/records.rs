@@ -8,12 +8,11 @@ use crate::store::{ProjectKey, Store, StoreError};
 use moai_base::hash::ContentHash;
 use moai_loops::records::{LoopRecords, RecordBreach};
 
-/// One record.
 struct LoopRecord {
     number: u64,
     /// Hash of the row after the change.
     row: Vec<u8>,
-    /// Whether the row before the change was not that of the record before.
+    /// True if the row before the change was not that of the record before.
     is_after_breach: bool,
     /// Hash of the link before and of these values.
     link: Vec<u8>,
@@ -70,7 +69,7 @@ pub(super) fn add_record(
     Ok(())
 }
 
-/// The hash of a loop's stored row; `None` if there is none.
+/// The hash of a loop's stored row; `None` if it has no row.
 pub(super) fn row_hash(at: &Transaction<'_>, id: &str) -> Result<Option<ContentHash>, StoreError> {
     let sql = "SELECT json_array(root, session_id, status, state, created_ms, updated_ms)
                FROM loops WHERE id = ?1";

@@ -80,14 +80,14 @@ async fn sessions_of_one_root_have_loops_of_their_own() {
     assert_eq!(id(LoopQuery::ForStop("t".into())).await.as_deref(), Some("loop-2"));
     assert_eq!(id(LoopQuery::ForStop("other".into())).await.as_deref(), Some("loop-3"));
     assert_eq!(id(LoopQuery::LatestOf("s".into())).await.as_deref(), Some("loop-1"));
-    // One that is over comes last.
+    // A finished loop comes last.
     let running = other("loop-2", Some("t"));
     let over = LoopState { status: Status::Cancelled, ..running.clone() };
     assert_eq!(store.advance_loop(&key, &running, over).await, Ok(SaveOutcome::Saved));
     assert_eq!(id(LoopQuery::ForStop("t".into())).await.as_deref(), Some("loop-3"));
 }
 
-/// Every field differs from what an empty state holds.
+/// Every field differs from its value in an empty state.
 fn everything_set() -> LoopState {
     let judge = JudgeOutcome::Rejected { reasons: vec!["no".into()] };
     let facts = StopFacts {

@@ -1,4 +1,4 @@
-//! Adds an observation: its row, its text, what it is found by.
+//! Adds an observation: its row, its text, its index entries.
 
 use std::collections::HashMap;
 
@@ -70,8 +70,8 @@ impl<'c> ObservationWriter<'c> {
         touched_session(self.connection, project, session, at_ms).map(Some)
     }
 
-    /// The row that the observation repeats. A record of another system repeats only itself, and what
-    /// was exported here.
+    /// The row that the observation repeats. A record of another system repeats only itself, or an
+    /// observation exported from here.
     fn repeated_row(
         &self,
         project: i64,
@@ -100,8 +100,8 @@ impl<'c> ObservationWriter<'c> {
         Ok(self.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?)
     }
 
-    /// Counts a repetition. A record that is read again is none. A fix that was undone and is made again
-    /// may hold this time.
+    /// Counts a repetition. Reading a record again does not count. A fix that was undone and is made again
+    /// may last this time.
     fn repeat(&self, row: i64, observation: &NewObservation) -> Result<(), StoreError> {
         let sql = "UPDATE observations SET repeats = repeats + 1, at_ms = max(at_ms, ?2),
                    importance = max(importance, ?3),

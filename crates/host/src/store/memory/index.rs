@@ -10,13 +10,13 @@ use super::database::MemoryTransaction;
 use crate::store::StoreError;
 use moai_base::limits::MEMORY_LOADED_AT_ONCE;
 
-/// The name in `meta` of what made the index.
+/// Name in `meta` of the version that made the index.
 const INDEX_VERSION: &str = "tokenizer";
 /// Changes whenever the same tokens get other entries.
 const ENTRY_VERSION: i64 = 2;
 
-/// Bits of an entry's number that hold the row; those above hold the project. So the entries of one
-/// project follow each other, and a search in it skips the entries of all others.
+/// Bits of an entry's number that hold the row; those above hold the project. So the entries of one project
+/// are contiguous, and a search in it skips all other entries.
 const ROW_BITS: u32 = 40;
 
 /// The row of an entry, in SQL.

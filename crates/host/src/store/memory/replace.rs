@@ -13,11 +13,11 @@ use crate::memory::ForgetOutcome;
 use crate::store::open::{self, TransactionMode};
 use crate::store::{StoreError, StoreKey, StoreThread, backups};
 
-/// Makes the index again without the tokens of what was forgotten: until then they are in its older
+/// Rebuilds the index without the tokens of forgotten observations: until then they are in its older
 /// segments.
 const REWRITE_INDEX: &str = "INSERT INTO entries (entries) VALUES ('optimize')";
 
-/// Chooses what is to be forgotten; it is asked again for every copy of the database.
+/// Chooses the observations to forget; called again for every copy of the database.
 pub(crate) type ForgetChoice = Arc<
     dyn Fn(&mut dyn MemoryDatabase<Error = StoreError>) -> Result<ForgetSelection, StoreError>
         + Send

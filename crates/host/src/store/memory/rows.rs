@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use super::conditions::Conditions;
 use crate::store::StoreError;
 
-/// Begins the id of an observation that has none of its own: `obs-17`.
+/// Prefix of the id of an observation that has none of its own: `obs-17`.
 pub(super) const ID_MARK: &str = "obs-";
 
 const OBSERVATION_SQL: &str =
@@ -23,7 +23,7 @@ const OBSERVATION_SQL: &str =
     LEFT JOIN sessions AS s ON s.id = o.session
     WHERE o.id = ?1";
 
-/// The kind of this name. A newer program may know others.
+/// Parses the kind of an observation. A newer program may write unknown ones.
 fn kind_named(name: &str) -> ObservationKind {
     ObservationKind::from_name(name).unwrap_or(ObservationKind::Note)
 }

@@ -1,10 +1,10 @@
-//! What is encrypted, and with whom.
+//! Encryption of the connection, and the check of the server's identity.
 
 use std::process::Command;
 
 use super::*;
 
-/// Turns encryption on, with a certificate for `localhost` of an authority of its own.
+/// Turns encryption on, with a certificate for `localhost` from its own authority.
 fn encrypt(server: &PostgresServer) {
     let folder = server.folder();
     let script = "

@@ -5,7 +5,7 @@ use rustix::process::Signal;
 
 use super::*;
 
-/// What a hook would wait.
+/// A hook's time limit.
 const WAIT: Duration = Duration::from_millis(300);
 /// More than a caller waits, even on a busy machine.
 const WAIT_MAX: Duration = Duration::from_secs(5);
@@ -123,7 +123,7 @@ async fn a_full_disk_loses_the_change_and_not_the_connection() {
     let server = PostgresServer::start();
     let memory = memory(&server, ADMIN);
     add(&memory, "one").await.expect("stored");
-    // What the server says when a file cannot be extended.
+    // The server's error when a file cannot be extended.
     server.psql(
         ADMIN,
         "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

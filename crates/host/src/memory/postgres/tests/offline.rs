@@ -1,4 +1,4 @@
-//! What hooks have of the memory while the team's server does not answer.
+//! The memory that hooks see while the team's server does not answer.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -45,8 +45,8 @@ async fn add_until_stored(store: &MemoryStore, title: &str) {
 async fn eventually_has(store: &MemoryStore, expected: &[&str]) {
     let start = Instant::now();
     loop {
-        // What waits in the spool is stored after the next change, and on a busy machine the first
-        // attempt may fail.
+        // Spooled observations are stored after the next change, and on a busy machine the first attempt may
+        // fail.
         let _ = store.write(|_| Ok(())).await;
         let found = titles(store).await;
         if found == Ok(owned(expected)) {
@@ -83,7 +83,7 @@ async fn hooks_go_on_while_the_server_hangs_and_lose_nothing() {
     assert_eq!(store.take_outage(), None, "once");
     let folder = fs::read_dir(home.path().join("memory")).expect("listed");
     let names = folder.flatten().filter_map(|file| file.file_name().into_string().ok());
-    // One that is being stored has the same name with another ending.
+    // A spool that is being stored has the same name with another ending.
     let spools: BTreeSet<String> = names
         .filter(|name| name.starts_with("spool-"))
         .filter_map(|name| Some(name.split_once('.')?.0.to_owned()))
@@ -98,7 +98,7 @@ async fn hooks_go_on_while_the_server_hangs_and_lose_nothing() {
 
 #[tokio::test]
 async fn only_the_first_hook_waits_for_a_server_that_never_answers() {
-    // It takes connections, and says nothing.
+    // It accepts connections and sends nothing.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = silent.local_addr().expect("an address");
     let url = format!("postgres://ann@{address}/team");

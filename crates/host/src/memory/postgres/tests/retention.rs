@@ -60,7 +60,7 @@ async fn retention_touches_only_private_rows_of_its_caller() {
     let left = "SELECT string_agg(author || ' ' || visibility, ', ' ORDER BY author, id)
                 FROM moai_ralph.observations";
     assert_eq!(server.psql(ADMIN, left), "ann team, bob private, bob private, bob team");
-    // The functions refuse rows of others too.
+    // The functions refuse rows of other users too.
     let of_bob = "(SELECT array_agg(id) FROM moai_ralph.observations WHERE author = 'bob')";
     let bobs = server.psql(ADMIN, &format!("SELECT {of_bob}"));
     for call in [
@@ -97,7 +97,7 @@ async fn entries_of_an_older_tokenizer_are_made_again() {
     assert_eq!(hits().await, 0);
     assert_eq!(store.retain(1 << 40, NOW_MS, AT_ONCE).await, Ok(Some(120)));
     assert_eq!(hits().await, 100);
-    // What a newer program made is left alone.
+    // Rows of a newer program are left unchanged.
     outdate(9_999);
     let later = NOW_MS + 2 * 24 * 60 * 60 * 1_000;
     assert_eq!(store.retain(1 << 40, later, AT_ONCE).await, Ok(Some(0)));

@@ -1,4 +1,4 @@
-//! A PostgreSQL server of a test: the distribution's programs, in a folder of its own.
+//! A PostgreSQL server for a test: the distribution's programs, in its own folder.
 
 use std::fs;
 use std::net::TcpListener;
@@ -54,12 +54,12 @@ impl PostgresServer {
         )
     }
 
-    /// Where its log and its files are.
+    /// Folder of its log and its files.
     pub(super) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// What `psql` prints for statements of a role.
+    /// Output of `psql` for statements of a role.
     pub(super) fn psql(&self, role: &str, sql: &str) -> String {
         let (text, is_success) = self.try_psql(role, sql);
         assert!(is_success, "{sql}: {text}");

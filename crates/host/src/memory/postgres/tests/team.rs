@@ -1,4 +1,4 @@
-//! Who sees what, and who forgets what.
+//! Visibility of observations, and the right to forget them.
 
 use moai_memory::clean::CleanText;
 use moai_memory::database::{ForgetSelection, MemoryDatabase};
@@ -11,7 +11,7 @@ use super::*;
 
 const SECRET: &str = "the salary table of the board";
 
-/// A server whose tables ann has made, and on which bob works too.
+/// A server whose tables ann has made, and that bob uses too.
 fn server_of_ann_and_bob() -> PostgresServer {
     let server = PostgresServer::start();
     server.psql(ADMIN, "CREATE ROLE ann LOGIN; CREATE ROLE bob LOGIN");
@@ -72,7 +72,7 @@ async fn private_rows_are_their_authors_alone() {
         });
         assert_eq!(seen.await, Ok(own));
     }
-    // Not even with a program of their own; ann made the tables.
+    // Not even with their own client program; ann made the tables.
     for (role, other) in [("bob", "salary table"), ("ann", "salary of bob")] {
         let all = "SELECT string_agg(title, ',') FROM moai_ralph.observations";
         assert!(!server.psql(role, all).contains(other), "{role}");
