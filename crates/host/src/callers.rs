@@ -1,8 +1,8 @@
-//! The process behind a call: whether an agent started it, and its terminal. An agent can open its own
-//! terminal and remove its variables from the environment of what it starts there; those of the
-//! shells above remain. A detached process looks like one of a terminal multiplexer, so acceptances
-//! are also reported to the user. The host's own hooks are told from those that an agent calls by the
-//! way from the host to them.
+//! The process behind a call: whether an agent started it, and its terminal. An agent can open a terminal and
+//! remove its variables from the environment of the processes it starts there, but not from that of the
+//! shells above. A detached process looks like one of a terminal multiplexer, so acceptances are also
+//! reported to the user. The host's own hooks are distinguished from those that an agent calls by the route
+//! from the host to them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -43,42 +43,38 @@ const USUAL_ENVIRONMENT_BYTES: usize = 16 * 1_024;
 const ENDED: [&str; 2] = ["Z", "X"];
 /// The state of a process that a signal stopped.
 const STOPPED: &str = "T";
-/// The process that adopts those whose parents have ended.
+/// The process that adopts orphans.
 const INIT: i32 = 1;
 
-/// Whether the system describes processes in `/proc`.
+/// True where the system describes processes in `/proc`.
 const HAS_PROC: bool = cfg!(target_os = "linux");
 
 /// The terminal that a process is at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallerTerminal {
-    /// It has none.
     None,
-    /// The device.
     At(PathBuf),
     /// The system does not report it.
     Unknown,
 }
 
-/// A process, which no later one with the same id is taken for.
+/// A process; its start time distinguishes it from a later one with the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProcessIdentity {
-    /// Process id.
     pub id: i32,
     /// Its start, in clock ticks after the start of the system.
     pub started: u64,
 }
 
-/// The way from a host process to a hook. What an agent starts cannot have a shorter one than the
+/// The route from a host process to a hook. A hook that an agent starts cannot have a shorter route than the
 /// host's own hooks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookRoute {
     /// Processes between the host and the hook.
     pub processes_between: usize,
-    /// Whether the hook has left the host's session of processes (setsid(2)), as the shells of agents
-    /// do.
+    /// True if the hook has left the host's session of processes (setsid(2)), as the shells of agents do.
     pub has_left_session: bool,
-    /// Whether the hook's input is no socket that the host has made.
+    /// True if the hook's input is not a socket that the host made.
     pub has_foreign_input: bool,
 }
 
@@ -99,7 +95,7 @@ impl HookRoute {
         }
     }
 
-    /// Whether it is longer than another one in any respect.
+    /// True if this route is longer than `other` in any respect.
     #[must_use]
     pub fn is_longer_than(self, other: Self) -> bool {
         self.processes_between > other.processes_between
@@ -108,8 +104,8 @@ impl HookRoute {
     }
 }
 
-/// The process that made the socket which is this process's input; `None` if the input is no Unix
-/// socket, or if the system does not name its maker.
+/// The process that made the Unix socket which is this process's input; `None` if the input is something
+/// else, or if the system does not report the maker.
 #[must_use]
 pub fn input_maker() -> Option<i32> {
     let stdin = std::io::stdin();
@@ -148,7 +144,7 @@ fn signal_own(process: i32, signal: Signal) -> bool {
     target.is_some_and(|target| kill_process(target, signal).is_ok())
 }
 
-/// Whether a process runs the same program file as this one.
+/// True if a process runs the same program file as this one.
 #[must_use]
 pub fn runs_this_program(process: i32) -> bool {
     let program = |process: &str| {
@@ -158,15 +154,14 @@ pub fn runs_this_program(process: i32) -> bool {
     program("self").is_some_and(|own| program(&process.to_string()) == Some(own))
 }
 
-/// Whether a process has not ended.
 #[must_use]
 pub fn is_running(process: ProcessIdentity) -> bool {
     ProcessStat::read(process.id)
         .is_some_and(|stat| !stat.has_ended && stat.started == process.started)
 }
 
-/// Whether a process adopts detached ones: such a parent need not have started its children.
-/// `daemon` is a process that outlived the one which started it.
+/// True if a process adopts detached ones: such a parent need not have started its children. `daemon` is a
+/// process that outlived the one that started it.
 #[must_use]
 pub fn is_adopter(process: i32, daemon: i32) -> bool {
     process == INIT || ProcessStat::read(daemon).is_some_and(|stat| stat.parent == process)
@@ -187,8 +182,8 @@ pub fn ancestors(process: i32) -> Vec<ProcessIdentity> {
     found
 }
 
-/// Whether the first of a hook's `ancestors` can be the host: what an agent starts itself is no host, and
-/// a hook that outlived its host has another parent than the host that it names.
+/// True if the first of a hook's `ancestors` can be the host. A process that an agent started cannot, and a
+/// hook that outlived its host has a parent other than the host in its environment.
 #[must_use]
 pub fn has_host_as_parent(ancestors: &[ProcessIdentity], env: &BTreeMap<String, String>) -> bool {
     if !agent_variables().any(|name| env.contains_key(name)) {
@@ -200,15 +195,15 @@ pub fn has_host_as_parent(ancestors: &[ProcessIdentity], env: &BTreeMap<String, 
     is_named && !is_agent(parent.id, &BTreeMap::new())
 }
 
-/// Whether an agent started the process with these `ancestors`, its parent first, as far as can be
-/// detected. A process whose parent has ended hides who started it.
+/// True if an agent started the process with these `ancestors`, its parent first, as far as can be detected.
+/// A process whose parent has ended hides its origin.
 #[must_use]
 pub fn is_started_by_agent(ancestors: &[ProcessIdentity]) -> bool {
     let parent = ancestors.first();
     HAS_PROC && parent.is_none_or(|parent| is_agent(parent.id, &BTreeMap::new()))
 }
 
-/// Whether an agent started a process or an ancestor of it, as far as can be detected.
+/// True if an agent started a process or an ancestor of it, as far as can be detected.
 #[must_use]
 pub fn is_agent(process: i32, env: &BTreeMap<String, String>) -> bool {
     // A front door waits for its answer. A caller that has ended hides its ancestors.
@@ -218,14 +213,12 @@ pub fn is_agent(process: i32, env: &BTreeMap<String, String>) -> bool {
         || is_below_agent(process, &read_proc)
 }
 
-/// This process's id.
 #[must_use]
 pub fn own_process() -> i32 {
     getpid().as_raw_nonzero().get()
 }
 
-/// Whether the process that started this one was started with a variable; `None` if the system does
-/// not tell.
+/// True if the parent of this process was started with a variable; `None` if the system does not report it.
 #[must_use]
 pub fn parent_was_started_with(variable: &str) -> Option<bool> {
     let origin = read_proc(getppid()?.as_raw_nonzero().get())?;
@@ -295,12 +288,11 @@ fn session_of(process: i32) -> Option<i32> {
     ProcessStat::read(process).map(|stat| stat.session)
 }
 
-/// What `/proc/PID/stat` says about a process.
+/// A process as `/proc/PID/stat` describes it.
 #[derive(Clone, Copy, Debug)]
 struct ProcessStat {
-    /// Whether it has ended, even if its parent has not asked how.
+    /// True for a zombie as well: its parent has not read its exit status yet.
     has_ended: bool,
-    /// Whether a signal stopped it.
     is_stopped: bool,
     /// 0 for the first process.
     parent: i32,
@@ -332,7 +324,7 @@ impl ProcessStat {
     }
 }
 
-/// Whether a process or an ancestor was started with an agent's variable, or has too many ancestors.
+/// True if a process or an ancestor was started with an agent's variable, or has too many ancestors.
 fn is_below_agent(process: i32, read_origin: &dyn Fn(i32) -> Option<ProcessOrigin>) -> bool {
     let names: Vec<&str> = agent_variables().collect();
     let mut process = process;
@@ -395,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_session_that_this_namespace_cannot_name_is_one_like_others() {
-        // The kernel's threads are in session 0, like processes whose leader is outside a container.
+        // Kernel threads are in session 0, like processes whose leader is outside the container.
         let kernel_thread = ProcessIdentity { id: 2, started: 0 };
         let same = HookRoute::between(kernel_thread, 0, kernel_thread.id, None);
         assert!(!same.has_left_session);

@@ -18,13 +18,11 @@ const PLUGIN_HOOKS: &str = "hooks/codex.json";
 /// The approval of an event's hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventApproval {
-    /// The event.
     pub event: HookEvent,
-    /// What the user has said.
     pub approval: HookApproval,
 }
 
-/// A file of hooks, and how Codex names it.
+/// A hooks file and the name that Codex uses for it.
 struct HookFile {
     path: PathBuf,
     place: String,

@@ -1,5 +1,5 @@
-//! The sessions whose loop was completed in a turn that may still go on: what changes in the rest of the
-//! turn is not measured. Kept on disk, because an agent can stop the daemon that knew them.
+//! Sessions whose loop was completed in a turn that may still be running: changes in the rest of the turn are
+//! not measured. Kept on disk, because an agent can stop the daemon.
 
 use std::fs;
 use std::io;

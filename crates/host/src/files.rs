@@ -41,8 +41,8 @@ pub use walk::{
     walk_names_and_hidden, walk_place, walk_watched,
 };
 
-/// Root of a working directory: inside a git work tree, the nearest ancestor with a `.moai`
-/// directory up to the work tree, else the work tree itself (its `.git` is a directory, or the file
+/// Root of a working directory: inside a git working tree, the nearest ancestor with a `.moai`
+/// directory up to the working tree, else the working tree itself (its `.git` is a directory, or the file
 /// that `git worktree add` creates). Without git, the nearest ancestor with a `.moai` directory
 /// below `home`, else the directory itself. Canonical; a directory that cannot be canonicalized is
 /// resolved lexically.

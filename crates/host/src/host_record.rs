@@ -1,5 +1,5 @@
-//! The host processes whose hooks this program has seen, kept so that a daemon that has just started
-//! knows them too: an agent can stop the one that knew them.
+//! The host processes whose hooks this program has seen. Kept on disk so that a new daemon knows them too: an
+//! agent can stop the daemon.
 
 use std::fs;
 use std::io;
@@ -16,12 +16,9 @@ const FILE: &str = "hosts/hosts.json";
 /// Changes with each start of the system, after which process ids mean other processes.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// One host process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostEntry {
-    /// The process.
     pub process: ProcessIdentity,
-    /// Its present session.
     pub session: String,
     /// The shortest way from it to a hook.
     pub route: HookRoute,
@@ -34,7 +31,7 @@ pub struct HostRecord {
     boot: String,
     /// The running processes, the least recently used first.
     pub hosts: Vec<HostEntry>,
-    /// Every session of a host, also of one that has ended; the oldest first.
+    /// All sessions of a host, including those that have ended; the oldest first.
     pub sessions: Vec<String>,
     /// The client of each session, the oldest first.
     #[serde(default)]
@@ -48,7 +45,7 @@ pub struct SessionClient {
     pub session: String,
     /// The client's name, such as `codex`.
     pub client: String,
-    /// Hash of the path of the session's transcript, if the client names one.
+    /// Hash of the path of the session's transcript, if the client reports one.
     pub transcript: Option<String>,
 }
 
@@ -59,7 +56,7 @@ impl HostRecord {
         Self { boot: boot_id(), hosts, sessions, clients }
     }
 
-    /// Reads the record, without processes that have ended; empty if there is none or it is damaged.
+    /// Reads the record, without processes that have ended; empty if it does not exist or is damaged.
     #[must_use]
     pub fn read(state: &Path) -> Self {
         let bytes = read_private(&file(state), HOST_PROCESSES_BYTES_MAX).unwrap_or_default();

@@ -16,7 +16,7 @@ use moai_base::verdict::{Cause, Gap};
 /// it, so that a judge never judges itself.
 pub const RECURSION_MARK: &str = "MOAI_RALPH_JUDGE";
 
-/// Back end of a model.
+/// Backend of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelBackend {
     /// The host's own program, without tools, project settings, hooks and memory.
@@ -32,16 +32,13 @@ pub enum ModelBackend {
     Command {
         /// A path, or a name in the `PATH` of the caller.
         program: PathBuf,
-        /// Its arguments.
         args: Vec<String>,
     },
-    /// An HTTP endpoint.
     Http {
         /// API of the endpoint.
         style: ApiStyle,
         /// The endpoint, or its base URL.
         url: String,
-        /// The model's name.
         model: String,
         /// The environment variable with the key; `None`: no key is sent.
         api_key_env: Option<String>,
@@ -60,18 +57,14 @@ pub enum ApiStyle {
 /// A request to a model.
 #[derive(Clone, Debug)]
 pub struct ModelRequest {
-    /// System prompt.
     pub system: String,
-    /// User message.
     pub user: String,
     /// Time limit of the answer.
     pub timeout: Duration,
 }
 
-/// A model's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelResponse {
-    /// The complete text.
     pub text: String,
     /// The model, if reported.
     pub model: Option<String>,
@@ -82,7 +75,7 @@ pub struct ModelResponse {
 /// The caller's environment, as names and values.
 pub type CallerEnv = [(String, String)];
 
-/// A back end that was checked and is usable.
+/// A backend that was checked and is usable.
 #[derive(Clone, Debug)]
 pub struct PreparedBackend {
     backend: ModelBackend,
@@ -91,7 +84,7 @@ pub struct PreparedBackend {
 }
 
 impl ModelBackend {
-    /// Checks whether the back end is usable.
+    /// Checks that the backend is usable.
     pub async fn prepare(self, env: &CallerEnv) -> Result<PreparedBackend, Gap> {
         let known = match &self {
             Self::Claude { program, .. } => claude::read_known_options(program, env).await?,
@@ -107,8 +100,8 @@ impl ModelBackend {
 }
 
 impl PreparedBackend {
-    /// Sends one request, without the secrets in its texts. Every failure is a gap whose text
-    /// contains neither key nor answer.
+    /// Sends one request, with the secrets in its texts removed. Every failure is a gap whose text contains
+    /// neither key nor answer.
     pub async fn ask(&self, question: ModelRequest, env: &CallerEnv) -> Result<ModelResponse, Gap> {
         let question = ModelRequest {
             system: redact(question.system),

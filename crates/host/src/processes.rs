@@ -46,8 +46,8 @@ fn parse(stat: &str) -> Option<ProcessInfo> {
     })
 }
 
-/// Whether a program works in a folder or below it, other than this process and those that it started.
-/// Without `/proc` none is seen.
+/// True if a program has a folder, or one below it, as its working directory; this process and its
+/// descendants do not count. False without `/proc`.
 #[must_use]
 pub fn is_worked_in(folder: &Path) -> bool {
     let all = list_processes();
@@ -143,7 +143,6 @@ pub(crate) fn kill(process: &ProcessInfo) {
     };
 }
 
-/// Kills this process.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn kill(process: &ProcessInfo) {
     let Some(pid) = Pid::from_raw(process.pid) else { return };

@@ -30,7 +30,6 @@ pub use command::{CommandOutcome, CommandRun, run_command, run_command_watched};
 use moai_base::limits::{PROGRAM_DRAIN_MS_MAX, PROGRAM_READ_BYTES_MAX, PROGRAM_REAP_MS_MAX};
 use parent::{ParentReport, ParentReports, RUN_CHECK};
 
-/// The name of our own processes in process lists.
 pub(crate) const PROCESS_NAME: &str = "moai-ralph";
 
 /// The file of this program. If it was replaced since the start, the kernel's own link still leads
@@ -60,7 +59,7 @@ pub struct ProgramCall {
     pub parent: Option<PathBuf>,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Debug)]
 pub(crate) enum ProgramEnd {
     Exited(ExitStatus),
@@ -73,7 +72,7 @@ pub(crate) enum ProgramEnd {
 /// Receives the next bytes of an output stream.
 pub(crate) type OutputSink<'s> = &'s mut (dyn FnMut(&[u8]) + Send);
 
-/// What goes in and out of a program while it runs.
+/// Input and output of a program while it runs.
 pub(crate) struct ProgramStreams<'s> {
     /// The complete stdin; `None`, and below a parent: empty.
     pub(crate) stdin: Option<String>,
@@ -143,7 +142,7 @@ impl<'s> RunningProgram<'s> {
             .stdout(stdout_writer)
             .stderr(stderr_writer)
             .process_group(0)
-            // A parent sees its socket close, and ends what it started.
+            // A parent sees its socket close, and kills the processes it started.
             .kill_on_drop(reports.is_none());
         let mut child = command.spawn()?;
         // `command` holds our copies of the writing ends. It is dropped here, so that the output
@@ -170,8 +169,8 @@ impl<'s> RunningProgram<'s> {
         };
         self.group.kill();
         let reap = Duration::from_millis(PROGRAM_REAP_MS_MAX);
-        // A parent sees its socket close, ends what left the group, and then itself, unless it was
-        // stopped.
+        // A parent sees its socket close, kills the processes that left the group, and then ends itself,
+        // unless it was stopped.
         let has_parent = self.reports.take().is_some();
         let is_reaped = timeout(reap, self.child.wait()).await.is_ok();
         if has_parent && !is_reaped {

@@ -1,5 +1,5 @@
-//! Registering this program's hooks with a host, and removing them. What was written is recorded, so that
-//! removal restores an unchanged file byte for byte.
+//! Registering this program's hooks with a host, and removing them. Every write is recorded, so that removal
+//! restores an unchanged file byte for byte.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,12 @@ use crate::files::{self, link_out_of};
 /// A file of the host without any entry.
 const EMPTY_DOCUMENT: &str = "{}\n";
 
-/// What happened to one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegistrationChange {
     /// It was created or changed.
     Written,
-    /// It was deleted.
     Removed,
-    /// It is as it was before the registration, or without the entries.
+    /// It has its content from before the registration, or its present one without our entries.
     Restored,
     /// There was nothing to do.
     Unchanged,
@@ -45,18 +43,17 @@ struct WrittenRegistration {
     folders: Vec<PathBuf>,
 }
 
-/// Where the files of a registration are.
+/// Location of a registration's files.
 #[derive(Clone, Copy, Debug)]
 pub struct RegistrationPlace<'p> {
     /// The project, or the home folder.
     pub folder: &'p Path,
-    /// Which of them.
     pub scope: RegistrationScope,
 }
 
 impl RegistrationPlace<'_> {
-    /// The path of a file. The error says where it leads: links in a project come with its clone, those
-    /// in the home folder are the user's.
+    /// The path of a file. Links in a project are refused with their target, because they come with its
+    /// clone; those in the home folder are the user's.
     fn path_of(self, file: &RegistrationFile) -> Result<PathBuf, String> {
         let path = self.folder.join(&file.path);
         let named = |error: String| format!("{}: {error}", path.display());
@@ -86,7 +83,7 @@ impl RegistrationRecords {
         Self { folder: state.join("registrations") }
     }
 
-    /// Writes one file; the error is one line that names it.
+    /// Writes one file; the error is one line with its path.
     pub fn register(
         &self,
         place: RegistrationPlace<'_>,
@@ -111,7 +108,7 @@ impl RegistrationRecords {
                 "{who}, and is left alone; move it away and run this again"
             )));
         }
-        // What was there before the first registration counts.
+        // The file's content before the first registration counts.
         let mut folders = older.as_ref().map(|older| older.folders.clone()).unwrap_or_default();
         folders.extend(missing_folders(&path));
         let before = match (older, present) {
@@ -128,8 +125,8 @@ impl RegistrationRecords {
         Ok(RegistrationChange::Written)
     }
 
-    /// Takes one file back, and the folders that were created for it, if they are empty; the error is one
-    /// line that names it. Files are taken back in the reverse order, so that folders come last.
+    /// Removes one file's registration, and the empty folders that were created for it; the error is one line
+    /// with its path. Call it in the reverse order of registration, so that folders come last.
     pub fn unregister(
         &self,
         place: RegistrationPlace<'_>,
@@ -142,7 +139,7 @@ impl RegistrationRecords {
             return Ok(RegistrationChange::Unchanged);
         };
         let record = self.record_of(&path);
-        // A file with entries is deleted only if there was none before the first registration.
+        // A file with entries is deleted only if it did not exist before the first registration.
         let is_foreign = matches!(file.content, RegistrationContent::Entries { .. })
             && record.as_ref().is_none_or(|record| record.before.is_some());
         let folders = record.as_ref().map(|record| record.folders.clone()).unwrap_or_default();
@@ -164,7 +161,7 @@ impl RegistrationRecords {
             None => {
                 fs::remove_file(&path).map_err(|error| named(error.to_string()))?;
                 for folder in folders.iter().rev() {
-                    // One that holds something else stays.
+                    // A folder that holds something else stays.
                     let _ = fs::remove_dir(folder);
                 }
                 RegistrationChange::Removed
@@ -205,7 +202,7 @@ impl RegistrationRecords {
     }
 
     fn forget(&self, path: &Path) {
-        // A record that stays does not match what is written later.
+        // A record that cannot be removed will not match later content.
         let _ = fs::remove_file(self.place_of(path));
     }
 }
@@ -233,7 +230,7 @@ pub struct FoundRegistration {
 pub struct UnreadableRegistration {
     /// Absolute.
     pub path: PathBuf,
-    /// One line that names the line of the text, if there is one.
+    /// One line with the line number in the text, if known.
     pub reason: String,
 }
 
@@ -247,7 +244,7 @@ pub struct RegistrationSearch {
 }
 
 impl RegistrationSearch {
-    /// The text of a file; `None` if there is none, or if it cannot be read.
+    /// The text of a file; `None` if it does not exist or cannot be read.
     fn text(&mut self, path: &Path) -> Option<String> {
         let parsed = read(path).and_then(|text| match text {
             Some(text) => syntax_fault(path, &text).map_or(Ok(Some(text)), Err),
@@ -291,7 +288,7 @@ pub fn find_registrations(host: HostKind, root: &Path, home: Option<&Path>) -> R
     search
 }
 
-/// Why a host cannot parse a file, by the kind that its name says.
+/// Why a host cannot parse a file, by the format that its extension implies.
 fn syntax_fault(path: &Path, text: &str) -> Option<String> {
     match path.extension()?.to_str()? {
         "json" => json_fault(path, text),
@@ -353,7 +350,7 @@ fn plugin_files(host: HostKind, root: &Path, home: Option<&Path>) -> Vec<PathBuf
     of_user.chain(of_project).collect()
 }
 
-/// Whether a settings file names the plugin and does not switch it off.
+/// True if a settings file lists the plugin and does not switch it off.
 fn enables_plugin(text: &str) -> bool {
     let mut lines = text.lines().skip_while(|line| !line.contains("moai-ralph@"));
     let Some(named) = lines.next() else { return false };
@@ -396,7 +393,7 @@ fn hash_of(text: &str) -> String {
     ContentHash::of_bytes(text.as_bytes()).to_string()
 }
 
-/// The text of a file; `None` if there is none.
+/// The text of a file; `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, String> {
     match files::read_regular_text(path, REGISTRATION_BYTES_MAX as u64) {
         Ok(text) => Ok(Some(text)),

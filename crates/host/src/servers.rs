@@ -51,16 +51,14 @@ use moai_lsp::session::{
 pub struct ServerContext {
     /// Absolute root.
     pub root: PathBuf,
-    /// The caller's environment.
     pub env: Arc<BTreeMap<String, String>>,
     /// Languages and servers, with the project's own entries.
     pub catalogue: Arc<Catalogue>,
-    /// Whether programs of the project may be started.
     pub programs: ProjectPrograms,
     facts: Arc<RequestFacts>,
 }
 
-/// Whether programs that a project names or contains, or that run its code, are started for it.
+/// Permission to start programs that a project configures or contains, or that run its code.
 #[derive(Clone, Debug)]
 pub enum ProjectPrograms {
     /// The user trusts the project.
@@ -69,18 +67,18 @@ pub enum ProjectPrograms {
     Withheld(Arc<WithheldPrograms>),
 }
 
-/// What is not used in a project that the user has not trusted.
+/// Programs that are not used in a project that the user has not trusted.
 #[derive(Debug)]
 pub struct WithheldPrograms {
-    /// The folder whose programs are not used: the work tree, of which the root may be a part.
+    /// The folder whose programs are not used: the working tree, of which the root may be a part.
     pub folder: PathBuf,
     /// Ids of the servers that the project's files describe or change.
     pub servers: BTreeSet<String>,
-    /// The gap in the place of what they would have measured.
+    /// The gap reported instead of their results.
     pub gap: Gap,
 }
 
-/// What is read from the disk once per request, because every file of the request needs it.
+/// Facts that are read from the disk once per request, because every file of the request needs them.
 #[derive(Debug, Default)]
 struct RequestFacts {
     /// The folders of the caller's PATH, without links.
@@ -109,7 +107,7 @@ impl ServerContext {
         Self { root, env, catalogue, programs, facts }
     }
 
-    /// What is withheld; `None` in a trusted project.
+    /// The withheld programs; `None` in a trusted project.
     fn withheld(&self) -> Option<&WithheldPrograms> {
         match &self.programs {
             ProjectPrograms::Allowed => None,
@@ -124,13 +122,11 @@ pub type ServerSelection = Result<resolve::ResolvedServer, (String, Gap)>;
 /// One file to be measured.
 #[derive(Clone, Debug)]
 pub struct MeasureInput {
-    /// The file.
     pub path: RelPath,
-    /// Its text.
     pub text: Arc<str>,
     /// Hash of the text.
     pub hash: ContentHash,
-    /// Whether it may overtake others.
+    /// Decides whether it may overtake other requests.
     pub lane: MeasureLane,
 }
 
@@ -156,7 +152,6 @@ pub enum ServerState {
     Starting,
     /// It reports that it is loading the project.
     Loading,
-    /// It is idle.
     Ready,
     /// It has open requests.
     Busy,
@@ -181,13 +176,10 @@ impl ServerState {
 /// A language server as the user sees it in a list.
 #[derive(Clone, Debug)]
 pub struct ServerStatus {
-    /// Server id.
     pub id: String,
     /// Ids of the languages it serves.
     pub languages: Vec<String>,
-    /// Its root.
     pub root: PathBuf,
-    /// Its state.
     pub state: ServerState,
     /// Process id, when it runs.
     pub process_id: Option<u32>,
@@ -203,7 +195,6 @@ pub struct ServerStatus {
     pub last_gap: Option<Gap>,
 }
 
-/// Selects running servers.
 #[derive(Clone, Debug, Default)]
 pub struct PoolFilter {
     /// Server ids; empty means all.
@@ -212,7 +203,7 @@ pub struct PoolFilter {
     pub root: Option<PathBuf>,
 }
 
-/// What a running server depends on outside the polled files of its root.
+/// Files outside the polled files of its root that a running server depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerReach {
     /// The files and folders.
@@ -225,9 +216,7 @@ pub struct ServerReach {
 /// The result of stopping or restarting one server.
 #[derive(Clone, Debug)]
 pub struct ServerActionResult {
-    /// Server id.
     pub id: String,
-    /// Its root.
     pub root: PathBuf,
     /// Success, or why it failed.
     pub outcome: Result<(), Gap>,
@@ -236,9 +225,7 @@ pub struct ServerActionResult {
 /// The latest log lines of one server.
 #[derive(Clone, Debug)]
 pub struct ServerLogTail {
-    /// Server id.
     pub id: String,
-    /// Its root.
     pub root: PathBuf,
     /// Oldest first.
     pub lines: Vec<LogLine>,
@@ -344,11 +331,11 @@ impl LanguageServers {
     ) {
         let (changes, present) = (changes.into(), present.into());
         let request = pool::PoolRequest::FilesChanged { root, changes, present };
-        // If the pool has ended, there are no servers left that could be stale.
+        // If the pool has ended, no server is left that could be stale.
         let _ = self.pool.send(request).await;
     }
 
-    /// What the running servers of a root depend on outside its polled files.
+    /// Files outside the polled ones that the running servers of a root depend on.
     pub async fn reaches(&self, root: PathBuf) -> Vec<ServerReach> {
         let reaches = self.request(|reply| pool::PoolRequest::Reaches { root, reply }).await;
         reaches.unwrap_or_default()
@@ -395,12 +382,12 @@ impl LanguageServers {
         self.request(|reply| pool::PoolRequest::Restart { filter, reply }).await.unwrap_or_default()
     }
 
-    /// Stops all servers for good and waits until their process trees are gone.
+    /// Stops all servers for good and waits until their process trees have ended.
     pub async fn stop_all(&self) {
         let _ = self.request(|reply| pool::PoolRequest::Stop { reply }).await;
     }
 
-    /// `None` when the pool has ended; then there are no servers.
+    /// `None` when the pool has ended; then no servers are left.
     async fn request<T>(
         &self,
         request: impl FnOnce(oneshot::Sender<T>) -> pool::PoolRequest,

@@ -1,5 +1,5 @@
-//! Which projects the user trusts: the host's record, and our own with the hashes of the files that
-//! name programs.
+//! The projects that the user trusts: the host's record, and our own with the hashes of the files that
+//! configure programs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,7 +32,7 @@ pub const PROGRAM_FILES: [&str; 5] = [
 pub struct ProgramFiles(BTreeMap<String, String>);
 
 impl ProgramFiles {
-    /// Reads the files. One that cannot be read or is too large has no hash that equals another.
+    /// Reads the files. One that cannot be read or is too large has a hash that equals no other.
     #[must_use]
     pub fn read(root: &Path) -> Self {
         let mut hashes = BTreeMap::new();
@@ -54,7 +54,7 @@ impl ProgramFiles {
         self.0.keys().map(String::as_str)
     }
 
-    /// The first file that is new, changed, unreadable or gone since `earlier`.
+    /// The first file that is new, changed, unreadable or missing since `earlier`.
     #[must_use]
     pub fn first_difference(&self, earlier: &Self) -> Option<&'static str> {
         PROGRAM_FILES.into_iter().find(|name| {
@@ -64,14 +64,13 @@ impl ProgramFiles {
     }
 }
 
-/// The user's decision about one root, with the files as they were.
+/// The user's decision about one root, with the state of the files at that time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustRecord {
-    /// The absolute root.
     pub root: PathBuf,
     /// The files that name programs.
     pub files: ProgramFiles,
-    /// Whether the user trusts it; otherwise the user was asked and declined.
+    /// True if the user trusts it; otherwise the user was asked and declined.
     pub is_trusted: bool,
 }
 
@@ -96,13 +95,12 @@ impl TrustRecords {
         (record.root == root).then_some(record)
     }
 
-    /// Records a decision.
     pub fn add(&self, record: &TrustRecord) -> io::Result<()> {
         private_dir(&self.folder)?;
         write_private(&self.file(&record.root), &serde_json::to_vec(record)?)
     }
 
-    /// Whether there was a record.
+    /// Removes a record; true if it existed.
     pub fn remove(&self, root: &Path) -> io::Result<bool> {
         match fs::remove_file(self.file(root)) {
             Ok(()) => Ok(true),
@@ -130,8 +128,8 @@ struct ClaudeProject {
     is_trusted: bool,
 }
 
-/// Whether the user accepted Claude Code's trust dialog for a root or a folder above it, which
-/// Claude Code extends to everything below. `env` is the caller's environment.
+/// True if the user accepted Claude Code's trust dialog for a root or a folder above it, which Claude Code
+/// extends to everything below. `env` is the caller's environment.
 #[must_use]
 pub fn is_trusted_by_claude(root: &Path, env: &BTreeMap<String, String>) -> bool {
     let folder = env.get("CLAUDE_CONFIG_DIR").or_else(|| env.get("HOME"));
@@ -144,8 +142,8 @@ pub fn is_trusted_by_claude(root: &Path, env: &BTreeMap<String, String>) -> bool
     root.ancestors().any(is_accepted)
 }
 
-/// Whether the user trusts exactly this root in Codex CLI or GitHub Copilot CLI (observed with
-/// versions 0.169.0 and 1.0.102). `env` is the caller's environment.
+/// True if the user trusts exactly this root in Codex CLI or GitHub Copilot CLI (observed with versions
+/// 0.169.0 and 1.0.102). `env` is the caller's environment.
 #[must_use]
 pub fn is_trusted_by_other_hosts(root: &Path, env: &BTreeMap<String, String>) -> bool {
     let Some(home) = env.get("HOME").map(Path::new) else { return false };
@@ -197,7 +195,7 @@ mod tests {
         assert_eq!(now.first_difference(&trusted), Some(".claude/autochecks.sh"));
         fs::remove_file(root.join(".lsp.json")).expect("ours");
         assert_eq!(ProgramFiles::read(&root).first_difference(&trusted), Some(".lsp.json"));
-        // A folder in the place of a file never equals what was trusted.
+        // A folder in the place of a file never equals the trusted state.
         fs::create_dir(root.join(".lsp.json")).expect("ours");
         let odd = ProgramFiles::read(&root);
         assert_eq!(odd.first_difference(&odd), Some(".lsp.json"));

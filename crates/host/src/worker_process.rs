@@ -44,13 +44,12 @@ pub enum WorkerEnd {
     /// The process ended, for example because it could not get more memory.
     #[error("the process ended")]
     Crashed,
-    /// Somebody else killed the process, as the kernel does when the machine has no memory left.
+    /// Another process killed it, as the kernel does when memory runs out.
     #[error("the process was killed")]
     Killed,
     /// No reply within the time limit.
     #[error("no reply in {} s", .0.as_secs())]
     TimedOut(Duration),
-    /// The pipes failed.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -84,7 +83,7 @@ impl WorkerProcess {
     ///
     /// # Errors
     ///
-    /// Fails if there is none; the worker must then be dropped.
+    /// Fails without a reply; the worker must then be dropped.
     pub fn exchange(&mut self, request: &[u8], time_max: Duration) -> Result<Vec<u8>, WorkerEnd> {
         let deadline = Instant::now() + time_max;
         let mut pipes = DeadlinePipes { stdin: &self.stdin, stdout: &self.stdout, deadline };

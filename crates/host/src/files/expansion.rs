@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// The existing files that a pattern such as `mk/*.mk` names below a folder, in the order of their
-/// names; a pattern without wildcards names one file. Each folder is read up to `entries_max` entries.
+/// The existing files below a folder that match a pattern such as `mk/*.mk`, sorted by name; a pattern
+/// without wildcards matches one file. Each folder is read up to `entries_max` entries.
 #[must_use]
 pub fn expand_pattern(folder: &Path, pattern: &str, entries_max: usize) -> Vec<PathBuf> {
     let mut places = vec![folder.to_path_buf()];

@@ -18,7 +18,6 @@ pub struct IgnoreRules {
 }
 
 impl IgnoreRules {
-    /// Whether the path is a rule file.
     #[must_use]
     pub fn is_ignore_file(path: &RelPath) -> bool {
         path.as_str().rsplit('/').next() == Some(GITIGNORE)
@@ -36,7 +35,7 @@ impl IgnoreRules {
         }
     }
 
-    /// Whether a file or one of its folders is excluded.
+    /// True if a file or one of its folders is excluded.
     #[must_use]
     pub fn excludes(&self, path: &RelPath) -> bool {
         let is_excluded = |at: &str, is_folder: bool| {

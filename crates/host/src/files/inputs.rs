@@ -1,6 +1,6 @@
-//! Files that a user or a project names to be read. Opening a named pipe waits for a writer, a device may
-//! have no end, and files of the kernel (`/proc/kmsg`) may do both although they look regular, so none
-//! of them is read.
+//! Reading files whose paths come from a user or a project. Opening a named pipe waits for a writer, a device
+//! may have no end, and kernel files (`/proc/kmsg`) may do both although they look regular, so none of them
+//! is read.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal as _, Read as _};
@@ -15,8 +15,8 @@ const STDIN: &str = "/dev/stdin";
 /// A device without any bytes.
 const EMPTY: &str = "/dev/null";
 
-/// Magic numbers of Linux's file systems whose files are answers of the kernel (statfs(2)): procfs,
-/// sysfs, debugfs and tracefs.
+/// Magic numbers of Linux file systems whose files the kernel generates (statfs(2)): procfs, sysfs, debugfs
+/// and tracefs.
 #[cfg(target_os = "linux")]
 const KERNEL_FILE_SYSTEMS: [u32; 4] = [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163];
 
@@ -33,7 +33,8 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads a regular file of at most `bytes_max` bytes, without waiting. The error says what else it is.
+/// Reads a regular file of at most `bytes_max` bytes, without waiting. For any other file the error says what
+/// it is.
 pub fn read_regular(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     let length = file.metadata()?.len();
@@ -60,8 +61,7 @@ pub fn read_regular_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| refused("not UTF-8"))
 }
 
-/// The first link on the way from `root` to `path` that leads out of the root, as a clone may contain one.
-/// A link that leads nowhere counts.
+/// The first link between `root` and `path` that leads out of the root, as in a clone. A broken link counts.
 #[must_use]
 pub fn link_out_of(root: &Path, path: &Path) -> Option<PathBuf> {
     let is_inside = |link: &Path| {
@@ -73,8 +73,8 @@ pub fn link_out_of(root: &Path, path: &Path) -> Option<PathBuf> {
     from_root.find(|at| at.is_symlink() && !is_inside(at)).map(Path::to_owned)
 }
 
-/// Whether a path leads to something that must not be opened to read rules or settings: neither a folder
-/// nor a regular file, or a file of the kernel.
+/// True if a path leads to something that must not be opened to read rules or settings: neither a folder nor
+/// a regular file, or a kernel file.
 #[must_use]
 pub fn is_special(path: &Path) -> bool {
     let Ok(metadata) = fs::metadata(path) else { return false };

@@ -15,7 +15,7 @@ use moai_base::path::RelPath;
 /// Prefix of the name of a new link until it replaces the old one.
 const NEW_LINK_PREFIX: &str = ".moai-ralph-link-";
 
-/// Makes a regular file executable for all who may read it, or for none.
+/// Makes a regular file executable for everyone who may read it, or for nobody.
 pub fn set_executable(root: &Path, path: &RelPath, is_program: bool) -> io::Result<()> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let flags = flags.bits().cast_signed();
@@ -29,8 +29,8 @@ pub fn set_executable(root: &Path, path: &RelPath, is_program: bool) -> io::Resu
     file.set_permissions(Permissions::from_mode(after))
 }
 
-/// Replaces the link whose target is `before` (`None`: the path must be free) by one to `after`, or
-/// removes it. Anything else at the path stays, and is an error.
+/// Replaces the link whose target is `before` (`None`: the path must be free) by one to `after`, or removes
+/// it. Fails and changes nothing if the path holds anything else.
 pub fn set_link(
     root: &Path,
     path: &RelPath,

@@ -9,13 +9,12 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::geteuid;
 use tempfile::NamedTempFile;
 
-/// Prefix of the names of temporary files in private folders.
 const TEMPORARY_PREFIX: &str = ".new-";
 
-/// Creates a private directory (0700) with its parents. An existing one of this user loses the
-/// permissions of group and others. Fails if it is not a directory, if it belongs to another user, or
-/// if it is a symbolic link, because its author would choose the directory whose permissions change.
-/// Links in its parents are followed.
+/// Creates a private directory (0700) with its parents. An existing one of this user loses the permissions of
+/// its group and of other users. Fails if it is not a directory, if it belongs to another user, or if it is a
+/// symbolic link, because its author would choose the directory whose permissions change. Links in its
+/// parents are followed.
 pub fn private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let denied = |text: &str| {
@@ -25,7 +24,7 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path)?.is_symlink() {
         return denied("is a symbolic link; a private folder must be a directory");
     }
-    // The link check again and without a race, and for the directory whose mode changes.
+    // Repeats the link check without a race, and for the directory whose mode changes.
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
     let directory = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let metadata = directory.metadata()?;
@@ -91,7 +90,7 @@ fn create_locked(folder: &Path) -> io::Result<NamedTempFile> {
     }
 }
 
-/// Removes the temporary files of processes that were killed: those that nobody has locked.
+/// Removes the temporary files of killed processes: those that are not locked.
 pub fn remove_abandoned(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -164,7 +163,7 @@ mod tests {
         let refusal = private_dir(&link).unwrap_err();
         assert!(refusal.to_string().contains("is a symbolic link"), "{refusal}");
         assert_eq!(mode(&target), 0o755);
-        // What is below a linked parent is the user's own choice.
+        // The user chose the contents of a linked parent.
         private_dir(&link.join("state")).unwrap();
         assert_eq!(mode(&target.join("state")), 0o700);
     }

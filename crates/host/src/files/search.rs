@@ -14,7 +14,7 @@ use moai_base::path::RelPath;
 pub struct FileMatches<T> {
     /// Files with a match, in the given order.
     pub files: Vec<(RelPath, T)>,
-    /// Whether the deadline passed before all files were read.
+    /// True if the deadline passed before all files were read.
     pub is_truncated: bool,
 }
 
@@ -46,7 +46,7 @@ pub fn search_files<T: Send>(
             files.chunks(share).map(|share| scope.spawn(move || search_share(share))).collect();
         let mut all = FileMatches { files: Vec::new(), is_truncated: false };
         for share in shares {
-            // A share whose search panicked is incomplete.
+            // A share that panicked is incomplete.
             let (found, is_cut) = share.join().unwrap_or_else(|_| (Vec::new(), true));
             all.files.extend(found);
             all.is_truncated |= is_cut;
@@ -55,9 +55,9 @@ pub fn search_files<T: Send>(
     })
 }
 
-/// Folds over all files below the root on all processors: each takes a share of the files, in the
-/// given order, with a value of its own. The values are returned in this order. A file that is
-/// unreadable, past the deadline, or makes `visit` panic is passed as skipped.
+/// Folds over all files below the root on all processors: each takes a share of the files, in the given
+/// order, with its own value. The values are returned in this order. A file that is unreadable, past the
+/// deadline, or makes `visit` panic is passed as skipped.
 pub fn fold_files<A: Default + Send>(
     root: &Path,
     files: &[RelPath],
@@ -91,7 +91,6 @@ pub fn fold_files<A: Default + Send>(
 
 /// Why a file was not read before the deadline.
 const DEADLINE_PASSED: &str = "time ran out";
-/// Reason for a file whose visit panicked.
 const PANICKED: &str = "internal error; see the daemon's log";
 
 #[cfg(test)]

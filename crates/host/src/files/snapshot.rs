@@ -97,7 +97,7 @@ impl RootReader {
     }
 }
 
-/// A snapshot of bytes from another source, under the path they stand for.
+/// A snapshot of bytes from another source, reported under `path`.
 pub fn snapshot_of_bytes(path: RelPath, bytes: Vec<u8>) -> Result<Snapshot, SkippedFile> {
     let name = path.to_string();
     let text =

@@ -41,26 +41,26 @@ impl FileStamp {
         self.modified_ns
     }
 
-    /// Whether it was moved, or its time was set, after it was written.
+    /// True if the file was moved, or its time was set, after it was written.
     pub(crate) fn is_moved(&self) -> bool {
         self.modified_ns < self.changed_ns
     }
 
-    /// Whether this is the stamp of a file or folder that was moved, and not written, since an earlier look.
+    /// True if this is the stamp of a file or folder that was moved, and not written, since an earlier stamp.
     #[must_use]
     pub fn is_moved_since(&self, earlier: &Self) -> bool {
         let is_same = (self.inode, self.modified_ns) == (earlier.inode, earlier.modified_ns);
         is_same && self.changed_ns != earlier.changed_ns
     }
 
-    /// How long after its time of modification it was last changed, in milliseconds.
+    /// Milliseconds between its modification time and its last change.
     #[must_use]
     pub fn lag_ms(&self) -> u64 {
         u64::try_from((self.changed_ns - self.modified_ns) / 1_000_000).unwrap_or_default()
     }
 
-    /// Whether the file was written, replaced or moved here at or after this time (nanoseconds
-    /// since the epoch).
+    /// True if the file was written, replaced or moved here at or after this time (nanoseconds since the
+    /// epoch).
     #[must_use]
     pub fn is_modified_since(&self, nanoseconds: i128) -> bool {
         self.changed_ns >= nanoseconds
@@ -102,9 +102,9 @@ fn stamp_share(root: &Path, files: &[RelPath]) -> Vec<(RelPath, FileStamp)> {
     stamps
 }
 
-/// Returns when every later write of the stamped files gets a later time: two writes within one tick
-/// of the kernel's clock leave equal stamps, so the end of the present tick is awaited if a file was
-/// written in it, and what is read afterwards has the bytes of its last write.
+/// Waits until every later write of the stamped files gets a later time. Two writes within one tick of the
+/// kernel's clock leave equal stamps, so if a file was written in the present tick, its end is awaited; bytes
+/// read afterwards are those of the last write.
 pub fn await_tick<'s>(stamps: impl IntoIterator<Item = &'s FileStamp>) {
     let pause = tick_rest(stamps, now_ns());
     if !pause.is_zero() {
@@ -127,7 +127,7 @@ fn now_ns() -> i128 {
     i128::try_from(since.as_nanos()).unwrap_or(i128::MAX)
 }
 
-/// The stamp of a file, or of what a link leads to; `None` if there is none.
+/// The stamp of a file, or of the target of a link; `None` if it does not exist.
 #[must_use]
 pub fn stamp_file(file: &Path) -> Option<FileStamp> {
     file.metadata().ok().map(|meta| FileStamp::new(&meta))

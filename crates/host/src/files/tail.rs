@@ -27,7 +27,6 @@ pub struct TailChunk {
     pub long_lines: usize,
     /// Number of bytes read.
     pub bytes: usize,
-    /// Whether there is more to read.
     pub has_more: bool,
 }
 

@@ -37,22 +37,22 @@ pub struct FileWalk {
 pub struct NameWalk {
     /// Sorted, each once.
     pub names: Vec<RelPath>,
-    /// Whether these are all; else there are more than the limit.
+    /// True if the list is complete; otherwise there are more files than the limit.
     pub is_whole: bool,
 }
 
 /// The files below `starts`: files or directories, absolute or relative to the root.
 ///
-/// A directory is walked without files excluded by `.gitignore` (even without git, then from the
-/// root down; with git, as far up as its work tree), hidden entries, [`NEVER_WALKED`] folders, and
-/// symbolic links, so that links cannot loop; the target of a link is found under its own name if
-/// it is below a start. `wanted` selects among the files found this way. A file named as a start is
-/// always included, and so are the contents of a directory named as a start.
+/// A directory is walked without files excluded by `.gitignore` (even without git, then from the root down;
+/// with git, up to the top of its working tree), hidden entries, [`NEVER_WALKED`] folders, and symbolic
+/// links, so that links cannot loop; the target of a link is found under its own name if it is below a start.
+/// `wanted` selects among the files found this way. A start that is a file is always included, and so are the
+/// contents of a start that is a directory.
 ///
-/// Skipped are: a start that does not exist, is outside the root, or is neither file nor directory;
-/// a directory that cannot be read; a wanted entry that is not UTF-8 or not a regular file; everything
-/// after the first [`WALK_FILES_MAX`] files; and, below a root that is no project (see
-/// [`is_marked_project`]), after the first [`UNMARKED_ENTRIES_MAX`] entries.
+/// Skipped are: a start that does not exist, is outside the root, or is neither file nor directory; a
+/// directory that cannot be read; a wanted entry that is not UTF-8 or not a regular file; everything after
+/// the first [`WALK_FILES_MAX`] files; and, below a root that is not a project (see [`is_marked_project`]),
+/// after the first [`UNMARKED_ENTRIES_MAX`] entries.
 #[must_use]
 pub fn walk_files(
     root: &Path,
@@ -62,14 +62,14 @@ pub fn walk_files(
     walk_up_to(WALK_FILES_MAX, root, false, starts, wanted)
 }
 
-/// Whether a root is marked as a project: by `.moai`, or by `.git` there or above. Any other folder may
-/// be the home folder or the whole disk.
+/// True if a root is marked as a project: by `.moai`, or by `.git` there or above. Any other folder may be
+/// the home folder or the whole disk.
 #[must_use]
 pub fn is_marked_project(root: &Path) -> bool {
     root.join(".moai").is_dir() || root.ancestors().any(|at| at.join(".git").exists())
 }
 
-/// Whether a folder is no project because of its size: it is not marked as one and has more than
+/// True if a folder is too large for a root: it is not marked as a project and has more than
 /// [`UNMARKED_ENTRIES_MAX`] entries.
 #[must_use]
 pub fn is_unbounded(root: &Path) -> bool {
@@ -144,17 +144,15 @@ pub fn walk_names_and_hidden(
 /// Hidden folders that a walk enters.
 #[derive(Clone, Copy, Debug)]
 pub struct HiddenFolders {
-    /// Their name.
     pub name: &'static str,
-    /// The names of the folders in them that it enters, too.
+    /// Names of their subfolders that the walk enters too.
     pub inner: &'static [&'static str],
 }
 
 impl HiddenFolders {
-    /// None.
     const NONE: Self = Self { name: "", inner: &[] };
 
-    /// Whether a folder is left out of a walk, apart from its own name.
+    /// True if a walk skips a folder for a reason other than its own name.
     fn leaves_out(self, folder: &Path) -> bool {
         let name_of = |path: &Path| path.file_name().and_then(OsStr::to_str).map(str::to_owned);
         let name = name_of(folder).unwrap_or_default();
@@ -204,7 +202,7 @@ fn walk_names_unless(
     match parallel_names(files_max, &root, hidden, wanted, is_superseded) {
         Ok(walk) => Some(walk),
         Err(UnfinishedWalk::Superseded) => None,
-        // A parallel walk of more files than the limit would leave out others each time.
+        // A parallel walk of more files than the limit would omit different files each time.
         Err(UnfinishedWalk::TooManyFiles) => Some(serial_names(files_max, &root, hidden, wanted)),
     }
 }
@@ -314,7 +312,7 @@ fn parallel_names(
     Ok(add_linked_names(own, files_max, root, links, wanted))
 }
 
-/// Adds the names that lead through links, which have a limit of their own.
+/// Adds the names that lead through links, which have their own limit.
 fn add_linked_names(
     own: NameWalk,
     files_max: usize,
@@ -345,9 +343,9 @@ pub fn links_to_outside(root: &Path) -> Vec<RelPath> {
     outside.filter_map(|entry| RelPath::below(&root, entry.path())).take(WALK_FILES_MAX).collect()
 }
 
-/// The regular files below the root with one of these sizes in bytes, also hidden and ignored ones
-/// and those in package folders, but without `except`, where our own copies are, and without other
-/// work trees of repositories. False if there were more than `entries_max` entries.
+/// The regular files below the root with one of these sizes in bytes, also hidden and ignored ones and those
+/// in package folders, except those below `except`, the folder of our own copies, and in other worktrees.
+/// False if there were more than `entries_max` entries.
 #[must_use]
 pub fn files_of_sizes(
     root: &Path,
@@ -359,7 +357,7 @@ pub fn files_of_sizes(
     let mut builder = WalkBuilder::new(canonical(root));
     builder.standard_filters(false).follow_links(false).filter_entry(move |entry| {
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-        // The `.git` of a linked work tree is a file.
+        // The `.git` of a linked worktree is a file.
         let is_work_tree = is_dir && entry.depth() > 0 && entry.path().join(".git").is_file();
         !is_work_tree && entry.path() != except
     });
@@ -393,8 +391,8 @@ fn names_through_link(root: &Path, link: PathBuf) -> Vec<PathBuf> {
     files.filter_map(|file| Some(link.join(file.path().strip_prefix(&target).ok()?))).collect()
 }
 
-/// Whether a path below the root leads through no symbolic link. For a path that does not exist,
-/// its folder decides.
+/// True if no part of a path below the root is a symbolic link. For a path that does not exist, its folder
+/// decides.
 #[must_use]
 pub fn is_real_path(root: &Path, path: &RelPath) -> bool {
     let root = canonical(root);
@@ -584,7 +582,7 @@ fn walker(root: &Path, directory: &Path, left_out: mpsc::Sender<PathBuf>) -> Wal
     builder
 }
 
-/// Whether ignore rules must not be opened: reading a pipe or a device, perhaps through a link of the
+/// True if ignore rules must not be opened: reading a pipe or a device, perhaps through a link in the
 /// repository, would not end.
 fn has_unreadable_rules(rules: &Path) -> bool {
     std::fs::metadata(rules).is_ok_and(|it| it.is_dir() || it.len() > IGNORE_RULES_BYTES_MAX)
@@ -660,7 +658,7 @@ mod tests {
             self.temp.path().canonicalize().unwrap().join("root")
         }
 
-        /// Python files below the starts, and what was skipped.
+        /// Python files below the starts, and the skipped entries.
         fn walk(&self, starts: &[&str]) -> (Vec<String>, Vec<String>) {
             let starts: Vec<_> = starts.iter().map(PathBuf::from).collect();
             let python = |path: &RelPath| path.extension().as_deref() == Some("py");
@@ -829,7 +827,7 @@ mod tests {
         assert_eq!([walk(2), walk(1)], [true, false], "one of two files");
         fs::write(tree.root().join("b/f.py"), "").unwrap();
         assert_eq!([walk(3), walk(2)], [true, false]);
-        // Paths through links have a bound of their own.
+        // Paths through links have their own limit.
         fs::remove_file(tree.root().join("a.py")).unwrap();
         symlink("b", tree.root().join("g")).unwrap();
         assert_eq!([walk(4), walk(3)], [true, false]);

@@ -20,7 +20,6 @@ pub(super) struct HttpEndpoint {
     pub(super) key: Option<String>,
 }
 
-/// A server's response.
 struct HttpResponse {
     status: u16,
     body: String,
@@ -32,7 +31,7 @@ pub(super) async fn ask_http(
     env: &CallerEnv,
 ) -> Result<ModelResponse, Gap> {
     let proxy = proxy(&endpoint.url, env);
-    // The client blocks; its own deadline ends it if the caller is gone.
+    // The client blocks; its own deadline ends it if the caller has disconnected.
     let answered =
         tokio::task::spawn_blocking(move || ask_blocking(&endpoint, &question, proxy)).await;
     answered.unwrap_or_else(|_| Err(Gap::new(Cause::Crashed, "internal error in the HTTP client")))
@@ -233,7 +232,7 @@ mod tests {
             timeout: Duration::from_secs(100),
         };
         let agent = Agent::config_builder().build().into();
-        // Nobody listens there: a request would fail otherwise.
+        // No server listens there: a request would fail differently.
         let endpoint = endpoint(ApiStyle::Openai, "http://127.0.0.1:1");
         let late = endpoint.post(&agent, &question, true, Instant::now());
         assert_eq!(late.map(|it| it.status).map_err(|gap| gap.cause), Err(Cause::TimedOut));

@@ -24,7 +24,6 @@ pub enum CommandOutcome {
 /// One run of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandRun {
-    /// Its result.
     pub outcome: CommandOutcome,
     /// Stdout and stderr in the order of the writes, without escape sequences: head and tail, and
     /// between them a line that counts the bytes left out.

@@ -1,5 +1,5 @@
-//! The parent process of a command, instead of the daemon: a command that kills its parent ends its
-//! own run, and not the work of every project.
+//! The parent process of a command, instead of the daemon: a command that kills its parent ends only its own
+//! run, not the work of every project.
 //!
 //! ```text
 //! daemon ==socket== parent (this program again; its stdin is the socket)
@@ -34,7 +34,6 @@ pub const RUN_CHECK: &str = "run-check";
 pub(super) enum ParentReport {
     /// The command runs and leads this group.
     Started(Pid),
-    /// The command ended.
     Exited(ExitStatus),
     /// The command could not be started.
     NotStarted(io::Error),

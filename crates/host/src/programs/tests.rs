@@ -60,7 +60,7 @@ fn ids(folder: &Path, files: &[&str]) -> Vec<u32> {
     files.iter().map(read).collect()
 }
 
-/// Whether a process is gone or only waits for its parent to notice.
+/// True if a process has ended, even if its parent has not read its exit status yet.
 fn is_dead(id: u32) -> bool {
     match fs::read_to_string(format!("/proc/{id}/stat")) {
         Ok(stat) => stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')),
@@ -185,7 +185,7 @@ async fn a_check_that_forks_without_end_is_ended_with_all_of_them() {
     until("nobody works in the folder", || !is_worked_in(temp.path())).await;
 }
 
-/// Whether a process has this working directory.
+/// True if a process has this working directory.
 fn is_worked_in(folder: &Path) -> bool {
     let folder = folder.canonicalize().unwrap();
     let processes = fs::read_dir("/proc").unwrap().flatten();

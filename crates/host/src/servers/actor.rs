@@ -71,7 +71,7 @@ struct JobListing {
     files: Result<Vec<PathBuf>, Gap>,
 }
 
-/// Where an actor reports its state.
+/// Outputs through which an actor reports its state.
 pub(super) struct ActorOutputs {
     pub(super) gauge: Arc<ActorGauge>,
     pub(super) reach: watch::Sender<ServerReach>,
@@ -128,7 +128,7 @@ impl ServerActor {
         }
     }
 
-    /// Runs until the pool drops its channel ends; the slot is returned when the process is gone.
+    /// Runs until the pool drops its channel ends; returns the slot when the process has ended.
     pub(super) async fn run(mut self, mut controls: mpsc::Receiver<ActorControl>) {
         loop {
             let wake = self.next_wake();
@@ -255,7 +255,7 @@ impl ServerActor {
         }
     }
 
-    /// Sends queued requests; after a crash only one, the others once it is answered.
+    /// Sends queued requests; after a crash only one, and the rest once it is answered.
     fn send_queued(&mut self) {
         while self.trial_ticket.is_none()
             && let Some((_, queued)) = self.queue.pop_front()
@@ -463,7 +463,7 @@ impl ServerActor {
         self.start_replies.drain(..).for_each(|reply| drop(reply.send(Err(gap.clone()))));
     }
 
-    /// Ends the process in a task of its own. `done` is dropped when it is gone.
+    /// Ends the process in a separate task. `done` is dropped when it has ended.
     fn stop_in_background(&mut self, done: Option<oneshot::Sender<()>>) {
         if let Some(end) = self.begin_stop() {
             tokio::spawn(async move {
@@ -481,7 +481,7 @@ impl ServerActor {
         let effects = running.session.take_effects();
         self.deliver(effects, Some(&mut running));
         self.trial_ticket = None;
-        // Who waits for a handshake waits for the next one.
+        // Callers that wait for a handshake wait for the next one.
         for reply in std::mem::take(&mut self.start_replies) {
             self.enqueue(QueuedRequest::Start(Some(reply)));
         }
@@ -492,7 +492,7 @@ impl ServerActor {
         })
     }
 
-    /// Whether stopping the server would cost a caller something now.
+    /// True if stopping the server would cost a caller something now.
     fn is_needed(&self) -> bool {
         let is_at_work = self.running.as_ref().is_some_and(|running| {
             let bound = Duration::from_millis(SERVER_LOADING_MS_MAX);

@@ -45,7 +45,7 @@ impl CrashBreaker {
         self.open.as_ref().filter(|(until, _)| now < *until).map(|(_, gap)| gap)
     }
 
-    /// Whether only one request may be sent until it is answered.
+    /// True if only one request may be sent until it is answered.
     pub(super) fn is_half_open(&self) -> bool {
         self.open.is_some()
     }

@@ -1,11 +1,11 @@
-//! cargo compiles a file again only if its modification time is later than the last compilation. A
-//! file that is moved, restored or copied with its old time is passed over, so a run of `cargo check`
-//! says nothing about it. Here cargo's records are compared with the change times of the files, which
-//! cannot be set back, and where these disagree cargo is made to forget the compilation.
+//! cargo compiles a file again only if its modification time is later than the last compilation. It skips a
+//! file that was moved, restored or copied with its old time, so a run of `cargo check` does not check that
+//! file. This module compares cargo's records with the change times of the files, which cannot be set back,
+//! and where they disagree makes cargo forget the compilation.
 //!
-//! Source: <https://doc.rust-lang.org/nightly/nightly-rustc/cargo/core/compiler/fingerprint>. A unit's
-//! record `NAME.json` tells what it was compiled from; `NAME` holds the hash without which cargo
-//! compiles the unit again. rustc lists the sources in a `.d` file.
+//! Source: <https://doc.rust-lang.org/nightly/nightly-rustc/cargo/core/compiler/fingerprint>. A unit's record
+//! `NAME.json` lists its inputs; `NAME` holds the hash without which cargo compiles the unit again. rustc
+//! lists the sources in a `.d` file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, FileType};
@@ -27,8 +27,8 @@ use moai_base::verdict::{Cause, Gap};
 /// The folder that rust-analyzer uses below the target folder where `cargo.targetDir` is true.
 const SERVER_FOLDER: &str = "rust-analyzer";
 
-/// Before a run of `cargo check` in rust-analyzer: makes cargo forget what it compiled from files
-/// that may have changed without a later time. A gap means that the run may pass over changes.
+/// Before rust-analyzer runs `cargo check`: makes cargo forget compilations of files that may have changed
+/// without a later time. A gap means that the run may skip changes.
 pub(super) async fn forget_changed_units(
     server: ResolvedServer,
     env: BTreeMap<String, String>,
@@ -50,8 +50,8 @@ fn target_setting(server: &ResolvedServer) -> &Value {
     server.settings.pointer("/rust-analyzer/cargo/targetDir").unwrap_or(option)
 }
 
-/// Where rust-analyzer runs cargo: in the workspace if it belongs to a package, else in the folders
-/// of the packages directly below. Without any there is no cargo project.
+/// The folders where rust-analyzer runs cargo: the workspace if it belongs to a package, else the folders of
+/// the packages directly below. Empty if there is no cargo project.
 fn cargo_folders(workspace: &Path) -> Vec<PathBuf> {
     if workspace.ancestors().any(|folder| folder.join("Cargo.toml").is_file()) {
         return vec![workspace.to_path_buf()];
@@ -138,7 +138,7 @@ fn append_bounded(text: &mut Vec<u8>, bytes: &[u8]) {
 struct RecordFolder {
     /// The folder to which cargo's relative paths refer.
     path: PathBuf,
-    /// Whether only language servers use it. What the user compiled is never forgotten.
+    /// True if only language servers use it. The user's own compilations are never forgotten.
     is_own: bool,
     workspace: PathBuf,
     /// The folders of the workspace's packages.
@@ -185,7 +185,7 @@ impl RecordFolder {
         Ok(())
     }
 
-    /// A file that cargo takes for compiled although it may have changed.
+    /// A file that cargo considers compiled although it may have changed.
     fn changed_file(&self, unit: &UnitRecord, places: &mut PlaceStamps) -> Option<PathBuf> {
         // cargo empties it when it begins to compile the unit.
         if fs::metadata(&unit.hash_file).map_or(0, |meta| meta.len()) == 0 {
@@ -217,10 +217,10 @@ impl RecordFolder {
     }
 }
 
-/// What cargo compares before it compiles a unit.
+/// The files whose times cargo compares before it compiles a unit.
 #[derive(Debug)]
 struct ComparedFiles {
-    /// The file whose time cargo takes for that of the compilation.
+    /// The file whose time cargo uses as that of the compilation.
     compiled_at: PathBuf,
     /// `None` if they are not known.
     files: Option<Vec<PathBuf>>,
@@ -324,13 +324,13 @@ fn folder_entries(folder: &Path) -> Vec<PathBuf> {
     folders.map(|entry| entry.path()).collect()
 }
 
-/// A record of cargo, as far as it is used.
+/// The fields of cargo's record that are used.
 #[derive(Debug, Deserialize)]
 struct CompiledUnit {
     local: Vec<CompiledPart>,
 }
 
-/// One condition under which cargo compiles a unit again; others do not depend on files.
+/// One condition under which cargo compiles a unit again; the other conditions do not depend on files.
 #[derive(Debug, Deserialize)]
 struct CompiledPart {
     #[serde(rename = "CheckDepInfo")]
@@ -345,15 +345,15 @@ struct CompiledSources {
     dep_info: PathBuf,
 }
 
-/// The inputs that a build script names. The time of its output is that of its run.
+/// The inputs that a build script declares. The time of its output is that of its run.
 #[derive(Debug, Deserialize)]
 struct ScriptInputs {
     output: PathBuf,
     paths: Vec<PathBuf>,
 }
 
-/// The sources in rustc's `.d` file: it repeats each one on a line of its own, as a target without
-/// dependencies, with escaped spaces.
+/// The sources in rustc's `.d` file: each one is repeated on its own line, as a target without dependencies,
+/// with escaped spaces.
 fn source_paths(dep_info: &str) -> Vec<PathBuf> {
     let lines = dep_info.lines().filter(|line| !line.starts_with('#'));
     let paths = lines.filter_map(|line| line.strip_suffix(':'));
@@ -377,7 +377,7 @@ fn input_files(package: &Path, paths: &[PathBuf]) -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-/// What is at a path, without following a link.
+/// The entry at a path; links are not followed.
 #[derive(Clone, Copy, Debug)]
 struct PathStamp {
     kind: FileType,
@@ -387,14 +387,14 @@ struct PathStamp {
 /// Stamps of sources and of their folders, each read once.
 #[derive(Debug, Default)]
 struct PlaceStamps {
-    /// The workspace; what is above it is not compared.
+    /// The workspace; nothing above it is compared.
     top: PathBuf,
     read: HashMap<PathBuf, Option<PathStamp>>,
 }
 
 impl PlaceStamps {
-    /// Whether cargo takes a file for compiled at this time (nanoseconds since the epoch) although
-    /// it, its folder or a link to them was changed or replaced since.
+    /// True if cargo considers a file compiled at this time (nanoseconds since the epoch) although the file,
+    /// its folder or a link to them was changed or replaced since.
     fn hides_change(&mut self, file: &Path, compiled_ns: i128) -> bool {
         let Some(place) = self.stamp(file) else { return false };
         let followed = if place.kind.is_symlink() {
@@ -412,7 +412,7 @@ impl PlaceStamps {
             || places.any(|place| self.is_replaced(place, compiled_ns))
     }
 
-    /// Whether a link was set or a folder moved since. A new entry of a folder changes both times.
+    /// True if a link was set or a folder moved since. A new entry of a folder changes both times.
     fn is_replaced(&mut self, place: &Path, since_ns: i128) -> bool {
         let Some(PathStamp { kind, stamp }) = self.stamp(place) else { return false };
         let is_moved = kind.is_dir() && stamp.is_moved();

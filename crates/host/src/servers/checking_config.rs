@@ -19,18 +19,16 @@ use moai_lsp::switched_off::{
 
 use super::resolve::ResolvedServer;
 
-/// Whose configuration is read for a server, and where.
+/// The server whose configuration is read, and the folder to read it in.
 #[derive(Clone, Debug)]
 pub(super) struct CheckingConfig {
     rules: CheckingRules,
-    /// The server's workspace.
     workspace: PathBuf,
-    /// Its workspace markers.
     markers: Vec<String>,
 }
 
 impl CheckingConfig {
-    /// `None` for a server whose checking no configuration is known to switch off.
+    /// `None` for a server with no known setting that switches its checking off.
     pub(super) fn of_server(server: &ResolvedServer) -> Option<Self> {
         let rules = server.spec.checking?;
         let (workspace, markers) =
@@ -38,8 +36,8 @@ impl CheckingConfig {
         Some(Self { rules, workspace, markers })
     }
 
-    /// Why the server does not check the file. `project` is the configuration that it named, empty
-    /// for a file outside every project.
+    /// Why the server does not check the file. `project` is the configuration that it reported, empty for a
+    /// file outside every project.
     pub(super) fn gap(
         &self,
         root: &Path,
@@ -89,7 +87,7 @@ fn read_tsconfig(config: &Path, texts: &mut Vec<String>, seen: &mut Vec<PathBuf>
     texts.push(text);
 }
 
-/// The file that `extends` names: a path, or a file of a package.
+/// The file that `extends` refers to: a path, or a file of a package.
 fn tsconfig_base(config: &Path, base: &str) -> Option<PathBuf> {
     if base.starts_with(['.', '/']) {
         return config_file(&config.parent()?.join(base));

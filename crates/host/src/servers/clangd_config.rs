@@ -1,6 +1,5 @@
-//! What clangd's arguments and configuration files say about the source of compiler flags. Of the
-//! YAML only plain values are read; conditions and other forms leave it uncertain.
-//! Source: <https://clangd.llvm.org/config>.
+//! The source of compiler flags in clangd's arguments and configuration files. Only plain values of the YAML
+//! are read; conditions and other forms leave the source unknown. Source: <https://clangd.llvm.org/config>.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,12 +16,11 @@ pub(super) enum DatabasePlace {
     Uncertain,
 }
 
-/// One configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ClangdConfig {
     /// `CompileFlags.CompilationDatabase`.
     pub(super) place: Option<DatabasePlace>,
-    /// Whether `CompileFlags.Add` applies to every file.
+    /// True if `CompileFlags.Add` applies to every file.
     pub(super) adds_flags: bool,
 }
 
@@ -56,7 +54,7 @@ fn without_comment(line: &str) -> &str {
     line.split_once(" #").map_or(line, |(before, _)| before)
 }
 
-/// The text of the top-level mappings named `CompileFlags`.
+/// The text of the top-level `CompileFlags` mappings.
 fn compile_flags_section(lines: &[&str]) -> String {
     let (mut section, mut is_inside) = (String::new(), false);
     for line in lines {

@@ -1,8 +1,8 @@
-//! Where clangd finds the compiler flags of a file: the folder that its arguments or its
-//! configuration name, else the nearest folder of the file and above with `compile_commands.json`,
-//! also in `build`, or `compile_flags.txt`. Wherever this is in doubt, the flags are unknown.
-//! Source: <https://clangd.llvm.org/config>, <https://clang.llvm.org/docs/JSONCompilationDatabase.html>
-//! and clangd 22.1.
+//! Finds the compiler flags of a file as clangd does: in the folder that its arguments or its configuration
+//! set, else the nearest folder of the file and above with `compile_commands.json`, also in `build`, or
+//! `compile_flags.txt`. Wherever this is in doubt, the flags are unknown. Source:
+//! <https://clangd.llvm.org/config>, <https://clang.llvm.org/docs/JSONCompilationDatabase.html> and clangd
+//! 22.1.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,17 +22,15 @@ use moai_lsp::registry::ServerSpec;
 /// Extensions of files that no database lists, because they are not compiled by themselves.
 const HEADER_EXTENSIONS: [&str; 4] = ["h", "hh", "hpp", "hxx"];
 
-/// Names of a database in its folder, in the order of the search.
 const DATABASE_NAMES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
 
-/// How one clangd searches for flags.
+/// Settings of one clangd that decide its search for flags.
 #[derive(Clone, Debug, Default)]
 pub struct DatabaseSearch {
     /// The folder of `--compile-commands-dir`.
     fixed_folder: Option<PathBuf>,
-    /// The user's configuration.
     user_config: Option<PathBuf>,
-    /// Whether no configuration is read (`--enable-config=0`).
+    /// True if no configuration is read (`--enable-config=0`).
     ignores_config: bool,
 }
 
@@ -68,7 +66,7 @@ impl DatabaseSearch {
         }
     }
 
-    /// Where clangd gets the flags of a file from. Reads the disk.
+    /// The source of clangd's flags for a file. Reads the disk.
     #[must_use]
     pub fn compile_flags(&self, context: &ServerContext, file: &Path) -> CompileFlags {
         let configs = self.configs(file);

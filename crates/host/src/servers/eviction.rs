@@ -53,7 +53,6 @@ pub(super) fn least_valuable<K>(
 pub(super) struct RecentUse(VecDeque<Instant>);
 
 impl RecentUse {
-    /// Records a request.
     pub(super) fn note(&mut self, now: Instant) {
         if self.0.len() == SERVER_USES_MAX {
             self.0.pop_front();
@@ -105,7 +104,7 @@ mod tests {
         check(&[(600, 2, Some(80), 60), (25_000, 20, Some(1_200), 60)], 0);
         // Unless the slow one has been idle for long.
         check(&[(600, 20, Some(80), 5), (25_000, 0, Some(1_200), 580)], 1);
-        // One that never answered is worth nothing.
+        // A server that never answered is worth nothing.
         check(&[(0, 1, Some(60), 10), (2_000, 1, Some(400), 10)], 0);
     }
 

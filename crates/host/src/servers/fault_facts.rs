@@ -23,12 +23,12 @@ pub(super) struct MeasuredFile {
     pub(super) language_id: String,
     /// The configuration that can switch the server's checking off.
     pub(super) checking: Option<CheckingConfig>,
-    /// Where clangd looks for the file's flags.
+    /// The search for the file's compiler flags.
     pub(super) database: DatabaseSearch,
 }
 
-/// The findings that no fault of the project explains, and the gap for the others, or for a file
-/// that the project's configuration takes out of the server's checking.
+/// The findings that no fault of the project explains, and the gap for the rest, or for a file that the
+/// project's configuration excludes from checking.
 pub(super) async fn explain_faults(
     context: &ServerContext,
     file: MeasuredFile,
@@ -138,7 +138,7 @@ fn has_environment(context: &ServerContext) -> bool {
         || [".venv", "venv"].iter().any(|name| context.root.join(name).join("bin/python").exists())
 }
 
-/// Python modules of the project that can be imported by their own names.
+/// Python modules of the project that can be imported by their file names.
 fn neighbours(root: &Path, folders: &[&Path]) -> BTreeSet<String> {
     let source = root.join("src");
     let places = [Some(root), Some(source.as_path()), folders.first().copied()];
@@ -147,8 +147,8 @@ fn neighbours(root: &Path, folders: &[&Path]) -> BTreeSet<String> {
     files.filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned())).collect()
 }
 
-/// Whether Node finds a package from this file, searching up to the file system's root. Yarn's
-/// Plug'n'Play has no folders to search.
+/// True if Node finds a package from this file, searching up to the file system's root. Yarn's Plug'n'Play
+/// has no folders to search.
 fn is_installed(file: &Path, package: &str) -> bool {
     file.ancestors().skip(1).any(|folder| {
         folder.join("node_modules").join(package).exists() || folder.join(".pnp.cjs").exists()

@@ -1,4 +1,4 @@
-//! Which `go.work` covers a file, as `go env GOWORK` reports it, and whether it lists the file's
+//! Finds the `go.work` that covers a file, as `go env GOWORK` reports it, and whether it lists the file's
 //! module. Source: `go help environment`, <https://go.dev/ref/mod#workspaces>.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +50,7 @@ pub(super) fn outside_modules(
     real.filter(|folder| !folder.starts_with(root) && !root.starts_with(folder)).collect()
 }
 
-/// Whether a change may change which modules a workspace replaces or lists.
+/// True if a change may change which modules a workspace replaces or lists.
 pub(super) fn is_go_manifest_changed(changes: &[(PathBuf, DiskChange)]) -> bool {
     changes.iter().any(|(file, _)| file.ends_with("go.mod") || file.ends_with("go.work"))
 }

@@ -51,12 +51,10 @@ pub enum InstallOutcome {
     NewlyInstalled(InstalledServer),
 }
 
-/// An installed server.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InstalledServer {
     /// The packages, separated by spaces.
     pub packages: String,
-    /// The server's program.
     pub program: Option<PathBuf>,
 }
 
@@ -66,9 +64,8 @@ pub enum InstallError {
     /// The name is neither a language nor a server.
     #[error("unknown language or language server {name}; known: {known}")]
     Unknown {
-        /// What was asked for.
         name: String,
-        /// What can be asked for.
+        /// The names that can be installed.
         known: String,
     },
     /// The server must be installed by other means.
@@ -76,54 +73,30 @@ pub enum InstallError {
     ByHand {
         /// Language or server.
         name: String,
-        /// What to do.
         hint: String,
     },
     /// The installing program is missing.
     #[error("{tool} is needed to install {packages} and is not on PATH: {remedy}")]
-    NoTool {
-        /// Its name.
-        tool: &'static str,
-        /// What was asked for.
-        packages: String,
-        /// What to do.
-        remedy: String,
-    },
+    NoTool { tool: &'static str, packages: String, remedy: String },
     /// Only the superuser can install it.
     #[error("install {packages} yourself: {command}")]
-    NeedsRoot {
-        /// What is missing.
-        packages: String,
-        /// The exact command.
-        command: String,
-    },
+    NeedsRoot { packages: String, command: String },
     /// The installing program failed.
     #[error("{command} failed: {output}")]
     Failed {
-        /// What was run.
         command: String,
-        /// Its own words, last lines.
+        /// The last lines of its output.
         output: String,
     },
     /// The installed packages do not match the table.
     #[error("{packages} was downloaded, but {what}")]
-    Incomplete {
-        /// What was asked for.
-        packages: String,
-        /// What is wrong with it.
-        what: String,
-    },
+    Incomplete { packages: String, what: String },
     /// A file or a folder cannot be written.
     #[error("cannot write {}: {error}", path.display())]
-    Folder {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
+    Folder { path: PathBuf, error: std::io::Error },
 }
 
-/// The servers named by an argument of `server install`: those of a language, or one server.
+/// The servers that an argument of `server install` selects: those of a language, or one server.
 pub fn servers_to_install<'c>(
     catalogue: &'c Catalogue,
     name: &str,
@@ -149,9 +122,8 @@ pub fn servers_to_install<'c>(
     }
 }
 
-/// The servers that `server install LANGUAGE` installs: the language's first server and the
-/// conditional ones that some projects need instead. Alternatives and companions are installed by
-/// their own names.
+/// The servers that `server install LANGUAGE` installs: the language's first server and the conditional ones
+/// that some projects need instead. Alternatives and companions are installed by their own names.
 pub(super) fn default_servers<'c>(
     catalogue: &'c Catalogue,
     language: &LanguageSpec,
@@ -183,7 +155,6 @@ fn is_possible(spec: &ServerSpec) -> bool {
 pub struct ServerInstaller<'a> {
     /// The user's data folder.
     pub data: &'a Path,
-    /// The caller's environment.
     pub env: &'a BTreeMap<String, String>,
     /// The folder whose Rust toolchain gets the components.
     pub root: &'a Path,

@@ -11,24 +11,24 @@ use moai_base::limits::{INSTALLED_FOLDERS_MAX, INSTALLED_SOURCES_STAMPED_MAX};
 
 /// Python writes compiled sources there whenever a package is imported.
 const COMPILED: &str = "__pycache__";
-/// What a server reads of a package, by extension; `pth` names further folders.
+/// Extensions of the files that a server reads in a package; `pth` files list further folders.
 const SOURCES: [&str; 4] = ["py", "pyi", "pth", "typed"];
 
-/// What is known of each `site-packages` folder, from request to request.
+/// State of each `site-packages` folder, kept between requests.
 #[derive(Debug, Default)]
 pub(super) struct InstalledPackages {
     sites: Mutex<BTreeMap<PathBuf, SitePackages>>,
 }
 
 impl InstalledPackages {
-    /// Changes whenever a source in one of these folders was added, removed or written. In a folder
-    /// with more than [`INSTALLED_SOURCES_STAMPED_MAX`] sources, one that is overwritten in place is
-    /// not seen; one that is replaced is.
+    /// Changes whenever a source in one of these folders was added, removed or written. In a folder with more
+    /// than [`INSTALLED_SOURCES_STAMPED_MAX`] sources, a source that is overwritten in place is not detected;
+    /// a replaced one is.
     pub(super) fn digest(&self, sites: &[PathBuf]) -> u64 {
         let mut hasher = DefaultHasher::new();
         for path in sites {
             // Removed from the map while the disk is read, so that no request holds the lock meanwhile. A
-            // concurrent request for the same folder reads it anew.
+            // concurrent request for the same folder reads it again.
             let mut site = self.known().remove(path).unwrap_or_default();
             site.update(path);
             (path, site.digest()).hash(&mut hasher);
@@ -48,7 +48,7 @@ struct SitePackages {
     folders: BTreeMap<PathBuf, PackageFolder>,
 }
 
-/// One folder, as it was when it changed last.
+/// One folder, as of its last change.
 #[derive(Debug)]
 struct PackageFolder {
     stamp: FileStamp,

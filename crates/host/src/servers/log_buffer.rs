@@ -9,7 +9,6 @@ use serde_json::Value;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{SERVER_LOG_LINE_BYTES_MAX, SERVER_LOG_LINES_MAX};
 
-/// One log line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// Milliseconds since the epoch.

@@ -1,4 +1,4 @@
-//! What to do about a language server's memory.
+//! Decides what to do about a language server's memory use.
 
 use std::time::Duration;
 

@@ -41,7 +41,6 @@ pub(super) struct ServerProcess {
 /// An event of a process.
 #[derive(Debug)]
 pub(super) enum ProcessEvent {
-    /// A message.
     Message(RpcMessage),
     /// A line of stderr.
     StderrLine(String),
@@ -136,8 +135,8 @@ impl ServerProcess {
         (status, rest)
     }
 
-    /// Sends what is queued, waits briefly for the server to exit by itself, then ends the whole
-    /// tree, because some servers run on after `exit`.
+    /// Sends the queued messages, waits briefly for the server to exit by itself, then kills the whole tree,
+    /// because some servers keep running after `exit`.
     pub(super) async fn shut_down(mut self) {
         self.to_server = None;
         let Self { child, from_server, .. } = &mut self;
@@ -149,7 +148,7 @@ impl ServerProcess {
         self.kill().await;
     }
 
-    /// Kills the tree; returns when it is gone.
+    /// Kills the tree; returns when it has ended.
     pub(super) async fn kill(mut self) {
         self.close();
         let gone = Duration::from_millis(SERVER_KILL_MS_MAX);

@@ -19,8 +19,8 @@ use moai_lsp::session::ProjectListing;
 /// Bytes of one read.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// All files that the project of the document reads, in the server's present state. The gap says why
-/// there is no list.
+/// All files that the project of the document reads, in the server's present state. The gap is the reason why
+/// the list is not available.
 pub(super) async fn list_project_files(listing: ProjectListing) -> Result<Vec<PathBuf>, Gap> {
     match timeout(Duration::from_millis(PROJECT_LIST_MS_MAX), ask_for_files(listing)).await {
         Ok(Ok(files)) => Ok(files),

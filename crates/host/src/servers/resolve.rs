@@ -1,5 +1,5 @@
-//! Selects the servers for a file: finds their programs and fills in what they need to know about
-//! the project. Reads the disk and starts nothing; creates only a server's own cache folder.
+//! Selects the servers for a file: finds their programs and fills in the project's settings. Reads the disk
+//! and starts nothing; creates only a server's cache folder.
 
 mod packages;
 mod placeholders;
@@ -28,11 +28,9 @@ pub(super) use self::tools::ServerTools;
 /// A server that can be started for a file.
 #[derive(Clone, Debug)]
 pub struct ResolvedServer {
-    /// Server id.
     pub id: String,
     /// Its catalogue entry with all placeholders filled in.
     pub spec: ServerSpec,
-    /// Its program.
     pub program: PathBuf,
     /// Absolute path of its workspace: the root, or a folder below with the server's marker.
     pub workspace: PathBuf,
@@ -40,9 +38,9 @@ pub struct ResolvedServer {
     pub language_id: String,
     /// Settings with the project's interpreter filled in.
     pub settings: Value,
-    /// What its results depend on besides the project's files.
+    /// Everything besides the project's files that its results depend on.
     pub identity: ServerIdentity,
-    /// What it lacks because the project is not trusted.
+    /// The gap for the parts it must not use because the project is not trusted.
     pub withheld: Option<Gap>,
     /// The pinned version if `server install` installed the program, because some servers do not
     /// report their version.
@@ -71,7 +69,7 @@ pub(super) fn select_servers(
     resolver.main_server(language).into_iter().chain(companions).collect()
 }
 
-/// Whether a server of this language is installed.
+/// True if a server of this language is installed.
 pub(super) fn is_served(context: &ServerContext, data: &Path, language: &LanguageSpec) -> bool {
     let named = language.servers.iter().chain(&language.companions);
     let mut specs = named.filter_map(|id| Some((id, context.catalogue.server(id)?)));
@@ -88,9 +86,8 @@ struct ServerResolver<'a> {
 }
 
 impl ServerResolver<'_> {
-    /// The language's main server: the one whose condition holds, installed or not, because another
-    /// version's findings would not apply to this project; else the first installed one; else the
-    /// gap of the first.
+    /// The language's main server: the one whose condition holds, installed or not, because another version's
+    /// findings would not apply to this project; else the first installed one; else the gap of the first.
     fn main_server(&self, language: &LanguageSpec) -> Option<ServerSelection> {
         let applicable = language.servers.iter().filter(|id| self.applies(id));
         let mut unconditional = Vec::new();
@@ -115,7 +112,6 @@ impl ServerResolver<'_> {
         }
     }
 
-    /// Whether the server handles this file's extension.
     fn applies(&self, id: &str) -> bool {
         self.context.catalogue.server(id).is_some_and(|spec| {
             let extension = self.path.extension().unwrap_or_default();
@@ -130,8 +126,8 @@ impl ServerResolver<'_> {
         Some(self.permitted(id, spec, program))
     }
 
-    /// The server, restricted in a project that is not trusted; the gap of one that would run a
-    /// program of such a project.
+    /// The server, restricted in a project that is not trusted; a gap if it would run a program of such a
+    /// project.
     fn permitted(&self, id: &str, spec: &ServerSpec, program: PathBuf) -> ServerSelection {
         let Some(withheld) = self.context.withheld() else {
             return Ok(self.choice(id, spec, program));
@@ -162,7 +158,7 @@ impl ServerResolver<'_> {
         }
     }
 
-    /// Whether `server install LANGUAGE` would put this server there.
+    /// True if `server install LANGUAGE` would install this server.
     fn is_first_of_its_language(&self, id: &str) -> bool {
         let language = self.context.catalogue.language(self.language_id);
         language.is_some_and(|language| {

@@ -1,5 +1,5 @@
-//! The process slots for language servers: who holds one and who waits. A holder drops its slot
-//! after its process tree is gone.
+//! The process slots for language servers: their holders and the actors that wait for one. A holder drops its
+//! slot after its process tree has ended.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -23,7 +23,7 @@ pub(super) enum ActorNote {
     Idle,
 }
 
-/// A slot; held from before the process starts until it is gone.
+/// A slot; held from before the process starts until it has ended.
 #[derive(Debug)]
 pub(super) struct ServerSlot {
     actor: ActorId,
@@ -82,12 +82,12 @@ impl ServerSlots {
         self.leaving.remove(&actor);
     }
 
-    /// Whether this actor can be asked to return its slot.
+    /// True if this actor can be asked to return its slot.
     pub(super) fn may_leave(&self, actor: ActorId) -> bool {
         self.holding.contains_key(&actor) && !self.leaving.contains(&actor)
     }
 
-    /// How many more actors must leave so that all waiting ones get a slot.
+    /// Number of further actors that must leave so that all waiting ones get a slot.
     pub(super) fn shortfall(&mut self) -> usize {
         self.waiting.retain(|(_, reply)| !reply.is_closed());
         self.waiting.len().saturating_sub(self.leaving.len())

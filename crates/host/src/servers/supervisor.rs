@@ -1,6 +1,6 @@
-//! The process between us and a language server. It starts the server with its own stdin, stdout
-//! and stderr, copies nothing, and ends the server's whole process tree when the server ends or its
-//! owner is gone for whatever reason.
+//! The process between us and a language server. It starts the server with its own stdin, stdout and stderr,
+//! copies nothing, and ends the server's whole process tree when the server ends or its owner has ended for
+//! whatever reason.
 //!
 //! ```text
 //! owner ==pipes== supervisor (leads the process group; orphans of the tree become its children)
@@ -8,9 +8,9 @@
 //!                           `-- its children
 //! ```
 //!
-//! The supervisor learns from the pipes, which the kernel closes with the owner, whether the owner
-//! is there: a closed stdin means that the server should end soon, a closed stdout that its output
-//! has no reader any more.
+//! The supervisor learns from the pipes, which the kernel closes when the owner ends, whether the owner still
+//! runs: a closed stdin means that the server should end soon, a closed stdout that nothing reads its output
+//! any more.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -92,7 +92,7 @@ fn cannot_start(words: &[OsString], error: &io::Error) -> u8 {
     CANNOT_START
 }
 
-/// Waits until the owner is gone or requests the end, then ends the tree.
+/// Waits until the owner ends or requests the end, then kills the tree.
 fn end_with_owner(owner: Option<Pid>) {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     let mut end_at: Option<Instant> = None;
@@ -119,16 +119,16 @@ fn end_with_owner(owner: Option<Pid>) {
     // The main thread then sees the server's end and exits.
     processes::kill_own_descendants();
     thread::sleep(Duration::from_millis(SERVER_KILL_MS_MAX) / 2);
-    // Named, not "the current one": the main thread may have moved into the owner's group.
+    // By id, not as "the current group": the main thread may have moved into the owner's group.
     let own = getpid();
     let _ = kill_process_group(own, Signal::KILL);
     let _ = kill_process(own, Signal::KILL);
 }
 
-/// Ends what the server left behind: its process group, then processes that left the group.
+/// Kills the processes that the server left behind: its process group, then those that left the group.
 fn end_tree(owner: Option<Pid>) {
     let group = getpid();
-    // The supervisor stays alive to return the server's exit code, unless the owner is gone.
+    // The supervisor stays alive to return the server's exit code, unless the owner has ended.
     let is_owned = owner.is_some() && getppid() == owner;
     let has_left = is_owned && setpgid(None, owner).is_ok();
     if has_left {

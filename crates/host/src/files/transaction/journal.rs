@@ -118,8 +118,8 @@ impl Journal {
         Ok((Self { folder: folder.keep() }, record))
     }
 
-    /// Journals left by ended processes. One that was not completely written is removed, because
-    /// nothing had been done yet.
+    /// Journals left by ended processes. An incomplete one is removed, because its change set had not
+    /// started.
     pub(super) fn unfinished(parent: &Path) -> io::Result<Vec<(Self, JournalRecord)>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(parent)? {
@@ -238,8 +238,8 @@ fn record(
     })
 }
 
-/// The folders named by the set, and their subfolders that lose a file. Other subfolders may belong
-/// to the user, empty or not.
+/// Folders of the change set's paths, and their subfolders that lose a file. Other subfolders may belong to
+/// the user, empty or not.
 fn emptied(set: &ChangeSet) -> Vec<RelPath> {
     let named: BTreeSet<RelPath> = set.emptied_folders.iter().cloned().collect();
     let mut folders = named.clone();
@@ -254,9 +254,9 @@ fn hash(bytes: &[u8]) -> String {
     moai_base::hash::ContentHash::of_bytes(bytes).to_string()
 }
 
-/// A hidden name in the same folder, so that renames stay within one file system and neither walks
-/// nor language servers take the file for source. Old and new names are equally long, so that if
-/// one can be written, the other can too.
+/// A hidden name in the same folder, so that renames stay within one file system and neither walks nor
+/// language servers treat the file as source. Old and new names are equally long, so that if one can be
+/// written, the other can too.
 fn temporary_path(path: &RelPath, side: &str, id: &str, number: usize) -> io::Result<RelPath> {
     let folder = path.as_str().rfind('/').map_or("", |at| &path.as_str()[..=at]);
     RelPath::parse(&format!("{folder}.moai-ralph-{side}-{id}-{number}"))

@@ -162,7 +162,6 @@ pub(super) fn remove(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Makes a folder's names durable.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }

@@ -1,5 +1,5 @@
-//! All files or none: what is checked before, what a failure in the middle leaves behind, and what
-//! an unfinished set of another process becomes.
+//! All files or none: the checks beforehand, the state after a failure in the middle, and recovery of another
+//! process's unfinished set.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -124,7 +124,7 @@ fn files_are_changed_made_moved_and_deleted_and_keep_their_permissions() {
 fn owners_are_kept() {
     let project = Project::new(&[("a", "a")]);
     let file = project.root().join("a");
-    // Only the superuser can give a file away; for others it stays theirs.
+    // Only the superuser can give a file away; for other users the owner does not change.
     let _ = std::os::unix::fs::chown(&file, Some(4242), Some(4243));
     let owner = || fs::metadata(&file).map(|meta| (meta.uid(), meta.gid())).unwrap();
     let before = owner();
@@ -182,7 +182,7 @@ fn a_set_that_reaches_into_another_repository_is_refused() {
 #[test]
 fn a_folder_that_cannot_be_made_leaves_every_file_as_it_was() {
     let project = Project::new(&[("a", "a"), ("b", "b")]);
-    // The system refuses names of more than 255 bytes, to the superuser as well.
+    // The system refuses names of more than 255 bytes, even for the superuser.
     let long = format!("{}/x", "n".repeat(300));
     let changes = vec![
         change("a", Some("a"), Some("A")),
@@ -320,14 +320,14 @@ fn a_set_that_is_being_taken_back_is_not_committed() {
     let (project, set) = three();
     killed(&project, &set, 3, &[JournalMark::Staged, JournalMark::Committed]);
     let (journal, mut record) = Journal::unfinished(&project.records()).unwrap().remove(0);
-    // The mark could not be made durable, and the take-back ends after one file.
+    // The mark could not be made durable, and the rollback stops after one file.
     record.entries[1].path = rel(&format!("{}/b", "n".repeat(300)));
     roll_back(&project.root(), &journal, &record).unwrap_err();
     assert!(!recover_change_sets(&project.records()).unwrap()[0].was_complete);
     project.check(&[("a", "a"), ("b", "b"), ("c", "c")]);
 }
 
-/// A staged change of `a`, and what another program has done since.
+/// A staged change of `a`, and the text that another program has written since.
 fn staged(after: Option<&str>) -> (Project, ChangeSet, Journal, JournalRecord) {
     let project = Project::new(&[("a", "a")]);
     let set =

@@ -19,12 +19,21 @@ pub(in crate::servers) type ServerAnswer = (Option<String>, Result<Vec<Finding>,
 
 /// A caller's request to a server; processed in order.
 pub(in crate::servers) enum ActorRequest {
-    /// Measure a file.
-    Measure { subject: MeasureInput, language_id: String, reply: oneshot::Sender<ServerAnswer> },
+    Measure {
+        subject: MeasureInput,
+        language_id: String,
+        reply: oneshot::Sender<ServerAnswer>,
+    },
     /// Pass a request on.
-    Query { query: ServerQuery, reply: oneshot::Sender<Result<QueryReply, Gap>> },
+    Query {
+        query: ServerQuery,
+        reply: oneshot::Sender<Result<QueryReply, Gap>>,
+    },
     /// Files changed on disk; `present` are the texts of some of them.
-    FilesChanged { changes: Arc<[(PathBuf, DiskChange)]>, present: Arc<[PresentText]> },
+    FilesChanged {
+        changes: Arc<[(PathBuf, DiskChange)]>,
+        present: Arc<[PresentText]>,
+    },
 }
 
 impl ActorRequest {
@@ -46,26 +55,35 @@ pub(in crate::servers) type StartReply = oneshot::Sender<Result<(), Gap>>;
 pub(in crate::servers) enum ActorControl {
     /// Return the slot unless the server is needed.
     Release,
-    /// End the process; `done` is dropped when it is gone.
-    Stop { done: oneshot::Sender<()> },
+    /// End the process; `done` is dropped when it has ended.
+    Stop {
+        done: oneshot::Sender<()>,
+    },
     /// Start the process unless it is running.
-    Start { reply: StartReply },
+    Start {
+        reply: StartReply,
+    },
     /// Restart the process; without a `reply` only if the server is not needed.
-    Restart { reply: Option<StartReply> },
+    Restart {
+        reply: Option<StartReply>,
+    },
     /// Kill the process; open requests get this gap.
     Kill(Gap),
-    /// Report the state.
-    Describe { reply: oneshot::Sender<ActorDescription> },
+    Describe {
+        reply: oneshot::Sender<ActorDescription>,
+    },
     /// Report the log lines.
-    Log { reply: oneshot::Sender<Vec<LogLine>> },
+    Log {
+        reply: oneshot::Sender<Vec<LogLine>>,
+    },
 }
 
 /// Atomics that the pool reads without asking the actor.
 #[derive(Debug, Default)]
 pub(in crate::servers) struct ActorGauge {
-    /// Whether requests are open or the server is loading.
+    /// True if requests are open or the server is loading.
     pub(in crate::servers) is_needed: AtomicBool,
-    /// Whether status lists show it: it runs, waits to start, or failed.
+    /// True if status lists show it: it runs, waits to start, or failed.
     pub(in crate::servers) is_listed: AtomicBool,
     /// Process id of the tree's leader; 0 without a process.
     pub(in crate::servers) process_id: AtomicU32,

@@ -1,4 +1,4 @@
-//! cargo's records against files whose times hide a change, in folders of our own.
+//! cargo's records against files whose times hide a change, in temporary folders.
 
 use std::fs::File;
 use std::time::SystemTime;

@@ -22,7 +22,6 @@ const REDIRECTING_VARIABLES: [&str; 8] = [
     "npm_config_location",
 ];
 
-/// An installing program.
 pub(super) struct InstallTool<'a> {
     pub(super) name: &'static str,
     pub(super) program: PathBuf,
@@ -65,8 +64,8 @@ impl InstallTool<'_> {
     }
 }
 
-/// Waits for its end; at the bound it is killed with all its children. It gets no process group of
-/// its own, so that a terminal's interrupt ends it with us.
+/// Waits for the child; at the time limit it is killed with all its children. It gets no process group of its
+/// own, so that a terminal's interrupt ends it with us.
 fn wait(child: &mut Child, bound: Duration) -> std::io::Result<Option<ExitStatus>> {
     let deadline = Instant::now() + bound;
     while Instant::now() < deadline {

@@ -1,6 +1,5 @@
-//! Installs one server's packages into a folder of their own. They are installed where they stay,
-//! because a virtual environment cannot be moved; a link under the server's name, created last,
-//! publishes the folder.
+//! Installs one server's packages into a separate folder. They are installed in their final place, because a
+//! virtual environment cannot be moved; a link under the server's name, created last, publishes the folder.
 
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::symlink;
@@ -88,7 +87,7 @@ fn lock_install(path: &Path) -> Result<File, InstallError> {
     }
 }
 
-/// Removes what interrupted installations left.
+/// Removes the remains of interrupted installations.
 fn remove_leftovers(store: &Path, prefix: &str) -> Result<(), InstallError> {
     for entry in fs::read_dir(store).map_err(folder_error(store))?.flatten() {
         if entry.file_name().to_string_lossy().starts_with(prefix) {

@@ -1,4 +1,4 @@
-//! The project's Python interpreter, and what a server reads only once.
+//! The project's Python interpreter, and files that a server reads only once.
 
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ pub(super) fn python_interpreter(context: &ServerContext) -> Option<&Path> {
     context.facts.python.get_or_init(|| find_python(context)).program.as_deref()
 }
 
-/// Whether a server that uses the project's interpreter goes without it, because the project is not
+/// True if a server that uses the project's interpreter must run without it, because the project is not
 /// trusted.
 pub(super) fn lacks_interpreter(spec: &ServerSpec, context: &ServerContext) -> bool {
     spec.tools.iter().any(|tool| tool == "${python}")
@@ -61,7 +61,7 @@ pub(super) fn lacks_interpreter(spec: &ServerSpec, context: &ServerContext) -> b
 #[derive(Debug)]
 pub(in crate::servers) struct PythonInterpreter {
     program: Option<PathBuf>,
-    /// Whether the project's own one is not used, because the project is not trusted.
+    /// True if the project's own interpreter is not used, because the project is not trusted.
     is_withheld: bool,
 }
 
@@ -100,7 +100,7 @@ fn site_packages(context: &ServerContext) -> Vec<PathBuf> {
     sites
 }
 
-/// The modification time of a file; another text for what does not exist.
+/// The modification time of a file; another text if it does not exist.
 fn modified(path: &Path) -> String {
     format!("{:?}", path.metadata().and_then(|meta| meta.modified()).ok())
 }

@@ -64,8 +64,8 @@ impl<'a> PlaceholderFiller<'a> {
         }
     }
 
-    /// The text with its placeholders filled in; `None` when one is unset. Unknown placeholders
-    /// stay as they are.
+    /// The text with its placeholders filled in; `None` when one is unset. Unknown placeholders stay
+    /// unchanged.
     fn text(&self, text: &str) -> Option<String> {
         let mut filled = String::new();
         let mut rest = text;

@@ -9,10 +9,9 @@ use crate::servers::{ServerContext, WithheldPrograms, install};
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::registry::ServerSpec;
 
-/// What prevents a server from being started.
+/// Part whose absence prevents a server from being started.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum MissingProgram {
-    /// The server itself.
     Server,
     /// A program that the server requires.
     Requirement(String),
@@ -148,7 +147,7 @@ impl ServerContext {
     }
 }
 
-/// Whether a program is below a folder, by its name or after all symbolic links.
+/// True if a program is below a folder, by its path or after all symbolic links are resolved.
 pub(super) fn is_of_project(program: &Path, folder: &Path) -> bool {
     let real = program.canonicalize();
     program.starts_with(folder) || real.is_ok_and(|program| program.starts_with(folder))
@@ -159,8 +158,8 @@ pub(super) fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether a rustup proxy leads to an installed component: rustup puts a link under every
-/// component's name, installed or not. True where files cannot tell; the server then reports it.
+/// True if a rustup proxy leads to an installed component: rustup puts a link under every component's name,
+/// installed or not. Also true if files cannot decide it; the server then reports it.
 pub(in crate::servers) fn is_component_there(
     program: &Path,
     name: &str,

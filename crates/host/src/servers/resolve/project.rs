@@ -40,7 +40,7 @@ pub(super) fn server_workspace(
     found.map_or_else(|| root.to_path_buf(), |folder| folder.to_path_buf())
 }
 
-/// Whether a folder has a file `FILE`, or for `FILE#TABLE` a TOML file with that table.
+/// True if a folder has a file `FILE`, or for `FILE#TABLE` a TOML file with that table.
 fn has_marker(folder: &Path, marker: &str) -> bool {
     let Some((file, table)) = marker.split_once('#') else { return folder.join(marker).is_file() };
     let text = read_regular_file(&folder.join(file)).unwrap_or_default();
@@ -50,9 +50,8 @@ fn has_marker(folder: &Path, marker: &str) -> bool {
     })
 }
 
-/// Whether the project uses the package in that major version: by the installation nearest to the
-/// file, else by the range in `package.json`. Returns the project's own `node_modules/.bin` folder,
-/// which need not exist.
+/// The project's `node_modules/.bin` folder, which need not exist, if the project uses the package in that
+/// major version: by the installation nearest to the file, else by the range in `package.json`.
 pub(super) fn project_bin_if_used(
     when: &ProjectCondition,
     root: &Path,

@@ -219,7 +219,7 @@ fn rustups_link_counts_only_where_the_component_is_installed() {
     proxy(&[default, stable], gap);
     proxy(&[default, stable, stable_too], there);
     proxy(&[default, stable_too, old, pin], gap);
-    // Where files cannot tell, the server has to report it.
+    // If files cannot decide it, the server has to report it.
     proxy(&[stable], there);
     let overrides = ("home/.rustup/settings.toml", "[overrides]\n\"/x\" = \"stable-x\"\n");
     proxy(&[overrides, stable], there);

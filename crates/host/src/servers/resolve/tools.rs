@@ -18,12 +18,12 @@ use moai_lsp::registry::ServerSpec;
 const KEY_VARIABLES: [&str; 5] =
     ["VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "NODE_PATH", "NODE_OPTIONS"];
 
-/// What the results of a server depend on besides the files of the project.
+/// Everything besides the files of the project that the results of a server depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ServerIdentity {
-    /// Where its programs are, and the environment variables: these differ between callers.
+    /// Paths of its programs, and the environment variables: these differ between callers.
     environment: ContentHash,
-    /// Everything else: what is in these places, settings, packages. This changes with time.
+    /// Everything else: the contents of these paths, settings, packages. This changes with time.
     state: ContentHash,
 }
 
@@ -34,24 +34,24 @@ impl ServerIdentity {
         Self { environment, state }
     }
 
-    /// Whether callers with these identities have the same environment, so that the later one
-    /// replaces the earlier one.
+    /// True if callers with these identities have the same environment, so that the later identity replaces
+    /// the earlier one.
     #[must_use]
     pub fn shares_environment(self, other: Self) -> bool {
         self.environment == other.environment
     }
 }
 
-/// What the identity of a selected server is computed from.
+/// The inputs of a selected server's identity.
 pub(super) struct IdentityBasis<'a> {
     pub(super) id: &'a str,
     /// Its catalogue entry with all placeholders filled in.
     pub(super) spec: &'a ServerSpec,
     pub(super) program: &'a Path,
-    /// Whether `server install` installed the program, so that its path changes with its version.
+    /// True if `server install` installed the program, so that its path changes with its version.
     pub(super) is_pinned: bool,
     pub(super) workspace: &'a Path,
-    /// The state of what the server reads only once.
+    /// The state of the files that the server reads only once.
     pub(super) read_once: &'a str,
 }
 
@@ -156,7 +156,7 @@ enum ScriptInterpreter {
     Fixed(PathBuf),
 }
 
-/// The interpreter that the first line of a script names: `#!/usr/bin/env node`, `#!/venv/bin/python`.
+/// The interpreter in the first line of a script: `#!/usr/bin/env node`, `#!/venv/bin/python`.
 fn interpreter(line: &str) -> Option<ScriptInterpreter> {
     let mut words = line.strip_prefix("#!")?.split_whitespace();
     let path = Path::new(words.next()?);
